@@ -1,0 +1,100 @@
+/** Who may import whom. Each rule says why; `npm run boundaries` also fails when nothing was cruised. */
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      comment: 'A cycle means two files are one thing, or a third is missing.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'agent-and-control-plane-apart',
+      comment: 'They meet only in the wire contract; anything else would ship one inside the other.',
+      severity: 'error',
+      from: { path: '^agent/' },
+      to: { path: '^control-plane/' },
+    },
+    {
+      name: 'control-plane-and-agent-apart',
+      comment: 'As above, the other way round.',
+      severity: 'error',
+      from: { path: '^control-plane/' },
+      to: { path: '^agent/' },
+    },
+    {
+      name: 'shared-is-pure',
+      comment: 'shared is loaded by both sides and must not be able to do anything.',
+      severity: 'error',
+      from: { path: '^shared/' },
+      to: {
+        pathNot: ['^shared/', '^node_modules/(zod|jsonpath-rfc9535|re2js)/'],
+      },
+    },
+    {
+      name: 'domain-is-pure',
+      comment: 'Decisions take time and data as arguments, so a week of them runs in milliseconds.',
+      severity: 'error',
+      from: { path: '^control-plane/domain/' },
+      to: { pathNot: ['^control-plane/domain/', '^shared/', '^node_modules/zod/'] },
+    },
+    {
+      name: 'a-runner-stands-alone',
+      comment: 'A runner knows its job and its context; what two runners share belongs in net/.',
+      severity: 'error',
+      from: { path: '^agent/runners/(?!index\\.ts|runner\\.ts)([^/.]+)' },
+      to: {
+        path: '^agent/',
+        pathNot: ['^agent/runners/runner\\.ts$', '^agent/runners/$1', '^agent/(net|script-host)/', '^agent/errors\\.ts$'],
+      },
+    },
+    {
+      name: 'express-at-the-edge',
+      comment: 'Only http/ and app.ts know how requests arrive.',
+      severity: 'error',
+      from: { path: '^control-plane/', pathNot: '^control-plane/(http/|app\\.ts)' },
+      to: { path: '^node_modules/(@types/)?express/' },
+    },
+    {
+      name: 'one-door-to-the-database',
+      comment: 'A second dialect must be one folder, not a search through the tree.',
+      severity: 'error',
+      from: { pathNot: '^(control-plane/db/open\\.ts|test/|scripts/)' },
+      to: { path: '^node_modules/(@types/)?(better-sqlite3|pg)/' },
+    },
+    {
+      name: 'resources-stand-alone',
+      comment: 'What happens across resources is an operation.',
+      severity: 'error',
+      from: { path: '^control-plane/resources/([^/]+)/' },
+      to: { path: '^control-plane/resources/', pathNot: '^control-plane/resources/$1/' },
+    },
+    {
+      name: 'nobody-imports-compose',
+      comment: 'Only the entry points wire a process.',
+      severity: 'error',
+      from: { path: '^(agent|control-plane)/', pathNot: '^(agent|control-plane)/(main\\.ts|commands/)' },
+      to: { path: '^(agent|control-plane)/compose\\.ts$' },
+    },
+    {
+      name: 'nobody-imports-tests',
+      comment: 'Production code must not depend on what only tests install.',
+      severity: 'error',
+      from: { path: '^(agent|control-plane|shared)/' },
+      to: { path: '^(test|scripts)/' },
+    },
+    {
+      name: 'no-unresolvable',
+      comment: 'An import that resolves to nothing fails at run time.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
+  },
+};

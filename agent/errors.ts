@@ -1,0 +1,41 @@
+/**
+ * Errors an agent can meet outside of a check: one row per code. Nobody matches on message text.
+ * A message says what was attempted, on what, and what to do next.
+ */
+
+const catalogue = {
+  CONFIG_INVALID: { retryable: false },
+  CONTROL_PLANE_UNREACHABLE: { retryable: true },
+  CONTROL_PLANE_REFUSED: { retryable: false },
+  CONTROL_PLANE_ANSWER: { retryable: true },
+  KEY_REFUSED: { retryable: false },
+  DATA_DIR_IN_USE: { retryable: false },
+  DATA_DIR_UNUSABLE: { retryable: false },
+  OUTBOX_FULL: { retryable: true },
+  RESOLVER_UNAVAILABLE: { retryable: true },
+  NETWORK_UNAVAILABLE: { retryable: true },
+  ICMP_UNAVAILABLE: { retryable: false },
+  CHECK_TYPE_UNKNOWN: { retryable: false },
+  JOB_INVALID: { retryable: false },
+  RUNNER_BROKEN: { retryable: false },
+} as const satisfies Record<string, { retryable: boolean }>;
+
+export type AgentErrorCode = keyof typeof catalogue;
+
+/**
+ * Something on our side failed. Thrown inside a run it ends as a result with `hasErrors`: our
+ * faults are never the target's faults.
+ */
+export class AgentError extends Error {
+  readonly code: AgentErrorCode;
+
+  constructor(code: AgentErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'AgentError';
+    this.code = code;
+  }
+
+  get retryable(): boolean {
+    return catalogue[this.code].retryable;
+  }
+}

@@ -1,0 +1,34 @@
+import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
+
+/** One echo reply, or its absence. */
+export interface EchoReply {
+  /** From 0. */
+  sequence: number;
+  success: boolean;
+  /** ICMP type and code of what came back; null when nothing did. */
+  type: number | null;
+  code: number | null;
+  /** Round trip in milliseconds, fractional; null without a reply. */
+  rtt: number | null;
+  /** Hop limit of the reply; null where the way used does not tell. */
+  ttl: number | null;
+}
+
+export interface EchoRequest {
+  address: string;
+  family: IpFamily;
+  count: number;
+  intervalMs: number;
+  /** How long to wait for the reply to the last request. */
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+/** A way to send echo requests. Replies come in order of sequence, one per request. */
+export interface IcmpTransport {
+  readonly way: 'datagram' | 'relay' | 'ping';
+  /** Bytes of ICMP payload in each request. */
+  readonly packetSize: number;
+  echo(request: EchoRequest): Promise<EchoReply[]>;
+  close(): void;
+}

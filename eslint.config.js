@@ -1,0 +1,88 @@
+import tseslint from 'typescript-eslint';
+
+const nodeImportsWithoutPrefix = {
+  group: [
+    'assert',
+    'buffer',
+    'child_process',
+    'crypto',
+    'dgram',
+    'dns',
+    'events',
+    'fs',
+    'http',
+    'https',
+    'net',
+    'os',
+    'path',
+    'stream',
+    'tls',
+    'url',
+    'util',
+    'zlib',
+  ],
+  message: 'Write the node: prefix, so that a package can never stand in for a built-in.',
+};
+
+export default [
+  { ignores: ['node_modules/', '**/*.js', '**/*.cjs', 'test/fixtures/'] },
+  {
+    files: ['**/*.ts'],
+    languageOptions: {
+      parser: tseslint.parser,
+      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
+    },
+    plugins: { '@typescript-eslint': tseslint.plugin },
+    rules: {
+      '@typescript-eslint/no-floating-promises': [
+        'error',
+        {
+          allowForKnownSafeCalls: [
+            {
+              from: 'package',
+              name: ['test', 'describe', 'it', 'suite', 'before', 'after'],
+              package: 'node:test',
+            },
+          ],
+        },
+      ],
+      '@typescript-eslint/no-misused-promises': 'error',
+      '@typescript-eslint/await-thenable': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      '@typescript-eslint/only-throw-error': 'error',
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-non-null-assertion': 'error',
+      '@typescript-eslint/consistent-type-imports': 'error',
+      'no-restricted-imports': ['error', { patterns: [nodeImportsWithoutPrefix] }],
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'ExportDefaultDeclaration',
+          message: 'Named exports only: a thing has one name everywhere.',
+        },
+      ],
+      'no-restricted-properties': [
+        'error',
+        {
+          object: 'process',
+          property: 'env',
+          message: 'Only config.ts reads the environment; take the value as an argument.',
+        },
+      ],
+      'no-console': 'error',
+      'prefer-const': 'error',
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
+    },
+  },
+  {
+    files: ['agent/commands/**', 'control-plane/commands/**', 'scripts/**', 'test/**'],
+    rules: { 'no-console': 'off' },
+  },
+  {
+    files: ['agent/config.ts', 'control-plane/config.ts', 'scripts/**', 'test/**'],
+    rules: { 'no-restricted-properties': 'off' },
+  },
+];

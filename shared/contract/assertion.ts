@@ -1,0 +1,100 @@
+/** Assertions: a source of the measurement, compared with a target. Spec: URL monitor, DNS monitor. */
+import { z } from 'zod';
+
+/** The comparisons of the field. spec: open */
+export const comparison = z
+  .enum([
+    'EQUALS',
+    'NOT_EQUALS',
+    'HAS_KEY',
+    'NOT_HAS_KEY',
+    'HAS_VALUE',
+    'NOT_HAS_VALUE',
+    'IS_EMPTY',
+    'NOT_EMPTY',
+    'GREATER_THAN',
+    'LESS_THAN',
+    'CONTAINS',
+    'NOT_CONTAINS',
+    'IS_NULL',
+    'NOT_NULL',
+  ])
+  .meta({ id: 'Comparison' });
+export type Comparison = z.infer<typeof comparison>;
+
+export const numericComparisons = ['EQUALS', 'NOT_EQUALS', 'GREATER_THAN', 'LESS_THAN'] as const;
+export const textComparisons = [
+  ...numericComparisons,
+  'IS_EMPTY',
+  'NOT_EMPTY',
+  'CONTAINS',
+  'NOT_CONTAINS',
+] as const;
+
+/** What every assertion looks like once parsed; `target` is always text on the wire. */
+export interface Assertion {
+  source: string;
+  comparison: Comparison;
+  /** Header name, JSONPath, regular expression or statistic: its meaning belongs to the source. */
+  property: string;
+  target: string;
+  regex: string | null;
+}
+
+/** An assertion after a run: `error` present means it did not hold; `actual` may be 0, false or "". */
+export const evaluatedAssertion = z
+  .object({
+    order: z.int().min(0),
+    source: z.string(),
+    comparison: z.string(),
+    property: z.string(),
+    target: z.union([z.string(), z.number()]),
+    regex: z.string().nullable(),
+    actual: z.unknown().optional(),
+    error: z.string().exactOptional(),
+  })
+  .meta({ id: 'EvaluatedAssertion' });
+export type EvaluatedAssertion = z.infer<typeof evaluatedAssertion>;
+
+/** One source with the comparisons that make sense for it, and optionally the properties it knows. */
+interface SourceGrammar<Source extends string> {
+  source: Source;
+  comparisons: readonly [Comparison, ...Comparison[]];
+  properties?: readonly [string, ...string[]];
+}
+
+/** Builds the schema of one check type's assertions. */
+export function assertionSchema<Source extends string>(
+  sources: readonly [SourceGrammar<Source>, ...SourceGrammar<Source>[]],
+) {
+  const names = sources.map((grammar) => grammar.source) as [Source, ...Source[]];
+  return z
+    .object({
+      source: z.enum(names),
+      comparison,
+      property: z.string().max(2048).default(''),
+      target: z.string().max(65_536).default(''),
+      regex: z.string().max(2048).nullable().default(null),
+    })
+    .superRefine((assertion, context) => {
+      const grammar = sources.find((candidate) => candidate.source === assertion.source);
+      if (grammar === undefined) return;
+      if (!grammar.comparisons.includes(assertion.comparison)) {
+        context.addIssue({
+          code: 'custom',
+          path: ['comparison'],
+          message: `must be one of ${grammar.comparisons.join(', ')} for ${assertion.source}`,
+        });
+      }
+      if (grammar.properties !== undefined && !grammar.properties.includes(assertion.property)) {
+        context.addIssue({
+          code: 'custom',
+          path: ['property'],
+          message: `must be one of ${grammar.properties.join(', ')} for ${assertion.source}`,
+        });
+      }
+    });
+}
+
+/** No check needs more; a longer list is a mistake of a generator. */
+export const maxAssertions = 100;

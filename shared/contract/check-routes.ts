@@ -1,0 +1,241 @@
+/** Operations on checks: one pair of routes per type from the type table, and the generic ones. */
+import { z } from 'zod';
+import type { CheckTypeDefinition } from './checks/check-type.ts';
+import { checkTypes } from './checks/index.ts';
+import {
+  checkType,
+  pageQuery,
+  queryBoolean,
+  queryInstant,
+  queryList,
+  timestamp,
+} from './primitives.ts';
+import { defineRoute } from './route.ts';
+
+const tag = 'Checks';
+const byId = z.object({ id: z.string() });
+
+/** Spec: Endpoints, `autoAssignAlerts`. */
+const autoAssignAlerts = z.object({ autoAssignAlerts: queryBoolean.exactOptional() });
+
+function createRoute(definition: CheckTypeDefinition) {
+  return defineRoute({
+    operationId: `create${definition.title.replace(/(^| )(\w)/g, (_all, _gap, c: string) => c.toUpperCase())}`,
+    method: 'POST',
+    path: `/v1/checks/${definition.pathPart}`,
+    tag,
+    summary: `Create a ${definition.title}`,
+    authentication: 'apiKey',
+    query: autoAssignAlerts,
+    body: definition.create,
+    status: 201,
+    response: definition.response,
+    errors: [400, 409],
+  });
+}
+
+function updateRoute(definition: CheckTypeDefinition) {
+  return defineRoute({
+    operationId: `update${definition.title.replace(/(^| )(\w)/g, (_all, _gap, c: string) => c.toUpperCase())}`,
+    method: 'PUT',
+    path: `/v1/checks/${definition.pathPart}/{id}`,
+    tag,
+    summary: `Change a ${definition.title}`,
+    description: 'Fields that are absent stay as they are; `request` is replaced as a whole.',
+    authentication: 'apiKey',
+    params: byId,
+    query: autoAssignAlerts,
+    body: definition.update,
+    status: 200,
+    response: definition.response,
+    errors: [400, 404, 409],
+  });
+}
+
+/** Create and update of every type, in the order of the type table. */
+export const checkTypeRoutes = Object.values(checkTypes).map((definition) => ({
+  definition: definition as CheckTypeDefinition,
+  create: createRoute(definition),
+  update: updateRoute(definition),
+}));
+
+/** A check of any type. */
+export const anyCheck = z
+  .discriminatedUnion(
+    'checkType',
+    Object.values(checkTypes).map((definition) => definition.response) as unknown as [
+      (typeof checkTypes)['URL']['response'],
+    ],
+  )
+  .meta({ id: 'Check' });
+
+export const listChecks = defineRoute({
+  operationId: 'listChecks',
+  method: 'GET',
+  path: '/v1/checks',
+  tag,
+  summary: 'List checks, newest first',
+  authentication: 'apiKey',
+  query: z.object({
+    ...pageQuery,
+    apiCheckUrlFilterPattern: z.string().max(2048).exactOptional(),
+    tag: queryList(z.string().min(1)).exactOptional(),
+    checkType: checkType.exactOptional(),
+    search: z.string().max(255).exactOptional(),
+    status: z.enum(['passing', 'failing', 'degraded']).exactOptional(),
+    applyGroupSettings: queryBoolean.exactOptional(),
+  }),
+  status: 200,
+  response: z.array(anyCheck),
+  errors: [400],
+  paged: true,
+});
+
+export const getCheck = defineRoute({
+  operationId: 'getCheck',
+  method: 'GET',
+  path: '/v1/checks/{id}',
+  tag,
+  summary: 'Read a check',
+  authentication: 'apiKey',
+  params: byId,
+  query: z.object({
+    includeDependencies: queryBoolean.exactOptional(),
+    applyGroupSettings: queryBoolean.exactOptional(),
+  }),
+  status: 200,
+  response: anyCheck,
+  errors: [404],
+});
+
+export const deleteCheck = defineRoute({
+  operationId: 'deleteCheck',
+  method: 'DELETE',
+  path: '/v1/checks/{id}',
+  tag,
+  summary: 'Delete a check with its results',
+  authentication: 'apiKey',
+  params: byId,
+  status: 204,
+  errors: [404],
+});
+
+export const heartbeatState = z.enum(['FAILING', 'EARLY', 'RECEIVED', 'GRACE', 'LATE']);
+export type HeartbeatState = z.infer<typeof heartbeatState>;
+
+const availability = z.object({
+  successRatio: z.object({
+    previousPeriod: z.number().nullable(),
+    currentPeriod: z.number().nullable(),
+  }),
+  totalEntitiesCurrentPeriod: z.int(),
+});
+
+export const heartbeatEvent = z
+  .object({
+    id: z.uuid(),
+    state: heartbeatState,
+    timestamp,
+    source: z.string().nullable(),
+    userAgent: z.string().nullable(),
+  })
+  .meta({ id: 'HeartbeatEvent' });
+
+const heartbeatStats = z.object({
+  last24Hours: availability.nullable(),
+  last7Days: availability.nullable(),
+});
+
+const heartbeatWindow = {
+  startTime: queryInstant.exactOptional(),
+  endTime: queryInstant.exactOptional(),
+};
+
+export const listHeartbeatEvents = defineRoute({
+  operationId: 'listHeartbeatEvents',
+  method: 'GET',
+  path: '/v1/checks/heartbeats/{checkId}/events',
+  tag: 'Heartbeats',
+  summary: 'List the pings and state changes of a heartbeat monitor, newest first',
+  authentication: 'apiKey',
+  params: z.object({ checkId: z.string() }),
+  query: z.object({
+    ...heartbeatWindow,
+    limit: z
+      .string()
+      .regex(/^\d{1,2}$/, 'must be a whole number')
+      .transform(Number)
+      .pipe(z.int().min(1).max(10))
+      .default(10)
+      .meta({ override: { type: 'integer', minimum: 1, maximum: 10, default: 10 } }),
+  }),
+  status: 200,
+  response: z.array(z.object({ events: z.array(heartbeatEvent), stats: heartbeatStats })),
+  errors: [400, 404],
+});
+
+export const getHeartbeatEvent = defineRoute({
+  operationId: 'getHeartbeatEvent',
+  method: 'GET',
+  path: '/v1/checks/heartbeats/{checkId}/events/{id}',
+  tag: 'Heartbeats',
+  summary: 'Read one ping or state change',
+  authentication: 'apiKey',
+  params: z.object({ checkId: z.string(), id: z.string() }),
+  status: 200,
+  response: z.object({ event: heartbeatEvent, stats: heartbeatStats }),
+  errors: [404],
+});
+
+export const getHeartbeatAvailability = defineRoute({
+  operationId: 'getHeartbeatAvailability',
+  method: 'GET',
+  path: '/v1/checks/heartbeats/{checkId}/availability',
+  tag: 'Heartbeats',
+  summary: 'Share of time in which pings came as expected',
+  authentication: 'apiKey',
+  params: z.object({ checkId: z.string() }),
+  query: z.object(heartbeatWindow),
+  status: 200,
+  response: availability.nullable(),
+  errors: [400, 404],
+});
+
+const pingAnswer = z.object({ message: z.string() });
+const byToken = z.object({ pingToken: z.string() });
+
+export const pingHeartbeat = defineRoute({
+  operationId: 'pingHeartbeat',
+  method: 'GET',
+  path: '/ping/{pingToken}',
+  tag: 'Heartbeats',
+  summary: 'Ping a heartbeat monitor',
+  authentication: 'none',
+  params: byToken,
+  status: 200,
+  response: pingAnswer,
+  errors: [404],
+});
+
+/** Jobs that post keep working; whatever they send is ignored. */
+export const pingHeartbeatByPost = defineRoute({
+  operationId: 'pingHeartbeatByPost',
+  method: 'POST',
+  path: '/ping/{pingToken}',
+  tag: 'Heartbeats',
+  summary: 'Ping a heartbeat monitor; the body is ignored',
+  authentication: 'none',
+  params: byToken,
+  status: 200,
+  response: pingAnswer,
+  errors: [404],
+});
+
+export const checkRoutes = { listChecks, getCheck, deleteCheck };
+export const heartbeatRoutes = {
+  listHeartbeatEvents,
+  getHeartbeatEvent,
+  getHeartbeatAvailability,
+  pingHeartbeat,
+  pingHeartbeatByPost,
+};

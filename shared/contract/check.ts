@@ -1,0 +1,174 @@
+/**
+ * Words used everywhere:
+ *   check        the configured thing; a monitor is a check without customer code
+ *   slot         an instant at which a check is due at a location, derived from its frequency
+ *   run          one scheduled or triggered execution, over all its attempts (`checkRunId`)
+ *   attempt      one try within a run; all but the last are results of type ATTEMPT
+ *   measurement  what a runner observed; a runner never judges
+ *   verdict      the flags derived from a measurement
+ *   result       the stored record of one attempt; FINAL for the last
+ *   missed       the record of a slot that nobody ran, with its reason
+ *   location     where runs happen: a data-center location or a private location
+ *   agent        a process that serves one location
+ *
+ * This file holds what all check types have in common. Spec: Check: common fields.
+ */
+import { z } from 'zod';
+import {
+  dataCenterLocation,
+  environmentVariable,
+  keyValuePair,
+  runtimeId,
+  timestamp,
+} from './primitives.ts';
+
+/** Spec: Check, `frequency` in minutes. 0 means sub-minute, see `frequencyOffset`. */
+export const frequencies = [0, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440] as const;
+export const frequency = z.literal(frequencies).meta({
+  description:
+    'Minutes between runs. 0 runs every `frequencyOffset` seconds (10, 20 or 30) and needs it.',
+});
+
+/** Spec: alertSettings. Values from the field's practice. spec: open */
+export const alertSettings = z
+  .object({
+    escalationType: z.enum(['RUN_BASED', 'TIME_BASED']).default('RUN_BASED'),
+    runBasedEscalation: z
+      .object({ failedRunThreshold: z.literal([1, 2, 3, 4, 5]).default(1) })
+      .prefault({}),
+    timeBasedEscalation: z
+      .object({ minutesFailingThreshold: z.literal([5, 10, 15, 30]).default(5) })
+      .prefault({}),
+    reminders: z
+      .object({
+        amount: z.literal([0, 1, 2, 3, 4, 5, 100_000]).default(0),
+        interval: z.literal([1, 2, 3, 4, 5, 10, 15, 30]).default(5),
+      })
+      .prefault({}),
+    parallelRunFailureThreshold: z
+      .object({
+        enabled: z.boolean().default(false),
+        percentage: z.literal([10, 20, 30, 40, 50, 60, 70, 80, 90, 100]).default(10),
+      })
+      .prefault({}),
+  })
+  .meta({ id: 'AlertSettings' });
+
+/** Existing clients send the bare word as well as a list. */
+const retryOnlyOn = z
+  .union([z.array(z.enum(['NETWORK_ERROR'])), z.literal('NETWORK_ERROR').transform((one) => [one])])
+  .default([]);
+
+/** Spec: retryStrategy. Delays follow from `type`; see `retryDelaySeconds`. spec: open */
+export const retryStrategy = z
+  .object({
+    type: z.enum(['FIXED', 'LINEAR', 'EXPONENTIAL', 'SINGLE_RETRY']),
+    baseBackoffSeconds: z.number().min(0).max(600).default(60),
+    sameRegion: z.boolean().default(true),
+    maxRetries: z.int().min(1).max(10).default(2),
+    maxDurationSeconds: z.number().min(0).max(600).default(600),
+    onlyOn: retryOnlyOn,
+  })
+  .meta({ id: 'RetryStrategy' });
+export type RetryStrategy = z.output<typeof retryStrategy>;
+
+/** Spec: Check, `triggerIncident`. All fields are needed when the object is given. */
+export const triggerIncident = z
+  .object({
+    serviceId: z.uuid(),
+    severity: z.enum(['CRITICAL', 'MAJOR', 'MEDIUM', 'MINOR']),
+    name: z.string().min(1).max(255),
+    description: z.string(),
+    notifySubscribers: z.boolean(),
+  })
+  .meta({ id: 'TriggerIncident' });
+
+const alertChannelSubscription = z.object({
+  alertChannelId: z.int(),
+  activated: z.boolean(),
+});
+
+const name = z.string().trim().min(1).max(255);
+const tags = z.array(z.string().min(1).max(255)).max(100);
+const groupOrder = z.int().min(0).nullable();
+const description = z.string().max(500).nullable();
+const locations = z.array(dataCenterLocation).max(100).nullable();
+const privateLocations = z.array(z.string().min(1).max(30)).max(100).nullable();
+
+/** Fields of every check, with the defaults a creation applies. */
+export const commonCheckFields = {
+  name,
+  activated: z.boolean().default(true),
+  muted: z.boolean().default(false),
+  tags: tags.default([]),
+  alertSettings: alertSettings.nullable().prefault({}),
+  useGlobalAlertSettings: z.boolean().default(true),
+  groupId: z.int().nullable().default(null),
+  groupOrder: groupOrder.default(null),
+  alertChannelSubscriptions: z.array(alertChannelSubscription).max(200).default([]),
+  triggerIncident: triggerIncident.nullable().default(null),
+  description: description.default(null),
+};
+
+/** Further fields of checks that run in locations. `frequencyOffset` is chosen when absent. */
+export const scheduledCheckFields = {
+  doubleCheck: z.boolean().default(true).meta({ deprecated: true }),
+  shouldFail: z.boolean().default(false),
+  locations: locations.default([]),
+  privateLocations: privateLocations.default([]),
+  runtimeId: runtimeId.nullable().default(null),
+  retryStrategy: retryStrategy.nullable().default(null),
+  runParallel: z.boolean().default(false),
+  frequency: frequency.default(10),
+  frequencyOffset: z.int().min(1).exactOptional(),
+};
+
+/**
+ * Fields that bodies of monitors carry although a monitor does not use them: existing clients send
+ * them and read them back, so they are kept as given. Spec: DNS monitor, further body fields.
+ */
+export const inheritedFields = {
+  heartbeat: z.looseObject({}).nullable().default(null),
+  script: z.string().max(262_144).nullable().default(null),
+  scriptPath: z.string().max(1024).nullable().default(null),
+  sslCheckDomain: z.string().max(255).nullable().default(null),
+  environmentVariables: z.array(environmentVariable).max(50).nullable().default([]),
+  setupSnippetId: z.int().nullable().default(null),
+  tearDownSnippetId: z.int().nullable().default(null),
+  localSetupScript: z.string().max(262_144).nullable().default(null),
+  localTearDownScript: z.string().max(262_144).nullable().default(null),
+};
+
+/** Response time limits of a type, in milliseconds. Spec: Limits. */
+export function responseTimeLimits(degraded: number, max: number, ceiling: number) {
+  return {
+    degradedResponseTime: z.number().min(0).max(ceiling).nullable().default(degraded),
+    maxResponseTime: z.number().min(0).max(ceiling).nullable().default(max),
+  };
+}
+
+/** Spec: alertChannels object. */
+export const alertChannels = z
+  .object({
+    email: z.array(z.object({ address: z.string() })),
+    webhook: z.array(
+      z.object({
+        url: z.string(),
+        name: z.string(),
+        method: z.string(),
+        headers: z.array(keyValuePair),
+        queryParameters: z.array(keyValuePair),
+      }),
+    ),
+    slack: z.array(z.object({ url: z.string() })),
+    sms: z.array(z.object({ number: z.string(), name: z.string() })),
+  })
+  .meta({ id: 'AlertChannels' });
+
+/** Fields of every check that only responses carry. */
+export const responseOnlyCheckFields = {
+  id: z.uuid(),
+  alertChannels,
+  created_at: timestamp,
+  updated_at: timestamp.nullable(),
+};

@@ -1,0 +1,102 @@
+/** DNS monitor. Spec: DNS monitor (`checkType` DNS). */
+import { z } from 'zod';
+import { assertionSchema, comparison, maxAssertions, numericComparisons } from '../assertion.ts';
+import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
+import { checkBodies, type CheckTypeDefinition } from './check-type.ts';
+
+/** Record types a monitor can ask for. The first seven are the field's; the others cost nothing. spec: open */
+export const recordType = z
+  .enum([
+    'A',
+    'AAAA',
+    'CNAME',
+    'MX',
+    'TXT',
+    'SOA',
+    'NS',
+    'HTTPS',
+    'SRV',
+    'PTR',
+    'CAA',
+    'DS',
+    'DNSKEY',
+    'TLSA',
+    'NAPTR',
+  ])
+  .meta({ id: 'RecordType' });
+
+export const dnsRequest = z
+  .object({
+    query: z.string().min(1).max(253),
+    recordType,
+    nameServer: z.string().max(100).nullable().exactOptional(),
+    port: z.int().min(1).max(65_535).nullable().exactOptional(),
+    protocol: z.enum(['UDP', 'TCP']).default('UDP'),
+    assertions: z
+      .array(
+        assertionSchema([
+          { source: 'RESPONSE_TIME', comparisons: numericComparisons },
+          { source: 'RESPONSE_CODE', comparisons: comparison.options as ['EQUALS'] },
+          { source: 'TEXT_ANSWER', comparisons: comparison.options as ['EQUALS'] },
+          { source: 'JSON_ANSWER', comparisons: comparison.options as ['EQUALS'] },
+        ]),
+      )
+      .max(maxAssertions)
+      .default([]),
+  })
+  .meta({ id: 'DnsRequest' });
+export type DnsRequest = z.output<typeof dnsRequest>;
+
+const bodies = checkBodies('DNS', {
+  ...scheduledCheckFields,
+  ...responseTimeLimits(500, 1000, 5000),
+  ...inheritedFields,
+  request: dnsRequest,
+});
+
+const requiredByTheSpecification = {
+  heartbeat: z.looseObject({}).meta({ description: 'Required, but without meaning for DNS' }),
+  script: z.string().max(262_144).meta({ description: 'Required, but without meaning for DNS' }),
+};
+
+export const dnsMonitor: CheckTypeDefinition = {
+  pathPart: 'dns',
+  title: 'DNS monitor',
+  ...bodies,
+  create: bodies.create.extend(requiredByTheSpecification),
+  lenientCreate: bodies.create,
+  judging: {
+    hasResponseTimeLimits: true,
+    readSource(assertion, measurement, extract) {
+      const response = measurement.response;
+      if (assertion.source === 'RESPONSE_TIME') {
+        return { actual: measurement.responseTime ?? undefined, isList: false };
+      }
+      if (assertion.source === 'RESPONSE_CODE') {
+        return { actual: response?.['returnCode'], isList: false };
+      }
+      if (assertion.source === 'JSON_ANSWER') {
+        const values = extract.byJsonPath(response?.['jsonAnswer'], assertion.property || '$');
+        return { actual: values, isList: true };
+      }
+      const text = response?.['answer'];
+      return {
+        actual: typeof text === 'string' ? extract.byRegex(text, assertion.property) : undefined,
+        isList: false,
+      };
+    },
+    /** NOERROR passes and any other code fails, unless an assertion judges the code. */
+    ownVerdict(measurement, definition) {
+      const code = measurement.response?.['returnCode'];
+      const isJudgedByAssertion = definition.request.assertions.some(
+        (assertion) => assertion.source === 'RESPONSE_CODE',
+      );
+      const isErrorCode = typeof code === 'string' && code !== 'NOERROR' && !isJudgedByAssertion;
+      return {
+        failed: isErrorCode ? `the name server answered ${code}` : null,
+        degraded: false,
+        isInvertible: false,
+      };
+    },
+  },
+};

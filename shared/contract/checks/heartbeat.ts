@@ -1,0 +1,53 @@
+/** Heartbeat monitor: waits for pings of a job; never runs on an agent. */
+import { z } from 'zod';
+import { checkBodies, type CheckTypeDefinition } from './check-type.ts';
+
+const unitSeconds = { seconds: 1, minutes: 60, hours: 3600, days: 86_400 } as const;
+const unit = z.enum(['seconds', 'minutes', 'hours', 'days']);
+export type HeartbeatUnit = z.infer<typeof unit>;
+
+/** Duration of so many units, in milliseconds. `(6, 'hours')` is 21,600,000. */
+export function heartbeatDurationMs(amount: number, of: HeartbeatUnit): number {
+  return amount * unitSeconds[of] * 1000;
+}
+
+const yearMs = heartbeatDurationMs(365, 'days');
+
+/** Period 30 s to 365 days, grace 0 to 365 days. spec: open */
+export const heartbeatSettings = z
+  .object({
+    period: z.number().min(0),
+    periodUnit: unit,
+    grace: z.number().min(0),
+    graceUnit: unit,
+    pingToken: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{12,64}$/, 'must be 12 to 64 letters, digits, hyphens or underscores')
+      .exactOptional(),
+  })
+  .superRefine((settings, context) => {
+    const periodMs = heartbeatDurationMs(settings.period, settings.periodUnit);
+    if (periodMs < 30_000 || periodMs > yearMs) {
+      context.addIssue({
+        code: 'custom',
+        path: ['period'],
+        message: 'must be between 30 seconds and 365 days',
+      });
+    }
+    if (heartbeatDurationMs(settings.grace, settings.graceUnit) > yearMs) {
+      context.addIssue({ code: 'custom', path: ['grace'], message: 'must be at most 365 days' });
+    }
+  })
+  .meta({ id: 'HeartbeatSettings' });
+export type HeartbeatSettings = z.output<typeof heartbeatSettings>;
+
+export const heartbeatMonitor: CheckTypeDefinition = {
+  pathPart: 'heartbeat',
+  title: 'Heartbeat monitor',
+  ...checkBodies(
+    'HEARTBEAT',
+    { heartbeat: heartbeatSettings },
+    { heartbeat: heartbeatSettings.safeExtend({ pingToken: z.string(), pingUrl: z.string() }) },
+  ),
+  judging: null,
+};

@@ -1,0 +1,83 @@
+/** ICMP monitor: echo requests, judged by packet loss and latency. */
+import { z } from 'zod';
+import {
+  assertionSchema,
+  maxAssertions,
+  numericComparisons,
+  textComparisons,
+} from '../assertion.ts';
+import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
+import { ipFamily } from '../primitives.ts';
+import { checkBodies, type CheckTypeDefinition } from './check-type.ts';
+
+export const icmpRequest = z
+  .object({
+    hostname: z
+      .string()
+      .min(1)
+      .max(2048)
+      .regex(/^[^\s/]+$/, 'must be a host name or an address, without scheme or path'),
+    ipFamily: ipFamily
+      .nullable()
+      .default('IPv4')
+      .transform((family) => family ?? 'IPv4'),
+    pingCount: z.int().min(1).max(50).default(10),
+    assertions: z
+      .array(
+        assertionSchema([
+          {
+            source: 'LATENCY',
+            comparisons: numericComparisons,
+            properties: ['avg', 'min', 'max', 'stdDev'],
+          },
+          {
+            source: 'JSON_RESPONSE',
+            comparisons: [...textComparisons, 'IS_NULL', 'NOT_NULL'],
+          },
+        ]),
+      )
+      .max(maxAssertions)
+      .default([]),
+  })
+  .meta({ id: 'IcmpRequest' });
+export type IcmpRequest = z.output<typeof icmpRequest>;
+
+const packetLossThreshold = (percent: number) =>
+  z.number().gt(0).max(100).nullable().default(percent);
+
+export const icmpMonitor: CheckTypeDefinition = {
+  pathPart: 'icmp',
+  title: 'ICMP monitor',
+  ...checkBodies('ICMP', {
+    ...scheduledCheckFields,
+    ...responseTimeLimits(10_000, 20_000, 300_000),
+    ...inheritedFields,
+    degradedPacketLossThreshold: packetLossThreshold(10),
+    maxPacketLossThreshold: packetLossThreshold(20),
+    request: icmpRequest,
+  }),
+  judging: {
+    hasResponseTimeLimits: false,
+    readSource(assertion, measurement, extract) {
+      const response = measurement.response;
+      if (assertion.source === 'LATENCY') {
+        const latency = response?.['latency'] as Record<string, unknown> | undefined;
+        return { actual: latency?.[assertion.property], isList: false };
+      }
+      const values = extract.byJsonPath(response, assertion.property || '$');
+      return { actual: values, isList: true };
+    },
+    /** Thresholds are met "at": a loss of 20 % fails a threshold of 20. */
+    ownVerdict(measurement, definition) {
+      const loss = measurement.response?.['packetLoss'];
+      const reaches = (threshold: unknown) =>
+        typeof loss === 'number' && typeof threshold === 'number' && loss >= threshold;
+      const failed = reaches(definition['maxPacketLossThreshold']);
+      return {
+        failed: failed ? `packet loss of ${String(loss)} % reaches the maximum` : null,
+        degraded: !failed && reaches(definition['degradedPacketLossThreshold']),
+        isInvertible: false,
+      };
+    },
+  },
+};

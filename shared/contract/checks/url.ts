@@ -1,0 +1,60 @@
+/** URL monitor. Spec: URL monitor (`checkType` URL). */
+import { z } from 'zod';
+import { assertionSchema, maxAssertions, numericComparisons } from '../assertion.ts';
+import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
+import { ipFamily } from '../primitives.ts';
+import { checkBodies, type CheckTypeDefinition } from './check-type.ts';
+
+/** An absolute http or https address, or a template that a run completes. */
+export const httpUrl = z
+  .string()
+  .min(1)
+  .max(2048)
+  .regex(/^(https?:\/\/\S|\{\{)/i, 'must start with http:// or https://')
+  .refine((url) => url.includes('{{') || URL.canParse(url), 'must be a valid URL');
+
+/** Values of `method` and `ipFamily` from the field's practice. spec: open */
+export const urlRequest = z
+  .object({
+    url: httpUrl,
+    method: z.literal('GET').default('GET'),
+    followRedirects: z.boolean().default(true),
+    skipSSL: z.boolean().default(false),
+    ipFamily: ipFamily.default('IPv4'),
+    assertions: z
+      .array(assertionSchema([{ source: 'STATUS_CODE', comparisons: numericComparisons }]))
+      .max(maxAssertions)
+      .default([]),
+  })
+  .meta({ id: 'UrlRequest' });
+export type UrlRequest = z.output<typeof urlRequest>;
+
+export const urlMonitor: CheckTypeDefinition = {
+  pathPart: 'url',
+  title: 'URL monitor',
+  ...checkBodies('URL', {
+    ...scheduledCheckFields,
+    ...responseTimeLimits(3000, 5000, 30_000),
+    ...inheritedFields,
+    request: urlRequest,
+  }),
+  judging: {
+    hasResponseTimeLimits: true,
+    readSource: (_assertion, measurement) => ({
+      actual: measurement.response?.['status'],
+      isList: false,
+    }),
+    ownVerdict(measurement, definition) {
+      const status = measurement.response?.['status'];
+      const isJudgedByAssertion = definition.request.assertions.some(
+        (assertion) => assertion.source === 'STATUS_CODE',
+      );
+      const isErrorStatus = typeof status === 'number' && status >= 400 && !isJudgedByAssertion;
+      return {
+        failed: isErrorStatus ? `status ${String(status)} is 400 or above` : null,
+        degraded: false,
+        isInvertible: measurement.failure === null,
+      };
+    },
+  },
+};

@@ -1,0 +1,38 @@
+/** The error body every operation answers with. Spec: Errors. */
+import { z } from 'zod';
+
+/** What a client may rely on: the status, its name, a sentence, and facts to act on. */
+export const errorBody = z
+  .object({
+    statusCode: z.int().min(400).max(599),
+    error: z.string().meta({ description: 'Name of the status', example: 'Bad Request' }),
+    message: z.string().meta({ example: '"frequency" must be one of 0, 1, 2, 5, 10' }),
+    attributes: z
+      .looseObject({
+        code: z.string().meta({ description: 'Stable code of this error', example: 'VALIDATION' }),
+        requestId: z.string().exactOptional(),
+        source: z.enum(['payload', 'query', 'params', 'headers']).exactOptional(),
+        keys: z.array(z.string()).exactOptional(),
+        issues: z.array(z.object({ path: z.string(), message: z.string() })).exactOptional(),
+      })
+      .meta({ description: 'Machine-readable facts; never a secret, never a stack trace' }),
+  })
+  .meta({ id: 'Error' });
+export type ErrorBody = z.infer<typeof errorBody>;
+
+/** Every kind of refusal: its status, and the name of that status. One row per `attributes.code`. */
+export const errorCatalogue = {
+  MALFORMED_JSON: { statusCode: 400, error: 'Bad Request' },
+  VALIDATION: { statusCode: 400, error: 'Bad Request' },
+  BAD_TOKEN: { statusCode: 401, error: 'Unauthorized' },
+  FORBIDDEN: { statusCode: 403, error: 'Forbidden' },
+  NOT_FOUND: { statusCode: 404, error: 'Not Found' },
+  METHOD_NOT_ALLOWED: { statusCode: 405, error: 'Method Not Allowed' },
+  CONFLICT: { statusCode: 409, error: 'Conflict' },
+  PAYLOAD_TOO_LARGE: { statusCode: 413, error: 'Payload Too Large' },
+  UNSUPPORTED_MEDIA_TYPE: { statusCode: 415, error: 'Unsupported Media Type' },
+  TOO_MANY_REQUESTS: { statusCode: 429, error: 'Too Many Requests' },
+  INTERNAL: { statusCode: 500, error: 'Internal Server Error' },
+  UNAVAILABLE: { statusCode: 503, error: 'Service Unavailable' },
+} as const;
+export type ErrorCode = keyof typeof errorCatalogue;

@@ -1,0 +1,179 @@
+/** Private locations and their keys; data-center locations. Spec: Private location key; Locations. */
+import { z } from 'zod';
+import { dataCenterLocation, privateLocationSlug, timestamp } from './primitives.ts';
+import { defineRoute } from './route.ts';
+
+const name = z.string().trim().min(1).max(255);
+const icon = z.string().min(1).max(64);
+const proxyUrl = z.string().max(2048).nullable();
+
+/** Two keys at most, so that one can be rotated while the other works. */
+export const maxKeysPerLocation = 2;
+
+const keyAtRest = z.object({
+  id: z.uuid(),
+  maskedKey: z.string().meta({ example: 'pl_…4f2a' }),
+  created_at: timestamp,
+  updated_at: timestamp.nullable(),
+});
+
+/** Spec: Private location key. `rawKey` is shown this once. */
+export const privateLocationKey = keyAtRest
+  .extend({ rawKey: z.string().meta({ description: 'The key itself; shown only now' }) })
+  .meta({ id: 'PrivateLocationKey' });
+
+export const runningAgents = z.array(
+  z.object({
+    version: z.string(),
+    count: z.int(),
+    agents: z.array(z.object({ id: z.string(), lastSeenAt: timestamp })),
+  }),
+);
+
+export const privateLocation = z
+  .object({
+    id: z.uuid(),
+    name,
+    slugName: z.string(),
+    icon,
+    proxyUrl,
+    keys: z.array(keyAtRest),
+    created_at: timestamp,
+    updated_at: timestamp.nullable(),
+    lastSeen: timestamp.nullable(),
+    agentCount: z.int().nullable(),
+    minAgentVersion: z.string().exactOptional(),
+    runningAgents: runningAgents.exactOptional(),
+  })
+  .meta({ id: 'PrivateLocation' });
+
+const tag = 'Private locations';
+const byId = z.object({ id: z.string() });
+
+export const listPrivateLocations = defineRoute({
+  operationId: 'listPrivateLocations',
+  method: 'GET',
+  path: '/v1/private-locations',
+  tag,
+  summary: 'List private locations',
+  authentication: 'apiKey',
+  query: z.object({
+    versions: z
+      .enum(['true', 'false'], { error: 'must be true or false' })
+      .default('false')
+      .transform((text) => text === 'true')
+      .meta({ override: { type: 'boolean', default: false } }),
+  }),
+  status: 200,
+  response: z.array(privateLocation),
+  errors: [400],
+});
+
+export const createPrivateLocation = defineRoute({
+  operationId: 'createPrivateLocation',
+  method: 'POST',
+  path: '/v1/private-locations',
+  tag,
+  summary: 'Create a private location',
+  authentication: 'apiKey',
+  body: z.object({
+    name,
+    slugName: privateLocationSlug,
+    icon: icon.default('location'),
+    proxyUrl: proxyUrl.default(null),
+  }),
+  status: 201,
+  response: privateLocation,
+  errors: [400, 409],
+});
+
+export const getPrivateLocation = defineRoute({
+  operationId: 'getPrivateLocation',
+  method: 'GET',
+  path: '/v1/private-locations/{id}',
+  tag,
+  summary: 'Read a private location',
+  authentication: 'apiKey',
+  params: byId,
+  status: 200,
+  response: privateLocation,
+  errors: [404],
+});
+
+export const updatePrivateLocation = defineRoute({
+  operationId: 'updatePrivateLocation',
+  method: 'PUT',
+  path: '/v1/private-locations/{id}',
+  tag,
+  summary: 'Change the name, icon or proxy of a private location',
+  authentication: 'apiKey',
+  params: byId,
+  body: z.object({
+    name,
+    icon: icon.exactOptional(),
+    proxyUrl: proxyUrl.exactOptional(),
+  }),
+  status: 200,
+  response: privateLocation,
+  errors: [400, 404],
+});
+
+export const deletePrivateLocation = defineRoute({
+  operationId: 'deletePrivateLocation',
+  method: 'DELETE',
+  path: '/v1/private-locations/{id}',
+  tag,
+  summary: 'Delete a private location that no check uses',
+  authentication: 'apiKey',
+  params: byId,
+  status: 204,
+  errors: [404, 409],
+});
+
+export const createPrivateLocationKey = defineRoute({
+  operationId: 'createPrivateLocationKey',
+  method: 'POST',
+  path: '/v1/private-locations/{id}/keys',
+  tag,
+  summary: 'Create a key for the agents of a private location',
+  description: 'The raw key is in this answer and nowhere else. A location has at most two keys.',
+  authentication: 'apiKey',
+  params: byId,
+  status: 201,
+  response: privateLocationKey,
+  errors: [404, 409],
+});
+
+export const deletePrivateLocationKey = defineRoute({
+  operationId: 'deletePrivateLocationKey',
+  method: 'DELETE',
+  path: '/v1/private-locations/{id}/keys/{keyId}',
+  tag,
+  summary: 'Revoke a key; agents that use it are refused from then on',
+  authentication: 'apiKey',
+  params: z.object({ id: z.string(), keyId: z.string() }),
+  status: 204,
+  errors: [404],
+});
+
+export const listLocations = defineRoute({
+  operationId: 'listLocations',
+  method: 'GET',
+  path: '/v1/locations',
+  tag: 'Locations',
+  summary: 'List data-center locations',
+  authentication: 'none',
+  status: 200,
+  response: z.array(z.object({ region: dataCenterLocation, name: z.string() })),
+});
+
+export const privateLocationRoutes = {
+  listPrivateLocations,
+  createPrivateLocation,
+  getPrivateLocation,
+  updatePrivateLocation,
+  deletePrivateLocation,
+  createPrivateLocationKey,
+  deletePrivateLocationKey,
+};
+export const locationRoutes = { listLocations };

@@ -1,0 +1,74 @@
+/** Whether a failed attempt is followed by another. Spec: retryStrategy; `doubleCheck`. */
+import type { RetryStrategy } from '../contract/check.ts';
+
+/** One immediate retry from another location: what the deprecated `doubleCheck` asks for. */
+const doubleCheckStrategy: RetryStrategy = {
+  type: 'FIXED',
+  baseBackoffSeconds: 0,
+  sameRegion: false,
+  maxRetries: 1,
+  maxDurationSeconds: 600,
+  onlyOn: [],
+};
+
+/**
+ * The strategy that applies to a check: its own; without one, a single immediate retry from another
+ * location when `doubleCheck` is set; otherwise none.
+ */
+export function effectiveRetryStrategy(check: {
+  retryStrategy: RetryStrategy | null;
+  doubleCheck: boolean;
+}): RetryStrategy | null {
+  if (check.retryStrategy !== null) return check.retryStrategy;
+  return check.doubleCheck ? doubleCheckStrategy : null;
+}
+
+/**
+ * Delay before retry `n` (1 for the first), in seconds. LINEAR with base 10: 10, 20, 30;
+ * EXPONENTIAL with base 5: 5, 25, 125.
+ */
+export function retryDelaySeconds(strategy: RetryStrategy, n: number): number {
+  switch (strategy.type) {
+    case 'LINEAR':
+      return strategy.baseBackoffSeconds * n;
+    case 'EXPONENTIAL':
+      return strategy.baseBackoffSeconds ** n;
+    case 'FIXED':
+    case 'SINGLE_RETRY':
+      return strategy.baseBackoffSeconds;
+  }
+}
+
+export type RetryDecision =
+  { kind: 'final' } | { kind: 'retry'; delayMs: number; where: 'here' | 'elsewhere' };
+
+/**
+ * Decides after attempt number `attempt` (1 for the first). Only failures are retried: neither a
+ * degraded result nor a fault of our own. A retry that would start later than
+ * `maxDurationSeconds` after the first attempt is not made.
+ */
+export function decideRetry(input: {
+  strategy: RetryStrategy | null;
+  attempt: number;
+  hasFailures: boolean;
+  isNetworkError: boolean;
+  /** Milliseconds since the first attempt of the run began. */
+  elapsedMs: number;
+  /** True when another location of the check could run the retry. */
+  canGoElsewhere: boolean;
+}): RetryDecision {
+  const { strategy, attempt } = input;
+  if (strategy === null || !input.hasFailures) return { kind: 'final' };
+  if (strategy.onlyOn.length > 0 && !input.isNetworkError) return { kind: 'final' };
+  const maxRetries = strategy.type === 'SINGLE_RETRY' ? 1 : strategy.maxRetries;
+  if (attempt > maxRetries) return { kind: 'final' };
+  const delayMs = retryDelaySeconds(strategy, attempt) * 1000;
+  if (
+    strategy.type !== 'SINGLE_RETRY' &&
+    input.elapsedMs + delayMs > strategy.maxDurationSeconds * 1000
+  ) {
+    return { kind: 'final' };
+  }
+  const where = !strategy.sameRegion && input.canGoElsewhere ? 'elsewhere' : 'here';
+  return { kind: 'retry', delayMs, where };
+}

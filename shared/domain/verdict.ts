@@ -1,0 +1,60 @@
+/** From a measurement to the flags of a result: once, for all types. Spec: Check result. */
+import type { EvaluatedAssertion } from '../contract/assertion.ts';
+import type { CheckDefinition, Judging, Measurement } from '../contract/checks/check-type.ts';
+import { evaluateAssertions } from './assertions.ts';
+
+export interface Verdict {
+  hasFailures: boolean;
+  isDegraded: boolean;
+  overMaxResponseTime: boolean;
+  assertions: EvaluatedAssertion[];
+  /** The first cause of a failure or degradation, as a sentence; null for a clean pass. */
+  reason: string | null;
+}
+
+/**
+ * Judges one measurement. `shouldFail` forgives what the type calls invertible: an error status for
+ * HTTP, a refused connection for TCP. Failed assertions and an exceeded `maxResponseTime` always
+ * fail. A limit is exceeded above its value, not at it. Degraded only when nothing failed.
+ */
+export function judge(
+  judging: Judging,
+  definition: CheckDefinition,
+  measurement: Measurement,
+): Verdict {
+  const own = judging.ownVerdict(measurement, definition);
+  const { failure, responseTime } = measurement;
+  const isForgiven = definition.shouldFail && own.isInvertible;
+  const ownProblem = isForgiven ? null : (failure?.message ?? own.failed);
+  const assertions =
+    failure === null ? evaluateAssertions(definition.request.assertions, judging, measurement) : [];
+  const failedAssertion = assertions.find((assertion) => assertion.error !== undefined);
+
+  const isOver = (limit: number | null) =>
+    judging.hasResponseTimeLimits &&
+    failure === null &&
+    limit !== null &&
+    responseTime !== null &&
+    responseTime > limit;
+  const overMaxResponseTime = isOver(definition.maxResponseTime);
+  const isSlow = isOver(definition.degradedResponseTime);
+
+  const problem =
+    ownProblem ??
+    failedAssertion?.error ??
+    (overMaxResponseTime
+      ? `response time above the maximum of ${String(definition.maxResponseTime)} ms`
+      : null);
+  const hasFailures = problem !== null;
+  const isDegraded = !hasFailures && (own.degraded || isSlow);
+  const degradedReason = isSlow
+    ? `response time above ${String(definition.degradedResponseTime)} ms`
+    : 'packet loss above the degraded threshold';
+  return {
+    hasFailures,
+    isDegraded,
+    overMaxResponseTime,
+    assertions,
+    reason: problem ?? (isDegraded ? degradedReason : null),
+  };
+}
