@@ -6,12 +6,7 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** Who may call: an API key, a private location key (agents), or anyone. */
 export type RouteAuthentication = 'apiKey' | 'locationKey' | 'none';
 
-export interface Route<
-  Params extends z.ZodType = z.ZodType,
-  Query extends z.ZodType = z.ZodType,
-  Body extends z.ZodType = z.ZodType,
-  Response extends z.ZodType = z.ZodType,
-> {
+export interface Route {
   /** Unique; names the operation in OpenAPI, in handlers and in the client. */
   readonly operationId: string;
   readonly method: HttpMethod;
@@ -21,14 +16,14 @@ export interface Route<
   readonly summary: string;
   readonly description?: string;
   readonly authentication: RouteAuthentication;
-  readonly params?: Params;
-  readonly query?: Query;
-  readonly body?: Body;
+  readonly params?: z.ZodType;
+  readonly query?: z.ZodType;
+  readonly body?: z.ZodType;
   /** Largest accepted body in bytes, after decompression. */
   readonly bodyLimitBytes?: number;
   /** Status of success. 204 carries no body. */
   readonly status: 200 | 201 | 202 | 204;
-  readonly response?: Response;
+  readonly response?: z.ZodType;
   /** Statuses of refusal that this operation may answer with, besides those every operation has. */
   readonly errors?: readonly (400 | 402 | 403 | 404 | 408 | 409 | 413 | 429)[];
   /** True when the body is one page of a list whose total stands in `Content-Range`. */
@@ -39,24 +34,20 @@ export interface Route<
 export const defaultBodyLimitBytes = 1_048_576;
 
 /** Declares one operation, keeping the exact types of its schemas. */
-export function defineRoute<
-  Params extends z.ZodType = z.ZodUndefined,
-  Query extends z.ZodType = z.ZodUndefined,
-  Body extends z.ZodType = z.ZodUndefined,
-  Response extends z.ZodType = z.ZodUndefined,
->(route: Route<Params, Query, Body, Response>): Route<Params, Query, Body, Response> {
+export function defineRoute<const R extends Route>(route: R): R {
   return route;
 }
 
-type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
+type Parsed<R, Part extends string> =
+  R extends Record<Part, infer S extends z.ZodType> ? z.output<S> : undefined;
 
 /** The parsed parts of a request to `R`. */
 export interface RouteInput<R extends Route> {
-  params: Parsed<R['params']>;
-  query: Parsed<R['query']>;
-  body: Parsed<R['body']>;
+  params: Parsed<R, 'params'>;
+  query: Parsed<R, 'query'>;
+  body: Parsed<R, 'body'>;
 }
 
 /** What a handler of `R` must return: a value its response schema accepts. */
 export type RouteOutput<R extends Route> =
-  R['response'] extends z.ZodType<unknown, infer In> ? In : undefined;
+  R extends Record<'response', z.ZodType<unknown, infer In>> ? In : undefined;

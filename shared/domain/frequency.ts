@@ -1,4 +1,5 @@
 /** When a check is due. Both sides compute the same slots, so nobody stores a "next run". */
+import { hash32 } from './hash.ts';
 
 /** What the slots of a check follow from. `frequency` in minutes; see the specification's offset rules. */
 export interface Timing {
@@ -14,16 +15,6 @@ export interface Schedule {
 }
 
 const subMinuteOffsets = [10, 20, 30];
-
-/** FNV-1a, 32 bit: spreads check ids evenly; not for secrets. */
-function hash32(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index += 1) {
-    hash ^= text.charCodeAt(index);
-    hash = Math.imul(hash, 0x01000193);
-  }
-  return hash >>> 0;
-}
 
 /** Largest allowed offset. `(10)` is 100, `(120)` is 2. Spec: frequencyOffset rules 2 and 3. */
 export function maxFrequencyOffset(frequency: number): number {

@@ -4,7 +4,12 @@
  */
 import { z } from 'zod';
 import type { Assertion, EvaluatedAssertion } from '../assertion.ts';
-import { commonCheckFields, responseOnlyCheckFields } from '../check.ts';
+import {
+  commonCheckFields,
+  inheritedFields,
+  responseOnlyCheckFields,
+  scheduledCheckFields,
+} from '../check.ts';
 import type { CheckType } from '../primitives.ts';
 
 /** Why a measurement could not be completed, when the cause lies with the target. */
@@ -88,6 +93,8 @@ export interface CheckTypeDefinition {
   /** Body of an update: nothing required, no default applied. */
   update: z.ZodObject;
   response: z.ZodObject;
+  /** The fields that make up its `CheckDefinition`: what a run needs besides schedule and retries. */
+  definitionKeys: readonly string[];
   /** Null for types that wait rather than run (HEARTBEAT). */
   judging: Judging | null;
   /** Body of a creation as clients send it that leave out what the specification requires. */
@@ -110,8 +117,12 @@ export function checkBodies(type: CheckType, fields: AnyShape, responseFields: A
     key,
     z.exactOptional(withoutDefault(schema)),
   ]);
+  const definitionKeys = Object.keys(fields).filter(
+    (key) => key === 'shouldFail' || !(key in scheduledCheckFields || key in inheritedFields),
+  );
   return {
     type,
+    definitionKeys,
     create: z.object(shape),
     update: z.object(Object.fromEntries(updates) as AnyShape),
     response: z

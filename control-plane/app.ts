@@ -1,0 +1,101 @@
+/** The Express application: order of the middleware, mounting, and the last error handler. */
+import { randomUUID } from 'node:crypto';
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Router,
+} from 'express';
+import type { Logger } from 'pino';
+import { ApiError } from './api-error.ts';
+
+interface AppParts {
+  /** Routers in the order they are tried. */
+  routers: readonly Router[];
+  logger: Logger;
+}
+
+/** A caller's own id is kept when it is harmless, so that both sides' logs meet. */
+const nameRequest: RequestHandler = (request, response, next) => {
+  const given = request.get('x-request-id');
+  const id = given !== undefined && /^[\w-]{8,64}$/.test(given) ? given : randomUUID();
+  response.locals['requestId'] = id;
+  response.setHeader('x-request-id', id);
+  next();
+};
+
+/** Errors of the body parser carry a `type`; these are the ones a client can cause. */
+function fromBodyParser(error: unknown): ApiError | undefined {
+  if (typeof error !== 'object' || error === null || !('type' in error)) return undefined;
+  switch (error.type) {
+    case 'entity.parse.failed':
+      return new ApiError('MALFORMED_JSON', 'the body is not valid JSON', { source: 'payload' });
+    case 'entity.too.large': {
+      const limit = 'limit' in error ? ` of ${String(error.limit)} bytes` : '';
+      return new ApiError('PAYLOAD_TOO_LARGE', `the body is over the limit${limit}`);
+    }
+    case 'charset.unsupported':
+    case 'encoding.unsupported':
+      return new ApiError('UNSUPPORTED_MEDIA_TYPE', 'the body has an unsupported encoding', {
+        source: 'headers',
+      });
+    case 'request.aborted':
+    case 'request.size.invalid':
+      return new ApiError('MALFORMED_JSON', 'the body ended early', { source: 'payload' });
+    default:
+      return undefined;
+  }
+}
+
+function toApiError(error: unknown): ApiError | undefined {
+  if (error instanceof ApiError) return error;
+  const parsed = fromBodyParser(error);
+  if (parsed !== undefined) return parsed;
+  // Express throws these for paths such as /%ff, zlib for bodies that only claim to be compressed.
+  if (error instanceof URIError) {
+    return new ApiError('VALIDATION', 'the path is not valid', { source: 'params' });
+  }
+  const isZlib = error instanceof Error && 'code' in error && /^Z_/.test(String(error.code));
+  return isZlib
+    ? new ApiError('MALFORMED_JSON', 'the body is not validly compressed', { source: 'payload' })
+    : undefined;
+}
+
+function notFound(request: Request): ApiError {
+  return new ApiError('NOT_FOUND', `there is nothing at ${request.method} ${request.path}`);
+}
+
+export function buildApp(parts: AppParts): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false);
+  app.set('query parser', 'simple');
+  app.use(nameRequest);
+  for (const router of parts.routers) app.use(router);
+  app.use((request) => {
+    throw notFound(request);
+  });
+  const answerError: ErrorRequestHandler = (error: unknown, request, response, next) => {
+    const requestId = String(response.locals['requestId']);
+    let known = toApiError(error);
+    if (known === undefined) {
+      parts.logger.error(
+        { err: error, requestId, method: request.method, path: request.path },
+        'request failed',
+      );
+      known = new ApiError(
+        'INTERNAL',
+        'something broke on our side; the log has it under requestId',
+      );
+    }
+    if (response.headersSent) {
+      next(error);
+      return;
+    }
+    if (known.code === 'BAD_TOKEN') response.setHeader('WWW-Authenticate', 'Bearer');
+    response.status(known.statusCode).json(known.toBody(requestId));
+  };
+  app.use(answerError);
+  return app;
+}

@@ -1,0 +1,32 @@
+import type { Command } from 'commander';
+import { pino } from 'pino';
+import { startControlPlane } from '../compose.ts';
+import { describeSettings, processEnvironment, readConfig } from '../config.ts';
+
+function settingsHelp(): string {
+  const lines = describeSettings().map(
+    ({ name, default: value, meaning }) =>
+      `  ${name.padEnd(18)} ${meaning}${value === '' ? '' : ` (default ${value})`}`,
+  );
+  return `\nSettings, from the environment:\n${lines.join('\n')}\n`;
+}
+
+/** `control-plane serve`: runs until SIGTERM or SIGINT, then ends what it is doing and exits 0. */
+export function registerServe(program: Command): void {
+  program
+    .command('serve')
+    .description('serve the API until it is told to stop')
+    .addHelpText('after', settingsHelp())
+    .action(async () => {
+      const config = readConfig(processEnvironment);
+      const logger = pino({ level: config.LOG_LEVEL, base: null });
+      const controlPlane = await startControlPlane({ config, logger });
+      logger.info({ url: controlPlane.url, database: config.DATABASE_FILE }, 'serving');
+      const signal = await new Promise<string>((resolve) => {
+        for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, resolve);
+      });
+      logger.info({ signal }, 'stopping');
+      await controlPlane[Symbol.asyncDispose]();
+      logger.info('stopped');
+    });
+}

@@ -1,0 +1,41 @@
+import type { Compilable, CompiledQuery, Kysely } from 'kysely';
+import type { Database } from './tables.ts';
+
+class Placeholder {
+  readonly name: PropertyKey;
+
+  constructor(name: PropertyKey) {
+    this.name = name;
+  }
+}
+
+/** A statement whose text is built once; running it costs little more than the driver. */
+export interface PreparedQuery<Args, Row> {
+  run(db: Kysely<Database>, args: Args): Promise<Row[]>;
+}
+
+/**
+ * Builds a query once with placeholders for its arguments and compiles it at its first run. Building
+ * a statement takes Kysely about a hundred microseconds, which counts on hot paths only.
+ */
+export function prepareQuery<Args extends object, Row = unknown>(
+  build: (
+    db: Kysely<Database>,
+    argument: <K extends keyof Args>(name: K) => Args[K],
+  ) => Compilable<Row>,
+): PreparedQuery<Args, Row> {
+  let compiled: CompiledQuery<Row> | undefined;
+  // The placeholder only travels through Kysely into `parameters`; nothing reads it as a value.
+  const argument = <K extends keyof Args>(name: K): Args[K] =>
+    new Placeholder(name) as unknown as Args[K];
+  return {
+    async run(db, args) {
+      compiled ??= build(db, argument).compile();
+      const parameters = compiled.parameters.map((parameter) =>
+        parameter instanceof Placeholder ? args[parameter.name as keyof Args] : parameter,
+      );
+      const { rows } = await db.executeQuery<Row>({ ...compiled, parameters });
+      return rows;
+    },
+  };
+}

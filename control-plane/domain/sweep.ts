@@ -1,0 +1,59 @@
+/** Finding the slots that nobody ran, and saying why. */
+import type { MissedReason } from '@monitor/shared/contract/check-result.ts';
+import { locationsOfSlot, scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
+
+/** A stretch of time in which a check followed one schedule. Instants in ms; `endsAt` null while it lasts. */
+export interface SchedulePeriod {
+  checkId: string;
+  frequency: number;
+  frequencyOffset: number;
+  runParallel: boolean;
+  locations: readonly string[];
+  startsAt: number;
+  endsAt: number | null;
+  sweptUntil: number;
+}
+
+export interface Slot {
+  checkId: string;
+  location: string;
+  scheduledFor: number;
+}
+
+/** The slots of a period that are not yet accounted for, up to and including `until`. */
+export function slotsToAccountFor(period: SchedulePeriod, until: number): Slot[] {
+  const schedule = scheduleOf(period);
+  const end = Math.min(until, period.endsAt ?? until);
+  const slots: Slot[] = [];
+  for (
+    let scheduledFor = slotAtOrAfter(schedule, Math.max(period.startsAt, period.sweptUntil) + 1);
+    scheduledFor <= end;
+    scheduledFor += schedule.intervalMs
+  ) {
+    for (const location of locationsOfSlot(
+      schedule,
+      scheduledFor,
+      period.locations,
+      period.runParallel,
+    )) {
+      slots.push({ checkId: period.checkId, location, scheduledFor });
+    }
+  }
+  return slots;
+}
+
+/** When agents served a location; both null before the first one. */
+export interface Presence {
+  servedSince: number | null;
+  unservedSince: number | null;
+}
+
+/** Why a slot was missed, as far as the control plane can tell. */
+export function missedReasonOf(scheduledFor: number, presence: Presence | undefined): MissedReason {
+  if (presence === undefined) return 'no-agent';
+  if (presence.servedSince !== null) {
+    return scheduledFor < presence.servedSince ? 'no-agent' : 'not-run';
+  }
+  const { unservedSince } = presence;
+  return unservedSince === null || scheduledFor >= unservedSince ? 'no-agent' : 'agent-lost';
+}

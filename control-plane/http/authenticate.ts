@@ -1,0 +1,77 @@
+/** Who calls. Keys are random and long, so their SHA-256 is what is stored and looked up. */
+import { timingSafeEqual } from 'node:crypto';
+import type { Request } from 'express';
+import type { RouteAuthentication } from '@monitor/shared/contract/route.ts';
+import { ApiError } from '../api-error.ts';
+import { hashKey } from '../keys.ts';
+
+export interface ApiPrincipal {
+  kind: 'apiKey';
+  accountId: string;
+  keyId: string;
+}
+
+/** An agent: it may act for one location of one account. */
+export interface LocationPrincipal {
+  kind: 'locationKey';
+  accountId: string;
+  keyId: string;
+  location: string;
+}
+
+export interface AnonymousPrincipal {
+  kind: 'none';
+}
+
+export type Principal = ApiPrincipal | LocationPrincipal | AnonymousPrincipal;
+
+/** Finds keys by their hash; undefined for unknown, expired and revoked ones alike. */
+export interface KeyFinder {
+  findApiKey(keyHash: string): Promise<(ApiPrincipal & { keyHash: string }) | undefined>;
+  findLocationKey(keyHash: string): Promise<(LocationPrincipal & { keyHash: string }) | undefined>;
+}
+
+const accountHeaders = ['x-service-account', 'x-checkly-account'];
+
+/** Spec: Authentication 3. The same answer whatever was wrong, so nothing can be learned from it. */
+function badToken(): ApiError {
+  return new ApiError('BAD_TOKEN', 'Bad Token', {
+    hint: 'send the header "Authorization: Bearer <API_KEY>" with a key that is neither expired nor revoked',
+  });
+}
+
+function isSame(left: string, right: string): boolean {
+  const a = Buffer.from(left);
+  const b = Buffer.from(right);
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** Spec: Authentication 2. Optional, but when given it must be the account of the key. */
+function checkAccount(request: Request, accountId: string): void {
+  for (const name of accountHeaders) {
+    const given = request.get(name);
+    if (given !== undefined && !isSame(given.trim().toLowerCase(), accountId)) {
+      throw new ApiError('FORBIDDEN', `the key does not belong to the account in "${name}"`, {
+        source: 'headers',
+        keys: [name],
+      });
+    }
+  }
+}
+
+/** Gives the principal of a request to a route of this kind, or refuses with 401. */
+export async function authenticate(
+  request: Request,
+  kind: RouteAuthentication,
+  keys: KeyFinder,
+): Promise<Principal> {
+  if (kind === 'none') return { kind };
+  const token = /^Bearer +(\S{8,512})$/i.exec(request.get('authorization') ?? '')?.[1];
+  if (token === undefined) throw badToken();
+  const keyHash = hashKey(token);
+  const found =
+    kind === 'apiKey' ? await keys.findApiKey(keyHash) : await keys.findLocationKey(keyHash);
+  if (found === undefined || !isSame(found.keyHash, keyHash)) throw badToken();
+  checkAccount(request, found.accountId);
+  return found;
+}

@@ -1,0 +1,54 @@
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import type { Services } from '../services.ts';
+
+/** Nobody took it for so long: it is given up. */
+const jobLifetimeMs = 5 * 60_000;
+
+export interface NewJob {
+  accountId: string;
+  checkId: string;
+  /** Where it is to run. */
+  location: string;
+  source: 'SCHEDULE_NOW' | 'RETRY_ELSEWHERE';
+  /** Set when the job continues a run; a new run begins otherwise. */
+  continues?: {
+    runId: string;
+    slotLocation: string;
+    scheduledFor: number | null;
+    attempt: number;
+    sequenceStartedAt: number;
+    notBefore: number;
+  };
+}
+
+/** Puts a run that is not on the schedule into the queue of a location. Call `hub.notify` after the commit. */
+export async function createJob(
+  services: Pick<Services, 'clock' | 'newId'>,
+  db: Kysely<Database>,
+  job: NewJob,
+): Promise<void> {
+  const now = services.clock.now();
+  const { continues } = job;
+  const notBefore = Math.max(now, continues?.notBefore ?? now);
+  await db
+    .insertInto('jobs')
+    .values({
+      id: services.newId(),
+      account_id: job.accountId,
+      check_id: job.checkId,
+      location: job.location,
+      run_id: continues?.runId ?? services.newId(),
+      source: job.source,
+      slot_location: continues?.slotLocation ?? job.location,
+      scheduled_for: continues?.scheduledFor ?? null,
+      attempt: continues?.attempt ?? 1,
+      sequence_started_at: continues?.sequenceStartedAt ?? null,
+      not_before: notBefore,
+      expires_at: notBefore + jobLifetimeMs,
+      agent_id: null,
+      lease_until: null,
+      created_at: now,
+    })
+    .execute();
+}

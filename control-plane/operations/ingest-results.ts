@@ -1,0 +1,431 @@
+/**
+ * Results arrive here: in batches, possibly twice, late, or from two agents at once. Batches that
+ * arrive together share one durable commit; each is answered after it.
+ */
+import type { Kysely, Selectable } from 'kysely';
+import {
+  submission,
+  type ItemOutcome,
+  type MissedSubmission,
+  type ResultSubmission,
+  type Submission,
+} from '@monitor/shared/contract/agent-protocol.ts';
+import { encodePayload, toFlag } from '../db/columns.ts';
+import { prepareQuery } from '../db/prepared.ts';
+import type {
+  CheckResultsTable,
+  CheckRunsTable,
+  Database,
+  ResultPayloadsTable,
+} from '../db/tables.ts';
+import { decideResult } from '../domain/ingest.ts';
+import type { Services } from '../services.ts';
+import { retryElsewhere } from './retry-elsewhere.ts';
+import { statusUpdate, writeStatuses, type StatusChange } from './update-status.ts';
+
+interface Batch {
+  accountId: string;
+  location: string;
+  items: readonly unknown[];
+}
+
+interface QueuedBatch extends Batch {
+  resolve: (outcomes: ItemOutcome[]) => void;
+  reject: (error: unknown) => void;
+}
+
+type RunRow = Pick<Selectable<CheckRunsTable>, 'id' | 'run_id' | 'state' | 'check_id'>;
+
+type NewResult = Omit<Selectable<CheckResultsTable>, 'seq'>;
+
+const insertRun = prepareQuery<
+  Omit<Selectable<CheckRunsTable>, 'id' | 'late_results'>,
+  { id: number }
+>((db, argument) =>
+  db
+    .insertInto('check_runs')
+    .values({
+      account_id: argument('account_id'),
+      check_id: argument('check_id'),
+      run_id: argument('run_id'),
+      location: argument('location'),
+      scheduled_for: argument('scheduled_for'),
+      state: argument('state'),
+      missed_reason: argument('missed_reason'),
+      result_id: argument('result_id'),
+      late_results: 0,
+      created_at: argument('created_at'),
+    })
+    .returning('id'),
+);
+
+const closeRun = prepareQuery<{ id: number; state: 'RUNNING' | 'FINAL'; result_id: string | null }>(
+  (db, argument) =>
+    db
+      .updateTable('check_runs')
+      .set({ state: argument('state'), missed_reason: null, result_id: argument('result_id') })
+      .where('id', '=', argument('id')),
+);
+
+const countLate = prepareQuery<{ id: number }>((db, argument) =>
+  db
+    .updateTable('check_runs')
+    .set((set) => ({ late_results: set('late_results', '+', 1) }))
+    .where('id', '=', argument('id')),
+);
+
+const insertResult = prepareQuery<NewResult, { seq: number }>((db, argument) =>
+  db
+    .insertInto('check_results')
+    .values({
+      id: argument('id'),
+      account_id: argument('account_id'),
+      check_id: argument('check_id'),
+      check_run_id: argument('check_run_id'),
+      check_type: argument('check_type'),
+      name: argument('name'),
+      result_type: argument('result_type'),
+      attempt: argument('attempt'),
+      has_failures: argument('has_failures'),
+      has_errors: argument('has_errors'),
+      is_degraded: argument('is_degraded'),
+      over_max_response_time: argument('over_max_response_time'),
+      under_load: argument('under_load'),
+      run_location: argument('run_location'),
+      scheduled_for: argument('scheduled_for'),
+      started_at: argument('started_at'),
+      stopped_at: argument('stopped_at'),
+      created_at: argument('created_at'),
+      response_time_ms: argument('response_time_ms'),
+      epoch: argument('epoch'),
+    })
+    .returning('seq'),
+);
+
+const insertPayload = prepareQuery<Selectable<ResultPayloadsTable>>((db, argument) =>
+  db.insertInto('result_payloads').values({
+    result_seq: argument('result_seq'),
+    encoding: argument('encoding'),
+    payload: argument('payload'),
+  }),
+);
+
+const promoteResult = prepareQuery<{ id: string }>((db, argument) =>
+  db.updateTable('check_results').set({ result_type: 'FINAL' }).where('id', '=', argument('id')),
+);
+
+function toResultRow(
+  item: ResultSubmission,
+  accountId: string,
+  runRowId: number,
+  resultType: NewResult['result_type'],
+  now: number,
+): NewResult {
+  return {
+    id: item.id,
+    account_id: accountId,
+    check_id: item.checkId,
+    check_run_id: runRowId,
+    check_type: item.checkType,
+    name: item.name,
+    result_type: resultType,
+    attempt: item.attempt,
+    has_failures: toFlag(item.hasFailures),
+    has_errors: toFlag(item.hasErrors),
+    is_degraded: toFlag(item.isDegraded),
+    over_max_response_time: toFlag(item.overMaxResponseTime),
+    under_load: toFlag(item.underLoad),
+    run_location: item.runLocation,
+    scheduled_for: item.scheduledFor,
+    started_at: item.startedAt,
+    stopped_at: item.stoppedAt,
+    created_at: now,
+    response_time_ms: Math.floor(item.responseTime),
+    epoch: item.epoch,
+  };
+}
+
+/** What one commit knows and changes; filled before its items are decided. */
+class IngestUnit {
+  readonly #db: Kysely<Database>;
+  readonly #services: Services;
+  readonly #now: number;
+  readonly #runs = new Map<string, RunRow>();
+  readonly #results = new Map<string, NewResult['result_type']>();
+  readonly #checks = new Map<string, string>();
+  readonly statusChanges = new Map<string, StatusChange>();
+  readonly locationsWithJobs: { accountId: string; location: string }[] = [];
+
+  constructor(db: Kysely<Database>, services: Services) {
+    this.#db = db;
+    this.#services = services;
+    this.#now = services.clock.now();
+  }
+
+  /** Reads what the items may meet, in three queries rather than three an item. */
+  async prefetch(items: readonly Submission[]): Promise<void> {
+    if (items.length === 0) return;
+    const runIds = [...new Set(items.map((item) => item.runId))];
+    const ids = [...new Set(items.map((item) => item.id))];
+    const checkIds = [...new Set(items.map((item) => item.checkId))];
+    const runs = await this.#db
+      .selectFrom('check_runs')
+      .select(['id', 'run_id', 'state', 'check_id'])
+      .where('run_id', 'in', runIds)
+      .execute();
+    for (const run of runs) this.#runs.set(run.run_id, run);
+    const results = await this.#db
+      .selectFrom('check_results')
+      .select(['id', 'result_type'])
+      .where('id', 'in', ids)
+      .execute();
+    for (const result of results) this.#results.set(result.id, result.result_type);
+    const checks = await this.#db
+      .selectFrom('checks')
+      .select(['id', 'account_id'])
+      .where('id', 'in', checkIds)
+      .execute();
+    for (const check of checks) this.#checks.set(check.id, check.account_id);
+  }
+
+  async take(accountId: string, item: Submission): Promise<ItemOutcome> {
+    if (this.#checks.get(item.checkId) !== accountId) {
+      return { id: item.id, outcome: 'refused', reason: 'the check does not exist' };
+    }
+    const run = this.#runs.get(item.runId);
+    if (run !== undefined && run.check_id !== item.checkId) {
+      return { id: item.id, outcome: 'refused', reason: 'the run belongs to another check' };
+    }
+    return item.kind === 'missed'
+      ? this.#takeMissed(accountId, item, run)
+      : this.#takeResult(accountId, item, run);
+  }
+
+  async #takeMissed(
+    accountId: string,
+    item: MissedSubmission,
+    run: RunRow | undefined,
+  ): Promise<ItemOutcome> {
+    if (run !== undefined) return { id: item.id, outcome: 'duplicate' };
+    await this.#newRun(accountId, item, item.scheduledFor, 'MISSED', item.reason, null);
+    return { id: item.id, outcome: 'accepted' };
+  }
+
+  async #newRun(
+    accountId: string,
+    item: Submission,
+    scheduledFor: number | null,
+    state: RunRow['state'],
+    missedReason: string | null,
+    resultId: string | null,
+  ): Promise<RunRow> {
+    const [inserted] = await insertRun.run(this.#db, {
+      account_id: accountId,
+      check_id: item.checkId,
+      run_id: item.runId,
+      location: item.slotLocation,
+      scheduled_for: scheduledFor,
+      state,
+      missed_reason: missedReason,
+      result_id: resultId,
+      created_at: this.#now,
+    });
+    if (inserted === undefined) throw new Error('a run was inserted without an id');
+    const row: RunRow = { id: inserted.id, run_id: item.runId, state, check_id: item.checkId };
+    this.#runs.set(item.runId, row);
+    return row;
+  }
+
+  async #takeResult(
+    accountId: string,
+    item: ResultSubmission,
+    known: RunRow | undefined,
+  ): Promise<ItemOutcome> {
+    const storedType = this.#results.get(item.id);
+    const followUp =
+      item.resultType === 'ATTEMPT' && item.retryElsewhere !== null && known?.state !== 'FINAL'
+        ? await retryElsewhere(this.#services, this.#db, accountId, item, storedType !== undefined)
+        : null;
+    const resultType = followUp === 'too-late' ? 'FINAL' : item.resultType;
+    const decision = decideResult(
+      known,
+      storedType === undefined ? undefined : { resultType: storedType },
+      resultType,
+    );
+    if (followUp !== null && followUp !== 'too-late') {
+      this.locationsWithJobs.push({ accountId, location: followUp });
+    }
+    switch (decision.kind) {
+      case 'duplicate':
+        return { id: item.id, outcome: 'duplicate' };
+      case 'late': {
+        if (known !== undefined) {
+          await countLate.run(this.#db, { id: known.id });
+          await this.#store(accountId, item, known.id, 'LATE');
+        }
+        await this.#finishJob(accountId, item);
+        return { id: item.id, outcome: 'late' };
+      }
+      case 'promote': {
+        await promoteResult.run(this.#db, { id: item.id });
+        this.#results.set(item.id, 'FINAL');
+        if (known !== undefined) await this.#close(accountId, item, known);
+        return { id: item.id, outcome: 'accepted' };
+      }
+      case 'store': {
+        const isOpen = resultType === 'ATTEMPT';
+        const run =
+          known ??
+          (await this.#newRun(
+            accountId,
+            item,
+            item.scheduledFor,
+            isOpen ? 'RUNNING' : 'FINAL',
+            null,
+            isOpen ? null : item.id,
+          ));
+        await this.#store(accountId, item, run.id, resultType);
+        if (!isOpen) await this.#close(accountId, item, run);
+        else if (run.state === 'MISSED') {
+          await closeRun.run(this.#db, { id: run.id, state: 'RUNNING', result_id: null });
+          run.state = 'RUNNING';
+        }
+        await this.#finishJob(accountId, item);
+        return { id: item.id, outcome: 'accepted' };
+      }
+    }
+  }
+
+  async #store(
+    accountId: string,
+    item: ResultSubmission,
+    runRowId: number,
+    resultType: NewResult['result_type'],
+  ): Promise<void> {
+    const row = toResultRow(item, accountId, runRowId, resultType, this.#now);
+    const [inserted] = await insertResult.run(this.#db, row);
+    if (inserted === undefined) throw new Error('a result was inserted without a number');
+    this.#results.set(item.id, resultType);
+    if (item.apiCheckResult !== null) {
+      await insertPayload.run(this.#db, {
+        result_seq: inserted.seq,
+        ...encodePayload(item.apiCheckResult),
+      });
+    }
+  }
+
+  async #close(accountId: string, item: ResultSubmission, run: RunRow): Promise<void> {
+    if (run.state !== 'FINAL') {
+      await closeRun.run(this.#db, { id: run.id, state: 'FINAL', result_id: item.id });
+      run.state = 'FINAL';
+    }
+    const change = this.statusChanges.get(item.checkId);
+    this.statusChanges.set(
+      item.checkId,
+      statusUpdate(change, { accountId, checkRunId: run.id, ...item }),
+    );
+  }
+
+  async #finishJob(accountId: string, item: ResultSubmission): Promise<void> {
+    if (item.jobId === null) return;
+    if (item.resultType === 'ATTEMPT' && item.retryElsewhere === null) return;
+    await this.#db
+      .deleteFrom('jobs')
+      .where('account_id', '=', accountId)
+      .where('id', '=', item.jobId)
+      .execute();
+  }
+}
+
+/** Takes batches and commits them together. */
+export class ResultIntake {
+  readonly #services: Services;
+  #queue: QueuedBatch[] = [];
+  #working = false;
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  /** Stores a batch durably and says what became of each item, in order. */
+  ingest(batch: Batch): Promise<ItemOutcome[]> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ ...batch, resolve, reject });
+      if (!this.#working) void this.#work();
+    });
+  }
+
+  async #work(): Promise<void> {
+    this.#working = true;
+    while (this.#queue.length > 0) {
+      const batches = this.#queue;
+      this.#queue = [];
+      try {
+        const outcomes = await this.#commit(batches);
+        batches.forEach((batch, index) => {
+          batch.resolve(outcomes[index] ?? []);
+        });
+      } catch (error) {
+        if (batches.length === 1) {
+          batches[0]?.reject(error);
+        } else {
+          // One of them is poison: alone, the others still get through.
+          for (const batch of batches) {
+            await this.#commit([batch]).then(
+              ([outcome]) => {
+                batch.resolve(outcome ?? []);
+              },
+              (reason: unknown) => {
+                batch.reject(reason);
+              },
+            );
+          }
+        }
+      }
+    }
+    this.#working = false;
+  }
+
+  async #commit(batches: readonly Batch[]): Promise<ItemOutcome[][]> {
+    const parsed = batches.map((batch) => ({
+      batch,
+      items: batch.items.map((item) => submission.safeParse(item)),
+    }));
+    const { unit, outcomes } = await this.#services.db.transaction().execute(async (db) => {
+      const unitOfWork = new IngestUnit(db, this.#services);
+      await unitOfWork.prefetch(
+        parsed.flatMap(({ items }) => items.flatMap((item) => (item.success ? [item.data] : []))),
+      );
+      const taken: ItemOutcome[][] = [];
+      for (const { batch, items } of parsed) {
+        const ofBatch: ItemOutcome[] = [];
+        for (const [index, item] of items.entries()) {
+          if (item.success) {
+            ofBatch.push(await unitOfWork.take(batch.accountId, item.data));
+          } else {
+            ofBatch.push(refusal(batch.items[index], item.error.issues[0]));
+          }
+        }
+        taken.push(ofBatch);
+      }
+      await writeStatuses(db, unitOfWork.statusChanges, this.#services.clock.now());
+      return { unit: unitOfWork, outcomes: taken };
+    });
+    for (const { accountId, location } of unit.locationsWithJobs) {
+      this.#services.hub.notify(accountId, location);
+    }
+    return outcomes;
+  }
+}
+
+function refusal(
+  item: unknown,
+  issue: { path: readonly PropertyKey[]; message: string } | undefined,
+): ItemOutcome {
+  const id =
+    typeof item === 'object' && item !== null && 'id' in item && typeof item.id === 'string'
+      ? item.id
+      : null;
+  const reason = `${issue?.path.map(String).join('.') ?? 'item'}: ${issue?.message ?? 'is not valid'}`;
+  return { id, outcome: 'refused', reason };
+}

@@ -1,0 +1,77 @@
+/** The agent protocol: thin callers of operations. */
+import { leaseMs, type agentRoutes } from '@monitor/shared/contract/agent-protocol.ts';
+import type { Handlers } from '../../http/implement.ts';
+import { checkIn } from '../../operations/check-in.ts';
+import type { ResultIntake } from '../../operations/ingest-results.ts';
+import type { Services } from '../../services.ts';
+
+export function agentHandlers(
+  services: Services,
+  intake: ResultIntake,
+): Handlers<typeof agentRoutes> {
+  const { db, clock, hub } = services;
+  return {
+    checkIn: ({ body }, { principal, receivedAt, signal }) =>
+      checkIn(services, principal, body, receivedAt, signal),
+
+    submitResults: async ({ body }, { principal }) => {
+      const { accountId, location } = principal;
+      return { items: await intake.ingest({ accountId, location, items: body.items }) };
+    },
+
+    renewLeases: async ({ body }, { principal }) => {
+      const { accountId, location } = principal;
+      if (body.jobIds.length === 0) return { renewed: [], lost: [] };
+      const rows = await db
+        .updateTable('jobs')
+        .set({ lease_until: clock.now() + leaseMs })
+        .where('account_id', '=', accountId)
+        .where('location', '=', location)
+        .where('agent_id', '=', body.agentId)
+        .where('id', 'in', body.jobIds)
+        .returning('id')
+        .execute();
+      const renewed = rows.map((row) => row.id);
+      return { renewed, lost: body.jobIds.filter((id) => !renewed.includes(id)) };
+    },
+
+    releaseJobs: async ({ body }, { principal }) => {
+      const { accountId, location } = principal;
+      if (body.jobIds.length === 0) return undefined;
+      await db
+        .updateTable('jobs')
+        .set({ agent_id: null, lease_until: null })
+        .where('account_id', '=', accountId)
+        .where('location', '=', location)
+        .where('agent_id', '=', body.agentId)
+        .where('id', 'in', body.jobIds)
+        .execute();
+      hub.notify(accountId, location);
+      return undefined;
+    },
+
+    goodbye: ({ body }, { principal }) => {
+      hub.remove(principal.accountId, principal.location, body.agentId);
+      return Promise.resolve(undefined);
+    },
+
+    reportErrors: async ({ body }, { principal }) => {
+      const { accountId, location } = principal;
+      if (body.events.length === 0) return undefined;
+      await db
+        .insertInto('agent_reports')
+        .values(
+          body.events.map(({ code, count }) => ({
+            account_id: accountId,
+            location,
+            agent_id: body.agentId,
+            code,
+            count,
+            reported_at: clock.now(),
+          })),
+        )
+        .execute();
+      return undefined;
+    },
+  };
+}

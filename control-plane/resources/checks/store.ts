@@ -1,0 +1,202 @@
+/** Checks: rows ↔ wire. */
+import type { Kysely, Selectable } from 'kysely';
+import { effectiveRetryStrategy } from '@monitor/shared/domain/retry.ts';
+import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
+import type { RetryStrategy } from '@monitor/shared/contract/check.ts';
+import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import type { ChecksTable, Database } from '../../db/tables.ts';
+import { orderedLocations } from '../../domain/locations.ts';
+
+export type CheckRow = Selectable<ChecksTable>;
+
+/** A check's wire fields as they are stored, before columns and response-only fields are added. */
+export type CheckFields = Record<string, unknown> & {
+  name: string;
+  activated: boolean;
+  tags: string[];
+};
+
+/** Fields of checks that run in locations; HEARTBEAT has none of them. */
+export interface ScheduledFields {
+  frequency: number;
+  frequencyOffset: number;
+  runParallel: boolean;
+  locations: string[] | null;
+  privateLocations: string[] | null;
+  retryStrategy: RetryStrategy | null;
+  doubleCheck: boolean;
+}
+
+/** All wire fields of a stored check except those only responses have. */
+export function fieldsOf(row: CheckRow): CheckFields {
+  const body = fromJson<Record<string, unknown>>(row.body_json);
+  const scheduled =
+    row.type === 'HEARTBEAT'
+      ? {}
+      : {
+          frequency: row.frequency,
+          frequencyOffset: row.frequency_offset,
+          runParallel: fromFlag(row.run_parallel),
+        };
+  return {
+    ...body,
+    ...scheduled,
+    name: row.name,
+    activated: fromFlag(row.activated),
+  } as CheckFields;
+}
+
+/** The columns and the body of a check's wire fields. */
+export function toColumns(
+  fields: CheckFields,
+): Pick<
+  CheckRow,
+  'name' | 'activated' | 'frequency' | 'frequency_offset' | 'run_parallel' | 'body_json'
+> {
+  const { name, activated, frequency, frequencyOffset, runParallel, ...body } =
+    fields as CheckFields & Partial<ScheduledFields>;
+  return {
+    name,
+    activated: toFlag(activated),
+    frequency: frequency ?? 0,
+    frequency_offset: frequencyOffset ?? 0,
+    run_parallel: toFlag(runParallel ?? false),
+    body_json: JSON.stringify(body),
+  };
+}
+
+/** A check as responses show it. */
+export function toWire(row: CheckRow, publicUrl: string): Record<string, unknown> {
+  const fields = fieldsOf(row);
+  const heartbeat = fields['heartbeat'] as Record<string, unknown> | null | undefined;
+  const withPing =
+    row.type === 'HEARTBEAT' && heartbeat != null
+      ? {
+          heartbeat: {
+            ...heartbeat,
+            pingUrl: `${publicUrl}/ping/${String(heartbeat['pingToken'])}`,
+          },
+        }
+      : {};
+  return {
+    id: row.id,
+    checkType: row.type,
+    ...fields,
+    ...withPing,
+    alertChannels: { email: [], webhook: [], slack: [], sms: [] },
+    created_at: toTimestamp(row.created_at),
+    updated_at: toTimestampOrNull(row.updated_at),
+  };
+}
+
+/** All locations of a check in round-robin order; empty for a HEARTBEAT. */
+export function locationsOf(fields: CheckFields): string[] {
+  const { locations, privateLocations } = fields as Partial<ScheduledFields>;
+  return orderedLocations(locations ?? [], privateLocations ?? []);
+}
+
+/** A check as an agent runs it. */
+export function toAssigned(
+  row: CheckRow,
+  scheduleFrom: number,
+  proxyUrl: string | null,
+): AssignedCheck {
+  const fields = fieldsOf(row);
+  const { retryStrategy, doubleCheck } = fields as unknown as ScheduledFields;
+  return {
+    id: row.id,
+    revision: row.revision,
+    type: row.type,
+    name: row.name,
+    frequency: row.frequency,
+    frequencyOffset: row.frequency_offset,
+    runParallel: fromFlag(row.run_parallel),
+    locations: locationsOf(fields),
+    scheduleFrom,
+    retryStrategy: effectiveRetryStrategy({ retryStrategy, doubleCheck }),
+    definition: Object.fromEntries(
+      checkTypes[row.type as KnownCheckType].definitionKeys.map((key) => [key, fields[key]]),
+    ),
+    proxyUrl,
+  };
+}
+
+/** True for types that agents run. */
+export function runsOnAgents(type: string): boolean {
+  return type in checkTypes && checkTypes[type as KnownCheckType].judging !== null;
+}
+
+export async function findCheck(
+  db: Kysely<Database>,
+  accountId: string,
+  id: string,
+): Promise<CheckRow | undefined> {
+  return db
+    .selectFrom('checks')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+export interface CheckFilter {
+  tags?: readonly string[];
+  checkType?: string;
+  search?: string;
+  status?: 'passing' | 'failing' | 'degraded';
+  /** Part of the address of an API check. */
+  apiUrlPattern?: string;
+}
+
+/** One page of an account's checks, newest first, and how many match in all. */
+export async function listChecks(
+  db: Kysely<Database>,
+  accountId: string,
+  filter: CheckFilter,
+  limit: number,
+  offset: number,
+): Promise<{ rows: CheckRow[]; total: number }> {
+  let query = db.selectFrom('checks').where('checks.account_id', '=', accountId);
+  const { tags, checkType, search, status } = filter;
+  if (tags !== undefined) {
+    query = query.where('checks.id', 'in', (tagged) =>
+      tagged
+        .selectFrom('check_tags')
+        .select('check_id')
+        .where('account_id', '=', accountId)
+        .where('tag', 'in', tags),
+    );
+  }
+  if (checkType !== undefined) query = query.where('checks.type', '=', checkType);
+  if (search !== undefined) {
+    const pattern = `%${search.replace(/[\\%_]/g, '\\$&')}%`;
+    query = query.where((where) =>
+      where(where.fn('lower', ['checks.name']), 'like', pattern.toLowerCase()),
+    );
+  }
+  if (status !== undefined) {
+    query = query.where('checks.id', 'in', (inState) =>
+      inState
+        .selectFrom('check_statuses')
+        .select('check_id')
+        .where('account_id', '=', accountId)
+        .where('has_failures', '=', toFlag(status === 'failing'))
+        .where('is_degraded', '=', toFlag(status === 'degraded')),
+    );
+  }
+  if (filter.apiUrlPattern !== undefined) {
+    query = query.where('checks.type', '=', 'API');
+  }
+  const { total } = await query
+    .select((select) => select.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow();
+  const rows = await query
+    .selectAll('checks')
+    .orderBy('checks.created_at', 'desc')
+    .orderBy('checks.id')
+    .limit(limit)
+    .offset(offset)
+    .execute();
+  return { rows, total };
+}
