@@ -1,1 +1,12 @@
 #!/usr/bin/env node
+// Plain JavaScript, so that an older Node can say what is wrong instead of failing on the syntax.
+const needed = 24;
+const major = Number(process.versions.node.split('.')[0]);
+if (major < needed) {
+  process.stderr.write(
+    `monitor-agent needs Node ${needed} or newer; this is ${process.versions.node} (${process.execPath}).\n` +
+      'Inside the repository, "npx monitor-agent" uses the right one.\n',
+  );
+  process.exit(2);
+}
+await import('./main.ts');

@@ -1,0 +1,84 @@
+import type { Command } from 'commander';
+import { startAgent, type RunningAgent } from '../compose.ts';
+import { describeSettings, processEnvironment, readConfig, requireKey } from '../config.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { launchThroughIcmpLauncher, openNetwork } from '../net/icmp-launcher.ts';
+import { createLogger } from '../observability/logger.ts';
+import { version } from '../version.ts';
+
+const examples = `
+Examples:
+  API_KEY=pl_… CONTROL_PLANE_URL=https://monitor.example.com monitor-agent start
+  monitor-agent start --api-key-file /run/secrets/key --agent-health-port 9000
+
+SIGTERM drains: readiness turns 503, running checks finish, results are handed in, exit 0.
+A second signal ends it at once (exit 130 or 143); what was measured is delivered at the next start.
+`;
+
+const forcedExitWithinMs = 3_000;
+
+/** Waits for signals: the first drains, the second leaves at once. */
+async function serveUntilSignalled(agent: RunningAgent): Promise<number> {
+  const { promise: first, resolve: stop } = Promise.withResolvers<void>();
+  let count = 0;
+  for (const [name, code] of [
+    ['SIGTERM', exitCodes.terminated],
+    ['SIGINT', exitCodes.interrupted],
+  ] as const) {
+    process.on(name, () => {
+      count += 1;
+      if (count === 1) {
+        stop();
+        return;
+      }
+      agent.abort();
+      setTimeout(() => process.exit(code), forcedExitWithinMs).unref();
+      void Promise.resolve(agent[Symbol.asyncDispose]()).finally(() => process.exit(code));
+    });
+  }
+  await first;
+  await agent.drain();
+  await agent[Symbol.asyncDispose]();
+  return exitCodes.ok;
+}
+
+/** `monitor-agent start`: serves a location until it is told to stop. */
+export function registerStart(program: Command): void {
+  const command = program
+    .command('start')
+    .description('serve a location: run its checks and report their results');
+  for (const { flag, meaning, default: value } of describeSettings()) {
+    command.option(`${flag} <value>`, value === '' ? meaning : `${meaning} (default: ${value})`);
+  }
+  command.addHelpText('after', examples).action(async (options: Record<string, string>) => {
+    const flags = Object.fromEntries(
+      describeSettings().flatMap(({ name, flag, isSecret }) => {
+        const key = flag
+          .slice(2)
+          .replace(/-(\w)/g, (_match, letter: string) => letter.toUpperCase());
+        const value = options[key];
+        return value === undefined ? [] : [[isSecret ? `${name}_FILE` : name, value]];
+      }),
+    );
+    const { config, warnings } = readConfig({ environment: processEnvironment, flags });
+    requireKey(config);
+    launchThroughIcmpLauncher(processEnvironment);
+    const logger = createLogger(config.LOG_LEVEL);
+    for (const warning of warnings) logger.warn({ warning }, 'setting ignored');
+    const network = openNetwork(processEnvironment, config.USE_OS_DNS_RESOLVER);
+    logger.info(
+      { version, config, icmp: network.icmp?.way ?? network.icmpProblem },
+      'agent is starting',
+    );
+    const agent = await startAgent({ config, logger, network });
+    logger.info({ agentId: agent.agentId, healthPort: agent.healthPort }, 'agent has started');
+    process.on('unhandledRejection', (error) => {
+      logger.fatal({ err: error }, 'bug: a promise was not handled');
+      agent.abort();
+      setTimeout(() => process.exit(exitCodes.bug), forcedExitWithinMs).unref();
+      void Promise.resolve(agent[Symbol.asyncDispose]()).finally(() => process.exit(exitCodes.bug));
+    });
+    process.exitCode = await serveUntilSignalled(agent);
+    network.icmp?.close();
+  });
+}

@@ -1,0 +1,281 @@
+/** Everything a running agent is made of, top to bottom. Stopping undoes it in reverse. */
+import { Registry } from 'prom-client';
+import { leaseRenewMs, type CheckInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
+import { systemClock, type Clock } from '@monitor/shared/clock.ts';
+import type { Logger } from 'pino';
+import { requireKey, type AgentConfig } from './config.ts';
+import { ControlPlaneClient, createDispatcher } from './control-plane-client.ts';
+import { startErrorReports } from './observability/error-reports.ts';
+import { createMetrics } from './observability/metrics.ts';
+import { serveProbes } from './observability/probes.ts';
+import { runners as allRunners, type RunnerRegistry } from './runners/index.ts';
+import type { NetworkAccess } from './runners/runner.ts';
+import { version } from './version.ts';
+import { CheckInLoop } from './worker/check-in-loop.ts';
+import { CorrectedClock } from './worker/corrected-clock.ts';
+import { Executor } from './worker/execute-run.ts';
+import { LagMeter } from './worker/lag-meter.ts';
+import { notReadyReason, stepLifecycle, type LifecycleState } from './worker/lifecycle.ts';
+import { Outbox } from './worker/outbox.ts';
+import { ScheduleCache } from './worker/schedule-cache.ts';
+import { Scheduler } from './worker/scheduler.ts';
+import { SubmitLoop } from './worker/submit-loop.ts';
+
+export interface AgentParts {
+  config: AgentConfig;
+  logger: Logger;
+  network: NetworkAccess;
+  clock?: Clock;
+  random?: () => number;
+  runners?: RunnerRegistry;
+}
+
+export interface RunningAgent extends AsyncDisposable {
+  agentId: string;
+  healthPort: number;
+  /** Resolves when the agent follows a schedule. */
+  ready: Promise<void>;
+  /**
+   * Ends gracefully: readiness turns 503 at once, running checks finish within the drain timeout,
+   * results are handed in. Gives the number of results that stay for the next start.
+   */
+  drain(): Promise<number>;
+  /** Ends what is measuring, without results. What is in the outbox stays there. */
+  abort(): void;
+}
+
+/** The scheduler loop is stuck when a wake-up is overdue by this much. */
+const stuckAfterMs = 15_000;
+const maintainEveryMs = 10_000;
+const flushWithinMs = 10_000;
+const cacheWithinMs = 1_000;
+
+/** Runs something again and again until the returned function is called. */
+function repeat(clock: Clock, everyMs: number, work: () => void): () => void {
+  let cancel: () => void = () => undefined;
+  const turn = (): void => {
+    cancel = clock.after(everyMs, () => {
+      work();
+      turn();
+    });
+  };
+  turn();
+  return () => {
+    cancel();
+  };
+}
+
+/** Starts an agent. Throws an AgentError when its data directory or its health port cannot be used. */
+export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
+  const { config, logger, network } = parts;
+  const { clock: rawClock = systemClock, random = Math.random, runners = allRunners } = parts;
+  const apiKey = requireKey(config);
+  await using stack = new AsyncDisposableStack();
+
+  const clock = new CorrectedClock(rawClock);
+  const metrics = createMetrics(new Registry(), version);
+  const outbox = stack.use(
+    new Outbox({
+      directory: config.AGENT_DATA_DIR,
+      maxBytes: config.OUTBOX_MAX_BYTES,
+      maxAgeMs: config.OUTBOX_MAX_AGE_HOURS * 3_600_000,
+      clock,
+      logger: logger.child({ subsystem: 'outbox' }),
+    }),
+  );
+  const cache = new ScheduleCache(config.AGENT_DATA_DIR, apiKey, logger);
+  const dispatcher = createDispatcher(config);
+  stack.defer(() => dispatcher.destroy());
+  const client = new ControlPlaneClient({
+    baseUrl: config.CONTROL_PLANE_URL.replace(/\/+$/, ''),
+    apiKey,
+    dispatcher,
+    agentId: outbox.agentId,
+    version,
+  });
+
+  let location: string | null = null;
+  let epoch = 0;
+  let state: LifecycleState = 'starting';
+  const { promise: ready, resolve: becomeReady } = Promise.withResolvers<void>();
+
+  const executor: Executor = new Executor({
+    clock,
+    runners,
+    network,
+    lagMeter: new LagMeter(),
+    outbox,
+    metrics,
+    logger: logger.child({ subsystem: 'runs' }),
+    lightConcurrency: config.UPTIME_CONCURRENCY,
+    heavyConcurrency: config.JOB_CONCURRENCY,
+    isLinkUp: () => checkIns.state === 'up',
+    scrub: (submission) => submission,
+  });
+  const scheduler = new Scheduler({
+    clock,
+    finishedSlots: outbox.finishedSlots(),
+    onSlot(check, scheduledFor, lateMs) {
+      metrics.slotLateness.observe(lateMs / 1000);
+      if (location !== null) executor.startSlot(check, scheduledFor, location, epoch);
+    },
+    onMissed(check, scheduledFor) {
+      if (location !== null) executor.miss(check, scheduledFor, location, 'agent-overloaded');
+    },
+  });
+
+  let cancelCaching: (() => void) | null = null;
+  const saveSchedule = (): void => {
+    cancelCaching = null;
+    if (location !== null) cache.save({ location, epoch, checks: scheduler.checks() });
+  };
+
+  const jobRuns = new Map<string, string>();
+  const onAnswer = (answer: CheckInAnswer): void => {
+    const isSame = answer.location === location && answer.epoch === epoch;
+    ({ location, epoch } = answer);
+    scheduler.apply(location, answer.upserts, answer.removals, answer.full);
+    metrics.assignedChecks.set(scheduler.size);
+    for (const job of answer.jobs) {
+      jobRuns.set(job.id, job.runId);
+      executor.startJob(job, location, epoch);
+    }
+    for (const runId of answer.cancellations) executor.cancel(runId);
+    if (!isSame || answer.full || answer.upserts.length > 0 || answer.removals.length > 0) {
+      cancelCaching ??= rawClock.after(cacheWithinMs, saveSchedule);
+    }
+    state = stepLifecycle(state, 'schedule-known');
+    becomeReady();
+  };
+
+  const checkIns: CheckInLoop = new CheckInLoop({
+    client,
+    clock,
+    rawClock,
+    random,
+    logger: logger.child({ subsystem: 'check-in' }),
+    metrics,
+    agentId: outbox.agentId,
+    version,
+    capabilities: {
+      checkTypes: Object.keys(runners),
+      runtimes: [],
+      icmp: network.icmp?.way ?? 'none',
+      capture: false,
+      traceroute: false,
+      browsers: [],
+    },
+    capacity: { light: config.UPTIME_CONCURRENCY, heavy: config.JOB_CONCURRENCY },
+    running: () => executor.running,
+    outboxState: () => outbox.state(),
+    onAnswer,
+  });
+  const submitLoop = new SubmitLoop({
+    outbox,
+    client,
+    clock: rawClock,
+    random,
+    logger: logger.child({ subsystem: 'submit' }),
+    metrics,
+  });
+
+  const probes = stack.use(
+    await serveProbes(
+      {
+        notReady: () => notReadyReason(state),
+        notAlive: () =>
+          scheduler.overdueMs() > stuckAfterMs ? 'the scheduler does not wake up' : null,
+      },
+      metrics.registry,
+      config.AGENT_HEALTH_HOST ?? '::',
+      config.AGENT_HEALTH_PORT,
+    ),
+  );
+
+  const cached = cache.load();
+  if (cached !== null) {
+    ({ location, epoch } = cached);
+    scheduler.apply(location, cached.checks, [], true);
+    metrics.assignedChecks.set(scheduler.size);
+    state = stepLifecycle(state, 'schedule-known');
+    becomeReady();
+    logger.info({ checks: cached.checks.length }, 'cached schedule is being followed');
+  }
+  executor.resume(outbox.pendingRetries());
+  submitLoop.start();
+  checkIns.start();
+
+  const observe = (): void => {
+    outbox.dropAged();
+    const { depth, bytes, oldestAt, droppedTotal } = outbox.state();
+    metrics.outboxRecords.set(depth);
+    metrics.outboxBytes.set(bytes);
+    metrics.outboxOldest.set(oldestAt === null ? 0 : (clock.now() - oldestAt) / 1000);
+    metrics.outboxDropped.set(droppedTotal);
+    executor.observe();
+  };
+  stack.defer(repeat(rawClock, maintainEveryMs, observe));
+  const renewLeases = async (): Promise<void> => {
+    const jobIds = executor.activeJobs;
+    for (const id of jobRuns.keys()) if (!jobIds.includes(id)) jobRuns.delete(id);
+    if (jobIds.length === 0) return;
+    const { lost } = await client.renewLeases(jobIds);
+    executor.loseJobs(lost, (id) => jobRuns.get(id));
+  };
+  stack.defer(
+    repeat(rawClock, leaseRenewMs, () => {
+      // A renewal that fails is made up by the next one; three fit into a lease.
+      void renewLeases().catch(() => undefined);
+    }),
+  );
+  if (config.EXTERNAL_OBSERVABILITY) stack.use(startErrorReports(metrics, client, rawClock));
+
+  const opened = stack.move();
+  let draining: Promise<number> | null = null;
+
+  const drain = async (): Promise<number> => {
+    state = stepLifecycle(state, 'stop-asked');
+    logger.info({ running: executor.running }, 'draining');
+    scheduler.stop();
+    const timeout = rawClock.after(config.DRAIN_TIMEOUT_SECONDS * 1000, () => {
+      logger.warn({ running: executor.running }, 'drain timeout reached, running checks are ended');
+      executor.abort();
+    });
+    await executor.drain();
+    timeout();
+    await checkIns.stop();
+    if (cancelCaching !== null) {
+      (cancelCaching as () => void)();
+      saveSchedule();
+    }
+    const left = await submitLoop.flush(flushWithinMs);
+    const jobIds = executor.activeJobs;
+    try {
+      if (jobIds.length > 0) await client.release(jobIds);
+      await client.goodbye();
+    } catch (error) {
+      logger.warn({ err: error }, 'goodbye not heard; the control plane notices by itself');
+    }
+    state = stepLifecycle(state, 'work-finished');
+    logger.info({ left }, 'drained');
+    return left;
+  };
+
+  return {
+    agentId: outbox.agentId,
+    healthPort: probes.port,
+    ready,
+    drain: () => (draining ??= drain()),
+    abort() {
+      executor.abort();
+    },
+    async [Symbol.asyncDispose]() {
+      scheduler.stop();
+      executor.abort();
+      cancelCaching?.();
+      await checkIns.stop();
+      await submitLoop.flush(0);
+      await opened.disposeAsync();
+    },
+  };
+}

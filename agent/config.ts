@@ -1,0 +1,347 @@
+/**
+ * The settings of the agent: read from flags and environment once, here and nowhere else. One entry
+ * each; `--help`, `doctor` and the table in the README are printed from this list.
+ */
+import { readFileSync } from 'node:fs';
+import { availableParallelism, homedir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { AgentError } from './errors.ts';
+import { Secret } from './secret.ts';
+
+const secret = z
+  .string()
+  .trim()
+  .min(1, { error: 'must not be empty' })
+  .transform((text) => new Secret(text));
+
+const proxy = z
+  .string()
+  .trim()
+  .refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text), {
+    error: 'must be a URL such as http://proxy.example:3128',
+  })
+  .transform((text) => new Secret(text));
+
+const yes = ['true', '1', 'on', 'yes'];
+const no = ['false', '0', 'off', 'no'];
+
+const flag = (error: string) =>
+  z
+    .string()
+    .transform((text) => text.trim().toLowerCase())
+    .refine((text) => yes.includes(text) || no.includes(text), { error })
+    .transform((text) => yes.includes(text));
+
+function wholeNumber(minimum: number, maximum: number) {
+  const error = `must be a whole number from ${minimum} to ${maximum}`;
+  return z
+    .string()
+    .trim()
+    .regex(/^\d{1,15}$/, { error })
+    .transform(Number)
+    .refine((number) => number >= minimum && number <= maximum, { error });
+}
+
+function oneOf<const T extends string>(values: readonly [T, ...T[]], normalise: 'upper' | 'lower') {
+  return z
+    .string()
+    .transform((text) => (normalise === 'upper' ? text.trim().toUpperCase() : text.trim()))
+    .pipe(z.enum(values, { error: `must be one of ${values.join(', ')}` }));
+}
+
+/** What defaults may depend on. */
+export interface Surroundings {
+  readonly isTerminal: boolean;
+  readonly cores: number;
+  readonly memoryBytes: number;
+  readonly homeFolder: string;
+  readonly stateFolder: string | undefined;
+}
+
+interface Setting {
+  readonly schema: z.ZodType;
+  readonly meaning: string;
+  /** The text parsed when nothing is given; absent means the setting stays empty. */
+  readonly fallback?: string | ((surroundings: Surroundings) => string);
+  /** How the default reads where it depends on the machine. */
+  readonly fallbackShown?: string;
+  /** A secret has no flag and may come from a file named by `NAME_FILE`. */
+  readonly isSecret?: true;
+}
+
+const gigabyte = 1_000_000_000;
+
+/** A browser run needs about 1.5 GB; more than ten at once share cores too thinly to time anything. */
+function heavyPoolSize({ cores, memoryBytes }: Surroundings): string {
+  const byMemory = Math.floor(memoryBytes / (1.5 * gigabyte));
+  return String(Math.max(1, Math.min(cores, byMemory, 10)));
+}
+
+const settings = {
+  API_KEY: {
+    schema: secret,
+    meaning: 'Key of the private location (its rawKey); `start` needs it',
+    isSecret: true,
+  },
+  CONTROL_PLANE_URL: {
+    schema: z
+      .string()
+      .trim()
+      .pipe(z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })),
+    fallback: 'http://127.0.0.1:3000',
+    meaning: 'Where the control plane is; the only address the agent itself talks to',
+  },
+  AGENT_HEALTH_PORT: {
+    schema: wholeNumber(0, 65_535),
+    fallback: '8081',
+    meaning: 'Port of the health probes and of /metrics; 0 takes a free one',
+  },
+  AGENT_HEALTH_HOST: {
+    schema: z.string().trim().min(1, { error: 'must be an address of this machine' }),
+    fallbackShown: 'all interfaces',
+    meaning: 'Address the health probes listen on',
+  },
+  AGENT_DATA_DIR: {
+    schema: z.string().min(1, { error: 'must be a folder' }),
+    fallback: ({ stateFolder, homeFolder }) =>
+      join(stateFolder ?? join(homeFolder, '.local', 'state'), 'monitor-agent'),
+    fallbackShown: '`$XDG_STATE_HOME/monitor-agent` or `~/.local/state/monitor-agent`',
+    meaning: 'Folder for results that wait and for the schedule; one agent each',
+  },
+  LOG_LEVEL: {
+    schema: oneOf(['DEBUG', 'LOG', 'INFO', 'WARN', 'ERROR'], 'upper'),
+    fallback: 'INFO',
+    meaning: 'Least severe level that is logged: DEBUG, LOG, INFO, WARN or ERROR; LOG means INFO',
+  },
+  LOG_FORMAT: {
+    schema: oneOf(['json', 'plain'], 'lower'),
+    fallback: ({ isTerminal }) => (isTerminal ? 'plain' : 'json'),
+    fallbackShown: 'plain on a terminal, otherwise json',
+    meaning: 'json, or plain for people',
+  },
+  JOB_CONCURRENCY: {
+    schema: wholeNumber(1, 100),
+    fallback: heavyPoolSize,
+    fallbackShown: 'by cores and memory: 1 for each 1.5 GB, at most 10',
+    meaning: 'Heavy runs (scripts, browsers) at once',
+  },
+  UPTIME_CONCURRENCY: {
+    schema: wholeNumber(1, 10_000),
+    fallback: '256',
+    meaning: 'Light runs (URL, TCP, DNS, ICMP) at once',
+  },
+  OUTBOX_MAX_BYTES: {
+    schema: wholeNumber(65_536, 1_099_511_627_776),
+    fallback: '268435456',
+    meaning: 'Room for results that wait for the control plane, in bytes',
+  },
+  OUTBOX_MAX_AGE_HOURS: {
+    schema: wholeNumber(1, 8_760),
+    fallback: '24',
+    meaning: 'Results that waited longer are dropped, counted and reported',
+  },
+  DRAIN_TIMEOUT_SECONDS: {
+    schema: wholeNumber(0, 3_600),
+    // Kubernetes kills after 30 s unless told otherwise: this leaves 5 s to hand in and say goodbye.
+    fallback: '25',
+    meaning:
+      'How long runs may take to end after SIGTERM; keep it 5 s below the grace period outside',
+  },
+  USE_OS_DNS_RESOLVER: {
+    schema: flag('must be true or false'),
+    fallback: 'false',
+    meaning:
+      'Resolve names of TCP targets through the operating system (hosts file, cluster names)',
+  },
+  EXTERNAL_OBSERVABILITY: {
+    schema: flag('must be on or off'),
+    fallback: 'on',
+    meaning: 'on sends counts of internal error codes to the control plane, off does not',
+  },
+  HTTPS_PROXY: {
+    schema: proxy,
+    meaning: 'Proxy to an https control plane; checks do not use it',
+    isSecret: true,
+  },
+  HTTP_PROXY: {
+    schema: proxy,
+    meaning: 'Proxy to an http control plane; checks do not use it',
+    isSecret: true,
+  },
+  NO_PROXY: {
+    schema: z.string(),
+    meaning: 'Hosts reached without a proxy, separated by commas',
+  },
+} as const satisfies Record<string, Setting>;
+
+export type SettingName = keyof typeof settings;
+type Value<Name extends SettingName> = z.output<(typeof settings)[Name]['schema']>;
+type WithFallback = {
+  [Name in SettingName]: (typeof settings)[Name] extends { readonly fallback: unknown }
+    ? Name
+    : never;
+}[SettingName];
+
+export type AgentConfig = Readonly<
+  { [Name in WithFallback]: Value<Name> } & {
+    [Name in Exclude<SettingName, WithFallback>]?: Value<Name>;
+  }
+>;
+
+type Texts = Readonly<Record<string, string | undefined>>;
+
+export interface ConfigSources {
+  readonly environment: Texts;
+  /** Texts by setting name; they outrank the environment. */
+  readonly flags?: Texts;
+  readonly surroundings?: Surroundings;
+  readonly readFile?: (path: string) => string;
+}
+
+const entries = Object.entries(settings) as [SettingName, Setting][];
+
+/** Common in lower case too; the lower-case form wins, as with curl. */
+const lowerCaseAliases: readonly string[] = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'];
+
+/** What this machine offers to defaults. */
+export function surroundingsOf(environment: Texts): Surroundings {
+  return {
+    isTerminal: process.stdout.isTTY,
+    cores: availableParallelism(),
+    memoryBytes: Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY),
+    homeFolder: homedir(),
+    stateFolder: environment['XDG_STATE_HOME'] || undefined,
+  };
+}
+
+/** `--control-plane-url` of CONTROL_PLANE_URL, `--api-key-file` of API_KEY. */
+export function flagOf(name: SettingName): string {
+  const setting: Setting = settings[name];
+  const kebab = name.toLowerCase().replaceAll('_', '-');
+  return setting.isSecret === true ? `--${kebab}-file` : `--${kebab}`;
+}
+
+/** Name, flag, default and meaning of every setting. */
+export function describeSettings(): {
+  name: SettingName;
+  flag: string;
+  isSecret: boolean;
+  default: string;
+  meaning: string;
+}[] {
+  return entries.map(([name, { fallback, fallbackShown, meaning, isSecret }]) => ({
+    name,
+    flag: flagOf(name),
+    isSecret: isSecret === true,
+    default: fallbackShown ?? (typeof fallback === 'string' ? fallback : ''),
+    meaning,
+  }));
+}
+
+function given(name: SettingName, setting: Setting, sources: ConfigSources): string | undefined {
+  const { flags = {}, environment } = sources;
+  const lowerCase = lowerCaseAliases.includes(name) ? environment[name.toLowerCase()] : undefined;
+  const text = flags[name] || lowerCase || environment[name];
+  if (setting.isSecret !== true) return text || undefined;
+  const file = flags[`${name}_FILE`] || environment[`${name}_FILE`];
+  if (text && file) {
+    throw new Error(`is given twice: as ${name} and as ${name}_FILE; keep one of them`);
+  }
+  if (!file) return text || undefined;
+  const read = sources.readFile ?? ((path: string) => readFileSync(path, 'utf8'));
+  try {
+    return read(file).trim();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`cannot be read from the file in ${name}_FILE: ${reason}`, { cause: error });
+  }
+}
+
+function shown(text: string, setting: Setting): string {
+  return setting.isSecret === true ? `a value of ${text.length} characters` : `"${text}"`;
+}
+
+function closestTo(name: string): string | undefined {
+  const parts = (text: string) => new Set(text.split('_'));
+  const wanted = parts(name);
+  return Object.keys(settings)
+    .map((known) => ({
+      known,
+      common: [...parts(known)].filter((part) => wanted.has(part)).length,
+    }))
+    .filter(({ common }) => common > 1)
+    .sort((left, right) => right.common - left.common)[0]?.known;
+}
+
+function warningsFor(environment: Texts): string[] {
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('AGENT_') && !(name in settings))
+    .map((name) => {
+      const guess = closestTo(name);
+      const hint = guess === undefined ? '' : `; did you mean ${guess}?`;
+      return `${name} is not a setting of this agent and has no effect${hint}`;
+    });
+}
+
+/**
+ * Parses flags and environment. Throws one CONFIG_INVALID that names every setting that is wrong,
+ * what was given and what is allowed.
+ */
+export function readConfig(sources: ConfigSources): { config: AgentConfig; warnings: string[] } {
+  const surroundings = sources.surroundings ?? surroundingsOf(sources.environment);
+  const values: Record<string, unknown> = {};
+  const problems: string[] = [];
+  for (const [name, setting] of entries) {
+    try {
+      const { fallback } = setting;
+      const text =
+        given(name, setting, sources) ??
+        (typeof fallback === 'function' ? fallback(surroundings) : fallback);
+      if (text === undefined) continue;
+      const parsed = setting.schema.safeParse(text);
+      if (parsed.success) values[name] = parsed.data;
+      else
+        problems.push(
+          `${name} ${parsed.error.issues[0]?.message ?? 'is not valid'} (given: ${shown(text, setting)})`,
+        );
+    } catch (error) {
+      problems.push(`${name} ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  if (problems.length > 0) {
+    throw new AgentError(
+      'CONFIG_INVALID',
+      `the configuration cannot be used:\n${problems.map((problem) => `  ${problem}`).join('\n')}\n` +
+        'Correct these; "monitor-agent start --help" lists every setting.',
+    );
+  }
+  return {
+    config: Object.freeze(values) as AgentConfig,
+    warnings: warningsFor(sources.environment),
+  };
+}
+
+/** The key, for commands that cannot do without. */
+export function requireKey(config: AgentConfig): Secret {
+  if (config.API_KEY !== undefined) return config.API_KEY;
+  throw new AgentError(
+    'CONFIG_INVALID',
+    'the configuration cannot be used:\n  API_KEY is missing\n' +
+      'Create a key for the private location, then set API_KEY to its rawKey, or API_KEY_FILE to a file that holds it.',
+  );
+}
+
+/** The settings as a table in Markdown, for the README. */
+export function settingsTable(): string {
+  const rows = describeSettings().map((row) => {
+    const files = row.isSecret ? `, \`${row.name}_FILE\`` : '';
+    return `| \`${row.name}\`${files} | \`${row.flag}\` | ${row.default === '' ? '–' : row.default} | ${row.meaning} |`;
+  });
+  return ['| Variable | Flag of `start` | Default | Meaning |', '|---|---|---|---|', ...rows].join(
+    '\n',
+  );
+}
+
+/** The environment of this process. */
+export const processEnvironment: Texts = process.env;

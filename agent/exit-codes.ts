@@ -1,0 +1,13 @@
+/** What the exit status of `monitor-agent` says. */
+export const exitCodes = {
+  ok: 0,
+  /** A check failed, or doctor found something wrong. */
+  failed: 1,
+  /** The command or its settings cannot be used, or the check could not be run. */
+  error: 2,
+  /** A bug of ours ended the process; what was measured is in the outbox. */
+  bug: 70,
+  /** Ended at once by a second signal: 128 and the number of the signal. */
+  interrupted: 130,
+  terminated: 143,
+} as const;

@@ -1,0 +1,24 @@
+import { Command, CommanderError } from 'commander';
+import { registerStart } from './commands/start.ts';
+import { AgentError } from './errors.ts';
+import { exitCodes } from './exit-codes.ts';
+
+const program = new Command('monitor-agent')
+  .description('Runs checks from inside your network and reports to the control plane')
+  .helpOption('-h, --help', 'show this help')
+  .showHelpAfterError('(add --help for the settings and examples)')
+  .exitOverride();
+registerStart(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) {
+    process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.error;
+  } else {
+    const isKnown = error instanceof AgentError;
+    const message = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`${isKnown ? '' : 'unexpected: '}${message}\n`);
+    process.exitCode = exitCodes.error;
+  }
+}

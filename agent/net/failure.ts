@@ -1,0 +1,112 @@
+/** Whose fault an error of the network is, and how it reads. */
+import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import { AgentError } from '../errors.ts';
+
+/**
+ * Codes that mean this machine could not even try. They say nothing about the target:
+ *   EMFILE, ENFILE      no descriptor was left
+ *   ENOBUFS, ENOMEM     the kernel had no memory for the socket
+ *   EADDRNOTAVAIL       no local address or port to connect from
+ *   EAFNOSUPPORT        the address family is switched off here
+ *   ENETUNREACH, ENETDOWN  this machine has no route, or its interface is down
+ *   EACCES, EPERM       a local rule forbids the connection
+ */
+const ownFaults = new Set([
+  'EMFILE',
+  'ENFILE',
+  'ENOBUFS',
+  'ENOMEM',
+  'EADDRNOTAVAIL',
+  'EAFNOSUPPORT',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EACCES',
+  'EPERM',
+]);
+
+/** Codes for which `onlyOn: NETWORK_ERROR` retries. */
+const networkErrors = new Set([
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'ECONNABORTED',
+  'ENOTFOUND',
+  'ENODATA',
+  'ESERVFAIL',
+  'ETIMEDOUT',
+  'TIMEOUT',
+  'SOCKET_TIMEOUT',
+  'CONNECT_TIMEOUT',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'EPIPE',
+  'SOCKET_CLOSED',
+]);
+
+const sentences: Record<string, string> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was reset',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENOTFOUND: 'the name does not exist',
+  ENODATA: 'the name has no address of this family',
+  ESERVFAIL: 'the name servers of the name failed',
+  EPIPE: 'the connection was closed while sending',
+  SOCKET_CLOSED: 'the connection was closed early',
+  CERT_HAS_EXPIRED: 'the certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate chain ends in an unknown, self-signed certificate',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is signed by an unknown authority',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate is signed by an unknown authority',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host',
+  HPE_HEADER_OVERFLOW: 'the response headers are too large',
+};
+
+/** Stable code of an error: its own, or its name. */
+export function codeOf(error: unknown): string {
+  if (typeof error === 'object' && error !== null && 'code' in error) return String(error.code);
+  return error instanceof Error ? error.name : 'UNKNOWN';
+}
+
+/** True when the error says that this machine, not the target, is at fault. */
+export function isOwnFault(code: string): boolean {
+  return ownFaults.has(code);
+}
+
+/** An observation about the target. `subject` is what was being talked to, such as `10.0.0.1:443`. */
+export function failureOf(phase: string, code: string, subject: string, detail?: string): Failure {
+  const sentence = sentences[code] ?? detail ?? 'the exchange failed';
+  return {
+    phase,
+    code,
+    message: `${sentence}: ${subject} (${code})`,
+    isNetworkError: networkErrors.has(code),
+  };
+}
+
+/** Turns an error into an observation about the target, or throws when the fault is ours. */
+export function observeError(phase: string, error: unknown, subject: string): Failure {
+  const code = codeOf(error);
+  if (isOwnFault(code)) {
+    throw new AgentError(
+      'NETWORK_UNAVAILABLE',
+      `this machine could not reach out to ${subject} (${code}); check its routes, limits and firewall, or run "monitor-agent doctor"`,
+      { cause: error },
+    );
+  }
+  return failureOf(phase, code, subject, error instanceof Error ? error.message : undefined);
+}
+
+/** The time ran out in a phase. */
+export function timedOut(
+  phase: string,
+  subject: string,
+  afterMs: number,
+  code = 'TIMEOUT',
+): Failure {
+  return {
+    phase,
+    code,
+    message: `no answer within ${afterMs} ms in phase ${phase}: ${subject} (${code})`,
+    isNetworkError: true,
+  };
+}

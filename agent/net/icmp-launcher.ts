@@ -1,0 +1,94 @@
+/** Which way of sending echo requests this process has, and how it comes by the best one. */
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { systemClock, type Clock } from '@monitor/shared/clock.ts';
+import type { NetworkAccess } from '../runners/runner.ts';
+import { SocketTransport } from './icmp-echo.ts';
+import type { IcmpTransport } from './icmp.ts';
+import { PingTransport } from './icmp-ping.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const launcher = fileURLToPath(new URL('../icmp-launcher.pl', import.meta.url));
+
+function findOnPath(program: string, environment: Environment): string | null {
+  const folders = (environment['PATH'] ?? '/usr/bin:/bin').split(delimiter);
+  for (const folder of folders) {
+    const file = join(folder, program);
+    try {
+      accessSync(file, constants.X_OK);
+      return file;
+    } catch {
+      // Not in this folder.
+    }
+  }
+  return null;
+}
+
+/**
+ * Becomes the launcher, which opens the ICMP sockets and becomes this program again with them: same
+ * process id, same standard streams. Returns without doing anything where that was done already or
+ * cannot be done (no perl, not Linux).
+ */
+export function launchThroughIcmpLauncher(environment: Environment): void {
+  if (environment['AGENT_ICMP_LAUNCHED'] !== undefined || process.platform !== 'linux') return;
+  const perl = findOnPath('perl', environment);
+  if (perl === null || process.execve === undefined) return;
+  const given = Object.entries(environment).filter(
+    (pair): pair is [string, string] => pair[1] !== undefined,
+  );
+  process.execve(
+    perl,
+    ['perl', launcher, process.execPath, ...process.execArgv, ...process.argv.slice(1)],
+    Object.fromEntries(given),
+  );
+}
+
+function descriptor(text: string | undefined): number | null {
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : null;
+}
+
+function openTransport(environment: Environment, clock: Clock): IcmpTransport | null {
+  const fd4 = descriptor(environment['AGENT_ICMP_FD4']);
+  const fd6 = descriptor(environment['AGENT_ICMP_FD6']);
+  const relayFd = descriptor(environment['AGENT_ICMP_RELAY_FD']);
+  const relayPort = descriptor(environment['AGENT_ICMP_RELAY_PORT']);
+  const relay = relayFd !== null && relayPort !== null ? { fd: relayFd, port: relayPort } : null;
+  if (fd4 !== null || relay !== null) return new SocketTransport({ fd4, fd6, relay }, clock);
+  return findOnPath('ping', environment) === null ? null : new PingTransport();
+}
+
+/** What is missing for each way, and what would help. */
+export function explainMissingIcmp(environment: Environment): string {
+  let range = 'unknown';
+  try {
+    range = readFileSync('/proc/sys/net/ipv4/ping_group_range', 'utf8').trim().replace(/\s+/, ' ');
+  } catch {
+    // Not Linux.
+  }
+  const perl =
+    findOnPath('perl', environment) === null
+      ? ' perl, which opens the sockets, is not installed.'
+      : '';
+  const gid = process.getgid?.() ?? 'unknown';
+  return (
+    `echo requests cannot be sent: net.ipv4.ping_group_range is "${range}" and does not include group ${gid}, ` +
+    `CAP_NET_RAW is not granted, and no ping program was found.${perl} ` +
+    `Set the sysctl net.ipv4.ping_group_range to "0 2147483647", or grant CAP_NET_RAW, or install ping`
+  );
+}
+
+/** Everything runners use to reach targets. Close `icmp` at the end. */
+export function openNetwork(
+  environment: Environment,
+  useOsResolver: boolean,
+  clock: Clock = systemClock,
+): NetworkAccess {
+  const icmp = openTransport(environment, clock);
+  return {
+    useOsResolver,
+    icmp,
+    icmpProblem: icmp === null ? explainMissingIcmp(environment) : null,
+  };
+}

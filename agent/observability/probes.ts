@@ -1,0 +1,105 @@
+/**
+ * The HTTP probes. Readiness turns 503 as soon as the agent drains; liveness and `/health` stay 200
+ * for the whole drain, so that nobody kills an agent that is finishing its work. Spec: Private
+ * location agent probes.
+ */
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+import { AgentError } from '../errors.ts';
+
+export interface ProbeState {
+  /** Null when ready; otherwise why not. */
+  notReady(): string | null;
+  /** Null when alive; otherwise what is stuck. */
+  notAlive(): string | null;
+}
+
+export interface ProbeServer extends AsyncDisposable {
+  port: number;
+}
+
+function answer(response: ServerResponse, problem: string | null): void {
+  const status = problem === null ? 'ok' : problem;
+  response
+    .writeHead(problem === null ? 200 : 503, { 'content-type': 'application/json' })
+    .end(`${JSON.stringify({ status })}\n`);
+}
+
+async function answerMetrics(response: ServerResponse, registry: Registry): Promise<void> {
+  const text = await registry.metrics();
+  response.writeHead(200, { 'content-type': registry.contentType }).end(text);
+}
+
+function isFamilyMissing(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'EAFNOSUPPORT' || error.code === 'EADDRNOTAVAIL';
+}
+
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  const attempt = (address: string) =>
+    new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, address, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+  try {
+    await attempt(host).catch((error: unknown) => {
+      // Hosts with IPv6 switched off have no `::`; all of IPv4 is what was meant.
+      if (host === '::' && isFamilyMissing(error as NodeJS.ErrnoException))
+        return attempt('0.0.0.0');
+      throw error;
+    });
+  } catch (cause) {
+    throw new AgentError(
+      'CONFIG_INVALID',
+      `the health port ${port} on ${host} cannot be opened (${cause instanceof Error ? cause.message : String(cause)}); set AGENT_HEALTH_PORT to a free one`,
+      { cause },
+    );
+  }
+}
+
+/** Serves the probes and the metrics until it is disposed. */
+export async function serveProbes(
+  state: ProbeState,
+  registry: Registry,
+  host: string,
+  port: number,
+): Promise<ProbeServer> {
+  const server = createServer((request, response) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.writeHead(405, { allow: 'GET, HEAD' }).end();
+      return;
+    }
+    switch (request.url?.split('?')[0]) {
+      case '/-/readiness':
+        answer(response, state.notReady());
+        break;
+      case '/-/liveness':
+        answer(response, state.notAlive());
+        break;
+      case '/health':
+        answer(response, null);
+        break;
+      case '/metrics':
+        void answerMetrics(response, registry);
+        break;
+      default:
+        response.writeHead(404).end();
+    }
+  });
+  server.headersTimeout = 5_000;
+  server.requestTimeout = 5_000;
+  await listen(server, host, port);
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        server.closeAllConnections();
+      }),
+  };
+}

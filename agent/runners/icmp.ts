@@ -1,0 +1,96 @@
+/** ICMP monitor: a series of echo requests half a second apart. */
+import type { CheckDefinition } from '@monitor/shared/contract/checks/check-type.ts';
+import type { IcmpRequest } from '@monitor/shared/contract/checks/icmp.ts';
+import { AgentError } from '../errors.ts';
+import type { EchoReply } from '../net/icmp.ts';
+import { usableFamily } from '../net/ip-family.ts';
+import { resolveByOs } from '../net/resolve.ts';
+import type { Observation, RunnerContext } from './runner.ts';
+
+const intervalMs = 500;
+const lastReplyMs = 4_000;
+
+interface Latency {
+  avg: number;
+  min: number;
+  max: number;
+  stdDev: number;
+}
+
+function round(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}
+
+/** Of the replies that came; null when none did. In milliseconds. */
+function latencyOf(replies: readonly EchoReply[]): Latency | null {
+  const times = replies.flatMap(({ rtt }) => (rtt === null ? [] : [rtt]));
+  if (times.length === 0) return null;
+  const avg = times.reduce((sum, time) => sum + time, 0) / times.length;
+  const variance = times.reduce((sum, time) => sum + (time - avg) ** 2, 0) / times.length;
+  return {
+    avg: round(avg),
+    min: round(Math.min(...times)),
+    max: round(Math.max(...times)),
+    stdDev: round(Math.sqrt(variance)),
+  };
+}
+
+export async function runIcmp(
+  definition: CheckDefinition,
+  context: RunnerContext,
+): Promise<Observation> {
+  const request = definition.request as unknown as IcmpRequest;
+  const { clock, network, signal } = context;
+  const { hostname, pingCount } = request;
+  if (network.icmp === null) {
+    throw new AgentError('ICMP_UNAVAILABLE', network.icmpProblem ?? 'echo requests cannot be sent');
+  }
+  const startedAt = clock.now();
+  const start = clock.monotonic();
+  const family = usableFamily(request.ipFamily, (message) => {
+    context.log(message, 'WARN');
+  });
+  const resolution = await resolveByOs(hostname, family);
+  const dnsResolutionTime = clock.monotonic() - start;
+  if ('failure' in resolution) {
+    return {
+      startedAt,
+      stoppedAt: startedAt + Math.ceil(dnsResolutionTime),
+      responseTime: null,
+      failure: resolution.failure,
+      request: { hostname, targetIp: null, ipFamily: request.ipFamily, pingCount },
+      response: null,
+    };
+  }
+  const { address } = resolution.address;
+  const replies = await network.icmp.echo({
+    address,
+    family,
+    count: pingCount,
+    intervalMs,
+    timeoutMs: Math.min(lastReplyMs, context.timeoutMs),
+    signal,
+  });
+  const packetsReceived = replies.filter(({ success }) => success).length;
+  const latency = latencyOf(replies);
+  return {
+    startedAt,
+    stoppedAt: startedAt + Math.ceil(clock.monotonic() - start),
+    responseTime: latency?.avg ?? null,
+    failure: null,
+    request: { hostname, targetIp: address, ipFamily: request.ipFamily, pingCount },
+    response: {
+      hostname,
+      resolvedIp: address,
+      ipFamily: family,
+      pingCount,
+      packetsSent: pingCount,
+      packetsReceived,
+      packetSize: network.icmp.packetSize,
+      packetLoss: round(((pingCount - packetsReceived) / pingCount) * 100),
+      dnsResolutionTime: round(dnsResolutionTime),
+      latency,
+      pingResults: replies,
+    },
+  };
+}

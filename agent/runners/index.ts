@@ -1,0 +1,39 @@
+/** The registry of runners: type → how to load it. A runner is loaded at its first run. */
+import type { KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import type { Runner } from './runner.ts';
+
+export interface RunnerEntry {
+  load: () => Promise<Runner>;
+  /** Heavy runs never take a place that a light one needs. */
+  pool: 'light' | 'heavy';
+  /** Ceiling of one attempt. */
+  timeoutMs: number;
+}
+
+const uptimeTimeoutMs = 30_000;
+
+/** HEARTBEAT is absent: it waits on the control plane and never runs on an agent. */
+export const runners = {
+  URL: {
+    load: async () => (await import('./url.ts')).runUrl,
+    pool: 'light',
+    timeoutMs: uptimeTimeoutMs,
+  },
+  TCP: {
+    load: async () => (await import('./tcp.ts')).runTcp,
+    pool: 'light',
+    timeoutMs: uptimeTimeoutMs,
+  },
+  DNS: {
+    load: async () => (await import('./dns.ts')).runDns,
+    pool: 'light',
+    timeoutMs: uptimeTimeoutMs,
+  },
+  ICMP: {
+    load: async () => (await import('./icmp.ts')).runIcmp,
+    pool: 'light',
+    timeoutMs: uptimeTimeoutMs,
+  },
+} as const satisfies Record<Exclude<KnownCheckType, 'HEARTBEAT'>, RunnerEntry>;
+
+export type RunnerRegistry = Readonly<Record<string, RunnerEntry>>;

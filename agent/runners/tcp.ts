@@ -1,0 +1,201 @@
+/**
+ * TCP monitor: connects, and when there is data to send or an answer to judge, sends and reads.
+ * Reading ends when the peer closes, when every assertion on the data holds, after a quiet second,
+ * at 64 KiB, or at the timeout. The time measured ends with the last byte, never with the waiting.
+ */
+import { connect, type Socket } from 'node:net';
+import type {
+  CheckDefinition,
+  Failure,
+  Measurement,
+} from '@monitor/shared/contract/checks/check-type.ts';
+import { tcpMonitor, type TcpRequest } from '@monitor/shared/contract/checks/tcp.ts';
+import { evaluateAssertions } from '@monitor/shared/domain/assertions.ts';
+import { failureOf, observeError, timedOut } from '../net/failure.ts';
+import { usableFamily } from '../net/ip-family.ts';
+import { resolveByOs, resolveByQuery, type Address } from '../net/resolve.ts';
+import type { Observation, RunnerContext } from './runner.ts';
+
+const quietMs = 1_000;
+const maxReadBytes = 65_536;
+
+interface Conversation {
+  connectedAt: number | null;
+  lastByteAt: number | null;
+  data: string | null;
+  failure: Failure | null;
+}
+
+/** True when every assertion on the data holds for what has come so far. */
+function isSatisfied(request: TcpRequest, data: string): boolean {
+  const assertions = request.assertions.filter(({ source }) => source === 'RESPONSE_DATA');
+  if (assertions.length === 0 || tcpMonitor.judging === null) return false;
+  const measurement: Measurement = {
+    startedAt: 0,
+    stoppedAt: 0,
+    responseTime: null,
+    failure: null,
+    request: {},
+    response: { data },
+    underLoad: false,
+  };
+  return evaluateAssertions(assertions, tcpMonitor.judging, measurement).every(
+    ({ error }) => error === undefined,
+  );
+}
+
+function converse(
+  request: TcpRequest,
+  address: Address,
+  context: RunnerContext,
+  timeoutMs: number,
+): Promise<Conversation> {
+  const { clock, signal } = context;
+  const subject = `${request.hostname}:${request.port}`;
+  const expectsData =
+    (request.data !== null && request.data !== '') ||
+    request.assertions.some(({ source }) => source === 'RESPONSE_DATA');
+  return new Promise((resolve, reject) => {
+    const seen: Conversation = { connectedAt: null, lastByteAt: null, data: null, failure: null };
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    let cancelQuiet: (() => void) | null = null;
+    let isSettled = false;
+    const socket: Socket = connect({
+      host: address.address,
+      port: request.port,
+      autoSelectFamily: false,
+    });
+
+    const release = (): void => {
+      isSettled = true;
+      cancelTimeout();
+      cancelQuiet?.();
+      signal.removeEventListener('abort', onAbort);
+    };
+    const settle = (failure: Failure | null): void => {
+      if (isSettled) return;
+      release();
+      if (failure === null) socket.end();
+      // What the peer still says is of no interest, and it must not keep us.
+      socket.destroySoon();
+      seen.failure = failure;
+      if (expectsData && seen.connectedAt !== null)
+        seen.data = Buffer.concat(chunks).toString('utf8');
+      resolve(seen);
+    };
+    const onAbort = (): void => {
+      settle(failureOf('connect', 'CANCELLED', subject, 'the run was cancelled'));
+    };
+    const cancelTimeout = clock.after(timeoutMs, () => {
+      if (bytes > 0) settle(null);
+      else
+        settle(
+          timedOut(
+            seen.connectedAt === null ? 'connect' : 'answer',
+            subject,
+            context.timeoutMs,
+            'SOCKET_TIMEOUT',
+          ),
+        );
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+
+    socket.on('connect', () => {
+      seen.connectedAt = clock.monotonic();
+      if (!expectsData) {
+        settle(null);
+        return;
+      }
+      if (request.data !== null && request.data !== '') socket.write(request.data);
+    });
+    socket.on('data', (chunk: Buffer) => {
+      if (isSettled) return;
+      seen.lastByteAt = clock.monotonic();
+      chunks.push(chunk);
+      bytes += chunk.length;
+      cancelQuiet?.();
+      if (bytes >= maxReadBytes || isSatisfied(request, Buffer.concat(chunks).toString('utf8'))) {
+        settle(null);
+        return;
+      }
+      cancelQuiet = clock.after(quietMs, () => {
+        settle(null);
+      });
+    });
+    socket.on('end', () => {
+      seen.lastByteAt ??= clock.monotonic();
+      settle(null);
+    });
+    socket.on('error', (error) => {
+      if (isSettled) return;
+      try {
+        settle(observeError(seen.connectedAt === null ? 'connect' : 'answer', error, subject));
+      } catch (fault) {
+        release();
+        socket.destroy();
+        reject(fault instanceof Error ? fault : new Error(String(fault)));
+      }
+    });
+  });
+}
+
+export async function runTcp(
+  definition: CheckDefinition,
+  context: RunnerContext,
+): Promise<Observation> {
+  const request = definition.request as unknown as TcpRequest;
+  const { clock, network } = context;
+  const startedAt = clock.now();
+  const start = clock.monotonic();
+  const family = usableFamily(request.ipFamily, (message) => {
+    context.log(message, 'WARN');
+  });
+  const resolve = network.useOsResolver ? resolveByOs : resolveByQuery;
+  const resolution = await resolve(request.hostname, family);
+  const lookedUpAt = clock.monotonic();
+  const asked = {
+    hostname: request.hostname,
+    port: request.port,
+    ipFamily: request.ipFamily,
+    data: request.data,
+  };
+  if ('failure' in resolution) {
+    return {
+      startedAt,
+      stoppedAt: startedAt + Math.ceil(lookedUpAt - start),
+      responseTime: lookedUpAt - start,
+      failure: resolution.failure,
+      request: asked,
+      response: null,
+    };
+  }
+  const leftMs = Math.max(1, context.timeoutMs - (lookedUpAt - start));
+  const seen = await converse(request, resolution.address, context, leftMs);
+  const stoppedAt = clock.monotonic();
+  const connectedAt = seen.connectedAt ?? stoppedAt;
+  const end = seen.connectedAt === null ? stoppedAt : (seen.lastByteAt ?? connectedAt);
+  const phases = {
+    dns: lookedUpAt - start,
+    connection: connectedAt - lookedUpAt,
+    data: end - connectedAt,
+    total: end - start,
+  };
+  return {
+    startedAt,
+    stoppedAt: startedAt + Math.ceil(stoppedAt - start),
+    responseTime: phases.total,
+    failure: seen.failure,
+    request: asked,
+    response:
+      seen.failure !== null
+        ? null
+        : {
+            data: seen.data,
+            remoteAddress: resolution.address.address,
+            ipFamily: family,
+            timings: { lookup: phases.dns, connect: connectedAt - start, end: phases.total },
+            timingPhases: phases,
+          },
+  };
+}

@@ -1,0 +1,317 @@
+/**
+ * Runs, over all their attempts. A run goes through
+ *
+ *   waiting    for a place in its pool
+ *   measuring  one attempt is being made
+ *   between    the attempt failed and another follows after a delay; this state is on disk, so a
+ *              restart goes on with it
+ *   handed on  another location makes the next attempt; nothing more to do here
+ *   done       its FINAL is in the outbox
+ *
+ * A run that is cancelled while measuring ends without a result.
+ */
+import { createHash } from 'node:crypto';
+import type { Clock } from '@monitor/shared/clock.ts';
+import {
+  assignedCheck,
+  type AssignedCheck,
+  type Job,
+  type ResultSubmission,
+} from '@monitor/shared/contract/agent-protocol.ts';
+import type { MissedReason } from '@monitor/shared/contract/check-result.ts';
+import { decideRetry } from '@monitor/shared/domain/retry.ts';
+import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { AgentMetrics } from '../observability/metrics.ts';
+import { makeAttempt, type AttemptOutcome, type AttemptTools } from './attempt.ts';
+import type { Outbox, OutboxEntry, PendingRetry } from './outbox.ts';
+import { Pool } from './pool.ts';
+
+/** A slot that waited longer for a place in its pool would measure another moment. */
+const longestQueueMs = 60_000;
+/** A retry that a restart finds this long overdue is not worth making: its moment has passed. */
+const staleRetryMs = 10 * 60_000;
+
+const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+const run = z.object({
+  check: assignedCheck,
+  runId: z.uuid(),
+  slotLocation: z.string(),
+  runLocation: z.string(),
+  scheduledFor: z.number().nullable(),
+  jobId: z.uuid().nullable(),
+  attempt: z.number(),
+  sequenceStartedAt: z.number().nullable(),
+  epoch: z.number(),
+});
+type Run = z.output<typeof run>;
+
+export interface ExecutorOptions extends AttemptTools {
+  clock: Clock;
+  outbox: Outbox;
+  metrics: AgentMetrics;
+  logger: Logger;
+  lightConcurrency: number;
+  heavyConcurrency: number;
+  /** True while the control plane answers: only then can another location take over. */
+  isLinkUp: () => boolean;
+  /** Removes secrets from what leaves the agent. */
+  scrub: (submission: ResultSubmission) => ResultSubmission;
+}
+
+export class Executor {
+  readonly #options: ExecutorOptions;
+  readonly #pools: Record<'light' | 'heavy', Pool>;
+  readonly #cancellations = new Map<string, AbortController>();
+  readonly #between = new Map<string, () => void>();
+  readonly #activeJobs = new Set<string>();
+  readonly #busy = new Set<Promise<void>>();
+  #isDraining = false;
+
+  constructor(options: ExecutorOptions) {
+    this.#options = options;
+    this.#pools = {
+      light: new Pool(options.lightConcurrency),
+      heavy: new Pool(options.heavyConcurrency),
+    };
+  }
+
+  /** Attempts in progress or waiting for a place. */
+  get running(): number {
+    return this.#busy.size;
+  }
+
+  /** Ids of the jobs whose lease this agent must keep. */
+  get activeJobs(): string[] {
+    return [...this.#activeJobs];
+  }
+
+  /** Starts the run of a slot. */
+  startSlot(check: AssignedCheck, scheduledFor: number, location: string, epoch: number): void {
+    this.#begin({
+      check,
+      runId: runIdOfSlot({ checkId: check.id, location, scheduledFor }, sha256Hex),
+      slotLocation: location,
+      runLocation: location,
+      scheduledFor,
+      jobId: null,
+      attempt: 1,
+      sequenceStartedAt: null,
+      epoch,
+    });
+  }
+
+  /** Starts a job when its time has come. */
+  startJob(job: Job, location: string, epoch: number): void {
+    if (this.#activeJobs.has(job.id)) return;
+    this.#activeJobs.add(job.id);
+    const next: Run = {
+      check: job.check,
+      runId: job.runId,
+      slotLocation: job.slotLocation,
+      runLocation: location,
+      scheduledFor: job.scheduledFor,
+      jobId: job.id,
+      attempt: job.attempt,
+      sequenceStartedAt: job.sequenceStartedAt,
+      epoch,
+    };
+    this.#wait(next, job.notBefore - this.#options.clock.now());
+  }
+
+  /** Records that a slot was not run. */
+  miss(check: AssignedCheck, scheduledFor: number, location: string, reason: MissedReason): void {
+    const runId = runIdOfSlot({ checkId: check.id, location, scheduledFor }, sha256Hex);
+    this.#options.metrics.missedSlots.inc({ reason });
+    this.#track(
+      this.#options.outbox.put({
+        submission: {
+          kind: 'missed',
+          id: resultIdOfAttempt(runId, 0, sha256Hex),
+          runId,
+          checkId: check.id,
+          slotLocation: location,
+          scheduledFor,
+          reason,
+        },
+        finishedSlot: { checkId: check.id, scheduledFor },
+      }),
+    );
+  }
+
+  /** Goes on with the runs that waited between two attempts when the process ended. */
+  resume(retries: readonly PendingRetry[]): void {
+    const { clock, outbox, logger } = this.#options;
+    for (const retry of retries) {
+      const overdueMs = clock.now() - retry.dueAt;
+      const parsed = run.safeParse(JSON.parse(retry.payload));
+      if (!parsed.success || overdueMs > staleRetryMs) {
+        // The control plane ends such a run with its last attempt.
+        logger.warn({ runId: retry.runId, overdueMs }, 'waiting retry given up');
+        outbox.dropRetry(retry.runId);
+        continue;
+      }
+      if (parsed.data.jobId !== null) this.#activeJobs.add(parsed.data.jobId);
+      this.#wait(parsed.data, -overdueMs);
+    }
+  }
+
+  #wait(next: Run, delayMs: number): void {
+    if (delayMs <= 0) {
+      this.#begin(next);
+      return;
+    }
+    const cancel = this.#options.clock.after(delayMs, () => {
+      this.#between.delete(next.runId);
+      this.#begin(next);
+    });
+    this.#between.set(next.runId, cancel);
+  }
+
+  #begin(next: Run): void {
+    if (this.#isDraining) return;
+    const heavy = this.#options.runners[next.check.type]?.pool === 'heavy';
+    const pool = this.#pools[heavy ? 'heavy' : 'light'];
+    this.#track(pool.run(() => this.#attempt(next)));
+  }
+
+  #track(work: Promise<void>): void {
+    this.#busy.add(work);
+    void work
+      .catch((error: unknown) => {
+        this.#options.logger.error({ err: error }, 'run broke');
+        this.#options.metrics.internalErrors.inc({ code: 'RUNNER_BROKEN' });
+      })
+      .finally(() => this.#busy.delete(work));
+  }
+
+  async #attempt(current: Run): Promise<void> {
+    const { clock, metrics } = this.#options;
+    const startedAt = clock.now();
+    const { scheduledFor, attempt } = current;
+    if (scheduledFor !== null && attempt === 1 && startedAt - scheduledFor > longestQueueMs) {
+      this.miss(current.check, scheduledFor, current.slotLocation, 'agent-overloaded');
+      return;
+    }
+    const cancellation = new AbortController();
+    this.#cancellations.set(current.runId, cancellation);
+    const outcome = await makeAttempt(current.check, this.#options, cancellation.signal);
+    this.#cancellations.delete(current.runId);
+    if (cancellation.signal.aborted) return;
+    const state = outcome.hasErrors ? 'error' : outcome.hasFailures ? 'failed' : 'passed';
+    metrics.runs.inc({ check_type: current.check.type, outcome: state });
+    if (outcome.faultCode !== null) metrics.internalErrors.inc({ code: outcome.faultCode });
+    await this.#conclude(current, outcome, current.sequenceStartedAt ?? startedAt);
+  }
+
+  /** Decides whether another attempt follows, and stores this one together with that decision. */
+  async #conclude(current: Run, outcome: AttemptOutcome, sequenceStartedAt: number): Promise<void> {
+    const { clock, outbox, isLinkUp } = this.#options;
+    const { check } = current;
+    const now = clock.now();
+    const decision = decideRetry({
+      strategy: check.retryStrategy,
+      attempt: current.attempt,
+      hasFailures: outcome.hasFailures,
+      isNetworkError: outcome.isNetworkError,
+      elapsedMs: now - sequenceStartedAt,
+      canGoElsewhere: check.locations.length > 1 && !check.runParallel && isLinkUp(),
+    });
+    const isRetryHere = decision.kind === 'retry' && decision.where === 'here';
+    const isHandedOn = decision.kind === 'retry' && decision.where === 'elsewhere';
+    const notBefore = decision.kind === 'retry' ? now + decision.delayMs : now;
+    const next: Run = { ...current, attempt: current.attempt + 1, sequenceStartedAt };
+    const entry: OutboxEntry = {
+      submission: this.#submission(
+        current,
+        outcome,
+        decision.kind === 'final' ? 'FINAL' : 'ATTEMPT',
+        isHandedOn ? { notBefore, sequenceStartedAt } : null,
+      ),
+      ...(current.attempt > 1 && !isRetryHere ? { endsRetryOf: current.runId } : {}),
+      ...(current.scheduledFor !== null && current.jobId === null
+        ? { finishedSlot: { checkId: check.id, scheduledFor: current.scheduledFor } }
+        : {}),
+      ...(isRetryHere
+        ? {
+            pendingRetry: {
+              runId: current.runId,
+              dueAt: notBefore,
+              payload: JSON.stringify(next),
+            },
+          }
+        : {}),
+    };
+    await outbox.put(entry);
+    if (isRetryHere) this.#wait(next, decision.delayMs);
+    else if (current.jobId !== null) this.#activeJobs.delete(current.jobId);
+  }
+
+  #submission(
+    current: Run,
+    outcome: AttemptOutcome,
+    resultType: ResultSubmission['resultType'],
+    retryElsewhere: ResultSubmission['retryElsewhere'],
+  ): ResultSubmission {
+    const { isNetworkError: _network, reason: _reason, faultCode: _code, ...fields } = outcome;
+    return this.#options.scrub({
+      kind: 'result',
+      id: resultIdOfAttempt(current.runId, current.attempt, sha256Hex),
+      runId: current.runId,
+      checkId: current.check.id,
+      checkRevision: current.check.revision,
+      checkType: current.check.type,
+      name: current.check.name,
+      slotLocation: current.slotLocation,
+      runLocation: current.runLocation,
+      scheduledFor: current.scheduledFor,
+      jobId: current.jobId,
+      attempt: current.attempt,
+      resultType,
+      retryElsewhere,
+      epoch: current.epoch,
+      ...fields,
+    });
+  }
+
+  /** Ends a run without a result. */
+  cancel(runId: string): void {
+    this.#between.get(runId)?.();
+    this.#between.delete(runId);
+    this.#cancellations.get(runId)?.abort();
+  }
+
+  /** The lease of these jobs is lost: somebody else has them now. */
+  loseJobs(jobIds: readonly string[], runIdOf: (jobId: string) => string | undefined): void {
+    for (const jobId of jobIds) {
+      this.#activeJobs.delete(jobId);
+      const runId = runIdOf(jobId);
+      if (runId !== undefined) this.cancel(runId);
+    }
+  }
+
+  /** Starts nothing more; runs between two attempts stay on disk. Resolves when nothing is measuring. */
+  async drain(): Promise<void> {
+    this.#isDraining = true;
+    for (const cancel of this.#between.values()) cancel();
+    this.#between.clear();
+    while (this.#busy.size > 0) await Promise.allSettled(this.#busy);
+  }
+
+  /** Ends everything that is measuring. */
+  abort(): void {
+    this.#isDraining = true;
+    for (const controller of this.#cancellations.values()) controller.abort();
+  }
+
+  /** Brings the gauges up to date. */
+  observe(): void {
+    const { metrics } = this.#options;
+    for (const name of ['light', 'heavy'] as const) {
+      metrics.running.set({ pool: name }, this.#pools[name].running);
+      metrics.queued.set({ pool: name }, this.#pools[name].queued);
+    }
+  }
+}

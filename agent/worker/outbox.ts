@@ -1,0 +1,435 @@
+/**
+ * What is not yet delivered, on disk. A record is durable when `put` resolves: records that come
+ * within a few milliseconds share one commit. It also keeps what a restart needs: the id of this
+ * agent, the last finished slot of each check, and runs that wait between two attempts.
+ *
+ * Bounded by bytes and age. When it is full, ATTEMPTs go first, then the oldest records; every drop
+ * is counted and reported, and nothing here makes a run fail.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { Clock } from '@monitor/shared/clock.ts';
+import type { Submission } from '@monitor/shared/contract/agent-protocol.ts';
+import type { Logger } from 'pino';
+import { AgentError } from '../errors.ts';
+
+const schema = `
+  create table if not exists records (
+    seq integer primary key autoincrement, id text not null, is_attempt integer not null,
+    created_at integer not null, size_bytes integer not null, payload text not null
+  ) strict;
+  create table if not exists dead_letters (
+    seq integer primary key autoincrement, reason text not null, refused_at integer not null,
+    payload text not null
+  ) strict;
+  create table if not exists finished_slots (
+    check_id text primary key, scheduled_for integer not null
+  ) strict, without rowid;
+  create table if not exists pending_retries (
+    run_id text primary key, due_at integer not null, payload text not null
+  ) strict, without rowid;
+  create table if not exists facts (name text primary key, value text not null) strict, without rowid;
+`;
+
+/** A run between two attempts: enough to go on with it after a restart. */
+export interface PendingRetry {
+  runId: string;
+  dueAt: number;
+  /** JSON of what the worker needs; opaque here. */
+  payload: string;
+}
+
+/** What one commit writes together. */
+export interface OutboxEntry {
+  submission: Submission;
+  /** Set when the submission ends the run of this slot. */
+  finishedSlot?: { checkId: string; scheduledFor: number };
+  /** The run goes on with another attempt. */
+  pendingRetry?: PendingRetry;
+  /** The run that this submission continues no longer waits. */
+  endsRetryOf?: string;
+}
+
+export interface StoredRecord {
+  seq: number;
+  /** JSON of the submission. */
+  payload: string;
+  sizeBytes: number;
+  createdAt: number;
+}
+
+export interface OutboxState {
+  depth: number;
+  bytes: number;
+  oldestAt: number | null;
+  droppedTotal: number;
+}
+
+interface Waiting {
+  entry: OutboxEntry;
+  resolve: () => void;
+}
+
+export interface OutboxOptions {
+  directory: string;
+  maxBytes: number;
+  maxAgeMs: number;
+  clock: Clock;
+  logger: Logger;
+}
+
+const commitWithinMs = 10;
+const deadLettersKept = 1_000;
+const complainEveryMs = 60_000;
+
+function isError(error: unknown, pattern: RegExp): boolean {
+  return error instanceof Error && pattern.test(error.message);
+}
+
+function openFile(file: string): DatabaseSync {
+  const db = new DatabaseSync(file, { timeout: 0 });
+  try {
+    db.exec('pragma locking_mode = exclusive');
+    db.exec('pragma journal_mode = wal');
+    db.exec('pragma synchronous = full');
+    // A checkpoint of a small log is a short pause; the default of 1,000 pages is not.
+    db.exec('pragma wal_autocheckpoint = 400');
+    db.exec(schema);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Opens the file, setting a damaged one aside rather than failing over it at every start. */
+function openOrReplace(options: OutboxOptions): DatabaseSync {
+  const { directory, clock, logger } = options;
+  const file = join(directory, 'outbox.db');
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    return openFile(file);
+  } catch (error) {
+    if (isError(error, /locked|busy/i)) {
+      throw new AgentError(
+        'DATA_DIR_IN_USE',
+        `another agent uses the data directory ${directory}; give this one its own with AGENT_DATA_DIR`,
+        { cause: error },
+      );
+    }
+    if (!isError(error, /malformed|not a database|corrupt/i)) {
+      throw new AgentError(
+        'DATA_DIR_UNUSABLE',
+        `the data directory ${directory} cannot be used (${error instanceof Error ? error.message : String(error)}); make it writable or name another with AGENT_DATA_DIR`,
+        { cause: error },
+      );
+    }
+    const aside = `${file}.damaged-${clock.now()}`;
+    for (const suffix of ['', '-wal', '-shm']) {
+      try {
+        renameSync(file + suffix, aside + suffix);
+      } catch {
+        // The log files need not exist.
+      }
+    }
+    logger.error({ file, aside }, 'outbox was damaged, set aside; undelivered results are in it');
+    return openFile(file);
+  }
+}
+
+export class Outbox implements AsyncDisposable {
+  /** Stays the same over restarts with the same data directory. */
+  readonly agentId: string;
+
+  readonly #db: DatabaseSync;
+  readonly #options: OutboxOptions;
+  readonly #insert: StatementSync;
+  readonly #finish: StatementSync;
+  readonly #addRetry: StatementSync;
+  readonly #endRetry: StatementSync;
+  readonly #select: StatementSync;
+  readonly #deleteMany: StatementSync;
+  readonly #sumMany: StatementSync;
+  readonly #listeners = new Set<() => void>();
+  #waiting: Waiting[] = [];
+  #cancelCommit: (() => void) | null = null;
+  #bytes = 0;
+  #depth = 0;
+  #dropped = 0;
+  #droppedUnsaved = 0;
+  #complainedAt = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
+  #newestSeq = 0;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    this.#db = openOrReplace(options);
+    this.#insert = this.#db.prepare(
+      'insert into records (id, is_attempt, created_at, size_bytes, payload) values (?, ?, ?, ?, ?)',
+    );
+    this.#finish = this.#db.prepare(
+      `insert into finished_slots (check_id, scheduled_for) values (?, ?)
+       on conflict (check_id) do update
+         set scheduled_for = max(scheduled_for, excluded.scheduled_for)`,
+    );
+    this.#addRetry = this.#db.prepare(
+      'insert or replace into pending_retries (run_id, due_at, payload) values (?, ?, ?)',
+    );
+    this.#endRetry = this.#db.prepare('delete from pending_retries where run_id = ?');
+    this.#select = this.#db.prepare(
+      `select seq, payload, size_bytes, created_at from records
+       where seq > ? and seq <= ? order by seq limit ?`,
+    );
+    this.#sumMany = this.#db.prepare(
+      `select coalesce(sum(size_bytes), 0) as bytes, count(*) as count from records
+       where seq in (select value from json_each(?))`,
+    );
+    this.#deleteMany = this.#db.prepare(
+      'delete from records where seq in (select value from json_each(?))',
+    );
+    this.agentId = this.#fact('agentId') ?? this.#setFact('agentId', randomUUID());
+    this.#dropped = Number(this.#fact('droppedTotal') ?? 0);
+    const { depth, bytes } = this.#db
+      .prepare('select count(*) as depth, coalesce(sum(size_bytes), 0) as bytes from records')
+      .get() as { depth: number; bytes: number };
+    this.#depth = depth;
+    this.#bytes = bytes;
+    const newest = this.#db.prepare("select seq from sqlite_sequence where name = 'records'").get();
+    this.#newestSeq = Number(newest?.['seq'] ?? 0);
+  }
+
+  #fact(name: string): string | undefined {
+    const row = this.#db.prepare('select value from facts where name = ?').get(name);
+    return row === undefined ? undefined : String(row['value']);
+  }
+
+  #setFact(name: string, value: string): string {
+    this.#db.prepare('insert or replace into facts (name, value) values (?, ?)').run(name, value);
+    return value;
+  }
+
+  /** Calls back after every commit that added records; gives a function that ends it. */
+  onAdded(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Stores an entry; resolves when it is on disk, or was counted as dropped because it cannot be. */
+  put(entry: OutboxEntry): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push({ entry, resolve });
+      this.#cancelCommit ??= this.#options.clock.after(commitWithinMs, () => {
+        this.commit();
+      });
+    });
+  }
+
+  /** Writes what waits, at once. */
+  commit(): void {
+    this.#cancelCommit?.();
+    this.#cancelCommit = null;
+    const batch = this.#waiting;
+    if (batch.length === 0 || this.#isClosed) return;
+    this.#waiting = [];
+    try {
+      this.#write(batch);
+    } catch (error) {
+      // A full disk must still permit deletes: make room once, then give the batch up.
+      this.#makeRoom(this.#bytes / 2);
+      try {
+        this.#write(batch);
+      } catch {
+        this.#countDropped(batch.length, error);
+      }
+    }
+    for (const { resolve } of batch) resolve();
+    for (const listener of this.#listeners) listener();
+  }
+
+  #write(batch: readonly Waiting[]): void {
+    const now = this.#options.clock.now();
+    let bytes = 0;
+    let newestSeq = this.#newestSeq;
+    this.#db.exec('begin immediate');
+    try {
+      for (const { entry } of batch) {
+        const { submission, finishedSlot, pendingRetry, endsRetryOf } = entry;
+        const payload = JSON.stringify(submission);
+        const isAttempt = submission.kind === 'result' && submission.resultType === 'ATTEMPT';
+        const inserted = this.#insert.run(
+          submission.id,
+          isAttempt ? 1 : 0,
+          now,
+          payload.length,
+          payload,
+        );
+        newestSeq = Number(inserted.lastInsertRowid);
+        bytes += payload.length;
+        if (finishedSlot) this.#finish.run(finishedSlot.checkId, finishedSlot.scheduledFor);
+        if (endsRetryOf !== undefined) this.#endRetry.run(endsRetryOf);
+        if (pendingRetry) {
+          this.#addRetry.run(pendingRetry.runId, pendingRetry.dueAt, pendingRetry.payload);
+        }
+      }
+      this.#db.exec('commit');
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec('rollback');
+      throw error;
+    }
+    this.#newestSeq = newestSeq;
+    this.#bytes += bytes;
+    this.#depth += batch.length;
+    if (this.#bytes > this.#options.maxBytes) this.#makeRoom(this.#options.maxBytes * 0.95);
+  }
+
+  /** Drops ATTEMPTs first, then the oldest records, until at most `target` bytes are left. */
+  #makeRoom(target: number): void {
+    const before = this.#depth;
+    const candidates = this.#db
+      .prepare('select seq, size_bytes from records order by is_attempt desc, seq')
+      .iterate();
+    let bytes = this.#bytes;
+    const doomed: number[] = [];
+    for (const row of candidates) {
+      if (bytes <= target) break;
+      bytes -= Number(row['size_bytes']);
+      doomed.push(Number(row['seq']));
+    }
+    this.#delete(doomed);
+    this.#countDropped(before - this.#depth, 'the outbox is full');
+  }
+
+  #countDropped(count: number, reason: unknown): void {
+    if (count === 0) return;
+    this.#dropped += count;
+    this.#droppedUnsaved += count;
+    const now = this.#options.clock.monotonic();
+    if (now - this.#complainedAt < complainEveryMs) return;
+    this.#complainedAt = now;
+    this.#options.logger.error(
+      { dropped: this.#droppedUnsaved, droppedTotal: this.#dropped, reason: String(reason) },
+      'results dropped',
+    );
+    this.#droppedUnsaved = 0;
+    try {
+      this.#setFact('droppedTotal', String(this.#dropped));
+    } catch {
+      // Nothing can be written now; the count in memory still goes out with the next check-in.
+    }
+  }
+
+  #delete(seqs: readonly number[]): void {
+    if (seqs.length === 0) return;
+    const list = JSON.stringify(seqs);
+    const { bytes, count } = this.#sumMany.get(list) as { bytes: number; count: number };
+    this.#deleteMany.run(list);
+    this.#bytes -= bytes;
+    this.#depth -= count;
+  }
+
+  /** Records with `after < seq <= upTo`, oldest first: at most `limit`, about `maxBytes`. */
+  take(after: number, upTo: number, limit: number, maxBytes: number): StoredRecord[] {
+    const rows = this.#select.iterate(after, upTo, limit);
+    const taken: StoredRecord[] = [];
+    let bytes = 0;
+    for (const row of rows) {
+      const sizeBytes = Number(row['size_bytes']);
+      if (taken.length > 0 && bytes + sizeBytes > maxBytes) break;
+      bytes += sizeBytes;
+      taken.push({
+        seq: Number(row['seq']),
+        payload: String(row['payload']),
+        sizeBytes,
+        createdAt: Number(row['created_at']),
+      });
+    }
+    return taken;
+  }
+
+  /** The control plane has them. */
+  acknowledge(seqs: readonly number[]): void {
+    this.#delete(seqs);
+  }
+
+  /** The control plane will never take it: kept apart, so that the others flow on. */
+  refuse(seq: number, reason: string): void {
+    const now = this.#options.clock.now();
+    this.#db
+      .prepare(
+        'insert into dead_letters (reason, refused_at, payload) select ?, ?, payload from records where seq = ?',
+      )
+      .run(reason, now, seq);
+    this.#delete([seq]);
+    this.#db
+      .prepare('delete from dead_letters where seq <= (select max(seq) from dead_letters) - ?')
+      .run(deadLettersKept);
+  }
+
+  deadLetters(): { reason: string; payload: string }[] {
+    return this.#db
+      .prepare('select reason, payload from dead_letters order by seq')
+      .all()
+      .map((row) => ({ reason: String(row['reason']), payload: String(row['payload']) }));
+  }
+
+  /** Gives up records that are too old to matter. */
+  dropAged(): void {
+    const oldest = this.#options.clock.now() - this.#options.maxAgeMs;
+    const rows = this.#db
+      .prepare('select seq from records where created_at < ? limit 5000')
+      .all(oldest);
+    this.#delete(rows.map((row) => Number(row['seq'])));
+    this.#countDropped(rows.length, 'older than OUTBOX_MAX_AGE_HOURS');
+  }
+
+  /** The last finished slot of every check, in ms. */
+  finishedSlots(): Map<string, number> {
+    const rows = this.#db.prepare('select check_id, scheduled_for from finished_slots').all();
+    return new Map(rows.map((row) => [String(row['check_id']), Number(row['scheduled_for'])]));
+  }
+
+  /** The number of the newest record there ever was; 0 before the first. */
+  newestSeq(): number {
+    return this.#newestSeq;
+  }
+
+  pendingRetries(): PendingRetry[] {
+    return this.#db
+      .prepare('select run_id, due_at, payload from pending_retries')
+      .all()
+      .map((row) => ({
+        runId: String(row['run_id']),
+        dueAt: Number(row['due_at']),
+        payload: String(row['payload']),
+      }));
+  }
+
+  dropRetry(runId: string): void {
+    this.#endRetry.run(runId);
+  }
+
+  state(): OutboxState {
+    const row = this.#db.prepare('select created_at from records order by seq limit 1').get();
+    return {
+      depth: this.#depth,
+      bytes: this.#bytes,
+      oldestAt: row === undefined ? null : Number(row['created_at']),
+      droppedTotal: this.#dropped,
+    };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.commit();
+    this.#isClosed = true;
+    this.#cancelCommit?.();
+    try {
+      this.#setFact('droppedTotal', String(this.#dropped));
+    } catch {
+      // The disk may be full; the count is not worth failing the shutdown over.
+    }
+    this.#db.close();
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,62 @@
+import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
+import type {
+  CheckDefinition,
+  CheckTypeDefinition,
+  Judging,
+} from '@monitor/shared/contract/checks/check-type.ts';
+import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
+import { z } from 'zod';
+import { AgentError } from '../errors.ts';
+import type { RunnerEntry, RunnerRegistry } from '../runners/index.ts';
+
+/** A check that this agent can run, with everything its runs need. */
+export interface ParsedCheck {
+  definition: CheckDefinition;
+  judging: Judging;
+  entry: RunnerEntry;
+}
+
+const knownTypes: Readonly<Record<string, CheckTypeDefinition>> = checkTypes;
+const parsed = new WeakMap<AssignedCheck, ParsedCheck | AgentError>();
+
+function parse(check: AssignedCheck, runners: RunnerRegistry): ParsedCheck {
+  const type = knownTypes[check.type];
+  const entry = Object.hasOwn(runners, check.type) ? runners[check.type] : undefined;
+  if (type === undefined || type.judging === null || entry === undefined) {
+    throw new AgentError(
+      'CHECK_TYPE_UNKNOWN',
+      `this agent cannot run checks of type ${check.type}; update the agent or use an image that can`,
+    );
+  }
+  const shape = type.create.shape;
+  const fields = type.definitionKeys.map((key) => [key, shape[key]]);
+  const result = z.object(Object.fromEntries(fields)).safeParse(check.definition);
+  if (!result.success) {
+    const [issue] = result.error.issues;
+    throw new AgentError(
+      'JOB_INVALID',
+      `the definition of the check cannot be understood: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`,
+    );
+  }
+  return { definition: result.data as CheckDefinition, judging: type.judging, entry };
+}
+
+/** Parses a check once per assignment. Throws an AgentError when this agent cannot run it. */
+export function parseCheck(check: AssignedCheck, runners: RunnerRegistry): ParsedCheck {
+  let known = parsed.get(check);
+  if (known === undefined) {
+    try {
+      known = parse(check, runners);
+    } catch (error) {
+      known =
+        error instanceof AgentError
+          ? error
+          : new AgentError('JOB_INVALID', 'the definition of the check cannot be understood', {
+              cause: error,
+            });
+    }
+    parsed.set(check, known);
+  }
+  if (known instanceof AgentError) throw known;
+  return known;
+}

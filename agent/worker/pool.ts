@@ -1,0 +1,35 @@
+/** Bounded concurrency, first come first served. */
+export class Pool {
+  readonly #limit: number;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  get queued(): number {
+    return this.#waiting.length;
+  }
+
+  /** Calls `work` as soon as a place is free. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#running >= this.#limit) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else {
+      this.#running += 1;
+    }
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      // The place goes straight to the next in line, so nobody can slip in between.
+      if (next === undefined) this.#running -= 1;
+      else next();
+    }
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * Starts runs at their slots. Slots follow from the checks alone, so nothing is asked of anyone:
+ * the scheduler goes on while the control plane is away.
+ *
+ * For each check one slot is planned at a time. When it is due:
+ *   in time     it runs, and the next one is planned
+ *   too late    the process was stopped or overloaded: it is reported as missed
+ * A new assignment, and a restart, make up for the latest slot if it is recent and was not finished.
+ */
+import {
+  locationsOfSlot,
+  scheduleOf,
+  slotAtOrAfter,
+  type Schedule,
+} from '@monitor/shared/domain/frequency.ts';
+import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
+import type { Clock } from '@monitor/shared/clock.ts';
+import { SlotQueue } from './slot-queue.ts';
+
+/** A slot may start this late at most; a shorter interval shortens it. */
+const latestStartMs = 30_000;
+/** A wake-up further away than this is made in steps, so that changes of the clock are noticed. */
+const longestSleepMs = 5_000;
+
+interface Planned {
+  check: AssignedCheck;
+  schedule: Schedule;
+  /** Identifies the schedule, so that other changes of a check keep its plan. */
+  key: string;
+  /** Distinguishes this plan from earlier ones of the same check in the queue. */
+  plan: number;
+}
+
+export interface SchedulerOptions {
+  clock: Clock;
+  /** A slot is due. `lateMs` is how late it starts. */
+  onSlot: (check: AssignedCheck, scheduledFor: number, lateMs: number) => void;
+  /** A slot came too late to run. */
+  onMissed: (check: AssignedCheck, scheduledFor: number) => void;
+  /** Last finished slot by check, from before a restart. */
+  finishedSlots: ReadonlyMap<string, number>;
+}
+
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #checks = new Map<string, Planned>();
+  readonly #queue = new SlotQueue();
+  /** The newest slot of each check that was started or given up. */
+  readonly #lastSlot: Map<string, number>;
+  #location: string | null = null;
+  #plans = 0;
+  #cancelWake: (() => void) | null = null;
+  #wakeAt = 0;
+  #isRunning = true;
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    this.#lastSlot = new Map(options.finishedSlots);
+  }
+
+  get size(): number {
+    return this.#checks.size;
+  }
+
+  checks(): AssignedCheck[] {
+    return [...this.#checks.values()].map(({ check }) => check);
+  }
+
+  find(checkId: string): AssignedCheck | undefined {
+    return this.#checks.get(checkId)?.check;
+  }
+
+  /** Replaces (`full`) or changes what this agent runs in its location. */
+  apply(
+    location: string,
+    upserts: readonly AssignedCheck[],
+    removals: readonly string[],
+    full: boolean,
+  ): void {
+    if (location !== this.#location) {
+      this.#location = location;
+      this.#checks.clear();
+    }
+    for (const id of removals) this.#checks.delete(id);
+    if (full) {
+      const kept = new Set(upserts.map((check) => check.id));
+      for (const id of this.#checks.keys()) if (!kept.has(id)) this.#checks.delete(id);
+    }
+    for (const check of upserts) this.#assign(check);
+    this.#sleep();
+  }
+
+  #assign(check: AssignedCheck): void {
+    const schedule = scheduleOf({
+      checkId: check.id,
+      frequency: check.frequency,
+      frequencyOffset: check.frequencyOffset,
+    });
+    const { intervalMs, phaseMs } = schedule;
+    const key = JSON.stringify([intervalMs, phaseMs, check.locations, check.runParallel]);
+    const known = this.#checks.get(check.id);
+    if (known?.key === key) {
+      known.check = check;
+      return;
+    }
+    this.#plans += 1;
+    const planned: Planned = { check, schedule, key, plan: this.#plans };
+    this.#checks.set(check.id, planned);
+    const now = this.#options.clock.now();
+    const reach = Math.min(intervalMs, latestStartMs);
+    const from = Math.max(
+      now - reach,
+      check.scheduleFrom,
+      this.#lastSlot.get(check.id) ?? Number.NEGATIVE_INFINITY,
+    );
+    this.#plan(planned, from);
+  }
+
+  /** Plans the first slot of this location after an instant. */
+  #plan(planned: Planned, after: number): void {
+    const { check, schedule, plan } = planned;
+    let slot = slotAtOrAfter(schedule, after + 1);
+    for (let tried = 0; tried <= check.locations.length; tried += 1) {
+      const where = locationsOfSlot(schedule, slot, check.locations, check.runParallel);
+      if (this.#location !== null && where.includes(this.#location)) {
+        this.#queue.push({ at: slot, checkId: check.id, plan });
+        return;
+      }
+      slot += schedule.intervalMs;
+    }
+  }
+
+  #sleep(): void {
+    this.#cancelWake?.();
+    this.#cancelWake = null;
+    const next = this.#queue.peek();
+    if (next === undefined || !this.#isRunning) return;
+    const delayMs = Math.min(Math.max(next.at - this.#options.clock.now(), 0), longestSleepMs);
+    this.#wakeAt = this.#options.clock.monotonic() + delayMs;
+    this.#cancelWake = this.#options.clock.after(delayMs, () => {
+      this.#wake();
+    });
+  }
+
+  #wake(): void {
+    const { clock, onSlot, onMissed } = this.#options;
+    const now = clock.now();
+    for (
+      let next = this.#queue.peek();
+      next !== undefined && next.at <= now;
+      next = this.#queue.peek()
+    ) {
+      this.#queue.pop();
+      const planned = this.#checks.get(next.checkId);
+      if (planned?.plan !== next.plan) continue;
+      const { check, schedule } = planned;
+      const lateMs = now - next.at;
+      this.#lastSlot.set(check.id, next.at);
+      this.#plan(planned, next.at);
+      if (lateMs <= Math.min(schedule.intervalMs, latestStartMs)) onSlot(check, next.at, lateMs);
+      else onMissed(check, next.at);
+    }
+    this.#sleep();
+  }
+
+  /** How long a wake-up is overdue, in ms: large when the loop itself is stuck. */
+  overdueMs(): number {
+    if (this.#cancelWake === null) return 0;
+    return Math.max(0, this.#options.clock.monotonic() - this.#wakeAt);
+  }
+
+  /** No slot starts any more. */
+  stop(): void {
+    this.#isRunning = false;
+    this.#cancelWake?.();
+    this.#cancelWake = null;
+  }
+}

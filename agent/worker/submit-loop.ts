@@ -1,0 +1,207 @@
+/**
+ * Hands results in. New ones go first, so that an alert about now never waits for history; what an
+ * outage left behind follows oldest first, at a bounded rate.
+ *
+ *   live     records newer than `liveAfter`, sent as soon as a few have come together
+ *   backlog  records up to `liveAfter`, sent in the gaps
+ *
+ * When the control plane does not take them, everything becomes backlog and the loop backs off.
+ */
+import { sleep, type Clock } from '@monitor/shared/clock.ts';
+import { maxBatchItems, type ItemOutcome } from '@monitor/shared/contract/agent-protocol.ts';
+import type { Logger } from 'pino';
+import { CallFailure, type ControlPlaneClient } from '../control-plane-client.ts';
+import type { AgentMetrics } from '../observability/metrics.ts';
+import { backoffMs } from './backoff.ts';
+import type { Outbox, StoredRecord } from './outbox.ts';
+
+/** Results that come within this time travel together. */
+const gatherMs = 150;
+const maxBatchBytes = 4_000_000;
+/** Pause after a batch of backlog: bounds the replay to about 2,000 results a second. */
+const replayPauseMs = 250;
+/** A single record that is refused whole this often is set aside. */
+const triesOfOne = 3;
+
+export interface SubmitLoopOptions {
+  outbox: Outbox;
+  client: ControlPlaneClient;
+  clock: Clock;
+  random: () => number;
+  logger: Logger;
+  metrics: AgentMetrics;
+}
+
+export class SubmitLoop {
+  readonly #options: SubmitLoopOptions;
+  readonly #stopping = new AbortController();
+  #wake: (() => void) | null = null;
+  #hasNews = false;
+  #liveAfter: number;
+  #backlogAfter = 0;
+  #failures = 0;
+  #batchLimit = maxBatchItems;
+  #triesOfFirst = 0;
+  #finished: Promise<void> = Promise.resolve();
+
+  constructor(options: SubmitLoopOptions) {
+    this.#options = options;
+    this.#liveAfter = options.outbox.newestSeq();
+    options.outbox.onAdded(() => {
+      this.#hasNews = true;
+      this.#wake?.();
+    });
+  }
+
+  start(): void {
+    this.#finished = this.#loop();
+  }
+
+  async #loop(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      this.#hasNews = false;
+      let pauseMs = await this.#turn();
+      if (pauseMs === null) {
+        await this.#untilAdded();
+        pauseMs = gatherMs;
+      }
+      await sleep(this.#options.clock, pauseMs, signal);
+    }
+  }
+
+  /** One batch. Gives the pause before the next turn, or null when there is nothing to do. */
+  async #turn(): Promise<number | null> {
+    const { outbox } = this.#options;
+    const newest = outbox.newestSeq();
+    const live = outbox.take(this.#liveAfter, newest, this.#batchLimit, maxBatchBytes);
+    const records =
+      live.length > 0
+        ? live
+        : outbox.take(this.#backlogAfter, this.#liveAfter, this.#batchLimit, maxBatchBytes);
+    if (records.length === 0) return null;
+    const isSent = await this.#send(records);
+    if (!isSent) {
+      // What is new when the control plane is back is live again; the rest waits its turn.
+      this.#liveAfter = outbox.newestSeq();
+      this.#backlogAfter = 0;
+      return this.#failures === 0 ? 0 : backoffMs(this.#failures, this.#options.random);
+    }
+    const last = records.at(-1)?.seq ?? 0;
+    if (live.length > 0) {
+      return outbox.newestSeq() > last ? 0 : gatherMs;
+    }
+    this.#backlogAfter = last;
+    return replayPauseMs;
+  }
+
+  /** Sends a batch and settles each record. Gives false when the batch has to come again. */
+  async #send(records: readonly StoredRecord[]): Promise<boolean> {
+    const { client, outbox, logger, metrics } = this.#options;
+    try {
+      const outcomes = await client.submit(
+        records.map(({ payload }) => payload),
+        this.#stopping.signal,
+      );
+      this.#settle(records, outcomes);
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return false;
+      const failure = error instanceof CallFailure ? error : null;
+      metrics.submitFailures.inc({ code: failure?.code ?? 'RUNNER_BROKEN' });
+      if (failure !== null && this.#isAboutTheBatch(failure)) return this.#narrow(records, failure);
+      this.#failures += 1;
+      if (this.#failures === 1) logger.warn({ err: error }, 'results cannot be handed in, kept');
+      if (failure?.retryAfterMs != null) {
+        await sleep(this.#options.clock, failure.retryAfterMs, this.#stopping.signal);
+      }
+      return false;
+    }
+    if (this.#failures > 0)
+      logger.info({ depth: outbox.state().depth }, 'results are handed in again');
+    this.#failures = 0;
+    this.#triesOfFirst = 0;
+    this.#batchLimit = maxBatchItems;
+    return true;
+  }
+
+  /** 400, 413, 422: something in the batch is wrong, not the control plane. */
+  #isAboutTheBatch(failure: CallFailure): boolean {
+    return failure.statusCode === 400 || failure.statusCode === 413 || failure.statusCode === 422;
+  }
+
+  /** Halves the batch until the offender is alone; alone it is set aside after a few tries. */
+  #narrow(records: readonly StoredRecord[], failure: CallFailure): boolean {
+    const { outbox, logger } = this.#options;
+    const [first] = records;
+    this.#failures = 0;
+    if (records.length > 1) {
+      this.#batchLimit = Math.max(1, Math.floor(records.length / 2));
+      return false;
+    }
+    this.#triesOfFirst += 1;
+    if (first !== undefined && this.#triesOfFirst >= triesOfOne) {
+      outbox.refuse(first.seq, failure.message);
+      logger.error({ err: failure }, 'result set aside, the control plane does not take it');
+      this.#triesOfFirst = 0;
+    }
+    return false;
+  }
+
+  #settle(records: readonly StoredRecord[], outcomes: readonly ItemOutcome[]): void {
+    const { outbox, metrics, logger } = this.#options;
+    const done: number[] = [];
+    records.forEach((record, index) => {
+      const outcome = outcomes[index];
+      if (outcome === undefined) return;
+      metrics.submissions.inc({ outcome: outcome.outcome });
+      if (outcome.outcome === 'refused') {
+        outbox.refuse(record.seq, outcome.reason ?? 'refused');
+        logger.warn({ reason: outcome.reason }, 'result refused, set aside');
+      } else {
+        done.push(record.seq);
+      }
+    });
+    outbox.acknowledge(done);
+  }
+
+  /** Resolves when something was added since the last turn began, or when stopping. */
+  #untilAdded(): Promise<void> {
+    const { signal } = this.#stopping;
+    return new Promise((resolve) => {
+      if (this.#hasNews || signal.aborted) {
+        resolve();
+        return;
+      }
+      const done = (): void => {
+        this.#wake = null;
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.#wake = done;
+      signal.addEventListener('abort', done, { once: true });
+    });
+  }
+
+  /** Tries to hand in everything within a time; gives how many records are left. */
+  async flush(withinMs: number): Promise<number> {
+    const { clock, outbox } = this.#options;
+    this.#stopping.abort();
+    await this.#finished;
+    const until = clock.monotonic() + withinMs;
+    outbox.commit();
+    while (clock.monotonic() < until) {
+      const records = outbox.take(0, outbox.newestSeq(), this.#batchLimit, maxBatchBytes);
+      if (records.length === 0) break;
+      try {
+        this.#settle(
+          records,
+          await this.#options.client.submit(records.map(({ payload }) => payload)),
+        );
+      } catch (error) {
+        this.#options.logger.warn({ err: error }, 'results stay in the outbox for the next start');
+        break;
+      }
+    }
+    return outbox.state().depth;
+  }
+}

@@ -1,0 +1,301 @@
+/**
+ * `npm start`: a control plane on an embedded database, two agents with real keys (one in a private
+ * location, one serving a data-center location), targets on loopback and checks of every monitor
+ * type. Everything is kept in `.data/` and found again at the next start.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import colors from 'picocolors';
+import { callApi, type ApiCall } from './demo/api.ts';
+import { dataCenter, demoChecks, demoTag, heartbeatName, privateSlug } from './demo/checks.ts';
+import { startProgram, untilAnswering, type RunningProgram } from './demo/processes.ts';
+import { openTargets, type TargetPorts } from './demo/targets.ts';
+import { openView, type Outcome, type View } from './demo/view.ts';
+
+interface Kept {
+  accountId: string;
+  apiKey: string;
+  dataCenterKey: string;
+  privateLocationId?: string;
+  privateKey?: string;
+}
+
+interface Check {
+  id: string;
+  name: string;
+  checkType: string;
+  heartbeat?: { pingUrl: string };
+}
+
+interface Status {
+  checkId: string;
+  lastCheckRunId: string | null;
+}
+
+interface Result {
+  id: string;
+  checkType: string;
+  hasFailures: boolean;
+  hasErrors: boolean;
+  isDegraded: boolean;
+  responseTime: number;
+  runLocation: string;
+  startedAt: string;
+  checkRunId: number;
+  apiCheckResult: {
+    requestError: string | null;
+    assertions: { error?: string }[];
+    response: { status?: number } | null;
+  } | null;
+}
+
+const lookEveryMs = 500;
+const pingEveryMs = 10_000;
+
+function portFrom(name: string, fallback: number): number {
+  const text = process.env[name];
+  const port = text === undefined || text === '' ? fallback : Number(text);
+  if (!Number.isInteger(port) || port < 1 || port > 65_000) {
+    throw new Error(`${name} must be a port between 1 and 65000, not "${text ?? ''}"`);
+  }
+  return port;
+}
+
+function runControlPlane(
+  args: string[],
+  environment: Record<string, string>,
+): Record<string, string> {
+  const text = execFileSync(
+    process.execPath,
+    ['control-plane/control-plane.js', ...args, '--json'],
+    {
+      env: { ...process.env, ...environment },
+      encoding: 'utf8',
+    },
+  );
+  return JSON.parse(text) as Record<string, string>;
+}
+
+/** Finds what an earlier start made, or makes it. */
+function openKept(file: string, environment: Record<string, string>): Kept {
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Kept;
+  const api = runControlPlane(['keys', 'create', '--name', 'demo'], environment);
+  const location = runControlPlane(
+    ['keys', 'create-location', '--location', dataCenter],
+    environment,
+  );
+  const kept = {
+    accountId: api['accountId'] ?? '',
+    apiKey: api['rawKey'] ?? '',
+    dataCenterKey: location['rawKey'] ?? '',
+  };
+  keep(file, kept);
+  return kept;
+}
+
+function keep(file: string, kept: Kept): void {
+  writeFileSync(file, JSON.stringify(kept, null, 2), { mode: 0o600 });
+}
+
+/** The private location and the key of its agent: made through the API, once. */
+async function ensureLocation(api: ApiCall, file: string, kept: Kept): Promise<string> {
+  if (kept.privateKey !== undefined) return kept.privateKey;
+  const location = await callApi<{ id: string }>(api, 'POST', '/v1/private-locations', {
+    name: 'Demo network',
+    slugName: privateSlug,
+  });
+  const key = await callApi<{ rawKey: string }>(
+    api,
+    'POST',
+    `/v1/private-locations/${location.id}/keys`,
+  );
+  keep(file, { ...kept, privateLocationId: location.id, privateKey: key.rawKey });
+  return key.rawKey;
+}
+
+/** Creates the demo's checks unless they are there. */
+async function ensureChecks(api: ApiCall, ports: TargetPorts): Promise<Check[]> {
+  const known = await callApi<Check[]>(api, 'GET', `/v1/checks?limit=100&tag=${demoTag}`);
+  const checks: Check[] = [];
+  for (const { pathPart, body } of demoChecks(ports)) {
+    const found = known.find((check) => check.name === body.name);
+    checks.push(found ?? (await callApi<Check>(api, 'POST', `/v1/checks/${pathPart}`, body)));
+  }
+  return checks;
+}
+
+function outcomeOf(result: Result): Outcome {
+  if (result.hasErrors) return 'error';
+  if (result.hasFailures) return 'failing';
+  return result.isDegraded ? 'degraded' : 'passing';
+}
+
+function reasonOf(result: Result): string {
+  const { apiCheckResult: seen } = result;
+  if (seen === null || outcomeOf(result) === 'passing') return '';
+  const assertion = seen.assertions.find(({ error }) => error !== undefined)?.error;
+  const status = seen.response?.status;
+  return seen.requestError ?? assertion ?? (status === undefined ? '' : `status ${status}`);
+}
+
+/** Shows every new FINAL result until the signal aborts. */
+async function watch(
+  api: ApiCall,
+  checks: readonly Check[],
+  view: View,
+  signal: AbortSignal,
+): Promise<void> {
+  const shown = new Map<string, number>();
+  while (!signal.aborted) {
+    const statuses = await callApi<Status[]>(api, 'GET', '/v1/check-statuses').catch(() => []);
+    for (const { checkId, lastCheckRunId } of statuses) {
+      const check = checks.find(({ id }) => id === checkId);
+      const last = shown.get(checkId);
+      if (check === undefined || lastCheckRunId === null || Number(lastCheckRunId) === last)
+        continue;
+      const results = await callApi<Result[]>(
+        api,
+        'GET',
+        `/v1/check-results/${checkId}?limit=20`,
+      ).catch(() => []);
+      const fresh =
+        last === undefined
+          ? results.slice(0, 1)
+          : results.filter((result) => result.checkRunId > last);
+      for (const result of fresh.reverse()) {
+        shown.set(checkId, Math.max(shown.get(checkId) ?? 0, result.checkRunId));
+        view.show({
+          checkName: check.name,
+          checkType: check.checkType,
+          outcome: outcomeOf(result),
+          location: result.runLocation,
+          responseTimeMs: result.responseTime,
+          reason: reasonOf(result),
+          at: new Date(result.startedAt),
+        });
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+  }
+}
+
+function introduction(api: ApiCall, checks: readonly Check[], healthPort: number): string {
+  const [first] = checks;
+  const id = first?.id ?? '';
+  const authorization = `-H "Authorization: Bearer ${api.apiKey}"`;
+  return [
+    colors.bold('The control plane, two agents and their targets are running.'),
+    '',
+    `results    curl -s ${authorization} ${api.baseUrl}/v1/check-results/${id}`,
+    `status     curl -s ${authorization} ${api.baseUrl}/v1/check-statuses/${id}`,
+    `readiness  curl -si http://127.0.0.1:${healthPort}/-/readiness`,
+    `the API    ${api.baseUrl}/docs`,
+    '',
+    colors.dim('Ctrl-C ends it all; the next start finds the same keys, checks and results.'),
+    '',
+  ].join('\n');
+}
+
+async function main(): Promise<void> {
+  const dataDirectory = process.env['DEMO_DATA_DIR'] ?? '.data';
+  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+  const port = portFrom('PORT', 3000);
+  const targetPort = portFrom('DEMO_TARGET_PORT', 3100);
+  const healthPort = portFrom('AGENT_HEALTH_PORT', 8081);
+  const ports: TargetPorts = { http: targetPort, tcp: targetPort + 1, dns: targetPort + 2 };
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const environment = {
+    PORT: String(port),
+    PUBLIC_URL: baseUrl,
+    DATABASE_FILE: join(dataDirectory, 'control-plane.db'),
+  };
+
+  const stopping = new AbortController();
+  const stopped = new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => {
+        stopping.abort();
+        resolve();
+      });
+    }
+  });
+
+  await using stack = new AsyncDisposableStack();
+  stack.use(await openTargets(ports));
+  const start = (
+    name: string,
+    command: string[],
+    settings: Record<string, string>,
+  ): RunningProgram => {
+    const program = startProgram({
+      name,
+      command,
+      environment: settings,
+      logFile: join(dataDirectory, `${name}.log`),
+    });
+    stack.defer(() => program.stop());
+    return program;
+  };
+
+  const keptFile = join(dataDirectory, 'demo.json');
+  const kept = openKept(keptFile, environment);
+  const api: ApiCall = { baseUrl, apiKey: kept.apiKey };
+  const controlPlane = start(
+    'control-plane',
+    ['control-plane/control-plane.js', 'serve'],
+    environment,
+  );
+  await untilAnswering(`${baseUrl}/openapi.json`, controlPlane);
+  const privateKey = await ensureLocation(api, keptFile, kept);
+
+  const startAgent = (name: string, apiKey: string, health: number): RunningProgram =>
+    start(name, ['agent/monitor-agent.js', 'start'], {
+      API_KEY: apiKey,
+      CONTROL_PLANE_URL: baseUrl,
+      AGENT_HEALTH_PORT: String(health),
+      AGENT_HEALTH_HOST: '127.0.0.1',
+      AGENT_DATA_DIR: join(dataDirectory, name),
+    });
+  const agents = [
+    startAgent('agent-private', privateKey, healthPort),
+    startAgent('agent-data-center', kept.dataCenterKey, healthPort + 1),
+  ];
+  const [privateAgent] = agents;
+  if (privateAgent !== undefined) {
+    await untilAnswering(`http://127.0.0.1:${healthPort}/-/readiness`, privateAgent);
+  }
+  const checks = await ensureChecks(api, ports);
+
+  console.log(introduction(api, checks, healthPort));
+  const view = openView(checks.map(({ name }) => name));
+  const pingUrl = checks.find(({ name }) => name === heartbeatName)?.heartbeat?.pingUrl;
+  const ping = (): void => {
+    if (pingUrl !== undefined) void fetch(pingUrl, { method: 'POST' }).catch(() => undefined);
+  };
+  ping();
+  const pings = setInterval(ping, pingEveryMs);
+  const watching = watch(api, checks, view, stopping.signal);
+
+  const died = Promise.race(
+    [controlPlane, ...agents].map(async (program) => {
+      const how = await program.ended;
+      return `${program.name} ended (${how}); its log is ${program.logFile}`;
+    }),
+  );
+  const accident = await Promise.race([stopped, died]);
+  stopping.abort();
+  clearInterval(pings);
+  await watching;
+  view.done();
+  if (typeof accident === 'string') throw new Error(accident);
+  console.log('stopping: agents finish what they are doing');
+}
+
+try {
+  await main();
+  console.log('stopped');
+} catch (error) {
+  console.error(`npm start failed: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+}
