@@ -7,7 +7,13 @@ import { dirname } from 'node:path';
 import { Router } from 'express';
 import type { Logger } from 'pino';
 import { agentRoutes } from '@monitor/shared/contract/agent-protocol.ts';
-import { checkRoutes } from '@monitor/shared/contract/check-routes.ts';
+import { checkResultRoutes } from '@monitor/shared/contract/check-result.ts';
+import { checkRoutes, heartbeatRoutes } from '@monitor/shared/contract/check-routes.ts';
+import { checkStatusRoutes } from '@monitor/shared/contract/check-status.ts';
+import {
+  locationRoutes,
+  privateLocationRoutes,
+} from '@monitor/shared/contract/private-location.ts';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
@@ -17,12 +23,19 @@ import { bind, implement } from './http/implement.ts';
 import { LocationHub } from './location-hub.ts';
 import { recordAgentsChanged } from './operations/agent-presence.ts';
 import { expireJobs } from './operations/expire-jobs.ts';
+import { excuseDowntime, noteAlive, sweepHeartbeats } from './operations/heartbeats.ts';
 import { ResultIntake } from './operations/ingest-results.ts';
 import { restoreAgents } from './operations/restore-agents.ts';
 import { sweepSlots } from './operations/sweep-slots.ts';
 import { agentHandlers } from './resources/agents/handlers.ts';
+import { checkResultHandlers } from './resources/check-results/handlers.ts';
+import { checkStatusHandlers } from './resources/check-statuses/handlers.ts';
 import { checkHandlers, checkTypeBindings } from './resources/checks/handlers.ts';
-import { KeyStore } from './resources/keys/store.ts';
+import { docsRouter } from './resources/docs/router.ts';
+import { heartbeatHandlers } from './resources/heartbeats/handlers.ts';
+import { createLocationKey, KeyStore } from './resources/keys/store.ts';
+import { locationHandlers } from './resources/locations/handlers.ts';
+import { privateLocationHandlers } from './resources/private-locations/handlers.ts';
 import type { Services } from './services.ts';
 import { startTimers } from './timers.ts';
 
@@ -82,8 +95,16 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
 
   const services: Services = { db, clock, random, newId: randomUUID, hub, logger, publicUrl };
   await restoreAgents(services);
+  await excuseDowntime(services);
   const keys = new KeyStore(db, clock);
   const intake = new ResultIntake(services);
+  const locationKeys = {
+    create: (accountId: string, location: string, privateLocationId: string) =>
+      createLocationKey(services, accountId, location, privateLocationId),
+    forget: () => {
+      keys.forget();
+    },
+  };
 
   const api = Router({ caseSensitive: true });
   implement(
@@ -91,11 +112,16 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     [
       ...checkTypeBindings(services, config.LENIENT_DNS_BODY),
       ...bind(checkRoutes, checkHandlers(services)),
+      ...bind(heartbeatRoutes, heartbeatHandlers(services)),
+      ...bind(checkResultRoutes, checkResultHandlers(services)),
+      ...bind(checkStatusRoutes, checkStatusHandlers(services)),
+      ...bind(privateLocationRoutes, privateLocationHandlers(services, locationKeys)),
+      ...bind(locationRoutes, locationHandlers),
       ...bind(agentRoutes, agentHandlers(services, intake)),
     ],
     { keys, now: () => clock.now(), checkResponses: config.CHECK_RESPONSES },
   );
-  server.on('request', buildApp({ routers: [api], logger }));
+  server.on('request', buildApp({ routers: [api, docsRouter(publicUrl)], logger }));
   stack.defer(async () => {
     await new Promise<void>((resolve) => {
       server.close(() => {
@@ -113,6 +139,8 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     startTimers(
       [
         { name: 'sweep-slots', everyMs: 5_000, run: () => sweepSlots(services) },
+        { name: 'sweep-heartbeats', everyMs: 1_000, run: () => sweepHeartbeats(services) },
+        { name: 'note-alive', everyMs: 5_000, run: () => noteAlive(services) },
         { name: 'expire-jobs', everyMs: 10_000, run: () => expireJobs(services) },
       ],
       clock,

@@ -1,0 +1,29 @@
+/** The window of time a list of results covers. Instants in ms; `to` is exclusive. */
+import { sixHoursMs } from '@monitor/shared/contract/check-result.ts';
+
+export interface Window {
+  from: number;
+  to: number;
+}
+
+/**
+ * Spec: Limits, check results time window. `from` defaults to six hours ago, or before `to` when
+ * only that is given; `to` to six hours after `from`. Gives the field that is wrong when the window
+ * is longer than `longestMs` or ends before it begins.
+ */
+export function resolveWindow(
+  given: { from?: number | undefined; to?: number | undefined },
+  now: number,
+  longestMs: number,
+): Window | { field: 'from' | 'to'; problem: string } {
+  const from = given.from ?? (given.to ?? now) - sixHoursMs;
+  const to = given.to ?? from + sixHoursMs;
+  if (to < from) return { field: 'to', problem: 'must not be before "from"' };
+  if (to - from > longestMs) {
+    return { field: 'to', problem: `must be at most ${longestMs / 3_600_000} hours after "from"` };
+  }
+  // Without either, what arrives in this very moment belongs to the window too.
+  return given.from === undefined && given.to === undefined
+    ? { from, to: to + 60_000 }
+    : { from, to };
+}

@@ -1,0 +1,183 @@
+/** Pings and passed deadlines of heartbeat monitors, each with its event, its result and the status. */
+import type { Kysely, Selectable } from 'kysely';
+import { notFound } from '../api-error.ts';
+import { toFlag } from '../db/columns.ts';
+import type { Database, HeartbeatsTable } from '../db/tables.ts';
+import { stepHeartbeat, type HeartbeatInput } from '../domain/heartbeat.ts';
+import type { Services } from '../services.ts';
+import { insertResult, insertRun } from './result-rows.ts';
+import { statusUpdate, writeStatuses } from './update-status.ts';
+
+/** Where results of heartbeats come from: the control plane itself. */
+const runLocation = 'control-plane';
+const deadlinesPerSweep = 500;
+const longestText = 500;
+
+type Row = Selectable<HeartbeatsTable> & { name: string; activated: number };
+
+interface PingOrigin {
+  source: string | null;
+  userAgent: string | null;
+}
+
+function heartbeatRows(db: Kysely<Database>) {
+  return db
+    .selectFrom('heartbeats')
+    .innerJoin('checks', 'checks.id', 'heartbeats.check_id')
+    .selectAll('heartbeats')
+    .select(['checks.name', 'checks.activated']);
+}
+
+async function apply(
+  services: Services,
+  db: Kysely<Database>,
+  row: Row,
+  input: HeartbeatInput,
+  origin: PingOrigin,
+): Promise<void> {
+  const now = services.clock.now();
+  const { heartbeat, effect } = stepHeartbeat(
+    {
+      periodMs: row.period_ms,
+      graceMs: row.grace_ms,
+      lastPingAt: row.last_ping_at,
+      expectedAt: row.expected_at,
+      failsAt: row.fails_at,
+    },
+    input,
+    now,
+  );
+  if (effect === null) return;
+  const { account_id: accountId, check_id: checkId, name } = row;
+  await db
+    .updateTable('heartbeats')
+    .set({
+      last_ping_at: heartbeat.lastPingAt,
+      expected_at: heartbeat.expectedAt,
+      fails_at: heartbeat.failsAt,
+    })
+    .where('account_id', '=', accountId)
+    .where('check_id', '=', checkId)
+    .execute();
+  await db
+    .insertInto('heartbeat_events')
+    .values({
+      id: services.newId(),
+      account_id: accountId,
+      check_id: checkId,
+      state: effect.event,
+      happened_at: now,
+      source: origin.source?.slice(0, longestText) ?? null,
+      user_agent: origin.userAgent?.slice(0, longestText) ?? null,
+    })
+    .execute();
+  const resultId = services.newId();
+  const [run] = await insertRun.run(db, {
+    account_id: accountId,
+    check_id: checkId,
+    run_id: services.newId(),
+    location: runLocation,
+    scheduled_for: null,
+    state: 'FINAL',
+    missed_reason: null,
+    result_id: resultId,
+    created_at: now,
+  });
+  if (run === undefined) throw new Error('a run was inserted without an id');
+  await insertResult.run(db, {
+    id: resultId,
+    account_id: accountId,
+    check_id: checkId,
+    check_run_id: run.id,
+    check_type: 'HEARTBEAT',
+    name,
+    result_type: 'FINAL',
+    attempt: 1,
+    has_failures: toFlag(effect.hasFailures),
+    has_errors: 0,
+    is_degraded: 0,
+    over_max_response_time: 0,
+    under_load: 0,
+    run_location: runLocation,
+    scheduled_for: null,
+    started_at: now,
+    stopped_at: now,
+    created_at: now,
+    response_time_ms: 0,
+    epoch: 0,
+  });
+  const change = statusUpdate(undefined, {
+    accountId,
+    checkId,
+    checkRunId: run.id,
+    startedAt: now,
+    hasFailures: effect.hasFailures,
+    hasErrors: false,
+    isDegraded: false,
+    runLocation,
+    responseTime: 0,
+  });
+  await writeStatuses(db, new Map([[checkId, change]]), now);
+}
+
+/** Records a ping. Throws 404 for an unknown token; a deactivated monitor hears it and does nothing. */
+export async function recordPing(
+  services: Services,
+  pingToken: string,
+  origin: PingOrigin,
+): Promise<void> {
+  await services.db.transaction().execute(async (db) => {
+    const row = await heartbeatRows(db).where('ping_token', '=', pingToken).executeTakeFirst();
+    if (row === undefined) throw notFound('heartbeat', pingToken);
+    if (row.activated === 1) await apply(services, db, row, { kind: 'ping' }, origin);
+  });
+}
+
+/** Fails the monitors whose deadline has passed. Gives true when there may be more. */
+export async function sweepHeartbeats(services: Services): Promise<boolean> {
+  const now = services.clock.now();
+  return services.db.transaction().execute(async (db) => {
+    const rows = await heartbeatRows(db)
+      .where('heartbeats.fails_at', '<=', now)
+      .where('checks.activated', '=', 1)
+      .limit(deadlinesPerSweep)
+      .execute();
+    for (const row of rows) {
+      await apply(services, db, row, { kind: 'tick' }, { source: null, userAgent: null });
+    }
+    return rows.length === deadlinesPerSweep;
+  });
+}
+
+const aliveFact = 'alive_at';
+
+/** Notes that the control plane is running; see `excuseDowntime`. */
+export async function noteAlive(services: Services): Promise<void> {
+  const value = String(services.clock.now());
+  await services.db
+    .insertInto('installation')
+    .values({ name: aliveFact, value })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
+    .execute();
+}
+
+/** Pings could not be heard while the control plane was away: every deadline moves by that time. */
+export async function excuseDowntime(services: Services): Promise<void> {
+  const row = await services.db
+    .selectFrom('installation')
+    .select('value')
+    .where('name', '=', aliveFact)
+    .executeTakeFirst();
+  const downMs = row === undefined ? 0 : services.clock.now() - Number(row.value);
+  if (downMs > 0) {
+    await services.db
+      .updateTable('heartbeats')
+      .set((set) => ({
+        expected_at: set('expected_at', '+', downMs),
+        fails_at: set('fails_at', '+', downMs),
+      }))
+      .where('fails_at', 'is not', null)
+      .execute();
+  }
+  await noteAlive(services);
+}

@@ -1,0 +1,146 @@
+/** What each operation on private locations does. */
+import {
+  maxKeysPerLocation,
+  type privateLocationRoutes,
+} from '@monitor/shared/contract/private-location.ts';
+import { ApiError, notFound } from '../../api-error.ts';
+import { toTimestamp } from '../../db/columns.ts';
+import type { Handlers } from '../../http/implement.ts';
+import type { LocationKeys } from '../../location-keys.ts';
+import type { Services } from '../../services.ts';
+import { findLocation, listLocations, toWire, type LocationRow } from './store.ts';
+
+export function privateLocationHandlers(
+  services: Services,
+  keys: LocationKeys,
+): Handlers<typeof privateLocationRoutes> {
+  const { db, clock, hub, newId } = services;
+
+  const get = async (accountId: string, id: string): Promise<LocationRow> => {
+    const row = await findLocation(db, accountId, id);
+    if (row === undefined) throw notFound('private location', id);
+    return row;
+  };
+  const wire = (row: LocationRow, withVersions = false) => {
+    const members = hub.members(row.account_id, row.slug_name);
+    return toWire(db, row, new Set(members.map(({ id }) => id)), withVersions);
+  };
+
+  return {
+    listPrivateLocations: async ({ query }, { principal }) => {
+      const rows = await listLocations(db, principal.accountId);
+      return Promise.all(rows.map((row) => wire(row, query.versions)));
+    },
+
+    createPrivateLocation: async ({ body }, { principal }) => {
+      const taken = await db
+        .selectFrom('private_locations')
+        .select('id')
+        .where('account_id', '=', principal.accountId)
+        .where('slug_name', '=', body.slugName)
+        .executeTakeFirst();
+      if (taken !== undefined) {
+        throw new ApiError('CONFLICT', `"slugName" ${body.slugName} is already in use`, {
+          source: 'payload',
+          keys: ['slugName'],
+        });
+      }
+      const row: LocationRow = {
+        id: newId(),
+        account_id: principal.accountId,
+        name: body.name,
+        slug_name: body.slugName,
+        icon: body.icon,
+        proxy_url: body.proxyUrl,
+        created_at: clock.now(),
+        updated_at: null,
+      };
+      await db.insertInto('private_locations').values(row).execute();
+      return wire(row);
+    },
+
+    getPrivateLocation: async ({ params }, { principal }) =>
+      wire(await get(principal.accountId, params.id), true),
+
+    updatePrivateLocation: async ({ params, body }, { principal }) => {
+      const before = await get(principal.accountId, params.id);
+      const after: LocationRow = {
+        ...before,
+        name: body.name,
+        icon: body.icon ?? before.icon,
+        proxy_url: body.proxyUrl === undefined ? before.proxy_url : body.proxyUrl,
+        updated_at: clock.now(),
+      };
+      await db
+        .updateTable('private_locations')
+        .set(after)
+        .where('account_id', '=', principal.accountId)
+        .where('id', '=', params.id)
+        .execute();
+      return wire(after);
+    },
+
+    deletePrivateLocation: async ({ params }, { principal }) => {
+      const { accountId } = principal;
+      const row = await get(accountId, params.id);
+      const { users } = await db
+        .selectFrom('check_locations')
+        .select((select) => select.fn.countAll<number>().as('users'))
+        .where('account_id', '=', accountId)
+        .where('location', '=', row.slug_name)
+        .executeTakeFirstOrThrow();
+      if (users > 0) {
+        throw new ApiError(
+          'CONFLICT',
+          `${users} ${users === 1 ? 'check runs' : 'checks run'} in ${row.slug_name}; move them first`,
+        );
+      }
+      await db
+        .deleteFrom('private_locations')
+        .where('account_id', '=', accountId)
+        .where('id', '=', params.id)
+        .execute();
+      keys.forget();
+      return undefined;
+    },
+
+    createPrivateLocationKey: async ({ params }, { principal }) => {
+      const row = await get(principal.accountId, params.id);
+      const { count } = await db
+        .selectFrom('location_keys')
+        .select((select) => select.fn.countAll<number>().as('count'))
+        .where('account_id', '=', principal.accountId)
+        .where('private_location_id', '=', row.id)
+        .executeTakeFirstOrThrow();
+      if (count >= maxKeysPerLocation) {
+        throw new ApiError(
+          'CONFLICT',
+          `${row.slug_name} has ${maxKeysPerLocation} keys already; delete one first`,
+        );
+      }
+      const key = await keys.create(principal.accountId, row.slug_name, row.id);
+      return {
+        id: key.id,
+        rawKey: key.rawKey,
+        maskedKey: key.maskedKey,
+        created_at: toTimestamp(key.createdAt),
+        updated_at: null,
+      };
+    },
+
+    deletePrivateLocationKey: async ({ params }, { principal }) => {
+      const row = await get(principal.accountId, params.id);
+      const deleted = await db
+        .deleteFrom('location_keys')
+        .where('account_id', '=', principal.accountId)
+        .where('private_location_id', '=', row.id)
+        .where('id', '=', params.keyId)
+        .executeTakeFirst();
+      if (deleted.numDeletedRows === 0n) throw notFound('key', params.keyId);
+      keys.forget();
+      // Agents that wait in a long poll come back at once, and are refused.
+      hub.notify(principal.accountId, row.slug_name);
+      return undefined;
+    },
+  };
+}

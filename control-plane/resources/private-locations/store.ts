@@ -1,0 +1,91 @@
+/** Private locations: rows ↔ wire. */
+import type { Kysely, Selectable } from 'kysely';
+import type { z } from 'zod';
+import type { privateLocation } from '@monitor/shared/contract/private-location.ts';
+import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import type { Database } from '../../db/tables.ts';
+
+export type LocationRow = Selectable<Database['private_locations']>;
+type Wire = z.input<typeof privateLocation>;
+
+/** The oldest agent that the present protocol serves. */
+export const minAgentVersion = '0.1.0';
+
+export async function listLocations(
+  db: Kysely<Database>,
+  accountId: string,
+): Promise<LocationRow[]> {
+  return db
+    .selectFrom('private_locations')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .orderBy('created_at')
+    .execute();
+}
+
+export async function findLocation(
+  db: Kysely<Database>,
+  accountId: string,
+  id: string,
+): Promise<LocationRow | undefined> {
+  return db
+    .selectFrom('private_locations')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/** Agents grouped by version, as `?versions=true` shows them. */
+function byVersion(
+  agents: readonly { id: string; version: string; last_seen_at: number }[],
+): NonNullable<Wire['runningAgents']> {
+  const versions = Map.groupBy(agents, ({ version }) => version);
+  return [...versions].map(([version, running]) => ({
+    version,
+    count: running.length,
+    agents: running.map(({ id, last_seen_at: seen }) => ({ id, lastSeenAt: toTimestamp(seen) })),
+  }));
+}
+
+/** A location with its keys and agents. `serving` holds the ids of the agents that serve it now. */
+export async function toWire(
+  db: Kysely<Database>,
+  row: LocationRow,
+  serving: ReadonlySet<string>,
+  withVersions: boolean,
+): Promise<Wire> {
+  const keys = await db
+    .selectFrom('location_keys')
+    .selectAll()
+    .where('account_id', '=', row.account_id)
+    .where('private_location_id', '=', row.id)
+    .orderBy('created_at')
+    .execute();
+  const agents = await db
+    .selectFrom('agents')
+    .select(['id', 'version', 'last_seen_at'])
+    .where('account_id', '=', row.account_id)
+    .where('location', '=', row.slug_name)
+    .execute();
+  const running = agents.filter(({ id }) => serving.has(id));
+  const lastSeen = agents.length === 0 ? null : Math.max(...agents.map((a) => a.last_seen_at));
+  return {
+    id: row.id,
+    name: row.name,
+    slugName: row.slug_name,
+    icon: row.icon,
+    proxyUrl: row.proxy_url,
+    keys: keys.map((key) => ({
+      id: key.id,
+      maskedKey: key.masked_key,
+      created_at: toTimestamp(key.created_at),
+      updated_at: toTimestampOrNull(key.updated_at),
+    })),
+    created_at: toTimestamp(row.created_at),
+    updated_at: toTimestampOrNull(row.updated_at),
+    lastSeen: toTimestampOrNull(lastSeen),
+    agentCount: running.length,
+    ...(withVersions ? { minAgentVersion, runningAgents: byVersion(running) } : {}),
+  };
+}

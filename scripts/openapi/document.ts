@@ -1,0 +1,230 @@
+/** The OpenAPI 3.1 description, derived from the contract. */
+import { z } from 'zod';
+import { errorBody, errorCatalogue } from '@monitor/shared/contract/errors.ts';
+import { allRoutes } from '@monitor/shared/contract/index.ts';
+import type { Route } from '@monitor/shared/contract/route.ts';
+
+type Json = Record<string, unknown>;
+
+const introduction = `
+Every call carries an API key: \`Authorization: Bearer <API_KEY>\`. The account may be named in
+\`x-service-account\`; it must then be the account of the key.
+
+\`\`\`
+curl -H "Authorization: Bearer $API_KEY" {base}/v1/checks
+\`\`\`
+
+Errors have one shape: \`statusCode\`, \`error\`, \`message\` and \`attributes\`, where
+\`attributes.code\` is stable and \`attributes.keys\` names the fields that were wrong. Lists are
+paged by \`limit\` and \`page\`; the total stands behind the slash of the \`Content-Range\` header.
+Instants in queries are UNIX seconds, in bodies ISO 8601.
+`.trim();
+
+const components: Record<string, Json> = {};
+
+function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A schema's meta `override` stands in for what zod would say of a parsed query string. */
+function applyOverrides(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(applyOverrides);
+  if (!isJson(value)) return value;
+  if (isJson(value['override'])) return value['override'];
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, applyOverrides(inner)]),
+  );
+}
+
+function pointToComponents(value: unknown, suffix: string): unknown {
+  if (Array.isArray(value)) return value.map((inner) => pointToComponents(inner, suffix));
+  if (!isJson(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => {
+      if (key !== '$ref' || typeof inner !== 'string')
+        return [key, pointToComponents(inner, suffix)];
+      return [key, inner.replace('#/$defs/', '#/components/schemas/') + suffix];
+    }),
+  );
+}
+
+/** The JSON schema of a zod schema; what has an id of its own becomes a component. */
+function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const suffix = io === 'input' ? 'Input' : '';
+  const {
+    $schema: _dialect,
+    $defs,
+    ...own
+  } = applyOverrides(z.toJSONSchema(schema, { io, unrepresentable: 'any' })) as Json;
+  for (const [id, definition] of Object.entries(isJson($defs) ? $defs : {})) {
+    const { id: _id, ...rest } = pointToComponents(definition, suffix) as Json;
+    components[id + suffix] = rest;
+  }
+  const { id, ...rest } = pointToComponents(own, suffix) as Json;
+  if (typeof id !== 'string') return rest;
+  components[id + suffix] = rest;
+  return { $ref: `#/components/schemas/${id}${suffix}` };
+}
+
+function inline(schema: Json): Json {
+  const reference = schema['$ref'];
+  if (typeof reference !== 'string') return schema;
+  return components[reference.replace('#/components/schemas/', '')] ?? schema;
+}
+
+function parametersOf(route: Route): Json[] {
+  const parameters: Json[] = [];
+  for (const [place, schema] of [
+    ['path', route.params],
+    ['query', route.query],
+  ] as const) {
+    if (schema === undefined) continue;
+    const object = inline(schemaOf(schema, 'input'));
+    const required = (object['required'] ?? []) as string[];
+    for (const [name, property] of Object.entries(object['properties'] as Record<string, Json>)) {
+      const { description, ...rest } = property;
+      parameters.push({
+        name,
+        in: place,
+        required: place === 'path' || required.includes(name),
+        ...(description === undefined ? {} : { description }),
+        schema: rest,
+      });
+    }
+  }
+  if (route.authentication === 'apiKey') {
+    parameters.push({ $ref: '#/components/parameters/Account' });
+  }
+  return parameters;
+}
+
+const everyOperation = [405, 500] as const;
+
+function errorStatuses(route: Route): number[] {
+  return [
+    ...new Set([
+      ...(route.errors ?? []),
+      ...(route.authentication === 'none' ? [] : [401, 403]),
+      ...(route.body === undefined ? [] : [400, 413, 415]),
+      ...everyOperation,
+    ]),
+  ].sort((left, right) => left - right);
+}
+
+const statusNames = new Map<number, string>(
+  Object.values(errorCatalogue).map(({ statusCode, error }) => [statusCode, error]),
+);
+
+function responsesOf(route: Route): Json {
+  const success: Json =
+    route.response === undefined
+      ? { description: 'Done; no content' }
+      : {
+          description: route.status === 201 ? 'Created' : 'Successful',
+          content: { 'application/json': { schema: schemaOf(route.response, 'output') } },
+          ...(route.paged === true
+            ? { headers: { 'Content-Range': { $ref: '#/components/headers/ContentRange' } } }
+            : {}),
+        };
+  const refusals = errorStatuses(route).map((status) => [
+    String(status),
+    { $ref: `#/components/responses/Error${status}` },
+  ]);
+  return { [String(route.status)]: success, ...(Object.fromEntries(refusals) as Json) };
+}
+
+const security: Record<Route['authentication'], Json[]> = {
+  apiKey: [{ apiKey: [] }],
+  locationKey: [{ locationKey: [] }],
+  none: [],
+};
+
+function operationOf(route: Route): Json {
+  return {
+    operationId: route.operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    security: security[route.authentication],
+    parameters: parametersOf(route),
+    ...(route.body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: schemaOf(route.body, 'input') } },
+          },
+        }),
+    responses: responsesOf(route),
+  };
+}
+
+function errorResponses(): Json {
+  const codes = Object.entries(errorCatalogue);
+  const responses: Json = {};
+  for (const [code, { statusCode, error }] of codes) {
+    const name = `Error${statusCode}`;
+    responses[name] ??= {
+      description: statusNames.get(statusCode),
+      content: {
+        'application/json': {
+          schema: { $ref: '#/components/schemas/Error' },
+          example: {
+            statusCode,
+            error,
+            message: statusCode === 401 ? 'Bad Token' : '…',
+            attributes: { code, requestId: '0c6fe2c8-6a98-4895-9a74-41f242d42d7d' },
+          },
+        },
+      },
+    };
+  }
+  return responses;
+}
+
+/** The whole document. Deterministic: the same contract gives the same text. */
+export function openApiDocument(): Json {
+  const paths: Record<string, Json> = {};
+  for (const route of allRoutes) {
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) };
+  }
+  schemaOf(errorBody, 'output');
+  const tags = [...new Set(allRoutes.map(({ tag }) => tag))].map((name) => ({ name }));
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Monitoring API',
+      version: '1.0.0',
+      description: introduction,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    tags,
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of the account' },
+        locationKey: { type: 'http', scheme: 'bearer', description: 'The raw key of a location' },
+      },
+      parameters: {
+        Account: {
+          name: 'x-service-account',
+          in: 'header',
+          required: false,
+          description: 'The account; must be that of the key. Also read from x-checkly-account.',
+          schema: { type: 'string', format: 'uuid' },
+        },
+      },
+      headers: {
+        ContentRange: {
+          description: 'Place of this page in the list; the total stands behind the slash',
+          schema: { type: 'string', example: 'items 0-9/137' },
+        },
+      },
+      responses: errorResponses(),
+      schemas: Object.fromEntries(
+        Object.entries(components).sort(([left], [right]) => left.localeCompare(right)),
+      ),
+    },
+  };
+}
