@@ -276,7 +276,7 @@ function closestTo(name: string): string | undefined {
 
 function warningsFor(environment: Texts): string[] {
   return Object.keys(environment)
-    .filter((name) => name.startsWith('AGENT_') && !(name in settings))
+    .filter((name) => /^AGENT_(?!ICMP_)/.test(name) && !(name in settings))
     .map((name) => {
       const guess = closestTo(name);
       const hint = guess === undefined ? '' : `; did you mean ${guess}?`;

@@ -1,5 +1,8 @@
 import { Command, CommanderError } from 'commander';
+import { registerDoctor } from './commands/doctor.ts';
+import { registerRun } from './commands/run.ts';
 import { registerStart } from './commands/start.ts';
+import { registerVersion } from './commands/version.ts';
 import { AgentError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
 
@@ -9,6 +12,9 @@ const program = new Command('monitor-agent')
   .showHelpAfterError('(add --help for the settings and examples)')
   .exitOverride();
 registerStart(program);
+registerRun(program);
+registerDoctor(program);
+registerVersion(program);
 
 try {
   await program.parseAsync();

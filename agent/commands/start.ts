@@ -63,7 +63,7 @@ export function registerStart(program: Command): void {
     const { config, warnings } = readConfig({ environment: processEnvironment, flags });
     requireKey(config);
     launchThroughIcmpLauncher(processEnvironment);
-    const logger = createLogger(config.LOG_LEVEL);
+    const logger = createLogger(config, process.stdout);
     for (const warning of warnings) logger.warn({ warning }, 'setting ignored');
     const network = openNetwork(processEnvironment, config.USE_OS_DNS_RESOLVER);
     logger.info(

@@ -1,0 +1,113 @@
+/** What `monitor-agent run` was pointed at, as a check. */
+import { readFileSync } from 'node:fs';
+import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
+import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
+import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
+import { recordType } from '@monitor/shared/contract/checks/dns.ts';
+import { effectiveRetryStrategy } from '@monitor/shared/domain/retry.ts';
+import type { RetryStrategy } from '@monitor/shared/contract/check.ts';
+import { AgentError } from '../errors.ts';
+
+const knownTypes: Readonly<Record<string, CheckTypeDefinition>> = checkTypes;
+
+const forms =
+  'give a file with a check, or http(s)://…, tcp://host:port, dns://[server[:port]/]name[?type=MX], icmp://host';
+
+function bad(argument: string, problem: string): AgentError {
+  return new AgentError('CONFIG_INVALID', `"${argument}" cannot be run: ${problem}; ${forms}`);
+}
+
+function fromTcp(argument: string): Record<string, unknown> {
+  const match = /^tcp:\/\/(\[[^\]]+\]|[^:/]+):(\d+)\/?$/.exec(argument);
+  if (match === null) throw bad(argument, 'the port is missing');
+  return { hostname: match[1]?.replace(/^\[|\]$/g, ''), port: Number(match[2]) };
+}
+
+function fromDns(argument: string): Record<string, unknown> {
+  const match = /^dns:\/\/(?:([^/?]+)\/)?([^/?]+)(?:\?(.*))?$/.exec(argument);
+  if (match === null) throw bad(argument, 'the name is missing');
+  const [, server, query, search = ''] = match;
+  const type = new URLSearchParams(search).get('type') ?? 'A';
+  const parsed = recordType.safeParse(type.toUpperCase());
+  if (!parsed.success) throw bad(argument, `there is no record type ${type}`);
+  return {
+    query,
+    recordType: parsed.data,
+    ...(server === undefined ? {} : { nameServer: server }),
+  };
+}
+
+function fromAddress(argument: string): { type: string; request: Record<string, unknown> } | null {
+  if (/^https?:\/\//i.test(argument)) return { type: 'URL', request: { url: argument } };
+  if (/^tcp:\/\//i.test(argument)) return { type: 'TCP', request: fromTcp(argument) };
+  if (/^dns:\/\//i.test(argument)) return { type: 'DNS', request: fromDns(argument) };
+  const icmp = /^icmp:\/\/\[?([^\]/]+)\]?\/?$/i.exec(argument);
+  if (icmp !== null) return { type: 'ICMP', request: { hostname: icmp[1], pingCount: 4 } };
+  return null;
+}
+
+function fromFile(file: string): Record<string, unknown> {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new AgentError(
+      'CONFIG_INVALID',
+      `"${file}" is neither an address nor a file that can be read; ${forms}`,
+      { cause },
+    );
+  }
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed === 'object' && parsed !== null) return parsed as Record<string, unknown>;
+  } catch {
+    // Falls through to the message below.
+  }
+  throw bad(file, 'the file does not hold a JSON object');
+}
+
+/** A check from the command line. Throws CONFIG_INVALID that names what is wrong. */
+export function checkFromArgument(argument: string, withRetries: boolean): AssignedCheck {
+  const address = fromAddress(argument);
+  const given: Record<string, unknown> =
+    address === null
+      ? fromFile(argument)
+      : { checkType: address.type, name: argument, request: address.request };
+  const type = String(given['checkType'] ?? given['type'] ?? '').toUpperCase();
+  const definition = Object.hasOwn(knownTypes, type) ? knownTypes[type] : undefined;
+  if (definition === undefined || definition.judging === null) {
+    const types = Object.values(knownTypes).filter(({ judging }) => judging !== null);
+    throw bad(
+      argument,
+      `"checkType" must be one of ${types.map((known) => known.type).join(', ')}`,
+    );
+  }
+  const schema = definition.lenientCreate ?? definition.create;
+  const parsed = schema.safeParse({ name: argument, ...given });
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(
+      (issue) => `${issue.path.join('.') || 'the check'}: ${issue.message}`,
+    );
+    throw bad(argument, problems.join('; '));
+  }
+  const fields = parsed.data as Record<string, unknown>;
+  return {
+    id: '00000000-0000-4000-8000-000000000000',
+    revision: 1,
+    type: definition.type,
+    name: String(fields['name']),
+    frequency: 0,
+    frequencyOffset: 10,
+    runParallel: false,
+    locations: ['here'],
+    scheduleFrom: 0,
+    retryStrategy: withRetries
+      ? effectiveRetryStrategy({
+          retryStrategy: fields['retryStrategy'] as RetryStrategy | null,
+          doubleCheck: fields['doubleCheck'] === true && given['doubleCheck'] !== undefined,
+        })
+      : null,
+    definition: Object.fromEntries(definition.definitionKeys.map((key) => [key, fields[key]])),
+    proxyUrl: null,
+  };
+}

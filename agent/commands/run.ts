@@ -1,0 +1,173 @@
+import { sleep, systemClock } from '@monitor/shared/clock.ts';
+import { decideRetry } from '@monitor/shared/domain/retry.ts';
+import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
+import type { Command } from 'commander';
+import { processEnvironment, readConfig } from '../config.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { launchThroughIcmpLauncher, openNetwork } from '../net/icmp-launcher.ts';
+import { runners } from '../runners/index.ts';
+import { makeAttempt, type AttemptOutcome } from '../worker/attempt.ts';
+import { LagMeter } from '../worker/lag-meter.ts';
+import { checkFromArgument } from './check-argument.ts';
+import { colorsFor, table, type Colors } from './output.ts';
+
+const examples = `
+Examples:
+  monitor-agent run https://example.com
+  monitor-agent run tcp://db.internal:5432
+  monitor-agent run "dns://10.0.0.2/shop.internal?type=MX"
+  monitor-agent run icmp://10.0.0.1
+  monitor-agent run check.json --json        the body of a check, with "checkType"
+
+Exit codes: 0 passed or degraded, 1 failed, 2 could not be run.
+`;
+
+type Verdict = 'passed' | 'degraded' | 'failed' | 'error';
+
+function verdictOf(outcome: AttemptOutcome): Verdict {
+  if (outcome.hasErrors) return 'error';
+  if (outcome.hasFailures) return 'failed';
+  return outcome.isDegraded ? 'degraded' : 'passed';
+}
+
+const exitCodeOf: Record<Verdict, number> = {
+  passed: exitCodes.ok,
+  degraded: exitCodes.ok,
+  failed: exitCodes.failed,
+  error: exitCodes.error,
+};
+
+function paint(colors: Colors, verdict: Verdict): string {
+  const by = {
+    passed: colors.green,
+    degraded: colors.yellow,
+    failed: colors.red,
+    error: colors.magenta,
+  };
+  return by[verdict](verdict.toUpperCase());
+}
+
+function milliseconds(value: unknown): string {
+  return typeof value === 'number' ? `${value.toFixed(2)} ms` : String(value);
+}
+
+/** The parts of a response that tell most, by what is there. */
+function facts(response: Record<string, unknown>): string[][] {
+  const shown = [
+    'status',
+    'statusText',
+    'httpVersion',
+    'href',
+    'redirects',
+    'remoteAddress',
+    'resolvedIp',
+    'ipFamily',
+    'returnCode',
+    'protocol',
+    'packetLoss',
+    'packetsReceived',
+    'data',
+    'truncated',
+  ];
+  return shown.flatMap((name) => {
+    const value = response[name];
+    if (value === undefined || value === null || value === '') return [];
+    return [
+      [name, typeof value === 'string' ? JSON.stringify(value).slice(0, 120) : String(value)],
+    ];
+  });
+}
+
+function printForPeople(check: AssignedCheck, outcome: AttemptOutcome, colors: Colors): void {
+  const verdict = verdictOf(outcome);
+  console.log(
+    `${paint(colors, verdict)}  ${check.name}  ${colors.dim(`${outcome.responseTime} ms`)}`,
+  );
+  if (outcome.reason !== null) console.log(`  ${outcome.reason}`);
+  const seen = outcome.apiCheckResult;
+  if (seen === null) return;
+  const response = seen.response ?? {};
+  const phases = response['timingPhases'] ?? response['latency'];
+  const sections: [string, string[][]][] = [
+    ['response', facts(response)],
+    [
+      'timings',
+      Object.entries(typeof phases === 'object' && phases !== null ? phases : {}).map(
+        ([name, value]) => [name, milliseconds(value)],
+      ),
+    ],
+    [
+      'assertions',
+      seen.assertions.map((assertion) => [
+        assertion.error === undefined ? colors.green('held') : colors.red('failed'),
+        [assertion.source, assertion.property, assertion.comparison, String(assertion.target)]
+          .filter((part) => part !== '')
+          .join(' '),
+        assertion.error ?? '',
+      ]),
+    ],
+    ['log', seen.jobLog.request.map(({ level, msg }) => [level, msg])],
+  ];
+  for (const [title, rows] of sections) {
+    if (rows.length === 0) continue;
+    console.log(`\n${colors.bold(title)}\n${table(rows.map((row) => [' ', ...row]))}`);
+  }
+  if (typeof response['answer'] === 'string') console.log(`\n${response['answer']}`);
+  if (outcome.underLoad)
+    console.log(colors.yellow('\nthis machine was busy; times may be too long'));
+}
+
+/** `monitor-agent run`: one check, here and now, without a control plane. */
+export function registerRun(program: Command): void {
+  program
+    .command('run')
+    .description('run one check without a control plane and print what it saw')
+    .argument('<check>', 'a file with a check, or an address')
+    .option('--json', 'print the result as JSON')
+    .option('--retries', 'follow the retry strategy of the check')
+    .addHelpText('after', examples)
+    .action(async (argument: string, options: { json?: boolean; retries?: boolean }) => {
+      const check = checkFromArgument(argument, options.retries === true);
+      if (check.type === 'ICMP') launchThroughIcmpLauncher(processEnvironment);
+      const { config } = readConfig({ environment: processEnvironment });
+      const network = openNetwork(processEnvironment, config.USE_OS_DNS_RESOLVER);
+      const cancellation = new AbortController();
+      process.once('SIGINT', () => {
+        cancellation.abort();
+      });
+      const tools = { clock: systemClock, runners, network, lagMeter: new LagMeter() };
+      const begun = systemClock.monotonic();
+      let outcome: AttemptOutcome;
+      for (let attempt = 1; ; attempt += 1) {
+        outcome = await makeAttempt(check, tools, cancellation.signal);
+        const decision = decideRetry({
+          strategy: check.retryStrategy,
+          attempt,
+          hasFailures: outcome.hasFailures,
+          isNetworkError: outcome.isNetworkError,
+          elapsedMs: systemClock.monotonic() - begun,
+          canGoElsewhere: false,
+        });
+        if (decision.kind === 'final' || cancellation.signal.aborted) break;
+        console.error(
+          `attempt ${attempt} failed (${outcome.reason ?? ''}), next in ${decision.delayMs} ms`,
+        );
+        await sleep(systemClock, decision.delayMs, cancellation.signal);
+      }
+      network.icmp?.close();
+      const verdict = verdictOf(outcome);
+      if (options.json === true) {
+        const { isNetworkError: _network, faultCode, ...result } = outcome;
+        console.log(
+          JSON.stringify(
+            { verdict, checkType: check.type, name: check.name, faultCode, ...result },
+            null,
+            2,
+          ),
+        );
+      } else {
+        printForPeople(check, outcome, colorsFor(process.stdout, processEnvironment['NO_COLOR']));
+      }
+      process.exitCode = cancellation.signal.aborted ? exitCodes.interrupted : exitCodeOf[verdict];
+    });
+}

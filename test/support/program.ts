@@ -1,0 +1,86 @@
+/** Real processes, told apart by what they log. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+
+/** A port that was free a moment ago: for programs that must come back on the same one. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+export interface LogLine {
+  msg?: string;
+  [fact: string]: unknown;
+}
+
+export class Program implements AsyncDisposable {
+  readonly child: ChildProcess;
+  readonly lines: string[] = [];
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  readonly #listeners = new Set<(line: string) => void>();
+
+  constructor(args: readonly string[], environment: Record<string, string>) {
+    this.child = spawn(process.execPath, args, {
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      if (stream === null) continue;
+      createInterface({ input: stream }).on('line', (line) => {
+        this.lines.push(line);
+        for (const listener of this.#listeners) listener(line);
+      });
+    }
+    this.exited = once(this.child, 'close').then(([code, signal]) => ({
+      code: code as number | null,
+      signal: signal as NodeJS.Signals | null,
+    }));
+  }
+
+  /** Resolves with the first line, past or future, that contains a text. Rejects when it ends first. */
+  line(text: string): Promise<string> {
+    const known = this.lines.find((line) => line.includes(text));
+    if (known !== undefined) return Promise.resolve(known);
+    return new Promise((resolve, reject) => {
+      const listener = (line: string): void => {
+        if (!line.includes(text)) return;
+        this.#listeners.delete(listener);
+        resolve(line);
+      };
+      this.#listeners.add(listener);
+      void this.exited.then(({ code, signal }) => {
+        reject(
+          new Error(
+            `ended (${code ?? signal}) without "${text}":\n${this.lines.slice(-20).join('\n')}`,
+          ),
+        );
+      });
+    });
+  }
+
+  /** The line as the log it is. */
+  async log(msg: string): Promise<LogLine> {
+    return JSON.parse(await this.line(`"msg":"${msg}"`)) as LogLine;
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.child.kill(name);
+  }
+
+  /** Kills it without warning and waits until it is gone. */
+  async kill9(): Promise<void> {
+    this.child.kill('SIGKILL');
+    await this.exited;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) await this.kill9();
+  }
+}

@@ -1,0 +1,223 @@
+/** The whole system as processes: a control plane, agents, and targets that count their visitors. */
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
+import { freePort, Program } from './program.ts';
+
+export interface CheckWire {
+  id: string;
+  name: string;
+  frequency: number;
+  frequencyOffset: number;
+  created_at: string;
+}
+
+export interface RunRow {
+  id: number;
+  check_id: string;
+  location: string;
+  scheduled_for: number | null;
+  state: string;
+  missed_reason: string | null;
+  result_id: string | null;
+  late_results: number;
+}
+
+/** A folder for one test, removed at its end. */
+export function temporaryFolder(): Disposable & { path: string } {
+  const path = mkdtempSync(join(tmpdir(), 'monitor-test-'));
+  return {
+    path,
+    [Symbol.dispose]: () => {
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A website whose `/ok…` succeeds and whose other pages fail. Counts visits by path. */
+export async function openTarget(): Promise<
+  AsyncDisposable & { url: string; visits: Map<string, number> }
+> {
+  const visits = new Map<string, number>();
+  const server = createServer((request, response) => {
+    const path = request.url ?? '/';
+    visits.set(path, (visits.get(path) ?? 0) + 1);
+    response.writeHead(path.startsWith('/ok') ? 200 : 500).end('body');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    visits,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** The slots of checks from their creation up to an instant, as `checkId@instant`. */
+export function slotsUntil(checks: readonly CheckWire[], until: number): Set<string> {
+  const slots = new Set<string>();
+  for (const check of checks) {
+    const { id: checkId, frequency, frequencyOffset } = check;
+    const schedule = scheduleOf({ checkId, frequency, frequencyOffset });
+    const created = Date.parse(check.created_at);
+    for (
+      let slot = slotAtOrAfter(schedule, created + 1);
+      slot <= until;
+      slot += schedule.intervalMs
+    ) {
+      slots.add(`${check.id}@${slot}`);
+    }
+  }
+  return slots;
+}
+
+/** A look into a control plane's database, read-only. */
+export function queryDatabase<T>(file: string, sql: string): T[] {
+  const db = new DatabaseSync(file, { readOnly: true });
+  try {
+    return db.prepare(sql).all() as T[];
+  } finally {
+    db.close();
+  }
+}
+
+export class System implements AsyncDisposable {
+  readonly folder: string;
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly databaseFile: string;
+  readonly #environment: Record<string, string>;
+  readonly #programs: Program[] = [];
+  controlPlane: Program;
+
+  private constructor(
+    folder: string,
+    baseUrl: string,
+    apiKey: string,
+    environment: Record<string, string>,
+  ) {
+    this.folder = folder;
+    this.baseUrl = baseUrl;
+    this.apiKey = apiKey;
+    this.databaseFile = join(folder, 'control-plane.db');
+    this.#environment = environment;
+    this.controlPlane = this.#spawnControlPlane();
+  }
+
+  static async start(folder: string): Promise<System> {
+    const port = await freePort();
+    const environment = {
+      PORT: String(port),
+      DATABASE_FILE: join(folder, 'control-plane.db'),
+    };
+    const made = execFileSync(
+      process.execPath,
+      ['control-plane/control-plane.js', 'keys', 'create', '--name', 'test', '--json'],
+      { env: { ...process.env, ...environment }, encoding: 'utf8' },
+    );
+    const { rawKey } = JSON.parse(made) as { rawKey: string };
+    const system = new System(folder, `http://127.0.0.1:${port}`, rawKey, environment);
+    await system.controlPlane.log('serving');
+    return system;
+  }
+
+  #spawnControlPlane(): Program {
+    const program = new Program(['control-plane/control-plane.js', 'serve'], this.#environment);
+    this.#programs.push(program);
+    return program;
+  }
+
+  /** Starts the control plane again after it ended. */
+  async restartControlPlane(): Promise<void> {
+    this.controlPlane = this.#spawnControlPlane();
+    await this.controlPlane.log('serving');
+  }
+
+  /** Makes a private location and gives a key for its agents. */
+  async makeLocation(slugName: string): Promise<string> {
+    const location = await this.api<{ id: string }>('POST', '/v1/private-locations', {
+      name: slugName,
+      slugName,
+    });
+    const key = await this.api<{ rawKey: string }>(
+      'POST',
+      `/v1/private-locations/${location.id}/keys`,
+    );
+    return key.rawKey;
+  }
+
+  /** Starts an agent with a data folder of its own, named by `name`. */
+  startAgent(name: string, apiKey: string, settings: Record<string, string> = {}): Program {
+    const program = new Program(['agent/monitor-agent.js', 'start'], {
+      API_KEY: apiKey,
+      CONTROL_PLANE_URL: this.baseUrl,
+      AGENT_HEALTH_PORT: '0',
+      AGENT_HEALTH_HOST: '127.0.0.1',
+      AGENT_DATA_DIR: join(this.folder, name),
+      LOG_FORMAT: 'json',
+      ...settings,
+    });
+    this.#programs.push(program);
+    return program;
+  }
+
+  async api<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const response = await fetch(this.baseUrl + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.apiKey}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return (text === '' ? undefined : JSON.parse(text)) as T;
+  }
+
+  createUrlCheck(url: string, body: Record<string, unknown>): Promise<CheckWire> {
+    return this.api<CheckWire>('POST', '/v1/checks/url', {
+      frequency: 0,
+      frequencyOffset: 10,
+      doubleCheck: false,
+      request: { url },
+      ...body,
+    });
+  }
+
+  query<T>(sql: string): T[] {
+    return queryDatabase<T>(this.databaseFile, sql);
+  }
+
+  /** The runs of slots. */
+  runs(): RunRow[] {
+    return this.query<RunRow>('select * from check_runs where scheduled_for is not null');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const program of this.#programs) await program[Symbol.asyncDispose]();
+  }
+}
+
+/** Asks again and again until the answer is true. Throws with `describe` when it takes too long. */
+export async function eventually(
+  isTrue: () => boolean | Promise<boolean>,
+  withinMs: number,
+  describe: () => string,
+): Promise<void> {
+  const until = performance.now() + withinMs;
+  while (!(await isTrue())) {
+    if (performance.now() > until) throw new Error(`not within ${withinMs} ms: ${describe()}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
