@@ -10,7 +10,8 @@ module.exports = {
     },
     {
       name: 'agent-and-control-plane-apart',
-      comment: 'They meet only in the wire contract; anything else would ship one inside the other.',
+      comment:
+        'They meet only in the wire contract; anything else would ship one inside the other.',
       severity: 'error',
       from: { path: '^agent/' },
       to: { path: '^control-plane/' },
@@ -45,7 +46,12 @@ module.exports = {
       from: { path: '^agent/runners/(?!index\\.ts|runner\\.ts)([^/.]+)' },
       to: {
         path: '^agent/',
-        pathNot: ['^agent/runners/runner\\.ts$', '^agent/runners/$1', '^agent/(net|script-host)/', '^agent/errors\\.ts$'],
+        pathNot: [
+          '^agent/runners/runner\\.ts$',
+          '^agent/runners/$1',
+          '^agent/(net|script-host)/',
+          '^agent/errors\\.ts$',
+        ],
       },
     },
     {
@@ -73,7 +79,10 @@ module.exports = {
       name: 'nobody-imports-compose',
       comment: 'Only the entry points wire a process.',
       severity: 'error',
-      from: { path: '^(agent|control-plane)/', pathNot: '^(agent|control-plane)/(main\\.ts|commands/)' },
+      from: {
+        path: '^(agent|control-plane)/',
+        pathNot: '^(agent|control-plane)/(main\\.ts|commands/)',
+      },
       to: { path: '^(agent|control-plane)/compose\\.ts$' },
     },
     {
@@ -95,6 +104,9 @@ module.exports = {
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default'],
+    },
   },
 };

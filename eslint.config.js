@@ -1,28 +1,28 @@
 import tseslint from 'typescript-eslint';
 
-const nodeImportsWithoutPrefix = {
-  group: [
-    'assert',
-    'buffer',
-    'child_process',
-    'crypto',
-    'dgram',
-    'dns',
-    'events',
-    'fs',
-    'http',
-    'https',
-    'net',
-    'os',
-    'path',
-    'stream',
-    'tls',
-    'url',
-    'util',
-    'zlib',
-  ],
+const builtInsWithoutPrefix = [
+  'assert',
+  'buffer',
+  'child_process',
+  'crypto',
+  'dgram',
+  'dns',
+  'events',
+  'fs',
+  'http',
+  'https',
+  'net',
+  'os',
+  'path',
+  'stream',
+  'tls',
+  'url',
+  'util',
+  'zlib',
+].map((name) => ({
+  name,
   message: 'Write the node: prefix, so that a package can never stand in for a built-in.',
-};
+}));
 
 export default [
   { ignores: ['node_modules/', '**/*.js', '**/*.cjs', 'test/fixtures/'] },
@@ -56,7 +56,7 @@ export default [
       '@typescript-eslint/no-explicit-any': 'error',
       '@typescript-eslint/no-non-null-assertion': 'error',
       '@typescript-eslint/consistent-type-imports': 'error',
-      'no-restricted-imports': ['error', { patterns: [nodeImportsWithoutPrefix] }],
+      'no-restricted-imports': ['error', { paths: builtInsWithoutPrefix }],
       'no-restricted-syntax': [
         'error',
         {

@@ -4,7 +4,6 @@ import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
-import { Router } from 'express';
 import type { Logger } from 'pino';
 import { agentRoutes } from '@monitor/shared/contract/agent-protocol.ts';
 import { checkResultRoutes } from '@monitor/shared/contract/check-result.ts';
@@ -19,6 +18,7 @@ import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
 import { migrateToLatest } from './db/migrate.ts';
 import { openDatabase } from './db/open.ts';
+import { serveDocs } from './http/docs.ts';
 import { bind, implement } from './http/implement.ts';
 import { LocationHub } from './location-hub.ts';
 import { recordAgentsChanged } from './operations/agent-presence.ts';
@@ -31,7 +31,6 @@ import { agentHandlers } from './resources/agents/handlers.ts';
 import { checkResultHandlers } from './resources/check-results/handlers.ts';
 import { checkStatusHandlers } from './resources/check-statuses/handlers.ts';
 import { checkHandlers, checkTypeBindings } from './resources/checks/handlers.ts';
-import { docsRouter } from './resources/docs/router.ts';
 import { heartbeatHandlers } from './resources/heartbeats/handlers.ts';
 import { createLocationKey, KeyStore } from './resources/keys/store.ts';
 import { locationHandlers } from './resources/locations/handlers.ts';
@@ -106,9 +105,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     },
   };
 
-  const api = Router({ caseSensitive: true });
-  implement(
-    api,
+  const api = implement(
     [
       ...checkTypeBindings(services, config.LENIENT_DNS_BODY),
       ...bind(checkRoutes, checkHandlers(services)),
@@ -121,7 +118,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     ],
     { keys, now: () => clock.now(), checkResponses: config.CHECK_RESPONSES },
   );
-  server.on('request', buildApp({ routers: [api, docsRouter(publicUrl)], logger }));
+  server.on('request', buildApp({ routers: [api, serveDocs(publicUrl)], logger }));
   stack.defer(async () => {
     await new Promise<void>((resolve) => {
       server.close(() => {

@@ -1,4 +1,10 @@
+/** The API described: `/openapi.json`, and a page to read and try it at `/docs`. Nothing comes from elsewhere. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { Router } from 'express';
+
+const require = createRequire(import.meta.url);
 
 const contentSecurityPolicy = [
   "default-src 'none'",
@@ -57,12 +63,12 @@ const pageStyle = `body { margin: 0; background: #fafafa; }
 }
 `;
 
-/** Serves an OpenAPI document and a page that renders it with the given local assets. */
-export function serveDocs(
-  document: Record<string, unknown>,
-  assets: { script: string; style: string },
-): Router {
-  const json = JSON.stringify(document);
+/** A router of both. The document is the one that `npm run openapi:write` made from the contract. */
+export function serveDocs(publicUrl: string): Router {
+  const file = new URL('../openapi.json', import.meta.url);
+  const document = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  const json = JSON.stringify({ ...document, servers: [{ url: publicUrl }] });
+  const assets = dirname(require.resolve('swagger-ui-dist/package.json'));
   const router = Router();
   router.get('/', (_request, response) => {
     response.redirect(302, '/docs');
@@ -85,10 +91,10 @@ export function serveDocs(
     response.type('css').send(pageStyle);
   });
   router.get('/docs/swagger-ui-bundle.js', (_request, response) => {
-    response.sendFile(assets.script, { maxAge: '1d' });
+    response.sendFile(join(assets, 'swagger-ui-bundle.js'), { maxAge: '1d' });
   });
   router.get('/docs/swagger-ui.css', (_request, response) => {
-    response.sendFile(assets.style, { maxAge: '1d' });
+    response.sendFile(join(assets, 'swagger-ui.css'), { maxAge: '1d' });
   });
   return router;
 }

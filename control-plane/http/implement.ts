@@ -1,5 +1,5 @@
 /** Binds handlers to route declarations: authenticate, parse, call, check the answer, send. */
-import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import express, { Router, type Request, type RequestHandler, type Response } from 'express';
 import type { z } from 'zod';
 import {
   defaultBodyLimitBytes,
@@ -129,12 +129,9 @@ function assertAnswer(route: Route, schema: z.ZodType, value: unknown): void {
   }
 }
 
-/** Mounts routes on a router. Paths that exist answer other methods with 405 and `Allow`. */
-export function implement(
-  router: Router,
-  bound: readonly BoundRoute[],
-  options: ImplementOptions,
-): void {
+/** A router of these routes. Paths that exist answer other methods with 405 and `Allow`. */
+export function implement(bound: readonly BoundRoute[], options: ImplementOptions): Router {
+  const router = Router({ caseSensitive: true });
   const methodsOf = new Map<string, string[]>();
   for (const { route, handle } of bound) {
     const path = route.path.replace(/\{(\w+)\}/g, ':$1');
@@ -172,4 +169,5 @@ export function implement(
       );
     });
   }
+  return router;
 }

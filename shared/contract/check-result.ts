@@ -5,7 +5,6 @@ import { checkType, pageQuery, queryBoolean, queryInstant, timestamp } from './p
 import { defineRoute } from './route.ts';
 
 export const resultType = z.enum(['FINAL', 'ATTEMPT']);
-export type ResultType = z.infer<typeof resultType>;
 
 export const jobLogLine = z.object({
   time: z.number().meta({ description: 'Milliseconds since the epoch' }),
@@ -69,7 +68,7 @@ export type CheckResult = z.input<typeof checkResult>;
 
 export const sixHoursMs = 6 * 3_600_000;
 
-export const listCheckResults = defineRoute({
+const listCheckResults = defineRoute({
   operationId: 'listCheckResults',
   method: 'GET',
   path: '/v1/check-results/{checkId}',
@@ -96,7 +95,7 @@ export const listCheckResults = defineRoute({
   paged: true,
 });
 
-export const getCheckResult = defineRoute({
+const getCheckResult = defineRoute({
   operationId: 'getCheckResult',
   method: 'GET',
   path: '/v1/check-results/{checkId}/{checkResultId}',
@@ -135,7 +134,7 @@ export const checkRun = z
   })
   .meta({ id: 'CheckRun' });
 
-export const listCheckRuns = defineRoute({
+const listCheckRuns = defineRoute({
   operationId: 'listCheckRuns',
   method: 'GET',
   path: '/v1/check-runs/{checkId}',

@@ -69,7 +69,7 @@ export const anyCheck = z
   )
   .meta({ id: 'Check' });
 
-export const listChecks = defineRoute({
+const listChecks = defineRoute({
   operationId: 'listChecks',
   method: 'GET',
   path: '/v1/checks',
@@ -91,7 +91,7 @@ export const listChecks = defineRoute({
   paged: true,
 });
 
-export const getCheck = defineRoute({
+const getCheck = defineRoute({
   operationId: 'getCheck',
   method: 'GET',
   path: '/v1/checks/{id}',
@@ -108,7 +108,7 @@ export const getCheck = defineRoute({
   errors: [404],
 });
 
-export const deleteCheck = defineRoute({
+const deleteCheck = defineRoute({
   operationId: 'deleteCheck',
   method: 'DELETE',
   path: '/v1/checks/{id}',
@@ -151,7 +151,7 @@ const heartbeatWindow = {
   endTime: queryInstant.exactOptional(),
 };
 
-export const listHeartbeatEvents = defineRoute({
+const listHeartbeatEvents = defineRoute({
   operationId: 'listHeartbeatEvents',
   method: 'GET',
   path: '/v1/checks/heartbeats/{checkId}/events',
@@ -174,7 +174,7 @@ export const listHeartbeatEvents = defineRoute({
   errors: [400, 404],
 });
 
-export const getHeartbeatEvent = defineRoute({
+const getHeartbeatEvent = defineRoute({
   operationId: 'getHeartbeatEvent',
   method: 'GET',
   path: '/v1/checks/heartbeats/{checkId}/events/{id}',
@@ -187,7 +187,7 @@ export const getHeartbeatEvent = defineRoute({
   errors: [404],
 });
 
-export const getHeartbeatAvailability = defineRoute({
+const getHeartbeatAvailability = defineRoute({
   operationId: 'getHeartbeatAvailability',
   method: 'GET',
   path: '/v1/checks/heartbeats/{checkId}/availability',
@@ -204,7 +204,7 @@ export const getHeartbeatAvailability = defineRoute({
 const pingAnswer = z.object({ message: z.string() });
 const byToken = z.object({ pingToken: z.string() });
 
-export const pingHeartbeat = defineRoute({
+const pingHeartbeat = defineRoute({
   operationId: 'pingHeartbeat',
   method: 'GET',
   path: '/ping/{pingToken}',
@@ -218,7 +218,7 @@ export const pingHeartbeat = defineRoute({
 });
 
 /** Jobs that post keep working; whatever they send is ignored. */
-export const pingHeartbeatByPost = defineRoute({
+const pingHeartbeatByPost = defineRoute({
   operationId: 'pingHeartbeatByPost',
   method: 'POST',
   path: '/ping/{pingToken}',

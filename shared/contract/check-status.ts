@@ -23,7 +23,7 @@ export const checkStatus = z
   })
   .meta({ id: 'CheckStatus' });
 
-export const listCheckStatuses = defineRoute({
+const listCheckStatuses = defineRoute({
   operationId: 'listCheckStatuses',
   method: 'GET',
   path: '/v1/check-statuses',
@@ -34,7 +34,7 @@ export const listCheckStatuses = defineRoute({
   response: z.array(checkStatus),
 });
 
-export const getCheckStatus = defineRoute({
+const getCheckStatus = defineRoute({
   operationId: 'getCheckStatus',
   method: 'GET',
   path: '/v1/check-statuses/{checkId}',

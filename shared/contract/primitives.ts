@@ -60,8 +60,6 @@ export const checkType = z
   .meta({ id: 'CheckType', description: 'Type of a check' });
 export type CheckType = z.infer<typeof checkType>;
 
-export const uuid = z.uuid();
-
 /** An instant as it stands in response bodies: ISO 8601 in UTC with milliseconds. */
 export const timestamp = z.iso
   .datetime({ offset: true })

@@ -50,7 +50,7 @@ export const privateLocation = z
 const tag = 'Private locations';
 const byId = z.object({ id: z.string() });
 
-export const listPrivateLocations = defineRoute({
+const listPrivateLocations = defineRoute({
   operationId: 'listPrivateLocations',
   method: 'GET',
   path: '/v1/private-locations',
@@ -69,7 +69,7 @@ export const listPrivateLocations = defineRoute({
   errors: [400],
 });
 
-export const createPrivateLocation = defineRoute({
+const createPrivateLocation = defineRoute({
   operationId: 'createPrivateLocation',
   method: 'POST',
   path: '/v1/private-locations',
@@ -87,7 +87,7 @@ export const createPrivateLocation = defineRoute({
   errors: [400, 409],
 });
 
-export const getPrivateLocation = defineRoute({
+const getPrivateLocation = defineRoute({
   operationId: 'getPrivateLocation',
   method: 'GET',
   path: '/v1/private-locations/{id}',
@@ -100,7 +100,7 @@ export const getPrivateLocation = defineRoute({
   errors: [404],
 });
 
-export const updatePrivateLocation = defineRoute({
+const updatePrivateLocation = defineRoute({
   operationId: 'updatePrivateLocation',
   method: 'PUT',
   path: '/v1/private-locations/{id}',
@@ -118,7 +118,7 @@ export const updatePrivateLocation = defineRoute({
   errors: [400, 404],
 });
 
-export const deletePrivateLocation = defineRoute({
+const deletePrivateLocation = defineRoute({
   operationId: 'deletePrivateLocation',
   method: 'DELETE',
   path: '/v1/private-locations/{id}',
@@ -130,7 +130,7 @@ export const deletePrivateLocation = defineRoute({
   errors: [404, 409],
 });
 
-export const createPrivateLocationKey = defineRoute({
+const createPrivateLocationKey = defineRoute({
   operationId: 'createPrivateLocationKey',
   method: 'POST',
   path: '/v1/private-locations/{id}/keys',
@@ -144,7 +144,7 @@ export const createPrivateLocationKey = defineRoute({
   errors: [404, 409],
 });
 
-export const deletePrivateLocationKey = defineRoute({
+const deletePrivateLocationKey = defineRoute({
   operationId: 'deletePrivateLocationKey',
   method: 'DELETE',
   path: '/v1/private-locations/{id}/keys/{keyId}',
@@ -156,7 +156,7 @@ export const deletePrivateLocationKey = defineRoute({
   errors: [404],
 });
 
-export const listLocations = defineRoute({
+const listLocations = defineRoute({
   operationId: 'listLocations',
   method: 'GET',
   path: '/v1/locations',
