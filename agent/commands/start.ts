@@ -70,7 +70,11 @@ export function registerStart(program: Command): void {
       { version, config, icmp: network.icmp?.way ?? network.icmpProblem },
       'agent is starting',
     );
-    const agent = await startAgent({ config, logger, network });
+    const agent = await startAgent({ config, logger, network }).catch((error: unknown) => {
+      // Open sockets would keep the process from ending.
+      network.icmp?.close();
+      throw error;
+    });
     logger.info({ agentId: agent.agentId, healthPort: agent.healthPort }, 'agent has started');
     process.on('unhandledRejection', (error) => {
       logger.fatal({ err: error }, 'bug: a promise was not handled');

@@ -1,0 +1,106 @@
+/**
+ * Hands in results as fast as the control plane takes them. Arguments: base URL, location key,
+ * location, check id, batches, connections. Prints results per second, all acknowledged durably.
+ */
+import { randomUUID } from 'node:crypto';
+import { Agent, request } from 'undici';
+
+const [url = '', key = '', location = '', checkId = '', batchesText = '', connectionsText = ''] =
+  process.argv.slice(2);
+const batchSize = 500;
+const dispatcher = new Agent({ connections: Number(connectionsText) });
+const agentId = randomUUID();
+
+function batch(): string {
+  const now = Date.now();
+  const items = Array.from({ length: batchSize }, () => ({
+    kind: 'result',
+    id: randomUUID(),
+    runId: randomUUID(),
+    checkId,
+    checkRevision: 1,
+    checkType: 'URL',
+    name: 'bench',
+    slotLocation: location,
+    runLocation: location,
+    scheduledFor: now,
+    jobId: null,
+    attempt: 1,
+    resultType: 'FINAL',
+    retryElsewhere: null,
+    startedAt: now,
+    stoppedAt: now + 12,
+    responseTime: 12,
+    hasFailures: false,
+    hasErrors: false,
+    isDegraded: false,
+    overMaxResponseTime: false,
+    underLoad: false,
+    epoch: 1,
+    apiCheckResult: {
+      assertions: [
+        {
+          order: 0,
+          source: 'STATUS_CODE',
+          comparison: 'EQUALS',
+          property: '',
+          target: 200,
+          regex: null,
+          actual: 200,
+        },
+      ],
+      request: {
+        method: 'GET',
+        url: 'http://127.0.0.1/',
+        data: '',
+        headers: { host: '127.0.0.1' },
+        params: {},
+      },
+      response: {
+        status: 200,
+        statusText: 'OK',
+        headers: { date: new Date(now).toUTCString(), connection: 'close', 'content-length': '2' },
+        timings: { socket: 0.1, lookup: 0.2, connect: 0.5, response: 11.2, end: 12.1 },
+        timingPhases: {
+          wait: 0.1,
+          dns: 0.1,
+          tcp: 0.3,
+          firstByte: 10.7,
+          download: 0.9,
+          total: 12.1,
+        },
+      },
+      requestError: null,
+      jobLog: { setup: [], request: [], teardown: [] },
+      jobAssets: null,
+      pcapDataUrl: null,
+    },
+  }));
+  return JSON.stringify({ agentId, items });
+}
+
+async function send(body: string): Promise<void> {
+  const response = await request(`${url}/v1/agent/results`, {
+    method: 'POST',
+    dispatcher,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body,
+  });
+  const text = await response.body.text();
+  if (response.statusCode !== 200 || text.includes('"refused"')) {
+    throw new Error(`${response.statusCode}: ${text.slice(0, 300)}`);
+  }
+}
+
+await send(batch());
+// Made beforehand: what is measured is the control plane, not the making of results.
+const bodies = Array.from({ length: Number(batchesText) }, batch);
+const total = bodies.length * batchSize;
+const start = performance.now();
+await Promise.all(
+  Array.from({ length: Number(connectionsText) }, async () => {
+    for (let body = bodies.pop(); body !== undefined; body = bodies.pop()) await send(body);
+  }),
+);
+console.log(JSON.stringify({ perSecond: total / ((performance.now() - start) / 1000) }));
+process.exit(0);

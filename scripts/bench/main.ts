@@ -1,0 +1,238 @@
+/**
+ * `npm run bench`: what the agent and the control plane cost. CPU is that of the whole process tree
+ * of the agent, over the whole path (schedule, measure, judge, outbox, submit), beside the plainest
+ * loop of the same calls, in turn, several rounds; medians and ratios are what to compare. Nothing
+ * here passes or fails: machines differ.
+ */
+import { execFileSync } from 'node:child_process';
+import { inflateRawSync } from 'node:zlib';
+import { Program } from '../../test/support/program.ts';
+import { System, temporaryFolder } from '../../test/support/system.ts';
+import { median, pssMib, quantile, treeCpuMs } from './process-cost.ts';
+
+interface Ports {
+  http: number;
+  tcp: number;
+  dns: number;
+}
+
+const rounds = Number(process.env['BENCH_ROUNDS'] ?? 3);
+const windowMs = 15_000;
+const checksPerKind = 1_000;
+const settleMs = 12_000;
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+function script(name: string, ...args: string[]): Record<string, number> {
+  const text = execFileSync(process.execPath, [`scripts/bench/${name}.ts`, ...args], {
+    encoding: 'utf8',
+  });
+  return JSON.parse(text) as Record<string, number>;
+}
+
+async function metric(port: number, name: string): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith(name) && /[{ ]/.test(line.charAt(name.length)))
+    .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}
+
+interface Kind {
+  name: string;
+  plain: keyof Ports | null;
+  pathPart: string;
+  request: (ports: Ports) => Record<string, unknown>;
+  extra?: Record<string, unknown>;
+}
+
+const kinds: Kind[] = [
+  {
+    name: 'url',
+    plain: 'http',
+    pathPart: 'url',
+    request: ({ http }) => ({ url: `http://127.0.0.1:${http}/` }),
+  },
+  {
+    name: 'tcp',
+    plain: 'tcp',
+    pathPart: 'tcp',
+    request: ({ tcp }) => ({ hostname: '127.0.0.1', port: tcp }),
+  },
+  {
+    name: 'dns',
+    plain: 'dns',
+    pathPart: 'dns',
+    request: ({ dns }) => ({
+      query: 'bench.example',
+      recordType: 'A',
+      nameServer: '127.0.0.1',
+      port: dns,
+    }),
+    extra: { heartbeat: {}, script: '' },
+  },
+  {
+    name: 'icmp',
+    plain: null,
+    pathPart: 'icmp',
+    request: () => ({ hostname: '127.0.0.1', pingCount: 1 }),
+  },
+];
+
+/** An agent with so many checks of a kind, settled into its schedule. */
+async function openLoad(
+  system: System,
+  name: string,
+  kind: Kind,
+  request: Record<string, unknown>,
+  offsetSeconds: number,
+): Promise<{ agent: Program; port: number; pid: number }> {
+  const key = await system.makeLocation(name);
+  for (let index = 0; index < checksPerKind; index += 1) {
+    await system.api('POST', `/v1/checks/${kind.pathPart}`, {
+      name: `${name} ${index}`,
+      frequency: 0,
+      frequencyOffset: offsetSeconds,
+      doubleCheck: false,
+      privateLocations: [name],
+      request,
+      ...kind.extra,
+    });
+  }
+  const agent = system.startAgent(name, key);
+  const port = Number((await agent.log('agent has started'))['healthPort']);
+  await agent.log('checked in');
+  await pause(settleMs);
+  return { agent, port, pid: agent.child.pid ?? 0 };
+}
+
+/** CPU per run of the agent's process tree over a window, in ms. */
+async function cpuPerRun(port: number, pid: number): Promise<number> {
+  const runs = await metric(port, 'monitor_agent_runs_total');
+  const cpu = treeCpuMs(pid);
+  await pause(windowMs);
+  const made = (await metric(port, 'monitor_agent_runs_total')) - runs;
+  return (treeCpuMs(pid) - cpu) / made;
+}
+
+function show(label: string, values: Record<string, string>): void {
+  const text = Object.entries(values).map(([name, value]) => `${name} ${value}`);
+  console.log(`${label.padEnd(26)} ${text.join('   ')}`);
+}
+
+const ms = (value: number): string => `${value.toFixed(2)} ms`;
+
+async function benchKind(system: System, kind: Kind, ports: Ports): Promise<void> {
+  const load = await openLoad(system, `bench-${kind.name}`, kind, kind.request(ports), 10);
+  const whole: number[] = [];
+  const paced: number[] = [];
+  const flat: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    whole.push(await cpuPerRun(load.port, load.pid));
+    if (kind.plain === null) continue;
+    const port = String(ports[kind.plain]);
+    paced.push(script('plain', kind.name, port, '1000', '100')['cpuMs'] ?? Number.NaN);
+    flat.push(script('plain', kind.name, port, '3000', '0')['cpuMs'] ?? Number.NaN);
+  }
+  const ratios = whole.map((cost, round) => cost / (paced[round] ?? Number.NaN));
+  show(`${kind.name}, 100 runs/s`, {
+    'CPU per run, whole path': ms(median(whole)),
+    ...(kind.plain === null
+      ? {}
+      : {
+          'plain loop paced': ms(median(paced)),
+          ratio: median(ratios).toFixed(2),
+          'plain flat out': ms(median(flat)),
+        }),
+    'PSS with 1,000 checks': `${pssMib(load.pid).toFixed(0)} MiB`,
+  });
+  await load.agent.kill9();
+}
+
+async function benchTiming(system: System, ports: Ports): Promise<void> {
+  const [url] = kinds;
+  if (url === undefined) return;
+  const name = 'bench-timing';
+  const load = await openLoad(
+    system,
+    name,
+    url,
+    { url: `http://127.0.0.1:${ports.http}/delayed` },
+    10,
+  );
+  await pause(windowMs);
+  const rows = system.query<{ payload: Uint8Array; encoding: string }>(
+    `select payload, encoding from result_payloads
+     join check_results on seq = result_seq
+     where run_location = '${name}' order by seq desc limit 1000`,
+  );
+  const errors = rows.flatMap(({ payload, encoding }) => {
+    const text = encoding === 'deflate' ? inflateRawSync(payload) : Buffer.from(payload);
+    const { response } = JSON.parse(text.toString('utf8')) as {
+      response: { headers: Record<string, string>; timingPhases: { firstByte: number } } | null;
+    };
+    if (response === null) return [];
+    return [response.timingPhases.firstByte - Number(response.headers['x-took-ms'])];
+  });
+  show('timing, 50 ms target', {
+    results: String(errors.length),
+    'error p50': ms(quantile(errors, 0.5)),
+    p99: ms(quantile(errors, 0.99)),
+  });
+  await load.agent.kill9();
+}
+
+async function benchLateness(system: System, ports: Ports): Promise<void> {
+  const [url] = kinds;
+  if (url === undefined) return;
+  const load = await openLoad(system, 'bench-slots', url, url.request(ports), 20);
+  await pause(40_000);
+  const text = await (await fetch(`http://127.0.0.1:${load.port}/metrics`)).text();
+  const buckets = [...text.matchAll(/slot_lateness_seconds_bucket\{le="([^"]+)"\} (\d+)/g)].map(
+    ([, bound, count]) => ({ bound: bound ?? '', count: Number(count) }),
+  );
+  const total = buckets.at(-1)?.count ?? 0;
+  const p99 = buckets.find(({ count }) => count >= total * 0.99)?.bound;
+  show('1,000 URL checks at 20 s', { slots: String(total), 'lateness p99 <=': `${p99} s` });
+  await load.agent.kill9();
+}
+
+async function benchStart(system: System): Promise<void> {
+  const key = await system.makeLocation('bench-start');
+  const times: number[] = [];
+  for (let round = 0; round < 5; round += 1) {
+    const start = performance.now();
+    const agent = system.startAgent(`bench-start-${round}`, key);
+    const port = Number((await agent.log('agent has started'))['healthPort']);
+    while ((await fetch(`http://127.0.0.1:${port}/-/readiness`)).status !== 200) await pause(5);
+    times.push(performance.now() - start);
+    await agent.kill9();
+  }
+  show('start to ready', { median: `${median(times).toFixed(0)} ms` });
+}
+
+async function benchIngest(system: System): Promise<void> {
+  const key = await system.makeLocation('bench-ingest');
+  const { id } = await system.createUrlCheck('http://127.0.0.1/', { name: 'ingest' });
+  const figures: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const args = [system.baseUrl, key, 'bench-ingest', id, '60', '4'];
+    figures.push(script('ingest', ...args)['perSecond'] ?? Number.NaN);
+  }
+  show('ingest, batches of 500', {
+    'results/s acknowledged durably': median(figures).toFixed(0),
+  });
+}
+
+using folder = temporaryFolder();
+await using targets = new Program(['scripts/bench/targets.ts'], {});
+const ports = JSON.parse(await targets.line('{')) as Ports;
+await using system = await System.start(folder.path);
+const only = process.argv.slice(2);
+const wants = (name: string): boolean => only.length === 0 || only.includes(name);
+console.log(`Node ${process.versions.node}, ${rounds} rounds, medians`);
+if (wants('ingest')) await benchIngest(system);
+if (wants('start')) await benchStart(system);
+for (const kind of kinds) if (wants(kind.name)) await benchKind(system, kind, ports);
+if (wants('timing')) await benchTiming(system, ports);
+if (wants('slots')) await benchLateness(system, ports);

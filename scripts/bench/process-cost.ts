@@ -1,0 +1,55 @@
+/** What processes cost, from /proc: CPU of a tree, memory that is its own. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Linux counts CPU time of processes in hundredths of a second. */
+const ticksPerSecond = 100;
+
+interface Stat {
+  parent: number;
+  cpuMs: number;
+}
+
+function statOf(pid: number): Stat | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    const ticks = Number(fields[11]) + Number(fields[12]);
+    return { parent: Number(fields[1]), cpuMs: (ticks * 1000) / ticksPerSecond };
+  } catch {
+    return null;
+  }
+}
+
+/** CPU of a process and its descendants so far, in ms. */
+export function treeCpuMs(root: number): number {
+  const stats = new Map<number, Stat>();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = statOf(Number(name));
+    if (stat !== null) stats.set(Number(name), stat);
+  }
+  const isBelow = (pid: number): boolean => {
+    for (let at: number | undefined = pid; at !== undefined && at > 1; at = stats.get(at)?.parent) {
+      if (at === root) return true;
+    }
+    return false;
+  };
+  return [...stats].reduce((sum, [pid, stat]) => sum + (isBelow(pid) ? stat.cpuMs : 0), 0);
+}
+
+/** Proportional set size of a process in MiB: shared pages count in part. */
+export function pssMib(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? Number.NaN) / 1024;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((left, right) => left - right);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+/** The value below which this share of the values lies. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((left, right) => left - right);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}

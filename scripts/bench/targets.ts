@@ -1,0 +1,45 @@
+/** The servers that are probed, in a process of their own. Prints their ports as JSON. */
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
+import dnsPacket from 'dns-packet';
+
+const delayMs = 50;
+
+const http = createHttpServer((request, response) => {
+  if (request.url !== '/delayed') {
+    response.end('ok');
+    return;
+  }
+  const arrivedAt = performance.now();
+  setTimeout(() => {
+    // The delay as it was, not as it was meant: timers are late by a millisecond or so.
+    response.writeHead(200, { 'x-took-ms': String(performance.now() - arrivedAt) }).end('ok');
+  }, delayMs);
+}).listen(0, '127.0.0.1');
+const tcp = createTcpServer((socket) => {
+  socket.on('error', () => undefined);
+  socket.end();
+}).listen(0, '127.0.0.1');
+const dns = createSocket('udp4');
+dns.on('message', (message, from) => {
+  const { id, questions } = dnsPacket.decode(message);
+  const answer = dnsPacket.encode({
+    type: 'response',
+    id: id ?? 0,
+    flags: dnsPacket.RECURSION_DESIRED,
+    questions: questions ?? [],
+    answers: [{ type: 'A', name: questions?.[0]?.name ?? '', ttl: 60, data: '192.0.2.1' }],
+  });
+  dns.send(answer, from.port, from.address);
+});
+dns.bind(0, '127.0.0.1');
+await Promise.all([once(http, 'listening'), once(tcp, 'listening'), once(dns, 'listening')]);
+console.log(
+  JSON.stringify({
+    http: (http.address() as AddressInfo).port,
+    tcp: (tcp.address() as AddressInfo).port,
+    dns: dns.address().port,
+  }),
+);

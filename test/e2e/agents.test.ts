@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import test from 'node:test';
+import { assertEverySlotOnce, assertNothingDoubled } from '../support/accounting.ts';
+import type { Program } from '../support/program.ts';
+import { eventually, openTarget, System, temporaryFolder } from '../support/system.ts';
+
+async function probe(port: number, path: string): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`);
+  await response.text();
+  return response.status;
+}
+
+async function healthPortOf(agent: Program): Promise<number> {
+  return Number((await agent.log('agent has started'))['healthPort']);
+}
+
+test('a frozen agent that wakes up doubles nothing', async () => {
+  using folder = temporaryFolder();
+  await using target = await openTarget();
+  await using system = await System.start(folder.path);
+  const key = await system.makeLocation('here');
+  const agents = [system.startAgent('one', key), system.startAgent('two', key)];
+  for (const agent of agents) await agent.log('checked in');
+  const checks = [];
+  for (let index = 0; index < 10; index += 1) {
+    checks.push(
+      await system.createUrlCheck(`${target.url}/ok/${index}`, {
+        name: `check ${index}`,
+        privateLocations: ['here'],
+      }),
+    );
+  }
+  const share = () =>
+    system.query<{ agents: number }>(
+      `select count(*) as agents from agents where gone_at is null`,
+    )[0]?.agents;
+  assert.equal(share(), 2);
+  agents[0]?.signal('SIGSTOP');
+  await eventually(
+    () => share() === 1,
+    60_000,
+    () => 'the frozen agent still counts as serving',
+  );
+  const takenOverAt = Date.now();
+  await new Promise((resolve) => setTimeout(resolve, 12_000));
+  agents[0]?.signal('SIGCONT');
+  await eventually(
+    () => share() === 2,
+    30_000,
+    () => 'the woken agent did not come back',
+  );
+  await new Promise((resolve) => setTimeout(resolve, 11_000));
+  assertNothingDoubled(system.databaseFile);
+  const missed = system
+    .runs()
+    .filter(({ state, scheduled_for: slot }) => state === 'MISSED' && (slot ?? 0) > takenOverAt);
+  assert.deepEqual(missed, [], 'slots after the takeover that nobody ran');
+});
+
+test('agents that join and leave share the slots without losing one', async () => {
+  using folder = temporaryFolder();
+  await using target = await openTarget();
+  await using system = await System.start(folder.path);
+  const key = await system.makeLocation('here');
+  const stays = system.startAgent('stays', key);
+  await stays.log('checked in');
+  const checks = [];
+  for (let index = 0; index < 20; index += 1) {
+    checks.push(
+      await system.createUrlCheck(`${target.url}/ok/${index}`, {
+        name: `check ${index}`,
+        privateLocations: ['here'],
+      }),
+    );
+  }
+  for (let round = 0; round < 4; round += 1) {
+    const comesAndGoes = system.startAgent(`guest-${round}`, key);
+    await comesAndGoes.log('checked in');
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    comesAndGoes.signal('SIGTERM');
+    assert.deepEqual(await comesAndGoes.exited, { code: 0, signal: null });
+  }
+  await assertEverySlotOnce(system.databaseFile, checks, Date.now(), 30_000);
+});
+
+test('SIGTERM lets a running check finish, keeps liveness and ends with 0', async () => {
+  using folder = temporaryFolder();
+  await using system = await System.start(folder.path);
+  const key = await system.makeLocation('here');
+  const agent = system.startAgent('agent', key);
+  const port = await healthPortOf(agent);
+  await agent.log('checked in');
+  assert.equal(await probe(port, '/-/readiness'), 200);
+  const { createServer } = await import('node:http');
+  const { promise: visited, resolve: visit } = Promise.withResolvers<() => void>();
+  await using server = createServer((_request, response) => {
+    visit(() => response.end('at last'));
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port: targetPort } = server.address() as { port: number };
+  const check = await system.createUrlCheck(`http://127.0.0.1:${targetPort}/`, {
+    name: 'slow',
+    privateLocations: ['here'],
+  });
+  const answer = await visited;
+  agent.signal('SIGTERM');
+  await agent.log('draining');
+  assert.equal(await probe(port, '/-/readiness'), 503);
+  assert.equal(await probe(port, '/-/liveness'), 200);
+  assert.equal(await probe(port, '/health'), 200);
+  answer();
+  assert.deepEqual(await agent.exited, { code: 0, signal: null });
+  const results = await system.api<{ hasFailures: boolean }[]>(
+    'GET',
+    `/v1/check-results/${check.id}`,
+  );
+  assert.equal(results[0]?.hasFailures, false);
+});
+
+test('a second SIGTERM ends the agent at once', async () => {
+  using folder = temporaryFolder();
+  await using system = await System.start(folder.path);
+  const key = await system.makeLocation('here');
+  const agent = system.startAgent('agent', key);
+  await agent.log('checked in');
+  const { createServer } = await import('node:http');
+  const { promise: visited, resolve: visit } = Promise.withResolvers<void>();
+  await using silentTarget = createServer(() => {
+    visit();
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => silentTarget.once('listening', resolve));
+  const { port } = silentTarget.address() as { port: number };
+  await system.createUrlCheck(`http://127.0.0.1:${port}/`, {
+    name: 'never answers',
+    privateLocations: ['here'],
+  });
+  await visited;
+  agent.signal('SIGTERM');
+  await agent.log('draining');
+  agent.signal('SIGTERM');
+  assert.deepEqual(await agent.exited, { code: 143, signal: null });
+});
+
+test('an agent restarted while the control plane is away follows its cached schedule', async () => {
+  using folder = temporaryFolder();
+  await using target = await openTarget();
+  await using system = await System.start(folder.path);
+  const key = await system.makeLocation('here');
+  let agent = system.startAgent('agent', key);
+  await agent.log('checked in');
+  const check = await system.createUrlCheck(`${target.url}/ok/cached`, {
+    name: 'cached',
+    privateLocations: ['here'],
+  });
+  await eventually(
+    () => system.runs().length > 0,
+    20_000,
+    () => 'the first slot has no result',
+  );
+  await system.controlPlane.kill9();
+  await agent.kill9();
+  agent = system.startAgent('agent', key);
+  await agent.log('cached schedule is being followed');
+  const before = target.visits.get('/ok/cached') ?? 0;
+  await eventually(
+    () => (target.visits.get('/ok/cached') ?? 0) > before,
+    20_000,
+    () => 'no visit while the control plane is away',
+  );
+  await system.restartControlPlane();
+  await assertEverySlotOnce(system.databaseFile, [check], Date.now(), 60_000);
+});
+
+test('two agents cannot share a data directory', async () => {
+  using folder = temporaryFolder();
+  await using system = await System.start(folder.path);
+  const key = await system.makeLocation('here');
+  const agent = system.startAgent('agent', key);
+  await agent.log('agent has started');
+  const second = system.startAgent('agent', key);
+  const { code } = await second.exited;
+  assert.equal(code, 2);
+  const said = second.lines.join('\n');
+  assert.match(said, /another agent uses the data directory/);
+  assert.ok(said.includes(join(folder.path, 'agent')));
+});
+
+test('doubleCheck retries a failure once, in another location, and ends the run there', async () => {
+  using folder = temporaryFolder();
+  await using target = await openTarget();
+  await using system = await System.start(folder.path);
+  const keys = [await system.makeLocation('north'), await system.makeLocation('south')];
+  for (const [index, key] of keys.entries()) {
+    await system.startAgent(`agent-${index}`, key).log('checked in');
+  }
+  await system.createUrlCheck(`${target.url}/fail`, {
+    name: 'fails',
+    privateLocations: ['north', 'south'],
+    doubleCheck: true,
+  });
+  interface Row {
+    result_type: string;
+    run_location: string;
+    attempt: number;
+    check_run_id: number;
+  }
+  const finals = () =>
+    system.query<Row>(`select * from check_results where result_type = 'FINAL' and attempt = 2`);
+  await eventually(
+    () => finals().length > 0,
+    30_000,
+    () => 'no FINAL of a second attempt',
+  );
+  const [final] = finals();
+  const first = system.query<Row>(
+    `select * from check_results where check_run_id = ${final?.check_run_id} and attempt = 1`,
+  )[0];
+  assert.equal(first?.result_type, 'ATTEMPT');
+  assert.notEqual(first.run_location, final?.run_location);
+  assertNothingDoubled(system.databaseFile);
+});

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import test from 'node:test';
+import { assertEverySlotOnce } from '../support/accounting.ts';
+import { call, makeKeys, openAgent, openControlPlane } from '../support/in-process.ts';
+import { scaledClock } from '../support/scaled-clock.ts';
+import { openTarget, queryDatabase, temporaryFolder, type CheckWire } from '../support/system.ts';
+
+const factor = 60;
+const hourMs = 3_600_000;
+const location = 'eu-central-1';
+
+test('after an hour without the control plane every slot is there, with its original time', async (t) => {
+  using folder = temporaryFolder();
+  await using target = await openTarget();
+  const clock = scaledClock(factor);
+  const file = join(folder.path, 'control-plane.db');
+  const first = await openControlPlane(folder.path, clock);
+  const { apiKey, locationKeys } = await makeKeys(first, [location]);
+  const port = Number(new URL(first.url).port);
+  await using agent = await openAgent(
+    join(folder.path, 'agent'),
+    first.url,
+    locationKeys[0] ?? '',
+    clock,
+  );
+  await agent.ready;
+  const checks: CheckWire[] = [];
+  for (const [index, frequency] of [1, 1, 1, 2, 2, 5, 10].entries()) {
+    checks.push(
+      await call<CheckWire>(first.url, apiKey, 'POST', '/v1/checks/url', {
+        name: `check ${index}`,
+        frequency,
+        locations: [location],
+        doubleCheck: false,
+        request: { url: `${target.url}/ok/${index}` },
+      }),
+    );
+  }
+  await new Promise((resolve) => setTimeout(resolve, (2 * 60_000) / factor));
+  await first[Symbol.asyncDispose]();
+
+  const outageFrom = clock.now();
+  await new Promise((resolve) => setTimeout(resolve, hourMs / factor));
+  const outageTo = clock.now();
+  await using second = await openControlPlane(folder.path, clock, port);
+
+  const slots = await assertEverySlotOnce(file, checks, outageTo, 60_000);
+  const during = queryDatabase<{ started_at: number; scheduled_for: number }>(
+    file,
+    `select started_at, scheduled_for from check_results
+     where result_type = 'FINAL' and scheduled_for between ${outageFrom} and ${outageTo}`,
+  );
+  t.diagnostic(`${slots} slots, ${during.length} of them during the outage`);
+  assert.ok(during.length >= 200, `${during.length} results from the outage`);
+  for (const { started_at: startedAt, scheduled_for: slot } of during) {
+    const lateMs = startedAt - slot;
+    assert.ok(lateMs >= 0 && lateMs <= 35_000, `a result is ${lateMs} ms away from its slot`);
+  }
+  assert.ok(second.url.endsWith(String(port)));
+});

@@ -1,0 +1,83 @@
+/** Control plane and agents inside the test, for tests that need to hold their clock. */
+import { join } from 'node:path';
+import { pino } from 'pino';
+import type { Clock } from '@monitor/shared/clock.ts';
+import { startAgent, type RunningAgent } from '../../agent/compose.ts';
+import { readConfig as readAgentConfig } from '../../agent/config.ts';
+import type { NetworkAccess } from '../../agent/runners/runner.ts';
+import { startControlPlane, type ControlPlane } from '../../control-plane/compose.ts';
+import { readConfig } from '../../control-plane/config.ts';
+import {
+  createApiKey,
+  createLocationKey,
+  findOrCreateAccount,
+} from '../../control-plane/resources/keys/store.ts';
+
+export const silent = pino({ level: 'silent' });
+
+const noIcmp: NetworkAccess = {
+  useOsResolver: false,
+  icmp: null,
+  icmpProblem: 'this test sends no echo requests',
+};
+
+/** A control plane on a database file, listening on a port (0 for any). */
+export function openControlPlane(folder: string, clock: Clock, port = 0): Promise<ControlPlane> {
+  const config = readConfig({
+    PORT: String(port),
+    DATABASE_FILE: join(folder, 'control-plane.db'),
+    CHECK_RESPONSES: 'true',
+  });
+  return startControlPlane({ config, logger: silent, clock });
+}
+
+/** An API key, and keys for agents of data-center locations. */
+export async function makeKeys(
+  { services }: ControlPlane,
+  locations: readonly string[],
+): Promise<{ accountId: string; apiKey: string; locationKeys: string[] }> {
+  const accountId = await findOrCreateAccount(services);
+  const { rawKey } = await createApiKey(services, accountId, 'test');
+  const locationKeys: string[] = [];
+  for (const location of locations) {
+    locationKeys.push((await createLocationKey(services, accountId, location, null)).rawKey);
+  }
+  return { accountId, apiKey: rawKey, locationKeys };
+}
+
+/** An agent in this process. */
+export function openAgent(
+  folder: string,
+  controlPlaneUrl: string,
+  apiKey: string,
+  clock: Clock,
+): Promise<RunningAgent> {
+  const { config } = readAgentConfig({
+    environment: {
+      API_KEY: apiKey,
+      CONTROL_PLANE_URL: controlPlaneUrl,
+      AGENT_HEALTH_PORT: '0',
+      AGENT_HEALTH_HOST: '127.0.0.1',
+      AGENT_DATA_DIR: folder,
+    },
+  });
+  return startAgent({ config, logger: silent, network: noIcmp, clock });
+}
+
+/** Calls the API with a key. Throws when it refuses. */
+export async function call<T>(
+  baseUrl: string,
+  apiKey: string,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<T> {
+  const response = await fetch(baseUrl + path, {
+    method,
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  return (text === '' ? undefined : JSON.parse(text)) as T;
+}
