@@ -9,7 +9,7 @@ import {
   checkVersions,
 } from '../doctor/machine.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { launchThroughIcmpLauncher, openNetwork } from '../net/icmp-launcher.ts';
+import { openNetwork, relaunch } from '../net/icmp-launcher.ts';
 import { colorsFor, type Colors } from './output.ts';
 
 function print(finding: Finding, colors: Colors): void {
@@ -34,7 +34,7 @@ export function registerDoctor(program: Command): void {
     )
     .action(async (options: { json?: boolean }) => {
       const { config, warnings } = readConfig({ environment: processEnvironment });
-      launchThroughIcmpLauncher(processEnvironment);
+      relaunch(processEnvironment);
       const network = openNetwork(processEnvironment, config.USE_OS_DNS_RESOLVER);
       const colors = colorsFor(process.stdout, processEnvironment['NO_COLOR']);
       const findings: Finding[] = [];

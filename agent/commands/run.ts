@@ -4,7 +4,7 @@ import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Command } from 'commander';
 import { processEnvironment, readConfig } from '../config.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { launchThroughIcmpLauncher, openNetwork } from '../net/icmp-launcher.ts';
+import { openNetwork, relaunch } from '../net/icmp-launcher.ts';
 import { runners } from '../runners/index.ts';
 import { makeAttempt, type AttemptOutcome } from '../worker/attempt.ts';
 import { LagMeter } from '../worker/lag-meter.ts';
@@ -128,7 +128,7 @@ export function registerRun(program: Command): void {
     .addHelpText('after', examples)
     .action(async (argument: string, options: { json?: boolean; retries?: boolean }) => {
       const check = checkFromArgument(argument, options.retries === true);
-      if (check.type === 'ICMP') launchThroughIcmpLauncher(processEnvironment);
+      if (check.type === 'ICMP') relaunch(processEnvironment);
       const { config } = readConfig({ environment: processEnvironment });
       const network = openNetwork(processEnvironment, config.USE_OS_DNS_RESOLVER);
       const cancellation = new AbortController();

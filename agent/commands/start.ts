@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { startAgent, type RunningAgent } from '../compose.ts';
 import { describeSettings, processEnvironment, readConfig, requireKey } from '../config.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { launchThroughIcmpLauncher, openNetwork } from '../net/icmp-launcher.ts';
+import { openNetwork, relaunch } from '../net/icmp-launcher.ts';
 import { createLogger } from '../observability/logger.ts';
 import { version } from '../version.ts';
 
@@ -62,7 +62,7 @@ export function registerStart(program: Command): void {
     );
     const { config, warnings } = readConfig({ environment: processEnvironment, flags });
     requireKey(config);
-    launchThroughIcmpLauncher(processEnvironment);
+    relaunch(processEnvironment);
     const logger = createLogger(config, process.stdout);
     for (const warning of warnings) logger.warn({ warning }, 'setting ignored');
     const network = openNetwork(processEnvironment, config.USE_OS_DNS_RESOLVER);

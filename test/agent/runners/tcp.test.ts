@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { runTcp } from '../../../agent/runners/tcp.ts';
+import { AgentError } from '../../../agent/errors.ts';
+import { resolveByQuery } from '../../../agent/net/resolve.ts';
+import { dnsServer } from '../../support/dns-server.ts';
+import { definitionOf, runnerContext } from '../../support/runner-context.ts';
+import { tcpServer } from '../../support/servers.ts';
+
+function connect(port: number, request: Record<string, unknown> = {}, timeoutMs = 3_000) {
+  const definition = definitionOf('TCP', { hostname: '127.0.0.1', port, ...request });
+  return runTcp(definition, runnerContext(timeoutMs));
+}
+
+const expectsReady = {
+  assertions: [{ source: 'RESPONSE_DATA', comparison: 'CONTAINS', target: 'ready' }],
+};
+
+test('a connection alone is a success without data', async () => {
+  await using server = await tcpServer((socket) => socket.end());
+  const seen = await connect(server.port);
+  assert.equal(seen.failure, null);
+  const phases = seen.response?.['timingPhases'] as Record<string, number>;
+  assert.ok(
+    Math.abs(
+      (phases['dns'] ?? 0) +
+        (phases['connection'] ?? 0) +
+        (phases['data'] ?? 0) -
+        (phases['total'] ?? 0),
+    ) < 0.001,
+  );
+});
+
+test('data is sent and the answer is read until the peer closes', async () => {
+  await using server = await tcpServer((socket) => {
+    socket.once('data', (data) => socket.end(`you said ${String(data)}`));
+  });
+  const seen = await connect(server.port, { data: 'hello' });
+  assert.equal(seen.response?.['data'], 'you said hello');
+});
+
+test('reading stops as soon as the assertions hold, though the peer stays', async () => {
+  await using server = await tcpServer((socket) => {
+    socket.write('not yet\n');
+    setTimeout(() => socket.write('ready\n'), 30);
+  });
+  const seen = await connect(server.port, expectsReady);
+  assert.equal(seen.response?.['data'], 'not yet\nready\n');
+});
+
+test('a peer that stays silent is a timeout with its own code', async () => {
+  await using server = await tcpServer(() => undefined);
+  const seen = await connect(server.port, expectsReady, 300);
+  assert.equal(seen.failure?.code, 'SOCKET_TIMEOUT');
+  assert.equal(seen.failure.isNetworkError, true);
+});
+
+test('the quiet wait after an answer does not count', async () => {
+  await using server = await tcpServer((socket) => socket.write('banner'));
+  const seen = await connect(server.port, expectsReady, 5_000);
+  assert.equal(seen.response?.['data'], 'banner');
+  assert.ok((seen.responseTime ?? 9_999) < 900, `${seen.responseTime} ms`);
+});
+
+test('refused and reset connections are network errors', async () => {
+  const closed = await tcpServer(() => undefined);
+  await closed[Symbol.asyncDispose]();
+  assert.equal((await connect(closed.port)).failure?.code, 'ECONNREFUSED');
+  await using resetting = await tcpServer((socket) => {
+    socket.once('data', () => socket.resetAndDestroy());
+  });
+  assert.equal((await connect(resetting.port, { data: 'x' })).failure?.code, 'ECONNRESET');
+});
+
+test('a name that does not exist is the fault of the target, a dead resolver is ours', async () => {
+  await using server = await dnsServer(() => ({ code: 3 }));
+  const missing = await resolveByQuery('nowhere.example', 'IPv4', [`127.0.0.1:${server.port}`]);
+  assert.ok('failure' in missing);
+  assert.equal(missing.failure.code, 'ENOTFOUND');
+  await using broken = await dnsServer(() => ({ code: 2 }));
+  const failed = await resolveByQuery('broken.example', 'IPv4', [`127.0.0.1:${broken.port}`]);
+  assert.ok('failure' in failed);
+  assert.equal(failed.failure.code, 'ESERVFAIL');
+  const gone = await dnsServer(() => null);
+  await gone[Symbol.asyncDispose]();
+  await assert.rejects(
+    resolveByQuery('any.example', 'IPv4', [`127.0.0.1:${gone.port}`]),
+    (error) => error instanceof AgentError && error.code === 'RESOLVER_UNAVAILABLE',
+  );
+});

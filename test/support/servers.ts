@@ -1,0 +1,66 @@
+/** Real servers that behave well or badly, each on a free port of 127.0.0.1. */
+import { once } from 'node:events';
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import {
+  createServer as createTcpServer,
+  type AddressInfo,
+  type Server,
+  type Socket,
+} from 'node:net';
+
+export interface TestServer extends AsyncDisposable {
+  port: number;
+  url: string;
+}
+
+async function listening(server: Server, scheme: string): Promise<TestServer> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `${scheme}://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** An HTTP server with this behaviour. */
+export function httpServer(listener: RequestListener): Promise<TestServer> {
+  return listening(createHttpServer(listener), 'http');
+}
+
+/** An HTTPS server that answers 200, with this key and certificate in PEM. */
+export function httpsServer(key: string, cert: string): Promise<TestServer> {
+  return listening(
+    createHttpsServer({ key, cert }, (_request, response) => response.end('secure')),
+    'https',
+  );
+}
+
+/** A TCP server with this behaviour. */
+export function tcpServer(onSocket: (socket: Socket) => void): Promise<TestServer> {
+  return listening(createTcpServer(onSocket), 'tcp');
+}
+
+/** Answers every connection with these bytes after the first data, then ends or resets it. */
+export function rawServer(answer: string, then: 'end' | 'reset' | 'stay'): Promise<TestServer> {
+  return tcpServer((socket) => {
+    socket.once('data', () => {
+      socket.write(answer, () => {
+        if (then === 'end') socket.end();
+        if (then === 'reset') socket.resetAndDestroy();
+      });
+    });
+  });
+}
