@@ -55,6 +55,8 @@ sub relay {
     my %raw;
     if ($raw4_fd ne '-') { open($raw{4}, '+<&=', $raw4_fd) or exit 1 }
     if ($raw6_fd ne '-') { open($raw{6}, '+<&=', $raw6_fd) or exit 1 }
+    # Whoever reads the agent's output must not wait for the relay to end.
+    open($_, '+<', '/dev/null') for *STDIN, *STDOUT, *STDERR;
     # The sockets are open: no right is needed any more.
     if ($> == 0) { POSIX::setgid(NOBODY); POSIX::setuid(NOBODY) }
     my $parent = getppid();

@@ -1,0 +1,109 @@
+/** A control plane for tests of its API: real HTTP, a real database, answers held to their contract. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { systemClock, type Clock } from '@monitor/shared/clock.ts';
+import { startControlPlane, type ControlPlane } from '../../control-plane/compose.ts';
+import { readConfig } from '../../control-plane/config.ts';
+import {
+  createApiKey,
+  createLocationKey,
+  findOrCreateAccount,
+} from '../../control-plane/resources/keys/store.ts';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // Tests look into bodies of every shape; the server has checked them against the contract.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  body: any;
+}
+
+export interface TestControlPlane extends AsyncDisposable {
+  controlPlane: ControlPlane;
+  url: string;
+  accountId: string;
+  apiKey: string;
+  api(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
+  /** A key with which to speak as an agent of a data-center location. */
+  locationKey(location: string): Promise<string>;
+  /** A key of another account. */
+  foreignKey(): Promise<string>;
+}
+
+/** Every refusal has these four fields and no other. */
+function assertErrorShape({ status, body }: Answer): void {
+  assert.deepEqual(Object.keys(body as object).sort(), [
+    'attributes',
+    'error',
+    'message',
+    'statusCode',
+  ]);
+  const { statusCode, attributes } = body as { statusCode: number; attributes: { code: string } };
+  assert.equal(statusCode, status);
+  assert.equal(typeof attributes.code, 'string');
+}
+
+export async function startTestControlPlane(
+  options: { clock?: Clock; file?: string; lenientDnsBody?: boolean } = {},
+): Promise<TestControlPlane> {
+  const config = readConfig({
+    PORT: '0',
+    DATABASE_FILE: options.file ?? ':memory:',
+    CHECK_RESPONSES: 'true',
+    LENIENT_DNS_BODY: String(options.lenientDnsBody ?? false),
+  });
+  const controlPlane = await startControlPlane({
+    config,
+    logger: pino({ level: 'silent' }),
+    clock: options.clock ?? systemClock,
+  });
+  const { services, url } = controlPlane;
+  const accountId = await findOrCreateAccount(services);
+  const { rawKey: apiKey } = await createApiKey(services, accountId, 'test');
+  return {
+    controlPlane,
+    url,
+    accountId,
+    apiKey,
+    async api(method, path, body, headers = {}) {
+      const response = await fetch(url + path, {
+        method,
+        headers: {
+          authorization: `Bearer ${apiKey}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined
+          ? {}
+          : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      const answer: Answer = {
+        status: response.status,
+        headers: response.headers,
+        body: text === '' ? undefined : JSON.parse(text),
+      };
+      assert.notEqual(answer.status, 500, text);
+      if (answer.status >= 400) assertErrorShape(answer);
+      return answer;
+    },
+    async locationKey(location) {
+      return (await createLocationKey(services, accountId, location, null)).rawKey;
+    },
+    async foreignKey() {
+      const id = randomUUID();
+      await services.db
+        .insertInto('accounts')
+        .values({ id, name: 'other', created_at: services.clock.now() })
+        .execute();
+      return (await createApiKey(services, id, 'other')).rawKey;
+    },
+    [Symbol.asyncDispose]: async () => controlPlane[Symbol.asyncDispose](),
+  };
+}
