@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import fc from 'fast-check';
+import { pino } from 'pino';
+import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
+import { AgentError } from '../../../agent/errors.ts';
+import { Outbox } from '../../../agent/worker/outbox.ts';
+import { temporaryFolder } from '../../support/system.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+const logger = pino({ level: 'silent' });
+
+function open(directory: string, clock = new TestClock(1_000), maxBytes = 1e9): Outbox {
+  return new Outbox({ directory, maxBytes, maxAgeMs: 3_600_000, clock, logger });
+}
+
+function submission(name: string, resultType: 'FINAL' | 'ATTEMPT' = 'FINAL'): ResultSubmission {
+  return {
+    kind: 'result',
+    id: randomUUID(),
+    runId: randomUUID(),
+    checkId: randomUUID(),
+    checkRevision: 1,
+    checkType: 'URL',
+    name,
+    slotLocation: 'here',
+    runLocation: 'here',
+    scheduledFor: 1,
+    jobId: null,
+    attempt: 1,
+    resultType,
+    retryElsewhere: null,
+    startedAt: 1,
+    stoppedAt: 1,
+    responseTime: 1,
+    hasFailures: false,
+    hasErrors: false,
+    isDegraded: false,
+    overMaxResponseTime: false,
+    underLoad: false,
+    epoch: 1,
+    apiCheckResult: null,
+  };
+}
+
+function namesIn(outbox: Outbox): string[] {
+  return outbox
+    .take(0, Number.MAX_SAFE_INTEGER, 10_000, 1e9)
+    .map(({ payload }) => (JSON.parse(payload) as { name: string }).name);
+}
+
+type Step =
+  { do: 'put'; isAttempt: boolean } | { do: 'commit' | 'acknowledge' | 'refuse' | 'reopen' };
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({ do: fc.constant('put' as const), isAttempt: fc.boolean() }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        do: fc.constantFrom(
+          'commit' as const,
+          'acknowledge' as const,
+          'refuse' as const,
+          'reopen' as const,
+        ),
+      }),
+    },
+  ),
+  { maxLength: 40 },
+);
+
+test('it holds exactly what a list in memory would, over any sequence of uses and restarts', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (sequence) => {
+      using folder = temporaryFolder();
+      let outbox = open(folder.path);
+      let model: string[] = [];
+      let dead = 0;
+      for (const [index, step] of sequence.entries()) {
+        switch (step.do) {
+          case 'put':
+            void outbox.put({
+              submission: submission(`r${index}`, step.isAttempt ? 'ATTEMPT' : 'FINAL'),
+            });
+            model.push(`r${index}`);
+            break;
+          case 'commit':
+            outbox.commit();
+            break;
+          case 'acknowledge':
+          case 'refuse': {
+            outbox.commit();
+            const [first] = outbox.take(0, Number.MAX_SAFE_INTEGER, 1, 1e9);
+            if (first === undefined) break;
+            if (step.do === 'acknowledge') outbox.acknowledge([first.seq]);
+            else {
+              outbox.refuse(first.seq, 'no');
+              dead += 1;
+            }
+            model = model.slice(1);
+            break;
+          }
+          case 'reopen':
+            await outbox[Symbol.asyncDispose]();
+            outbox = open(folder.path);
+            break;
+        }
+      }
+      outbox.commit();
+      assert.deepEqual(namesIn(outbox), model);
+      assert.equal(outbox.state().depth, model.length);
+      assert.equal(outbox.deadLetters().length, dead);
+      await outbox[Symbol.asyncDispose]();
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('a record is on disk when put resolves, together with what belongs to it', async () => {
+  using folder = temporaryFolder();
+  const clock = new TestClock(1_000);
+  const outbox = open(folder.path, clock);
+  const put = outbox.put({
+    submission: submission('a'),
+    finishedSlot: { checkId: 'c', scheduledFor: 500 },
+    pendingRetry: { runId: 'r', dueAt: 2_000, payload: '{}' },
+  });
+  clock.advance(20);
+  await put;
+  const { agentId } = outbox;
+  await outbox[Symbol.asyncDispose]();
+  const again = open(folder.path);
+  assert.equal(again.agentId, agentId);
+  assert.deepEqual(namesIn(again), ['a']);
+  assert.deepEqual([...again.finishedSlots()], [['c', 500]]);
+  assert.deepEqual(again.pendingRetries(), [{ runId: 'r', dueAt: 2_000, payload: '{}' }]);
+  void again.put({ submission: submission('b'), endsRetryOf: 'r' });
+  again.commit();
+  assert.deepEqual(again.pendingRetries(), []);
+  await again[Symbol.asyncDispose]();
+});
+
+test('when it is full attempts go first, then the oldest, and every drop is counted', async () => {
+  using folder = temporaryFolder();
+  const size = JSON.stringify(submission('f0')).length;
+  const outbox = open(folder.path, new TestClock(1_000), size * 8);
+  for (let index = 0; index < 6; index += 1) {
+    void outbox.put({ submission: submission(`f${index}`) });
+    void outbox.put({ submission: submission(`a${index}`, 'ATTEMPT') });
+    outbox.commit();
+  }
+  const names = namesIn(outbox);
+  assert.deepEqual(
+    names.filter((name) => name.startsWith('f')),
+    ['f0', 'f1', 'f2', 'f3', 'f4', 'f5'],
+  );
+  assert.equal(outbox.state().droppedTotal, 12 - names.length);
+  for (let index = 6; index < 12; index += 1) {
+    void outbox.put({ submission: submission(`f${index}`) });
+    outbox.commit();
+  }
+  assert.equal(namesIn(outbox).at(-1), 'f11');
+  assert.equal(namesIn(outbox).includes('f0'), false);
+  await outbox[Symbol.asyncDispose]();
+});
+
+test('records that are too old are given up', async () => {
+  using folder = temporaryFolder();
+  const clock = new TestClock(1_000);
+  const outbox = open(folder.path, clock);
+  void outbox.put({ submission: submission('old') });
+  outbox.commit();
+  clock.advance(3_600_001);
+  void outbox.put({ submission: submission('new') });
+  outbox.commit();
+  outbox.dropAged();
+  assert.deepEqual(namesIn(outbox), ['new']);
+  assert.equal(outbox.state().droppedTotal, 1);
+  await outbox[Symbol.asyncDispose]();
+});
+
+test('a damaged file is set aside, and a second user is told who has it', async () => {
+  using folder = temporaryFolder();
+  writeFileSync(join(folder.path, 'outbox.db'), 'this is not a database '.repeat(100));
+  const outbox = open(folder.path);
+  assert.deepEqual(namesIn(outbox), []);
+  assert.ok(readdirSync(folder.path).some((name) => name.includes('damaged')));
+  assert.throws(
+    () => open(folder.path),
+    (error) => error instanceof AgentError && error.code === 'DATA_DIR_IN_USE',
+  );
+  await outbox[Symbol.asyncDispose]();
+});

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
+import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
+import { CorrectedClock } from '../../../agent/worker/corrected-clock.ts';
+import { Scheduler } from '../../../agent/worker/scheduler.ts';
+import { SlotQueue } from '../../../agent/worker/slot-queue.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+const start = Date.parse('2026-11-21T08:00:00Z');
+const id = '6d1c2a34-58a4-4f0e-9b9e-2f1f6f1f0a01';
+
+function check(fields: Partial<AssignedCheck> = {}): AssignedCheck {
+  return {
+    id,
+    revision: 1,
+    type: 'URL',
+    name: 'a',
+    frequency: 0,
+    frequencyOffset: 10,
+    runParallel: false,
+    locations: ['here'],
+    scheduleFrom: 0,
+    retryStrategy: null,
+    definition: {},
+    proxyUrl: null,
+    ...fields,
+  };
+}
+
+function setUp(finished: [string, number][] = []) {
+  const raw = new TestClock(start);
+  const clock = new CorrectedClock(raw);
+  const ran: number[] = [];
+  const missed: number[] = [];
+  const scheduler = new Scheduler({
+    clock,
+    finishedSlots: new Map(finished),
+    onSlot: (_check, slot) => ran.push(slot),
+    onMissed: (_check, slot) => missed.push(slot),
+  });
+  return { raw, clock, scheduler, ran, missed };
+}
+
+const schedule = scheduleOf({ checkId: id, frequency: 0, frequencyOffset: 10 });
+
+test('every slot starts once, the latest one is made up for at the beginning', () => {
+  const { raw, scheduler, ran, missed } = setUp();
+  scheduler.apply('here', [check()], [], true);
+  raw.advance(60_000);
+  const first = slotAtOrAfter(schedule, start - 10_000 + 1);
+  assert.deepEqual(
+    ran,
+    [0, 1, 2, 3, 4, 5, 6].map((n) => first + n * 10_000).filter((slot) => slot <= start + 60_000),
+  );
+  assert.deepEqual(missed, []);
+});
+
+test('a slot finished before a restart is not run again, nor one from before the check', () => {
+  const last = slotAtOrAfter(schedule, start - 9_999);
+  const finished = setUp([[id, last]]);
+  finished.scheduler.apply('here', [check()], [], true);
+  finished.raw.advance(9_000);
+  assert.equal(finished.ran.includes(last), false);
+  const young = setUp();
+  young.scheduler.apply('here', [check({ scheduleFrom: start })], [], true);
+  young.raw.advance(9_999);
+  assert.ok(young.ran.every((slot) => slot > start));
+});
+
+test('in round robin a location runs only its own slots', () => {
+  const { raw, scheduler, ran } = setUp();
+  scheduler.apply('here', [check({ locations: ['here', 'there'], scheduleFrom: start })], [], true);
+  raw.advance(100_000);
+  assert.equal(ran.length, 5);
+  const gaps = ran.slice(1).map((slot, index) => slot - (ran[index] ?? 0));
+  assert.deepEqual([...new Set(gaps)], [20_000]);
+});
+
+test('a removed check stops, and a change that keeps the schedule keeps the plan', () => {
+  const { raw, scheduler, ran } = setUp();
+  scheduler.apply('here', [check({ scheduleFrom: start })], [], true);
+  raw.advance(15_000);
+  const before = ran.length;
+  scheduler.apply('here', [check({ scheduleFrom: start, revision: 2, name: 'b' })], [], false);
+  assert.equal(ran.length, before);
+  scheduler.apply('here', [], [id], false);
+  raw.advance(60_000);
+  assert.equal(ran.length, before);
+});
+
+test('a wall clock that is set neither skips nor repeats a slot', () => {
+  for (const jumpMs of [3_600_000, -3_600_000, 1_500, -1_500]) {
+    const { raw, scheduler, ran, missed } = setUp();
+    scheduler.apply('here', [check({ scheduleFrom: start })], [], true);
+    raw.advance(25_000);
+    raw.setWall(raw.now() + jumpMs);
+    raw.advance(25_000);
+    const gaps = ran.slice(1).map((slot, index) => slot - (ran[index] ?? 0));
+    assert.deepEqual([...new Set(gaps)], [10_000], `after a jump of ${jumpMs} ms`);
+    assert.equal(ran.length, 5);
+    assert.deepEqual(missed, []);
+  }
+});
+
+test('an offset to the control plane is followed when it is real', () => {
+  const { raw, clock } = setUp();
+  assert.equal(clock.observeOffset(1_500), false);
+  assert.equal(clock.now(), raw.now());
+  assert.equal(clock.observeOffset(-60_000), true);
+  assert.equal(clock.now(), raw.now() - 60_000);
+});
+
+test('slots that came too late, because the process stood still, are reported as missed', () => {
+  const raw = new TestClock(start);
+  const ran: number[] = [];
+  const missed: number[] = [];
+  let frozenMs = 0;
+  const frozen = {
+    now: () => raw.now() + frozenMs,
+    monotonic: () => raw.monotonic() + frozenMs,
+    after: (delayMs: number, callback: () => void) => raw.after(delayMs, callback),
+  };
+  const scheduler = new Scheduler({
+    clock: frozen,
+    finishedSlots: new Map(),
+    onSlot: (_check, slot) => ran.push(slot),
+    onMissed: (_check, slot) => missed.push(slot),
+  });
+  scheduler.apply('here', [check({ scheduleFrom: start })], [], true);
+  frozenMs = 45_000;
+  raw.advance(5_000);
+  assert.equal(ran.length, 1);
+  assert.ok(missed.length >= 3, `${missed.length} missed`);
+  assert.equal(new Set([...ran, ...missed]).size, ran.length + missed.length);
+});
+
+test('the queue gives slots in order', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(1_000)), (instants) => {
+      const queue = new SlotQueue();
+      for (const at of instants) queue.push({ at, checkId: 'a', plan: 1 });
+      const out: number[] = [];
+      for (let slot = queue.pop(); slot !== undefined; slot = queue.pop()) out.push(slot.at);
+      assert.deepEqual(
+        out,
+        [...instants].sort((left, right) => left - right),
+      );
+    }),
+  );
+});

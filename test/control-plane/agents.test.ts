@@ -1,0 +1,386 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import test from 'node:test';
+import type {
+  CheckInAnswer,
+  CheckInRequest,
+  ItemOutcome,
+  ResultSubmission,
+} from '@monitor/shared/contract/agent-protocol.ts';
+import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
+import { createHash } from 'node:crypto';
+import { expireJobs } from '../../control-plane/operations/expire-jobs.ts';
+import { sweepSlots } from '../../control-plane/operations/sweep-slots.ts';
+import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
+import { TestClock } from '../support/test-clock.ts';
+
+const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
+const start = Date.parse('2026-11-21T08:00:00Z');
+
+class FakeAgent {
+  readonly id = randomUUID();
+  readonly #cp: TestControlPlane;
+  readonly #key: string;
+  snapshot: string | null = null;
+
+  constructor(cp: TestControlPlane, key: string) {
+    this.#cp = cp;
+    this.#key = key;
+  }
+
+  async call<T>(path: string, body: unknown, expected = 200): Promise<T> {
+    const answer = await this.#cp.api('POST', `/v1/agent/${path}`, body, {
+      authorization: `Bearer ${this.#key}`,
+    });
+    assert.equal(answer.status, expected, JSON.stringify(answer.body));
+    return answer.body as T;
+  }
+
+  async checkIn(types = ['URL', 'TCP', 'DNS', 'ICMP']): Promise<CheckInAnswer> {
+    const request: CheckInRequest = {
+      agentId: this.id,
+      protocol: 1,
+      version: '0.1.0',
+      startedAt: start,
+      capabilities: {
+        checkTypes: types,
+        runtimes: [],
+        icmp: 'none',
+        capture: false,
+        traceroute: false,
+        browsers: [],
+      },
+      capacity: { light: 10, heavy: 1 },
+      running: 0,
+      outbox: { depth: 0, oldestAt: null, droppedTotal: 0 },
+      snapshot: this.snapshot,
+      waitMs: 0,
+      clock: { sentAt: start, offsetMs: null },
+    };
+    const answer = await this.call<CheckInAnswer>('check-in', request);
+    this.snapshot = answer.snapshot;
+    return answer;
+  }
+
+  async submit(...items: unknown[]): Promise<ItemOutcome[]> {
+    return (await this.call<{ items: ItemOutcome[] }>('results', { agentId: this.id, items }))
+      .items;
+  }
+}
+
+function resultOf(checkId: string, fields: Partial<ResultSubmission> = {}): ResultSubmission {
+  const scheduledFor = fields.scheduledFor ?? start;
+  const location = fields.slotLocation ?? 'eu-west-1';
+  const runId = fields.runId ?? runIdOfSlot({ checkId, location, scheduledFor }, sha256Hex);
+  const attempt = fields.attempt ?? 1;
+  return {
+    kind: 'result',
+    id: resultIdOfAttempt(runId, attempt, sha256Hex),
+    runId,
+    checkId,
+    checkRevision: 1,
+    checkType: 'URL',
+    name: 'a',
+    slotLocation: location,
+    runLocation: location,
+    scheduledFor,
+    jobId: null,
+    attempt,
+    resultType: 'FINAL',
+    retryElsewhere: null,
+    startedAt: start,
+    stoppedAt: start + 20,
+    responseTime: 20.9,
+    hasFailures: false,
+    hasErrors: false,
+    isDegraded: false,
+    overMaxResponseTime: false,
+    underLoad: false,
+    epoch: 1,
+    apiCheckResult: null,
+    ...fields,
+  };
+}
+
+async function makeCheck(
+  cp: TestControlPlane,
+  fields: Record<string, unknown> = {},
+): Promise<string> {
+  const { status, body } = await cp.api('POST', '/v1/checks/url', {
+    name: 'a',
+    locations: ['eu-west-1'],
+    frequency: 1,
+    request: { url: 'https://a.example' },
+    ...fields,
+  });
+  assert.equal(status, 201);
+  return body.id as string;
+}
+
+async function setUp() {
+  const clock = new TestClock(start);
+  const cp = await startTestControlPlane({ clock });
+  const agent = new FakeAgent(cp, await cp.locationKey('eu-west-1'));
+  return { clock, cp, agent };
+}
+
+test('an agent gets everything first and then only what changed', async () => {
+  const { cp, agent } = await setUp();
+  await using _cp = cp;
+  const id = await makeCheck(cp);
+  const first = await agent.checkIn();
+  assert.equal(first.full, true);
+  assert.equal(first.location, 'eu-west-1');
+  assert.deepEqual(
+    first.upserts.map((check) => check.id),
+    [id],
+  );
+  const same = await agent.checkIn();
+  assert.deepEqual([same.full, same.upserts, same.removals], [false, [], []]);
+  await cp.api('PUT', `/v1/checks/url/${id}`, { name: 'renamed' });
+  const changed = await agent.checkIn();
+  assert.deepEqual(
+    changed.upserts.map(({ name, revision }) => [name, revision]),
+    [['renamed', 2]],
+  );
+  await cp.api('PUT', `/v1/checks/url/${id}`, { activated: false });
+  assert.deepEqual((await agent.checkIn()).removals, [id]);
+  agent.snapshot = 'something else';
+  assert.equal((await agent.checkIn()).full, true);
+});
+
+test('agents of a location share its checks; a new one takes only its part', async () => {
+  const { cp, agent } = await setUp();
+  await using _cp = cp;
+  for (let index = 0; index < 60; index += 1) await makeCheck(cp, { name: `c${index}` });
+  const alone = await agent.checkIn();
+  assert.equal(alone.upserts.length, 60);
+  const second = new FakeAgent(cp, await cp.locationKey('eu-west-1'));
+  const theirs = new Set((await second.checkIn()).upserts.map(({ id }) => id));
+  const news = await agent.checkIn();
+  assert.ok(news.epoch > alone.epoch);
+  assert.deepEqual(new Set(news.removals), theirs);
+  assert.ok(theirs.size > 15 && theirs.size < 45, `${theirs.size} of 60`);
+  await second.call('goodbye', { agentId: second.id }, 204);
+  assert.equal((await agent.checkIn()).upserts.length, theirs.size);
+});
+
+test('an agent is never given a check it cannot run', async () => {
+  const { cp, agent } = await setUp();
+  await using _cp = cp;
+  await makeCheck(cp);
+  assert.deepEqual((await agent.checkIn(['TCP'])).upserts, []);
+});
+
+test('a new check is run at once by a job, which is leased to one agent', async () => {
+  const { clock, cp, agent } = await setUp();
+  await using _cp = cp;
+  await agent.checkIn();
+  const id = await makeCheck(cp);
+  const { jobs } = await agent.checkIn();
+  assert.equal(jobs.length, 1);
+  const [job] = jobs;
+  assert.equal(job?.source, 'SCHEDULE_NOW');
+  const second = new FakeAgent(cp, await cp.locationKey('eu-west-1'));
+  assert.deepEqual((await second.checkIn()).jobs, []);
+  clock.advance(59_000);
+  await agent.checkIn();
+  await second.checkIn();
+  const renewed = await agent.call<{ renewed: string[]; lost: string[] }>('leases/renew', {
+    agentId: agent.id,
+    jobIds: [job?.id],
+  });
+  assert.deepEqual(renewed, { renewed: [job?.id], lost: [] });
+  for (let step = 0; step < 7; step += 1) {
+    clock.advance(9_000);
+    await second.checkIn();
+  }
+  const taken = await cp.controlPlane.services.db.selectFrom('jobs').select('agent_id').execute();
+  assert.deepEqual(taken, [{ agent_id: second.id }]);
+  const [outcome] = await second.submit(
+    resultOf(id, { runId: job?.runId ?? '', jobId: job?.id ?? '', scheduledFor: null }),
+  );
+  assert.equal(outcome?.outcome, 'accepted');
+  assert.deepEqual(await cp.controlPlane.services.db.selectFrom('jobs').selectAll().execute(), []);
+});
+
+test('a result is stored once, whatever comes twice or late', async () => {
+  const { cp, agent } = await setUp();
+  await using _cp = cp;
+  const id = await makeCheck(cp);
+  const first = resultOf(id);
+  const other = resultOf(id, { attempt: 2 });
+  const outcomes = async (...items: unknown[]) =>
+    (await agent.submit(...items)).map(({ outcome }) => outcome);
+  assert.deepEqual(await outcomes(first, first), ['accepted', 'duplicate']);
+  assert.deepEqual(await outcomes(first, other), ['duplicate', 'late']);
+  assert.deepEqual(await outcomes(resultOf(randomUUID()), { kind: 'result' }, 7), [
+    'refused',
+    'refused',
+    'refused',
+  ]);
+  const results = await cp.api('GET', `/v1/check-results/${id}?resultType=ALL`);
+  assert.equal(results.body.length, 1);
+  assert.equal(results.body[0].responseTime, 20);
+  assert.equal(results.body[0].attempts, 1);
+  const runs = await cp.api('GET', `/v1/check-runs/${id}`);
+  assert.deepEqual(
+    runs.body.map((run: { state: string; lateResults: number }) => [run.state, run.lateResults]),
+    [['FINAL', 1]],
+  );
+});
+
+test('an attempt that another agent called the last one becomes the FINAL', async () => {
+  const { cp, agent } = await setUp();
+  await using _cp = cp;
+  const id = await makeCheck(cp);
+  const attempt = resultOf(id, { resultType: 'ATTEMPT', hasFailures: true });
+  await agent.submit(attempt);
+  assert.equal((await cp.api('GET', `/v1/check-statuses/${id}`)).body, null);
+  const [outcome] = await agent.submit({ ...attempt, resultType: 'FINAL' });
+  assert.equal(outcome?.outcome, 'accepted');
+  assert.equal((await cp.api('GET', `/v1/check-statuses/${id}`)).body.hasFailures, true);
+});
+
+test('a retry elsewhere becomes a job in a served location, and ends the run', async () => {
+  const { cp, agent } = await setUp();
+  await using _cp = cp;
+  const id = await makeCheck(cp, { locations: ['eu-west-1', 'us-east-1'] });
+  const far = new FakeAgent(cp, await cp.locationKey('us-east-1'));
+  await agent.checkIn();
+  await far.checkIn();
+  const attempt = resultOf(id, {
+    resultType: 'ATTEMPT',
+    hasFailures: true,
+    retryElsewhere: { notBefore: start, sequenceStartedAt: start },
+  });
+  await agent.submit(attempt, attempt);
+  const { jobs } = await far.checkIn();
+  assert.equal(jobs.length, 1);
+  const [job] = jobs;
+  assert.equal(job?.attempt, 2);
+  assert.equal(job.runId, attempt.runId);
+  await far.submit(resultOf(id, { attempt: 2, jobId: job.id, runLocation: 'us-east-1' }));
+  const { body } = await cp.api('GET', `/v1/check-results/${id}`);
+  assert.deepEqual(
+    body.map((result: { runLocation: string; attempts: number }) => [
+      result.runLocation,
+      result.attempts,
+    ]),
+    [['us-east-1', 2]],
+  );
+});
+
+test('a run whose retry nobody takes ends with its last attempt', async () => {
+  const { clock, cp, agent } = await setUp();
+  await using _cp = cp;
+  const id = await makeCheck(cp, { locations: ['eu-west-1', 'us-east-1'] });
+  await agent.submit(
+    resultOf(id, {
+      resultType: 'ATTEMPT',
+      hasFailures: true,
+      retryElsewhere: { notBefore: start, sequenceStartedAt: start },
+    }),
+  );
+  clock.advance(6 * 60_000);
+  await expireJobs(cp.controlPlane.services);
+  const { body } = await cp.api('GET', `/v1/check-results/${id}`);
+  assert.equal(body[0].resultType, 'FINAL');
+  assert.equal(body[0].hasFailures, true);
+});
+
+test('status: old results widen the extremes only, and our faults say nothing of the target', async () => {
+  const { cp, agent } = await setUp();
+  await using _cp = cp;
+  const id = await makeCheck(cp);
+  const at = (minutes: number, fields: Partial<ResultSubmission>) =>
+    resultOf(id, {
+      scheduledFor: start + minutes * 60_000,
+      startedAt: start + minutes * 60_000,
+      ...fields,
+    });
+  const status = async () => (await cp.api('GET', `/v1/check-statuses/${id}`)).body;
+  await agent.submit(at(10, { hasFailures: true, responseTime: 50 }));
+  await agent.submit(at(5, { responseTime: 500 }));
+  const replayed = await status();
+  assert.deepEqual(
+    [replayed.hasFailures, replayed.longestRun, replayed.shortestRun],
+    [true, 500, 50],
+  );
+  await agent.submit(at(11, { hasErrors: true, responseTime: 0 }));
+  const faulty = await status();
+  assert.deepEqual([faulty.hasErrors, faulty.hasFailures, faulty.shortestRun], [true, true, 50]);
+  await agent.submit(at(12, {}));
+  const well = await status();
+  assert.deepEqual([well.hasErrors, well.hasFailures], [false, false]);
+  assert.deepEqual(well.unservedLocations, ['eu-west-1']);
+});
+
+test('a slot nobody ran is missed, with its reason, until its result arrives after all', async () => {
+  const { clock, cp, agent } = await setUp();
+  await using _cp = cp;
+  const id = await makeCheck(cp);
+  clock.advance(5 * 60_000);
+  await sweepSlots(cp.controlPlane.services);
+  const runs = async () => (await cp.api('GET', `/v1/check-runs/${id}`)).body;
+  const missed = await runs();
+  assert.ok(missed.length >= 3, `${missed.length} slots`);
+  for (const run of missed) {
+    assert.deepEqual(
+      [run.state, run.missedReason, run.location],
+      ['MISSED', 'no-agent', 'eu-west-1'],
+    );
+  }
+  const slot = Date.parse(missed[0].scheduledFor);
+  const [outcome] = await agent.submit(resultOf(id, { scheduledFor: slot, startedAt: slot }));
+  assert.equal(outcome?.outcome, 'accepted');
+  const [newest] = await runs();
+  assert.deepEqual([newest.state, newest.missedReason], ['FINAL', null]);
+});
+
+test('results are listed in a window of six hours, newest first, by type and place', async () => {
+  const { clock, cp, agent } = await setUp();
+  await using _cp = cp;
+  const id = await makeCheck(cp);
+  const hour = 3_600_000;
+  for (const hours of [0, 1, 5, 7]) {
+    const at = start + hours * hour;
+    await agent.submit(
+      resultOf(id, { scheduledFor: at, startedAt: at, hasFailures: hours === 5 }),
+      resultOf(id, {
+        runId: randomUUID(),
+        scheduledFor: at + 1,
+        startedAt: at + 1,
+        resultType: 'ATTEMPT',
+      }),
+    );
+  }
+  clock.advance(7.5 * hour);
+  const list = async (query: string) => {
+    const { body, status } = await cp.api('GET', `/v1/check-results/${id}?${query}`);
+    assert.equal(status, 200, query);
+    return body.map(
+      (result: { startedAt: string }) => (Date.parse(result.startedAt) - start) / hour,
+    );
+  };
+  const seconds = (hours: number) => (start + hours * hour) / 1000;
+  assert.deepEqual(await list(''), [7, 5]);
+  assert.deepEqual(await list(`from=${seconds(0)}`), [5, 1, 0]);
+  assert.deepEqual(await list(`from=${seconds(1)}&to=${seconds(5)}`), [1]);
+  assert.deepEqual(await list(`to=${seconds(6)}`), [5, 1, 0]);
+  assert.deepEqual(await list('hasFailures=true'), [5]);
+  assert.deepEqual(await list('location=us-east-1'), []);
+  assert.deepEqual((await list('resultType=ALL')).length, 4);
+  assert.deepEqual((await list('resultType=ATTEMPT')).length, 2);
+  assert.deepEqual(await list('limit=1&page=2'), [5]);
+  for (const query of [
+    `from=${seconds(0)}&to=${seconds(6.1)}`,
+    `from=${seconds(5)}&to=${seconds(1)}`,
+    'from=yesterday',
+    'resultType=LATE',
+    'hasFailures=1',
+    'limit=101',
+  ]) {
+    assert.equal((await cp.api('GET', `/v1/check-results/${id}?${query}`)).status, 400, query);
+  }
+});

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import test from 'node:test';
+import fc from 'fast-check';
+import {
+  availabilityOf,
+  stepHeartbeat,
+  type Heartbeat,
+} from '../../control-plane/domain/heartbeat.ts';
+import { sweepHeartbeats } from '../../control-plane/operations/heartbeats.ts';
+import { startTestControlPlane } from '../support/control-plane.ts';
+import { temporaryFolder } from '../support/system.ts';
+import { TestClock } from '../support/test-clock.ts';
+
+const minute = 60_000;
+const start = Date.parse('2026-11-21T08:00:00Z');
+const waiting: Heartbeat = {
+  periodMs: 10 * minute,
+  graceMs: 2 * minute,
+  lastPingAt: null,
+  expectedAt: null,
+  failsAt: null,
+};
+
+test('a timeline: first, early, on time, in grace, late, failing, recovered', () => {
+  const timeline: [atMinutes: number, input: 'ping' | 'tick', event: string | null][] = [
+    [0, 'tick', null],
+    [100, 'ping', 'RECEIVED'],
+    [105, 'ping', 'EARLY'],
+    [115, 'ping', 'RECEIVED'],
+    [126, 'ping', 'GRACE'],
+    [137, 'tick', null],
+    [139, 'ping', 'LATE'],
+    [151, 'tick', 'FAILING'],
+    [500, 'tick', null],
+    [501, 'ping', 'RECEIVED'],
+  ];
+  let heartbeat = waiting;
+  for (const [at, kind, event] of timeline) {
+    const step = stepHeartbeat(heartbeat, { kind }, at * minute);
+    assert.equal(step.effect?.event ?? null, event, `minute ${at}`);
+    ({ heartbeat } = step);
+  }
+});
+
+test('never failing twice without a ping between, and never before the grace is over', () => {
+  const inputs = fc.array(
+    fc.record({
+      kind: fc.constantFrom('ping' as const, 'tick' as const),
+      waitMs: fc.nat(20 * minute),
+    }),
+  );
+  fc.assert(
+    fc.property(inputs, (steps) => {
+      let heartbeat = waiting;
+      let now = 0;
+      let lastPing: number | null = null;
+      for (const { kind, waitMs } of steps) {
+        now += waitMs;
+        const step = stepHeartbeat(heartbeat, { kind }, now);
+        ({ heartbeat } = step);
+        if (step.effect?.event === 'FAILING') {
+          assert.ok(lastPing !== null && now - lastPing >= waiting.periodMs + waiting.graceMs);
+          lastPing = null;
+        }
+        if (kind === 'ping') lastPing = now;
+      }
+    }),
+  );
+});
+
+test('availability is the share of time that was not failing', () => {
+  const events = [
+    { state: 'RECEIVED' as const, at: 0 },
+    { state: 'FAILING' as const, at: 50 },
+    { state: 'RECEIVED' as const, at: 75 },
+  ];
+  assert.equal(availabilityOf(events, 0, 100), 0.75);
+  assert.equal(availabilityOf(events, 60, 70), 0);
+  assert.equal(availabilityOf([], 0, 100), null);
+});
+
+const body = {
+  name: 'nightly',
+  heartbeat: { period: 10, periodUnit: 'minutes', grace: 2, graceUnit: 'minutes' },
+};
+
+test('pings and their absence become events, results and a status', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { body: check } = await cp.api('POST', '/v1/checks/heartbeat', body);
+  const { pingUrl } = check.heartbeat;
+  assert.ok(pingUrl.startsWith(`${cp.url}/ping/`));
+  for (const method of ['GET', 'POST', 'HEAD']) {
+    const response = await fetch(pingUrl, {
+      method,
+      headers: { referer: 'https://ci.example', 'user-agent': 'cron' },
+      ...(method === 'POST' ? { body: 'anything at all' } : {}),
+    });
+    assert.equal(response.status, 200, method);
+    await response.text();
+    clock.advance(1);
+  }
+  clock.advance(13 * minute);
+  await sweepHeartbeats(cp.controlPlane.services);
+  const status = async () => (await cp.api('GET', `/v1/check-statuses/${check.id}`)).body;
+  assert.equal((await status()).hasFailures, true);
+  await fetch(pingUrl);
+  assert.equal((await status()).hasFailures, false);
+  const { body: events } = await cp.api('GET', `/v1/checks/heartbeats/${check.id}/events`);
+  const states = events[0].events.map((event: { state: string }) => event.state);
+  assert.deepEqual(states.slice(0, 2), ['RECEIVED', 'FAILING']);
+  assert.equal(states.at(-1), 'RECEIVED');
+  assert.equal(events[0].events.at(-1).source, 'https://ci.example');
+  const one = await cp.api(
+    'GET',
+    `/v1/checks/heartbeats/${check.id}/events/${events[0].events[0].id}`,
+  );
+  assert.equal(one.body.event.state, 'RECEIVED');
+  const results = await cp.api('GET', `/v1/check-results/${check.id}`);
+  assert.equal(results.body.length, 5);
+  assert.equal(results.body[0].checkType, 'HEARTBEAT');
+  assert.equal((await fetch(`${cp.url}/ping/unknown-token-1234`)).status, 404);
+});
+
+test('an update with another period starts anew; a deactivated monitor hears nothing', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { body: check } = await cp.api('POST', '/v1/checks/heartbeat', body);
+  await fetch(check.heartbeat.pingUrl);
+  const path = `/v1/checks/heartbeat/${check.id}`;
+  const changed = await cp.api('PUT', path, { heartbeat: { ...body.heartbeat, period: 5 } });
+  assert.equal(changed.body.heartbeat.pingUrl, check.heartbeat.pingUrl);
+  await cp.api('PUT', path, { activated: false });
+  assert.equal((await fetch(check.heartbeat.pingUrl)).status, 200);
+  clock.advance(60 * minute);
+  await sweepHeartbeats(cp.controlPlane.services);
+  assert.equal((await cp.api('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures, false);
+});
+
+test('our own outage fails no heartbeat', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'control-plane.db');
+  const clock = new TestClock(start);
+  const first = await startTestControlPlane({ clock, file });
+  const { body: check } = await first.api('POST', '/v1/checks/heartbeat', body);
+  await fetch(check.heartbeat.pingUrl);
+  await first[Symbol.asyncDispose]();
+  const later = new TestClock(start + 5 * 60 * minute);
+  await using second = await startTestControlPlane({ clock: later, file });
+  await sweepHeartbeats(second.controlPlane.services);
+  assert.equal((await second.api('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures, false);
+  later.advance(13 * minute);
+  await sweepHeartbeats(second.controlPlane.services);
+  assert.equal((await second.api('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures, true);
+});

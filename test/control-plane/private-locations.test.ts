@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { startTestControlPlane } from '../support/control-plane.ts';
+
+const checkIn = {
+  agentId: '11111111-1111-4111-8111-111111111111',
+  protocol: 1,
+  version: '0.1.0',
+  startedAt: 1,
+  capabilities: {
+    checkTypes: [],
+    runtimes: [],
+    icmp: 'none',
+    capture: false,
+    traceroute: false,
+    browsers: [],
+  },
+  capacity: { light: 1, heavy: 1 },
+  running: 0,
+  outbox: { depth: 0, oldestAt: null, droppedTotal: 0 },
+  snapshot: null,
+  waitMs: 0,
+  clock: { sentAt: 1, offsetMs: null },
+};
+
+test('a key is shown raw once, kept as a hash, and dead when it is revoked', async () => {
+  await using cp = await startTestControlPlane();
+  const location = await cp.api('POST', '/v1/private-locations', {
+    name: 'Here',
+    slugName: 'here',
+  });
+  assert.equal(location.status, 201);
+  assert.equal(location.body.icon, 'location');
+  const path = `/v1/private-locations/${location.body.id}`;
+  const key = await cp.api('POST', `${path}/keys`);
+  assert.equal(key.status, 201);
+  assert.match(key.body.rawKey, /^pl_[0-9a-f]{64}$/);
+  assert.equal(key.body.maskedKey, `pl_…${key.body.rawKey.slice(-4)}`);
+  const read = await cp.api('GET', path);
+  assert.equal(read.body.keys[0].maskedKey, key.body.maskedKey);
+  assert.equal('rawKey' in read.body.keys[0], false);
+  const stored = await cp.controlPlane.services.db
+    .selectFrom('location_keys')
+    .selectAll()
+    .execute();
+  assert.equal(JSON.stringify(stored).includes(key.body.rawKey.slice(3)), false);
+
+  const asAgent = { authorization: `Bearer ${key.body.rawKey}` };
+  const agent = () => cp.api('POST', '/v1/agent/check-in', checkIn, asAgent);
+  assert.equal((await agent()).status, 200);
+  const seen = await cp.api('GET', '/v1/private-locations?versions=true');
+  assert.equal(seen.body[0].agentCount, 1);
+  assert.deepEqual(seen.body[0].runningAgents[0].count, 1);
+
+  assert.equal((await cp.api('POST', `${path}/keys`)).status, 201);
+  assert.equal((await cp.api('POST', `${path}/keys`)).status, 409);
+  assert.equal((await cp.api('DELETE', `${path}/keys/${key.body.id}`)).status, 204);
+  assert.equal((await agent()).status, 401);
+  assert.equal((await cp.api('DELETE', `${path}/keys/${key.body.id}`)).status, 404);
+});
+
+test('a slug is unique and must not look like a data-center location', async () => {
+  await using cp = await startTestControlPlane();
+  const create = (slugName: string) =>
+    cp.api('POST', '/v1/private-locations', { name: 'x', slugName });
+  assert.equal((await create('office')).status, 201);
+  assert.equal((await create('office')).status, 409);
+  for (const slug of ['eu-central-1', 'us-gov-west-1', 'with space', '', 'x'.repeat(31)]) {
+    const { status, body } = await create(slug);
+    assert.equal(status, 400, slug);
+    assert.deepEqual(body.attributes.keys, ['slugName']);
+  }
+});
+
+test('a location in use cannot be deleted; its slug never changes', async () => {
+  await using cp = await startTestControlPlane();
+  const { body } = await cp.api('POST', '/v1/private-locations', { name: 'x', slugName: 'office' });
+  const path = `/v1/private-locations/${body.id}`;
+  const check = await cp.api('POST', '/v1/checks/tcp', {
+    name: 'a',
+    privateLocations: ['office'],
+    request: { url: 'a.example', port: 1 },
+  });
+  assert.equal(check.status, 201);
+  assert.equal((await cp.api('DELETE', path)).status, 409);
+  const updated = await cp.api('PUT', path, { name: 'y', slugName: 'other', proxyUrl: null });
+  assert.deepEqual([updated.body.name, updated.body.slugName], ['y', 'office']);
+  await cp.api('DELETE', `/v1/checks/${check.body.id}`);
+  assert.equal((await cp.api('DELETE', path)).status, 204);
+  assert.equal((await cp.api('GET', path)).status, 404);
+});
+
+test('the data-center locations are listed for anybody', async () => {
+  await using cp = await startTestControlPlane();
+  const response = await fetch(`${cp.url}/v1/locations`);
+  const locations = (await response.json()) as { region: string; name: string }[];
+  assert.equal(locations.length, 22);
+  assert.deepEqual(locations[7], { region: 'eu-central-1', name: 'Frankfurt' });
+});
