@@ -135,6 +135,7 @@ function reasonOf(result: Result): string {
   const { apiCheckResult: seen } = result;
   if (seen === null || outcomeOf(result) === 'passing') return '';
   const assertion = seen.assertions.find(({ error }) => error !== undefined)?.error;
+  if (result.isDegraded) return 'slower than its degraded limit';
   const status = seen.response?.status;
   return seen.requestError ?? assertion ?? (status === undefined ? '' : `status ${status}`);
 }

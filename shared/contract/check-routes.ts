@@ -18,13 +18,23 @@ const byId = z.object({ id: z.string() });
 /** Spec: Endpoints, `autoAssignAlerts`. */
 const autoAssignAlerts = z.object({ autoAssignAlerts: queryBoolean.exactOptional() });
 
+/** "URL monitor" → "URLMonitor". */
+function inCamelCase(words: string): string {
+  return words.replace(/(^| )(\w)/g, (_all, _gap, first: string) => first.toUpperCase());
+}
+
+/** "a TCP monitor", "an ICMP monitor". */
+function withArticle(noun: string): string {
+  return /^[aeio]/i.test(noun) ? `an ${noun}` : `a ${noun}`;
+}
+
 function createRoute(definition: CheckTypeDefinition) {
   return defineRoute({
-    operationId: `create${definition.title.replace(/(^| )(\w)/g, (_all, _gap, c: string) => c.toUpperCase())}`,
+    operationId: `create${inCamelCase(definition.title)}`,
     method: 'POST',
     path: `/v1/checks/${definition.pathPart}`,
     tag,
-    summary: `Create a ${definition.title}`,
+    summary: `Create ${withArticle(definition.title)}`,
     authentication: 'apiKey',
     query: autoAssignAlerts,
     body: definition.create,
@@ -36,11 +46,11 @@ function createRoute(definition: CheckTypeDefinition) {
 
 function updateRoute(definition: CheckTypeDefinition) {
   return defineRoute({
-    operationId: `update${definition.title.replace(/(^| )(\w)/g, (_all, _gap, c: string) => c.toUpperCase())}`,
+    operationId: `update${inCamelCase(definition.title)}`,
     method: 'PUT',
     path: `/v1/checks/${definition.pathPart}/{id}`,
     tag,
-    summary: `Change a ${definition.title}`,
+    summary: `Change ${withArticle(definition.title)}`,
     description: 'Fields that are absent stay as they are; `request` is replaced as a whole.',
     authentication: 'apiKey',
     params: byId,

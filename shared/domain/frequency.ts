@@ -85,21 +85,3 @@ export function locationsOfSlot(
   const one = locations[index % locations.length];
   return one === undefined ? [] : [one];
 }
-
-/** The slots of a location in `(after, until]`, ascending. */
-export function slotsOfLocation(
-  schedule: Schedule,
-  locations: readonly string[],
-  runParallel: boolean,
-  location: string,
-  after: number,
-  until: number,
-): number[] {
-  const slots: number[] = [];
-  for (let slot = slotAtOrAfter(schedule, after + 1); slot <= until; slot += schedule.intervalMs) {
-    if (locationsOfSlot(schedule, slot, locations, runParallel).includes(location)) {
-      slots.push(slot);
-    }
-  }
-  return slots;
-}

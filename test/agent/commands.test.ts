@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { httpServer } from '../support/servers.ts';
+import { temporaryFolder } from '../support/system.ts';
+
+async function agent(args: string[], environment: Record<string, string> = {}) {
+  const child = spawn(process.execPath, ['agent/monitor-agent.js', ...args], {
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
+  });
+  let out = '';
+  let error = '';
+  child.stdout.on('data', (chunk) => (out += String(chunk)));
+  child.stderr.on('data', (chunk) => (error += String(chunk)));
+  const [code] = (await once(child, 'close')) as [number];
+  assert.equal(/\n\s+at /.test(error), false, `a stack trace reached the user: ${error}`);
+  return { code, out, error };
+}
+
+test('run ends with 0, 1 or 2, and says what it saw', async () => {
+  await using server = await httpServer((request, response) => {
+    response.writeHead(request.url === '/ok' ? 200 : 503).end();
+  });
+  const passed = await agent(['run', `${server.url}/ok`]);
+  assert.equal(passed.code, 0);
+  assert.match(passed.out, /PASSED/);
+  assert.match(passed.out, /firstByte/);
+  const failed = await agent(['run', `${server.url}/broken`, '--json']);
+  assert.equal(failed.code, 1);
+  const result = JSON.parse(failed.out) as { verdict: string; reason: string };
+  assert.deepEqual([result.verdict, result.reason], ['failed', 'status 503 is 400 or above']);
+});
+
+test('run takes a file with assertions, and names what is wrong with it', async () => {
+  using folder = temporaryFolder();
+  await using server = await httpServer((_request, response) => response.end());
+  const file = join(folder.path, 'check.json');
+  const check = {
+    checkType: 'URL',
+    name: 'from a file',
+    request: {
+      url: server.url,
+      assertions: [{ source: 'STATUS_CODE', comparison: 'EQUALS', target: '201' }],
+    },
+  };
+  writeFileSync(file, JSON.stringify(check));
+  const failed = await agent(['run', file]);
+  assert.equal(failed.code, 1);
+  assert.match(failed.out, /expected STATUS_CODE EQUALS 201, found 200/);
+  writeFileSync(file, JSON.stringify({ ...check, request: { url: 7 } }));
+  const wrong = await agent(['run', file]);
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.error, /request\.url/);
+  for (const argument of ['nowhere.json', 'tcp://host', 'dns://name?type=NOPE']) {
+    assert.equal((await agent(['run', argument])).code, 2, argument);
+  }
+});
+
+test('doctor names the cause and the fix', async () => {
+  using folder = temporaryFolder();
+  const environment = { AGENT_DATA_DIR: folder.path, API_KEY: 'pl_0123456789' };
+  const unreachable = await agent(['doctor', '--json'], {
+    ...environment,
+    CONTROL_PLANE_URL: 'http://127.0.0.1:1',
+  });
+  assert.equal(unreachable.code, 1);
+  const { findings } = JSON.parse(unreachable.out) as {
+    findings: { name: string; verdict: string; evidence: string; fix: string }[];
+  };
+  const finding = findings.find(({ name }) => name === 'control plane');
+  assert.equal(finding?.verdict, 'fail');
+  assert.match(finding.evidence, /ECONNREFUSED/);
+  assert.match(finding.fix, /CONTROL_PLANE_URL/);
+  const keyless = await agent(['doctor'], { AGENT_DATA_DIR: folder.path });
+  assert.match(keyless.out, /fail\s+key\s+API_KEY is not set/);
+});
+
+test('settings that cannot be used are named, with what is allowed, and never with the key', async () => {
+  const { code, error } = await agent(['start'], {
+    API_KEY: 'pl_secret_secret',
+    AGENT_HEALTH_PORT: 'eighty',
+    LOG_LEVEL: 'LOUD',
+  });
+  assert.equal(code, 2);
+  assert.match(
+    error,
+    /AGENT_HEALTH_PORT must be a whole number from 0 to 65535 \(given: "eighty"\)/,
+  );
+  assert.match(error, /LOG_LEVEL must be one of DEBUG/);
+  assert.equal(error.includes('pl_secret'), false);
+  const missing = await agent(['start']);
+  assert.equal(missing.code, 2);
+  assert.match(missing.error, /API_KEY is missing/);
+});
+
+test('version is for people and for scripts', async () => {
+  assert.match((await agent(['version'])).out, /^monitor-agent \d+\.\d+\.\d+ /);
+  const facts = JSON.parse((await agent(['version', '--json'])).out) as { protocol: number };
+  assert.equal(facts.protocol, 1);
+});
