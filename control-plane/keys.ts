@@ -9,12 +9,13 @@ export interface NewKey {
   maskedKey: string;
 }
 
-export function hashKey(rawKey: string): string {
-  return createHash('sha256').update(rawKey).digest('hex');
+/** SHA-256 of a text as lower-case hex. */
+export function sha256Hex(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 /** `cu_` for API keys, `pl_` for keys of locations; 256 random bits. */
 export function makeKey(prefix: KeyPrefix): NewKey {
   const rawKey = `${prefix}_${randomBytes(32).toString('hex')}`;
-  return { rawKey, keyHash: hashKey(rawKey), maskedKey: `${prefix}_…${rawKey.slice(-4)}` };
+  return { rawKey, keyHash: sha256Hex(rawKey), maskedKey: `${prefix}_…${rawKey.slice(-4)}` };
 }

@@ -180,7 +180,7 @@ export async function runUrl(
     failure,
     request: {
       method: 'GET',
-      url: request.url,
+      url: shownUrl(new URL(request.url)),
       data: '',
       headers: headersWithoutSecrets(url),
       params: {},
@@ -190,7 +190,7 @@ export async function runUrl(
         ? null
         : {
             ...received,
-            href: url.href,
+            href: shownUrl(url),
             redirects,
             remoteAddress: hop.remoteAddress,
             ipFamily: hop.ipFamily,
@@ -203,4 +203,13 @@ export async function runUrl(
 function headersWithoutSecrets(url: URL): Record<string, string> {
   const { authorization: _credentials, ...headers } = headersFor(url);
   return headers;
+}
+
+/** An address as results show it: without the credentials it may carry. */
+function shownUrl(url: URL): string {
+  if (url.username === '' && url.password === '') return url.href;
+  const shown = new URL(url.href);
+  shown.username = '';
+  shown.password = '';
+  return shown.href;
 }

@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Request } from 'express';
 import type { RouteAuthentication } from '@monitor/shared/contract/route.ts';
 import { ApiError } from '../api-error.ts';
-import { hashKey } from '../keys.ts';
+import { sha256Hex } from '../keys.ts';
 
 export interface ApiPrincipal {
   kind: 'apiKey';
@@ -68,7 +68,7 @@ export async function authenticate(
   if (kind === 'none') return { kind };
   const token = /^Bearer +(\S{8,512})$/i.exec(request.get('authorization') ?? '')?.[1];
   if (token === undefined) throw badToken();
-  const keyHash = hashKey(token);
+  const keyHash = sha256Hex(token);
   const found =
     kind === 'apiKey' ? await keys.findApiKey(keyHash) : await keys.findLocationKey(keyHash);
   if (found === undefined || !isSame(found.keyHash, keyHash)) throw badToken();

@@ -13,6 +13,8 @@ import {
 import { encodePayload, toFlag } from '../db/columns.ts';
 import type { CheckRunsTable, Database } from '../db/tables.ts';
 import { decideResult } from '../domain/ingest.ts';
+import { runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
+import { sha256Hex } from '../keys.ts';
 import type { Services } from '../services.ts';
 import {
   closeRun,
@@ -113,17 +115,32 @@ class IngestUnit {
     for (const check of checks) this.#checks.set(check.id, check.account_id);
   }
 
-  async take(accountId: string, item: Submission): Promise<ItemOutcome> {
-    if (this.#checks.get(item.checkId) !== accountId) {
-      return { id: item.id, outcome: 'refused', reason: 'the check does not exist' };
-    }
+  async take({ accountId, location }: Batch, item: Submission): Promise<ItemOutcome> {
     const run = this.#runs.get(item.runId);
-    if (run !== undefined && run.check_id !== item.checkId) {
-      return { id: item.id, outcome: 'refused', reason: 'the run belongs to another check' };
-    }
+    const reason = this.#whyRefused(accountId, location, item, run);
+    if (reason !== null) return { id: item.id, outcome: 'refused', reason };
     return item.kind === 'missed'
       ? this.#takeMissed(accountId, item, run)
       : this.#takeResult(accountId, item, run);
+  }
+
+  /** A key speaks for its own location, and a slot has one run: whatever the agent may say. */
+  #whyRefused(
+    accountId: string,
+    location: string,
+    item: Submission,
+    run: RunRow | undefined,
+  ): string | null {
+    if (this.#checks.get(item.checkId) !== accountId) return 'the check does not exist';
+    if (run !== undefined && run.check_id !== item.checkId)
+      return 'the run belongs to another check';
+    if ((item.kind === 'result' ? item.runLocation : item.slotLocation) !== location) {
+      return `the key is for location ${location}`;
+    }
+    const { checkId, slotLocation, scheduledFor } = item;
+    if (scheduledFor === null) return null;
+    const runId = runIdOfSlot({ checkId, location: slotLocation, scheduledFor }, sha256Hex);
+    return runId === item.runId ? null : 'the run is not the one of its slot';
   }
 
   async #takeMissed(
@@ -326,7 +343,7 @@ export class ResultIntake {
         const ofBatch: ItemOutcome[] = [];
         for (const [index, item] of items.entries()) {
           if (item.success) {
-            ofBatch.push(await unitOfWork.take(batch.accountId, item.data));
+            ofBatch.push(await unitOfWork.take(batch, item.data));
           } else {
             ofBatch.push(refusal(batch.items[index], item.error.issues[0]));
           }

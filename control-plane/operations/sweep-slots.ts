@@ -1,9 +1,9 @@
 /** Accounts for every slot that nobody ran: each becomes one visible `missed` record. */
-import { createHash } from 'node:crypto';
 import { runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { missedReasonOf, slotsToAccountFor, type Presence } from '../domain/sweep.ts';
+import { sha256Hex } from '../keys.ts';
 import type { Services } from '../services.ts';
 
 /** A run has so long to begin, end and be handed in before its slot counts as missed. */
@@ -11,8 +11,6 @@ const accountAfterMs = 90_000;
 const periodsPerSweep = 2_000;
 /** A long outage is made up in steps, so that no transaction grows without bound. */
 const longestStepMs = 3_600_000;
-
-const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 const insertMissed = prepareQuery<{
   account_id: string;

@@ -23,7 +23,7 @@ function batch(): string {
     name: 'bench',
     slotLocation: location,
     runLocation: location,
-    scheduledFor: now,
+    scheduledFor: null,
     jobId: null,
     attempt: 1,
     resultType: 'FINAL',

@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { httpServer } from '../support/servers.ts';
+import { makeAuthority } from '../support/certificates.ts';
+import { httpServer, httpsServer } from '../support/servers.ts';
 import { temporaryFolder } from '../support/system.ts';
 
 async function agent(args: string[], environment: Record<string, string> = {}) {
@@ -100,4 +101,23 @@ test('version is for people and for scripts', async () => {
   assert.match((await agent(['version'])).out, /^monitor-agent \d+\.\d+\.\d+ /);
   const facts = JSON.parse((await agent(['version', '--json'])).out) as { protocol: number };
   assert.equal(facts.protocol, 1);
+});
+
+test('certificates are judged against the authorities of this machine and its own', async () => {
+  using folder = temporaryFolder();
+  const authority = await makeAuthority();
+  const file = join(folder.path, 'ca.pem');
+  writeFileSync(file, authority.cert);
+  const visit = async (host: string, validForDays: number) => {
+    const { key, cert } = await authority.issue({ host, validForDays });
+    await using server = await httpsServer(key, cert);
+    const { out } = await agent(['run', server.url, '--json'], { NODE_EXTRA_CA_CERTS: file });
+    return JSON.parse(out) as { verdict: string; reason: string | null };
+  };
+  assert.deepEqual((await visit('127.0.0.1', 30)).verdict, 'passed');
+  assert.match((await visit('127.0.0.1', -1)).reason ?? '', /expired.*CERT_HAS_EXPIRED/);
+  assert.match(
+    (await visit('other.example', 30)).reason ?? '',
+    /another host.*ERR_TLS_CERT_ALTNAME_INVALID/,
+  );
 });

@@ -83,7 +83,7 @@ function resultOf(checkId: string, fields: Partial<ResultSubmission> = {}): Resu
     name: 'a',
     slotLocation: location,
     runLocation: location,
-    scheduledFor,
+    scheduledFor: fields.scheduledFor === null ? null : scheduledFor,
     jobId: null,
     attempt,
     resultType: 'FINAL',
@@ -214,11 +214,17 @@ test('a result is stored once, whatever comes twice or late', async () => {
     (await agent.submit(...items)).map(({ outcome }) => outcome);
   assert.deepEqual(await outcomes(first, first), ['accepted', 'duplicate']);
   assert.deepEqual(await outcomes(first, other), ['duplicate', 'late']);
-  assert.deepEqual(await outcomes(resultOf(randomUUID()), { kind: 'result' }, 7), [
-    'refused',
-    'refused',
-    'refused',
-  ]);
+  const refused = [
+    resultOf(randomUUID()),
+    resultOf(id, { runLocation: 'us-east-1' }),
+    resultOf(id, { runId: randomUUID(), scheduledFor: start + 60_000 }),
+    { kind: 'result' },
+    7,
+  ];
+  assert.deepEqual(
+    await outcomes(...refused),
+    refused.map(() => 'refused'),
+  );
   const results = await cp.api('GET', `/v1/check-results/${id}?resultType=ALL`);
   assert.equal(results.body.length, 1);
   assert.equal(results.body[0].responseTime, 20);
@@ -348,7 +354,6 @@ test('results are listed in a window of six hours, newest first, by type and pla
     await agent.submit(
       resultOf(id, { scheduledFor: at, startedAt: at, hasFailures: hours === 5 }),
       resultOf(id, {
-        runId: randomUUID(),
         scheduledFor: at + 1,
         startedAt: at + 1,
         resultType: 'ATTEMPT',

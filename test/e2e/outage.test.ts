@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
 import { assertEverySlotOnce } from '../support/accounting.ts';
-import { call, makeKeys, openAgent, openControlPlane } from '../support/in-process.ts';
+import { callApi } from '../../scripts/demo/api.ts';
+import { makeKeys, openAgent, openControlPlane } from '../support/in-process.ts';
 import { scaledClock } from '../support/scaled-clock.ts';
 import { openTarget, queryDatabase, temporaryFolder, type CheckWire } from '../support/system.ts';
 
@@ -28,7 +29,7 @@ test('after an hour without the control plane every slot is there, with its orig
   const checks: CheckWire[] = [];
   for (const [index, frequency] of [1, 1, 1, 2, 2, 5, 10].entries()) {
     checks.push(
-      await call<CheckWire>(first.url, apiKey, 'POST', '/v1/checks/url', {
+      await callApi<CheckWire>({ baseUrl: first.url, apiKey }, 'POST', '/v1/checks/url', {
         name: `check ${index}`,
         frequency,
         locations: [location],

@@ -63,21 +63,3 @@ export function openAgent(
   });
   return startAgent({ config, logger: silent, network: noIcmp, clock });
 }
-
-/** Calls the API with a key. Throws when it refuses. */
-export async function call<T>(
-  baseUrl: string,
-  apiKey: string,
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<T> {
-  const response = await fetch(baseUrl + path, {
-    method,
-    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-  return (text === '' ? undefined : JSON.parse(text)) as T;
-}

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
+import { callApi } from '../../scripts/demo/api.ts';
 import { freePort, Program } from './program.ts';
 
 export interface CheckWire {
@@ -171,18 +172,8 @@ export class System implements AsyncDisposable {
     return program;
   }
 
-  async api<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const response = await fetch(this.baseUrl + path, {
-      method,
-      headers: {
-        authorization: `Bearer ${this.apiKey}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return (text === '' ? undefined : JSON.parse(text)) as T;
+  api<T>(method: string, path: string, body?: unknown): Promise<T> {
+    return callApi<T>(this, method, path, body);
   }
 
   createUrlCheck(url: string, body: Record<string, unknown>): Promise<CheckWire> {
