@@ -221,6 +221,7 @@ export interface HeartbeatsTable {
 }
 
 export interface HeartbeatEventsTable {
+  seq: Generated<number>;
   id: string;
   account_id: string;
   check_id: string;

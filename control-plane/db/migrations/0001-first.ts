@@ -131,11 +131,11 @@ const statements = [
   ) strict, without rowid`,
   `create index heartbeats_by_deadline on heartbeats (fails_at) where fails_at is not null`,
   `create table heartbeat_events (
-    id text primary key, account_id text not null,
+    seq integer primary key autoincrement, id text not null unique, account_id text not null,
     check_id text not null references checks (id) on delete cascade,
     state text not null, happened_at integer not null, source text, user_agent text
-  ) strict, without rowid`,
-  `create index heartbeat_events_of_check on heartbeat_events (check_id, happened_at)`,
+  ) strict`,
+  `create index heartbeat_events_of_check on heartbeat_events (check_id, happened_at, seq)`,
   `create table installation (name text primary key, value text not null) strict, without rowid`,
   `create table agent_reports (
     account_id text not null, location text not null, agent_id text not null,

@@ -50,6 +50,7 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
     const rows = await eventsOf(accountId, checkId)
       .where('happened_at', '<', to)
       .orderBy('happened_at', 'desc')
+      .orderBy('seq', 'desc')
       .limit(statsEvents)
       .execute();
     if (rows.length === 0) return null;
@@ -91,6 +92,7 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
         .where('happened_at', '>=', query.startTime ?? 0)
         .where('happened_at', '<', to)
         .orderBy('happened_at', 'desc')
+      .orderBy('seq', 'desc')
         .limit(query.limit)
         .execute();
       return [{ events: rows.map(toWire), stats: await stats(accountId, params.checkId) }];
