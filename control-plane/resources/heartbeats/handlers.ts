@@ -92,7 +92,7 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
         .where('happened_at', '>=', query.startTime ?? 0)
         .where('happened_at', '<', to)
         .orderBy('happened_at', 'desc')
-      .orderBy('seq', 'desc')
+        .orderBy('seq', 'desc')
         .limit(query.limit)
         .execute();
       return [{ events: rows.map(toWire), stats: await stats(accountId, params.checkId) }];
