@@ -232,6 +232,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
 
   const opened = stack.move();
   let draining: Promise<number> | null = null;
+  let disposing: Promise<void> | null = null;
 
   const drain = async (): Promise<number> => {
     state = stepLifecycle(state, 'stop-asked');
@@ -261,6 +262,15 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     return left;
   };
 
+  const dispose = async (): Promise<void> => {
+    scheduler.stop();
+    executor.abort();
+    cancelCaching?.();
+    await checkIns.stop();
+    await submitLoop.flush(0);
+    await opened.disposeAsync();
+  };
+
   return {
     agentId: outbox.agentId,
     healthPort: probes.port,
@@ -269,13 +279,6 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     abort() {
       executor.abort();
     },
-    async [Symbol.asyncDispose]() {
-      scheduler.stop();
-      executor.abort();
-      cancelCaching?.();
-      await checkIns.stop();
-      await submitLoop.flush(0);
-      await opened.disposeAsync();
-    },
+    [Symbol.asyncDispose]: () => (disposing ??= dispose()),
   };
 }

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import test, { suite } from 'node:test';
+import { systemClock } from '@monitor/shared/clock.ts';
+import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
+import { Outbox } from '../../agent/worker/outbox.ts';
+import { FakeControlPlane, type Misbehaviour } from '../support/fake-control-plane.ts';
+import { openAgent, silent } from '../support/in-process.ts';
+import { definitionOf } from '../support/runner-context.ts';
+import { httpServer } from '../support/servers.ts';
+import { temporaryFolder } from '../support/system.ts';
+
+/** A check whose latest slot is due as soon as it is assigned. */
+function check(url: string, fields: Partial<AssignedCheck> = {}): AssignedCheck {
+  return {
+    id: randomUUID(),
+    revision: 1,
+    type: 'URL',
+    name: 'a',
+    frequency: 0,
+    frequencyOffset: 30,
+    runParallel: false,
+    locations: ['test-place'],
+    scheduleFrom: 0,
+    retryStrategy: null,
+    definition: definitionOf('URL', { url }),
+    proxyUrl: null,
+    ...fields,
+  };
+}
+
+async function setUp() {
+  const folder = temporaryFolder();
+  const target = await httpServer((_request, response) => response.end('ok'));
+  const fake = await FakeControlPlane.start();
+  const agent = await openAgent(folder.path, fake.url, fake.key, systemClock);
+  await agent.ready;
+  return {
+    folder,
+    target,
+    fake,
+    agent,
+    async [Symbol.asyncDispose]() {
+      await agent[Symbol.asyncDispose]();
+      await fake[Symbol.asyncDispose]();
+      await target[Symbol.asyncDispose]();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+const misbehaviours: [string, Misbehaviour][] = [
+  ['answers 500', { kind: 'status', status: 500 }],
+  [
+    'answers 429 with Retry-After',
+    { kind: 'status', status: 429, headers: { 'retry-after': '1' } },
+  ],
+  ["shows a proxy's page with status 200", { kind: 'html' }],
+  ['resets the connection', { kind: 'reset' }],
+];
+
+suite('no result is lost when the control plane', () => {
+  for (const [name, how] of misbehaviours) {
+    test(name, async () => {
+      await using world = await setUp();
+      const { fake, target } = world;
+      fake.misbehave('submitResults', how);
+      const checks = Array.from({ length: 20 }, () => check(target.url));
+      fake.assign(...checks);
+      await fake.until('two failed tries', () => (fake.misbehaved.get('submitResults') ?? 0) >= 2);
+      fake.misbehave('submitResults', null);
+      await fake.until('all results', () => fake.results.size >= checks.length);
+      assert.deepEqual(
+        fake.outcomes.filter(({ outcome }) => outcome !== 'accepted'),
+        [],
+      );
+    });
+  }
+
+  test('goes away and comes back', async () => {
+    await using world = await setUp();
+    const { fake, target } = world;
+    const checks = Array.from({ length: 5 }, () => check(target.url));
+    fake.assign(...checks);
+    await fake.until('the assignment was taken', () => fake.requestsOf('checkIn').length >= 2);
+    await fake.goOffline();
+    await fake.goOnline();
+    await fake.until('all results', () => fake.results.size >= checks.length);
+  });
+});
+
+test('a result that is refused is set aside, and the others flow on', async () => {
+  await using world = await setUp();
+  const { fake, target, agent, folder } = world;
+  fake.refuse = (item) =>
+    item.kind === 'result' && item.name === 'poison' ? 'not this one' : null;
+  fake.assign(
+    check(target.url),
+    check(target.url, { name: 'poison' }),
+    check(target.url),
+    check(target.url),
+  );
+  await fake.until('the others', () => fake.results.size === 3 && fake.outcomes.length >= 4);
+  assert.equal(await agent.drain(), 0);
+  await agent[Symbol.asyncDispose]();
+  const outbox = new Outbox({
+    directory: folder.path,
+    maxBytes: 1e9,
+    maxAgeMs: 1e9,
+    clock: systemClock,
+    logger: silent,
+  });
+  assert.deepEqual(
+    outbox.deadLetters().map(({ reason }) => reason),
+    ['not this one'],
+  );
+  await outbox[Symbol.asyncDispose]();
+});
+
+test('a batch that is refused whole is halved until what offends stands alone', async () => {
+  await using world = await setUp();
+  const { fake, target } = world;
+  fake.misbehave('submitResults', { kind: 'status', status: 413 });
+  fake.assign(...Array.from({ length: 8 }, () => check(target.url)));
+  await fake.until('the halving', () => (fake.misbehaved.get('submitResults') ?? 0) >= 4);
+  fake.misbehave('submitResults', null);
+  await fake.until('the rest', () => fake.results.size >= 7);
+});
+
+test('a check of a type from the future is answered with an error, not with silence', async () => {
+  await using world = await setUp();
+  const { fake, target } = world;
+  fake.assign(
+    check(target.url, { type: 'TELEPATHY' }),
+    check(target.url, { definition: { request: 7 } }),
+  );
+  await fake.until('both answers', () => fake.results.size === 2);
+  for (const result of fake.results.values()) {
+    assert.ok(result.kind === 'result');
+    assert.deepEqual([result.hasErrors, result.hasFailures], [true, false]);
+  }
+});
+
+test('a job whose lease is lost, or that is cancelled, ends without a result', async () => {
+  await using world = await setUp();
+  const { fake } = world;
+  const { promise: visited, resolve: visit } = Promise.withResolvers<void>();
+  await using silentTarget = await httpServer(() => {
+    visit();
+  });
+  const runId = randomUUID();
+  const now = Date.now();
+  fake.hand({
+    id: randomUUID(),
+    runId,
+    check: check(silentTarget.url),
+    source: 'SCHEDULE_NOW',
+    scheduledFor: null,
+    slotLocation: 'test-place',
+    attempt: 1,
+    sequenceStartedAt: null,
+    notBefore: now,
+    leaseUntil: now + 60_000,
+  });
+  await visited;
+  fake.cancel(runId);
+  await fake.until('the cancellation was taken', () => fake.requestsOf('checkIn').length >= 4);
+  assert.equal(await world.agent.drain(), 0);
+  assert.equal(fake.results.size, 0);
+});
+
+test('the clock of the control plane is followed when it is far from ours', async () => {
+  using folder = temporaryFolder();
+  await using target = await httpServer((_request, response) => response.end('ok'));
+  await using fake = await FakeControlPlane.start();
+  fake.clockOffsetMs = 3_600_000;
+  await using agent = await openAgent(join(folder.path, 'a'), fake.url, fake.key, systemClock);
+  await agent.ready;
+  fake.assign(check(target.url));
+  await fake.until('a result', () => fake.results.size > 0);
+  const [result] = fake.results.values();
+  assert.ok(result?.kind === 'result');
+  assert.ok(Math.abs(result.startedAt - (Date.now() + 3_600_000)) < 5_000);
+});
