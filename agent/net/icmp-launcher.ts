@@ -30,7 +30,7 @@ function findOnPath(program: string, environment: Environment): string | null {
  * What V8 is told unless the operator tells it otherwise: a small nursery, and an old generation
  * that is collected rather than grown. It halves the memory of an agent with a thousand checks.
  */
-const memoryFlags = ['--max-semi-space-size=1', '--max-old-space-size=256'];
+const memoryFlags = ['--max-semi-space-size=1', '--max-old-space-size=192'];
 
 function v8Flags(environment: Environment): string[] {
   const given = [environment['NODE_OPTIONS'] ?? '', ...process.execArgv].join(' ');
