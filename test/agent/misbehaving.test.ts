@@ -101,7 +101,10 @@ test('a result that is refused is set aside, and the others flow on', async () =
     check(target.url),
     check(target.url),
   );
-  await fake.until('the others', () => fake.results.size === 3 && fake.outcomes.length >= 4);
+  await fake.until(
+    'the others',
+    () => fake.results.size >= 3 && fake.outcomes.length > fake.results.size,
+  );
   assert.equal(await agent.drain(), 0);
   await agent[Symbol.asyncDispose]();
   const outbox = new Outbox({
@@ -111,10 +114,8 @@ test('a result that is refused is set aside, and the others flow on', async () =
     clock: systemClock,
     logger: silent,
   });
-  assert.deepEqual(
-    outbox.deadLetters().map(({ reason }) => reason),
-    ['not this one'],
-  );
+  const reasons = new Set(outbox.deadLetters().map(({ reason }) => reason));
+  assert.deepEqual([...reasons], ['not this one']);
   await outbox[Symbol.asyncDispose]();
 });
 
@@ -135,7 +136,7 @@ test('a check of a type from the future is answered with an error, not with sile
     check(target.url, { type: 'TELEPATHY' }),
     check(target.url, { definition: { request: 7 } }),
   );
-  await fake.until('both answers', () => fake.results.size === 2);
+  await fake.until('both answers', () => fake.results.size >= 2);
   for (const result of fake.results.values()) {
     assert.ok(result.kind === 'result');
     assert.deepEqual([result.hasErrors, result.hasFailures], [true, false]);
