@@ -214,12 +214,13 @@ async function main(): Promise<void> {
 
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.on(signal, () => {
-        stopping.abort();
-        resolve();
-      });
-    }
+    const stop = (): void => {
+      stopping.abort();
+      resolve();
+    };
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+    // Nobody reads any more (`npm start | head`): leaving the programs behind would be worse.
+    process.stdout.on('error', stop);
   });
 
   await using stack = new AsyncDisposableStack();
