@@ -48,7 +48,8 @@ export interface RunningAgent extends AsyncDisposable {
 const stuckAfterMs = 15_000;
 const maintainEveryMs = 10_000;
 const flushWithinMs = 10_000;
-const cacheWithinMs = 1_000;
+/** Soon enough that a crash right after an assignment finds it; late enough to gather a burst. */
+const cacheWithinMs = 100;
 
 /** Runs something again and again until the returned function is called. */
 function repeat(clock: Clock, everyMs: number, work: () => void): () => void {
