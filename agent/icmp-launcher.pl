@@ -6,7 +6,7 @@
 # Node cannot open such sockets, but it can use a descriptor it was born with. Told through the
 # environment of the command:
 #
-#   AGENT_ICMP_LAUNCHED   always 1
+#   AGENT_ICMP_LAUNCHED   the id of the process all of this is meant for
 #   AGENT_ICMP_FD4, _FD6  datagram ICMP sockets: no privilege, but net.ipv4.ping_group_range must
 #                         include a group of this process
 #   AGENT_ICMP_RELAY_FD   a UDP socket on loopback; AGENT_ICMP_RELAY_PORT is where a small process
@@ -16,11 +16,12 @@
 # Core modules only.
 use strict;
 use warnings;
+use Errno ();
 use POSIX ();
 use Socket qw(AF_INET AF_INET6 SOCK_DGRAM SOCK_RAW INADDR_LOOPBACK
   pack_sockaddr_in pack_sockaddr_in6 unpack_sockaddr_in unpack_sockaddr_in6);
 
-use constant { ICMP => 1, ICMPV6 => 58, NOBODY => 65534, HOP_LIMIT_UNKNOWN => 255 };
+use constant { ICMP => 1, ICMPV6 => 58, NOBODY => 65534, HOP_LIMIT_UNKNOWN => 255, UNSENT => 0 };
 
 # Descriptors above this number are closed at exec; the inherited ones must survive it.
 $^F = 255;
@@ -50,7 +51,7 @@ sub is_ours {
 }
 
 sub relay {
-    my ($udp_fd, $raw4_fd, $raw6_fd) = @_;
+    my ($parent, $udp_fd, $raw4_fd, $raw6_fd) = @_;
     open(my $udp, '+<&=', $udp_fd) or exit 1;
     my %raw;
     if ($raw4_fd ne '-') { open($raw{4}, '+<&=', $raw4_fd) or exit 1 }
@@ -59,8 +60,8 @@ sub relay {
     open($_, '+<', '/dev/null') for *STDIN, *STDOUT, *STDERR;
     # The sockets are open: no right is needed any more.
     if ($> == 0) { POSIX::setgid(NOBODY); POSIX::setuid(NOBODY) }
-    my $parent = getppid();
     my $identifier;
+    # The agent's own id, told by it: asked for here, it might be that of whoever adopted us.
     while (getppid() == $parent) {
         my $wanted = '';
         vec($wanted, fileno($_), 1) = 1 for $udp, values %raw;
@@ -72,8 +73,11 @@ sub relay {
                 my ($address, $packet) = unpack("a$size a*", $rest);
                 $identifier = unpack('n', substr($packet, 4, 2));
                 my $to = $family == 4 ? pack_sockaddr_in(0, $address) : pack_sockaddr_in6(0, $address);
-                # An address that cannot be reached is an echo without a reply.
-                send($raw{$family}, $packet, 0, $to);
+                # What the kernel refuses to send goes back with the name of the error.
+                if (!defined send($raw{$family}, $packet, 0, $to)) {
+                    my ($error) = grep { $!{$_} } keys %!;
+                    send($udp, pack('C C/a* a*', UNSENT, $error // 'EIO', $packet), 0);
+                }
             }
         }
         for my $family (keys %raw) {
@@ -103,13 +107,14 @@ sub start_relay {
     my ($relay_end, $relay_port) = open_udp() or return 0;
     # Connected, so packets of other local processes never reach it.
     connect($relay_end, pack_sockaddr_in($agent_port, INADDR_LOOPBACK)) or return 0;
+    my $agent = $$;
     my $pid = fork();
     return 0 unless defined $pid;
     if ($pid == 0) {
         close($agent_end);
         my @descriptors = map { defined $_ ? fileno($_) : '-' } $relay_end, $raw4, $raw6;
         %ENV = ();
-        exec { $^X } 'monitor-agent-icmp-relay', $0, '--relay', @descriptors;
+        exec { $^X } 'monitor-agent-icmp-relay', $0, '--relay', $agent, @descriptors;
         exit 1;
     }
     close($_) for grep { defined } $relay_end, $raw4, $raw6;
@@ -136,7 +141,7 @@ if (@ARGV && $ARGV[0] eq '--relay') {
 die "usage: icmp-launcher.pl COMMAND [ARGUMENT ...]\n" unless @ARGV;
 
 delete @ENV{grep { /^AGENT_ICMP_/ } keys %ENV};
-$ENV{AGENT_ICMP_LAUNCHED} = 1;
+$ENV{AGENT_ICMP_LAUNCHED} = $$;
 
 my $problem = '';
 if (socket(my $four, AF_INET, SOCK_DGRAM, ICMP)) {

@@ -6,11 +6,13 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../errors.ts';
-import type { EchoReply, EchoRequest, IcmpTransport } from './icmp.ts';
+import { codeOf, isOwnFault } from './failure.ts';
+import { noReply, type EchoReply, type EchoRequest, type IcmpTransport } from './icmp.ts';
 import {
   addressBytes,
   decodeEcho,
   encodeEcho,
+  identifyRequest,
   payloadBytes,
   tokenBytes,
   type ReceivedEcho,
@@ -22,9 +24,14 @@ interface Carrier {
   send(packet: Buffer, address: string, done: (error: Error | null) => void): void;
 }
 
-type OnReceived = (version: Version, packet: Buffer, ttl: number | null) => void;
+interface Handlers {
+  onReceived: (version: Version, packet: Buffer, ttl: number | null) => void;
+  /** A request did not leave this machine; `code` is the name of the error. */
+  onUnsent: (request: Buffer, code: string) => void;
+}
 
 const hopLimitUnknown = 255;
+const unsentFrame = 0;
 
 function onDescriptor(type: 'udp4' | 'udp6', fd: number): Socket {
   const socket = createSocket(type);
@@ -36,7 +43,7 @@ function onDescriptor(type: 'udp4' | 'udp6', fd: number): Socket {
 function datagramCarrier(
   version: Version,
   fd: number,
-  onReceived: OnReceived,
+  { onReceived }: Handlers,
 ): Carrier & { socket: Socket } {
   const socket = onDescriptor(version === 4 ? 'udp4' : 'udp6', fd);
   socket.on('message', (packet) => {
@@ -56,11 +63,16 @@ function datagramCarrier(
 function relayCarriers(
   fd: number,
   port: number,
-  onReceived: OnReceived,
+  { onReceived, onUnsent }: Handlers,
 ): { socket: Socket; of: (version: Version) => Carrier } {
   const socket = onDescriptor('udp4', fd);
   socket.on('message', (frame, from) => {
     if (from.port !== port || from.address !== '127.0.0.1') return;
+    if (frame[0] === unsentFrame) {
+      const packetAt = 2 + (frame[1] ?? 0);
+      onUnsent(frame.subarray(packetAt), frame.toString('latin1', 2, packetAt));
+      return;
+    }
     const version: Version = frame[0] === 6 ? 6 : 4;
     const ttl = frame[1] ?? hopLimitUnknown;
     const packet = frame.subarray(2 + (version === 4 ? 4 : 16));
@@ -80,15 +92,13 @@ function relayCarriers(
 
 /** One series of requests that waits for its replies. */
 interface Series {
+  address: string;
   version: Version;
   sentAt: (number | null)[];
   replies: (EchoReply | null)[];
   open: number;
   settle: () => void;
-}
-
-function noReply(sequence: number): EchoReply {
-  return { sequence, success: false, type: null, code: null, rtt: null, ttl: null };
+  fail: (error: AgentError) => void;
 }
 
 /** What the launcher left to this process. */
@@ -109,12 +119,17 @@ export class SocketTransport implements IcmpTransport {
 
   constructor(inherited: InheritedSockets, clock: Clock) {
     this.#clock = clock;
-    const onReceived: OnReceived = (version, packet, ttl) => {
-      this.#receive(version, packet, ttl);
+    const handlers: Handlers = {
+      onReceived: (version, packet, ttl) => {
+        this.#receive(version, packet, ttl);
+      },
+      onUnsent: (request, code) => {
+        this.#unsent(request, code);
+      },
     };
     if (inherited.relay !== null) {
       this.way = 'relay';
-      const relay = relayCarriers(inherited.relay.fd, inherited.relay.port, onReceived);
+      const relay = relayCarriers(inherited.relay.fd, inherited.relay.port, handlers);
       this.#sockets.push(relay.socket);
       for (const version of [4, 6] as const) this.#carriers.set(version, relay.of(version));
       return;
@@ -125,7 +140,7 @@ export class SocketTransport implements IcmpTransport {
       [6, inherited.fd6],
     ] as const) {
       if (fd === null) continue;
-      const carrier = datagramCarrier(version, fd, onReceived);
+      const carrier = datagramCarrier(version, fd, handlers);
       this.#sockets.push(carrier.socket);
       this.#carriers.set(version, carrier);
     }
@@ -156,6 +171,28 @@ export class SocketTransport implements IcmpTransport {
     if (series.open === 0) series.settle();
   }
 
+  /**
+   * The kernel refused to send. Mostly that is this machine's doing; a host that no neighbour knows
+   * is an echo without a reply.
+   */
+  #unsent(request: Buffer, code: string): void {
+    const { token, sequence } = identifyRequest(request);
+    const series = this.#series.get(token);
+    if (series === undefined) return;
+    if (isOwnFault(code)) {
+      series.fail(
+        new AgentError(
+          'NETWORK_UNAVAILABLE',
+          `this machine could not send echo requests to ${series.address} (${code}); check its routes and firewall, or run "monitor-agent doctor"`,
+        ),
+      );
+    } else if (series.replies[sequence] === null) {
+      series.replies[sequence] = noReply(sequence);
+      series.open -= 1;
+      if (series.open === 0) series.settle();
+    }
+  }
+
   echo(request: EchoRequest): Promise<EchoReply[]> {
     const { address, family, count, intervalMs, timeoutMs, signal } = request;
     const version: Version = family === 'IPv6' ? 6 : 4;
@@ -167,18 +204,26 @@ export class SocketTransport implements IcmpTransport {
     }
     const token = randomBytes(tokenBytes);
     const key = token.toString('latin1');
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       let cancelNext: () => void = () => undefined;
+      const release = (): boolean => {
+        if (!this.#series.delete(key)) return false;
+        cancelNext();
+        signal.removeEventListener('abort', series.settle);
+        return true;
+      };
       const series: Series = {
+        address,
         version,
         sentAt: Array.from<null>({ length: count }).fill(null),
         replies: Array.from<null>({ length: count }).fill(null),
         open: count,
         settle: () => {
-          if (!this.#series.delete(key)) return;
-          cancelNext();
-          signal.removeEventListener('abort', series.settle);
+          if (!release()) return;
           resolve(series.replies.map((reply, sequence) => reply ?? noReply(sequence)));
+        },
+        fail: (error) => {
+          if (release()) reject(error);
         },
       };
       this.#series.set(key, series);
@@ -187,10 +232,7 @@ export class SocketTransport implements IcmpTransport {
         const packet = encodeEcho(version, this.#identifier, sequence, token);
         series.sentAt[sequence] = this.#clock.monotonic();
         carrier.send(packet, address, (error) => {
-          if (error === null || series.replies[sequence] !== null) return;
-          series.replies[sequence] = noReply(sequence);
-          series.open -= 1;
-          if (series.open === 0) series.settle();
+          if (error !== null) this.#unsent(packet, codeOf(error));
         });
         const isLast = sequence + 1 === count;
         cancelNext = this.#clock.after(isLast ? timeoutMs : intervalMs, () => {

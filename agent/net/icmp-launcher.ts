@@ -6,14 +6,16 @@ import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import type { NetworkAccess } from '../runners/runner.ts';
 import { SocketTransport } from './icmp-echo.ts';
 import type { IcmpTransport } from './icmp.ts';
-import { PingTransport } from './icmp-ping.ts';
+import { PingIcmp } from './icmp-ping.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+const defaultPath = '/usr/bin:/bin';
 
 const launcher = fileURLToPath(new URL('../icmp-launcher.pl', import.meta.url));
 
 function findOnPath(program: string, environment: Environment): string | null {
-  const folders = (environment['PATH'] ?? '/usr/bin:/bin').split(delimiter);
+  const folders = (environment['PATH'] ?? defaultPath).split(delimiter);
   for (const folder of folders) {
     const file = join(folder, program);
     try {
@@ -37,13 +39,18 @@ function v8Flags(environment: Environment): string[] {
   return memoryFlags.filter((flag) => !given.includes(flag.split('=')[0] ?? flag));
 }
 
+/** The variables are meant for one process; those that it starts inherit them, but no sockets. */
+function isLaunched(environment: Environment): boolean {
+  return environment['AGENT_ICMP_LAUNCHED'] === String(process.pid);
+}
+
 /**
  * Becomes this program again, by way of the launcher that opens the ICMP sockets where there is a
  * perl to run it: same process id, same standard streams. Returns without doing anything where that
  * was done already or cannot be done.
  */
 export function relaunch(environment: Environment): void {
-  if (environment['AGENT_ICMP_LAUNCHED'] !== undefined || process.platform !== 'linux') return;
+  if (isLaunched(environment) || process.platform !== 'linux') return;
   if (process.execve === undefined) return;
   const perl = findOnPath('perl', environment);
   const given = Object.entries(environment).filter(
@@ -58,7 +65,7 @@ export function relaunch(environment: Environment): void {
   process.execve(
     perl ?? process.execPath,
     perl === null ? self : ['perl', launcher, ...self],
-    Object.fromEntries([...given, ['AGENT_ICMP_LAUNCHED', '1']]),
+    Object.fromEntries([...given, ['AGENT_ICMP_LAUNCHED', String(process.pid)]]),
   );
 }
 
@@ -66,14 +73,16 @@ function descriptor(text: string | undefined): number | null {
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : null;
 }
 
-function openTransport(environment: Environment, clock: Clock): IcmpTransport | null {
+function openTransport(given: Environment, clock: Clock): IcmpTransport | null {
+  const environment = isLaunched(given) ? given : { PATH: given['PATH'] };
   const fd4 = descriptor(environment['AGENT_ICMP_FD4']);
   const fd6 = descriptor(environment['AGENT_ICMP_FD6']);
   const relayFd = descriptor(environment['AGENT_ICMP_RELAY_FD']);
   const relayPort = descriptor(environment['AGENT_ICMP_RELAY_PORT']);
   const relay = relayFd !== null && relayPort !== null ? { fd: relayFd, port: relayPort } : null;
   if (fd4 !== null || relay !== null) return new SocketTransport({ fd4, fd6, relay }, clock);
-  return findOnPath('ping', environment) === null ? null : new PingTransport();
+  const path = environment['PATH'] ?? defaultPath;
+  return findOnPath('ping', environment) === null ? null : new PingIcmp(path, clock);
 }
 
 /** What is missing for each way, and what would help. */

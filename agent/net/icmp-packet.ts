@@ -74,6 +74,14 @@ export function decodeEcho(version: Version, packet: Buffer): ReceivedEcho | und
   };
 }
 
+/** Token and sequence number of a request that `encodeEcho` made. */
+export function identifyRequest(request: Buffer): { token: string; sequence: number } {
+  return {
+    token: request.toString('latin1', headerBytes, headerBytes + tokenBytes),
+    sequence: request.readUInt16BE(6),
+  };
+}
+
 /** An address as its 4 or 16 bytes. */
 export function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));

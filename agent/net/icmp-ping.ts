@@ -1,54 +1,122 @@
-/** Echo requests by the system's `ping`: works wherever that does, at the cost of a process each. */
-import ping from 'ping';
+/** Echo requests by the system's `ping`: the portable way, at the cost of a process for each check. */
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '@monitor/shared/clock.ts';
+import { AgentError } from '../errors.ts';
 import type { EchoReply, EchoRequest, IcmpTransport } from './icmp.ts';
+import { payloadBytes } from './icmp-packet.ts';
+import { readPingOutput } from './icmp-ping-output.ts';
+import type { PingOrder, PingReport } from './icmp-ping-worker.ts';
 
-const line = /icmp_?seq[= ](\d+).*?(?:ttl|hlim)[= ](\d+).*?time[=<]\s*([\d.]+)\s*ms/i;
-const busyboxLine = /seq=(\d+) ttl=(\d+) time=([\d.]+) ms/i;
+/** What starting `ping` may take on a busy machine, beyond its own times. */
+const graceMs = 3_000;
 
-/** The replies in what `ping` printed; sequence numbers made to begin with 0. */
-export function parsePingOutput(output: string, count: number): EchoReply[] {
-  const replies = new Map<number, EchoReply>();
-  const seen: [number, number, number][] = [];
-  for (const text of output.split('\n')) {
-    const match = line.exec(text) ?? busyboxLine.exec(text);
-    if (match !== null) seen.push([Number(match[1]), Number(match[2]), Number(match[3])]);
-  }
-  // iputils counts from 1, busybox from 0.
-  const first = seen.some(([sequence]) => sequence === 0) ? 0 : 1;
-  for (const [number, ttl, rtt] of seen) {
-    const sequence = number - first;
-    if (sequence < 0 || sequence >= count || replies.has(sequence)) continue;
-    replies.set(sequence, { sequence, success: true, type: 0, code: 0, rtt, ttl });
-  }
-  return Array.from(
-    { length: count },
-    (_reply, sequence) =>
-      replies.get(sequence) ?? {
-        sequence,
-        success: false,
-        type: null,
-        code: null,
-        rtt: null,
-        ttl: null,
-      },
-  );
+function unusable(why: string): AgentError {
+  return new AgentError('ICMP_UNAVAILABLE', `ping could not be used: ${why}`);
 }
 
-export class PingTransport implements IcmpTransport {
-  readonly way = 'ping';
-  readonly packetSize = 56;
+function orderOf(id: number, request: EchoRequest): PingOrder {
+  const { address, family, count, intervalMs, timeoutMs } = request;
+  const config = {
+    numeric: true,
+    // The family as a flag: the package would look for a program named ping6, which may be missing.
+    v6: false,
+    min_reply: count,
+    packetSize: payloadBytes,
+    timeout: Math.max(1, Math.round(timeoutMs / 1000)),
+    extra: [...(family === 'IPv6' ? ['-6'] : []), '-i', String(intervalMs / 1000)],
+  };
+  return { id, address, config };
+}
 
-  async echo(request: EchoRequest): Promise<EchoReply[]> {
-    const { address, family, count, intervalMs, timeoutMs } = request;
-    const result = await ping.promise.probe(address, {
-      numeric: true,
-      v6: family === 'IPv6',
-      min_reply: count,
-      timeout: Math.max(1, Math.ceil(timeoutMs / 1000)),
-      extra: ['-i', String(Math.max(intervalMs, 200) / 1000)],
-    });
-    return parsePingOutput(result.output ?? '', count);
+type Settle = (outcome: { output: string } | { error: Error }) => void;
+
+export class PingIcmp implements IcmpTransport {
+  readonly way = 'ping';
+  readonly packetSize = payloadBytes;
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #waiting = new Map<number, Settle>();
+  #worker: Worker | null = null;
+  #lastId = 0;
+
+  /** `path` is where `ping` is looked for, and all it gets to know of our environment. */
+  constructor(path: string, clock: Clock) {
+    this.#path = path;
+    this.#clock = clock;
   }
 
-  close(): void {}
+  async echo(request: EchoRequest): Promise<EchoReply[]> {
+    const output = await this.#ping(request);
+    const outcome = readPingOutput(output, request.count, request.family);
+    switch (outcome.kind) {
+      case 'replies':
+        return outcome.replies;
+      case 'no-route':
+        throw new AgentError(
+          'NETWORK_UNAVAILABLE',
+          `this machine cannot send echo requests to ${request.address} (${outcome.line}); check its routes`,
+        );
+      case 'forbidden':
+        throw unusable(`${outcome.line}; grant the agent the capability NET_RAW`);
+      case 'unreadable':
+        throw unusable(`it printed "${outcome.line}"`);
+    }
+  }
+
+  /** All that `ping` printed. */
+  #ping(request: EchoRequest): Promise<string> {
+    const { count, intervalMs, timeoutMs, signal } = request;
+    const id = (this.#lastId += 1);
+    const limitMs = (count - 1) * intervalMs + timeoutMs + graceMs;
+    return new Promise((resolve, reject) => {
+      const settle: Settle = (outcome) => {
+        if (!this.#waiting.delete(id)) return;
+        cancelTimer();
+        signal.removeEventListener('abort', onAbort);
+        if ('output' in outcome) resolve(outcome.output);
+        else reject(outcome.error);
+      };
+      const onAbort = (): void => {
+        settle({ error: new Error('the run was cancelled', { cause: signal.reason }) });
+      };
+      const cancelTimer = this.#clock.after(limitMs, () => {
+        settle({ error: unusable(`it did not end within ${limitMs} ms`) });
+      });
+      this.#waiting.set(id, settle);
+      signal.addEventListener('abort', onAbort);
+      if (signal.aborted) onAbort();
+      else (this.#worker ??= this.#start()).postMessage(orderOf(id, request));
+    });
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('icmp-ping-worker.ts', import.meta.url), {
+      env: { PATH: this.#path, LC_ALL: 'C' },
+    });
+    // A running echo has a timer; an idle thread keeps nobody alive.
+    worker.unref();
+    worker.on('message', (report: PingReport) => {
+      const settle = this.#waiting.get(report.id);
+      settle?.('output' in report ? report : { error: unusable(report.problem) });
+    });
+    worker.on('error', (error) => {
+      this.#end(error instanceof Error ? error.message : String(error));
+    });
+    worker.on('exit', () => {
+      if (this.#worker === worker) this.#end('its thread has ended');
+    });
+    return worker;
+  }
+
+  /** Gives up what is under way; the next request begins with a new thread. */
+  #end(why: string): void {
+    this.#worker = null;
+    for (const settle of [...this.#waiting.values()]) settle({ error: unusable(why) });
+  }
+
+  close(): void {
+    const worker = this.#worker;
+    this.#end('the agent is stopping');
+    void worker?.terminate();
+  }
 }

@@ -14,6 +14,11 @@ export interface EchoReply {
   ttl: number | null;
 }
 
+/** The absence of a reply. */
+export function noReply(sequence: number): EchoReply {
+  return { sequence, success: false, type: null, code: null, rtt: null, ttl: null };
+}
+
 export interface EchoRequest {
   address: string;
   family: IpFamily;

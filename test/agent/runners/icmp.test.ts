@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import test from 'node:test';
+import { setInterval } from 'node:timers/promises';
 import { AgentError } from '../../../agent/errors.ts';
 import { addressBytes, decodeEcho, encodeEcho } from '../../../agent/net/icmp-packet.ts';
-import { parsePingOutput } from '../../../agent/net/icmp-ping.ts';
 import { runIcmp } from '../../../agent/runners/icmp.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 
@@ -69,28 +69,6 @@ test('addresses become their bytes', () => {
   assert.equal(addressBytes('fe80::1%eth0').length, 16);
 });
 
-test('the output of ping is read, of iputils and of busybox', () => {
-  const iputils = [
-    'PING 127.0.0.1 (127.0.0.1) 56(84) bytes of data.',
-    '64 bytes from 127.0.0.1: icmp_seq=1 ttl=64 time=0.035 ms',
-    '64 bytes from 127.0.0.1: icmp_seq=3 ttl=64 time=0.052 ms',
-    '3 packets transmitted, 2 received, 33.3333% packet loss, time 2049ms',
-  ].join('\n');
-  const replies = parsePingOutput(iputils, 3);
-  assert.deepEqual(
-    replies.map(({ success, rtt }) => [success, rtt]),
-    [
-      [true, 0.035],
-      [false, null],
-      [true, 0.052],
-    ],
-  );
-  const busybox = '64 bytes from 127.0.0.1: seq=0 ttl=63 time=0.051 ms';
-  assert.deepEqual(parsePingOutput(busybox, 1), [
-    { sequence: 0, success: true, type: 0, code: 0, rtt: 0.051, ttl: 63 },
-  ]);
-});
-
 function hasPerl(): boolean {
   return spawnSync('perl', ['-e', '1']).status === 0;
 }
@@ -146,5 +124,47 @@ test(
     const script = `echo "0 2147483647" > /proc/sys/net/ipv4/ping_group_range && perl -e '${bringLoopbackUp}' && exec "$@"`;
     const { verdict } = runThroughLauncher(['unshare', '-n', 'sh', '-c', script, 'sh']);
     assert.equal(verdict, 'passed');
+  },
+);
+
+for (const [way, range] of [
+  ['a relay', '1 0'],
+  ['an unprivileged socket', '0 2147483647'],
+] as const) {
+  test(
+    `that nothing can be sent by ${way} is our fault, not lost packets`,
+    {
+      skip:
+        !isRoot || !hasPerl() || !canUnshare()
+          ? 'needs root, perl and unshare to make a network namespace'
+          : false,
+    },
+    () => {
+      const script = `echo "${range}" > /proc/sys/net/ipv4/ping_group_range && perl -e '${bringLoopbackUp}' && exec "$@"`;
+      const agent = [process.execPath, 'agent/monitor-agent.js', 'run', 'icmp://192.0.2.1'];
+      const { status, stdout, stderr } = spawnSync(
+        'unshare',
+        ['-n', 'sh', '-c', script, 'sh', ...agent],
+        { encoding: 'utf8' },
+      );
+      assert.match(stdout + stderr, /could not send echo requests to 192\.0\.2\.1 \(ENETUNREACH\)/);
+      assert.equal(status, 2);
+    },
+  );
+}
+
+test(
+  'the relay ends with its agent, however early that is killed',
+  { skip: !isRoot ? 'needs root (CAP_NET_RAW)' : !hasPerl() ? 'needs perl' : false },
+  async () => {
+    // The command the launcher becomes is gone at once, most likely before its relay has begun.
+    const pids = Array.from({ length: 10 }, () => {
+      const { pid } = spawnSync('perl', ['agent/icmp-launcher.pl', 'sh', '-c', 'kill -9 $$']);
+      return pid;
+    });
+    const relays = (): string =>
+      spawnSync('pgrep', ['-f', `icmp-relay .*--relay (${pids.join('|')}) `], { encoding: 'utf8' })
+        .stdout;
+    for await (const _tick of setInterval(50)) if (relays() === '') break;
   },
 );

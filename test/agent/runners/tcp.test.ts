@@ -3,7 +3,7 @@ import test from 'node:test';
 import { runTcp } from '../../../agent/runners/tcp.ts';
 import { AgentError } from '../../../agent/errors.ts';
 import { resolveByQuery } from '../../../agent/net/resolve.ts';
-import { dnsServer } from '../../support/dns-server.ts';
+import { answerTo, startDnsServer } from '../../support/dns-server.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 import { tcpServer } from '../../support/servers.ts';
 
@@ -73,15 +73,15 @@ test('refused and reset connections are network errors', async () => {
 });
 
 test('a name that does not exist is the fault of the target, a dead resolver is ours', async () => {
-  await using server = await dnsServer(() => ({ code: 3 }));
+  await using server = await startDnsServer((query) => answerTo(query, { rcode: 3 }));
   const missing = await resolveByQuery('nowhere.example', 'IPv4', [`127.0.0.1:${server.port}`]);
   assert.ok('failure' in missing);
   assert.equal(missing.failure.code, 'ENOTFOUND');
-  await using broken = await dnsServer(() => ({ code: 2 }));
+  await using broken = await startDnsServer((query) => answerTo(query, { rcode: 2 }));
   const failed = await resolveByQuery('broken.example', 'IPv4', [`127.0.0.1:${broken.port}`]);
   assert.ok('failure' in failed);
   assert.equal(failed.failure.code, 'ESERVFAIL');
-  const gone = await dnsServer(() => null);
+  const gone = await startDnsServer(() => 'silence');
   await gone[Symbol.asyncDispose]();
   await assert.rejects(
     resolveByQuery('any.example', 'IPv4', [`127.0.0.1:${gone.port}`]),

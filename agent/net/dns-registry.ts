@@ -1,0 +1,73 @@
+/** Names and numbers of the DNS registries, as far as a monitor meets them. */
+import type { DnsRequest } from '@monitor/shared/contract/checks/dns.ts';
+
+export type RecordType = DnsRequest['recordType'];
+export type DnsProtocol = DnsRequest['protocol'];
+
+const typeNumbers = {
+  A: 1,
+  NS: 2,
+  CNAME: 5,
+  SOA: 6,
+  PTR: 12,
+  MX: 15,
+  TXT: 16,
+  AAAA: 28,
+  SRV: 33,
+  NAPTR: 35,
+  DNAME: 39,
+  OPT: 41,
+  DS: 43,
+  SSHFP: 44,
+  RRSIG: 46,
+  NSEC: 47,
+  DNSKEY: 48,
+  NSEC3: 50,
+  TLSA: 52,
+  SVCB: 64,
+  HTTPS: 65,
+  ANY: 255,
+  CAA: 257,
+} as const satisfies Record<RecordType, number> & Record<string, number>;
+
+const typeNames = new Map<number, string>(
+  Object.entries(typeNumbers).map(([name, number]) => [number, name]),
+);
+
+export function typeNumberOf(type: RecordType): number {
+  return typeNumbers[type];
+}
+
+/** `A` of 1; `TYPE4711` of one without a name here (RFC 3597 section 5). */
+export function typeNameOf(number: number): string {
+  return typeNames.get(number) ?? `TYPE${number}`;
+}
+
+const classNames = new Map([
+  [1, 'IN'],
+  [3, 'CH'],
+  [4, 'HS'],
+]);
+
+export function classNameOf(number: number): string {
+  return classNames.get(number) ?? `CLASS${number}`;
+}
+
+const returnCodes = [
+  'NOERROR',
+  'FORMERR',
+  'SERVFAIL',
+  'NXDOMAIN',
+  'NOTIMP',
+  'REFUSED',
+  'YXDOMAIN',
+  'YXRRSET',
+  'NXRRSET',
+  'NOTAUTH',
+  'NOTZONE',
+];
+
+/** `NXDOMAIN` of 3; `RCODE12` of one without a name. */
+export function returnCodeNameOf(number: number): string {
+  return returnCodes[number] ?? `RCODE${number}`;
+}
