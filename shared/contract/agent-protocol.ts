@@ -252,7 +252,15 @@ export const reportErrors = defineRoute({
     agentId: z.uuid(),
     version: z.string().max(64),
     events: z
-      .array(z.object({ code: z.string().regex(/^[A-Z0-9_]{1,64}$/), count: z.int().min(1) }))
+      .array(
+        z.object({
+          code: z
+            .string()
+            .regex(/^[A-Z0-9_]{1,64}$/)
+            .meta({ example: 'RUNNER_BROKEN' }),
+          count: z.int().min(1),
+        }),
+      )
       .max(100),
   }),
   status: 204,

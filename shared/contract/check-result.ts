@@ -1,7 +1,17 @@
 /** Results of runs. Spec: Check result; Check results (endpoints); Limits. */
 import { z } from 'zod';
 import { evaluatedAssertion } from './assertion.ts';
-import { checkType, pageQuery, queryBoolean, queryInstant, timestamp } from './primitives.ts';
+import {
+  checkType,
+  cursorPage,
+  cursorQuery,
+  pageQuery,
+  pathId,
+  queryBoolean,
+  queryInstant,
+  queryInteger,
+  timestamp,
+} from './primitives.ts';
 import { defineRoute } from './route.ts';
 
 export const resultType = z.enum(['FINAL', 'ATTEMPT']);
@@ -32,6 +42,42 @@ export const apiCheckResult = z
   })
   .meta({ id: 'ApiCheckResult' });
 
+/** Spec: Check result, `agenticCheckResult`. What tools took and gave is free-form. */
+export const agenticCheckResult = z
+  .object({
+    summary: z.string(),
+    prompt: z.string(),
+    assertions: z.array(
+      z.object({
+        condition: z.string(),
+        passed: z.boolean(),
+        actual: z.string(),
+        expected: z.string(),
+      }),
+    ),
+    suggestions: z.array(
+      z.object({
+        summary: z.string(),
+        prompt: z.string(),
+        secrets: z.array(z.string()),
+        category: z.string(),
+      }),
+    ),
+    steps: z.array(
+      z.object({
+        type: z.string(),
+        name: z.string(),
+        input: z.unknown(),
+        output: z.unknown(),
+        timestamp,
+        sequenceNumber: z.int(),
+      }),
+    ),
+    errors: z.array(z.looseObject({})),
+    artifactManifest: z.looseObject({}),
+  })
+  .meta({ id: 'AgenticCheckResult' });
+
 export const checkResult = z
   .object({
     id: z.uuid(),
@@ -51,7 +97,7 @@ export const checkResult = z
     apiCheckResult: apiCheckResult.nullable(),
     browserCheckResult: z.null(),
     multiStepCheckResult: z.null(),
-    agenticCheckResult: z.null(),
+    agenticCheckResult: agenticCheckResult.nullable(),
     checkRunId: z.int(),
     attempts: z.int().min(0).meta({ description: 'Number of this attempt; 1 without a retry' }),
     sequenceId: z.string().nullable(),
@@ -68,31 +114,56 @@ export type CheckResult = z.input<typeof checkResult>;
 
 export const sixHoursMs = 6 * 3_600_000;
 
+const resultFilters = {
+  from: queryInstant.exactOptional(),
+  to: queryInstant.exactOptional(),
+  location: z.string().min(1).max(64).exactOptional().meta({
+    description: 'A data-center location, or the slug of a private location',
+  }),
+  checkType: checkType.exactOptional(),
+  hasFailures: queryBoolean.exactOptional(),
+  resultType: z.enum(['FINAL', 'ATTEMPT', 'ALL']).default('FINAL'),
+};
+
 const listCheckResults = defineRoute({
   operationId: 'listCheckResults',
   method: 'GET',
   path: '/v1/check-results/{checkId}',
   tag: 'Check results',
   summary: 'List the results of a check, newest first',
-  description:
-    'The window is at most six hours: `from` defaults to six hours before `to` or now, `to` to six hours after `from`.',
+  description: '`from` defaults to six hours before `to` or now, `to` to six hours after `from`.',
   authentication: 'apiKey',
-  params: z.object({ checkId: z.string() }),
+  deprecated: true,
+  rateLimit: { requests: 60, seconds: 60 },
+  params: z.object({ checkId: pathId }),
   query: z.object({
     ...pageQuery,
-    from: queryInstant.exactOptional(),
-    to: queryInstant.exactOptional(),
-    location: z.string().min(1).max(64).exactOptional().meta({
-      description: 'A data-center location, or the slug of a private location',
-    }),
-    checkType: checkType.exactOptional(),
-    hasFailures: queryBoolean.exactOptional(),
-    resultType: z.enum(['FINAL', 'ATTEMPT', 'ALL']).default('FINAL'),
+    ...resultFilters,
   }),
   status: 200,
   response: z.array(checkResult),
-  errors: [400, 404],
+  errors: [400, 402, 404, 429],
   paged: true,
+});
+
+const listCheckResultsByCursor = defineRoute({
+  operationId: 'listCheckResultsByCursor',
+  method: 'GET',
+  path: '/v2/check-results/{checkId}',
+  tag: 'Check results',
+  summary: 'List the results of a check, newest first, page by page',
+  description: 'The window has no limit; without `from` it has no beginning.',
+  authentication: 'apiKey',
+  rateLimit: { requests: 60, seconds: 60 },
+  params: z.object({ checkId: pathId }),
+  query: z.object({
+    ...resultFilters,
+    limit: queryInteger(1, 100).default(10),
+    nextId: cursorQuery.nextId,
+  }),
+  status: 200,
+  response: cursorPage(checkResult),
+  errors: [400, 402, 404, 429],
 });
 
 const getCheckResult = defineRoute({
@@ -157,4 +228,9 @@ const listCheckRuns = defineRoute({
   paged: true,
 });
 
-export const checkResultRoutes = { listCheckResults, getCheckResult, listCheckRuns };
+export const checkResultRoutes = {
+  listCheckResults,
+  listCheckResultsByCursor,
+  getCheckResult,
+  listCheckRuns,
+};

@@ -5,6 +5,7 @@ import { checkTypes } from './checks/index.ts';
 import {
   checkType,
   pageQuery,
+  pathId,
   queryBoolean,
   queryInstant,
   queryList,
@@ -13,14 +14,14 @@ import {
 import { defineRoute } from './route.ts';
 
 const tag = 'Checks';
-const byId = z.object({ id: z.string() });
+const byId = z.object({ id: pathId });
 
 /** Spec: Endpoints, `autoAssignAlerts`. */
-const autoAssignAlerts = z.object({ autoAssignAlerts: queryBoolean.exactOptional() });
+const autoAssignAlerts = z.object({ autoAssignAlerts: queryBoolean.default(true) });
 
-/** "URL monitor" → "URLMonitor". */
+/** "URL monitor" → "URLMonitor", "Multi-step check" → "MultiStepCheck". */
 function inCamelCase(words: string): string {
-  return words.replace(/(^| )(\w)/g, (_all, _gap, first: string) => first.toUpperCase());
+  return words.replace(/(^|[ -])(\w)/g, (_all, _gap, first: string) => first.toUpperCase());
 }
 
 /** "a TCP monitor", "an ICMP monitor". */
@@ -40,7 +41,7 @@ function createRoute(definition: CheckTypeDefinition) {
     body: definition.create,
     status: 201,
     response: definition.response,
-    errors: [400, 409],
+    errors: [400, 402, 409],
   });
 }
 
@@ -79,6 +80,45 @@ export const anyCheck = z
   )
   .meta({ id: 'Check' });
 
+const anyCreate = z.discriminatedUnion(
+  'checkType',
+  Object.values(checkTypes).map((definition) =>
+    (definition as CheckTypeDefinition).create.extend({ checkType: z.literal(definition.type) }),
+  ) as unknown as [z.ZodObject<{ checkType: z.ZodLiteral<'URL'> }>],
+);
+
+const createCheck = defineRoute({
+  operationId: 'createCheck',
+  method: 'POST',
+  path: '/v1/checks',
+  tag,
+  summary: 'Create a check of the type in `checkType`',
+  deprecated: true,
+  authentication: 'apiKey',
+  query: autoAssignAlerts,
+  body: anyCreate,
+  status: 201,
+  response: anyCheck,
+  errors: [400, 402, 409],
+});
+
+const updateCheck = defineRoute({
+  operationId: 'updateCheck',
+  method: 'PUT',
+  path: '/v1/checks/{id}',
+  tag,
+  summary: 'Change a check of any type',
+  description: 'The fields are those of the update of its type; `checkType` cannot change.',
+  deprecated: true,
+  authentication: 'apiKey',
+  params: byId,
+  query: autoAssignAlerts,
+  body: z.looseObject({}),
+  status: 200,
+  response: anyCheck,
+  errors: [400, 404, 409],
+});
+
 const listChecks = defineRoute({
   operationId: 'listChecks',
   method: 'GET',
@@ -93,7 +133,7 @@ const listChecks = defineRoute({
     checkType: checkType.exactOptional(),
     search: z.string().max(255).exactOptional(),
     status: z.enum(['passing', 'failing', 'degraded']).exactOptional(),
-    applyGroupSettings: queryBoolean.exactOptional(),
+    applyGroupSettings: queryBoolean.default(false),
   }),
   status: 200,
   response: z.array(anyCheck),
@@ -110,8 +150,10 @@ const getCheck = defineRoute({
   authentication: 'apiKey',
   params: byId,
   query: z.object({
-    includeDependencies: queryBoolean.exactOptional(),
-    applyGroupSettings: queryBoolean.exactOptional(),
+    includeDependencies: queryBoolean.default(true).meta({
+      description: 'False leaves the files of scripted checks out',
+    }),
+    applyGroupSettings: queryBoolean.default(false),
   }),
   status: 200,
   response: anyCheck,
@@ -241,7 +283,7 @@ const pingHeartbeatByPost = defineRoute({
   errors: [404],
 });
 
-export const checkRoutes = { listChecks, getCheck, deleteCheck };
+export const checkRoutes = { listChecks, createCheck, getCheck, updateCheck, deleteCheck };
 export const heartbeatRoutes = {
   listHeartbeatEvents,
   getHeartbeatEvent,

@@ -19,12 +19,14 @@ import {
   environmentVariable,
   keyValuePair,
   runtimeId,
+  severity,
   timestamp,
 } from './primitives.ts';
 
 /** Spec: Check, `frequency` in minutes. 0 means sub-minute, see `frequencyOffset`. */
 export const frequencies = [0, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440] as const;
 export const frequency = z.literal(frequencies).meta({
+  example: 10,
   description:
     'Minutes between runs. 0 runs every `frequencyOffset` seconds (10, 20 or 30) and needs it.',
 });
@@ -54,9 +56,16 @@ export const alertSettings = z
   })
   .meta({ id: 'AlertSettings' });
 
+/** The bare word, as some clients send it, becomes a list. */
+const onlyOnWord = z
+  .literal('NETWORK_ERROR')
+  .transform((one) => [one])
+  .pipe(z.array(z.enum(['NETWORK_ERROR'])));
+
 /** Existing clients send the bare word as well as a list. */
 const retryOnlyOn = z
-  .union([z.array(z.enum(['NETWORK_ERROR'])), z.literal('NETWORK_ERROR').transform((one) => [one])])
+  .union([z.array(z.enum(['NETWORK_ERROR'])), onlyOnWord])
+  .meta({ override: { type: 'array', items: { type: 'string', enum: ['NETWORK_ERROR'] } } })
   .default([]);
 
 /** Spec: retryStrategy. Delays follow from `type`; see `retryDelaySeconds`. spec: open */
@@ -76,24 +85,35 @@ export type RetryStrategy = z.output<typeof retryStrategy>;
 export const triggerIncident = z
   .object({
     serviceId: z.uuid(),
-    severity: z.enum(['CRITICAL', 'MAJOR', 'MEDIUM', 'MINOR']),
+    severity,
     name: z.string().min(1).max(255),
     description: z.string(),
     notifySubscribers: z.boolean(),
   })
   .meta({ id: 'TriggerIncident' });
 
-const alertChannelSubscription = z.object({
+/** Spec: Check, `alertChannelSubscriptions`. */
+export const alertChannelSubscription = z.object({
   alertChannelId: z.int(),
   activated: z.boolean(),
 });
 
 const name = z.string().trim().min(1).max(255);
-const tags = z.array(z.string().min(1).max(255)).max(100);
+export const tag = z.string().min(1).max(255);
+export const maxTags = 100;
+export const tags = z.array(tag).max(maxTags);
 const groupOrder = z.int().min(0).nullable();
 const description = z.string().max(500).nullable();
-const locations = z.array(dataCenterLocation).max(100).nullable();
-const privateLocations = z.array(z.string().min(1).max(30)).max(100).nullable();
+export const locations = z.array(dataCenterLocation).max(100).nullable();
+export const privateLocations = z.array(z.string().min(1).max(30)).max(100).nullable();
+
+/** Spec: Limits, environmentVariables items of a check and of a group. */
+export const maxCheckVariables = 50;
+export const maxGroupVariables = 100;
+const checkVariables = z.array(environmentVariable).max(maxCheckVariables);
+
+/** Source of a script that a customer wrote. */
+export const scriptText = z.string().max(262_144);
 
 /** Fields of every check, with the defaults a creation applies. */
 export const commonCheckFields = {
@@ -129,14 +149,14 @@ export const scheduledCheckFields = {
  */
 export const inheritedFields = {
   heartbeat: z.looseObject({}).nullable().default(null),
-  script: z.string().max(262_144).nullable().default(null),
+  script: scriptText.nullable().default(null),
   scriptPath: z.string().max(1024).nullable().default(null),
   sslCheckDomain: z.string().max(255).nullable().default(null),
-  environmentVariables: z.array(environmentVariable).max(50).nullable().default([]),
+  environmentVariables: checkVariables.nullable().default([]),
   setupSnippetId: z.int().nullable().default(null),
   tearDownSnippetId: z.int().nullable().default(null),
-  localSetupScript: z.string().max(262_144).nullable().default(null),
-  localTearDownScript: z.string().max(262_144).nullable().default(null),
+  localSetupScript: scriptText.nullable().default(null),
+  localTearDownScript: scriptText.nullable().default(null),
 };
 
 /** Response time limits of a type, in milliseconds. Spec: Limits. */

@@ -1,9 +1,26 @@
 /** Every operation there is: what OpenAPI, the router and the conformance tests walk. */
 import { agentRoutes } from './agent-protocol.ts';
+import { analyticsRoutes, reportingRoutes } from './analytics.ts';
 import { checkResultRoutes } from './check-result.ts';
 import { checkRoutes, checkTypeRoutes, heartbeatRoutes } from './check-routes.ts';
 import { checkStatusRoutes } from './check-status.ts';
 import { locationRoutes, privateLocationRoutes } from './private-location.ts';
+import { accountRoutes, apiKeyRoutes } from './account.ts';
+import { alertChannelRoutes } from './alert-channel.ts';
+import { alertRoutes } from './alert-notification.ts';
+import { badgeRoutes } from './badge.ts';
+import { checkGroupRoutes } from './check-group.ts';
+import { checkSessionRoutes, checkTriggerRoutes } from './check-trigger.ts';
+import { clientCertificateRoutes } from './client-certificate.ts';
+import { dashboardIncidentRoutes, dashboardRoutes } from './dashboard.ts';
+import { errorGroupRoutes } from './error-group.ts';
+import { incidentRoutes } from './incident.ts';
+import { maintenanceWindowRoutes } from './maintenance-window.ts';
+import { runtimeRoutes } from './runtime.ts';
+import { snippetRoutes } from './snippet.ts';
+import { staticIpRoutes } from './static-ip.ts';
+import { serviceRoutes, statusPageRoutes } from './status-page.ts';
+import { variableRoutes } from './variable.ts';
 import type { Route } from './route.ts';
 
 export const allRoutes: readonly Route[] = [
@@ -12,7 +29,29 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(heartbeatRoutes),
   ...Object.values(checkResultRoutes),
   ...Object.values(checkStatusRoutes),
+  ...Object.values(analyticsRoutes),
+  ...Object.values(reportingRoutes),
   ...Object.values(privateLocationRoutes),
   ...Object.values(locationRoutes),
+  ...Object.values(checkGroupRoutes),
+  ...Object.values(snippetRoutes),
+  ...Object.values(variableRoutes),
+  ...Object.values(alertChannelRoutes),
+  ...Object.values(alertRoutes),
+  ...Object.values(checkTriggerRoutes),
+  ...Object.values(checkSessionRoutes),
+  ...Object.values(errorGroupRoutes),
+  ...Object.values(maintenanceWindowRoutes),
+  ...Object.values(statusPageRoutes),
+  ...Object.values(serviceRoutes),
+  ...Object.values(incidentRoutes),
+  ...Object.values(dashboardRoutes),
+  ...Object.values(dashboardIncidentRoutes),
+  ...Object.values(clientCertificateRoutes),
+  ...Object.values(badgeRoutes),
+  ...Object.values(runtimeRoutes),
+  ...Object.values(staticIpRoutes),
+  ...Object.values(accountRoutes),
+  ...Object.values(apiKeyRoutes),
   ...Object.values(agentRoutes),
 ] as Route[];

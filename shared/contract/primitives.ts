@@ -60,6 +60,14 @@ export const checkType = z
   .meta({ id: 'CheckType', description: 'Type of a check' });
 export type CheckType = z.infer<typeof checkType>;
 
+/** Spec: Incident, `severity`. */
+export const severity = z.enum(['CRITICAL', 'MAJOR', 'MEDIUM', 'MINOR']).meta({ id: 'Severity' });
+
+/** Spec: Incident, `lastUpdateStatus`. */
+export const incidentStatus = z
+  .enum(['INVESTIGATING', 'IDENTIFIED', 'MONITORING', 'RESOLVED'])
+  .meta({ id: 'IncidentStatus' });
+
 /** An instant as it stands in response bodies: ISO 8601 in UTC with milliseconds. */
 export const timestamp = z.iso
   .datetime({ offset: true })
@@ -71,28 +79,64 @@ export const privateLocationSlug = z
   .regex(
     /^((?!((us(-gov)?|ap|ca|cn|eu|sa|af|me)-(central|(north|south)?(east|west)?)-\d+))[a-zA-Z0-9-]{1,30})$/,
     'must be 1 to 30 letters, digits or hyphens and must not look like a data-center location',
-  );
+  )
+  .meta({ example: 'office-berlin' });
+
+/** A UUID in a path. Anything else names nothing, so it answers 404 rather than 400. */
+export const pathId = z.string();
+
+/** A number in a path: `/v1/snippets/7`. */
+export const pathInteger = z
+  .string()
+  .regex(/^\d{1,15}$/, 'must be a whole number')
+  .transform(Number)
+  .meta({ override: { type: 'integer', minimum: 0 } });
+
+/** Part of the address of a public page. */
+export const pageSlug = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$/, 'must be letters, digits and hyphens')
+  .meta({ example: 'shop' });
+
+/** A domain of the customer's own that shows a public page. */
+export const customDomain = z
+  .string()
+  .max(253)
+  .regex(/^[^\s/:.]+(\.[^\s/:.]+)+$/, 'must be a domain without scheme')
+  .meta({ example: 'status.shop.example' });
 
 /** IPv4 (the default) or IPv6. */
 export const ipFamily = z.enum(['IPv4', 'IPv6']);
 export type IpFamily = z.infer<typeof ipFamily>;
 
-/** Header or query parameter. `locked` hides the value from readers with few rights. */
+/** Header or query parameter. A `locked` value reads as empty for keys that may not write. */
 export const keyValuePair = z.object({
   key: z.string().min(1).max(1024),
   value: z.string().max(65_536),
   locked: z.boolean().default(false),
 });
 
-/** Spec: Environment variable object. */
+/**
+ * Spec: Environment variable object. The value of a secret is never given back: it reads as null, as
+ * does a locked one for keys that may not write. Null in a body keeps the value that is stored.
+ */
 export const environmentVariable = z
   .object({
     key: z.string().min(1).max(1024),
-    value: z.string().max(262_144),
+    value: z.string().max(262_144).nullable(),
     locked: z.boolean().default(false),
     secret: z.boolean().default(false),
   })
   .meta({ id: 'EnvironmentVariable' });
+export type EnvironmentVariable = z.output<typeof environmentVariable>;
+export type KeyValuePair = z.output<typeof keyValuePair>;
+
+/** A list in a body that may be left out. Clients whose lists have no empty value send null for it. */
+export function listOf<T extends z.ZodType>(item: T, maximum: number) {
+  return z.preprocess((given): unknown => given ?? [], z.array(item).max(maximum)).default([]);
+}
 
 /** A boolean in a query string: `true` or `false`, nothing else. */
 export const queryBoolean = z
@@ -141,3 +185,16 @@ export const pageQuery = {
   limit: queryInteger(1, 100).default(10),
   page: queryInteger(1, 1_000_000).default(1),
 };
+
+/** Cursor style pagination: the next page begins at `nextId`. Default 20. */
+export const cursorQuery = {
+  limit: queryInteger(1, 100).default(20),
+  nextId: z.string().min(1).max(200).exactOptional().meta({
+    description: 'The `nextId` of the page before',
+  }),
+};
+
+/** A page of a cursor style list: `length` counts its entries, `nextId` is null at the end. */
+export function cursorPage<T extends z.ZodType>(entry: T) {
+  return z.object({ length: z.int(), entries: z.array(entry), nextId: z.string().nullable() });
+}

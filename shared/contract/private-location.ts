@@ -1,6 +1,13 @@
 /** Private locations and their keys; data-center locations. Spec: Private location key; Locations. */
 import { z } from 'zod';
-import { dataCenterLocation, privateLocationSlug, timestamp } from './primitives.ts';
+import {
+  dataCenterLocation,
+  pathId,
+  privateLocationSlug,
+  queryBoolean,
+  queryInstant,
+  timestamp,
+} from './primitives.ts';
 import { defineRoute } from './route.ts';
 
 const name = z.string().trim().min(1).max(255);
@@ -48,7 +55,7 @@ export const privateLocation = z
   .meta({ id: 'PrivateLocation' });
 
 const tag = 'Private locations';
-const byId = z.object({ id: z.string() });
+const byId = z.object({ id: pathId });
 
 const listPrivateLocations = defineRoute({
   operationId: 'listPrivateLocations',
@@ -58,11 +65,7 @@ const listPrivateLocations = defineRoute({
   summary: 'List private locations',
   authentication: 'apiKey',
   query: z.object({
-    versions: z
-      .enum(['true', 'false'], { error: 'must be true or false' })
-      .default('false')
-      .transform((text) => text === 'true')
-      .meta({ override: { type: 'boolean', default: false } }),
+    versions: queryBoolean.default(false),
   }),
   status: 200,
   response: z.array(privateLocation),
@@ -71,6 +74,7 @@ const listPrivateLocations = defineRoute({
 
 const createPrivateLocation = defineRoute({
   operationId: 'createPrivateLocation',
+  role: 'ADMIN',
   method: 'POST',
   path: '/v1/private-locations',
   tag,
@@ -84,7 +88,7 @@ const createPrivateLocation = defineRoute({
   }),
   status: 201,
   response: privateLocation,
-  errors: [400, 409],
+  errors: [400, 402, 409],
 });
 
 const getPrivateLocation = defineRoute({
@@ -102,6 +106,7 @@ const getPrivateLocation = defineRoute({
 
 const updatePrivateLocation = defineRoute({
   operationId: 'updatePrivateLocation',
+  role: 'ADMIN',
   method: 'PUT',
   path: '/v1/private-locations/{id}',
   tag,
@@ -120,6 +125,7 @@ const updatePrivateLocation = defineRoute({
 
 const deletePrivateLocation = defineRoute({
   operationId: 'deletePrivateLocation',
+  role: 'ADMIN',
   method: 'DELETE',
   path: '/v1/private-locations/{id}',
   tag,
@@ -132,6 +138,7 @@ const deletePrivateLocation = defineRoute({
 
 const createPrivateLocationKey = defineRoute({
   operationId: 'createPrivateLocationKey',
+  role: 'ADMIN',
   method: 'POST',
   path: '/v1/private-locations/{id}/keys',
   tag,
@@ -141,17 +148,18 @@ const createPrivateLocationKey = defineRoute({
   params: byId,
   status: 201,
   response: privateLocationKey,
-  errors: [404, 409],
+  errors: [402, 404, 409],
 });
 
 const deletePrivateLocationKey = defineRoute({
   operationId: 'deletePrivateLocationKey',
+  role: 'ADMIN',
   method: 'DELETE',
   path: '/v1/private-locations/{id}/keys/{keyId}',
   tag,
   summary: 'Revoke a key; agents that use it are refused from then on',
   authentication: 'apiKey',
-  params: z.object({ id: z.string(), keyId: z.string() }),
+  params: z.object({ id: pathId, keyId: pathId }),
   status: 204,
   errors: [404],
 });
@@ -167,7 +175,33 @@ const listLocations = defineRoute({
   response: z.array(z.object({ region: dataCenterLocation, name: z.string() })),
 });
 
+const getPrivateLocationMetrics = defineRoute({
+  operationId: 'getPrivateLocationMetrics',
+  method: 'GET',
+  path: '/v1/private-locations/{id}/metrics',
+  tag,
+  summary: 'How many runs waited in a private location, and for how long',
+  description:
+    'One point a minute. `from` is at most 15 days ago. At most 300 requests a day and key.',
+  authentication: 'apiKey',
+  rateLimit: { requests: 300, seconds: 86_400 },
+  params: byId,
+  query: z.object({ from: queryInstant, to: queryInstant }),
+  status: 200,
+  response: z
+    .object({
+      timestamps: z.array(z.int()).meta({ description: 'UNIX seconds' }),
+      queueSize: z.array(z.int()),
+      oldestScheduledCheckRun: z
+        .array(z.number())
+        .meta({ description: 'Age in seconds of the oldest run that waits' }),
+    })
+    .meta({ id: 'PrivateLocationMetrics' }),
+  errors: [400, 404, 429],
+});
+
 export const privateLocationRoutes = {
+  getPrivateLocationMetrics,
   listPrivateLocations,
   createPrivateLocation,
   getPrivateLocation,

@@ -6,6 +6,16 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** Who may call: an API key, a private location key (agents), or anyone. */
 export type RouteAuthentication = 'apiKey' | 'locationKey' | 'none';
 
+/** What a key may do, from most to least; each includes what follows it. spec: open */
+export const roles = ['OWNER', 'ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'] as const;
+export type Role = (typeof roles)[number];
+
+/** So many requests of one key within so many seconds. */
+export interface RateLimit {
+  requests: number;
+  seconds: number;
+}
+
 export interface Route {
   /** Unique; names the operation in OpenAPI, in handlers and in the client. */
   readonly operationId: string;
@@ -16,6 +26,13 @@ export interface Route {
   readonly summary: string;
   readonly description?: string;
   readonly authentication: RouteAuthentication;
+  /** The least role of an API key that may call it; by default READ_ONLY to read, READ_WRITE to change. */
+  readonly role?: Role;
+  /** In place of the general limit. Spec: Limits. */
+  readonly rateLimit?: RateLimit;
+  readonly deprecated?: boolean;
+  /** A GET that does something: HEAD, which previews and scanners send, is not answered by it. */
+  readonly hasEffects?: boolean;
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
@@ -23,12 +40,29 @@ export interface Route {
   readonly bodyLimitBytes?: number;
   /** Status of success. 204 carries no body. */
   readonly status: 200 | 201 | 202 | 204;
+  /** Further statuses of success that carry the same body; chosen by `setStatus`. */
+  readonly otherStatuses?: readonly number[];
   readonly response?: z.ZodType;
+  /** Type of the body when it is not JSON; the handler then gives its text. */
+  readonly contentType?: 'image/svg+xml' | 'text/plain';
   /** Statuses of refusal that this operation may answer with, besides those every operation has. */
   readonly errors?: readonly (400 | 402 | 403 | 404 | 408 | 409 | 413 | 429)[];
   /** True when the body is one page of a list whose total stands in `Content-Range`. */
   readonly paged?: boolean;
 }
+
+/** The least role that may call a route. */
+export function roleOf(route: Route): Role {
+  return route.role ?? (route.method === 'GET' ? 'READ_ONLY' : 'READ_WRITE');
+}
+
+/** True when `held` includes `needed`. */
+export function includesRole(held: Role, needed: Role): boolean {
+  return roles.indexOf(held) <= roles.indexOf(needed);
+}
+
+/** The general limit of a key. Spec: Limits (other endpoints). spec: open */
+export const generalRateLimit: RateLimit = { requests: 600, seconds: 60 };
 
 /** What a request body may weigh unless its route says otherwise: 1 MiB. */
 export const defaultBodyLimitBytes = 1_048_576;

@@ -15,7 +15,7 @@ export interface Verdict {
 /**
  * Judges one measurement. `shouldFail` forgives what the type calls invertible: an error status for
  * HTTP, a refused connection for TCP. Failed assertions and an exceeded `maxResponseTime` always
- * fail. A limit is exceeded above its value, not at it. Degraded only when nothing failed.
+ * fail; what failed late is over the maximum as well. A limit is exceeded above its value, not at it. Degraded only when nothing failed.
  */
 export function judge(
   judging: Judging,
@@ -32,12 +32,11 @@ export function judge(
 
   const isOver = (limit: number | null) =>
     judging.hasResponseTimeLimits &&
-    failure === null &&
     limit !== null &&
     responseTime !== null &&
     responseTime > limit;
   const overMaxResponseTime = isOver(definition.maxResponseTime);
-  const isSlow = isOver(definition.degradedResponseTime);
+  const isSlow = failure === null && isOver(definition.degradedResponseTime);
 
   const problem =
     ownProblem ??

@@ -101,7 +101,14 @@ export interface CheckTypeDefinition {
   lenientCreate?: z.ZodObject;
 }
 
-type AnyShape = Record<string, z.ZodType>;
+export type AnyShape = Record<string, z.ZodType>;
+
+type WithoutDefault<S extends z.ZodType> =
+  S extends z.ZodDefault<infer Inner extends z.ZodType>
+    ? Inner
+    : S extends z.ZodPrefault<infer Inner extends z.ZodType>
+      ? Inner
+      : S;
 
 /** `.default()` and `.prefault()` removed: in an update, absent means untouched. */
 function withoutDefault(schema: z.ZodType): z.ZodType {
@@ -110,13 +117,22 @@ function withoutDefault(schema: z.ZodType): z.ZodType {
     : schema;
 }
 
-/** Derives the bodies of a type from its fields. Common fields are added; `request` is replaced whole. */
-export function checkBodies(type: CheckType, fields: AnyShape, responseFields: AnyShape = {}) {
-  const shape: AnyShape = { ...commonCheckFields, ...fields };
-  const updates = Object.entries(shape).map(([key, schema]) => [
+/** The body of a change: nothing required, no default applied. */
+export function updateOf<Shape extends AnyShape>(shape: Shape) {
+  const fields = Object.entries(shape).map(([key, schema]) => [
     key,
     z.exactOptional(withoutDefault(schema)),
   ]);
+  return z.object(
+    Object.fromEntries(fields) as {
+      [Key in keyof Shape]: z.ZodExactOptional<WithoutDefault<Shape[Key]>>;
+    },
+  );
+}
+
+/** Derives the bodies of a type from its fields. Common fields are added; `request` is replaced whole. */
+export function checkBodies(type: CheckType, fields: AnyShape, responseFields: AnyShape = {}) {
+  const shape: AnyShape = { ...commonCheckFields, ...fields };
   const definitionKeys = Object.keys(fields).filter(
     (key) => key === 'shouldFail' || !(key in scheduledCheckFields || key in inheritedFields),
   );
@@ -124,7 +140,7 @@ export function checkBodies(type: CheckType, fields: AnyShape, responseFields: A
     type,
     definitionKeys,
     create: z.object(shape),
-    update: z.object(Object.fromEntries(updates) as AnyShape),
+    update: updateOf(shape),
     response: z
       .object({
         ...shape,

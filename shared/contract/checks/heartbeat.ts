@@ -6,9 +6,9 @@ const unitSeconds = { seconds: 1, minutes: 60, hours: 3600, days: 86_400 } as co
 const unit = z.enum(['seconds', 'minutes', 'hours', 'days']);
 export type HeartbeatUnit = z.infer<typeof unit>;
 
-/** Duration of so many units, in milliseconds. `(6, 'hours')` is 21,600,000. */
+/** Duration of so many units, in whole milliseconds. `(6, 'hours')` is 21,600,000. */
 export function heartbeatDurationMs(amount: number, of: HeartbeatUnit): number {
-  return amount * unitSeconds[of] * 1000;
+  return Math.round(amount * unitSeconds[of] * 1000);
 }
 
 const yearMs = heartbeatDurationMs(365, 'days');
@@ -16,14 +16,21 @@ const yearMs = heartbeatDurationMs(365, 'days');
 /** Period 30 s to 365 days, grace 0 to 365 days. spec: open */
 export const heartbeatSettings = z
   .object({
-    period: z.number().min(0),
+    period: z.number().min(0).meta({ example: 1 }),
     periodUnit: unit,
-    grace: z.number().min(0),
+    grace: z.number().min(0).meta({ example: 10 }),
     graceUnit: unit,
     pingToken: z
       .string()
-      .regex(/^[A-Za-z0-9_-]{12,64}$/, 'must be 12 to 64 letters, digits, hyphens or underscores')
-      .exactOptional(),
+      .regex(
+        /^([A-Za-z0-9_-]{12,64})?$/,
+        'must be 12 to 64 letters, digits, hyphens or underscores',
+      )
+      .exactOptional()
+      .meta({
+        description: 'Chosen when absent or empty; a change without it keeps it',
+        example: 'nightly-backup-7f3a',
+      }),
   })
   .superRefine((settings, context) => {
     const periodMs = heartbeatDurationMs(settings.period, settings.periodUnit);

@@ -16,7 +16,8 @@ export const icmpRequest = z
       .string()
       .min(1)
       .max(2048)
-      .regex(/^[^\s/]+$/, 'must be a host name or an address, without scheme or path'),
+      .regex(/^[^\s/]+$/, 'must be a host name or an address, without scheme or path')
+      .meta({ example: 'gateway.internal' }),
     ipFamily: ipFamily
       .nullable()
       .default('IPv4')

@@ -9,7 +9,8 @@ const hostname = z
   .string()
   .min(1)
   .max(2048)
-  .regex(/^[^\s/]+$/, 'must be a host name or an address, without scheme or path');
+  .regex(/^[^\s/]+$/, 'must be a host name or an address, without scheme or path')
+  .meta({ example: 'db.internal' });
 
 /**
  * `hostname` and `data` are also known under their older names `url` and `body`; either is accepted

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { assertionSchema, maxAssertions, numericComparisons } from '../assertion.ts';
 import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
-import { ipFamily } from '../primitives.ts';
-import { checkBodies, type CheckTypeDefinition } from './check-type.ts';
+import { ipFamily, listOf } from '../primitives.ts';
+import { checkBodies, type CheckTypeDefinition, type Judging } from './check-type.ts';
 
 /** An absolute http or https address, or a template that a run completes. */
 export const httpUrl = z
@@ -11,7 +11,8 @@ export const httpUrl = z
   .min(1)
   .max(2048)
   .regex(/^(https?:\/\/\S|\{\{)/i, 'must start with http:// or https://')
-  .refine((url) => url.includes('{{') || URL.canParse(url), 'must be a valid URL');
+  .refine((url) => url.includes('{{') || URL.canParse(url), 'must be a valid URL')
+  .meta({ example: 'https://shop.example/health' });
 
 /** Values of `method` and `ipFamily` from the field's practice. spec: open */
 export const urlRequest = z
@@ -21,13 +22,27 @@ export const urlRequest = z
     followRedirects: z.boolean().default(true),
     skipSSL: z.boolean().default(false),
     ipFamily: ipFamily.default('IPv4'),
-    assertions: z
-      .array(assertionSchema([{ source: 'STATUS_CODE', comparisons: numericComparisons }]))
-      .max(maxAssertions)
-      .default([]),
+    assertions: listOf(
+      assertionSchema([{ source: 'STATUS_CODE', comparisons: numericComparisons }]),
+      maxAssertions,
+    ),
   })
   .meta({ id: 'UrlRequest' });
 export type UrlRequest = z.output<typeof urlRequest>;
+
+/** A status of 400 or more fails unless an assertion judges the status. Of URL monitors and API checks. */
+export const httpVerdict: Judging['ownVerdict'] = (measurement, definition) => {
+  const status = measurement.response?.['status'];
+  const isJudgedByAssertion = definition.request.assertions.some(
+    (assertion) => assertion.source === 'STATUS_CODE',
+  );
+  const isErrorStatus = typeof status === 'number' && status >= 400 && !isJudgedByAssertion;
+  return {
+    failed: isErrorStatus ? `status ${String(status)} is 400 or above` : null,
+    degraded: false,
+    isInvertible: measurement.failure === null,
+  };
+};
 
 export const urlMonitor: CheckTypeDefinition = {
   pathPart: 'url',
@@ -44,17 +59,6 @@ export const urlMonitor: CheckTypeDefinition = {
       actual: measurement.response?.['status'],
       isList: false,
     }),
-    ownVerdict(measurement, definition) {
-      const status = measurement.response?.['status'];
-      const isJudgedByAssertion = definition.request.assertions.some(
-        (assertion) => assertion.source === 'STATUS_CODE',
-      );
-      const isErrorStatus = typeof status === 'number' && status >= 400 && !isJudgedByAssertion;
-      return {
-        failed: isErrorStatus ? `status ${String(status)} is 400 or above` : null,
-        degraded: false,
-        isInvertible: measurement.failure === null,
-      };
-    },
+    ownVerdict: httpVerdict,
   },
 };

@@ -1,0 +1,215 @@
+/** Alert channels, and which checks and groups use them. Spec: Events; Alert notification record. */
+import { z } from 'zod';
+import { keyValuePair, pageQuery, pathInteger, timestamp } from './primitives.ts';
+import { defineRoute } from './route.ts';
+
+const text = (max: number) => z.string().min(1).max(max);
+const optional = (max: number) => z.string().max(max).nullable().exactOptional();
+const webUrl = z
+  .string()
+  .max(2048)
+  .regex(/^(https?:\/\/\S|\{\{)/i, 'must start with http:// or https://')
+  .meta({ example: 'https://hooks.example/alerts' });
+
+export const webhookMethods = ['GET', 'POST', 'PUT', 'PATCH', 'HEAD', 'DELETE', 'OPTIONS'] as const;
+
+/** The configuration of each type. Values from the field's practice. spec: open */
+export const channelConfigs = {
+  EMAIL: z.object({ address: z.email().max(320) }),
+  SLACK: z.object({ url: webUrl, channel: optional(255) }),
+  WEBHOOK: z.object({
+    name: text(255),
+    url: webUrl,
+    method: z.enum(webhookMethods).default('POST'),
+    headers: z.array(keyValuePair).max(100).default([]),
+    queryParameters: z.array(keyValuePair).max(100).default([]),
+    template: optional(65_536),
+    webhookSecret: optional(1024),
+    webhookType: z.string().max(64).nullable().exactOptional(),
+  }),
+  SMS: z.object({ name: text(255), number: text(32) }),
+  PAGERDUTY: z.object({
+    account: optional(255),
+    serviceName: optional(255),
+    serviceKey: text(255),
+  }),
+  OPSGENIE: z.object({
+    name: text(255),
+    apiKey: text(1024),
+    region: z.enum(['EU', 'US']),
+    priority: z.enum(['P1', 'P2', 'P3', 'P4', 'P5']),
+  }),
+  CALL: z.object({ name: text(255), number: text(32) }),
+} as const;
+
+/** Spec: Alert notification record, alert channel type. */
+export const alertChannelType = z
+  .enum(Object.keys(channelConfigs) as [keyof typeof channelConfigs])
+  .meta({ id: 'AlertChannelType' });
+export type AlertChannelType = keyof typeof channelConfigs;
+
+const preferences = {
+  sendRecovery: z.boolean().default(true),
+  sendFailure: z.boolean().default(true),
+  sendDegraded: z.boolean().default(false),
+  sslExpiry: z.boolean().default(false),
+  sslExpiryThreshold: z.int().min(1).max(30).default(30),
+  autoSubscribe: z.boolean().default(false),
+};
+
+/** A subscription names a check or a group. */
+export const channelSubscription = z
+  .object({
+    checkId: z.string().nullable().default(null),
+    groupId: z.int().nullable().default(null),
+    activated: z.boolean(),
+  })
+  .refine(
+    ({ checkId, groupId }) => (checkId === null) !== (groupId === null),
+    'must name either a "checkId" or a "groupId"',
+  )
+  .meta({
+    example: { checkId: '0c6fe2c8-6a98-4895-9a74-41f242d42d7d', activated: true },
+  });
+
+const subscriptionsToSet = z.array(channelSubscription).max(1000).exactOptional();
+
+const createBody = z.discriminatedUnion(
+  'type',
+  Object.entries(channelConfigs).map(([type, config]) =>
+    z.object({ type: z.literal(type), config, ...preferences, subscriptions: subscriptionsToSet }),
+  ) as unknown as [
+    z.ZodObject<
+      {
+        type: typeof alertChannelType;
+        config: z.ZodRecord<z.ZodString, z.ZodUnknown>;
+        subscriptions: typeof subscriptionsToSet;
+      } & typeof preferences
+    >,
+  ],
+);
+
+const updateBody = z.object({
+  type: alertChannelType.exactOptional(),
+  config: z.record(z.string(), z.unknown()).exactOptional().meta({
+    description: 'Replaces the configuration; the fields are those of the type',
+  }),
+  sendRecovery: z.boolean().exactOptional(),
+  sendFailure: z.boolean().exactOptional(),
+  sendDegraded: z.boolean().exactOptional(),
+  sslExpiry: z.boolean().exactOptional(),
+  sslExpiryThreshold: z.int().min(1).max(30).exactOptional(),
+  autoSubscribe: z.boolean().exactOptional(),
+  subscriptions: subscriptionsToSet,
+});
+
+const subscription = z.object({
+  id: z.int(),
+  checkId: z.string().nullable(),
+  groupId: z.int().nullable(),
+  activated: z.boolean(),
+});
+
+export const alertChannel = z
+  .object({
+    id: z.int(),
+    type: alertChannelType,
+    config: z.record(z.string(), z.unknown()),
+    ...preferences,
+    subscriptions: z.array(subscription),
+    created_at: timestamp,
+    updated_at: timestamp.nullable(),
+  })
+  .meta({ id: 'AlertChannel' });
+
+const tag = 'Alert channels';
+const byId = z.object({ id: pathInteger });
+
+const listAlertChannels = defineRoute({
+  operationId: 'listAlertChannels',
+  method: 'GET',
+  path: '/v1/alert-channels',
+  tag,
+  summary: 'List alert channels',
+  authentication: 'apiKey',
+  query: z.object(pageQuery),
+  status: 200,
+  response: z.array(alertChannel),
+  errors: [400],
+  paged: true,
+});
+
+const createAlertChannel = defineRoute({
+  operationId: 'createAlertChannel',
+  method: 'POST',
+  path: '/v1/alert-channels',
+  tag,
+  summary: 'Create an alert channel',
+  authentication: 'apiKey',
+  body: createBody,
+  status: 201,
+  response: alertChannel,
+  errors: [400, 402],
+});
+
+const getAlertChannel = defineRoute({
+  operationId: 'getAlertChannel',
+  method: 'GET',
+  path: '/v1/alert-channels/{id}',
+  tag,
+  summary: 'Read an alert channel',
+  authentication: 'apiKey',
+  params: byId,
+  status: 200,
+  response: alertChannel,
+  errors: [400, 404],
+});
+
+const updateAlertChannel = defineRoute({
+  operationId: 'updateAlertChannel',
+  method: 'PUT',
+  path: '/v1/alert-channels/{id}',
+  tag,
+  summary: 'Change an alert channel; its type stays',
+  authentication: 'apiKey',
+  params: byId,
+  body: updateBody,
+  status: 200,
+  response: alertChannel,
+  errors: [400, 402, 404],
+});
+
+const deleteAlertChannel = defineRoute({
+  operationId: 'deleteAlertChannel',
+  method: 'DELETE',
+  path: '/v1/alert-channels/{id}',
+  tag,
+  summary: 'Delete an alert channel and its subscriptions',
+  authentication: 'apiKey',
+  params: byId,
+  status: 204,
+  errors: [400, 404],
+});
+
+const subscribeAlertChannel = defineRoute({
+  operationId: 'subscribeAlertChannel',
+  method: 'PUT',
+  path: '/v1/alert-channels/{id}/subscriptions',
+  tag,
+  summary: 'Subscribe a check or a group to an alert channel, or change its subscription',
+  authentication: 'apiKey',
+  params: byId,
+  body: channelSubscription,
+  status: 200,
+  response: alertChannel,
+  errors: [400, 404],
+});
+
+export const alertChannelRoutes = {
+  listAlertChannels,
+  createAlertChannel,
+  getAlertChannel,
+  updateAlertChannel,
+  deleteAlertChannel,
+  subscribeAlertChannel,
+};

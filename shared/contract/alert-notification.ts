@@ -1,0 +1,126 @@
+/** What was sent, and the alerts behind it. Spec: Alert notification record; Alert notifications list. */
+import { z } from 'zod';
+import { alertChannelType } from './alert-channel.ts';
+import {
+  checkType,
+  pageQuery,
+  pathId,
+  queryBoolean,
+  queryInstant,
+  queryInteger,
+  timestamp,
+} from './primitives.ts';
+import { defineRoute } from './route.ts';
+
+/** In the order of the specification; names from the field's practice. spec: open */
+export const alertNotification = z
+  .object({
+    id: z.uuid(),
+    type: alertChannelType,
+    status: z.enum(['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED']),
+    alertConfig: z.record(z.string(), z.unknown()),
+    notificationResult: z.string().nullable(),
+    timestamp,
+    checkType,
+    checkId: z.uuid(),
+    checkAlertId: z.uuid().nullable(),
+    alertChannelId: z.int(),
+    checkResultId: z.uuid().nullable(),
+  })
+  .meta({ id: 'AlertNotification' });
+
+/** Spec: Limits, alert notification window: at most so many milliseconds. */
+export const notificationWindowMs = 24 * 3_600_000;
+
+const listAlertNotifications = defineRoute({
+  operationId: 'listAlertNotifications',
+  method: 'GET',
+  path: '/v1/alert-notifications',
+  tag: 'Alert notifications',
+  summary: 'List the notifications that were sent, newest first',
+  description:
+    'The window is at most 24 hours: without `from` and `to` the last 24 hours, with only one of them the 24 hours before or after it.',
+  authentication: 'apiKey',
+  rateLimit: { requests: 5, seconds: 10 },
+  query: z.object({
+    ...pageQuery,
+    from: queryInstant.exactOptional(),
+    to: queryInstant.exactOptional(),
+    alertChannelId: queryInteger(0, Number.MAX_SAFE_INTEGER).exactOptional(),
+    hasFailures: queryBoolean.exactOptional().meta({
+      override: { type: 'boolean', description: 'True lists only those that could not be sent' },
+    }),
+  }),
+  status: 200,
+  response: z.array(alertNotification),
+  errors: [400, 402, 429],
+  paged: true,
+});
+
+export const alertType = z.enum([
+  'NO_ALERT',
+  'ALERT_FAILURE',
+  'ALERT_FAILURE_REMAIN',
+  'ALERT_FAILURE_DEGRADED',
+  'ALERT_RECOVERY',
+  'ALERT_DEGRADED',
+  'ALERT_DEGRADED_REMAIN',
+  'ALERT_DEGRADED_FAILURE',
+  'ALERT_DEGRADED_RECOVERY',
+  'ALERT_SSL',
+]);
+
+export const checkAlert = z
+  .object({
+    id: z.uuid(),
+    name: z.string(),
+    checkId: z.uuid(),
+    alertType,
+    checkType,
+    runLocation: z.string().nullable(),
+    responseTime: z.number().nullable(),
+    error: z.string().nullable(),
+    statusCode: z.string().nullable(),
+    created_at: timestamp,
+    startedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'CheckAlert' });
+
+const alertWindow = {
+  ...pageQuery,
+  from: queryInstant.exactOptional(),
+  to: queryInstant.exactOptional(),
+};
+
+const listCheckAlerts = defineRoute({
+  operationId: 'listCheckAlerts',
+  method: 'GET',
+  path: '/v1/check-alerts',
+  tag: 'Check alerts',
+  summary: 'List the alerts of all checks, newest first',
+  description: 'The window is at most six hours, by default the last six.',
+  authentication: 'apiKey',
+  query: z.object(alertWindow),
+  status: 200,
+  response: z.array(checkAlert),
+  errors: [400],
+  paged: true,
+});
+
+const listAlertsOfCheck = defineRoute({
+  operationId: 'listAlertsOfCheck',
+  method: 'GET',
+  path: '/v1/check-alerts/{checkId}',
+  tag: 'Check alerts',
+  summary: 'List the alerts of a check, newest first',
+  description: 'The window is at most six hours, by default the last six.',
+  authentication: 'apiKey',
+  params: z.object({ checkId: pathId }),
+  query: z.object(alertWindow),
+  status: 200,
+  response: z.array(checkAlert),
+  errors: [400, 404],
+  paged: true,
+});
+
+export const alertRoutes = { listAlertNotifications, listCheckAlerts, listAlertsOfCheck };

@@ -1,0 +1,45 @@
+/** Badges: the state of a check or a group as a picture, for anyone who has its address. */
+import { z } from 'zod';
+import { pathId, pathInteger, queryBoolean } from './primitives.ts';
+import { defineRoute } from './route.ts';
+
+const query = z.object({
+  style: z.enum(['flat', 'plastic', 'flat-square', 'for-the-badge', 'social']).default('flat'),
+  theme: z.enum(['light', 'dark', 'default']).default('default'),
+  responseTime: queryBoolean.default(false),
+});
+const description = 'Answers 404 unless the account has badges switched on.';
+
+const getCheckBadge = defineRoute({
+  operationId: 'getCheckBadge',
+  method: 'GET',
+  path: '/v1/badges/checks/{checkId}',
+  tag: 'Badges',
+  summary: 'The state of a check as an SVG picture',
+  description,
+  authentication: 'none',
+  params: z.object({ checkId: pathId }),
+  query,
+  status: 200,
+  response: z.string(),
+  contentType: 'image/svg+xml',
+  errors: [400, 404],
+});
+
+const getGroupBadge = defineRoute({
+  operationId: 'getGroupBadge',
+  method: 'GET',
+  path: '/v1/badges/groups/{groupId}',
+  tag: 'Badges',
+  summary: 'The worst state among the checks of a group as an SVG picture',
+  description,
+  authentication: 'none',
+  params: z.object({ groupId: pathInteger }),
+  query,
+  status: 200,
+  response: z.string(),
+  contentType: 'image/svg+xml',
+  errors: [400, 404],
+});
+
+export const badgeRoutes = { getCheckBadge, getGroupBadge };

@@ -1,0 +1,260 @@
+/**
+ * Check groups: settings that the checks of a group share. What a group leaves at null, at `FALLBACK`
+ * or empty is decided by each check. Spec: Check group.
+ */
+import { z } from 'zod';
+import { maxAssertions } from './assertion.ts';
+import { anyCheck } from './check-routes.ts';
+import {
+  alertChannelSubscription,
+  alertSettings,
+  locations,
+  maxGroupVariables,
+  privateLocations,
+  retryStrategy,
+  scriptText,
+  maxTags,
+  tag as checkTag,
+} from './check.ts';
+import { apiAssertion, basicAuth } from './checks/api.ts';
+import { updateOf } from './checks/check-type.ts';
+import {
+  environmentVariable,
+  keyValuePair,
+  listOf,
+  pageQuery,
+  pathId,
+  pathInteger,
+  queryBoolean,
+  queryList,
+  runtimeId,
+  timestamp,
+} from './primitives.ts';
+import { defineRoute } from './route.ts';
+
+const name = z.string().trim().min(1).max(255);
+
+/** Spec: Check group, `apiCheckDefaults`. */
+export const apiCheckDefaults = z
+  .object({
+    url: z.string().max(2048).nullable().default(''),
+    headers: z.array(keyValuePair).max(100).default([]),
+    queryParameters: z.array(keyValuePair).max(100).default([]),
+    assertions: z.array(apiAssertion).max(maxAssertions).default([]),
+    basicAuth: basicAuth.nullable().prefault({}),
+  })
+  .meta({ id: 'ApiCheckDefaults' });
+
+const fields = {
+  name,
+  activated: z.boolean().default(true),
+  muted: z.boolean().default(false),
+  tags: listOf(checkTag, maxTags),
+  locations: locations.default([]),
+  concurrency: z.int().min(1).max(10_000).default(3),
+  apiCheckDefaults: apiCheckDefaults.nullable().prefault({}),
+  browserCheckDefaults: z
+    .union([z.string().max(4096), z.looseObject({})])
+    .nullable()
+    .default(null),
+  runtimeId: runtimeId.nullable().default(null),
+  environmentVariables: z.array(environmentVariable).max(maxGroupVariables).nullable().default([]),
+  alertChannelSubscriptions: z.array(alertChannelSubscription).max(200).default([]),
+  setupSnippetId: z.int().nullable().default(null),
+  tearDownSnippetId: z.int().nullable().default(null),
+  localSetupScript: scriptText.nullable().default(null),
+  localTearDownScript: scriptText.nullable().default(null),
+  privateLocations: privateLocations.default([]),
+  runParallel: z
+    .boolean()
+    .nullable()
+    .default(null)
+    .meta({ description: 'Only true overrides the checks; reads as false otherwise' }),
+  alertSettings: alertSettings.nullable().default(null),
+  retryStrategy: z
+    .union([z.literal('FALLBACK'), retryStrategy])
+    .nullable()
+    .default('FALLBACK')
+    .meta({ description: '`FALLBACK`: each check its own; null: no retries' }),
+  useGlobalAlertSettings: z.boolean().nullable().default(null),
+  doubleCheck: z.boolean().default(false).meta({ deprecated: true }),
+};
+
+/** In version 1 a group decides for its checks unless told otherwise. */
+const fieldsOfV1 = {
+  ...fields,
+  runParallel: z.boolean().nullable().default(false),
+  useGlobalAlertSettings: z.boolean().nullable().default(true),
+  doubleCheck: z.boolean().default(true).meta({ deprecated: true }),
+};
+
+export const createCheckGroupBody = z.object(fields);
+/** Only `name` is required; what is absent stays. */
+const updateBody = updateOf(fields).extend({ name });
+export type CheckGroupFields = z.output<typeof createCheckGroupBody>;
+export type CheckGroupChanges = z.output<typeof updateBody>;
+
+export const checkGroup = z
+  .object({
+    ...fields,
+    runParallel: z.boolean(),
+    apiCheckDefaults: apiCheckDefaults.nullable(),
+    id: z.int(),
+    created_at: timestamp,
+    updated_at: timestamp.nullable(),
+  })
+  .meta({ id: 'CheckGroup' });
+
+const tag = 'Check groups';
+const byId = z.object({ id: pathInteger });
+const onCreation = z.object({ autoAssignAlerts: queryBoolean.default(true) });
+
+const listCheckGroups = defineRoute({
+  operationId: 'listCheckGroups',
+  method: 'GET',
+  path: '/v1/check-groups',
+  tag,
+  summary: 'List check groups',
+  authentication: 'apiKey',
+  query: z.object({
+    ...pageQuery,
+    tag: queryList(z.string().min(1)).exactOptional(),
+    name: queryList(z.string().min(1)).exactOptional(),
+  }),
+  status: 200,
+  response: z.array(checkGroup),
+  errors: [400],
+  paged: true,
+});
+
+const createCheckGroupV1 = defineRoute({
+  operationId: 'createCheckGroupV1',
+  method: 'POST',
+  path: '/v1/check-groups',
+  tag,
+  summary: 'Create a check group that decides for its checks',
+  deprecated: true,
+  authentication: 'apiKey',
+  query: onCreation,
+  body: z.object(fieldsOfV1),
+  status: 201,
+  response: checkGroup,
+  errors: [400],
+});
+
+const createCheckGroup = defineRoute({
+  operationId: 'createCheckGroup',
+  method: 'POST',
+  path: '/v2/check-groups',
+  tag,
+  summary: 'Create a check group',
+  authentication: 'apiKey',
+  query: onCreation,
+  body: createCheckGroupBody,
+  status: 201,
+  response: checkGroup,
+  errors: [400],
+});
+
+const getCheckGroup = defineRoute({
+  operationId: 'getCheckGroup',
+  method: 'GET',
+  path: '/v1/check-groups/{id}',
+  tag,
+  summary: 'Read a check group',
+  authentication: 'apiKey',
+  params: byId,
+  status: 200,
+  response: checkGroup,
+  errors: [400, 404],
+});
+
+const updateCheckGroupV1 = defineRoute({
+  operationId: 'updateCheckGroupV1',
+  method: 'PUT',
+  path: '/v1/check-groups/{id}',
+  tag,
+  summary: 'Change a check group',
+  deprecated: true,
+  authentication: 'apiKey',
+  params: byId,
+  query: onCreation,
+  body: updateBody,
+  status: 200,
+  response: checkGroup,
+  errors: [400, 404],
+});
+
+const updateCheckGroup = defineRoute({
+  operationId: 'updateCheckGroup',
+  method: 'PUT',
+  path: '/v2/check-groups/{id}',
+  tag,
+  summary: 'Change a check group',
+  description: 'Fields that are absent stay as they are.',
+  authentication: 'apiKey',
+  params: byId,
+  query: onCreation,
+  body: updateBody,
+  status: 200,
+  response: checkGroup,
+  errors: [400, 404],
+});
+
+const deleteCheckGroup = defineRoute({
+  operationId: 'deleteCheckGroup',
+  method: 'DELETE',
+  path: '/v1/check-groups/{id}',
+  tag,
+  summary: 'Delete a check group that has no checks',
+  authentication: 'apiKey',
+  params: byId,
+  status: 204,
+  errors: [400, 404, 409],
+});
+
+function groupChecksRoute(version: 'v1' | 'v2', suffix: '' | 'V2') {
+  return defineRoute({
+    operationId: `listChecksOfGroup${suffix}`,
+    method: 'GET',
+    path: `/${version}/check-groups/{id}/checks`,
+    tag,
+    summary: 'List the checks of a group, with its settings applied',
+    authentication: 'apiKey',
+    params: byId,
+    query: z.object(pageQuery),
+    status: 200,
+    response: z.array(anyCheck),
+    errors: [400, 404],
+    paged: true,
+  });
+}
+
+function groupCheckRoute(version: 'v1' | 'v2', suffix: '' | 'V2') {
+  return defineRoute({
+    operationId: `getCheckOfGroup${suffix}`,
+    method: 'GET',
+    path: `/${version}/check-groups/{groupId}/checks/{checkId}`,
+    tag,
+    summary: 'Read a check of a group, with its settings applied',
+    authentication: 'apiKey',
+    params: z.object({ groupId: pathInteger, checkId: pathId }),
+    status: 200,
+    response: anyCheck,
+    errors: [400, 404],
+  });
+}
+
+export const checkGroupRoutes = {
+  listCheckGroups,
+  createCheckGroupV1,
+  createCheckGroup,
+  getCheckGroup,
+  updateCheckGroupV1,
+  updateCheckGroup,
+  deleteCheckGroup,
+  listChecksOfGroup: groupChecksRoute('v1', ''),
+  getCheckOfGroup: groupCheckRoute('v1', ''),
+  listChecksOfGroupV2: groupChecksRoute('v2', 'V2'),
+  getCheckOfGroupV2: groupCheckRoute('v2', 'V2'),
+};

@@ -1,0 +1,384 @@
+/** Running checks on demand: trigger addresses, and sessions of the API. Spec: Check trigger. */
+import { z } from 'zod';
+import { resultType } from './check-result.ts';
+import { checkType, pathId, pathInteger, queryInteger, timestamp } from './primitives.ts';
+import { defineRoute } from './route.ts';
+
+const triggerFields = {
+  id: z.int(),
+  token: z.string(),
+  created_at: timestamp,
+  called_at: timestamp.nullable(),
+  updated_at: timestamp.nullable(),
+};
+
+export const checkTrigger = z
+  .object({ ...triggerFields, checkId: z.uuid() })
+  .meta({ id: 'CheckTrigger' });
+export const groupTrigger = z
+  .object({ ...triggerFields, groupId: z.int() })
+  .meta({ id: 'CheckGroupTrigger' });
+
+const tag = 'Triggers';
+const ofCheck = { params: z.object({ checkId: pathId }), errors: [404] } as const;
+const ofGroup = { params: z.object({ groupId: pathInteger }), errors: [400, 404] } as const;
+
+const getCheckTrigger = defineRoute({
+  operationId: 'getCheckTrigger',
+  method: 'GET',
+  path: '/v1/triggers/checks/{checkId}',
+  tag,
+  summary: 'Read the trigger of a check',
+  deprecated: true,
+  authentication: 'apiKey',
+  role: 'READ_WRITE',
+  ...ofCheck,
+  status: 200,
+  response: checkTrigger,
+});
+
+const createCheckTrigger = defineRoute({
+  operationId: 'createCheckTrigger',
+  method: 'POST',
+  path: '/v1/triggers/checks/{checkId}',
+  tag,
+  summary: 'Create the trigger of a check, or give the one it has',
+  deprecated: true,
+  authentication: 'apiKey',
+  ...ofCheck,
+  status: 201,
+  response: checkTrigger,
+});
+
+const deleteCheckTrigger = defineRoute({
+  operationId: 'deleteCheckTrigger',
+  method: 'DELETE',
+  path: '/v1/triggers/checks/{checkId}',
+  tag,
+  summary: 'Delete the trigger of a check',
+  deprecated: true,
+  authentication: 'apiKey',
+  ...ofCheck,
+  status: 204,
+});
+
+const getGroupTrigger = defineRoute({
+  operationId: 'getGroupTrigger',
+  method: 'GET',
+  path: '/v1/triggers/check-groups/{groupId}',
+  tag,
+  summary: 'Read the trigger of a check group',
+  deprecated: true,
+  authentication: 'apiKey',
+  role: 'READ_WRITE',
+  ...ofGroup,
+  status: 200,
+  response: groupTrigger,
+});
+
+const createGroupTrigger = defineRoute({
+  operationId: 'createGroupTrigger',
+  method: 'POST',
+  path: '/v1/triggers/check-groups/{groupId}',
+  tag,
+  summary: 'Create the trigger of a check group, or give the one it has',
+  deprecated: true,
+  authentication: 'apiKey',
+  ...ofGroup,
+  status: 201,
+  response: groupTrigger,
+});
+
+const deleteGroupTrigger = defineRoute({
+  operationId: 'deleteGroupTrigger',
+  method: 'DELETE',
+  path: '/v1/triggers/check-groups/{groupId}',
+  tag,
+  summary: 'Delete the trigger of a check group',
+  deprecated: true,
+  authentication: 'apiKey',
+  ...ofGroup,
+  status: 204,
+});
+
+/** Calls of one trigger are limited, whoever makes them. spec: open */
+export const triggerRateLimit = { requests: 10, seconds: 60 };
+/** A call waits so long for its runs. */
+export const triggerWaitMs = 30_000;
+
+const outcome = z.object({
+  hasFailures: z.boolean(),
+  responseTime: z.number(),
+  hasErrors: z.boolean().meta({ description: 'Our side could not carry a run out' }),
+  timedOut: z.boolean().meta({ description: 'A run had not ended when the time was over' }),
+});
+const deployment = z.object({
+  deployment: z.string().max(255).exactOptional(),
+  repository: z.string().max(1024).exactOptional(),
+  sha: z.string().max(255).exactOptional(),
+  environmentUrl: z.string().max(2048).exactOptional(),
+  runLocation: z.string().max(64).exactOptional(),
+  environmentName: z.string().max(255).exactOptional(),
+  deploymentId: z.string().max(255).exactOptional(),
+});
+
+const callDescription =
+  'Waits up to 30 seconds for the runs. 200: all passed; 503: at least one failed, could not be carried out or did not end. `environmentUrl` concerns API and browser checks only. At most 10 calls a minute.';
+
+function callCheckTrigger<const M extends 'GET' | 'POST'>(method: M) {
+  return defineRoute({
+    operationId: method === 'GET' ? 'callCheckTrigger' : 'callCheckTriggerByPost',
+    method,
+    path: '/checks/{checkId}/trigger/{token}',
+    tag,
+    summary: 'Run a check and wait for it',
+    description: callDescription,
+    hasEffects: true,
+    authentication: 'none',
+    params: z.object({ checkId: pathId, token: z.string().max(200) }),
+    query: deployment,
+    status: 200,
+    otherStatuses: [503],
+    response: outcome,
+    errors: [400, 404, 429],
+  });
+}
+
+function callGroupTrigger<const M extends 'GET' | 'POST'>(method: M) {
+  return defineRoute({
+    operationId: method === 'GET' ? 'callGroupTrigger' : 'callGroupTriggerByPost',
+    method,
+    path: '/check-groups/{groupId}/trigger/{token}',
+    tag,
+    summary: 'Run all checks of a group and wait for them',
+    description: callDescription,
+    hasEffects: true,
+    authentication: 'none',
+    params: z.object({ groupId: pathInteger, token: z.string().max(200) }),
+    query: deployment,
+    status: 200,
+    otherStatuses: [503],
+    response: z.array(outcome.extend({ checkId: z.uuid(), name: z.string() })),
+    errors: [400, 404, 429],
+  });
+}
+
+/** Spec: open. The last five are terminal. */
+export const sessionStatus = z
+  .enum([
+    'STARTED',
+    'PROGRESS',
+    'PROGRESS_FAILED',
+    'PROGRESS_DEGRADED',
+    'PASSED',
+    'FAILED',
+    'DEGRADED',
+    'TIMED_OUT',
+    'CANCELLED',
+  ])
+  .meta({ id: 'CheckSessionStatus' });
+export type SessionStatus = z.infer<typeof sessionStatus>;
+
+/** Statuses that version 1 does not know are shown as the nearest it knows. */
+const sessionStatusV1 = sessionStatus.exclude(['CANCELLED']);
+
+export const runSource = z.enum([
+  'CLI_DEPLOY',
+  'DEPLOYMENT',
+  'DEPLOYMENT_CACHE_WARMER',
+  'EDITOR',
+  'GROUP_RUN_ALL',
+  'LEGACY_TRIGGER',
+  'SCHEDULER',
+  'SCHEDULE_NOW',
+  'TEST_NO_RECORD',
+  'TEST_RECORD',
+  'TRIGGER_NO_RECORD',
+  'TRIGGER_RECORD',
+  'TRIGGER_API',
+]);
+export type RunSource = z.infer<typeof runSource>;
+
+const sessionFields = {
+  checkSessionId: z.uuid(),
+  checkSessionLink: z.string(),
+  checkId: z.uuid(),
+  checkType,
+  name: z.string(),
+  status: sessionStatus,
+  startedAt: timestamp,
+  stoppedAt: timestamp.nullable(),
+  timeElapsed: z.int().meta({ description: 'Milliseconds' }),
+  runLocations: z.array(z.string()),
+  runSource,
+};
+
+const sessionResult = z.object({
+  checkResultId: z.string(),
+  checkResultLink: z.string(),
+  checkId: z.uuid(),
+  checkType,
+  name: z.string(),
+  runLocation: z.string(),
+  resultType: resultType.nullable(),
+  hasErrors: z.boolean(),
+  hasFailures: z.boolean(),
+  isDegraded: z.boolean(),
+  aborted: z.boolean(),
+  isCancelled: z.boolean(),
+  responseTime: z.number(),
+  startedAt: timestamp,
+  stoppedAt: timestamp,
+});
+
+const started = z.object(sessionFields);
+export const checkSession = z
+  .object({ ...sessionFields, results: z.array(sessionResult) })
+  .meta({ id: 'CheckSession' });
+const checkSessionV1 = checkSession
+  .extend({ status: sessionStatusV1 })
+  .meta({ id: 'CheckSessionV1' });
+
+const sessionTag = 'Check sessions';
+const bySession = z.object({ checkSessionId: pathId });
+
+/** `matchTags`: the tags of an inner list must all match, any of the lists is enough. */
+const triggerBody = z
+  .object({
+    target: z
+      .object({
+        matchTags: z
+          .array(z.array(z.string().min(1)).max(50))
+          .max(50)
+          .exactOptional(),
+        checkId: z.array(z.uuid()).max(1000).exactOptional(),
+      })
+      .prefault({}),
+    refreshCache: z.boolean().default(false),
+  })
+  .prefault({});
+
+function triggerRoute<const Id extends string>(operationId: Id, version: 'v1' | 'v2') {
+  return defineRoute({
+    operationId,
+    method: 'POST',
+    path: `/${version}/check-sessions/trigger`,
+    tag: sessionTag,
+    summary: 'Run checks now',
+    description:
+      'Starts one session for each check that matches; without a filter for every activated check that runs in locations.',
+    authentication: 'apiKey',
+    role: 'READ_RUN',
+    deprecated: version === 'v1',
+    body: triggerBody,
+    status: 201,
+    response: z.object({ sessions: z.array(started) }),
+    errors: [400, 402, 404],
+  });
+}
+
+function getRoute<const Id extends string, S extends z.ZodType>(
+  operationId: Id,
+  version: 'v1' | 'v2',
+  response: S,
+) {
+  return defineRoute({
+    operationId,
+    method: 'GET',
+    path: `/${version}/check-sessions/{checkSessionId}`,
+    tag: sessionTag,
+    summary: 'Read a session with its results so far',
+    authentication: 'apiKey',
+    deprecated: version === 'v1',
+    params: bySession,
+    status: 200,
+    response,
+    errors: [404],
+  });
+}
+
+function completionRoute<const Id extends string, S extends z.ZodType>(
+  operationId: Id,
+  version: 'v1' | 'v2',
+  response: S,
+) {
+  return defineRoute({
+    operationId,
+    method: 'GET',
+    path: `/${version}/check-sessions/{checkSessionId}/completion`,
+    tag: sessionTag,
+    summary: 'Wait for the end of a session',
+    description: 'Answers 408 when it has not ended within `maxWaitSeconds`; call again then.',
+    authentication: 'apiKey',
+    deprecated: version === 'v1',
+    params: bySession,
+    query: z.object({ maxWaitSeconds: queryInteger(1, 30).default(30) }),
+    status: 200,
+    response,
+    errors: [400, 404, 408],
+  });
+}
+
+const sequenceIds = z.array(z.string().max(200)).max(1000).exactOptional();
+
+const cancelCheckSession = defineRoute({
+  operationId: 'cancelCheckSession',
+  method: 'POST',
+  path: '/v1/check-sessions/{checkSessionId}/cancel',
+  tag: sessionTag,
+  summary: 'Cancel the runs of a session that no agent has begun',
+  authentication: 'apiKey',
+  role: 'READ_RUN',
+  params: bySession,
+  body: z.object({ sequenceId: sequenceIds }).prefault({}),
+  status: 204,
+  errors: [400, 404],
+});
+
+const cancel = defineRoute({
+  operationId: 'cancel',
+  method: 'POST',
+  path: '/v1/cancel',
+  tag: sessionTag,
+  summary: 'Cancel the runs of a session that no agent has begun',
+  deprecated: true,
+  authentication: 'apiKey',
+  role: 'READ_RUN',
+  body: z
+    .object({
+      checkSessionId: z.string().min(1).exactOptional(),
+      testSessionId: z.string().min(1).exactOptional(),
+      sequenceId: sequenceIds,
+    })
+    .refine(
+      ({ checkSessionId, testSessionId }) =>
+        (checkSessionId === undefined) !== (testSessionId === undefined),
+      'must name either a "checkSessionId" or a "testSessionId"',
+    )
+    .meta({ example: { checkSessionId: '0c6fe2c8-6a98-4895-9a74-41f242d42d7d' } }),
+  status: 204,
+  errors: [400, 404],
+});
+
+export const checkTriggerRoutes = {
+  getCheckTrigger,
+  createCheckTrigger,
+  deleteCheckTrigger,
+  getGroupTrigger,
+  createGroupTrigger,
+  deleteGroupTrigger,
+  callCheckTrigger: callCheckTrigger('GET'),
+  callCheckTriggerByPost: callCheckTrigger('POST'),
+  callGroupTrigger: callGroupTrigger('GET'),
+  callGroupTriggerByPost: callGroupTrigger('POST'),
+};
+export const checkSessionRoutes = {
+  triggerCheckSessionsV1: triggerRoute('triggerCheckSessionsV1', 'v1'),
+  triggerCheckSessions: triggerRoute('triggerCheckSessions', 'v2'),
+  getCheckSessionV1: getRoute('getCheckSessionV1', 'v1', checkSessionV1),
+  getCheckSession: getRoute('getCheckSession', 'v2', checkSession),
+  awaitCheckSessionV1: completionRoute('awaitCheckSessionV1', 'v1', checkSessionV1),
+  awaitCheckSession: completionRoute('awaitCheckSession', 'v2', checkSession),
+  cancelCheckSession,
+  cancel,
+};

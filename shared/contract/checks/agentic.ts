@@ -1,0 +1,24 @@
+/** Agentic check: a prompt that a language model carries out. Shape from the field. spec: open */
+import { z } from 'zod';
+import { frequencies } from '../check.ts';
+import { checkBodies, type CheckTypeDefinition } from './check-type.ts';
+import { scriptedScheduleFields, scriptJudging } from './scripted.ts';
+
+export const agenticCheck: CheckTypeDefinition = {
+  pathPart: 'agentic',
+  title: 'Agentic check',
+  ...checkBodies('AGENTIC', {
+    ...scriptedScheduleFields,
+    /** Every run may cost money: no more often than every five minutes. */
+    frequency: z
+      .literal(frequencies.filter((minutes) => minutes >= 5))
+      .meta({ example: 60 })
+      .default(60),
+    prompt: z.string().min(1).max(10_000),
+    agentRuntime: z
+      .object({ skills: z.array(z.string().min(1).max(255)).max(20).default([]) })
+      .nullable()
+      .default({ skills: [] }),
+  }),
+  judging: scriptJudging,
+};

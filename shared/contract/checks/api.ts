@@ -1,0 +1,96 @@
+/** API check: any HTTP request, with scripts before and after it and assertions on all of the answer. */
+import { z } from 'zod';
+import { assertionSchema, comparison, maxAssertions } from '../assertion.ts';
+import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
+import { ipFamily, keyValuePair, listOf } from '../primitives.ts';
+import { checkBodies, type CheckTypeDefinition } from './check-type.ts';
+import { httpUrl, httpVerdict } from './url.ts';
+
+const all = comparison.options as ['EQUALS'];
+
+/** What assertions of an API check, and of the defaults of a group, can be about. */
+export const apiAssertion = assertionSchema([
+  { source: 'STATUS_CODE', comparisons: all },
+  { source: 'RESPONSE_TIME', comparisons: all },
+  { source: 'JSON_BODY', comparisons: all },
+  { source: 'TEXT_BODY', comparisons: all },
+  { source: 'HEADERS', comparisons: all },
+]);
+
+export const basicAuth = z.object({
+  username: z.string().max(1024).default(''),
+  password: z.string().max(1024).default(''),
+});
+
+/** Methods, body types and sources from the field's practice. spec: open */
+export const apiRequest = z
+  .object({
+    method: z.enum(['GET', 'POST', 'PUT', 'HEAD', 'DELETE', 'PATCH', 'OPTIONS']),
+    url: httpUrl,
+    followRedirects: z.boolean().default(true),
+    skipSSL: z.boolean().default(false),
+    ipFamily: ipFamily.default('IPv4'),
+    body: z.string().max(262_144).default(''),
+    bodyType: z.enum(['JSON', 'FORM', 'RAW', 'GRAPHQL', 'NONE']).default('NONE'),
+    headers: listOf(keyValuePair, 100),
+    queryParameters: listOf(keyValuePair, 100),
+    assertions: listOf(apiAssertion, maxAssertions),
+    basicAuth: basicAuth.nullable().default(null),
+  })
+  .meta({ id: 'ApiRequest' });
+
+function headerOf(headers: unknown, name: string): string | undefined {
+  if (typeof headers !== 'object' || headers === null) return undefined;
+  const wanted = name.toLowerCase();
+  const found = Object.entries(headers).find(([key]) => key.toLowerCase() === wanted);
+  return found === undefined ? undefined : String(found[1]);
+}
+
+function parseJson(text: unknown): unknown {
+  if (typeof text !== 'string') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export const apiCheck: CheckTypeDefinition = {
+  pathPart: 'api',
+  title: 'API check',
+  ...checkBodies('API', {
+    ...scheduledCheckFields,
+    ...responseTimeLimits(5000, 20_000, 30_000),
+    ...inheritedFields,
+    request: apiRequest,
+  }),
+  judging: {
+    hasResponseTimeLimits: true,
+    readSource(assertion, measurement, extract) {
+      const response = measurement.response;
+      const one = (actual: unknown) => ({ actual, isList: false });
+      const sources: Record<string, () => { actual: unknown; isList: boolean }> = {
+        STATUS_CODE: () => one(response?.['status']),
+        RESPONSE_TIME: () => one(measurement.responseTime ?? undefined),
+        JSON_BODY: () => ({
+          actual: extract.byJsonPath(parseJson(response?.['body']), assertion.property || '$'),
+          isList: true,
+        }),
+        TEXT_BODY: () => {
+          const body = response?.['body'];
+          return one(
+            typeof body === 'string' ? extract.byRegex(body, assertion.property) : undefined,
+          );
+        },
+        HEADERS: () => {
+          const value = headerOf(response?.['headers'], assertion.property);
+          return one(
+            value === undefined ? undefined : extract.byRegex(value, assertion.regex ?? ''),
+          );
+        },
+      };
+      return sources[assertion.source]?.() ?? one(undefined);
+    },
+    ownVerdict: httpVerdict,
+  },
+};

@@ -1,0 +1,27 @@
+/** Playwright check suite: a whole project with its own dependencies. Shape from the field. spec: open */
+import { z } from 'zod';
+import { checkBodies, type CheckTypeDefinition } from './check-type.ts';
+import { scriptedScheduleFields, scriptJudging } from './scripted.ts';
+
+const text = (max: number) => z.string().max(max);
+
+export const playwrightCheck: CheckTypeDefinition = {
+  pathPart: 'playwright',
+  title: 'Playwright check suite',
+  ...checkBodies('PLAYWRIGHT', {
+    ...scriptedScheduleFields,
+    codeBundlePath: text(1024).min(1),
+    cacheHash: text(128).nullable().default(null),
+    playwrightVersion: text(64).nullable().default(null),
+    workingDir: text(1024).nullable().default(null),
+    testCommand: text(4096).default('npx playwright test'),
+    installCommand: text(4096).nullable().default(''),
+    browsers: z
+      .array(z.enum(['chromium', 'firefox', 'webkit']))
+      .max(3)
+      .default(['chromium']),
+    engine: z.enum(['node', 'bun']).nullable().default(null),
+    engineVersion: text(64).nullable().default(null),
+  }),
+  judging: scriptJudging,
+};

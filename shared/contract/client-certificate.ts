@@ -1,0 +1,99 @@
+/** Client certificates for hosts that ask for one. Spec: Client certificate. */
+import { z } from 'zod';
+import { pathId, timestamp } from './primitives.ts';
+import { defineRoute } from './route.ts';
+
+const pem = (label: string) =>
+  z
+    .string()
+    .max(65_536)
+    .refine(
+      (text) => new RegExp(`-----BEGIN [A-Z0-9 ]*${label}-----`).test(text),
+      `must be PEM with a ${label}, line breaks retained`,
+    )
+    .meta({ example: `-----BEGIN ${label}-----\nMIIB…\n-----END ${label}-----\n` });
+
+/** A domain without scheme; `*` stands for one label. */
+const host = z
+  .string()
+  .max(253)
+  .regex(
+    /^(\*\.)?[^\s/:*]+(:\d{1,5})?$|^\*$/,
+    'must be a domain without scheme; "*." may come first',
+  )
+  .meta({ example: '*.internal.example' });
+
+export const clientCertificate = z
+  .object({
+    id: z.uuid(),
+    host: z.string(),
+    cert: z.string(),
+    ca: z.string().nullable(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'ClientCertificate' });
+
+const tag = 'Client certificates';
+const byId = z.object({ id: pathId });
+
+const listClientCertificates = defineRoute({
+  operationId: 'listClientCertificates',
+  method: 'GET',
+  path: '/v1/client-certificates',
+  tag,
+  summary: 'List client certificates, without their keys',
+  authentication: 'apiKey',
+  status: 200,
+  response: z.array(clientCertificate),
+});
+
+const createClientCertificate = defineRoute({
+  operationId: 'createClientCertificate',
+  method: 'POST',
+  path: '/v1/client-certificates',
+  tag,
+  summary: 'Store a client certificate; its key is never given back',
+  authentication: 'apiKey',
+  body: z.object({
+    host,
+    cert: pem('CERTIFICATE'),
+    key: pem('PRIVATE KEY'),
+    passphrase: z.string().max(1024).nullable().default(null),
+    ca: pem('CERTIFICATE').nullable().default(null),
+  }),
+  status: 201,
+  response: clientCertificate,
+  errors: [400],
+});
+
+const getClientCertificate = defineRoute({
+  operationId: 'getClientCertificate',
+  method: 'GET',
+  path: '/v1/client-certificates/{id}',
+  tag,
+  summary: 'Read a client certificate, without its key',
+  authentication: 'apiKey',
+  params: byId,
+  status: 200,
+  response: clientCertificate,
+  errors: [404],
+});
+
+const deleteClientCertificate = defineRoute({
+  operationId: 'deleteClientCertificate',
+  method: 'DELETE',
+  path: '/v1/client-certificates/{id}',
+  tag,
+  summary: 'Delete a client certificate',
+  authentication: 'apiKey',
+  params: byId,
+  status: 204,
+  errors: [404],
+});
+
+export const clientCertificateRoutes = {
+  listClientCertificates,
+  createClientCertificate,
+  getClientCertificate,
+  deleteClientCertificate,
+};

@@ -1,0 +1,327 @@
+/** Status pages, the services on their cards, and who subscribed. Spec: Status page; Status page subscription. */
+import { z } from 'zod';
+import {
+  customDomain,
+  cursorPage,
+  cursorQuery,
+  pageSlug,
+  pathId,
+  queryBoolean,
+  timestamp,
+} from './primitives.ts';
+import { defineRoute } from './route.ts';
+
+const name = z.string().trim().min(1).max(255);
+const optionalText = (max: number) => z.string().max(max).nullable();
+
+export const service = z
+  .object({
+    name: z.string(),
+    id: z.uuid(),
+    accountId: z.uuid(),
+    created_at: timestamp,
+    updated_at: timestamp.nullable(),
+  })
+  .meta({ id: 'Service' });
+
+/** The twelve colours of a theme, in the order of the specification. */
+export const themeColorNames = [
+  'bodyBackgroundColor',
+  'headerBackgroundColor',
+  'headerFontColor',
+  'titleFontColor',
+  'bodyFontColor',
+  'bodyFontColorMuted',
+  'navigationFontColor',
+  'linkFontColor',
+  'cardBackgroundColor',
+  'borderColor',
+  'primaryButtonBackgroundColor',
+  'primaryButtonFontColor',
+] as const;
+
+const color = z
+  .string()
+  .regex(/^#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$/, 'must be a colour such as #0A66C2')
+  .toUpperCase()
+  .meta({ example: '#0A66C2' });
+const theme = z
+  .object(
+    Object.fromEntries(themeColorNames.map((one) => [one, color])) as Record<
+      (typeof themeColorNames)[number],
+      typeof color
+    >,
+  )
+  .meta({ id: 'ThemeColors' });
+export const themeColors = z.object({ light: theme, dark: theme });
+
+const cardBody = z.object({
+  id: z.string().min(1).max(64).exactOptional(),
+  statusPageId: z.string().nullable().exactOptional(),
+  name,
+  services: z
+    .array(z.object({ id: z.string().min(1) }))
+    .max(200)
+    .default([]),
+});
+
+const statusPageBody = z.object({
+  name,
+  url: pageSlug.meta({ description: 'Under it the page is found on this installation' }),
+  cards: z.array(cardBody).max(100),
+  description: optionalText(500).exactOptional(),
+  customDomain: customDomain.nullable().exactOptional(),
+  themeColors: themeColors.nullable().exactOptional(),
+  logo: optionalText(2048).exactOptional(),
+  redirectTo: optionalText(2048).exactOptional(),
+  favicon: optionalText(2048).exactOptional(),
+  defaultTheme: z.enum(['LIGHT', 'DARK', 'AUTO']).exactOptional(),
+});
+export type StatusPageBody = z.output<typeof statusPageBody>;
+
+const card = z.object({
+  id: z.string(),
+  name: z.string(),
+  created_at: timestamp,
+  services: z.array(service),
+  updated_at: timestamp.nullable(),
+});
+
+export const statusPage = z
+  .object({
+    id: z.uuid(),
+    name: z.string(),
+    url: z.string(),
+    cards: z.array(card),
+    description: z.string().nullable(),
+    customDomain: z.string().nullable(),
+    themeColors: themeColors.nullable(),
+    logo: z.string().nullable(),
+    redirectTo: z.string().nullable(),
+    favicon: z.string().nullable(),
+    defaultTheme: z.enum(['LIGHT', 'DARK', 'AUTO']),
+    whiteLabel: z.boolean(),
+    isPrivate: z.boolean(),
+    accountId: z.uuid(),
+    created_at: timestamp,
+    updated_at: timestamp.nullable(),
+  })
+  .meta({ id: 'StatusPage' });
+
+/** Spec: Status page subscription. */
+export const statusPageSubscription = z
+  .object({
+    id: z.uuid(),
+    type: z.enum(['EMAIL']),
+    address: z.string(),
+    status: z.enum(['PENDING', 'VERIFIED']),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'StatusPageSubscription' });
+
+const tag = 'Status pages';
+const byPage = z.object({ statusPageId: pathId });
+const serviceTag = 'Status page services';
+const byService = z.object({ serviceId: pathId });
+
+const listStatusPages = defineRoute({
+  operationId: 'listStatusPages',
+  method: 'GET',
+  path: '/v1/status-pages',
+  tag,
+  summary: 'List status pages',
+  authentication: 'apiKey',
+  query: z.object(cursorQuery),
+  status: 200,
+  response: cursorPage(statusPage),
+  errors: [400],
+});
+
+const createStatusPage = defineRoute({
+  operationId: 'createStatusPage',
+  method: 'POST',
+  path: '/v1/status-pages',
+  tag,
+  summary: 'Create a status page',
+  authentication: 'apiKey',
+  body: statusPageBody,
+  status: 201,
+  response: statusPage,
+  errors: [400, 402, 409],
+});
+
+const getStatusPage = defineRoute({
+  operationId: 'getStatusPage',
+  method: 'GET',
+  path: '/v1/status-pages/{statusPageId}',
+  tag,
+  summary: 'Read a status page',
+  authentication: 'apiKey',
+  params: byPage,
+  status: 200,
+  response: statusPage,
+  errors: [404],
+});
+
+const updateStatusPage = defineRoute({
+  operationId: 'updateStatusPage',
+  method: 'PUT',
+  path: '/v1/status-pages/{statusPageId}',
+  tag,
+  summary: 'Change a status page',
+  description: '`cards` replaces all cards; other optional fields that are absent stay.',
+  authentication: 'apiKey',
+  params: byPage,
+  body: statusPageBody,
+  status: 200,
+  response: statusPage,
+  errors: [400, 404, 409],
+});
+
+const deleteStatusPage = defineRoute({
+  operationId: 'deleteStatusPage',
+  method: 'DELETE',
+  path: '/v1/status-pages/{statusPageId}',
+  tag,
+  summary: 'Delete a status page and its subscriptions',
+  authentication: 'apiKey',
+  params: byPage,
+  status: 204,
+  errors: [404],
+});
+
+const listServices = defineRoute({
+  operationId: 'listServices',
+  method: 'GET',
+  path: '/v1/status-pages/services',
+  tag: serviceTag,
+  summary: 'List services',
+  description: 'With `paginated=false` all services come as one page.',
+  authentication: 'apiKey',
+  query: z.object({ ...cursorQuery, paginated: queryBoolean.default(true) }),
+  status: 200,
+  response: cursorPage(service),
+  errors: [400],
+});
+
+const createService = defineRoute({
+  operationId: 'createService',
+  method: 'POST',
+  path: '/v1/status-pages/services',
+  tag: serviceTag,
+  summary: 'Create a service',
+  authentication: 'apiKey',
+  body: z.object({ name }),
+  status: 201,
+  response: service,
+  errors: [400],
+});
+
+const getService = defineRoute({
+  operationId: 'getService',
+  method: 'GET',
+  path: '/v1/status-pages/services/{serviceId}',
+  tag: serviceTag,
+  summary: 'Read a service',
+  authentication: 'apiKey',
+  params: byService,
+  status: 200,
+  response: service,
+  errors: [404],
+});
+
+const updateService = defineRoute({
+  operationId: 'updateService',
+  method: 'PUT',
+  path: '/v1/status-pages/services/{serviceId}',
+  tag: serviceTag,
+  summary: 'Rename a service',
+  authentication: 'apiKey',
+  params: byService,
+  body: z.object({ name }),
+  status: 200,
+  response: service,
+  errors: [400, 404],
+});
+
+const deleteService = defineRoute({
+  operationId: 'deleteService',
+  method: 'DELETE',
+  path: '/v1/status-pages/services/{serviceId}',
+  tag: serviceTag,
+  summary: 'Delete a service; cards and incidents go without it',
+  authentication: 'apiKey',
+  params: byService,
+  status: 204,
+  errors: [404],
+});
+
+const subscriptionTag = 'Status page subscriptions';
+
+const listSubscriptions = defineRoute({
+  operationId: 'listStatusPageSubscriptions',
+  method: 'GET',
+  path: '/v1/status-pages/{statusPageId}/subscriptions',
+  tag: subscriptionTag,
+  summary: 'List who subscribed to a status page',
+  authentication: 'apiKey',
+  params: byPage,
+  status: 200,
+  response: z.array(statusPageSubscription),
+  errors: [404],
+});
+
+const createSubscriptions = defineRoute({
+  operationId: 'createStatusPageSubscriptions',
+  method: 'POST',
+  path: '/v1/status-pages/{statusPageId}/subscriptions/bulk',
+  tag: subscriptionTag,
+  summary: 'Subscribe addresses to a status page; those that are subscribed are skipped',
+  authentication: 'apiKey',
+  params: byPage,
+  body: z.object({
+    subscriptions: z
+      .array(z.object({ type: z.enum(['EMAIL']).default('EMAIL'), config: z.email().max(320) }))
+      .min(1)
+      .max(100),
+    autoVerify: z.boolean().default(false),
+  }),
+  status: 201,
+  response: z.object({
+    created: z.int(),
+    skipped: z.int(),
+    status: z.enum(['PENDING', 'VERIFIED']),
+  }),
+  errors: [400, 404],
+});
+
+const deleteSubscription = defineRoute({
+  operationId: 'deleteStatusPageSubscription',
+  method: 'DELETE',
+  path: '/v1/status-pages/{statusPageId}/subscriptions/{subscriptionId}',
+  tag: subscriptionTag,
+  summary: 'End a subscription',
+  authentication: 'apiKey',
+  params: byPage.extend({ subscriptionId: pathId }),
+  status: 204,
+  errors: [404],
+});
+
+export const statusPageRoutes = {
+  listStatusPages,
+  createStatusPage,
+  getStatusPage,
+  updateStatusPage,
+  deleteStatusPage,
+  listSubscriptions,
+  createSubscriptions,
+  deleteSubscription,
+};
+export const serviceRoutes = {
+  listServices,
+  createService,
+  getService,
+  updateService,
+  deleteService,
+};
