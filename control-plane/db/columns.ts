@@ -23,7 +23,8 @@ export function fromJson<T>(text: string): T {
   return JSON.parse(text) as T;
 }
 
-const worthDeflatingBytes = 512;
+/** Below that, inflating costs a reader more than the disk saves. */
+const worthDeflatingBytes = 2048;
 
 export interface EncodedPayload {
   encoding: 'json' | 'deflate';
@@ -37,7 +38,12 @@ export function encodePayload(value: unknown): EncodedPayload {
   return { encoding: 'deflate', payload: deflateRawSync(json, { level: 1 }) };
 }
 
-export function decodePayload(row: EncodedPayload): unknown {
+/** A stored payload as JSON. */
+export function payloadText(row: EncodedPayload): string {
   const json = row.encoding === 'deflate' ? inflateRawSync(row.payload) : row.payload;
-  return JSON.parse(json.toString('utf8'));
+  return json.toString('utf8');
+}
+
+export function decodePayload(row: EncodedPayload): unknown {
+  return JSON.parse(payloadText(row));
 }

@@ -1,23 +1,74 @@
-import type { Kysely } from 'kysely';
-import { Migrator } from 'kysely/migration';
+import { sql, type Kysely } from 'kysely';
+import { DEFAULT_MIGRATION_TABLE, Migrator } from 'kysely/migration';
+import { describeFailure, OperatorError } from '../operator-error.ts';
 import type { Database } from './tables.ts';
 import * as first from './migrations/0001-first.ts';
+import * as wholeApi from './migrations/0002-whole-api.ts';
 
 /** In order of their names. A new migration is a new file and a line here. */
-const migrations = { '0001-first': first };
+const migrations = { '0001-first': first, '0002-whole-api': wholeApi };
 
-/** Brings the database to the newest schema; gives the names of what was applied. Throws on failure. */
-export async function migrateToLatest(db: Kysely<Database>): Promise<string[]> {
+export interface MigrationState {
+  /** In the database; empty for one that is new, or that is not ours. */
+  applied: string[];
+  /** What this build would add. */
+  pending: string[];
+  /** In the database, and unknown to this build: a newer one made them. */
+  unknown: string[];
+}
+
+/** Compares a database with this build; changes nothing. */
+export async function migrationState(db: Kysely<Database>): Promise<MigrationState> {
+  const known = Object.keys(migrations);
+  const { rows: tables } = await sql`
+    select 1 from sqlite_schema where type = 'table' and name = ${DEFAULT_MIGRATION_TABLE}
+  `.execute(db);
+  const { rows } =
+    tables.length === 0
+      ? { rows: [] }
+      : await sql<{ name: string }>`
+          select name from ${sql.table(DEFAULT_MIGRATION_TABLE)} order by name
+        `.execute(db);
+  const applied = rows.map((row) => row.name);
+  return {
+    applied,
+    pending: known.filter((name) => !applied.includes(name)),
+    unknown: applied.filter((name) => !known.includes(name)),
+  };
+}
+
+/** Refuses a database that a newer build has changed: what it keeps there could be lost on us. */
+export function refuseNewer({ unknown }: MigrationState, what: string): void {
+  if (unknown.length === 0) return;
+  throw new OperatorError(
+    `${what} has migrations that this build does not know (${unknown.join(', ')}): run the newer build that made them, or restore a backup from before`,
+  );
+}
+
+/**
+ * Brings the database to the newest schema; gives the names of what was applied. Throws on failure.
+ * `until` names the last migration to apply: for tests of how older databases move on.
+ */
+export async function migrateToLatest(
+  db: Kysely<Database>,
+  until?: keyof typeof migrations,
+): Promise<string[]> {
+  const { rows } = await sql<{ file: string }>`
+    select file from pragma_database_list where name = 'main'
+  `.execute(db);
+  refuseNewer(await migrationState(db), `the database ${rows[0]?.file ?? ''}`);
   const migrator = new Migrator({
     db,
     provider: { getMigrations: () => Promise.resolve(migrations) },
   });
-  const { error, results } = await migrator.migrateToLatest();
+  const { error, results } =
+    until === undefined ? await migrator.migrateToLatest() : await migrator.migrateTo(until);
   if (error !== undefined) {
     const failed = results?.find((result) => result.status === 'Error')?.migrationName ?? 'unknown';
-    throw new Error(`migration ${failed} failed; the database is as it was before it`, {
-      cause: error,
-    });
+    throw new Error(
+      `migration ${failed} failed (${describeFailure(error)}); the database is as it was before it`,
+      { cause: error },
+    );
   }
   return (results ?? []).map((result) => result.migrationName);
 }

@@ -1,6 +1,6 @@
 /** The only file that names the database driver. */
 import SqliteDatabase from 'better-sqlite3';
-import { Kysely, SqliteDialect } from 'kysely';
+import { Kysely, SqliteAdapter, SqliteDialect } from 'kysely';
 import type { Database } from './tables.ts';
 
 const cachedStatements = 500;
@@ -26,6 +26,19 @@ function withStatementCache(database: SqliteDatabase.Database): SqliteDatabase.D
   return database;
 }
 
+/** SQLite undoes changes of the schema with their transaction; the adapter does not say so. */
+class TransactionalAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
+class TransactionalDialect extends SqliteDialect {
+  override createAdapter(): SqliteAdapter {
+    return new TransactionalAdapter();
+  }
+}
+
 /**
  * Opens the database in a file, or in memory for `:memory:`. A commit is on disk before it is
  * acknowledged: WAL with `synchronous=FULL`.
@@ -35,9 +48,77 @@ export function openDatabase(file: string): Kysely<Database> {
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = FULL');
   database.pragma('foreign_keys = ON');
-  database.pragma('busy_timeout = 5000');
+  database.pragma('busy_timeout = 1000');
   database.pragma('cache_size = -65536');
   return new Kysely<Database>({
-    dialect: new SqliteDialect({ database: withStatementCache(database) }),
+    dialect: new TransactionalDialect({ database: withStatementCache(database) }),
   });
+}
+
+const pagesAStep = 1_000;
+
+/**
+ * Copies a database that others may be writing to into a file. The copy is what was committed at one
+ * instant, and one file: no log beside it. `onProgress` may throw to stop.
+ */
+export async function copyDatabase(
+  from: string,
+  to: string,
+  onProgress: (donePages: number, totalPages: number) => void,
+): Promise<void> {
+  const source = new SqliteDatabase(from, { fileMustExist: true });
+  try {
+    // Without a snapshot of our own, every write of another process starts the copy afresh.
+    source.exec('begin');
+    source.prepare('select 1 from sqlite_schema').get();
+    await source.backup(to, {
+      progress: ({ totalPages, remainingPages }) => {
+        onProgress(totalPages - remainingPages, totalPages);
+        return pagesAStep;
+      },
+    });
+  } finally {
+    source.close();
+  }
+  const copy = new SqliteDatabase(to, { fileMustExist: true });
+  try {
+    copy.pragma('journal_mode = DELETE');
+  } finally {
+    copy.close();
+  }
+}
+
+/** What is wrong inside a database file; empty when it is whole. */
+export function integrityProblems(file: string): string[] {
+  const database = new SqliteDatabase(file, { fileMustExist: true });
+  try {
+    const rows = database.pragma('integrity_check(5)') as { integrity_check: string }[];
+    return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+  } finally {
+    database.close();
+  }
+}
+
+const lockWithinMs = 1_000;
+
+/**
+ * True when another process has the database open: each holds a shared lock for as long, so nobody
+ * gets an exclusive one. When it is false, the log has been folded into the file, unless the file is
+ * too damaged for that.
+ */
+export function isOpenElsewhere(file: string): boolean {
+  const database = new SqliteDatabase(file, { fileMustExist: true, timeout: lockWithinMs });
+  try {
+    database.pragma('locking_mode = EXCLUSIVE');
+    database.exec('begin exclusive; commit');
+    return false;
+  } catch (error) {
+    if (!(error instanceof SqliteDatabase.SqliteError)) throw error;
+    if (error.code.startsWith('SQLITE_BUSY')) return true;
+    // Damage is a reason to restore, not to refuse it.
+    if (/^SQLITE_(CORRUPT|NOTADB)/.test(error.code)) return false;
+    throw error;
+  } finally {
+    database.close();
+  }
 }

@@ -8,12 +8,18 @@ interface AccountsTable {
   id: string;
   name: string;
   created_at: number;
+  plan: Generated<string>;
+  settings_json: Generated<string>;
+  runtime_id: Generated<string | null>;
+  /** Alert settings of checks that use the global ones; null for the defaults. */
+  alert_settings_json: Generated<string | null>;
 }
 
 interface ApiKeysTable {
   id: string;
   account_id: string;
   name: string;
+  role: Generated<string>;
   /** SHA-256 of the raw key, hex. */
   key_hash: string;
   masked_key: string;
@@ -55,6 +61,8 @@ export interface ChecksTable {
   frequency: number;
   frequency_offset: number;
   run_parallel: number;
+  group_id: number | null;
+  group_order: number | null;
   /** All wire fields that have no column of their own. */
   body_json: string;
   /** Grows with every change. */
@@ -171,7 +179,7 @@ export interface ResultPayloadsTable {
   payload: Buffer;
 }
 
-interface CheckStatusesTable {
+export interface CheckStatusesTable {
   check_id: string;
   account_id: string;
   has_failures: number;
@@ -247,6 +255,301 @@ interface AgentReportsTable {
   reported_at: number;
 }
 
+export interface CheckGroupsTable {
+  id: Generated<number>;
+  account_id: string;
+  name: string;
+  activated: number;
+  concurrency: number;
+  /** All wire fields that have no column of their own. */
+  body_json: string;
+  created_at: number;
+  updated_at: number | null;
+}
+
+interface CheckGroupTagsTable {
+  group_id: number;
+  account_id: string;
+  tag: string;
+}
+
+export interface SnippetsTable {
+  id: Generated<number>;
+  account_id: string;
+  name: string;
+  script: string;
+  created_at: number;
+  updated_at: number | null;
+}
+
+export interface VariablesTable {
+  account_id: string;
+  key: string;
+  /** Sealed when `secret`. */
+  value: string;
+  locked: number;
+  secret: number;
+  created_at: number;
+  updated_at: number | null;
+}
+
+export interface AlertChannelsTable {
+  id: Generated<number>;
+  account_id: string;
+  type: string;
+  config_json: string;
+  send_recovery: number;
+  send_failure: number;
+  send_degraded: number;
+  ssl_expiry: number;
+  /** Days. */
+  ssl_expiry_threshold: number;
+  auto_subscribe: number;
+  created_at: number;
+  updated_at: number | null;
+}
+
+/** Either of a check or of a group. */
+export interface AlertSubscriptionsTable {
+  id: Generated<number>;
+  account_id: string;
+  channel_id: number;
+  check_id: string | null;
+  group_id: number | null;
+  activated: number;
+}
+
+export interface CheckAlertsTable {
+  seq: Generated<number>;
+  id: string;
+  account_id: string;
+  check_id: string;
+  name: string;
+  check_type: string;
+  alert_type: string;
+  run_location: string | null;
+  response_time_ms: number | null;
+  error: string | null;
+  status_code: string | null;
+  created_at: number;
+  started_at: number | null;
+}
+
+export interface AlertNotificationsTable {
+  seq: Generated<number>;
+  id: string;
+  account_id: string;
+  type: string;
+  status: string;
+  config_json: string;
+  result: string | null;
+  sent_at: number;
+  check_type: string;
+  check_id: string;
+  check_alert_id: string | null;
+  alert_channel_id: number;
+  check_result_id: string | null;
+}
+
+/** Either of a check or of a group. */
+export interface CheckTriggersTable {
+  id: Generated<number>;
+  account_id: string;
+  check_id: string | null;
+  group_id: number | null;
+  token: string;
+  created_at: number;
+  called_at: number | null;
+  updated_at: number | null;
+}
+
+export interface CheckSessionsTable {
+  id: string;
+  account_id: string;
+  check_id: string;
+  check_type: string;
+  name: string;
+  run_source: string;
+  started_at: number;
+  /** What has not ended by then has timed out. */
+  deadline: number;
+  cancelled_at: number | null;
+}
+
+interface CheckSessionRunsTable {
+  session_id: string;
+  /** `check_runs.run_id`, once the run has begun. */
+  run_id: string;
+  location: string;
+  cancelled: number;
+}
+
+export interface ErrorGroupsTable {
+  id: string;
+  account_id: string;
+  check_id: string;
+  error_hash: string;
+  raw_message: string | null;
+  cleaned_message: string;
+  first_seen_at: number;
+  last_seen_at: number;
+  archived_until_next_event: number;
+  archived_for_ever: number;
+}
+
+export interface ClientCertificatesTable {
+  id: string;
+  account_id: string;
+  host: string;
+  cert: string;
+  ca: string | null;
+  /** See `secret-box.ts`. */
+  key_sealed: string;
+  passphrase_sealed: string | null;
+  created_at: number;
+}
+
+export interface MaintenanceWindowsTable {
+  id: Generated<number>;
+  account_id: string;
+  name: string;
+  starts_at: number;
+  ends_at: number;
+  repeat_unit: string | null;
+  repeat_interval: number | null;
+  repeat_ends_at: number | null;
+  tags_json: string;
+  created_at: number;
+  updated_at: number | null;
+}
+
+/** What stands on cards of status pages. */
+export interface ServicesTable {
+  seq: Generated<number>;
+  id: string;
+  account_id: string;
+  name: string;
+  created_at: number;
+  updated_at: number | null;
+}
+
+export interface StatusPagesTable {
+  seq: Generated<number>;
+  id: string;
+  account_id: string;
+  name: string;
+  /** Lower case, as `custom_domain`. */
+  url: string;
+  custom_domain: string | null;
+  body_json: string;
+  is_private: number;
+  created_at: number;
+  updated_at: number | null;
+}
+
+export interface StatusPageCardsTable {
+  id: string;
+  status_page_id: string;
+  account_id: string;
+  name: string;
+  position: number;
+  created_at: number;
+  updated_at: number | null;
+}
+
+interface CardServicesTable {
+  card_id: string;
+  service_id: string;
+  position: number;
+}
+
+export interface StatusPageSubscriptionsTable {
+  id: string;
+  account_id: string;
+  status_page_id: string;
+  type: string;
+  /** Lower case. */
+  address: string;
+  status: string;
+  /** SHA-256 of the token in the mail that verifies it. */
+  token_hash: string | null;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface IncidentsTable {
+  seq: Generated<number>;
+  id: string;
+  account_id: string;
+  name: string;
+  severity: string;
+  /** The check that opened it by itself. */
+  check_id: string | null;
+  created_at: number;
+  updated_at: number | null;
+}
+
+interface IncidentServicesTable {
+  incident_id: string;
+  service_id: string;
+}
+
+export interface IncidentUpdatesTable {
+  seq: Generated<number>;
+  id: string;
+  account_id: string;
+  incident_id: string;
+  description: string;
+  status: string;
+  public_at: number;
+  notify_subscribers: number;
+  created_at: number;
+}
+
+export interface DashboardsTable {
+  id: Generated<number>;
+  /** What its address shows. */
+  dashboard_id: string;
+  account_id: string;
+  custom_url: string | null;
+  custom_domain: string | null;
+  body_json: string;
+  created_at: number;
+  updated_at: number | null;
+}
+
+export interface DashboardIncidentsTable {
+  id: string;
+  account_id: string;
+  dashboard_id: number;
+  name: string;
+  impact: string;
+  started_at: number;
+  stopped_at: number | null;
+  created_at: number;
+  updated_at: number | null;
+}
+
+export interface DashboardIncidentUpdatesTable {
+  seq: Generated<number>;
+  id: string;
+  account_id: string;
+  incident_id: string;
+  status: string;
+  description: string;
+  created_at: number;
+  updated_at: number | null;
+}
+
+/** How many runs waited in a location at an instant. */
+interface QueueSamplesTable {
+  account_id: string;
+  location: string;
+  sampled_at: number;
+  queue_size: number;
+  oldest_ms: number;
+}
+
 export interface Database {
   accounts: AccountsTable;
   api_keys: ApiKeysTable;
@@ -267,4 +570,30 @@ export interface Database {
   heartbeat_events: HeartbeatEventsTable;
   installation: InstallationTable;
   agent_reports: AgentReportsTable;
+  check_groups: CheckGroupsTable;
+  check_group_tags: CheckGroupTagsTable;
+  snippets: SnippetsTable;
+  variables: VariablesTable;
+  alert_channels: AlertChannelsTable;
+  alert_subscriptions: AlertSubscriptionsTable;
+  check_alerts: CheckAlertsTable;
+  alert_notifications: AlertNotificationsTable;
+  check_triggers: CheckTriggersTable;
+  check_sessions: CheckSessionsTable;
+  check_session_runs: CheckSessionRunsTable;
+  error_groups: ErrorGroupsTable;
+  client_certificates: ClientCertificatesTable;
+  maintenance_windows: MaintenanceWindowsTable;
+  services: ServicesTable;
+  status_pages: StatusPagesTable;
+  status_page_cards: StatusPageCardsTable;
+  card_services: CardServicesTable;
+  status_page_subscriptions: StatusPageSubscriptionsTable;
+  incidents: IncidentsTable;
+  incident_services: IncidentServicesTable;
+  incident_updates: IncidentUpdatesTable;
+  dashboards: DashboardsTable;
+  dashboard_incidents: DashboardIncidentsTable;
+  dashboard_incident_updates: DashboardIncidentUpdatesTable;
+  queue_samples: QueueSamplesTable;
 }
