@@ -35,11 +35,35 @@ export function notFound(what: string, id: string): ApiError {
   return new ApiError('NOT_FOUND', `${what} ${id} does not exist`);
 }
 
-/** A value that the schema accepts but the account's data does not. */
-export function invalidField(path: string, problem: string): ApiError {
+function invalid(source: 'payload' | 'query', path: string, problem: string): ApiError {
   return new ApiError('VALIDATION', `"${path}" ${problem}`, {
-    source: 'payload',
+    source,
     keys: [path],
     issues: [{ path, message: problem }],
+  });
+}
+
+/** A value in the body that the schema accepts but the account's data does not. */
+export function invalidField(path: string, problem: string): ApiError {
+  return invalid('payload', path, problem);
+}
+
+/** The same for a query parameter. */
+export function invalidQuery(path: string, problem: string): ApiError {
+  return invalid('query', path, problem);
+}
+
+/** A value that has to be unique and is not. */
+export function takenField(path: string, value: string): ApiError {
+  return new ApiError('CONFLICT', `"${path}" ${value} is already in use`, {
+    source: 'payload',
+    keys: [path],
+  });
+}
+
+/** Spec: Authentication 3. The same answer whatever was wrong, so nothing can be learned from it. */
+export function badToken(): ApiError {
+  return new ApiError('BAD_TOKEN', 'Bad Token', {
+    hint: 'send the header "Authorization: Bearer <API_KEY>" with a key that is neither expired nor revoked',
   });
 }

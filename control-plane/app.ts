@@ -5,14 +5,13 @@ import express, {
   type Express,
   type Request,
   type RequestHandler,
-  type Router,
 } from 'express';
 import type { Logger } from 'pino';
 import { ApiError } from './api-error.ts';
 
 interface AppParts {
-  /** Routers in the order they are tried. */
-  routers: readonly Router[];
+  /** In the order they are tried. */
+  steps: readonly RequestHandler[];
   logger: Logger;
 }
 
@@ -56,10 +55,17 @@ function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof URIError) {
     return new ApiError('VALIDATION', 'the path is not valid', { source: 'params' });
   }
-  const isZlib = error instanceof Error && 'code' in error && /^Z_/.test(String(error.code));
-  return isZlib
-    ? new ApiError('MALFORMED_JSON', 'the body is not validly compressed', { source: 'payload' })
-    : undefined;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  // Of zlib, brotli and zstd, in this order.
+  if (/^(Z_|ERR__ERROR_|ZSTD_)/.test(code)) {
+    return new ApiError('MALFORMED_JSON', 'the body is not validly compressed', {
+      source: 'payload',
+    });
+  }
+  if (code.startsWith('SQLITE_BUSY')) {
+    return new ApiError('UNAVAILABLE', 'the database is being written to by another process');
+  }
+  return undefined;
 }
 
 function notFound(request: Request): ApiError {
@@ -72,7 +78,7 @@ export function buildApp(parts: AppParts): Express {
   app.set('etag', false);
   app.set('query parser', 'simple');
   app.use(nameRequest);
-  for (const router of parts.routers) app.use(router);
+  for (const step of parts.steps) app.use(step);
   app.use((request) => {
     throw notFound(request);
   });
@@ -94,6 +100,7 @@ export function buildApp(parts: AppParts): Express {
       return;
     }
     if (known.code === 'BAD_TOKEN') response.setHeader('WWW-Authenticate', 'Bearer');
+    if (known.code === 'UNAVAILABLE') response.setHeader('Retry-After', '1');
     response.status(known.statusCode).json(known.toBody(requestId));
   };
   app.use(answerError);

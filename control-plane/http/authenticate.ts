@@ -1,14 +1,15 @@
 /** Who calls. Keys are random and long, so their SHA-256 is what is stored and looked up. */
 import { timingSafeEqual } from 'node:crypto';
 import type { Request } from 'express';
-import type { RouteAuthentication } from '@monitor/shared/contract/route.ts';
-import { ApiError } from '../api-error.ts';
+import type { Role, RouteAuthentication } from '@monitor/shared/contract/route.ts';
+import { ApiError, badToken } from '../api-error.ts';
 import { sha256Hex } from '../keys.ts';
 
 export interface ApiPrincipal {
   kind: 'apiKey';
   accountId: string;
   keyId: string;
+  role: Role;
 }
 
 /** An agent: it may act for one location of one account. */
@@ -32,13 +33,6 @@ export interface KeyFinder {
 }
 
 const accountHeaders = ['x-service-account', 'x-checkly-account'];
-
-/** Spec: Authentication 3. The same answer whatever was wrong, so nothing can be learned from it. */
-function badToken(): ApiError {
-  return new ApiError('BAD_TOKEN', 'Bad Token', {
-    hint: 'send the header "Authorization: Bearer <API_KEY>" with a key that is neither expired nor revoked',
-  });
-}
 
 function isSame(left: string, right: string): boolean {
   const a = Buffer.from(left);

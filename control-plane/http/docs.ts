@@ -41,7 +41,7 @@ const pageScript = `window.ui = SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#api',
   deepLinking: true,
-  docExpansion: 'list',
+  docExpansion: 'none',
   filter: true,
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
@@ -67,7 +67,10 @@ const pageStyle = `body { margin: 0; background: #fafafa; }
 export function serveDocs(publicUrl: string): Router {
   const file = new URL('../openapi.json', import.meta.url);
   const document = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
-  const json = JSON.stringify({ ...document, servers: [{ url: publicUrl }] });
+  const json = JSON.stringify({ ...document, servers: [{ url: publicUrl }] }).replaceAll(
+    '{base}',
+    publicUrl,
+  );
   const assets = dirname(require.resolve('swagger-ui-dist/package.json'));
   const router = Router();
   router.get('/', (_request, response) => {

@@ -1,14 +1,21 @@
-/** Binds handlers to route declarations: authenticate, parse, call, check the answer, send. */
-import express, { Router, type Request, type RequestHandler, type Response } from 'express';
+/** Binds handlers to route declarations: authenticate, limit, parse, call, check the answer, send. */
+import type { IncomingHttpHeaders } from 'node:http';
+import express, { type Request, type RequestHandler, type Response } from 'express';
+import findMyWay, { type HTTPMethod } from 'find-my-way';
 import type { z } from 'zod';
 import {
   defaultBodyLimitBytes,
+  generalRateLimit,
+  includesRole,
+  roleOf,
+  type RateLimit,
   type Route,
   type RouteInput,
   type RouteOutput,
 } from '@monitor/shared/contract/route.ts';
 import { ApiError } from '../api-error.ts';
 import { authenticate, type KeyFinder, type Principal } from './authenticate.ts';
+import { RateLimiter } from './rate-limit.ts';
 import { validate } from './validate.ts';
 
 /** What a handler may know of the call besides its parsed input. */
@@ -23,6 +30,10 @@ export interface CallContext<P extends Principal = Principal> {
   source: string | null;
   /** Total of a paged list; goes into `Content-Range`. */
   setTotal(total: number, offset: number, count: number): void;
+  /** One of the route's `otherStatuses`, in place of its `status`. */
+  setStatus(status: number): void;
+  /** Counts against a limit that is not the key's, or refuses with 429. */
+  limit(key: string, limit: RateLimit): void;
 }
 
 type PrincipalOf<R extends Route> = Extract<Principal, { kind: R['authentication'] }>;
@@ -56,8 +67,11 @@ export function bind<Routes extends Record<string, Route>>(
 export interface ImplementOptions {
   keys: KeyFinder;
   now: () => number;
+  monotonic: () => number;
   /** Parses every answer with its schema before sending: always in tests and development. */
   checkResponses: boolean;
+  /** Requests of one key a minute where a route does not say otherwise; 0 switches all limits off. */
+  requestsPerMinute: number;
 }
 
 const parsers = new Map<number, RequestHandler>();
@@ -72,11 +86,11 @@ function bodyParser(limitBytes: number): RequestHandler {
 
 /** Parses the body when the route takes one. Other types than JSON are refused rather than dropped. */
 function readBody(route: Route, request: Request, response: Response): Promise<unknown> {
-  if (route.body === undefined) return Promise.resolve(undefined);
   const hasBody =
     request.headers['transfer-encoding'] !== undefined ||
     Number(request.headers['content-length'] ?? 0) > 0;
-  if (hasBody && request.is('json') === false && request.is('+json') === false) {
+  if (!hasBody) return Promise.resolve(undefined);
+  if (request.is('json') === false && request.is('+json') === false) {
     throw new ApiError(
       'UNSUPPORTED_MEDIA_TYPE',
       `the body must be JSON: send "Content-Type: application/json" instead of "${request.get('content-type') ?? 'none'}"`,
@@ -92,82 +106,214 @@ function readBody(route: Route, request: Request, response: Response): Promise<u
   });
 }
 
-function callContext(
-  request: Request,
-  response: Response,
-  principal: Principal,
-  receivedAt: number,
-): CallContext {
-  let controller: AbortController | undefined;
-  return {
-    principal,
-    receivedAt,
-    get signal() {
-      if (controller === undefined) {
-        const made = new AbortController();
-        controller = made;
-        response.once('close', () => {
-          made.abort();
-        });
-      }
-      return controller.signal;
-    },
-    userAgent: request.get('user-agent') ?? null,
-    source: request.get('origin') ?? request.get('referer') ?? null,
-    setTotal(total, offset, count) {
-      const range = count === 0 ? '*' : `${offset}-${offset + count - 1}`;
-      response.setHeader('Content-Range', `items ${range}/${total}`);
-    },
+function textOf(headers: IncomingHttpHeaders, name: 'user-agent' | 'origin' | 'referer') {
+  return headers[name] ?? null;
+}
+
+/** One call: what its handler is given, and what it chose. */
+class Call implements CallContext {
+  readonly principal: Principal;
+  readonly receivedAt: number;
+  readonly #request: Request;
+  readonly #response: Response;
+  readonly #limiter: RateLimiter | null;
+  #controller: AbortController | undefined;
+  status: number;
+
+  constructor(
+    request: Request,
+    response: Response,
+    principal: Principal,
+    receivedAt: number,
+    status: number,
+    limiter: RateLimiter | null,
+  ) {
+    this.#request = request;
+    this.#response = response;
+    this.principal = principal;
+    this.receivedAt = receivedAt;
+    this.status = status;
+    this.#limiter = limiter;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      const made = new AbortController();
+      this.#controller = made;
+      this.#response.once('close', () => {
+        made.abort();
+      });
+    }
+    return this.#controller.signal;
+  }
+
+  get userAgent(): string | null {
+    return textOf(this.#request.headers, 'user-agent');
+  }
+
+  get source(): string | null {
+    return textOf(this.#request.headers, 'origin') ?? textOf(this.#request.headers, 'referer');
+  }
+
+  // Handlers take these apart from their call, hence functions that know it rather than methods.
+  readonly setTotal = (total: number, offset: number, rows: number): void => {
+    const range = rows === 0 ? '*' : `${offset}-${offset + rows - 1}`;
+    this.#response.setHeader('Content-Range', `items ${range}/${total}`);
   };
+
+  readonly setStatus = (status: number): void => {
+    this.status = status;
+  };
+
+  readonly limit = (key: string, limit: RateLimit): void => {
+    if (this.#limiter !== null) count(this.#limiter, this.#response, key, limit);
+  };
+}
+
+/** Counts a request, tells the caller where they stand, and refuses what is too much. */
+function count(limiter: RateLimiter, response: Response, key: string, limit: RateLimit): void {
+  const { isAllowed, remaining, resetMs } = limiter.take(key, limit);
+  const resetSeconds = Math.max(1, Math.ceil(resetMs / 1000));
+  response.setHeader('RateLimit-Limit', String(limit.requests));
+  response.setHeader('RateLimit-Remaining', String(remaining));
+  response.setHeader('RateLimit-Reset', String(resetSeconds));
+  response.setHeader('RateLimit-Policy', `${limit.requests};w=${limit.seconds}`);
+  if (isAllowed) return;
+  response.setHeader('Retry-After', String(resetSeconds));
+  throw new ApiError(
+    'TOO_MANY_REQUESTS',
+    `more than ${limit.requests} requests within ${limit.seconds} seconds; try again in ${resetSeconds} seconds`,
+    { retryAfterSeconds: resetSeconds },
+  );
 }
 
 /** In development an answer that breaks its own contract is a bug to see at once. */
 function assertAnswer(route: Route, schema: z.ZodType, value: unknown): void {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value instanceof JsonText ? JSON.parse(value.text) : value);
   if (!parsed.success) {
     throw new Error(`${route.operationId} answered against its contract: ${parsed.error.message}`);
   }
 }
 
-/** A router of these routes. Paths that exist answer other methods with 405 and `Allow`. */
-export function implement(bound: readonly BoundRoute[], options: ImplementOptions): Router {
-  const router = Router({ caseSensitive: true });
-  const methodsOf = new Map<string, string[]>();
-  for (const { route, handle } of bound) {
-    const path = route.path.replace(/\{(\w+)\}/g, ':$1');
-    methodsOf.set(path, [...(methodsOf.get(path) ?? []), route.method]);
-    const method = route.method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete';
-    router[method](path, async (request: Request, response: Response) => {
-      const receivedAt = options.now();
-      const principal = await authenticate(request, route.authentication, options.keys);
-      const body = await readBody(route, request, response);
-      const input = {
-        params: route.params && validate(route.params, request.params, 'params'),
-        query: route.query && validate(route.query, request.query, 'query'),
-        body: route.body && validate(route.body, body, 'payload'),
-      };
-      const context = callContext(request, response, principal, receivedAt);
-      const answer = await handle(input as never, context as never);
-      if (response.destroyed) return;
-      response.status(route.status);
-      if (route.response === undefined) {
-        response.end();
-        return;
+/** An answer that is JSON already. */
+class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** Gives JSON of a route's answer in place of the answer, where building the value would cost too much. */
+export function asJson(text: string): never {
+  return new JsonText(text) as never;
+}
+
+function textOfAnswer(route: Route, answer: unknown): string {
+  if (answer instanceof JsonText) return answer.text;
+  return route.contentType === undefined ? JSON.stringify(answer) : String(answer);
+}
+
+function send(route: Route, response: Response, status: number, answer: unknown): void {
+  if (route.response === undefined) {
+    response.writeHead(status).end();
+    return;
+  }
+  const text = textOfAnswer(route, answer);
+  response.writeHead(status, {
+    'Content-Type': `${route.contentType ?? 'application/json'}; charset=utf-8`,
+    'Content-Length': Buffer.byteLength(text),
+  });
+  response.end(text);
+}
+
+type Serve = (
+  request: Request,
+  response: Response,
+  params: Record<string, string | undefined>,
+) => Promise<void>;
+
+function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter: RateLimiter) {
+  const { authentication, operationId } = route;
+  const neededRole = roleOf(route);
+  const limit = route.rateLimit ?? { ...generalRateLimit, requests: options.requestsPerMinute };
+  const limits = options.requestsPerMinute === 0 ? null : limiter;
+
+  const run: Serve = async (request, response, params) => {
+    const receivedAt = options.now();
+    const principal = await authenticate(request, authentication, options.keys);
+    if (principal.kind === 'apiKey') {
+      if (limits !== null) {
+        const key = route.rateLimit === undefined ? principal.keyId : principal.keyId + operationId;
+        count(limits, response, key, limit);
       }
-      if (options.checkResponses) assertAnswer(route, route.response, answer);
-      response.json(answer);
-    });
+      if (!includesRole(principal.role, neededRole)) {
+        throw new ApiError(
+          'FORBIDDEN',
+          `the role of this key is ${principal.role}; ${operationId} needs ${neededRole}`,
+          { role: principal.role, neededRole },
+        );
+      }
+    }
+    const body = route.body === undefined ? undefined : await readBody(route, request, response);
+    const input = {
+      params: route.params && validate(route.params, params, 'params'),
+      query: route.query && validate(route.query, request.query, 'query'),
+      body: route.body && validate(route.body, body, 'payload'),
+    };
+    const call = new Call(request, response, principal, receivedAt, route.status, limits);
+    const answer = await handle(input as never, call as never);
+    if (response.destroyed) return;
+    if (options.checkResponses && route.response !== undefined) {
+      assertAnswer(route, route.response, answer);
+    }
+    send(route, response, call.status, answer);
+  };
+  return run;
+}
+
+const methods: readonly HTTPMethod[] = ['HEAD', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+function pathOf(request: Request): string {
+  const end = request.url.indexOf('?');
+  return end === -1 ? request.url : request.url.slice(0, end);
+}
+
+/**
+ * All routes as one step of the application: with some two hundred of them, asking one after the
+ * other whether it matches would cost more than answering. Paths that exist answer other methods with
+ * 405 and `Allow`; what does not exist is left to the next step.
+ */
+export function implement(bound: readonly BoundRoute[], options: ImplementOptions): RequestHandler {
+  const limiter = new RateLimiter(options.monotonic);
+  const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 4096 });
+  for (const one of bound) {
+    const run = serve(one, options, limiter);
+    const path = one.route.path.replace(/\{(\w+)\}/g, ':$1');
+    router.on(one.route.method, path, () => undefined, run);
+    if (one.route.method === 'GET' && one.route.hasEffects !== true) {
+      router.on('HEAD', path, () => undefined, run);
+    }
   }
-  for (const [path, methods] of methodsOf) {
-    const allow = methods.includes('GET') ? ['HEAD', ...methods] : methods;
-    router.all(path, (request: Request, response: Response) => {
-      response.setHeader('Allow', allow.join(', '));
-      throw new ApiError(
-        'METHOD_NOT_ALLOWED',
-        `${request.method} is not allowed here; allowed: ${allow.join(', ')}`,
-        { allow },
-      );
-    });
-  }
-  return router;
+  return async (request, response, next) => {
+    const path = pathOf(request);
+    const found = router.find(request.method as HTTPMethod, path);
+    if (found !== null) {
+      await (found.store as Serve)(request, response, found.params);
+      return;
+    }
+    // Throws for an escape that is none.
+    decodeURIComponent(path);
+    const allow = methods.filter((other) => router.find(other, path) !== null);
+    if (allow.length === 0) {
+      next();
+      return;
+    }
+    response.setHeader('Allow', allow.join(', '));
+    throw new ApiError(
+      'METHOD_NOT_ALLOWED',
+      `${request.method} is not allowed here; allowed: ${allow.join(', ')}`,
+      { allow },
+    );
+  };
 }

@@ -10,18 +10,27 @@ function pathText(path: readonly PropertyKey[]): string {
 
 /** A sentence for one issue, without the field's name. */
 function problemOf(issue: z.core.$ZodIssue): string {
+  if (issue.code.startsWith('invalid_') && issue.input === undefined) return 'is required';
   switch (issue.code) {
     case 'invalid_type':
-      return issue.input === undefined ? 'is required' : `must be ${withArticle(issue.expected)}`;
+      return `must be ${withArticle(issue.expected)}`;
     case 'invalid_value':
       return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}`;
     case 'too_big':
       return `must be at most ${String(issue.maximum)}${unitOf(issue.origin)}`;
     case 'too_small':
       return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${String(issue.minimum)}${unitOf(issue.origin)}`;
+    case 'invalid_union':
+      return 'options' in issue && Array.isArray(issue.options)
+        ? `must be one of ${issue.options.map(String).join(', ')}`
+        : sentenceOf(issue);
     default:
-      return issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
+      return sentenceOf(issue);
   }
+}
+
+function sentenceOf(issue: z.core.$ZodIssue): string {
+  return issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
 }
 
 function withArticle(type: string): string {
@@ -59,17 +68,19 @@ export function validate<S extends z.ZodType>(
   schema: S,
   value: unknown,
   source: Source,
+  /** Where in the body the value stands. */
+  within: readonly string[] = [],
 ): z.output<S> {
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.flatMap((issue) => flatten(issue, []));
+  const issues = parsed.error.issues.flatMap((issue) => flatten(issue, within));
   const [first] = issues;
   const whole = source === 'payload' ? 'the body' : 'the request';
   const subject = first === undefined || first.path === '' ? whole : `"${first.path}"`;
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : '';
   throw new ApiError('VALIDATION', `${subject} ${first?.message ?? 'is not valid'}${more}`, {
     source,
-    keys: [...new Set(issues.map((issue) => issue.path))],
+    keys: [...new Set(issues.map((issue) => issue.path))].filter((path) => path !== ''),
     issues,
   });
 }

@@ -1,0 +1,84 @@
+/**
+ * How many requests a key may make. Within any stretch of the window at most the allowed number
+ * passes: the times of those that passed are kept, so there is no edge between two windows at which
+ * twice as many would. Our own because it has to run on the injected clock.
+ */
+import type { RateLimit } from '@monitor/shared/contract/route.ts';
+
+export interface RateDecision {
+  isAllowed: boolean;
+  remaining: number;
+  /** Until the oldest request that counts leaves the window. */
+  resetMs: number;
+}
+
+/** Times of the requests that passed, oldest first, in a ring. */
+class Passed {
+  #times = new Float64Array(8);
+  #first = 0;
+  count = 0;
+
+  dropUntil(instant: number): void {
+    while (this.count > 0 && (this.#times[this.#first] ?? 0) <= instant) {
+      this.#first = (this.#first + 1) % this.#times.length;
+      this.count -= 1;
+    }
+  }
+
+  get oldest(): number {
+    return this.#times[this.#first] ?? 0;
+  }
+
+  add(instant: number): void {
+    if (this.count === this.#times.length) {
+      const larger = new Float64Array(this.count * 4);
+      for (let at = 0; at < this.count; at += 1) {
+        larger[at] = this.#times[(this.#first + at) % this.count] ?? 0;
+      }
+      this.#times = larger;
+      this.#first = 0;
+    }
+    this.#times[(this.#first + this.count) % this.#times.length] = instant;
+    this.count += 1;
+  }
+}
+
+/** Above so many keys those are forgotten that made no request lately. */
+const manyKeys = 10_000;
+
+export class RateLimiter {
+  readonly #monotonic: () => number;
+  readonly #passed = new Map<string, { passed: Passed; windowMs: number }>();
+
+  constructor(monotonic: () => number) {
+    this.#monotonic = monotonic;
+  }
+
+  /** Counts one request of `key`, unless the limit is reached. */
+  take(key: string, limit: RateLimit): RateDecision {
+    const now = this.#monotonic();
+    const windowMs = limit.seconds * 1000;
+    let entry = this.#passed.get(key);
+    if (entry === undefined) {
+      if (this.#passed.size >= manyKeys) this.#forgetIdle(now);
+      entry = { passed: new Passed(), windowMs };
+      this.#passed.set(key, entry);
+    }
+    const { passed } = entry;
+    passed.dropUntil(now - windowMs);
+    const isAllowed = passed.count < limit.requests;
+    if (isAllowed) passed.add(now);
+    return {
+      isAllowed,
+      remaining: limit.requests - passed.count,
+      resetMs: passed.oldest + windowMs - now,
+    };
+  }
+
+  #forgetIdle(now: number): void {
+    for (const [key, { passed, windowMs }] of this.#passed) {
+      passed.dropUntil(now - windowMs);
+      if (passed.count === 0) this.#passed.delete(key);
+    }
+  }
+}
