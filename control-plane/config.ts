@@ -1,9 +1,28 @@
 /** The settings of the control plane: read from the environment once, here and nowhere else. */
+import { isIP } from 'node:net';
 import { z } from 'zod';
+import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
+import { OperatorError } from './operator-error.ts';
 
 const flag = z
   .enum(['true', 'false'], { error: 'must be true or false' })
   .transform((text) => text === 'true');
+
+export interface StaticIp {
+  region: string;
+  address: string;
+}
+
+function parseStaticIps(text: string, context: z.RefinementCtx): StaticIp[] {
+  return text.split(',').flatMap((entry) => {
+    if (entry.trim() === '') return [];
+    const [region = '', address = ''] = entry.split('=').map((part) => part.trim());
+    if (!(region in dataCenterLocations) || isIP(address) === 0) {
+      context.addIssue(`"${entry.trim()}" must be a data-center location and an address`);
+    }
+    return [{ region, address }];
+  });
+}
 
 const settings = {
   PORT: z.coerce.number().int().min(0).max(65_535).default(3000).describe('Port of the API'),
@@ -25,11 +44,38 @@ const settings = {
   CHECK_RESPONSES: flag
     .default(false)
     .describe('Compare every answer with its contract before sending it (development)'),
+  REQUESTS_PER_MINUTE: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(600)
+    .describe('Requests of one API key a minute; 0 switches all limits off'),
+  REQUEST_TIMEOUT_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(120)
+    .describe('How long a request may take to arrive; its headers at most 30 seconds'),
+  ENCRYPTION_KEY: z
+    .string()
+    .min(32)
+    .optional()
+    .describe('Seals secrets in the database; default: a file beside it, DATABASE_FILE.key'),
+  STATIC_IPS: z
+    .string()
+    .default('')
+    .transform(parseStaticIps)
+    .describe(
+      'Addresses of data-center locations for /v1/static-ips: eu-central-1=192.0.2.1,eu-west-1=2001:db8::1',
+    ),
   LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error'])
     .default('info')
     .describe('Least severe level that is logged'),
 };
+
+/** Never shown, not even when they are wrong. */
+const secretSettings: ReadonlySet<string> = new Set(['ENCRYPTION_KEY']);
 
 const schema = z.object(settings);
 export type Config = Readonly<z.output<typeof schema>>;
@@ -53,11 +99,15 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   );
   const parsed = schema.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);
-  const problems = parsed.error.issues.map(
-    (issue) =>
-      `  ${issue.path.join('.')}: ${issue.message} (given: ${String(given[String(issue.path[0])])})`,
+  const problems = parsed.error.issues.map((issue) => {
+    const name = String(issue.path[0]);
+    const value = secretSettings.has(name) ? '' : ` (given: ${String(given[name])})`;
+    return `  ${issue.path.join('.')}: ${issue.message}${value}`;
+  });
+  throw new OperatorError(
+    `the configuration cannot be used; correct these environment variables:\n${problems.join('\n')}`,
+    { usage: true },
   );
-  throw new Error(`the configuration cannot be used:\n${problems.join('\n')}`);
 }
 
 /** The environment of this process. */

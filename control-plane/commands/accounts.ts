@@ -1,0 +1,142 @@
+import { Option, type Command } from 'commander';
+import { runtimeId } from '@monitor/shared/contract/primitives.ts';
+import { OperatorError } from '../operator-error.ts';
+import {
+  changeAccount,
+  createAccount,
+  findOrCreateAccount,
+  listAccounts,
+  plans,
+  type Plan,
+  type StoredAccount,
+} from '../resources/accounts/store.ts';
+import { withInstallation, type Installation } from './installation.ts';
+import { instant, printFacts, printJson, printRows } from './output.ts';
+
+interface AccountOptions {
+  name?: string;
+  badges?: 'on' | 'off';
+  runtime?: string;
+  plan?: Plan;
+  json?: boolean;
+}
+
+const nameUpTo = 255;
+
+/** A name for a key or an account, as the API would take it. */
+export function usableName(given: string): string {
+  const name = given.trim();
+  if (name !== '' && name.length <= nameUpTo) return name;
+  throw new OperatorError(`--name must have 1 to ${nameUpTo} characters`, { usage: true });
+}
+
+function known(accounts: readonly StoredAccount[]): string {
+  if (accounts.length === 0) return 'there are none: `control-plane accounts create --name <name>`';
+  return `there are:\n${accounts.map(({ id, name }) => `  ${id}  ${name}`).join('\n')}`;
+}
+
+/** The account that is named, or the only one; in a fresh installation it is made. */
+export async function chooseAccount(
+  installation: Installation,
+  given: string | undefined,
+): Promise<string> {
+  const accounts = await listAccounts(installation.db);
+  if (given !== undefined) {
+    if (accounts.some(({ id }) => id === given)) return given;
+    throw new OperatorError(`there is no account "${given}"; ${known(accounts)}`);
+  }
+  if (accounts.length <= 1) return findOrCreateAccount(installation);
+  throw new OperatorError(`choose one with --account <id>; ${known(accounts)}`, { usage: true });
+}
+
+function toWire(account: StoredAccount) {
+  const { id, name, plan, runtimeId: runtime, settings, createdAt } = account;
+  return {
+    id,
+    name,
+    plan,
+    runtimeId: runtime,
+    badges: settings.badges,
+    createdAt: new Date(createdAt).toISOString(),
+  };
+}
+
+function printAccounts(accounts: readonly StoredAccount[], json: boolean): void {
+  if (json) {
+    printJson(accounts.map(toWire));
+    return;
+  }
+  printRows(
+    ['ID', 'NAME', 'PLAN', 'RUNTIME', 'BADGES', 'CREATED'],
+    accounts.map(({ id, name, plan, runtimeId: runtime, settings, createdAt }) => [
+      id,
+      name,
+      plan,
+      runtime ?? '-',
+      settings.badges ? 'on' : 'off',
+      instant(createdAt),
+    ]),
+  );
+}
+
+async function set(id: string, options: AccountOptions): Promise<void> {
+  const { name, badges, runtime, plan } = options;
+  const change = {
+    ...(name === undefined ? {} : { name: usableName(name) }),
+    ...(badges === undefined ? {} : { badges: badges === 'on' }),
+    ...(runtime === undefined ? {} : { runtimeId: runtime }),
+    ...(plan === undefined ? {} : { plan }),
+  };
+  if (Object.keys(change).length === 0) {
+    throw new OperatorError(
+      'nothing to set: give at least one of --name, --badges, --runtime, --plan',
+      { usage: true },
+    );
+  }
+  await withInstallation({ make: false }, async ({ db }) => {
+    const changed = await changeAccount(db, id, change);
+    if (changed === undefined) {
+      throw new OperatorError(`there is no account "${id}"; ${known(await listAccounts(db))}`);
+    }
+    if (options.json === true) printJson(toWire(changed));
+    else printFacts(toWire(changed));
+  });
+}
+
+/** `control-plane accounts …`: accounts of the installation, which the API cannot make or change. */
+export function registerAccounts(program: Command): void {
+  const accounts = program.command('accounts').description('the accounts of this installation');
+  accounts
+    .command('list')
+    .description('list the accounts, oldest first')
+    .option('--json', 'print JSON')
+    .action(async (options: AccountOptions) => {
+      await withInstallation({ make: false }, async ({ db }) => {
+        printAccounts(await listAccounts(db), options.json === true);
+      });
+    });
+  accounts
+    .command('create')
+    .description('create an account')
+    .requiredOption('--name <name>', 'what it is called')
+    .option('--json', 'print JSON')
+    .action(async (options: { name: string; json?: boolean }) => {
+      const name = usableName(options.name);
+      await withInstallation({ make: true }, async (installation) => {
+        const id = await createAccount(installation, name);
+        const facts = { accountId: id, name };
+        if (options.json === true) printJson(facts);
+        else printFacts(facts);
+      });
+    });
+  accounts
+    .command('set')
+    .description('change an account')
+    .argument('<id>', 'of the account; see `accounts list`')
+    .option('--name <name>', 'what it is called')
+    .addOption(new Option('--badges <state>', 'answer for badges').choices(['on', 'off']))
+    .addOption(new Option('--runtime <id>', 'for checks that name none').choices(runtimeId.options))
+    .addOption(new Option('--plan <plan>', 'what it is entitled to').choices(plans))
+    .option('--json', 'print JSON')
+    .action(set);
+}

@@ -1,0 +1,19 @@
+import type { Command } from 'commander';
+import { migrateToLatest } from '../db/migrate.ts';
+import { readSettings, withDatabase } from './installation.ts';
+import { printJson } from './output.ts';
+
+/** `control-plane migrate`: brings the database to the newest schema, making it when there is none. */
+export function registerMigrate(program: Command): void {
+  program
+    .command('migrate')
+    .description('bring the database to the newest schema; `serve` does so too when it starts')
+    .option('--json', 'print JSON')
+    .action(async (options: { json?: boolean }) => {
+      const { DATABASE_FILE } = readSettings();
+      const applied = await withDatabase(DATABASE_FILE, migrateToLatest);
+      if (options.json === true) printJson({ database: DATABASE_FILE, applied });
+      else if (applied.length === 0) console.log(`${DATABASE_FILE} is up to date`);
+      else for (const name of applied) console.log(`applied ${name}`);
+    });
+}
