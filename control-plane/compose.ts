@@ -5,37 +5,29 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import type { Logger } from 'pino';
-import { agentRoutes } from '@monitor/shared/contract/agent-protocol.ts';
-import { checkResultRoutes } from '@monitor/shared/contract/check-result.ts';
-import { checkRoutes, heartbeatRoutes } from '@monitor/shared/contract/check-routes.ts';
-import { checkStatusRoutes } from '@monitor/shared/contract/check-status.ts';
-import {
-  locationRoutes,
-  privateLocationRoutes,
-} from '@monitor/shared/contract/private-location.ts';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
+import { bindApi } from './api.ts';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
+import { CommitQueue } from './db/commit-queue.ts';
 import { migrateToLatest } from './db/migrate.ts';
 import { openDatabase } from './db/open.ts';
 import { serveDocs } from './http/docs.ts';
-import { bind, implement } from './http/implement.ts';
+import { implement } from './http/implement.ts';
 import { LocationHub } from './location-hub.ts';
 import { recordAgentsChanged } from './operations/agent-presence.ts';
 import { expireJobs } from './operations/expire-jobs.ts';
 import { excuseDowntime, noteAlive, sweepHeartbeats } from './operations/heartbeats.ts';
 import { ResultIntake } from './operations/ingest-results.ts';
+import { forgetSessions } from './operations/forget-sessions.ts';
+import { sampleQueues } from './operations/sample-queues.ts';
 import { restoreAgents } from './operations/restore-agents.ts';
 import { sweepSlots } from './operations/sweep-slots.ts';
-import { agentHandlers } from './resources/agents/handlers.ts';
-import { checkResultHandlers } from './resources/check-results/handlers.ts';
-import { checkStatusHandlers } from './resources/check-statuses/handlers.ts';
-import { checkHandlers, checkTypeBindings } from './resources/checks/handlers.ts';
-import { heartbeatHandlers } from './resources/heartbeats/handlers.ts';
-import { createLocationKey, KeyStore } from './resources/keys/store.ts';
-import { locationHandlers } from './resources/locations/handlers.ts';
-import { privateLocationHandlers } from './resources/private-locations/handlers.ts';
+import { createApiKey, createLocationKey, KeyStore } from './resources/keys/store.ts';
+import { RunSignals } from './run-signals.ts';
+import { openSecretBox } from './secret-box.ts';
 import type { Services } from './services.ts';
+import { StatusCache } from './status-cache.ts';
 import { startTimers } from './timers.ts';
 
 export interface ControlPlaneParts {
@@ -79,10 +71,14 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     hub.close();
   });
 
-  const server = createServer();
-  server.keepAliveTimeout = 65_000;
-  server.headersTimeout = 30_000;
-  server.requestTimeout = 120_000;
+  // Whoever sends headers or a body drop by drop is hung up on.
+  const requestTimeout = config.REQUEST_TIMEOUT_SECONDS * 1000;
+  const server = createServer({
+    keepAliveTimeout: 65_000,
+    headersTimeout: Math.min(30_000, requestTimeout),
+    requestTimeout,
+    connectionsCheckingInterval: Math.min(5_000, requestTimeout),
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(config.PORT, config.HOST, resolve);
@@ -92,33 +88,50 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const url = `http://${host}:${port}`;
   const publicUrl = (config.PUBLIC_URL ?? url).replace(/\/+$/, '');
 
-  const services: Services = { db, clock, random, newId: randomUUID, hub, logger, publicUrl };
+  const services: Services = {
+    db,
+    commits: new CommitQueue(db),
+    secrets: openSecretBox(config.ENCRYPTION_KEY, config.DATABASE_FILE),
+    clock,
+    random,
+    newId: randomUUID,
+    hub,
+    runs: new RunSignals(clock),
+    statuses: new StatusCache(),
+    logger,
+    publicUrl,
+  };
   await restoreAgents(services);
   await excuseDowntime(services);
   const keys = new KeyStore(db, clock);
   const intake = new ResultIntake(services);
-  const locationKeys = {
-    create: (accountId: string, location: string, privateLocationId: string) =>
-      createLocationKey(services, accountId, location, privateLocationId),
-    forget: () => {
-      keys.forget();
-    },
+  const forget = (): void => {
+    keys.forget();
   };
-
   const api = implement(
-    [
-      ...checkTypeBindings(services, config.LENIENT_DNS_BODY),
-      ...bind(checkRoutes, checkHandlers(services)),
-      ...bind(heartbeatRoutes, heartbeatHandlers(services)),
-      ...bind(checkResultRoutes, checkResultHandlers(services)),
-      ...bind(checkStatusRoutes, checkStatusHandlers(services)),
-      ...bind(privateLocationRoutes, privateLocationHandlers(services, locationKeys)),
-      ...bind(locationRoutes, locationHandlers),
-      ...bind(agentRoutes, agentHandlers(services, intake)),
-    ],
-    { keys, now: () => clock.now(), checkResponses: config.CHECK_RESPONSES },
+    bindApi({
+      services,
+      config,
+      intake,
+      locationKeys: {
+        create: (accountId, location, privateLocationId) =>
+          createLocationKey(services, accountId, location, privateLocationId),
+        forget,
+      },
+      apiKeys: {
+        create: (accountId, key) => createApiKey(services, accountId, key),
+        forget,
+      },
+    }),
+    {
+      keys,
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      checkResponses: config.CHECK_RESPONSES,
+      requestsPerMinute: config.REQUESTS_PER_MINUTE,
+    },
   );
-  server.on('request', buildApp({ routers: [api, serveDocs(publicUrl)], logger }));
+  server.on('request', buildApp({ steps: [api, serveDocs(publicUrl)], logger }));
   stack.defer(async () => {
     await new Promise<void>((resolve) => {
       server.close(() => {
@@ -139,6 +152,8 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
         { name: 'sweep-heartbeats', everyMs: 1_000, run: () => sweepHeartbeats(services) },
         { name: 'note-alive', everyMs: 5_000, run: () => noteAlive(services) },
         { name: 'expire-jobs', everyMs: 10_000, run: () => expireJobs(services) },
+        { name: 'sample-queues', everyMs: 60_000, run: () => sampleQueues(services) },
+        { name: 'forget-sessions', everyMs: 3_600_000, run: () => forgetSessions(services) },
       ],
       clock,
       logger.child({ subsystem: 'timers' }),

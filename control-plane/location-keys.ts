@@ -1,3 +1,5 @@
+import type { Role } from '@monitor/shared/contract/route.ts';
+
 /** Keys of locations, as the resource that owns locations needs them. */
 export interface LocationKeys {
   create(
@@ -6,5 +8,15 @@ export interface LocationKeys {
     privateLocationId: string,
   ): Promise<{ id: string; rawKey: string; maskedKey: string; createdAt: number }>;
   /** Drops what is remembered about keys: one was revoked. */
+  forget(): void;
+}
+
+/** Keys of the API, as the resource that manages them needs them. */
+export interface ApiKeys {
+  create(
+    accountId: string,
+    key: { name: string; role: Role; expiresAt: number | null },
+  ): Promise<{ id: string; rawKey: string }>;
+  /** Drops what is remembered about keys: one was revoked or changed. */
   forget(): void;
 }

@@ -1,17 +1,26 @@
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
+import type { CommitQueue } from './db/commit-queue.ts';
 import type { Database } from './db/tables.ts';
 import type { LocationHub } from './location-hub.ts';
+import type { RunSignals } from './run-signals.ts';
+import type { SecretBox } from './secret-box.ts';
+import type { StatusCache } from './status-cache.ts';
 
 /** What operations and handlers are given. Built once, in `compose.ts`. */
 export interface Services {
   db: Kysely<Database>;
+  /** Writes that share a durable commit. */
+  commits: CommitQueue;
+  secrets: SecretBox;
   clock: Clock;
   /** In [0, 1). */
   random: () => number;
   newId: () => string;
   hub: LocationHub;
+  runs: RunSignals;
+  statuses: StatusCache;
   logger: Logger;
   /** Where this control plane is reached from outside, without a slash at the end. */
   publicUrl: string;

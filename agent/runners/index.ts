@@ -12,7 +12,10 @@ export interface RunnerEntry {
 
 const uptimeTimeoutMs = 30_000;
 
-/** HEARTBEAT is absent: it waits on the control plane and never runs on an agent. */
+/** Types that wait on the control plane, and those whose runner this build does not carry. */
+type WithoutRunner = 'HEARTBEAT' | 'API' | 'BROWSER' | 'MULTI_STEP' | 'PLAYWRIGHT' | 'AGENTIC';
+
+/** An agent reports the types it has here and is assigned no others. */
 export const runners = {
   URL: {
     load: async () => (await import('./url.ts')).runUrl,
@@ -34,6 +37,6 @@ export const runners = {
     pool: 'light',
     timeoutMs: uptimeTimeoutMs,
   },
-} as const satisfies Record<Exclude<KnownCheckType, 'HEARTBEAT'>, RunnerEntry>;
+} as const satisfies Record<Exclude<KnownCheckType, WithoutRunner>, RunnerEntry>;
 
 export type RunnerRegistry = Readonly<Record<string, RunnerEntry>>;

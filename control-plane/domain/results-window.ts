@@ -1,5 +1,4 @@
-/** The window of time a list of results covers. Instants in ms; `to` is exclusive. */
-import { sixHoursMs } from '@monitor/shared/contract/check-result.ts';
+/** The window of time a list covers. Instants in ms; `to` is exclusive. */
 
 export interface Window {
   from: number;
@@ -7,17 +6,18 @@ export interface Window {
 }
 
 /**
- * Spec: Limits, check results time window. `from` defaults to six hours ago, or before `to` when
- * only that is given; `to` to six hours after `from`. Gives the field that is wrong when the window
- * is longer than `longestMs` or ends before it begins.
+ * Spec: Limits, check results time window; Alert notifications list. `from` defaults to a span before
+ * `to`, or before now; `to` to a span after `from`. Gives the field that is wrong when the window is
+ * longer than `longestMs` or ends before it begins.
  */
 export function resolveWindow(
   given: { from?: number | undefined; to?: number | undefined },
   now: number,
+  spanMs: number,
   longestMs: number,
 ): Window | { field: 'from' | 'to'; problem: string } {
-  const from = given.from ?? (given.to ?? now) - sixHoursMs;
-  const to = given.to ?? from + sixHoursMs;
+  const from = given.from ?? (given.to ?? now) - spanMs;
+  const to = given.to ?? from + spanMs;
   if (to < from) return { field: 'to', problem: 'must not be before "from"' };
   if (to - from > longestMs) {
     return { field: 'to', problem: `must be at most ${longestMs / 3_600_000} hours after "from"` };

@@ -42,6 +42,15 @@ export function slotsToAccountFor(period: SchedulePeriod, until: number): Slot[]
   return slots;
 }
 
+/**
+ * How far a period is accounted for once its slots up to `until` are: to the last instant before its
+ * next slot, so that nobody looks at it again before there is something to account for.
+ */
+export function accountedUntil(period: SchedulePeriod, until: number): number {
+  const beforeNext = slotAtOrAfter(scheduleOf(period), until + 1) - 1;
+  return Math.min(beforeNext, period.endsAt ?? beforeNext);
+}
+
 /** When agents served a location; both null before the first one. */
 export interface Presence {
   servedSince: number | null;

@@ -7,10 +7,12 @@ import {
   type CheckInRequest,
   type Job,
 } from '@monitor/shared/contract/agent-protocol.ts';
+import { badToken } from '../api-error.ts';
 import { agentOfCheck, type Candidate } from '../domain/assignment.ts';
 import type { Database, JobsTable } from '../db/tables.ts';
 import { runsOnAgents, toAssigned, type CheckRow } from '../resources/checks/store.ts';
 import type { Services } from '../services.ts';
+import { effectiveFields, groupOf, groupsOf } from './effective-check.ts';
 
 /** Most jobs handed out in one answer. */
 const jobsPerCheckIn = 50;
@@ -18,6 +20,18 @@ const jobsPerCheckIn = 50;
 interface Caller {
   accountId: string;
   location: string;
+  keyId: string;
+}
+
+/** A key may be revoked while its agent waits; it must not learn anything more then. */
+async function refuseRevoked(db: Kysely<Database>, { accountId, keyId }: Caller): Promise<void> {
+  const key = await db
+    .selectFrom('location_keys')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('id', '=', keyId)
+    .executeTakeFirst();
+  if (key === undefined) throw badToken();
 }
 
 async function saveAgent(
@@ -68,7 +82,6 @@ async function activeChecks(
     .where('checks.account_id', '=', accountId)
     .where('check_locations.account_id', '=', accountId)
     .where('check_locations.location', '=', location)
-    .where('checks.activated', '=', 1)
     .execute();
 }
 
@@ -91,9 +104,12 @@ async function assignmentsOf(
   const members = services.hub.members(caller.accountId, caller.location);
   const proxyUrl = await proxyOf(services.db, caller);
   const rows = await activeChecks(services.db, caller);
-  return rows
-    .filter((row) => agentOfCheck(row.id, row.type, members) === agentId)
-    .map((row) => toAssigned(row, row.schedule_from, proxyUrl));
+  const mine = rows.filter((row) => agentOfCheck(row.id, row.type, members) === agentId);
+  const groups = await groupsOf(services.db, caller.accountId, mine);
+  return mine.map((row) => {
+    const group = row.group_id === null ? undefined : groups.get(row.group_id);
+    return toAssigned(row, effectiveFields(row, group), row.schedule_from, proxyUrl);
+  });
 }
 
 type JobRow = {
@@ -116,7 +132,12 @@ async function toJob(
   return {
     id: row.id,
     runId: row.run_id,
-    check: toAssigned(check, row.created_at, await proxyOf(services.db, caller)),
+    check: toAssigned(
+      check,
+      effectiveFields(check, await groupOf(services.db, check)),
+      row.created_at,
+      await proxyOf(services.db, caller),
+    ),
     source: row.source,
     scheduledFor: row.scheduled_for,
     slotLocation: row.slot_location,
@@ -227,6 +248,12 @@ export async function checkIn(
       news.full || news.upserts.length > 0 || news.removals.length > 0 || jobs.length > 0;
     if (!hasNews && remainingMs > 0 && !signal.aborted) {
       await hub.changed(accountId, location, version, remainingMs, signal);
+      try {
+        await refuseRevoked(services.db, caller);
+      } catch (error) {
+        hub.depart(accountId, location, agentId, 'answered');
+        throw error;
+      }
       continue;
     }
     hub.depart(accountId, location, agentId, signal.aborted ? 'hung-up' : 'answered');

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
 import type { Database } from '../db/tables.ts';
 import type { Services } from '../services.ts';
 
@@ -10,7 +11,11 @@ export interface NewJob {
   checkId: string;
   /** Where it is to run. */
   location: string;
-  source: 'SCHEDULE_NOW' | 'RETRY_ELSEWHERE';
+  source: RunSource | 'RETRY_ELSEWHERE';
+  /** Of the new run, when the caller has to know it. */
+  runId?: string;
+  /** Nobody took it by then: it is given up. */
+  expiresAt?: number;
   /** Set when the job continues a run; a new run begins otherwise. */
   continues?: {
     runId: string;
@@ -38,14 +43,14 @@ export async function createJob(
       account_id: job.accountId,
       check_id: job.checkId,
       location: job.location,
-      run_id: continues?.runId ?? services.newId(),
+      run_id: continues?.runId ?? job.runId ?? services.newId(),
       source: job.source,
       slot_location: continues?.slotLocation ?? job.location,
       scheduled_for: continues?.scheduledFor ?? null,
       attempt: continues?.attempt ?? 1,
       sequence_started_at: continues?.sequenceStartedAt ?? null,
       not_before: notBefore,
-      expires_at: notBefore + jobLifetimeMs,
+      expires_at: job.expiresAt ?? notBefore + jobLifetimeMs,
       agent_id: null,
       lease_until: null,
       created_at: now,

@@ -8,6 +8,7 @@ import { statusUpdate, writeStatuses, type StatusChange } from './update-status.
 /** Longer than any retry strategy lasts, with room for handing in. */
 const abandonedAfterMs = 25 * 60_000;
 const runsPerSweep = 500;
+const jobsPerSweep = 500;
 
 async function closeWithLastAttempt(
   db: Kysely<Database>,
@@ -47,16 +48,22 @@ async function closeWithLastAttempt(
 
 /**
  * Drops jobs that nobody took in time and ends runs that wait for nothing any more: their last
- * attempt becomes the FINAL.
+ * attempt becomes the FINAL. Gives true when there may be more.
  */
-export async function expireJobs(services: Services): Promise<void> {
+export async function expireJobs(services: Services): Promise<boolean> {
   const now = services.clock.now();
-  await services.db.transaction().execute(async (db) => {
+  return services.db.transaction().execute(async (db) => {
     const expired = await db
       .deleteFrom('jobs')
-      .where('expires_at', '<=', now)
-      .where((where) =>
-        where.or([where('lease_until', 'is', null), where('lease_until', '<=', now)]),
+      .where('id', 'in', (overdue) =>
+        overdue
+          .selectFrom('jobs')
+          .select('id')
+          .where('expires_at', '<=', now)
+          .where((where) =>
+            where.or([where('lease_until', 'is', null), where('lease_until', '<=', now)]),
+          )
+          .limit(jobsPerSweep),
       )
       .returning('run_id')
       .execute();
@@ -85,6 +92,7 @@ export async function expireJobs(services: Services): Promise<void> {
       const change = await closeWithLastAttempt(db, run);
       if (change !== null) changes.set(change.checkId, change);
     }
-    await writeStatuses(db, changes, now);
+    await writeStatuses(services.statuses, db, changes, now);
+    return expired.length === jobsPerSweep;
   });
 }

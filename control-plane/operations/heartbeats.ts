@@ -13,7 +13,12 @@ const runLocation = 'control-plane';
 const deadlinesPerSweep = 500;
 const longestText = 500;
 
-type Row = Selectable<HeartbeatsTable> & { name: string; activated: number };
+type Row = Selectable<HeartbeatsTable> & {
+  name: string;
+  activated: number;
+  /** 1 for a monitor without a group. */
+  group_activated: number;
+};
 
 interface PingOrigin {
   source: string | null;
@@ -24,8 +29,12 @@ function heartbeatRows(db: Kysely<Database>) {
   return db
     .selectFrom('heartbeats')
     .innerJoin('checks', 'checks.id', 'heartbeats.check_id')
+    .leftJoin('check_groups', 'check_groups.id', 'checks.group_id')
     .selectAll('heartbeats')
-    .select(['checks.name', 'checks.activated']);
+    .select(['checks.name', 'checks.activated'])
+    .select((select) =>
+      select.fn.coalesce('check_groups.activated', select.lit(1)).as('group_activated'),
+    );
 }
 
 async function apply(
@@ -117,7 +126,7 @@ async function apply(
     runLocation,
     responseTime: 0,
   });
-  await writeStatuses(db, new Map([[checkId, change]]), now);
+  await writeStatuses(services.statuses, db, new Map([[checkId, change]]), now);
 }
 
 /** Records a ping. Throws 404 for an unknown token; a deactivated monitor hears it and does nothing. */
@@ -129,7 +138,8 @@ export async function recordPing(
   await services.db.transaction().execute(async (db) => {
     const row = await heartbeatRows(db).where('ping_token', '=', pingToken).executeTakeFirst();
     if (row === undefined) throw notFound('heartbeat', pingToken);
-    if (row.activated === 1) await apply(services, db, row, { kind: 'ping' }, origin);
+    const isActive = row.activated === 1 && row.group_activated === 1;
+    if (isActive) await apply(services, db, row, { kind: 'ping' }, origin);
   });
 }
 
@@ -140,6 +150,7 @@ export async function sweepHeartbeats(services: Services): Promise<boolean> {
     const rows = await heartbeatRows(db)
       .where('heartbeats.fails_at', '<=', now)
       .where('checks.activated', '=', 1)
+      .where((where) => where(where.fn.coalesce('check_groups.activated', where.lit(1)), '=', 1))
       .limit(deadlinesPerSweep)
       .execute();
     for (const row of rows) {

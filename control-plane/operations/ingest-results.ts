@@ -10,7 +10,7 @@ import {
   type ResultSubmission,
   type Submission,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import { encodePayload, toFlag } from '../db/columns.ts';
+import { encodePayload, fromJson, toFlag } from '../db/columns.ts';
 import type { CheckRunsTable, Database } from '../db/tables.ts';
 import { decideResult } from '../domain/ingest.ts';
 import { runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
@@ -80,8 +80,11 @@ class IngestUnit {
   readonly #runs = new Map<string, RunRow>();
   readonly #results = new Map<string, NewResult['result_type']>();
   readonly #checks = new Map<string, string>();
+  /** Where each check runs, or ran under an earlier schedule. */
+  readonly #locations = new Map<string, Set<string>>();
   readonly statusChanges = new Map<string, StatusChange>();
   readonly locationsWithJobs: { accountId: string; location: string }[] = [];
+  readonly endedRuns: string[] = [];
 
   constructor(db: Kysely<Database>, services: Services) {
     this.#db = db;
@@ -89,7 +92,7 @@ class IngestUnit {
     this.#now = services.clock.now();
   }
 
-  /** Reads what the items may meet, in three queries rather than three an item. */
+  /** Reads what the items may meet, in a few queries rather than a few an item. */
   async prefetch(items: readonly Submission[]): Promise<void> {
     if (items.length === 0) return;
     const runIds = [...new Set(items.map((item) => item.runId))];
@@ -112,7 +115,26 @@ class IngestUnit {
       .select(['id', 'account_id'])
       .where('id', 'in', checkIds)
       .execute();
-    for (const check of checks) this.#checks.set(check.id, check.account_id);
+    for (const check of checks) {
+      this.#checks.set(check.id, check.account_id);
+      this.#locations.set(check.id, new Set());
+    }
+    const places = await this.#db
+      .selectFrom('check_locations')
+      .select(['check_id', 'location'])
+      .where('check_id', 'in', checkIds)
+      .execute();
+    for (const place of places) this.#locations.get(place.check_id)?.add(place.location);
+    const periods = await this.#db
+      .selectFrom('schedule_periods')
+      .select(['check_id', 'locations_json'])
+      .distinct()
+      .where('check_id', 'in', checkIds)
+      .execute();
+    for (const period of periods) {
+      const known = this.#locations.get(period.check_id);
+      for (const location of fromJson<string[]>(period.locations_json)) known?.add(location);
+    }
   }
 
   async take({ accountId, location }: Batch, item: Submission): Promise<ItemOutcome> {
@@ -136,6 +158,9 @@ class IngestUnit {
       return 'the run belongs to another check';
     if ((item.kind === 'result' ? item.runLocation : item.slotLocation) !== location) {
       return `the key is for location ${location}`;
+    }
+    if (this.#locations.get(item.checkId)?.has(location) !== true) {
+      return `the check does not run in ${location}`;
     }
     const { checkId, slotLocation, scheduledFor } = item;
     if (scheduledFor === null) return null;
@@ -261,6 +286,7 @@ class IngestUnit {
       await closeRun.run(this.#db, { id: run.id, state: 'FINAL', result_id: item.id });
       run.state = 'FINAL';
     }
+    this.endedRuns.push(run.run_id);
     const change = this.statusChanges.get(item.checkId);
     this.statusChanges.set(
       item.checkId,
@@ -274,6 +300,7 @@ class IngestUnit {
     await this.#db
       .deleteFrom('jobs')
       .where('account_id', '=', accountId)
+      .where('location', '=', item.runLocation)
       .where('id', '=', item.jobId)
       .execute();
   }
@@ -350,12 +377,14 @@ export class ResultIntake {
         }
         taken.push(ofBatch);
       }
-      await writeStatuses(db, unitOfWork.statusChanges, this.#services.clock.now());
+      const { statuses, clock } = this.#services;
+      await writeStatuses(statuses, db, unitOfWork.statusChanges, clock.now());
       return { unit: unitOfWork, outcomes: taken };
     });
     for (const { accountId, location } of unit.locationsWithJobs) {
       this.#services.hub.notify(accountId, location);
     }
+    this.#services.runs.ended(unit.endedRuns);
     return outcomes;
   }
 }

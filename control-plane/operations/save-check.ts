@@ -5,9 +5,13 @@ import {
   heartbeatDurationMs,
   type HeartbeatSettings,
 } from '@monitor/shared/contract/checks/heartbeat.ts';
+import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import { chooseFrequencyOffset, frequencyOffsetProblem } from '@monitor/shared/domain/frequency.ts';
 import { ApiError, invalidField, notFound } from '../api-error.ts';
+import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
+import { variablesToStore } from '../domain/hidden-values.ts';
+import { findGroup, type GroupRow } from '../resources/check-groups/store.ts';
 import {
   fieldsOf,
   findCheck,
@@ -19,36 +23,34 @@ import {
   type ScheduledFields,
 } from '../resources/checks/store.ts';
 import type { Services } from '../services.ts';
-import { createJob } from './create-job.ts';
+import {
+  checkChannels,
+  initialSubscriptions,
+  writeSubscriptions,
+  type Subscription,
+} from './alert-subscriptions.ts';
+import { checkReferences } from './check-references.ts';
+import { effectiveFields, groupOf } from './effective-check.ts';
+import { reschedule, runNow, tellAgents, writeNewSchedule } from './schedule-check.ts';
 
-/** Refuses references to things the account does not have. */
-async function checkReferences(
-  db: Kysely<Database>,
-  accountId: string,
-  fields: CheckFields,
-): Promise<void> {
-  const slugs = (fields as Partial<ScheduledFields>).privateLocations ?? [];
-  if (slugs.length > 0) {
-    const known = await db
-      .selectFrom('private_locations')
-      .select('slug_name')
-      .where('account_id', '=', accountId)
-      .where('slug_name', 'in', slugs)
-      .execute();
-    const unknown = slugs.filter((slug) => !known.some((row) => row.slug_name === slug));
-    if (unknown.length > 0) {
-      throw invalidField('privateLocations', `has no private location ${unknown.join(', ')}`);
-    }
-  }
-  if (fields['groupId'] != null) {
-    throw invalidField('groupId', `has no check group ${String(fields['groupId'])}`);
-  }
-  const subscriptions = fields['alertChannelSubscriptions'] as { alertChannelId: number }[];
-  const [first] = subscriptions;
-  if (first !== undefined) {
-    throw invalidField('alertChannelSubscriptions', `has no alert channel ${first.alertChannelId}`);
-  }
-}
+const insertCheck = prepareQuery<CheckRow>((db, argument) =>
+  db.insertInto('checks').values({
+    id: argument('id'),
+    account_id: argument('account_id'),
+    type: argument('type'),
+    name: argument('name'),
+    activated: argument('activated'),
+    frequency: argument('frequency'),
+    frequency_offset: argument('frequency_offset'),
+    run_parallel: argument('run_parallel'),
+    group_id: argument('group_id'),
+    group_order: argument('group_order'),
+    body_json: argument('body_json'),
+    revision: argument('revision'),
+    created_at: argument('created_at'),
+    updated_at: argument('updated_at'),
+  }),
+);
 
 /**
  * The offset that a check ends up with: as given, as it was where that still fits, or chosen.
@@ -68,38 +70,6 @@ function settleOffset(
   return problem === null && frequencyOffset !== undefined
     ? frequencyOffset
     : chooseFrequencyOffset(frequency, random());
-}
-
-/** Writes what is derived from a check's fields: its locations, tags and heartbeat. */
-async function writeDerived(
-  db: Kysely<Database>,
-  accountId: string,
-  checkId: string,
-  fields: CheckFields,
-): Promise<void> {
-  const locations = locationsOf(fields);
-  await db.deleteFrom('check_locations').where('check_id', '=', checkId).execute();
-  if (locations.length > 0) {
-    await db
-      .insertInto('check_locations')
-      .values(
-        locations.map((location, position) => ({
-          check_id: checkId,
-          account_id: accountId,
-          location,
-          position,
-        })),
-      )
-      .execute();
-  }
-  const tags = [...new Set(fields.tags)];
-  await db.deleteFrom('check_tags').where('check_id', '=', checkId).execute();
-  if (tags.length > 0) {
-    await db
-      .insertInto('check_tags')
-      .values(tags.map((tag) => ({ check_id: checkId, account_id: accountId, tag })))
-      .execute();
-  }
 }
 
 /** Keeps the timer of a heartbeat running unless its period, its grace or its activation changed. */
@@ -147,57 +117,32 @@ async function writeHeartbeat(
     .execute();
 }
 
-/** Ends the present schedule of a check at `now` and, while it is activated, begins the next. */
-async function turnSchedule(
+/** The group that a check is to belong to. Refuses one that the account does not have. */
+async function requireGroup(
   db: Kysely<Database>,
-  row: CheckRow,
-  locations: readonly string[],
-  now: number,
-): Promise<void> {
-  await db
-    .updateTable('schedule_periods')
-    .set({ ends_at: now })
-    .where('check_id', '=', row.id)
-    .where('ends_at', 'is', null)
-    .execute();
-  if (row.activated === 0 || locations.length === 0) return;
-  await db
-    .insertInto('schedule_periods')
-    .values({
-      account_id: row.account_id,
-      check_id: row.id,
-      frequency: row.frequency,
-      frequency_offset: row.frequency_offset,
-      run_parallel: row.run_parallel,
-      locations_json: JSON.stringify(locations),
-      starts_at: now,
-      ends_at: null,
-      swept_until: now,
-    })
-    .execute();
+  accountId: string,
+  fields: CheckFields,
+): Promise<GroupRow | undefined> {
+  if (fields.groupId === null) return undefined;
+  const group = await findGroup(db, accountId, fields.groupId);
+  if (group === undefined) throw invalidField('groupId', `has no check group ${fields.groupId}`);
+  return group;
 }
 
-function scheduleKey(row: CheckRow, locations: readonly string[]): string {
-  const { activated, frequency, frequency_offset: offset, run_parallel: parallel } = row;
-  return JSON.stringify([activated, frequency, offset, parallel, locations]);
-}
-
-function tellAgents(services: Services, accountId: string, locations: Iterable<string>): void {
-  for (const location of new Set(locations)) services.hub.notify(accountId, location);
-}
-
-/** Runs a new or newly activated check at once, so that nobody waits a period for the first result. */
-async function runNow(services: Services, db: Kysely<Database>, row: CheckRow): Promise<void> {
-  const locations = locationsOf(fieldsOf(row));
-  const served = locations.filter((location) => services.hub.isServed(row.account_id, location));
-  for (const location of row.run_parallel === 0 ? served.slice(0, 1) : served) {
-    await createJob(services, db, {
-      accountId: row.account_id,
-      checkId: row.id,
-      location,
-      source: 'SCHEDULE_NOW',
-    });
-  }
+/** Secrets are sealed; what the body leaves at null keeps its value. */
+function sealVariables(
+  { secrets }: Services,
+  accountId: string,
+  fields: CheckFields,
+  before: CheckFields | null,
+): void {
+  const given = fields['environmentVariables'] as EnvironmentVariable[] | null | undefined;
+  if (given == null || given === before?.['environmentVariables']) return;
+  fields['environmentVariables'] = variablesToStore(
+    given,
+    (before?.['environmentVariables'] ?? null) as EnvironmentVariable[] | null,
+    (value) => secrets.seal(value, accountId),
+  );
 }
 
 /** Creates a check from its parsed body. Throws 400 for what its account or the offset rules refuse. */
@@ -206,6 +151,7 @@ export async function createCheck(
   accountId: string,
   definition: CheckTypeDefinition,
   body: Record<string, unknown>,
+  autoAssignAlerts: boolean,
 ): Promise<CheckRow> {
   const { clock, newId, random } = services;
   const fields = { ...body } as CheckFields & Partial<ScheduledFields>;
@@ -213,8 +159,9 @@ export async function createCheck(
     fields.frequencyOffset = settleOffset(fields, fields.frequencyOffset !== undefined, random);
   } else {
     const heartbeat = fields['heartbeat'] as HeartbeatSettings;
-    fields['heartbeat'] = { ...heartbeat, pingToken: heartbeat.pingToken ?? newId() };
+    fields['heartbeat'] = { ...heartbeat, pingToken: heartbeat.pingToken || newId() };
   }
+  sealVariables(services, accountId, fields, null);
   const now = clock.now();
   const row: CheckRow = {
     id: newId(),
@@ -225,17 +172,22 @@ export async function createCheck(
     created_at: now,
     updated_at: null,
   };
-  const locations = locationsOf(fields);
-  await services.db.transaction().execute(async (db) => {
+  const locations = await services.commits.run(async (db) => {
     await checkReferences(db, accountId, fields);
-    await db.insertInto('checks').values(row).execute();
-    await writeDerived(db, accountId, row.id, fields);
+    const group = await requireGroup(db, accountId, fields);
+    const asked = fields['alertChannelSubscriptions'] as Subscription[];
+    await checkChannels(db, accountId, asked);
+    await insertCheck.run(db, row);
+    const subscriptions = await initialSubscriptions(db, accountId, asked, autoAssignAlerts);
+    await writeSubscriptions(db, accountId, { checkId: row.id }, subscriptions, true);
+    const effective = effectiveFields(row, group);
+    await writeNewSchedule(db, row, effective, now);
     if (runsOnAgents(definition.type)) {
-      await turnSchedule(db, row, locations, now);
-      if (row.activated === 1) await runNow(services, db, row);
+      if (effective.activated) await runNow(services, db, row, effective);
     } else {
-      await writeHeartbeat(db, accountId, row.id, fields);
+      await writeHeartbeat(db, accountId, row.id, effective);
     }
+    return locationsOf(effective);
   });
   tellAgents(services, accountId, locations);
   return row;
@@ -250,19 +202,27 @@ export async function updateCheck(
   changes: Record<string, unknown>,
 ): Promise<CheckRow> {
   const { clock, random } = services;
-  const { before, after, locations } = await services.db.transaction().execute(async (db) => {
+  const { after, locations } = await services.commits.run(async (db) => {
     const known = await findCheck(db, accountId, id);
     if (known === undefined || known.type !== definition.type) throw notFound('check', id);
-    const fields = { ...fieldsOf(known), ...changes } as CheckFields & Partial<ScheduledFields>;
+    const before = fieldsOf(known);
+    const fields = { ...before, ...changes } as CheckFields & Partial<ScheduledFields>;
     if (runsOnAgents(definition.type)) {
       const isGiven = changes['frequencyOffset'] !== undefined;
       fields.frequencyOffset = settleOffset(fields, isGiven, random);
     } else if ('heartbeat' in changes) {
-      const kept = fieldsOf(known)['heartbeat'] as { pingToken: string };
+      const kept = before['heartbeat'] as { pingToken: string };
       const given = changes['heartbeat'] as HeartbeatSettings;
-      fields['heartbeat'] = { ...given, pingToken: given.pingToken ?? kept.pingToken };
+      fields['heartbeat'] = { ...given, pingToken: given.pingToken || kept.pingToken };
     }
-    await checkReferences(db, accountId, fields);
+    sealVariables(services, accountId, fields, before);
+    await checkReferences(db, accountId, changes);
+    const group = await requireGroup(db, accountId, fields);
+    const subscriptions = changes['alertChannelSubscriptions'] as Subscription[] | undefined;
+    if (subscriptions !== undefined) {
+      await checkChannels(db, accountId, subscriptions);
+      await writeSubscriptions(db, accountId, { checkId: id }, subscriptions);
+    }
     const now = clock.now();
     const changed: CheckRow = {
       ...known,
@@ -271,21 +231,16 @@ export async function updateCheck(
       updated_at: now,
     };
     await db.updateTable('checks').set(changed).where('id', '=', id).execute();
-    await writeDerived(db, accountId, id, fields);
-    const locationsAfter = locationsOf(fields);
-    if (runsOnAgents(definition.type)) {
-      if (
-        scheduleKey(known, locationsOf(fieldsOf(known))) !== scheduleKey(changed, locationsAfter)
-      ) {
-        await turnSchedule(db, changed, locationsAfter, now);
-      }
-      if (known.activated === 0 && changed.activated === 1) await runNow(services, db, changed);
-    } else {
-      await writeHeartbeat(db, accountId, id, fields);
-    }
-    return { before: known, after: changed, locations: locationsAfter };
+    const effectiveBefore = effectiveFields(known, await groupOf(db, known));
+    const effective = effectiveFields(changed, group);
+    await reschedule(services, db, changed, effectiveBefore, effective);
+    if (!runsOnAgents(definition.type)) await writeHeartbeat(db, accountId, id, effective);
+    return {
+      after: changed,
+      locations: [...locationsOf(effectiveBefore), ...locationsOf(effective)],
+    };
   });
-  tellAgents(services, accountId, [...locationsOf(fieldsOf(before)), ...locations]);
+  tellAgents(services, accountId, locations);
   return after;
 }
 
@@ -297,10 +252,14 @@ export async function deleteCheck(
 ): Promise<void> {
   const row = await findCheck(services.db, accountId, id);
   if (row === undefined) throw notFound('check', id);
-  await services.db
-    .deleteFrom('checks')
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .execute();
-  tellAgents(services, accountId, locationsOf(fieldsOf(row)));
+  const locations = locationsOf(effectiveFields(row, await groupOf(services.db, row)));
+  await services.commits.run(async (db) => {
+    services.statuses.drop(id);
+    await db
+      .deleteFrom('checks')
+      .where('account_id', '=', accountId)
+      .where('id', '=', id)
+      .execute();
+  });
+  tellAgents(services, accountId, locations);
 }

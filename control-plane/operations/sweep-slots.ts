@@ -2,13 +2,19 @@
 import { runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
 import { prepareQuery } from '../db/prepared.ts';
-import { missedReasonOf, slotsToAccountFor, type Presence } from '../domain/sweep.ts';
+import {
+  accountedUntil,
+  missedReasonOf,
+  slotsToAccountFor,
+  type Presence,
+} from '../domain/sweep.ts';
 import { sha256Hex } from '../keys.ts';
 import type { Services } from '../services.ts';
 
 /** A run has so long to begin, end and be handed in before its slot counts as missed. */
 const accountAfterMs = 90_000;
-const periodsPerSweep = 2_000;
+/** So many at a time, for other writers wait meanwhile. */
+const periodsPerSweep = 500;
 /** A long outage is made up in steps, so that no transaction grows without bound. */
 const longestStepMs = 3_600_000;
 
@@ -72,20 +78,17 @@ export async function sweepSlots(services: Services): Promise<boolean> {
     for (const row of periods) {
       const until = Math.min(horizon, row.swept_until + longestStepMs);
       if (until < horizon) isBehind = true;
-      const slots = slotsToAccountFor(
-        {
-          checkId: row.check_id,
-          frequency: row.frequency,
-          frequencyOffset: row.frequency_offset,
-          runParallel: fromFlag(row.run_parallel),
-          locations: fromJson<string[]>(row.locations_json),
-          startsAt: row.starts_at,
-          endsAt: row.ends_at,
-          sweptUntil: row.swept_until,
-        },
-        until,
-      );
-      for (const slot of slots) {
+      const period = {
+        checkId: row.check_id,
+        frequency: row.frequency,
+        frequencyOffset: row.frequency_offset,
+        runParallel: fromFlag(row.run_parallel),
+        locations: fromJson<string[]>(row.locations_json),
+        startsAt: row.starts_at,
+        endsAt: row.ends_at,
+        sweptUntil: row.swept_until,
+      };
+      for (const slot of slotsToAccountFor(period, until)) {
         await insertMissed.run(db, {
           account_id: row.account_id,
           check_id: slot.checkId,
@@ -99,7 +102,7 @@ export async function sweepSlots(services: Services): Promise<boolean> {
           now,
         });
       }
-      await markSwept.run(db, { id: row.id, until });
+      await markSwept.run(db, { id: row.id, until: accountedUntil(period, until) });
     }
     return isBehind;
   });

@@ -4,6 +4,7 @@ import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.t
 import { toFlag } from '../db/columns.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
+import type { StatusCache } from '../status-cache.ts';
 
 /** What a number of FINAL results of one check amount to. */
 export interface StatusChange {
@@ -140,11 +141,13 @@ const upsertStatus = prepareQuery<StatusArguments>((db, argument) =>
 
 /** Writes the changes of one commit. */
 export async function writeStatuses(
+  cache: StatusCache,
   db: Kysely<Database>,
   changes: ReadonlyMap<string, StatusChange>,
   now: number,
 ): Promise<void> {
   for (const { accountId, checkId, longestRunMs, shortestRunMs, newest } of changes.values()) {
+    cache.drop(checkId);
     await upsertStatus.run(db, {
       check_id: checkId,
       account_id: accountId,

@@ -1,74 +1,60 @@
 /** Reading results and runs. */
 import { sixHoursMs, type checkResultRoutes } from '@monitor/shared/contract/check-result.ts';
-import { ApiError, notFound } from '../../api-error.ts';
-import { resolveWindow, type Window } from '../../domain/results-window.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { RouteInput } from '@monitor/shared/contract/route.ts';
+import { notFound } from '../../api-error.ts';
+import { asJson, type Handlers } from '../../http/implement.ts';
+import { requireCheck } from '../../operations/require-check.ts';
+import { windowOf } from '../../query-window.ts';
 import type { Services } from '../../services.ts';
-import { findResult, listResults, listRuns } from './store.ts';
+import { findResult, listResults, listResultsByCursor, listRuns } from './store.ts';
 
 const longestRunsWindowMs = 31 * 24 * 3_600_000;
 
 export function checkResultHandlers(services: Services): Handlers<typeof checkResultRoutes> {
   const { db, clock } = services;
 
-  const requireCheck = async (accountId: string, checkId: string): Promise<void> => {
-    const row = await db
-      .selectFrom('checks')
-      .select('id')
-      .where('account_id', '=', accountId)
-      .where('id', '=', checkId)
-      .executeTakeFirst();
-    if (row === undefined) throw notFound('check', checkId);
-  };
-
-  const windowOf = (
-    query: { from?: number | undefined; to?: number | undefined },
-    longestMs: number,
-  ): Window => {
-    const window = resolveWindow(query, clock.now(), longestMs);
-    if ('from' in window) return window;
-    throw new ApiError('VALIDATION', `"${window.field}" ${window.problem}`, {
-      source: 'query',
-      keys: [window.field],
-      issues: [{ path: window.field, message: window.problem }],
-    });
-  };
+  const filterOf = (
+    query: RouteInput<(typeof checkResultRoutes)['listCheckResults']>['query'],
+  ) => ({
+    resultType: query.resultType,
+    ...(query.location !== undefined && { location: query.location }),
+    ...(query.checkType !== undefined && { checkType: query.checkType }),
+    ...(query.hasFailures !== undefined && { hasFailures: query.hasFailures }),
+  });
 
   return {
     listCheckResults: async ({ params, query }, { principal, setTotal }) => {
-      const window = windowOf(query, sixHoursMs);
-      await requireCheck(principal.accountId, params.checkId);
-      const offset = (query.page - 1) * query.limit;
-      const { items, total } = await listResults(
-        db,
-        principal.accountId,
-        params.checkId,
-        {
-          ...window,
-          resultType: query.resultType,
-          ...(query.location !== undefined && { location: query.location }),
-          ...(query.checkType !== undefined && { checkType: query.checkType }),
-          ...(query.hasFailures !== undefined && { hasFailures: query.hasFailures }),
-        },
-        query.limit,
-        offset,
-      );
-      setTotal(total, offset, items.length);
-      return items;
+      const { accountId } = principal;
+      const window = windowOf(query, clock.now(), sixHoursMs, Infinity);
+      const filter = { ...window, ...filterOf(query) };
+      const page = await listResults(db, accountId, params.checkId, filter, query);
+      // Results of this account there are only of a check of this account.
+      if (page.total === 0) await requireCheck(db, accountId, params.checkId);
+      setTotal(page.total, page.offset, page.count);
+      return asJson(page.json);
+    },
+
+    listCheckResultsByCursor: async ({ params, query }, { principal }) => {
+      const { accountId } = principal;
+      const window = { from: query.from ?? 0, to: query.to ?? Number.MAX_SAFE_INTEGER };
+      if (window.to < window.from) windowOf(query, clock.now(), sixHoursMs);
+      const filter = { ...window, ...filterOf({ ...query, page: 1 }) };
+      const page = await listResultsByCursor(db, accountId, params.checkId, filter, query);
+      if (page.count === 0) await requireCheck(db, accountId, params.checkId);
+      return asJson(page.json);
     },
 
     getCheckResult: async ({ params }, { principal }) => {
       const { checkId, checkResultId } = params;
-      const result = await findResult(db, principal.accountId, checkId, checkResultId);
-      if (result === undefined) throw notFound('result', checkResultId);
-      return result;
+      const json = await findResult(db, principal.accountId, checkId, checkResultId);
+      if (json === undefined) throw notFound('result', checkResultId);
+      return asJson(json);
     },
 
     listCheckRuns: async ({ params, query }, { principal, setTotal }) => {
-      const window = windowOf(query, longestRunsWindowMs);
-      await requireCheck(principal.accountId, params.checkId);
-      const offset = (query.page - 1) * query.limit;
-      const { items, total } = await listRuns(
+      const window = windowOf(query, clock.now(), sixHoursMs, longestRunsWindowMs);
+      await requireCheck(db, principal.accountId, params.checkId);
+      const { items, total, offset } = await listRuns(
         db,
         principal.accountId,
         params.checkId,
@@ -77,8 +63,7 @@ export function checkResultHandlers(services: Services): Handlers<typeof checkRe
           ...(query.location !== undefined && { location: query.location }),
           ...(query.state !== undefined && { state: query.state }),
         },
-        query.limit,
-        offset,
+        query,
       );
       setTotal(total, offset, items.length);
       return items;

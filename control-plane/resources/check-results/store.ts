@@ -1,16 +1,14 @@
 /** Results and runs: rows → wire. */
 import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
-import type {
-  CheckResult,
-  apiCheckResult,
-  checkRun,
-} from '@monitor/shared/contract/check-result.ts';
+import type { CheckResult, checkRun } from '@monitor/shared/contract/check-result.ts';
 import type { CheckType } from '@monitor/shared/contract/primitives.ts';
-import { decodePayload, fromFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { fromFlag, payloadText, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { readCursor, readPage } from '../../db/page.ts';
+import { prepareQuery, type PreparedQuery } from '../../db/prepared.ts';
 import type { CheckResultsTable, CheckRunsTable, Database } from '../../db/tables.ts';
 
-type ResultRow = Selectable<CheckResultsTable> & {
+type ResultRow = Omit<Selectable<CheckResultsTable>, 'account_id' | 'epoch'> & {
   run_uuid: string;
   encoding: 'json' | 'deflate' | null;
   payload: Buffer | null;
@@ -26,13 +24,10 @@ export interface ResultFilter {
   resultType: 'FINAL' | 'ATTEMPT' | 'ALL';
 }
 
-function toResult(row: ResultRow): CheckResult {
-  const payload =
-    row.payload === null || row.encoding === null
-      ? null
-      : (decodePayload({ encoding: row.encoding, payload: row.payload }) as z.input<
-          typeof apiCheckResult
-        >);
+type Fields = Omit<CheckResult, 'apiCheckResult'>;
+
+/** All of a result but its payload. */
+function toFields(row: ResultRow): Fields {
   return {
     id: row.id,
     name: row.name,
@@ -48,7 +43,6 @@ function toResult(row: ResultRow): CheckResult {
     stoppedAt: toTimestamp(row.stopped_at),
     created_at: toTimestamp(row.created_at),
     responseTime: row.response_time_ms,
-    apiCheckResult: payload,
     browserCheckResult: null,
     multiStepCheckResult: null,
     agenticCheckResult: null,
@@ -61,6 +55,22 @@ function toResult(row: ResultRow): CheckResult {
   };
 }
 
+/**
+ * A result as the JSON of the answer. The payload is stored as JSON and is put in as it is: to parse
+ * it only to write it again would be half the work of a list.
+ */
+function toJson(row: ResultRow): string {
+  const payload =
+    row.payload === null || row.encoding === null
+      ? 'null'
+      : payloadText({ encoding: row.encoding, payload: row.payload });
+  return `${JSON.stringify(toFields(row)).slice(0, -1)},"apiCheckResult":${payload}}`;
+}
+
+function listJson(rows: readonly ResultRow[]): string {
+  return `[${rows.map(toJson).join(',')}]`;
+}
+
 function results(db: Kysely<Database>, accountId: string, checkId: string) {
   // Late results are kept for the record of their run; they are nobody's outcome.
   return db
@@ -70,16 +80,123 @@ function results(db: Kysely<Database>, accountId: string, checkId: string) {
     .where('check_results.result_type', '!=', 'LATE');
 }
 
+const resultColumns = [
+  'check_results.seq',
+  'check_results.id',
+  'check_results.check_id',
+  'check_results.check_run_id',
+  'check_results.check_type',
+  'check_results.name',
+  'check_results.result_type',
+  'check_results.attempt',
+  'check_results.has_failures',
+  'check_results.has_errors',
+  'check_results.is_degraded',
+  'check_results.over_max_response_time',
+  'check_results.under_load',
+  'check_results.run_location',
+  'check_results.scheduled_for',
+  'check_results.started_at',
+  'check_results.stopped_at',
+  'check_results.created_at',
+  'check_results.response_time_ms',
+] as const;
+
 const joined = (query: ReturnType<typeof results>) =>
   query
     .innerJoin('check_runs', 'check_runs.id', 'check_results.check_run_id')
     .leftJoin('result_payloads', 'result_payloads.result_seq', 'check_results.seq')
-    .selectAll('check_results')
+    .select(resultColumns)
     .select([
       'check_runs.run_id as run_uuid',
       'result_payloads.encoding',
       'result_payloads.payload',
     ]);
+
+const newestFirst = (query: ReturnType<typeof results>) =>
+  joined(query).orderBy('check_results.started_at', 'desc').orderBy('check_results.seq', 'desc');
+
+/** Everything a list can be narrowed by; what is absent is not in the statement. */
+interface ListArguments {
+  accountId: string;
+  checkId: string;
+  from: number;
+  to: number;
+  limit: number;
+  offset: number;
+  location: string;
+  checkType: string;
+  hasFailures: number;
+  resultType: 'FINAL' | 'ATTEMPT';
+  beforeStart: number;
+  beforeSeq: number;
+}
+
+interface ListStatements {
+  count: PreparedQuery<ListArguments, { total: number }>;
+  page: PreparedQuery<ListArguments, ResultRow>;
+}
+
+/** One pair of statements for each combination of filters, built at its first use. */
+const statements = new Map<string, ListStatements>();
+
+function statementsFor(given: Partial<ListArguments>): ListStatements {
+  const optional = ['location', 'checkType', 'hasFailures', 'resultType', 'beforeStart'] as const;
+  const present = new Set(optional.filter((name) => given[name] !== undefined));
+  const key = [...present].join();
+  const known = statements.get(key);
+  if (known !== undefined) return known;
+  type Argument = <K extends keyof ListArguments>(name: K) => ListArguments[K];
+  const filtered = (db: Kysely<Database>, argument: Argument) => {
+    let query = results(db, argument('accountId'), argument('checkId'))
+      .where('check_results.started_at', '>=', argument('from'))
+      .where('check_results.started_at', '<', argument('to'));
+    if (present.has('location')) query = query.where('run_location', '=', argument('location'));
+    if (present.has('checkType')) query = query.where('check_type', '=', argument('checkType'));
+    if (present.has('hasFailures')) {
+      query = query.where('has_failures', '=', argument('hasFailures'));
+    }
+    if (present.has('resultType')) {
+      query = query.where('result_type', '=', argument('resultType'));
+    }
+    if (present.has('beforeStart')) {
+      query = query.where((where) =>
+        where.or([
+          where('started_at', '<', argument('beforeStart')),
+          where.and([
+            where('started_at', '=', argument('beforeStart')),
+            where('seq', '<', argument('beforeSeq')),
+          ]),
+        ]),
+      );
+    }
+    return query;
+  };
+  const made: ListStatements = {
+    count: prepareQuery((db, argument) =>
+      filtered(db, argument).select((select) => select.fn.countAll<number>().as('total')),
+    ),
+    page: prepareQuery((db, argument) =>
+      newestFirst(filtered(db, argument)).limit(argument('limit')).offset(argument('offset')),
+    ),
+  };
+  statements.set(key, made);
+  return made;
+}
+
+function toArguments(
+  accountId: string,
+  checkId: string,
+  { hasFailures, resultType, ...filter }: ResultFilter,
+) {
+  return {
+    accountId,
+    checkId,
+    ...filter,
+    ...(hasFailures === undefined ? {} : { hasFailures: toFlag(hasFailures) }),
+    ...(resultType === 'ALL' ? {} : { resultType }),
+  };
+}
 
 /** One page of a check's results, newest first, and how many match in all. */
 export async function listResults(
@@ -87,41 +204,53 @@ export async function listResults(
   accountId: string,
   checkId: string,
   filter: ResultFilter,
-  limit: number,
-  offset: number,
-): Promise<{ items: CheckResult[]; total: number }> {
-  let query = results(db, accountId, checkId)
-    .where('check_results.started_at', '>=', filter.from)
-    .where('check_results.started_at', '<', filter.to);
-  const { location, checkType, hasFailures, resultType } = filter;
-  if (location !== undefined) query = query.where('check_results.run_location', '=', location);
-  if (checkType !== undefined) query = query.where('check_results.check_type', '=', checkType);
-  if (hasFailures !== undefined) {
-    query = query.where('check_results.has_failures', '=', hasFailures ? 1 : 0);
-  }
-  if (resultType !== 'ALL') query = query.where('check_results.result_type', '=', resultType);
-  const { total } = await query
-    .select((select) => select.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  const rows = await joined(query)
-    .orderBy('check_results.started_at', 'desc')
-    .orderBy('check_results.seq', 'desc')
-    .limit(limit)
-    .offset(offset)
-    .execute();
-  return { items: rows.map(toResult), total };
+  { limit, page }: { limit: number; page: number },
+): Promise<{ json: string; count: number; total: number; offset: number }> {
+  const offset = (page - 1) * limit;
+  const given = { ...toArguments(accountId, checkId, filter), limit, offset };
+  const list = statementsFor(given);
+  const [counted] = await list.count.run(db, given as ListArguments);
+  const rows = await list.page.run(db, given as ListArguments);
+  return { json: listJson(rows), count: rows.length, total: counted?.total ?? 0, offset };
 }
 
+/** One page by cursor: `<start>.<number>` of the last result of the page before. */
+export async function listResultsByCursor(
+  db: Kysely<Database>,
+  accountId: string,
+  checkId: string,
+  filter: ResultFilter,
+  { limit, nextId }: { limit: number; nextId?: string },
+): Promise<{ json: string; count: number }> {
+  const [beforeStart = 0, beforeSeq = 0] = nextId === undefined ? [] : readCursor(nextId, 2);
+  const given = {
+    ...toArguments(accountId, checkId, filter),
+    ...(nextId === undefined ? {} : { beforeStart, beforeSeq }),
+    limit: limit + 1,
+    offset: 0,
+  };
+  const rows = await statementsFor(given).page.run(db, given as ListArguments);
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  const hasMore = rows.length > limit && last !== undefined;
+  const nextIdText = JSON.stringify(hasMore ? `${last.started_at}.${last.seq}` : null);
+  return {
+    json: `{"length":${shown.length},"entries":${listJson(shown)},"nextId":${nextIdText}}`,
+    count: shown.length,
+  };
+}
+
+/** One result as JSON. */
 export async function findResult(
   db: Kysely<Database>,
   accountId: string,
   checkId: string,
   id: string,
-): Promise<CheckResult | undefined> {
+): Promise<string | undefined> {
   const row = await joined(
     results(db, accountId, checkId).where('check_results.id', '=', id),
   ).executeTakeFirst();
-  return row === undefined ? undefined : toResult(row);
+  return row === undefined ? undefined : toJson(row);
 }
 
 type RunWire = z.input<typeof checkRun>;
@@ -154,9 +283,8 @@ export async function listRuns(
   accountId: string,
   checkId: string,
   filter: RunFilter,
-  limit: number,
-  offset: number,
-): Promise<{ items: RunWire[]; total: number }> {
+  page: { limit: number; page: number },
+): Promise<{ items: RunWire[]; total: number; offset: number }> {
   let query = db
     .selectFrom('check_runs')
     .where('account_id', '=', accountId)
@@ -169,15 +297,12 @@ export async function listRuns(
     );
   if (filter.location !== undefined) query = query.where('location', '=', filter.location);
   if (filter.state !== undefined) query = query.where('state', '=', filter.state);
-  const { total } = await query
-    .select((select) => select.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  const rows = await query
-    .selectAll()
-    .orderBy((order) => order.fn.coalesce('scheduled_for', 'created_at'), 'desc')
-    .orderBy('id', 'desc')
-    .limit(limit)
-    .offset(offset)
-    .execute();
-  return { items: rows.map(toRun), total };
+  const { rows, total, offset } = await readPage(
+    query
+      .selectAll()
+      .orderBy((order) => order.fn.coalesce('scheduled_for', 'created_at'), 'desc')
+      .orderBy('id', 'desc'),
+    page,
+  );
+  return { items: rows.map(toRun), total, offset };
 }

@@ -1,17 +1,47 @@
 /** What each operation on checks does. */
-import type { checkRoutes } from '@monitor/shared/contract/check-routes.ts';
-import { checkTypeRoutes } from '@monitor/shared/contract/check-routes.ts';
+import { checkTypeRoutes, type checkRoutes } from '@monitor/shared/contract/check-routes.ts';
+import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
+import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
-import { notFound } from '../../api-error.ts';
+import { invalidField, notFound } from '../../api-error.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { BoundRoute, CallContext, Handlers } from '../../http/implement.ts';
+import { validate } from '../../http/validate.ts';
+import { presentCheck, presentChecks } from '../../operations/effective-check.ts';
 import { createCheck, deleteCheck, updateCheck } from '../../operations/save-check.ts';
 import type { Services } from '../../services.ts';
-import { findCheck, listChecks, toWire, type CheckFilter } from './store.ts';
+import { findCheck, listChecks, type CheckFilter } from './store.ts';
 
 interface TypedInput {
   params: { id: string };
+  query: { autoAssignAlerts: boolean };
   body: Record<string, unknown>;
+}
+
+type Call = CallContext<ApiPrincipal>;
+
+async function create(
+  services: Services,
+  definition: CheckTypeDefinition,
+  { body, query }: Pick<TypedInput, 'body' | 'query'>,
+  { principal: { accountId, role } }: Call,
+): Promise<unknown> {
+  const row = await createCheck(services, accountId, definition, body, query.autoAssignAlerts);
+  return presentCheck(services, row, { role });
+}
+
+async function update(
+  services: Services,
+  definition: CheckTypeDefinition,
+  { params, body }: Pick<TypedInput, 'params' | 'body'>,
+  { principal: { accountId, role } }: Call,
+): Promise<unknown> {
+  const row = await updateCheck(services, accountId, definition, params.id, body);
+  return presentCheck(services, row, { role });
+}
+
+function definitionOf(type: string): CheckTypeDefinition {
+  return checkTypes[type as KnownCheckType];
 }
 
 /**
@@ -19,30 +49,16 @@ interface TypedInput {
  * what the specification requires but existing clients do not send (DNS: `heartbeat`, `script`).
  */
 export function checkTypeBindings(services: Services, lenientBodies: boolean): BoundRoute[] {
-  return checkTypeRoutes.flatMap(({ definition, create, update }) => {
-    const body = lenientBodies ? (definition.lenientCreate ?? create.body) : create.body;
-    const route = { ...create, body } as unknown as Route;
+  return checkTypeRoutes.flatMap(({ definition, create: createRoute, update: updateRoute }) => {
+    const body = lenientBodies ? (definition.lenientCreate ?? createRoute.body) : createRoute.body;
     return [
       {
-        route,
-        handle: async (input: TypedInput, { principal }: CallContext<ApiPrincipal>) => {
-          const row = await createCheck(services, principal.accountId, definition, input.body);
-          return toWire(row, services.publicUrl);
-        },
+        route: { ...createRoute, body } as unknown as Route,
+        handle: (input: TypedInput, call: Call) => create(services, definition, input, call),
       },
       {
-        route: update as unknown as Route,
-        handle: async (input: TypedInput, { principal }: CallContext<ApiPrincipal>) => {
-          const { accountId } = principal;
-          const row = await updateCheck(
-            services,
-            accountId,
-            definition,
-            input.params.id,
-            input.body,
-          );
-          return toWire(row, services.publicUrl);
-        },
+        route: updateRoute as unknown as Route,
+        handle: (input: TypedInput, call: Call) => update(services, definition, input, call),
       },
     ];
   });
@@ -60,22 +76,42 @@ export function checkHandlers(services: Services): Handlers<typeof checkRoutes> 
           apiUrlPattern: query.apiCheckUrlFilterPattern,
         }),
       };
+      const { accountId, role } = principal;
       const offset = (query.page - 1) * query.limit;
-      const { rows, total } = await listChecks(
-        services.db,
-        principal.accountId,
-        filter,
-        query.limit,
-        offset,
-      );
+      const { rows, total } = await listChecks(services.db, accountId, filter, query.limit, offset);
       setTotal(total, offset, rows.length);
-      return rows.map((row) => toWire(row, services.publicUrl)) as never;
+      const { applyGroupSettings } = query;
+      return (await presentChecks(services, accountId, rows, {
+        role,
+        applyGroupSettings,
+      })) as never;
     },
 
-    getCheck: async ({ params }, { principal }) => {
+    createCheck: async ({ body, query }, call) => {
+      const { checkType, ...fields } = body as { checkType: string };
+      return (await create(
+        services,
+        definitionOf(checkType),
+        { body: fields, query },
+        call,
+      )) as never;
+    },
+
+    getCheck: async ({ params, query }, { principal }) => {
       const row = await findCheck(services.db, principal.accountId, params.id);
       if (row === undefined) throw notFound('check', params.id);
-      return toWire(row, services.publicUrl) as never;
+      return (await presentCheck(services, row, { role: principal.role, ...query })) as never;
+    },
+
+    updateCheck: async ({ params, body }, call) => {
+      const row = await findCheck(services.db, call.principal.accountId, params.id);
+      if (row === undefined) throw notFound('check', params.id);
+      const { checkType = row.type, ...changes } = body;
+      if (checkType !== row.type)
+        throw invalidField('checkType', `cannot change; it is ${row.type}`);
+      const definition = definitionOf(row.type);
+      const fields = validate(definition.update, changes, 'payload') as Record<string, unknown>;
+      return (await update(services, definition, { params, body: fields }, call)) as never;
     },
 
     deleteCheck: async ({ params }, { principal }) => {

@@ -3,9 +3,13 @@ import type { Kysely, Selectable } from 'kysely';
 import { effectiveRetryStrategy } from '@monitor/shared/domain/retry.ts';
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import type { RetryStrategy } from '@monitor/shared/contract/check.ts';
+import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
+import type { Role } from '@monitor/shared/contract/route.ts';
 import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { containsIgnoringCase, jsonValue } from '../../db/expressions.ts';
 import type { ChecksTable, Database } from '../../db/tables.ts';
+import { presentCredentials, presentVariables } from '../../domain/hidden-values.ts';
 import { orderedLocations } from '../../domain/locations.ts';
 
 export type CheckRow = Selectable<ChecksTable>;
@@ -15,7 +19,22 @@ export type CheckFields = Record<string, unknown> & {
   name: string;
   activated: boolean;
   tags: string[];
+  groupId: number | null;
+  groupOrder: number | null;
 };
+
+/** Columns that hold wire fields; `alertChannelSubscriptions` has a table of its own. */
+type FieldColumns = Pick<
+  CheckRow,
+  | 'name'
+  | 'activated'
+  | 'frequency'
+  | 'frequency_offset'
+  | 'run_parallel'
+  | 'group_id'
+  | 'group_order'
+  | 'body_json'
+>;
 
 /** Fields of checks that run in locations; HEARTBEAT has none of them. */
 export interface ScheduledFields {
@@ -44,47 +63,64 @@ export function fieldsOf(row: CheckRow): CheckFields {
     ...scheduled,
     name: row.name,
     activated: fromFlag(row.activated),
+    groupId: row.group_id,
+    groupOrder: row.group_order,
   } as CheckFields;
 }
 
 /** The columns and the body of a check's wire fields. */
-export function toColumns(
-  fields: CheckFields,
-): Pick<
-  CheckRow,
-  'name' | 'activated' | 'frequency' | 'frequency_offset' | 'run_parallel' | 'body_json'
-> {
-  const { name, activated, frequency, frequencyOffset, runParallel, ...body } =
-    fields as CheckFields & Partial<ScheduledFields>;
+export function toColumns(fields: CheckFields): FieldColumns {
+  const {
+    name,
+    activated,
+    frequency,
+    frequencyOffset,
+    runParallel,
+    groupId,
+    groupOrder,
+    alertChannelSubscriptions: _table,
+    ...body
+  } = fields as CheckFields & Partial<ScheduledFields>;
   return {
     name,
     activated: toFlag(activated),
     frequency: frequency ?? 0,
     frequency_offset: frequencyOffset ?? 0,
     run_parallel: toFlag(runParallel ?? false),
+    group_id: groupId,
+    group_order: groupOrder,
     body_json: JSON.stringify(body),
   };
 }
 
+export interface CheckView {
+  fields: CheckFields;
+  role: Role;
+  publicUrl: string;
+  channels:
+    { subscriptions: readonly unknown[]; alertChannels: Record<string, unknown> } | undefined;
+}
+
+function withPingUrl(heartbeat: unknown, publicUrl: string): Record<string, unknown> {
+  const settings = heartbeat as Record<string, unknown>;
+  return { ...settings, pingUrl: `${publicUrl}/ping/${String(settings['pingToken'])}` };
+}
+
 /** A check as responses show it. */
-export function toWire(row: CheckRow, publicUrl: string): Record<string, unknown> {
-  const fields = fieldsOf(row);
-  const heartbeat = fields['heartbeat'] as Record<string, unknown> | null | undefined;
-  const withPing =
-    row.type === 'HEARTBEAT' && heartbeat != null
-      ? {
-          heartbeat: {
-            ...heartbeat,
-            pingUrl: `${publicUrl}/ping/${String(heartbeat['pingToken'])}`,
-          },
-        }
-      : {};
+export function toWire(
+  row: CheckRow,
+  { fields, role, publicUrl, channels }: CheckView,
+): Record<string, unknown> {
+  const variables = fields['environmentVariables'] as EnvironmentVariable[] | null | undefined;
   return {
     id: row.id,
     checkType: row.type,
     ...fields,
-    ...withPing,
-    alertChannels: { email: [], webhook: [], slack: [], sms: [] },
+    ...(row.type === 'HEARTBEAT' ? { heartbeat: withPingUrl(fields['heartbeat'], publicUrl) } : {}),
+    ...('request' in fields ? { request: presentCredentials(fields['request'], role) } : {}),
+    ...(variables === undefined ? {} : { environmentVariables: presentVariables(variables, role) }),
+    alertChannelSubscriptions: channels?.subscriptions ?? [],
+    alertChannels: channels?.alertChannels ?? { email: [], webhook: [], slack: [], sms: [] },
     created_at: toTimestamp(row.created_at),
     updated_at: toTimestampOrNull(row.updated_at),
   };
@@ -96,14 +132,14 @@ export function locationsOf(fields: CheckFields): string[] {
   return orderedLocations(locations ?? [], privateLocations ?? []);
 }
 
-/** A check as an agent runs it. */
+/** A check as an agent runs it; `fields` with its group applied. */
 export function toAssigned(
   row: CheckRow,
+  fields: CheckFields,
   scheduleFrom: number,
   proxyUrl: string | null,
 ): AssignedCheck {
-  const fields = fieldsOf(row);
-  const { retryStrategy, doubleCheck } = fields as unknown as ScheduledFields;
+  const { retryStrategy, doubleCheck, runParallel } = fields as unknown as ScheduledFields;
   return {
     id: row.id,
     revision: row.revision,
@@ -111,7 +147,7 @@ export function toAssigned(
     name: row.name,
     frequency: row.frequency,
     frequencyOffset: row.frequency_offset,
-    runParallel: fromFlag(row.run_parallel),
+    runParallel,
     locations: locationsOf(fields),
     scheduleFrom,
     retryStrategy: effectiveRetryStrategy({ retryStrategy, doubleCheck }),
@@ -140,6 +176,23 @@ export async function findCheck(
     .executeTakeFirst();
 }
 
+/** The checks of a group, in its order. */
+export async function checksOfGroup(
+  db: Kysely<Database>,
+  accountId: string,
+  groupId: number,
+): Promise<CheckRow[]> {
+  return db
+    .selectFrom('checks')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('group_id', '=', groupId)
+    .orderBy((order) => order.fn.coalesce('group_order', order.lit(1_000_000_000)))
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+}
+
 export interface CheckFilter {
   tags?: readonly string[];
   checkType?: string;
@@ -158,7 +211,7 @@ export async function listChecks(
   offset: number,
 ): Promise<{ rows: CheckRow[]; total: number }> {
   let query = db.selectFrom('checks').where('checks.account_id', '=', accountId);
-  const { tags, checkType, search, status } = filter;
+  const { tags, checkType, search, status, apiUrlPattern } = filter;
   if (tags !== undefined) {
     query = query.where('checks.id', 'in', (tagged) =>
       tagged
@@ -170,10 +223,7 @@ export async function listChecks(
   }
   if (checkType !== undefined) query = query.where('checks.type', '=', checkType);
   if (search !== undefined) {
-    const pattern = `%${search.replace(/[\\%_]/g, '\\$&')}%`;
-    query = query.where((where) =>
-      where(where.fn('lower', ['checks.name']), 'like', pattern.toLowerCase()),
-    );
+    query = query.where((where) => containsIgnoringCase(where.ref('checks.name'), search));
   }
   if (status !== undefined) {
     query = query.where('checks.id', 'in', (inState) =>
@@ -185,8 +235,9 @@ export async function listChecks(
         .where('is_degraded', '=', toFlag(status === 'degraded')),
     );
   }
-  if (filter.apiUrlPattern !== undefined) {
-    query = query.where('checks.type', '=', 'API');
+  if (apiUrlPattern !== undefined) {
+    const url = jsonValue<string>('checks.body_json', '$.request.url');
+    query = query.where('checks.type', '=', 'API').where(containsIgnoringCase(url, apiUrlPattern));
   }
   const { total } = await query
     .select((select) => select.fn.countAll<number>().as('total'))

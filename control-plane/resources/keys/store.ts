@@ -1,6 +1,7 @@
 /** Keys at rest: their hashes, never the keys. */
 import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
+import type { Role } from '@monitor/shared/contract/route.ts';
 import type { Database } from '../../db/tables.ts';
 import type { ApiPrincipal, KeyFinder, LocationPrincipal } from '../../http/authenticate.ts';
 import { makeKey } from '../../keys.ts';
@@ -8,20 +9,29 @@ import { makeKey } from '../../keys.ts';
 /** "Last used" is kept to the minute, so that a busy key does not write at every request. */
 const lastUsedResolutionMs = 60_000;
 
+/**
+ * How long a key that was found is good for without another look: within it, every process notices
+ * what another one (the command line) did to a key.
+ */
+export const rememberKeysMs = 5_000;
+
 type Found<P> = (P & { keyHash: string }) | undefined;
 
+interface Remembered<P> {
+  found: P & { keyHash: string };
+  /** On the monotonic clock. */
+  until: number;
+}
+
 /**
- * Looks keys up by their hash. What was found is remembered until `forget`, which every operation
- * that revokes a key must call.
+ * Looks keys up by their hash. What was found is remembered for a moment, or until `forget`, which
+ * every operation of this process that revokes a key must call.
  */
 export class KeyStore implements KeyFinder {
   readonly #db: Kysely<Database>;
   readonly #clock: Clock;
-  readonly #apiKeys = new Map<
-    string,
-    { found: ApiPrincipal & { keyHash: string }; expiresAt: number | null }
-  >();
-  readonly #locationKeys = new Map<string, LocationPrincipal & { keyHash: string }>();
+  readonly #apiKeys = new Map<string, Remembered<ApiPrincipal> & { expiresAt: number | null }>();
+  readonly #locationKeys = new Map<string, Remembered<LocationPrincipal>>();
   readonly #usedAt = new Map<string, number>();
 
   constructor(db: Kysely<Database>, clock: Clock) {
@@ -32,11 +42,12 @@ export class KeyStore implements KeyFinder {
   async findApiKey(keyHash: string): Promise<Found<ApiPrincipal>> {
     const now = this.#clock.now();
     const known = this.#apiKeys.get(keyHash);
-    if (known !== undefined) {
+    if (known !== undefined && this.#clock.monotonic() < known.until) {
       if (known.expiresAt !== null && known.expiresAt <= now) return undefined;
       await this.#noteUse(known.found.keyId, now);
       return known.found;
     }
+    const until = this.#clock.monotonic() + rememberKeysMs;
     const row = await this.#db
       .selectFrom('api_keys')
       .selectAll()
@@ -44,27 +55,35 @@ export class KeyStore implements KeyFinder {
       .where('revoked_at', 'is', null)
       .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
       .executeTakeFirst();
-    if (row === undefined) return undefined;
+    if (row === undefined) {
+      this.#apiKeys.delete(keyHash);
+      return undefined;
+    }
     const found = {
       kind: 'apiKey' as const,
       accountId: row.account_id,
       keyId: row.id,
+      role: row.role as Role,
       keyHash: row.key_hash,
     };
-    this.#apiKeys.set(keyHash, { found, expiresAt: row.expires_at });
+    this.#apiKeys.set(keyHash, { found, until, expiresAt: row.expires_at });
     await this.#noteUse(row.id, now);
     return found;
   }
 
   async findLocationKey(keyHash: string): Promise<Found<LocationPrincipal>> {
     const known = this.#locationKeys.get(keyHash);
-    if (known !== undefined) return known;
+    if (known !== undefined && this.#clock.monotonic() < known.until) return known.found;
+    const until = this.#clock.monotonic() + rememberKeysMs;
     const row = await this.#db
       .selectFrom('location_keys')
       .selectAll()
       .where('key_hash', '=', keyHash)
       .executeTakeFirst();
-    if (row === undefined) return undefined;
+    if (row === undefined) {
+      this.#locationKeys.delete(keyHash);
+      return undefined;
+    }
     const found = {
       kind: 'locationKey' as const,
       accountId: row.account_id,
@@ -72,7 +91,7 @@ export class KeyStore implements KeyFinder {
       location: row.location,
       keyHash: row.key_hash,
     };
-    this.#locationKeys.set(keyHash, found);
+    this.#locationKeys.set(keyHash, { found, until });
     return found;
   }
 
@@ -103,25 +122,27 @@ interface KeyDeps {
 export async function createApiKey(
   { db, clock, newId }: KeyDeps,
   accountId: string,
-  name: string,
-): Promise<{ id: string; rawKey: string; maskedKey: string }> {
+  key: { name: string; role?: Role; expiresAt?: number | null },
+): Promise<{ id: string; rawKey: string; maskedKey: string; createdAt: number }> {
   const { rawKey, keyHash, maskedKey } = makeKey('cu');
   const id = newId();
+  const createdAt = clock.now();
   await db
     .insertInto('api_keys')
     .values({
       id,
       account_id: accountId,
-      name,
+      name: key.name,
+      role: key.role ?? 'OWNER',
       key_hash: keyHash,
       masked_key: maskedKey,
-      created_at: clock.now(),
+      created_at: createdAt,
       last_used_at: null,
-      expires_at: null,
+      expires_at: key.expiresAt ?? null,
       revoked_at: null,
     })
     .execute();
-  return { id, rawKey, maskedKey };
+  return { id, rawKey, maskedKey, createdAt };
 }
 
 /** Creates a key for the agents of a location. `privateLocationId` is null for a data-center location. */
@@ -150,18 +171,58 @@ export async function createLocationKey(
   return { id, rawKey, maskedKey, createdAt };
 }
 
-/** The account of a fresh installation: the oldest one, made when there is none. */
-export async function findOrCreateAccount({ db, clock, newId }: KeyDeps): Promise<string> {
-  const known = await db
-    .selectFrom('accounts')
-    .select('id')
+export interface ListedKey {
+  id: string;
+  accountId: string;
+  name: string;
+  role: string;
+  maskedKey: string;
+  createdAt: number;
+  expiresAt: number | null;
+  lastUsedAt: number | null;
+  revokedAt: number | null;
+}
+
+/** The API keys of an account, or of all, oldest first, the revoked ones too. */
+export function listKeys(
+  db: Kysely<Database>,
+  accountId: string | undefined,
+): Promise<ListedKey[]> {
+  return db
+    .selectFrom('api_keys')
+    .select([
+      'id',
+      'account_id as accountId',
+      'name',
+      'role',
+      'masked_key as maskedKey',
+      'created_at as createdAt',
+      'expires_at as expiresAt',
+      'last_used_at as lastUsedAt',
+      'revoked_at as revokedAt',
+    ])
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
     .orderBy('created_at')
-    .executeTakeFirst();
-  if (known !== undefined) return known.id;
-  const id = newId();
-  await db
-    .insertInto('accounts')
-    .values({ id, name: 'Main account', created_at: clock.now() })
+    .orderBy('id')
     .execute();
-  return id;
+}
+
+/** Revokes an API key for good; says whether there was one to revoke. */
+export async function revokeKey(
+  { db, clock }: Pick<KeyDeps, 'db' | 'clock'>,
+  id: string,
+): Promise<'revoked' | 'was revoked' | 'unknown'> {
+  const { numUpdatedRows } = await db
+    .updateTable('api_keys')
+    .set({ revoked_at: clock.now() })
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst();
+  if (numUpdatedRows > 0n) return 'revoked';
+  const known = await db
+    .selectFrom('api_keys')
+    .select('id')
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return known === undefined ? 'unknown' : 'was revoked';
 }

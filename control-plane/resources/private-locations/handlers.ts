@@ -3,10 +3,14 @@ import {
   maxKeysPerLocation,
   type privateLocationRoutes,
 } from '@monitor/shared/contract/private-location.ts';
-import { ApiError, notFound } from '../../api-error.ts';
+import { ApiError, invalidQuery, notFound, takenField } from '../../api-error.ts';
 import { toTimestamp } from '../../db/columns.ts';
+import { jsonListContains } from '../../db/expressions.ts';
+import { presentUrl } from '../../domain/hidden-values.ts';
+import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/implement.ts';
 import type { LocationKeys } from '../../location-keys.ts';
+import { metricsKeptMs } from '../../operations/sample-queues.ts';
 import type { Services } from '../../services.ts';
 import { findLocation, listLocations, toWire, type LocationRow } from './store.ts';
 
@@ -21,15 +25,39 @@ export function privateLocationHandlers(
     if (row === undefined) throw notFound('private location', id);
     return row;
   };
-  const wire = (row: LocationRow, withVersions = false) => {
+  const wire = async (row: LocationRow, { role }: ApiPrincipal, withVersions = false) => {
     const members = hub.members(row.account_id, row.slug_name);
-    return toWire(db, row, new Set(members.map(({ id }) => id)), withVersions);
+    const shown = await toWire(db, row, new Set(members.map(({ id }) => id)), withVersions);
+    return { ...shown, proxyUrl: presentUrl(row.proxy_url, role) };
   };
 
   return {
+    getPrivateLocationMetrics: async ({ params, query }, { principal }) => {
+      const row = await get(principal.accountId, params.id);
+      const earliest = clock.now() - metricsKeptMs;
+      if (query.from < earliest) {
+        throw invalidQuery('from', 'must be at most 15 days ago');
+      }
+      if (query.to < query.from) throw invalidQuery('to', 'must not be before "from"');
+      const samples = await db
+        .selectFrom('queue_samples')
+        .selectAll()
+        .where('account_id', '=', principal.accountId)
+        .where('location', '=', row.slug_name)
+        .where('sampled_at', '>=', query.from)
+        .where('sampled_at', '<', query.to)
+        .orderBy('sampled_at')
+        .execute();
+      return {
+        timestamps: samples.map((sample) => Math.floor(sample.sampled_at / 1000)),
+        queueSize: samples.map((sample) => sample.queue_size),
+        oldestScheduledCheckRun: samples.map((sample) => sample.oldest_ms / 1000),
+      };
+    },
+
     listPrivateLocations: async ({ query }, { principal }) => {
       const rows = await listLocations(db, principal.accountId);
-      return Promise.all(rows.map((row) => wire(row, query.versions)));
+      return Promise.all(rows.map((row) => wire(row, principal, query.versions)));
     },
 
     createPrivateLocation: async ({ body }, { principal }) => {
@@ -40,10 +68,7 @@ export function privateLocationHandlers(
         .where('slug_name', '=', body.slugName)
         .executeTakeFirst();
       if (taken !== undefined) {
-        throw new ApiError('CONFLICT', `"slugName" ${body.slugName} is already in use`, {
-          source: 'payload',
-          keys: ['slugName'],
-        });
+        throw takenField('slugName', body.slugName);
       }
       const row: LocationRow = {
         id: newId(),
@@ -56,11 +81,11 @@ export function privateLocationHandlers(
         updated_at: null,
       };
       await db.insertInto('private_locations').values(row).execute();
-      return wire(row);
+      return wire(row, principal);
     },
 
     getPrivateLocation: async ({ params }, { principal }) =>
-      wire(await get(principal.accountId, params.id), true),
+      wire(await get(principal.accountId, params.id), principal, true),
 
     updatePrivateLocation: async ({ params, body }, { principal }) => {
       const before = await get(principal.accountId, params.id);
@@ -77,7 +102,7 @@ export function privateLocationHandlers(
         .where('account_id', '=', principal.accountId)
         .where('id', '=', params.id)
         .execute();
-      return wire(after);
+      return wire(after, principal);
     },
 
     deletePrivateLocation: async ({ params }, { principal }) => {
@@ -89,6 +114,18 @@ export function privateLocationHandlers(
         .where('account_id', '=', accountId)
         .where('location', '=', row.slug_name)
         .executeTakeFirstOrThrow();
+      const { groups } = await db
+        .selectFrom('check_groups')
+        .select((select) => select.fn.countAll<number>().as('groups'))
+        .where('account_id', '=', accountId)
+        .where(jsonListContains('body_json', '$.privateLocations', row.slug_name))
+        .executeTakeFirstOrThrow();
+      if (groups > 0) {
+        throw new ApiError(
+          'CONFLICT',
+          `${groups} ${groups === 1 ? 'group uses' : 'groups use'} ${row.slug_name}; change them first`,
+        );
+      }
       if (users > 0) {
         throw new ApiError(
           'CONFLICT',

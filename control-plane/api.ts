@@ -1,0 +1,108 @@
+/** Every operation of the API with the handler that carries it out. */
+import { accountRoutes, apiKeyRoutes } from '@monitor/shared/contract/account.ts';
+import { agentRoutes } from '@monitor/shared/contract/agent-protocol.ts';
+import { alertChannelRoutes } from '@monitor/shared/contract/alert-channel.ts';
+import { alertRoutes } from '@monitor/shared/contract/alert-notification.ts';
+import { analyticsRoutes, reportingRoutes } from '@monitor/shared/contract/analytics.ts';
+import { badgeRoutes } from '@monitor/shared/contract/badge.ts';
+import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
+import { checkResultRoutes } from '@monitor/shared/contract/check-result.ts';
+import { checkRoutes, heartbeatRoutes } from '@monitor/shared/contract/check-routes.ts';
+import { checkStatusRoutes } from '@monitor/shared/contract/check-status.ts';
+import { checkSessionRoutes, checkTriggerRoutes } from '@monitor/shared/contract/check-trigger.ts';
+import { clientCertificateRoutes } from '@monitor/shared/contract/client-certificate.ts';
+import { dashboardIncidentRoutes, dashboardRoutes } from '@monitor/shared/contract/dashboard.ts';
+import { errorGroupRoutes } from '@monitor/shared/contract/error-group.ts';
+import { incidentRoutes } from '@monitor/shared/contract/incident.ts';
+import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
+import {
+  locationRoutes,
+  privateLocationRoutes,
+} from '@monitor/shared/contract/private-location.ts';
+import { runtimeRoutes } from '@monitor/shared/contract/runtime.ts';
+import { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
+import { staticIpRoutes } from '@monitor/shared/contract/static-ip.ts';
+import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
+import { variableRoutes } from '@monitor/shared/contract/variable.ts';
+import type { Config } from './config.ts';
+import { bind, type BoundRoute } from './http/implement.ts';
+import type { ApiKeys, LocationKeys } from './location-keys.ts';
+import type { ResultIntake } from './operations/ingest-results.ts';
+import { accountHandlers } from './resources/accounts/handlers.ts';
+import { agentHandlers } from './resources/agents/handlers.ts';
+import { alertChannelHandlers } from './resources/alert-channels/handlers.ts';
+import { alertHandlers } from './resources/alerts/handlers.ts';
+import { analyticsHandlers, reportingHandlers } from './resources/analytics/handlers.ts';
+import { apiKeyHandlers } from './resources/api-keys/handlers.ts';
+import { badgeHandlers } from './resources/badges/handlers.ts';
+import { checkGroupHandlers } from './resources/check-groups/handlers.ts';
+import { checkResultHandlers } from './resources/check-results/handlers.ts';
+import { checkSessionHandlers } from './resources/check-sessions/handlers.ts';
+import { checkStatusHandlers } from './resources/check-statuses/handlers.ts';
+import { checkTriggerHandlers } from './resources/check-triggers/handlers.ts';
+import { checkHandlers, checkTypeBindings } from './resources/checks/handlers.ts';
+import { clientCertificateHandlers } from './resources/client-certificates/handlers.ts';
+import { dashboardIncidentHandlers } from './resources/dashboard-incidents/handlers.ts';
+import { dashboardHandlers } from './resources/dashboards/handlers.ts';
+import { errorGroupHandlers } from './resources/error-groups/handlers.ts';
+import { heartbeatHandlers } from './resources/heartbeats/handlers.ts';
+import { incidentHandlers } from './resources/incidents/handlers.ts';
+import { locationHandlers } from './resources/locations/handlers.ts';
+import { maintenanceWindowHandlers } from './resources/maintenance-windows/handlers.ts';
+import { privateLocationHandlers } from './resources/private-locations/handlers.ts';
+import { runtimeHandlers } from './resources/runtimes/handlers.ts';
+import { snippetHandlers } from './resources/snippets/handlers.ts';
+import { serviceHandlers } from './resources/services/handlers.ts';
+import { staticIpHandlers } from './resources/static-ips/handlers.ts';
+import { statusPageHandlers } from './resources/status-pages/handlers.ts';
+import { variableHandlers } from './resources/variables/handlers.ts';
+import type { Services } from './services.ts';
+
+export interface ApiParts {
+  services: Services;
+  config: Pick<Config, 'LENIENT_DNS_BODY' | 'STATIC_IPS'>;
+  intake: ResultIntake;
+  locationKeys: LocationKeys;
+  apiKeys: ApiKeys;
+}
+
+export function bindApi({
+  services,
+  config,
+  intake,
+  locationKeys,
+  apiKeys,
+}: ApiParts): BoundRoute[] {
+  return [
+    ...checkTypeBindings(services, config.LENIENT_DNS_BODY),
+    ...bind(checkRoutes, checkHandlers(services)),
+    ...bind(checkGroupRoutes, checkGroupHandlers(services)),
+    ...bind(heartbeatRoutes, heartbeatHandlers(services)),
+    ...bind(checkResultRoutes, checkResultHandlers(services)),
+    ...bind(checkStatusRoutes, checkStatusHandlers(services)),
+    ...bind(analyticsRoutes, analyticsHandlers(services)),
+    ...bind(reportingRoutes, reportingHandlers(services)),
+    ...bind(checkTriggerRoutes, checkTriggerHandlers(services)),
+    ...bind(checkSessionRoutes, checkSessionHandlers(services)),
+    ...bind(errorGroupRoutes, errorGroupHandlers(services)),
+    ...bind(snippetRoutes, snippetHandlers(services)),
+    ...bind(variableRoutes, variableHandlers(services)),
+    ...bind(alertChannelRoutes, alertChannelHandlers(services)),
+    ...bind(alertRoutes, alertHandlers(services)),
+    ...bind(maintenanceWindowRoutes, maintenanceWindowHandlers(services)),
+    ...bind(statusPageRoutes, statusPageHandlers(services)),
+    ...bind(serviceRoutes, serviceHandlers(services)),
+    ...bind(incidentRoutes, incidentHandlers(services)),
+    ...bind(dashboardRoutes, dashboardHandlers(services)),
+    ...bind(dashboardIncidentRoutes, dashboardIncidentHandlers(services)),
+    ...bind(clientCertificateRoutes, clientCertificateHandlers(services)),
+    ...bind(privateLocationRoutes, privateLocationHandlers(services, locationKeys)),
+    ...bind(locationRoutes, locationHandlers),
+    ...bind(runtimeRoutes, runtimeHandlers),
+    ...bind(staticIpRoutes, staticIpHandlers(config.STATIC_IPS)),
+    ...bind(badgeRoutes, badgeHandlers(services)),
+    ...bind(accountRoutes, accountHandlers(services)),
+    ...bind(apiKeyRoutes, apiKeyHandlers(services, apiKeys)),
+    ...bind(agentRoutes, agentHandlers(services, intake)),
+  ];
+}

@@ -1,0 +1,75 @@
+/** Which values a reader may see. Secrets are seen by nobody, locked values by those who may write. */
+import type { EnvironmentVariable, KeyValuePair } from '@monitor/shared/contract/primitives.ts';
+import { includesRole, type Role } from '@monitor/shared/contract/route.ts';
+
+/** True when a role sees the values of locked variables, headers and query parameters. */
+export function seesLockedValues(role: Role): boolean {
+  return includesRole(role, 'READ_WRITE');
+}
+
+/** Variables as a reader sees them: null for what is hidden. */
+export function presentVariables<V extends EnvironmentVariable>(
+  variables: readonly V[] | null,
+  role: Role,
+): V[] | null {
+  if (variables === null) return null;
+  const seesLocked = seesLockedValues(role);
+  return variables.map((variable) =>
+    variable.secret || (variable.locked && !seesLocked) ? { ...variable, value: null } : variable,
+  );
+}
+
+/** Headers or query parameters as a reader sees them: empty for what is hidden. */
+export function presentPairs<P extends KeyValuePair>(pairs: readonly P[], role: Role): P[] {
+  if (seesLockedValues(role)) return [...pairs];
+  return pairs.map((pair) => (pair.locked ? { ...pair, value: '' } : pair));
+}
+
+type Fields = Record<string, unknown>;
+
+/** Fields that are credentials, locked or not. */
+const credentials = ['webhookSecret', 'serviceKey', 'apiKey'];
+
+/**
+ * A request, the defaults of a group or the configuration of a channel as a reader sees it: locked
+ * headers and query parameters, passwords and keys are empty for those who may not write.
+ */
+export function presentCredentials(holder: unknown, role: Role): unknown {
+  if (seesLockedValues(role) || typeof holder !== 'object' || holder === null) return holder;
+  const shown: Fields = { ...holder };
+  for (const name of ['headers', 'queryParameters']) {
+    const pairs = shown[name];
+    if (Array.isArray(pairs)) shown[name] = presentPairs(pairs as KeyValuePair[], role);
+  }
+  for (const name of credentials) if (typeof shown[name] === 'string') shown[name] = '';
+  const auth = shown['basicAuth'];
+  if (typeof auth === 'object' && auth !== null) shown['basicAuth'] = { ...auth, password: '' };
+  return shown;
+}
+
+/** An address as a reader sees it: without the user and password in it for those who may not write. */
+export function presentUrl(url: string | null, role: Role): string | null {
+  return seesLockedValues(role) ? url : (url?.replace(/\/\/[^@/]*@/, '//') ?? null);
+}
+
+/**
+ * Variables to store. Null keeps the stored value; a secret stays one, for whoever could turn it
+ * back could read it. `seal` makes the text that is stored for a secret.
+ */
+export function variablesToStore(
+  given: readonly EnvironmentVariable[] | null,
+  before: readonly EnvironmentVariable[] | null,
+  seal: (value: string) => string,
+): EnvironmentVariable[] | null {
+  if (given === null) return null;
+  const known = new Map((before ?? []).map((variable) => [variable.key, variable]));
+  return given.map((variable) => {
+    const old = known.get(variable.key);
+    const secret = variable.secret || old?.secret === true;
+    if (variable.value === null && old?.value != null && old.secret === secret) {
+      return { ...variable, secret, value: old.value };
+    }
+    const value = variable.value ?? (old?.secret === false ? old.value : null) ?? '';
+    return { ...variable, secret, value: secret ? seal(value) : value };
+  });
+}

@@ -1,0 +1,262 @@
+/** Sessions: one check run on demand, in each of its locations or in one. */
+import type { Kysely, Selectable } from 'kysely';
+import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
+import { fromFlag } from '../db/columns.ts';
+import type { CheckResultsTable, CheckSessionsTable, Database } from '../db/tables.ts';
+import { isTerminal, sessionStatusOf } from '../domain/check-session.ts';
+import {
+  findCheck,
+  locationsOf,
+  runsOnAgents,
+  type CheckRow,
+  type ScheduledFields,
+} from '../resources/checks/store.ts';
+import type { Services } from '../services.ts';
+import { createJob } from './create-job.ts';
+import { effectiveFields, groupOf } from './effective-check.ts';
+import { tellAgents } from './schedule-check.ts';
+
+export type SessionRow = Selectable<CheckSessionsTable>;
+type ResultRow = Selectable<CheckResultsTable>;
+
+/** What has not ended after so long has timed out. */
+const sessionLifetimeMs = 15 * 60_000;
+
+export interface SessionRunState {
+  runId: string;
+  location: string;
+  isCancelled: boolean;
+  /** The FINAL result, or null. */
+  final: ResultRow | null;
+  /** All results, in order of their attempts. */
+  results: ResultRow[];
+}
+
+/** True for a check that a session can run: one that agents run, somewhere. */
+export async function isRunnable(db: Kysely<Database>, row: CheckRow): Promise<boolean> {
+  if (!runsOnAgents(row.type)) return false;
+  return locationsOf(effectiveFields(row, await groupOf(db, row))).length > 0;
+}
+
+/** Where a session runs: everywhere for `runParallel`, else in one location that an agent serves. */
+function placesOf(
+  { hub }: Services,
+  row: CheckRow,
+  locations: readonly string[],
+  runParallel: boolean,
+  wanted: string | undefined,
+): string[] {
+  if (wanted !== undefined && locations.includes(wanted)) return [wanted];
+  if (runParallel) return [...locations];
+  const served = locations.find((location) => hub.isServed(row.account_id, location));
+  const place = served ?? locations[0];
+  return place === undefined ? [] : [place];
+}
+
+export interface StartOptions {
+  source: RunSource;
+  /** Runs there when it is one of the check's locations. */
+  location?: string;
+}
+
+/** Starts a session for each check, in one transaction; agents are told afterwards. */
+export async function startSessions(
+  services: Services,
+  rows: readonly CheckRow[],
+  { source, location: wanted }: StartOptions,
+): Promise<SessionRow[]> {
+  const { clock, commits, newId } = services;
+  const told: { accountId: string; location: string }[] = [];
+  const sessions = await commits.run(async (db) => {
+    const started: SessionRow[] = [];
+    for (const { id, account_id: accountId } of rows) {
+      const row = await findCheck(db, accountId, id);
+      // Deleted since it was chosen.
+      if (row === undefined) continue;
+      const now = clock.now();
+      const session: SessionRow = {
+        id: newId(),
+        account_id: row.account_id,
+        check_id: row.id,
+        check_type: row.type,
+        name: row.name,
+        run_source: source,
+        started_at: now,
+        deadline: now + sessionLifetimeMs,
+        cancelled_at: null,
+      };
+      await db.insertInto('check_sessions').values(session).execute();
+      const effective = effectiveFields(row, await groupOf(db, row));
+      const { runParallel } = effective as unknown as ScheduledFields;
+      const places = placesOf(services, row, locationsOf(effective), runParallel, wanted);
+      for (const location of places) {
+        const runId = newId();
+        await db
+          .insertInto('check_session_runs')
+          .values({ session_id: session.id, run_id: runId, location, cancelled: 0 })
+          .execute();
+        await createJob(services, db, {
+          accountId: row.account_id,
+          checkId: row.id,
+          location,
+          source,
+          runId,
+          expiresAt: session.deadline,
+        });
+        told.push({ accountId: row.account_id, location });
+      }
+      started.push(session);
+    }
+    return started;
+  });
+  for (const { accountId, location } of told) tellAgents(services, accountId, [location]);
+  return sessions;
+}
+
+export async function findSession(
+  db: Kysely<Database>,
+  accountId: string,
+  id: string,
+): Promise<SessionRow | undefined> {
+  return db
+    .selectFrom('check_sessions')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/** The runs of a session with their results so far. */
+export async function runsOfSession(
+  db: Kysely<Database>,
+  session: SessionRow,
+): Promise<SessionRunState[]> {
+  const runs = await db
+    .selectFrom('check_session_runs')
+    .leftJoin('check_runs', 'check_runs.run_id', 'check_session_runs.run_id')
+    .select([
+      'check_session_runs.run_id',
+      'check_session_runs.location',
+      'check_session_runs.cancelled',
+      'check_runs.id as row_id',
+    ])
+    .where('check_session_runs.session_id', '=', session.id)
+    .orderBy('check_session_runs.location')
+    .execute();
+  const states: SessionRunState[] = [];
+  for (const run of runs) {
+    const results =
+      run.row_id === null
+        ? []
+        : await db
+            .selectFrom('check_results')
+            .selectAll()
+            .where('account_id', '=', session.account_id)
+            .where('check_run_id', '=', run.row_id)
+            .where('result_type', '!=', 'LATE')
+            .orderBy('attempt')
+            .execute();
+    states.push({
+      runId: run.run_id,
+      location: run.location,
+      isCancelled: fromFlag(run.cancelled),
+      final: results.find((result) => result.result_type === 'FINAL') ?? null,
+      results,
+    });
+  }
+  return states;
+}
+
+/** The status of a session at this moment. */
+export function statusOfSession(
+  session: SessionRow,
+  runs: readonly SessionRunState[],
+  now: number,
+) {
+  return sessionStatusOf(
+    runs.map(({ isCancelled, final }) => ({
+      isCancelled,
+      outcome:
+        final === null
+          ? null
+          : {
+              hasFailures: fromFlag(final.has_failures),
+              hasErrors: fromFlag(final.has_errors),
+              isDegraded: fromFlag(final.is_degraded),
+            },
+    })),
+    session.deadline,
+    now,
+  );
+}
+
+/** Waits until a session has ended or the time is over; gives its runs then. */
+export async function awaitSession(
+  { db, clock, runs: signals }: Services,
+  session: SessionRow,
+  withinMs: number,
+  signal: AbortSignal,
+): Promise<{ runs: SessionRunState[]; hasEnded: boolean }> {
+  const until = clock.monotonic() + withinMs;
+  for (;;) {
+    // Subscribed before the state is read: an end in between is not missed.
+    const open = new AbortController();
+    const everyRun = await db
+      .selectFrom('check_session_runs')
+      .select('run_id')
+      .where('session_id', '=', session.id)
+      .execute();
+    const leftMs = until - clock.monotonic();
+    const next = signals.nextEnd(
+      everyRun.map((run) => run.run_id),
+      Math.max(0, leftMs),
+      AbortSignal.any([signal, open.signal]),
+    );
+    const runs = await runsOfSession(db, session);
+    const hasEnded = isTerminal(statusOfSession(session, runs, clock.now()));
+    if (hasEnded || leftMs <= 0 || signal.aborted) {
+      open.abort();
+      await next;
+      return { runs, hasEnded };
+    }
+    await next;
+  }
+}
+
+/** Calls off the runs of a session that no agent has taken; with ids, only those. */
+export async function cancelSession(
+  { commits, clock, runs: signals }: Services,
+  session: SessionRow,
+  runIds: readonly string[] | undefined,
+): Promise<void> {
+  const cancelled = await commits.run(async (db) => {
+    let waiting = db
+      .selectFrom('jobs')
+      .innerJoin('check_session_runs', 'check_session_runs.run_id', 'jobs.run_id')
+      .select(['jobs.id', 'jobs.run_id'])
+      .where('jobs.account_id', '=', session.account_id)
+      .where('check_session_runs.session_id', '=', session.id)
+      .where('jobs.agent_id', 'is', null);
+    if (runIds !== undefined) waiting = waiting.where('jobs.run_id', 'in', runIds);
+    const jobs = await waiting.execute();
+    for (const job of jobs) {
+      await db.deleteFrom('jobs').where('id', '=', job.id).execute();
+      await db
+        .updateTable('check_session_runs')
+        .set({ cancelled: 1 })
+        .where('session_id', '=', session.id)
+        .where('run_id', '=', job.run_id)
+        .execute();
+    }
+    if (jobs.length > 0) {
+      await db
+        .updateTable('check_sessions')
+        .set({ cancelled_at: clock.now() })
+        .where('id', '=', session.id)
+        .where('cancelled_at', 'is', null)
+        .execute();
+    }
+    return jobs.map((job) => job.run_id);
+  });
+  signals.ended(cancelled);
+}

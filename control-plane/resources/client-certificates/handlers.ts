@@ -1,0 +1,100 @@
+/** Client certificates. Keys and passphrases go in and are never given back. */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import type { Selectable } from 'kysely';
+import type { clientCertificateRoutes } from '@monitor/shared/contract/client-certificate.ts';
+import { invalidField, notFound } from '../../api-error.ts';
+import { toTimestamp } from '../../db/columns.ts';
+import type { ClientCertificatesTable } from '../../db/tables.ts';
+import type { Handlers } from '../../http/implement.ts';
+import type { Services } from '../../services.ts';
+
+function toWire(row: Selectable<ClientCertificatesTable>) {
+  return {
+    id: row.id,
+    host: row.host,
+    cert: row.cert,
+    ca: row.ca,
+    created_at: toTimestamp(row.created_at),
+  };
+}
+
+interface Pair {
+  cert: string;
+  key: string;
+  passphrase: string | null;
+  ca: string | null;
+}
+
+function readCertificate(field: string, pem: string): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    throw invalidField(field, 'cannot be read as a certificate');
+  }
+}
+
+/** A pair that can never work is refused now rather than at every run. */
+function checkPair({ cert, key, passphrase, ca }: Pair): void {
+  const certificate = readCertificate('cert', cert);
+  if (ca !== null) readCertificate('ca', ca);
+  let privateKey;
+  try {
+    privateKey = createPrivateKey({ key, ...(passphrase === null ? {} : { passphrase }) });
+  } catch {
+    throw invalidField('key', 'cannot be read as a private key with this passphrase');
+  }
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw invalidField('key', 'is not the key of "cert"');
+  }
+}
+
+export function clientCertificateHandlers(
+  services: Services,
+): Handlers<typeof clientCertificateRoutes> {
+  const { db, clock, newId, secrets } = services;
+  const certificatesOf = (accountId: string) =>
+    db.selectFrom('client_certificates').selectAll().where('account_id', '=', accountId);
+
+  return {
+    listClientCertificates: async (_input, { principal }) => {
+      const rows = await certificatesOf(principal.accountId).orderBy('created_at').execute();
+      return rows.map(toWire);
+    },
+
+    createClientCertificate: async ({ body }, { principal }) => {
+      const { accountId } = principal;
+      checkPair(body);
+      const row = {
+        id: newId(),
+        account_id: accountId,
+        host: body.host.toLowerCase(),
+        cert: body.cert,
+        ca: body.ca,
+        key_sealed: secrets.seal(body.key, accountId),
+        passphrase_sealed:
+          body.passphrase === null ? null : secrets.seal(body.passphrase, accountId),
+        created_at: clock.now(),
+      };
+      await db.insertInto('client_certificates').values(row).execute();
+      return toWire(row);
+    },
+
+    getClientCertificate: async ({ params }, { principal }) => {
+      const row = await certificatesOf(principal.accountId)
+        .where('id', '=', params.id)
+        .executeTakeFirst();
+      if (row === undefined) throw notFound('client certificate', params.id);
+      return toWire(row);
+    },
+
+    deleteClientCertificate: async ({ params }, { principal }) => {
+      const { numDeletedRows } = await db
+        .deleteFrom('client_certificates')
+        .where('account_id', '=', principal.accountId)
+        .where('id', '=', params.id)
+        .executeTakeFirst();
+      if (numDeletedRows === 0n) throw notFound('client certificate', params.id);
+      return undefined;
+    },
+  };
+}

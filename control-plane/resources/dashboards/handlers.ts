@@ -1,0 +1,153 @@
+/** Dashboards. */
+import { randomInt } from 'node:crypto';
+import type { Kysely, Selectable } from 'kysely';
+import type { z } from 'zod';
+import type {
+  dashboard,
+  DashboardFields,
+  dashboardRoutes,
+} from '@monitor/shared/contract/dashboard.ts';
+import { ApiError, notFound, takenField } from '../../api-error.ts';
+import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { readPage } from '../../db/page.ts';
+import type { DashboardsTable, Database } from '../../db/tables.ts';
+import type { Handlers } from '../../http/implement.ts';
+import type { Services } from '../../services.ts';
+
+type Row = Selectable<DashboardsTable>;
+type StoredFields = Omit<DashboardFields, 'customUrl' | 'customDomain'>;
+
+const idAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
+const idLength = 8;
+
+/** Random, so that the address of a dashboard cannot be guessed from another's. */
+function newDashboardId(): string {
+  const letters = Array.from({ length: idLength }, () => idAlphabet[randomInt(idAlphabet.length)]);
+  return letters.join('');
+}
+
+function fieldsOf(row: Row): DashboardFields {
+  return {
+    ...fromJson<StoredFields>(row.body_json),
+    customUrl: row.custom_url,
+    customDomain: row.custom_domain,
+  };
+}
+
+function toColumns({ customUrl, customDomain, ...stored }: DashboardFields) {
+  return {
+    custom_url: customUrl?.toLowerCase() ?? null,
+    custom_domain: customDomain?.toLowerCase() ?? null,
+    body_json: JSON.stringify(stored),
+  };
+}
+
+function toWire(row: Row): z.input<typeof dashboard> {
+  return {
+    ...fieldsOf(row),
+    id: row.id,
+    dashboardId: row.dashboard_id,
+    created_at: toTimestamp(row.created_at),
+    updated_at: toTimestampOrNull(row.updated_at),
+  };
+}
+
+/** Dashboards are found by these, whatever the account: so they are unique in the installation. */
+async function refuseTakenAddress(
+  db: Kysely<Database>,
+  address: Pick<Row, 'custom_url' | 'custom_domain'>,
+  ownId: number | null,
+): Promise<void> {
+  const fields = [
+    ['custom_url', 'customUrl'],
+    ['custom_domain', 'customDomain'],
+  ] as const;
+  for (const [column, field] of fields) {
+    const value = address[column];
+    if (value === null) continue;
+    const taken = await db
+      .selectFrom('dashboards')
+      .select('id')
+      .where(column, '=', value)
+      .executeTakeFirst();
+    if (taken === undefined || taken.id === ownId) continue;
+    throw takenField(field, value);
+  }
+}
+
+const columnOfType = { customUrl: 'custom_url', customDomain: 'custom_domain' } as const;
+
+export function dashboardHandlers(services: Services): Handlers<typeof dashboardRoutes> {
+  const { db, clock, commits } = services;
+
+  const dashboardsOf = (unit: Kysely<Database>, accountId: string) =>
+    unit.selectFrom('dashboards').selectAll().where('account_id', '=', accountId);
+
+  return {
+    listDashboards: async ({ query }, { principal, setTotal }) => {
+      const dashboards = dashboardsOf(db, principal.accountId).orderBy('id');
+      const { rows, total, offset } = await readPage(dashboards, query);
+      setTotal(total, offset, rows.length);
+      return rows.map(toWire);
+    },
+
+    createDashboard: ({ body }, { principal }) =>
+      commits.run(async (unit) => {
+        const columns = toColumns(body);
+        await refuseTakenAddress(unit, columns, null);
+        const row = await unit
+          .insertInto('dashboards')
+          .values({
+            dashboard_id: newDashboardId(),
+            account_id: principal.accountId,
+            ...columns,
+            created_at: clock.now(),
+            updated_at: null,
+          })
+          .returningAll()
+          .executeTakeFirstOrThrow();
+        return toWire(row);
+      }),
+
+    getDashboard: async ({ params, query }, { principal }) => {
+      const { type } = query;
+      const dashboards = dashboardsOf(db, principal.accountId);
+      const found =
+        type === undefined
+          ? dashboards.where('dashboard_id', '=', params.dashboardId)
+          : dashboards.where(columnOfType[type], '=', params.dashboardId.toLowerCase());
+      const row = await found.executeTakeFirst();
+      if (row === undefined) throw notFound('dashboard', params.dashboardId);
+      return toWire(row);
+    },
+
+    updateDashboard: ({ params, body }, { principal }) =>
+      commits.run(async (unit) => {
+        const { accountId } = principal;
+        const before = await dashboardsOf(unit, accountId)
+          .where('dashboard_id', '=', params.dashboardId)
+          .executeTakeFirst();
+        if (before === undefined) throw notFound('dashboard', params.dashboardId);
+        const columns = toColumns({ ...fieldsOf(before), ...body });
+        await refuseTakenAddress(unit, columns, before.id);
+        const changes = { ...columns, updated_at: clock.now() };
+        await unit
+          .updateTable('dashboards')
+          .set(changes)
+          .where('account_id', '=', accountId)
+          .where('id', '=', before.id)
+          .execute();
+        return toWire({ ...before, ...changes });
+      }),
+
+    deleteDashboard: async ({ params }, { principal }) => {
+      const { numDeletedRows } = await db
+        .deleteFrom('dashboards')
+        .where('account_id', '=', principal.accountId)
+        .where('dashboard_id', '=', params.dashboardId)
+        .executeTakeFirst();
+      if (numDeletedRows === 0n) throw notFound('dashboard', params.dashboardId);
+      return undefined;
+    },
+  };
+}

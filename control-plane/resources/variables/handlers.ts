@@ -1,0 +1,106 @@
+/** Variables of the account. */
+import type { Selectable } from 'kysely';
+import type { Role } from '@monitor/shared/contract/route.ts';
+import type { variableRoutes } from '@monitor/shared/contract/variable.ts';
+import { ApiError, invalidField, notFound, takenField } from '../../api-error.ts';
+import { fromFlag, toFlag } from '../../db/columns.ts';
+import { readPage } from '../../db/page.ts';
+import type { VariablesTable } from '../../db/tables.ts';
+import { seesLockedValues } from '../../domain/hidden-values.ts';
+import type { Handlers } from '../../http/implement.ts';
+import type { Services } from '../../services.ts';
+
+function toWire(row: Selectable<VariablesTable>, role: Role) {
+  const secret = fromFlag(row.secret);
+  const locked = fromFlag(row.locked);
+  const isHidden = secret || (locked && !seesLockedValues(role));
+  return { key: row.key, value: isHidden ? null : row.value, locked, secret };
+}
+
+export function variableHandlers(services: Services): Handlers<typeof variableRoutes> {
+  const { db, clock, secrets } = services;
+
+  const find = (accountId: string, key: string) =>
+    db
+      .selectFrom('variables')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('key', '=', key)
+      .executeTakeFirst();
+
+  return {
+    listVariables: async ({ query }, { principal, setTotal }) => {
+      const variables = db
+        .selectFrom('variables')
+        .selectAll()
+        .where('account_id', '=', principal.accountId)
+        .orderBy('key');
+      const { rows, total, offset } = await readPage(variables, query);
+      setTotal(total, offset, rows.length);
+      return rows.map((row) => toWire(row, principal.role));
+    },
+
+    createVariable: async ({ body }, { principal }) => {
+      const { accountId } = principal;
+      const row = await db
+        .insertInto('variables')
+        .values({
+          account_id: accountId,
+          key: body.key,
+          value: body.secret ? secrets.seal(body.value, accountId) : body.value,
+          locked: toFlag(body.locked),
+          secret: toFlag(body.secret),
+          created_at: clock.now(),
+          updated_at: null,
+        })
+        .onConflict((conflict) => conflict.doNothing())
+        .returningAll()
+        .executeTakeFirst();
+      if (row === undefined) {
+        throw takenField('key', body.key);
+      }
+      return toWire(row, principal.role);
+    },
+
+    getVariable: async ({ params }, { principal }) => {
+      const row = await find(principal.accountId, params.key);
+      if (row === undefined) throw notFound('variable', params.key);
+      return toWire(row, principal.role);
+    },
+
+    updateVariable: async ({ params, body }, { principal }) => {
+      const { accountId } = principal;
+      const before = await find(accountId, params.key);
+      if (before === undefined) throw notFound('variable', params.key);
+      if (body.key !== undefined && body.key !== params.key) {
+        throw invalidField('key', 'cannot change; delete the variable and create another');
+      }
+      const wasSecret = fromFlag(before.secret);
+      const secret = wasSecret || (body.secret ?? false);
+      const plain = body.value ?? (wasSecret ? undefined : before.value);
+      const after = {
+        value: plain === undefined ? before.value : secret ? secrets.seal(plain, accountId) : plain,
+        locked: body.locked === undefined ? before.locked : toFlag(body.locked),
+        secret: toFlag(secret),
+        updated_at: clock.now(),
+      };
+      await db
+        .updateTable('variables')
+        .set(after)
+        .where('account_id', '=', accountId)
+        .where('key', '=', params.key)
+        .execute();
+      return toWire({ ...before, ...after }, principal.role);
+    },
+
+    deleteVariable: async ({ params }, { principal }) => {
+      const { numDeletedRows } = await db
+        .deleteFrom('variables')
+        .where('account_id', '=', principal.accountId)
+        .where('key', '=', params.key)
+        .executeTakeFirst();
+      if (numDeletedRows === 0n) throw notFound('variable', params.key);
+      return undefined;
+    },
+  };
+}
