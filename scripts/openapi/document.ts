@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { errorBody, errorCatalogue } from '@monitor/shared/contract/errors.ts';
 import { allRoutes } from '@monitor/shared/contract/index.ts';
-import type { Route } from '@monitor/shared/contract/route.ts';
+import { roleOf, type Route } from '@monitor/shared/contract/route.ts';
+import { addExamples } from './examples.ts';
 
 type Json = Record<string, unknown>;
 
@@ -26,13 +27,30 @@ function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A schema's meta `override` stands in for what zod would say of a parsed query string. */
+/**
+ * A schema's meta `override` stands in for what zod would say of a parsed query string. A default that
+ * was given afterwards stands beside it.
+ */
 function applyOverrides(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(applyOverrides);
   if (!isJson(value)) return value;
-  if (isJson(value['override'])) return value['override'];
+  if (isJson(value['override'])) {
+    const { override, default: fallback } = value;
+    return fallback === undefined ? override : { ...override, default: fallback };
+  }
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [key, applyOverrides(inner)]),
+  );
+}
+
+/** An answer may gain fields; a client that refuses unknown ones would break. */
+function openToNewFields(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(openToNewFields);
+  if (!isJson(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key, inner]) => !(key === 'additionalProperties' && inner === false))
+      .map(([key, inner]) => [key, openToNewFields(inner)]),
   );
 }
 
@@ -48,6 +66,18 @@ function pointToComponents(value: unknown, suffix: string): unknown {
   );
 }
 
+/** zod leaves the default out of what it transforms on the way in; a client needs to know it. */
+function keepDefault({
+  zodSchema,
+  jsonSchema,
+}: {
+  zodSchema: z.core.$ZodTypes;
+  jsonSchema: z.core.JSONSchema.BaseSchema;
+}): void {
+  const { def } = zodSchema._zod;
+  if (def.type === 'default') jsonSchema.default ??= def.defaultValue as typeof jsonSchema.default;
+}
+
 /** The JSON schema of a zod schema; what has an id of its own becomes a component. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   const suffix = io === 'input' ? 'Input' : '';
@@ -55,7 +85,9 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
     $schema: _dialect,
     $defs,
     ...own
-  } = applyOverrides(z.toJSONSchema(schema, { io, unrepresentable: 'any' })) as Json;
+  } = openToNewFields(
+    applyOverrides(z.toJSONSchema(schema, { io, unrepresentable: 'any', override: keepDefault })),
+  ) as Json;
   for (const [id, definition] of Object.entries(isJson($defs) ? $defs : {})) {
     const { id: _id, ...rest } = pointToComponents(definition, suffix) as Json;
     components[id + suffix] = rest;
@@ -105,6 +137,8 @@ function errorStatuses(route: Route): number[] {
     ...new Set([
       ...(route.errors ?? []),
       ...(route.authentication === 'none' ? [] : [401, 403]),
+      ...(route.authentication === 'apiKey' ? [429] : []),
+      ...(route.params === undefined && route.query === undefined ? [] : [400]),
       ...(route.body === undefined ? [] : [400, 413, 415]),
       ...everyOperation,
     ]),
@@ -115,22 +149,50 @@ const statusNames = new Map<number, string>(
   Object.values(errorCatalogue).map(({ statusCode, error }) => [statusCode, error]),
 );
 
+function contentOf(route: Route, schema: z.ZodType): Json {
+  const type = route.contentType ?? 'application/json';
+  return { [type]: { schema: schemaOf(schema, 'output') } };
+}
+
+function successOf(route: Route, status: number): Json {
+  if (route.response === undefined) return { description: 'Done; no content' };
+  return {
+    description: statusTexts[status] ?? 'Successful',
+    content: contentOf(route, route.response),
+    ...(route.paged === true
+      ? { headers: { 'Content-Range': { $ref: '#/components/headers/ContentRange' } } }
+      : {}),
+  };
+}
+
 function responsesOf(route: Route): Json {
-  const success: Json =
-    route.response === undefined
-      ? { description: 'Done; no content' }
-      : {
-          description: route.status === 201 ? 'Created' : 'Successful',
-          content: { 'application/json': { schema: schemaOf(route.response, 'output') } },
-          ...(route.paged === true
-            ? { headers: { 'Content-Range': { $ref: '#/components/headers/ContentRange' } } }
-            : {}),
-        };
+  const successes = [route.status, ...(route.otherStatuses ?? [])].map((status) => [
+    String(status),
+    successOf(route, status),
+  ]);
   const refusals = errorStatuses(route).map((status) => [
     String(status),
     { $ref: `#/components/responses/Error${status}` },
   ]);
-  return { [String(route.status)]: success, ...(Object.fromEntries(refusals) as Json) };
+  return Object.fromEntries([...successes, ...refusals]) as Json;
+}
+
+const statusTexts: Readonly<Record<number, string>> = {
+  201: 'Created',
+  202: 'Accepted; not ready yet',
+  503: 'Carried out; at least one run failed or did not end',
+};
+
+/** What a caller has to know besides the summary: role, limits. */
+function descriptionOf(route: Route): string {
+  const { authentication, description, rateLimit } = route;
+  return [
+    ...(description === undefined ? [] : [description]),
+    ...(authentication === 'apiKey' ? [`Needs a key with the role ${roleOf(route)}.`] : []),
+    ...(rateLimit === undefined
+      ? []
+      : [`At most ${rateLimit.requests} requests of a key within ${rateLimit.seconds} seconds.`]),
+  ].join(' ');
 }
 
 const security: Record<Route['authentication'], Json[]> = {
@@ -144,14 +206,15 @@ function operationOf(route: Route): Json {
     operationId: route.operationId,
     tags: [route.tag],
     summary: route.summary,
-    ...(route.description === undefined ? {} : { description: route.description }),
+    ...(descriptionOf(route) === '' ? {} : { description: descriptionOf(route) }),
+    ...(route.deprecated === true ? { deprecated: true } : {}),
     security: security[route.authentication],
     parameters: parametersOf(route),
     ...(route.body === undefined
       ? {}
       : {
           requestBody: {
-            required: true,
+            required: !route.body.safeParse(undefined).success,
             content: { 'application/json': { schema: schemaOf(route.body, 'input') } },
           },
         }),
@@ -160,12 +223,16 @@ function operationOf(route: Route): Json {
 }
 
 function errorResponses(): Json {
-  const codes = Object.entries(errorCatalogue);
+  const used = new Set(allRoutes.flatMap(errorStatuses));
+  const codes = Object.entries(errorCatalogue).filter(([, { statusCode }]) => used.has(statusCode));
   const responses: Json = {};
   for (const [code, { statusCode, error }] of codes) {
     const name = `Error${statusCode}`;
     responses[name] ??= {
       description: statusNames.get(statusCode),
+      ...(statusCode === 429
+        ? { headers: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } }
+        : {}),
       content: {
         'application/json': {
           schema: { $ref: '#/components/schemas/Error' },
@@ -190,7 +257,7 @@ export function openApiDocument(): Json {
   }
   schemaOf(errorBody, 'output');
   const tags = [...new Set(allRoutes.map(({ tag }) => tag))].map((name) => ({ name }));
-  return {
+  const document = {
     openapi: '3.1.0',
     info: {
       title: 'Monitoring API',
@@ -216,6 +283,10 @@ export function openApiDocument(): Json {
         },
       },
       headers: {
+        RetryAfter: {
+          description: 'Seconds until a request may succeed again',
+          schema: { type: 'integer', example: 7 },
+        },
         ContentRange: {
           description: 'Place of this page in the list; the total stands behind the slash',
           schema: { type: 'string', example: 'items 0-9/137' },
@@ -227,4 +298,6 @@ export function openApiDocument(): Json {
       ),
     },
   };
+  addExamples(document);
+  return document;
 }
