@@ -8,6 +8,7 @@ import { execFileSync } from 'node:child_process';
 import { inflateRawSync } from 'node:zlib';
 import { Program } from '../../test/support/program.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
+import { benchApi } from './api.ts';
 import { median, pssMib, quantile, treeCpuMs } from './process-cost.ts';
 
 interface Ports {
@@ -235,10 +236,11 @@ async function benchIngest(system: System): Promise<void> {
 using folder = temporaryFolder();
 await using targets = new Program(['scripts/bench/targets.ts'], {});
 const ports = JSON.parse(await targets.line('{')) as Ports;
-await using system = await System.start(folder.path);
+await using system = await System.start(folder.path, { CHECK_RESPONSES: 'false' });
 const only = process.argv.slice(2);
 const wants = (name: string): boolean => only.length === 0 || only.includes(name);
 console.log(`Node ${process.versions.node}, ${rounds} rounds, medians`);
+if (wants('api')) await benchApi(rounds);
 if (wants('ingest')) await benchIngest(system);
 if (wants('start')) await benchStart(system);
 for (const kind of kinds) if (wants(kind.name)) await benchKind(system, kind, ports);
