@@ -154,3 +154,43 @@ test('our own outage fails no heartbeat', async () => {
   await sweepHeartbeats(second.controlPlane.services);
   assert.equal((await second.api('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures, true);
 });
+
+test('a period that is no whole number of milliseconds is one to the nearest', async () => {
+  await using cp = await startTestControlPlane();
+  for (const heartbeat of [
+    { ...body.heartbeat, grace: 5e-324 },
+    { ...body.heartbeat, period: 100.000_1, periodUnit: 'seconds' },
+  ]) {
+    const created = await cp.api('POST', '/v1/checks/heartbeat', { ...body, heartbeat });
+    assert.equal(created.status, 201);
+    assert.equal(created.body.heartbeat.period, heartbeat.period);
+  }
+});
+
+test('a monitor whose group is switched off hears nothing and never fails', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { body: group } = await cp.api('POST', '/v2/check-groups', { name: 'g' });
+  const { body: check } = await cp.api('POST', '/v1/checks/heartbeat', {
+    name: 'backup',
+    groupId: group.id,
+    heartbeat: { period: 10, periodUnit: 'minutes', grace: 2, graceUnit: 'minutes' },
+  });
+  const ping = async () => {
+    assert.equal((await fetch(check.heartbeat.pingUrl as string)).status, 200);
+  };
+  const events = async () => {
+    const { body } = await cp.api('GET', `/v1/checks/heartbeats/${check.id}/events`);
+    return body[0].events.map(({ state }: { state: string }) => state) as string[];
+  };
+  await ping();
+  await cp.api('PUT', `/v2/check-groups/${group.id}`, { name: 'g', activated: false });
+  clock.advance(60 * minute);
+  await sweepHeartbeats(cp.controlPlane.services);
+  await ping();
+  assert.deepEqual(await events(), ['RECEIVED']);
+  await cp.api('PUT', `/v2/check-groups/${group.id}`, { name: 'g', activated: true });
+  await sweepHeartbeats(cp.controlPlane.services);
+  await ping();
+  assert.deepEqual(await events(), ['RECEIVED', 'RECEIVED']);
+});

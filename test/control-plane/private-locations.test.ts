@@ -97,3 +97,41 @@ test('the data-center locations are listed for anybody', async () => {
   assert.equal(locations.length, 22);
   assert.deepEqual(locations[7], { region: 'eu-central-1', name: 'Frankfurt' });
 });
+
+test('an agent that waits when its key is revoked learns nothing more', async () => {
+  await using cp = await startTestControlPlane();
+  const { body: location } = await cp.api('POST', '/v1/private-locations', {
+    name: 'Here',
+    slugName: 'here',
+  });
+  const path = `/v1/private-locations/${location.id}/keys`;
+  const { body: key } = await cp.api('POST', path);
+  const asAgent = { authorization: `Bearer ${key.rawKey}` };
+  const first = await cp.api('POST', '/v1/agent/check-in', checkIn, asAgent);
+  const waiting = cp.api(
+    'POST',
+    '/v1/agent/check-in',
+    { ...checkIn, snapshot: first.body.snapshot, waitMs: 20_000 },
+    asAgent,
+  );
+  while (cp.controlPlane.services.hub.members(cp.accountId, 'here').length === 0) {
+    await cp.api('GET', '/v1/locations');
+  }
+  await cp.api('DELETE', `${path}/${key.id}`);
+  await cp.api('POST', '/v1/checks/url', {
+    name: 'secret',
+    privateLocations: ['here'],
+    request: { url: 'https://user:pw@internal.example' },
+  });
+  assert.equal((await waiting).status, 401);
+});
+
+test('a location that a group uses cannot be deleted', async () => {
+  await using cp = await startTestControlPlane();
+  const { body } = await cp.api('POST', '/v1/private-locations', { name: 'a', slugName: 'a' });
+  const group = await cp.api('POST', '/v2/check-groups', { name: 'g', privateLocations: ['a'] });
+  const path = `/v1/private-locations/${body.id}`;
+  assert.equal((await cp.api('DELETE', path)).status, 409);
+  await cp.api('PUT', `/v2/check-groups/${group.body.id}`, { name: 'g', privateLocations: [] });
+  assert.equal((await cp.api('DELETE', path)).status, 204);
+});

@@ -7,11 +7,8 @@ import { readConfig as readAgentConfig } from '../../agent/config.ts';
 import type { NetworkAccess } from '../../agent/runners/runner.ts';
 import { startControlPlane, type ControlPlane } from '../../control-plane/compose.ts';
 import { readConfig } from '../../control-plane/config.ts';
-import {
-  createApiKey,
-  createLocationKey,
-  findOrCreateAccount,
-} from '../../control-plane/resources/keys/store.ts';
+import { findOrCreateAccount } from '../../control-plane/resources/accounts/store.ts';
+import { createApiKey, createLocationKey } from '../../control-plane/resources/keys/store.ts';
 
 export const silent = pino({ level: 'silent' });
 
@@ -37,7 +34,7 @@ export async function makeKeys(
   locations: readonly string[],
 ): Promise<{ accountId: string; apiKey: string; locationKeys: string[] }> {
   const accountId = await findOrCreateAccount(services);
-  const { rawKey } = await createApiKey(services, accountId, 'test');
+  const { rawKey } = await createApiKey(services, accountId, { name: 'test' });
   const locationKeys: string[] = [];
   for (const location of locations) {
     locationKeys.push((await createLocationKey(services, accountId, location, null)).rawKey);

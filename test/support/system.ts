@@ -96,6 +96,7 @@ export class System implements AsyncDisposable {
   readonly folder: string;
   readonly baseUrl: string;
   readonly apiKey: string;
+  readonly accountId: string;
   readonly databaseFile: string;
   readonly #environment: Record<string, string>;
   readonly #programs: Program[] = [];
@@ -104,30 +105,36 @@ export class System implements AsyncDisposable {
   private constructor(
     folder: string,
     baseUrl: string,
-    apiKey: string,
+    owner: { rawKey: string; accountId: string },
     environment: Record<string, string>,
   ) {
     this.folder = folder;
     this.baseUrl = baseUrl;
-    this.apiKey = apiKey;
+    this.apiKey = owner.rawKey;
+    this.accountId = owner.accountId;
     this.databaseFile = join(folder, 'control-plane.db');
     this.#environment = environment;
     this.controlPlane = this.#spawnControlPlane();
   }
 
-  static async start(folder: string): Promise<System> {
+  /** Answers are held against their contract, unless the settings say otherwise. */
+  static async start(folder: string, settings: Record<string, string> = {}): Promise<System> {
     const port = await freePort();
     const environment = {
       PORT: String(port),
       DATABASE_FILE: join(folder, 'control-plane.db'),
+      // What waits for something asks for it often.
+      REQUESTS_PER_MINUTE: '0',
+      CHECK_RESPONSES: 'true',
+      ...settings,
     };
     const made = execFileSync(
       process.execPath,
       ['control-plane/control-plane.js', 'keys', 'create', '--name', 'test', '--json'],
       { env: { ...process.env, ...environment }, encoding: 'utf8' },
     );
-    const { rawKey } = JSON.parse(made) as { rawKey: string };
-    const system = new System(folder, `http://127.0.0.1:${port}`, rawKey, environment);
+    const owner = JSON.parse(made) as { rawKey: string; accountId: string };
+    const system = new System(folder, `http://127.0.0.1:${port}`, owner, environment);
     await system.controlPlane.log('serving');
     return system;
   }

@@ -1,0 +1,40 @@
+/** A fixed share of `npm run fuzz`, so that CI plays the same requests every time. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { allRoutes } from '@monitor/shared/contract/index.ts';
+import { describeFailure, fuzz } from '../../scripts/fuzz/run.ts';
+import { startTestControlPlane } from '../support/control-plane.ts';
+
+const count = 20_000;
+const seed = 1;
+
+/** Operations that cannot succeed here: no language model, and no agent that would answer in time. */
+const neverAccepted = new Set([
+  'analyseErrorGroup',
+  'getRootCauseAnalysis',
+  'callCheckTrigger',
+  'callCheckTriggerByPost',
+  'callGroupTrigger',
+  'callGroupTriggerByPost',
+]);
+
+test('random requests are answered by the contract, and nothing breaks', async (t) => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  const report = await fuzz(cp, { count, seed });
+  t.diagnostic(
+    `seed ${seed}: ${report.requests} requests in ${report.seconds.toFixed(1)} s, ${report.readBack} read back`,
+  );
+  assert.equal(report.failures.map(describeFailure).join('\n\n'), '');
+  assert.equal(report.requests, count);
+  // A generator that only ever makes what is refused would find nothing.
+  const accepted = allRoutes.filter(({ operationId, status }) =>
+    report.answers.get(operationId)?.has(status),
+  );
+  const expected = allRoutes.filter(({ operationId }) => !neverAccepted.has(operationId));
+  assert.deepEqual(
+    expected.filter((route) => !accepted.includes(route)).map((route) => route.operationId),
+    [],
+    'operations that never succeeded',
+  );
+  assert.ok(report.readBack >= 500, `only ${report.readBack} were read back`);
+});

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import test from 'node:test';
+import { analyticsOf, type AnalyticsFacts } from '@monitor/shared/domain/metrics.ts';
+import { sweepHeartbeats } from '../../control-plane/operations/heartbeats.ts';
+import { hour, insertResults, iso, minute, now, setUp, unix } from '../support/results.ts';
+
+test('what is wrong with a query is refused by the name of its field', async () => {
+  await using bench = await setUp();
+  const id = await bench.check('url');
+  const url = `analytics/url-monitors/${id}?metrics=availability`;
+  const rows: [path: string, keys: string[]][] = [
+    [`analytics/url-monitors/${id}`, ['metrics']],
+    [`analytics/url-monitors/${id}?metrics=`, ['metrics']],
+    [`analytics/url-monitors/${id}?metrics=availability,packetLoss_avg`, ['metrics']],
+    [`analytics/url-monitors/${id}?metrics=availability_avg`, ['metrics']],
+    [`analytics/url-monitors/${id}?metrics=responseTime_p42`, ['metrics']],
+    [`${url}&groupBy=pageIndex`, ['groupBy']],
+    [`${url}&from=2000&to=1000`, ['to']],
+    [`${url}&from=${unix(now) + 1}`, ['from']],
+    [`${url}&from=soon`, ['from']],
+    [`${url}&quickRange=last24Hrs`, ['quickRange']],
+    [`${url}&aggregationInterval=0`, ['aggregationInterval']],
+    [`${url}&aggregationInterval=43201`, ['aggregationInterval']],
+    [`${url}&filterByStatus=success,broken`, ['filterByStatus']],
+    [`${url}&limit=101`, ['limit']],
+    [`${url}&page=0`, ['page']],
+    [`analytics/tcp-checks/${id}?metrics=total&groupBy=statusCode`, ['groupBy']],
+    [`analytics/heartbeat-checks/${id}?filterByStatus=success`, ['filterByStatus']],
+    ['analytics/metrics', ['checkType']],
+    ['analytics/metrics?checkType=PING', ['checkType']],
+    ['reporting?quickRange=last24Hours', ['quickRange']],
+    ['reporting?from=2000&to=1000', ['to']],
+    ['reporting?deactivated=yes', ['deactivated']],
+  ];
+  for (const [path, keys] of rows) assert.deepEqual(await bench.refused(path), keys, path);
+});
+
+test('a check is found by its own type and account only', async () => {
+  await using bench = await setUp();
+  const ids = new Map<string, string>();
+  for (const [type, path] of [
+    ['URL', 'url'],
+    ['TCP', 'tcp'],
+    ['DNS', 'dns'],
+    ['ICMP', 'icmp'],
+  ] as const) {
+    ids.set(type, await bench.check(path));
+  }
+  const statusOf = async (path: string, id: string, headers = {}) => {
+    const target = `/v1/analytics/${path}/${id}?metrics=availability`;
+    return (await bench.cp.api('GET', target, undefined, headers)).status;
+  };
+  const foreign = { authorization: `Bearer ${await bench.cp.foreignKey()}` };
+  let asked = 0;
+  for (const [type, facts] of Object.entries(analyticsOf) as [string, AnalyticsFacts][]) {
+    if (facts.path === undefined) continue;
+    for (const [ownType, id] of ids) {
+      assert.equal(await statusOf(facts.path, id), type === ownType ? 200 : 404, facts.path);
+      assert.equal(await statusOf(facts.path, id, foreign), 404);
+      asked += 1;
+    }
+    assert.equal(await statusOf(facts.path, randomUUID()), 404);
+  }
+  assert.equal(asked, 36);
+});
+
+test('each monitor has the metrics of what its runner saw', async () => {
+  await using bench = await setUp();
+  const numbers = async (path: string, id: string, metrics: string) => {
+    const { series } = await bench.get(`analytics/${path}/${id}?metrics=${metrics}`);
+    return Object.values(series[0].data[0] as object);
+  };
+  const tcp = await bench.check('tcp');
+  const phases = { dns: 1.5, connection: 10, data: 3, total: 14.5 };
+  await bench.submit(tcp, 'TCP', now - 2 * hour, { response: { timingPhases: phases } });
+  await bench.submit(tcp, 'TCP', now - hour, { response: null, hasFailures: true });
+  assert.deepEqual(
+    await numbers('tcp-checks', tcp, 'total_avg,dns_max,connection_min,data_sum,availability'),
+    [14.5, 1.5, 10, 3, 50],
+  );
+  const dns = await bench.check('dns');
+  for (const total of [0.5, 1.25]) {
+    await bench.submit(dns, 'DNS', now - total * hour, { response: { timingPhases: { total } } });
+  }
+  assert.deepEqual(await numbers('dns', dns, 'total_avg,total_p50'), [0.875, 0.875]);
+  const icmp = await bench.check('icmp');
+  await bench.submit(icmp, 'ICMP', now - 2 * hour, {
+    response: { packetLoss: 10, latency: { min: 1, max: 9, avg: 4.5, stdDev: 2 } },
+  });
+  await bench.submit(icmp, 'ICMP', now - hour, {
+    response: { packetLoss: 100, latency: null },
+    hasFailures: true,
+  });
+  assert.deepEqual(
+    await numbers(
+      'icmp',
+      icmp,
+      'packetLoss_avg,latencyMin_avg,latencyMax_avg,latencyAvg_avg,latencyStdDev_avg',
+    ),
+    [55, 1, 9, 4.5, 2],
+  );
+});
+
+test('heartbeats: availability is the default, and results are filtered by their event', async () => {
+  await using bench = await setUp();
+  const { body: check } = await bench.cp.api('POST', '/v1/checks/heartbeat', {
+    name: 'job',
+    heartbeat: { period: 10, periodUnit: 'minutes', grace: 2, graceUnit: 'minutes' },
+  });
+  const ping = async () => {
+    assert.equal((await fetch(check.heartbeat.pingUrl as string)).status, 200);
+  };
+  await ping();
+  bench.clock.advance(5 * minute);
+  await ping();
+  bench.clock.advance(11 * minute);
+  await ping();
+  bench.clock.advance(13 * minute);
+  await sweepHeartbeats(bench.cp.controlPlane.services);
+  bench.clock.advance(minute);
+  const numbers = async (query: string) => {
+    const { series } = await bench.get(`analytics/heartbeat-checks/${check.id}?${query}`);
+    return series[0].data[0];
+  };
+  assert.deepEqual(await numbers(''), { availability: 75 });
+  const both = 'metrics=availability,retries';
+  assert.deepEqual(await numbers(both), { availability: 75, retries: 0 });
+  assert.deepEqual(await numbers('filterByStatus=FAILING'), { availability: 0 });
+  assert.deepEqual(await numbers('filterByStatus=FAILING,GRACE'), { availability: 50 });
+  assert.deepEqual(await numbers('filterByStatus=EARLY&filterByStatus=FAILING'), {
+    availability: 50,
+  });
+  assert.deepEqual(await numbers('filterByStatus=LATE'), { availability: null });
+});
+
+test('browser checks: vitals are those of the pages, which may be told apart', async () => {
+  await using bench = await setUp();
+  const id = await bench.check('url', { name: 'shop' });
+  const { db } = bench.cp.controlPlane.services;
+  await db.updateTable('checks').set({ type: 'BROWSER' }).where('id', '=', id).execute();
+  const page = (LCP: number, CLS: number) => ({
+    webVitals: { LCP: { score: 'GOOD', value: LCP }, CLS: { score: 'GOOD', value: CLS } },
+  });
+  const traceSummary = { consoleErrors: 2, networkErrors: 0, documentErrors: 1 };
+  await insertResults(bench, id, 'BROWSER', [
+    {
+      at: now - 2 * hour,
+      responseTime: 5000,
+      payload: { traceSummary, pages: [page(100, 0.1), page(300, 0.3)] },
+    },
+    {
+      at: now - hour,
+      responseTime: 7000,
+      payload: { traceSummary: { consoleErrors: 4 }, pages: [page(400, 0)] },
+    },
+  ]);
+  const path = `analytics/browser-checks/${id}?metrics=LCP_avg,CLS_max,consoleErrors_sum,TBT_avg,availability`;
+  assert.deepEqual((await bench.get(path)).series, [
+    {
+      data: [
+        { LCP_avg: 300, CLS_max: 0.2, consoleErrors_sum: 6, TBT_avg: null, availability: 100 },
+      ],
+    },
+  ]);
+  const pages = await bench.get(`${path}&groupBy=pageIndex`);
+  assert.deepEqual(
+    pages.series.map((series: { pageIndex: number; data: Record<string, unknown>[] }) => [
+      series.pageIndex,
+      series.data[0]?.['LCP_avg'],
+      series.data[0]?.['CLS_max'],
+    ]),
+    [
+      [0, 250, 0.1],
+      [1, 300, 0.3],
+    ],
+  );
+  const points = await bench.get(`analytics/browser-checks/${id}?metrics=LCP,responseTime`);
+  assert.deepEqual(points.series[0].data, [
+    { startedAt: iso(now - hour), LCP: 400, responseTime: 7000 },
+    { startedAt: iso(now - 2 * hour), LCP: 200, responseTime: 5000 },
+  ]);
+  const figures = await bench.cp.api('POST', '/v1/analytics/checks', { checkIds: [id] });
+  assert.equal(figures.body[0].responseTime_avg, 6000);
+});

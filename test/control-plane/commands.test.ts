@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { DatabaseSync } from 'node:sqlite';
+import { Operator } from '../support/control-plane-command.ts';
+import { eventually, queryDatabase, temporaryFolder } from '../support/system.ts';
+
+interface Account {
+  id: string;
+  name: string;
+  plan: string;
+  runtimeId: string | null;
+  badges: boolean;
+}
+
+interface Key {
+  id: string;
+  name: string;
+  role: string;
+  maskedKey: string;
+  expiresAt: string | null;
+  revokedAt: string | null;
+}
+
+async function statusWith(url: string, rawKey: string): Promise<number> {
+  const response = await fetch(`${url}/v1/private-locations`, {
+    headers: { authorization: `Bearer ${rawKey}` },
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+test('migrate makes the database and its folder, then finds it up to date', async () => {
+  using folder = temporaryFolder();
+  const operator = new Operator(join(folder.path, 'not', 'there', 'yet'));
+  const first = await operator.run('migrate');
+  assert.equal(first.code, 0, first.error);
+  assert.match(first.out, /^applied 0001-first\napplied 0002-/);
+  assert.match((await operator.run('migrate')).out, /control-plane\.db is up to date\n$/);
+  assert.deepEqual(await operator.json('migrate'), { database: operator.database, applied: [] });
+});
+
+test('a database of a newer build is refused in one line, by every command and by serve', async () => {
+  using folder = temporaryFolder();
+  const operator = new Operator(folder.path);
+  await operator.run('migrate');
+  const db = new DatabaseSync(operator.database);
+  db.exec(`insert into kysely_migration (name, timestamp) values ('9999-from-tomorrow', 'x')`);
+  db.close();
+  for (const command of [['migrate'], ['serve'], ['keys', 'list'], ['accounts', 'list']]) {
+    const error = await operator.refused(1, ...command);
+    assert.match(
+      error,
+      /control-plane\.db has migrations that this build does not know \(9999-from-tomorrow\): run the newer build/,
+    );
+    assert.equal(error.trim().split('\n').length, 1, error);
+  }
+});
+
+test('a database of an older build is changed by migrate and by nothing else', async () => {
+  using folder = temporaryFolder();
+  const operator = new Operator(folder.path);
+  await operator.run('migrate');
+  const db = new DatabaseSync(operator.database);
+  db.exec(`delete from kysely_migration where name <> '0001-first'`);
+  db.close();
+  assert.match(
+    await operator.refused(1, 'keys', 'list'),
+    /lacks migrations .*control-plane migrate/,
+  );
+  assert.match(await operator.refused(1, 'keys', 'create', '--name', 'a'), /lacks migrations/);
+});
+
+test('what cannot be used is named, with what to do, and ends with 2', async () => {
+  using folder = temporaryFolder();
+  const operator = new Operator(folder.path);
+  assert.match(await operator.refused(2, 'frobnicate'), /unknown command/);
+  assert.match(await operator.refused(2, 'keys', 'create'), /--name/);
+  assert.match(await operator.refused(2, 'keys', 'create', '--name', ' '), /1 to 255/);
+  assert.match(
+    await operator.refused(2, 'keys', 'create', '--name', 'a', '--role', 'KING'),
+    /OWNER, ADMIN, READ_WRITE, READ_RUN, READ_ONLY/,
+  );
+  for (const expires of ['yesterday', '2027-02-30', '99999999999d', '2020-01-01', '0d']) {
+    const error = await operator.refused(2, 'keys', 'create', '--name', 'a', '--expires', expires);
+    assert.match(error, new RegExp(`--expires "${expires}"`));
+  }
+  assert.match(
+    await operator.refused(2, 'keys', 'create-location', '--location', 'mars'),
+    /not a data-center location/,
+  );
+  assert.equal(existsSync(operator.database), false);
+  const inMemory = new Operator(folder.path, { DATABASE_FILE: ':memory:' });
+  assert.match(await inMemory.refused(2, 'migrate'), /DATABASE_FILE/);
+  const secret = 'too-short-secret';
+  const misconfigured = new Operator(folder.path, { PORT: 'eighty', ENCRYPTION_KEY: secret });
+  const error = await misconfigured.refused(2, 'serve');
+  assert.match(error, /PORT: .*\(given: eighty\)/);
+  assert.match(error, /ENCRYPTION_KEY/);
+  assert.equal(error.includes(secret), false);
+});
+
+test('commands that only look make no database', async () => {
+  using folder = temporaryFolder();
+  const operator = new Operator(folder.path);
+  for (const command of [
+    ['keys', 'list'],
+    ['keys', 'revoke', 'x'],
+    ['accounts', 'list'],
+    ['accounts', 'set', 'x', '--plan', 'team'],
+  ]) {
+    assert.match(await operator.refused(1, ...command), /there is no database at .*DATABASE_FILE/);
+  }
+  assert.equal(existsSync(operator.database), false);
+  writeFileSync(operator.database, 'not a database, but long enough to be read as one'.repeat(99));
+  assert.match(
+    await operator.refused(1, 'keys', 'list'),
+    /could not use the database .*: file is not a database; name a file that is a database/,
+  );
+});
+
+test('a key is shown raw by create alone, and only masked by list', async () => {
+  using folder = temporaryFolder();
+  const operator = new Operator(folder.path);
+  const made = await operator.run(
+    ...['keys', 'create', '--name', 'ci', '--role', 'READ_RUN', '--expires', '90d'],
+  );
+  assert.equal(made.code, 0, made.error);
+  const rawKey = /^rawKey: (cu_[0-9a-f]{64})$/m.exec(made.out)?.[1] ?? '';
+  assert.notEqual(rawKey, '');
+  assert.match(made.error, /shown this once/);
+  assert.equal(made.error.includes(rawKey), false);
+  await operator.json('keys', 'create', '--name', 'a\tname\u001b[31m');
+  const [ci, other] = await operator.json<Key[]>('keys', 'list');
+  assert.deepEqual([ci?.name, ci?.role, other?.role], ['ci', 'READ_RUN', 'OWNER']);
+  assert.equal(ci?.maskedKey, `cu_…${rawKey.slice(-4)}`);
+  const days = (Date.parse(ci?.expiresAt ?? '') - Date.now()) / 86_400_000;
+  assert.ok(days > 89.9 && days <= 90, String(days));
+  const { out } = await operator.run('keys', 'list');
+  assert.equal(out.includes(rawKey), false);
+  const lines = out.trimEnd().split('\n');
+  assert.deepEqual(
+    lines.map((line) => line.split('\t').length),
+    [8, 8],
+  );
+  assert.equal(out.includes('\u001b'), false);
+  const location = await operator.json<{ rawKey: string }>(
+    ...['keys', 'create-location', '--location', 'eu-central-1'],
+  );
+  assert.match(location.rawKey, /^pl_[0-9a-f]{64}$/);
+});
+
+const script = '/usr/bin/script';
+const skip = existsSync(script) ? false : `needs ${script} of util-linux to make a terminal`;
+
+test('a terminal gets a table with a header', { skip }, async () => {
+  using folder = temporaryFolder();
+  const operator = new Operator(folder.path);
+  await operator.json('keys', 'create', '--name', 'ci');
+  const command = `${process.execPath} control-plane/control-plane.js keys list`;
+  const out = execFileSync(script, ['-qec', command, '/dev/null'], {
+    env: { ...process.env, DATABASE_FILE: operator.database },
+    encoding: 'utf8',
+  });
+  assert.match(out, /^ID +NAME +KEY +ROLE +EXPIRES +LAST USED +REVOKED +ACCOUNT\r\n/);
+});
+
+test('with several accounts, the one that is meant must be named', async () => {
+  using folder = temporaryFolder();
+  const operator = new Operator(folder.path);
+  const first = await operator.json<{ accountId: string }>('accounts', 'create', '--name', 'One');
+  const key = await operator.json<{ accountId: string }>('keys', 'create', '--name', 'only');
+  assert.equal(key.accountId, first.accountId);
+  const { accountId } = await operator.json<{ accountId: string }>(
+    ...['accounts', 'create', '--name', 'Two'],
+  );
+  const unclear = await operator.refused(2, 'keys', 'create', '--name', 'k');
+  assert.match(unclear, new RegExp(`--account <id>; there are:\n.*One\n  ${accountId}  Two`));
+  const nobody = await operator.refused(1, 'keys', 'create', '--name', 'k', '--account', 'x');
+  assert.match(nobody, /there is no account "x"; there are:/);
+  await operator.json('keys', 'create', '--name', 'k', '--account', accountId);
+  const keys = await operator.json<Key[]>('keys', 'list', '--account', accountId);
+  assert.deepEqual(
+    keys.map(({ name }) => name),
+    ['k'],
+  );
+});
+
+test('accounts are made, changed and listed', async () => {
+  using folder = temporaryFolder();
+  const operator = new Operator(folder.path);
+  const { accountId } = await operator.json<{ accountId: string }>(
+    ...['accounts', 'create', '--name', 'Shop'],
+  );
+  const changed = await operator.json<Account>(
+    ...['accounts', 'set', accountId, '--badges', 'on', '--runtime', '2025.04', '--plan', 'team'],
+  );
+  const { name, plan, runtimeId, badges } = changed;
+  assert.deepEqual([name, plan, runtimeId, badges], ['Shop', 'team', '2025.04', true]);
+  await operator.run('accounts', 'set', accountId, '--name', 'Store');
+  assert.deepEqual(await operator.json('accounts', 'list'), [{ ...changed, name: 'Store' }]);
+  assert.match((await operator.run('accounts', 'list')).out, /\tStore\tteam\t2025\.04\ton\t/);
+  assert.deepEqual(queryDatabase(operator.database, 'select settings_json from accounts')[0], {
+    __proto__: null,
+    settings_json: '{"badges":true}',
+  });
+  assert.match(await operator.refused(2, 'accounts', 'set', accountId), /nothing to set/);
+  for (const [option, value] of Object.entries({ badges: 'maybe', runtime: '1', plan: 'gold' })) {
+    const error = await operator.refused(2, 'accounts', 'set', accountId, `--${option}`, value);
+    assert.match(error, /Allowed choices are/);
+  }
+  assert.match(await operator.refused(1, 'accounts', 'set', 'x', '--plan', 'team'), /Store/);
+});
+
+test('a running serve refuses a revoked key and an expired one', async () => {
+  using folder = temporaryFolder();
+  const operator = new Operator(folder.path);
+  const kept = await operator.json<{ rawKey: string }>('keys', 'create', '--name', 'kept');
+  const revoked = await operator.json<{ id: string; rawKey: string }>(
+    ...['keys', 'create', '--name', 'revoked'],
+  );
+  await using serving = await operator.serve();
+  const expires = new Date(Date.now() + 2_000).toISOString();
+  const expiring = await operator.json<{ rawKey: string }>(
+    ...['keys', 'create', '--name', 'short', '--expires', expires],
+  );
+  assert.equal(await statusWith(serving.url, revoked.rawKey), 200);
+  const { out } = await operator.run('keys', 'revoke', revoked.id);
+  const seconds = Number(/serve refuses it within (\d+) s/.exec(out)?.[1]);
+  for (const [what, key] of Object.entries({ revoked: revoked.rawKey, expired: expiring.rawKey })) {
+    const isRefused = async () => (await statusWith(serving.url, key)) === 401;
+    await eventually(isRefused, (seconds + 1) * 1_000, () => `the ${what} key still works`);
+  }
+  assert.equal(await statusWith(serving.url, kept.rawKey), 200);
+  assert.match((await operator.run('keys', 'revoke', revoked.id)).out, /was revoked before/);
+  assert.match(await operator.refused(1, 'keys', 'revoke', 'x'), /keys list/);
+  const keys = await operator.json<Key[]>('keys', 'list');
+  assert.deepEqual(
+    keys.map(({ name, revokedAt }) => [name, revokedAt !== null]),
+    [
+      ['kept', false],
+      ['revoked', true],
+      ['short', false],
+    ],
+  );
+});

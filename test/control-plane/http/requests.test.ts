@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import test from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { startTestControlPlane } from '../../support/control-plane.ts';
+
+const check = { name: 'a', request: { url: 'https://a.example' } };
+
+async function post(
+  url: string,
+  apiKey: string,
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string>,
+) {
+  const response = await fetch(`${url}/v1/checks/url`, {
+    method: 'POST',
+    body,
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...headers },
+  });
+  return {
+    status: response.status,
+    body: (await response.json()) as { attributes: { code: string } },
+  };
+}
+
+test('bodies may be compressed; those that only claim to be are refused', async () => {
+  await using cp = await startTestControlPlane();
+  const encoding = { 'content-encoding': 'gzip' };
+  const packed = new Uint8Array(gzipSync(JSON.stringify(check)));
+  assert.equal((await post(cp.url, cp.apiKey, packed, encoding)).status, 201);
+  const cut = await post(cp.url, cp.apiKey, packed.slice(0, 30), encoding);
+  assert.deepEqual([cut.status, cut.body.attributes.code], [400, 'MALFORMED_JSON']);
+  const plain = await post(cp.url, cp.apiKey, JSON.stringify(check), encoding);
+  assert.equal(plain.status, 400);
+  const bomb = new Uint8Array(gzipSync(Buffer.alloc(50_000_000, 32)));
+  assert.equal((await post(cp.url, cp.apiKey, bomb, encoding)).status, 413);
+  for (const encoded of ['br', 'zstd', 'deflate']) {
+    const broken = await post(cp.url, cp.apiKey, 'xxxxxxxx', { 'content-encoding': encoded });
+    assert.ok([400, 415].includes(broken.status), `${encoded}: ${broken.status}`);
+  }
+  const unknown = await post(cp.url, cp.apiKey, 'x', { 'content-encoding': 'rot13' });
+  assert.equal(unknown.status, 415);
+});
+
+test('a path may end with a slash, HEAD answers like GET, other methods learn what is allowed', async () => {
+  await using cp = await startTestControlPlane();
+  assert.equal((await cp.api('GET', '/v1/checks/')).status, 200);
+  const head = await fetch(`${cp.url}/v1/checks`, {
+    method: 'HEAD',
+    headers: { authorization: `Bearer ${cp.apiKey}` },
+  });
+  assert.deepEqual([head.status, head.headers.get('content-range')], [200, 'items */0']);
+  assert.equal(await head.text(), '');
+  const refused = await cp.api('DELETE', '/v1/snippets');
+  assert.deepEqual(
+    [refused.status, refused.headers.get('allow'), refused.body.attributes.allow],
+    [405, 'HEAD, GET, POST', ['HEAD', 'GET', 'POST']],
+  );
+  const options = await fetch(`${cp.url}/v1/snippets`, { method: 'OPTIONS' });
+  assert.equal(options.status, 405);
+  assert.equal((await cp.api('GET', '/v1/%ff')).status, 400);
+  assert.equal((await cp.api('GET', '/V1/checks')).status, 404);
+});
+
+for (const [what, sent] of [
+  ['headers', 'GET /v1/checks HTTP/1.1\r\nhost: a\r\n'],
+  [
+    'a body',
+    'POST /v1/checks/url HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{',
+  ],
+] as const) {
+  test(`whoever sends ${what} drop by drop is hung up on`, async () => {
+    await using cp = await startTestControlPlane({ settings: { REQUEST_TIMEOUT_SECONDS: '1' } });
+    const socket = connect(Number(new URL(cp.url).port), '127.0.0.1');
+    let answer = '';
+    socket.on('data', (chunk) => {
+      answer += String(chunk);
+    });
+    socket.write(sent);
+    await new Promise((resolve) => socket.once('close', resolve));
+    assert.match(answer, /^HTTP\/1\.1 (408|401) /);
+  });
+}
+
+test('a hostile domain name does not hold anybody up', async () => {
+  await using cp = await startTestControlPlane();
+  const before = process.cpuUsage();
+  const { status } = await cp.api('POST', '/v1/status-pages', {
+    name: 'a',
+    url: 'a',
+    cards: [],
+    customDomain: `${'a.'.repeat(400_000)}:`,
+  });
+  const { user, system } = process.cpuUsage(before);
+  assert.equal(status, 400);
+  // Matched step by step it took minutes.
+  assert.ok((user + system) / 1e6 < 5, `${(user + system) / 1e6} s`);
+});

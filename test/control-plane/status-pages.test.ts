@@ -1,0 +1,324 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { themeColorNames } from '@monitor/shared/contract/status-page.ts';
+import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
+import { TestClock } from '../support/test-clock.ts';
+
+const start = Date.parse('2026-11-21T08:00:00.000Z');
+const unknown = '11111111-1111-4111-8111-111111111111';
+
+async function createService(cp: TestControlPlane, name: string): Promise<{ id: string }> {
+  const { status, body } = await cp.api('POST', '/v1/status-pages/services', { name });
+  assert.equal(status, 201);
+  return body;
+}
+
+async function createPage(cp: TestControlPlane, url: string, more: object = {}) {
+  const page = { name: 'Shop', url, cards: [], ...more };
+  return cp.api('POST', '/v1/status-pages', page);
+}
+
+/** All entries of a cursor list, page by page. */
+async function readAll(cp: TestControlPlane, path: string, limit: number) {
+  const entries: { id: string; name: string }[] = [];
+  let nextId: string | null = '';
+  while (nextId !== null) {
+    const cursor: string = nextId === '' ? '' : `&nextId=${nextId}`;
+    const { status, body } = await cp.api('GET', `${path}?limit=${limit}${cursor}`);
+    assert.equal(status, 200);
+    assert.equal(body.length, body.entries.length);
+    entries.push(...body.entries);
+    nextId = body.nextId;
+  }
+  return entries;
+}
+
+const names = (entries: { name: string }[]) => entries.map(({ name }) => name);
+
+test('services are made, renamed, listed oldest first, and deleted', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const made = await cp.api('POST', '/v1/status-pages/services', { name: ' Checkout ' });
+  assert.equal(made.status, 201);
+  assert.deepEqual(made.body, {
+    name: 'Checkout',
+    id: made.body.id,
+    accountId: cp.accountId,
+    created_at: '2026-11-21T08:00:00.000Z',
+    updated_at: null,
+  });
+  for (const name of ['Search', 'Login', 'Mail', 'Media']) await createService(cp, name);
+  const expected = ['Checkout', 'Search', 'Login', 'Mail', 'Media'];
+  assert.deepEqual(names(await readAll(cp, '/v1/status-pages/services', 2)), expected);
+  assert.deepEqual(names(await readAll(cp, '/v1/status-pages/services', 5)), expected);
+  const whole = await cp.api('GET', '/v1/status-pages/services?limit=2&paginated=false');
+  assert.deepEqual(names(whole.body.entries), expected);
+  assert.deepEqual([whole.body.length, whole.body.nextId], [5, null]);
+  for (const query of ['nextId=x', 'limit=0', 'limit=101', 'paginated=1']) {
+    assert.equal((await cp.api('GET', `/v1/status-pages/services?${query}`)).status, 400, query);
+  }
+
+  const path = `/v1/status-pages/services/${made.body.id}`;
+  clock.advance(1_000);
+  const renamed = await cp.api('PUT', path, { name: 'Till' });
+  assert.equal(renamed.status, 200);
+  assert.deepEqual(renamed.body, {
+    ...made.body,
+    name: 'Till',
+    updated_at: '2026-11-21T08:00:01.000Z',
+  });
+  assert.deepEqual((await cp.api('GET', path)).body, renamed.body);
+  assert.equal((await cp.api('PUT', path, { name: ' ' })).status, 400);
+  assert.equal((await cp.api('POST', '/v1/status-pages/services', {})).status, 400);
+
+  const foreign = { authorization: `Bearer ${await cp.foreignKey()}` };
+  for (const [url, headers] of [
+    [path, foreign],
+    [`/v1/status-pages/services/${unknown}`, {}],
+  ] as const) {
+    assert.equal((await cp.api('GET', url, undefined, headers)).status, 404);
+    assert.equal((await cp.api('PUT', url, { name: 'x' }, headers)).status, 404);
+    assert.equal((await cp.api('DELETE', url, undefined, headers)).status, 404);
+  }
+  const theirs = await cp.api('GET', '/v1/status-pages/services', undefined, foreign);
+  assert.deepEqual(theirs.body, { length: 0, entries: [], nextId: null });
+
+  assert.equal((await cp.api('DELETE', path)).status, 204);
+  assert.equal((await cp.api('GET', path)).status, 404);
+});
+
+test('a status page keeps what a change leaves out and the cards it repeats', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const search = await createService(cp, 'Search');
+  const login = await createService(cp, 'Login');
+  const theme = Object.fromEntries(themeColorNames.map((name) => [name, '#0a66c2']));
+  const made = await createPage(cp, 'My-Shop', {
+    cards: [
+      { name: 'Web', id: 'ignored', services: [{ id: login.id }, search, { id: login.id }] },
+      { name: 'Nothing yet' },
+    ],
+    description: 'All of it',
+    customDomain: 'Status.Example.COM',
+    themeColors: { light: theme, dark: theme },
+    logo: 'https://example.com/logo.png',
+    defaultTheme: 'DARK',
+  });
+  assert.equal(made.status, 201);
+  const { cards, ...page } = made.body;
+  const upper = Object.fromEntries(themeColorNames.map((name) => [name, '#0A66C2']));
+  assert.deepEqual(page, {
+    id: page.id,
+    name: 'Shop',
+    url: 'my-shop',
+    description: 'All of it',
+    customDomain: 'status.example.com',
+    themeColors: { light: upper, dark: upper },
+    logo: 'https://example.com/logo.png',
+    redirectTo: null,
+    favicon: null,
+    defaultTheme: 'DARK',
+    whiteLabel: true,
+    isPrivate: false,
+    accountId: cp.accountId,
+    created_at: '2026-11-21T08:00:00.000Z',
+    updated_at: null,
+  });
+  const [web, empty] = cards;
+  assert.notEqual(web.id, 'ignored');
+  assert.deepEqual(web.services, [login, search]);
+  assert.deepEqual([empty.name, empty.services, empty.updated_at], ['Nothing yet', [], null]);
+  const path = `/v1/status-pages/${page.id}`;
+  assert.deepEqual((await cp.api('GET', path)).body, made.body);
+
+  clock.advance(1_000);
+  const changed = await cp.api('PUT', path, {
+    name: 'Shop & more',
+    url: 'my-shop',
+    cards: [{ name: 'New' }, { name: 'Web site', id: web.id, services: [{ id: search.id }] }],
+    logo: null,
+  });
+  assert.equal(changed.status, 200);
+  const later = '2026-11-21T08:00:01.000Z';
+  const [fresh, kept] = changed.body.cards;
+  assert.deepEqual(changed.body, {
+    ...page,
+    name: 'Shop & more',
+    logo: null,
+    updated_at: later,
+    cards: [
+      { id: fresh.id, name: 'New', created_at: later, services: [], updated_at: null },
+      { ...web, name: 'Web site', services: [search], updated_at: later },
+    ],
+  });
+  assert.equal([web.id, empty.id].includes(fresh.id), false);
+  assert.deepEqual((await cp.api('GET', path)).body, changed.body);
+
+  assert.equal((await cp.api('DELETE', `/v1/status-pages/services/${search.id}`)).status, 204);
+  assert.deepEqual((await cp.api('GET', path)).body.cards[1].services, []);
+  const bare = { name: 'Shop', url: 'shop', cards: [], customDomain: null, defaultTheme: 'AUTO' };
+  const last = await cp.api('PUT', path, bare);
+  assert.deepEqual([last.body.customDomain, last.body.cards], [null, []]);
+  assert.equal(kept.id, web.id);
+});
+
+test('a card id of another page is not taken over', async () => {
+  await using cp = await startTestControlPlane({ clock: new TestClock(start) });
+  const first = (await createPage(cp, 'one', { cards: [{ name: 'A' }] })).body;
+  const body = { name: 'Two', url: 'two', cards: [{ name: 'A', id: first.cards[0].id }] };
+  const second = (await cp.api('POST', '/v1/status-pages', body)).body;
+  assert.notEqual(second.cards[0].id, first.cards[0].id);
+  const changed = await cp.api('PUT', `/v1/status-pages/${second.id}`, body);
+  assert.equal(changed.status, 200);
+  assert.notEqual(changed.body.cards[0].id, first.cards[0].id);
+  assert.deepEqual((await cp.api('GET', `/v1/status-pages/${first.id}`)).body, first);
+  const card = { name: 'A', id: first.cards[0].id };
+  const twice = { name: 'One', url: 'one', cards: [card, card] };
+  const refused = await cp.api('PUT', `/v1/status-pages/${first.id}`, twice);
+  assert.equal(refused.status, 400);
+  assert.deepEqual(refused.body.attributes.keys, ['cards']);
+  assert.deepEqual((await cp.api('GET', `/v1/status-pages/${first.id}`)).body, first);
+});
+
+test('an address belongs to one page of the installation, whatever its case', async () => {
+  await using cp = await startTestControlPlane({ clock: new TestClock(start) });
+  const foreign = { authorization: `Bearer ${await cp.foreignKey()}` };
+  const one = (await createPage(cp, 'One', { customDomain: 'one.example.com' })).body;
+  const two = (await createPage(cp, 'two')).body;
+  const taken: [object, string][] = [
+    [{ url: 'ONE' }, 'url'],
+    [{ url: 'three', customDomain: 'One.Example.com' }, 'customDomain'],
+  ];
+  for (const [address, field] of taken) {
+    const body = { name: 'x', cards: [{ name: 'A' }], ...address };
+    for (const answer of [
+      await cp.api('POST', '/v1/status-pages', body),
+      await cp.api('POST', '/v1/status-pages', body, foreign),
+      await cp.api('PUT', `/v1/status-pages/${two.id}`, body),
+    ]) {
+      assert.equal(answer.status, 409);
+      assert.equal(answer.body.attributes.code, 'CONFLICT');
+      assert.deepEqual(answer.body.attributes.keys, [field]);
+    }
+  }
+  assert.deepEqual((await cp.api('GET', `/v1/status-pages/${two.id}`)).body, two);
+  const same = { name: 'x', url: 'one', cards: [], customDomain: 'one.example.com' };
+  assert.equal((await cp.api('PUT', `/v1/status-pages/${one.id}`, same)).status, 200);
+  assert.equal((await cp.api('DELETE', `/v1/status-pages/${one.id}`)).status, 204);
+  assert.equal((await cp.api('POST', '/v1/status-pages', same, foreign)).status, 201);
+});
+
+test('bodies that make no sense are refused and leave nothing behind', async () => {
+  await using cp = await startTestControlPlane({ clock: new TestClock(start) });
+  const foreign = { authorization: `Bearer ${await cp.foreignKey()}` };
+  const theirs = await cp.api('POST', '/v1/status-pages/services', { name: 'Theirs' }, foreign);
+  for (const id of [unknown, theirs.body.id]) {
+    const cards = [{ name: 'A', services: [{ id }] }];
+    const answer = await createPage(cp, 'shop', { cards });
+    assert.equal(answer.status, 400);
+    assert.deepEqual(answer.body.attributes.issues, [
+      { path: 'cards', message: `has no service ${id}` },
+    ]);
+  }
+  assert.equal((await cp.api('GET', '/v1/status-pages')).body.length, 0);
+  const { body: page } = await createPage(cp, 'shop', { cards: [{ name: 'A' }] });
+  const path = `/v1/status-pages/${page.id}`;
+  const wrong = { name: 'B', url: 'b', cards: [{ name: 'B', services: [{ id: unknown }] }] };
+  assert.equal((await cp.api('PUT', path, wrong)).status, 400);
+  assert.deepEqual((await cp.api('GET', path)).body, page);
+  for (const body of [
+    { url: 'x', cards: [] },
+    { name: 'x', cards: [] },
+    { name: 'x', url: 'x' },
+    { name: 'x', url: 'not a slug', cards: [] },
+    { name: 'x', url: 'x', cards: [], description: 'x'.repeat(501) },
+    { name: 'x', url: 'x', cards: [], customDomain: 'https://example.com' },
+    { name: 'x', url: 'x', cards: [], themeColors: { light: {}, dark: {} } },
+  ]) {
+    assert.equal((await cp.api('POST', '/v1/status-pages', body)).status, 400);
+    assert.equal((await cp.api('PUT', path, body)).status, 400);
+  }
+});
+
+test('pages are listed to the end, and other accounts see none of them', async () => {
+  await using cp = await startTestControlPlane({ clock: new TestClock(start) });
+  const foreign = { authorization: `Bearer ${await cp.foreignKey()}` };
+  for (const name of ['a', 'b', 'c', 'd', 'e']) {
+    await createPage(cp, name, { name, cards: [{ name }] });
+    const theirs = { name, url: `their-${name}`, cards: [] };
+    await cp.api('POST', '/v1/status-pages', theirs, foreign);
+  }
+  const pages = await readAll(cp, '/v1/status-pages', 2);
+  assert.deepEqual(names(pages), ['a', 'b', 'c', 'd', 'e']);
+  assert.equal((await cp.api('GET', '/v1/status-pages?limit=5')).body.nextId, null);
+  for (const query of ['nextId=-1', 'limit=0', 'limit=101']) {
+    assert.equal((await cp.api('GET', `/v1/status-pages?${query}`)).status, 400, query);
+  }
+  const body = { name: 'x', url: 'x', cards: [] };
+  for (const [id, headers] of [
+    [pages[0]?.id, foreign],
+    [unknown, {}],
+  ] as const) {
+    const path = `/v1/status-pages/${id}`;
+    assert.equal((await cp.api('GET', path, undefined, headers)).status, 404);
+    assert.equal((await cp.api('PUT', path, body, headers)).status, 404);
+    assert.equal((await cp.api('DELETE', path, undefined, headers)).status, 404);
+  }
+});
+
+test('addresses subscribe once; those that are subscribed are skipped', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const foreign = { authorization: `Bearer ${await cp.foreignKey()}` };
+  const { body: page } = await createPage(cp, 'shop');
+  const path = `/v1/status-pages/${page.id}/subscriptions`;
+  const subscribe = (addresses: string[], more: object = {}) =>
+    cp.api('POST', `${path}/bulk`, {
+      subscriptions: addresses.map((config) => ({ type: 'EMAIL', config })),
+      ...more,
+    });
+  const first = await subscribe(['Ann@example.com', 'bob@example.com', 'ann@EXAMPLE.com']);
+  assert.equal(first.status, 201);
+  assert.deepEqual(first.body, { created: 2, skipped: 1, status: 'PENDING' });
+  clock.advance(1_000);
+  const second = await subscribe(['BOB@example.com', 'cy@example.com'], { autoVerify: true });
+  assert.deepEqual(second.body, { created: 1, skipped: 1, status: 'VERIFIED' });
+  assert.deepEqual((await subscribe(['cy@example.com'])).body.created, 0);
+
+  const { body: all } = await cp.api('GET', path);
+  assert.deepEqual(
+    all.map((each: { address: string; status: string }) => [each.address, each.status]),
+    [
+      ['ann@example.com', 'PENDING'],
+      ['bob@example.com', 'PENDING'],
+      ['cy@example.com', 'VERIFIED'],
+    ],
+  );
+  assert.deepEqual(all[2], {
+    id: all[2].id,
+    type: 'EMAIL',
+    address: 'cy@example.com',
+    status: 'VERIFIED',
+    created_at: '2026-11-21T08:00:01.000Z',
+    updated_at: '2026-11-21T08:00:01.000Z',
+  });
+
+  assert.equal((await subscribe([])).status, 400);
+  assert.equal((await subscribe(['no address'])).status, 400);
+  const one = { subscriptions: [{ config: 'dan@example.com' }] };
+  const missing = `/v1/status-pages/${unknown}/subscriptions`;
+  assert.equal((await cp.api('GET', missing)).status, 404);
+  assert.equal((await cp.api('POST', `${missing}/bulk`, one)).status, 404);
+  assert.equal((await cp.api('DELETE', `${missing}/${all[0].id}`)).status, 404);
+  assert.equal((await cp.api('GET', path, undefined, foreign)).status, 404);
+  assert.equal((await cp.api('POST', `${path}/bulk`, one, foreign)).status, 404);
+  assert.equal((await cp.api('DELETE', `${path}/${all[0].id}`, undefined, foreign)).status, 404);
+  assert.equal((await cp.api('DELETE', `${path}/${unknown}`)).status, 404);
+
+  assert.equal((await cp.api('DELETE', `${path}/${all[0].id}`)).status, 204);
+  assert.equal((await cp.api('DELETE', `${path}/${all[0].id}`)).status, 404);
+  assert.equal((await cp.api('GET', path)).body.length, 2);
+  assert.equal((await cp.api('DELETE', `/v1/status-pages/${page.id}`)).status, 204);
+  const { db } = cp.controlPlane.services;
+  assert.deepEqual(await db.selectFrom('status_page_subscriptions').selectAll().execute(), []);
+});

@@ -1,0 +1,66 @@
+/** The command line of the control plane, as processes on a database in a folder. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Program } from './program.ts';
+
+const program = 'control-plane/control-plane.js';
+
+export interface CommandOutcome {
+  code: number;
+  out: string;
+  error: string;
+}
+
+export class Operator {
+  readonly database: string;
+  readonly #settings: Record<string, string>;
+
+  constructor(folder: string, settings: Record<string, string> = {}) {
+    this.database = join(folder, 'control-plane.db');
+    this.#settings = { DATABASE_FILE: this.database, REQUESTS_PER_MINUTE: '0', ...settings };
+  }
+
+  /** Runs a command to its end, which is never a stack trace. */
+  async run(...args: string[]): Promise<CommandOutcome> {
+    const child = spawn(process.execPath, [program, ...args], {
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...this.#settings },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let out = '';
+    let error = '';
+    child.stdout.on('data', (chunk) => (out += String(chunk)));
+    child.stderr.on('data', (chunk) => (error += String(chunk)));
+    const [code] = (await once(child, 'close')) as [number];
+    assert.equal(/\n\s+at /.test(error), false, `a stack trace reached the user: ${error}`);
+    return { code, out, error };
+  }
+
+  /** Runs a command that must succeed and gives its JSON. */
+  async json<T>(...args: string[]): Promise<T> {
+    const { code, out, error } = await this.run(...args, '--json');
+    assert.equal(code, 0, error);
+    return JSON.parse(out) as T;
+  }
+
+  /** Runs a command that must end with this status, and gives what it said. */
+  async refused(code: number, ...args: string[]): Promise<string> {
+    const outcome = await this.run(...args);
+    assert.equal(outcome.code, code, `${args.join(' ')}: ${outcome.out}${outcome.error}`);
+    assert.equal(outcome.out, '');
+    return outcome.error;
+  }
+
+  /** Starts a command without waiting for its end. */
+  start(...args: string[]): Program {
+    return new Program([program, ...args], { ...this.#settings, PORT: '0' });
+  }
+
+  /** Starts `serve` and waits until it serves. */
+  async serve(): Promise<Program & { url: string }> {
+    const serving = this.start('serve');
+    const { url } = await serving.log('serving');
+    return Object.assign(serving, { url: String(url) });
+  }
+}

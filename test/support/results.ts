@@ -1,0 +1,215 @@
+/** A control plane with checks, and results handed in as agents do or put into the database. */
+import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
+import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
+import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
+import { encodePayload } from '../../control-plane/db/columns.ts';
+import { startTestControlPlane, type TestControlPlane } from './control-plane.ts';
+import { TestClock } from './test-clock.ts';
+
+const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
+export const minute = 60_000;
+export const hour = 60 * minute;
+/** A Saturday. */
+export const now = Date.parse('2026-11-21T12:00:00Z');
+export const unix = (instant: number): number => instant / 1000;
+export const iso = (instant: number): string => new Date(instant).toISOString();
+
+type Fields = Partial<Omit<ResultSubmission, 'apiCheckResult'>> & { response?: unknown };
+
+const requests: Record<string, unknown> = {
+  url: { url: 'https://a.example' },
+  tcp: { hostname: 'a.example', port: 80 },
+  dns: { query: 'a.example', recordType: 'A' },
+  icmp: { hostname: 'a.example' },
+};
+
+export class Bench {
+  readonly clock: TestClock;
+  readonly cp: TestControlPlane;
+  readonly #keys = new Map<string, string>();
+
+  constructor(clock: TestClock, cp: TestControlPlane) {
+    this.clock = clock;
+    this.cp = cp;
+  }
+
+  async check(path: string, fields: Record<string, unknown> = {}): Promise<string> {
+    const { status, body } = await this.cp.api('POST', `/v1/checks/${path}`, {
+      name: path,
+      locations: ['eu-west-1', 'us-east-1'],
+      frequency: 1,
+      request: requests[path],
+      ...fields,
+    });
+    assert.equal(status, 201, JSON.stringify(body));
+    return body.id as string;
+  }
+
+  /** Hands in one result as an agent of its location does. */
+  async submit(checkId: string, checkType: string, at: number, fields: Fields = {}): Promise<void> {
+    const { response, ...given } = fields;
+    const location = fields.runLocation ?? 'eu-west-1';
+    const runId = runIdOfSlot({ checkId, location, scheduledFor: at }, sha256Hex);
+    const attempt = fields.attempt ?? 1;
+    const item: ResultSubmission = {
+      kind: 'result',
+      id: resultIdOfAttempt(runId, attempt, sha256Hex),
+      runId,
+      checkId,
+      checkRevision: 1,
+      checkType,
+      name: 'a',
+      slotLocation: location,
+      runLocation: location,
+      scheduledFor: at,
+      jobId: null,
+      attempt,
+      resultType: 'FINAL',
+      retryElsewhere: null,
+      startedAt: at,
+      stoppedAt: at + 20,
+      responseTime: 20,
+      hasFailures: false,
+      hasErrors: false,
+      isDegraded: false,
+      overMaxResponseTime: false,
+      underLoad: false,
+      epoch: 1,
+      apiCheckResult:
+        response === undefined
+          ? null
+          : {
+              assertions: [],
+              request: {},
+              response: response as Record<string, unknown> | null,
+              requestError: null,
+              jobLog: { setup: [], request: [], teardown: [] },
+              jobAssets: null,
+              pcapDataUrl: null,
+            },
+      ...given,
+    };
+    const key = this.#keys.get(location) ?? (await this.cp.locationKey(location));
+    this.#keys.set(location, key);
+    const { body } = await this.cp.api(
+      'POST',
+      '/v1/agent/results',
+      { agentId: randomUUID(), items: [item] },
+      { authorization: `Bearer ${key}` },
+    );
+    assert.match(body.items[0].outcome, /^(accepted|late)$/, JSON.stringify(body));
+  }
+
+  async get(path: string) {
+    const answer = await this.cp.api('GET', `/v1/${path}`);
+    assert.equal(answer.status, 200, `${path}: ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+
+  /** What a refusal says is wrong. */
+  async refused(path: string): Promise<string[]> {
+    const { status, body } = await this.cp.api('GET', `/v1/${path}`);
+    assert.equal(status, 400, path);
+    return body.attributes.keys as string[];
+  }
+}
+
+export async function setUp(): Promise<Bench & AsyncDisposable> {
+  const clock = new TestClock(now);
+  const cp = await startTestControlPlane({ clock, lenientDnsBody: true });
+  return Object.assign(new Bench(clock, cp), {
+    [Symbol.asyncDispose]: () => cp[Symbol.asyncDispose](),
+  });
+}
+
+function http(status: number, [wait, dns, tcp, firstByte, download]: readonly number[]) {
+  return { status, timingPhases: { wait, dns, tcp, firstByte, download, total: 1 } };
+}
+
+/** Five runs in three hours, one of them failed; and four results that must not count. */
+export async function fiveRuns(bench: Bench): Promise<string> {
+  const id = await bench.check('url', { tags: ['shop'], muted: true });
+  const runs: [hoursAgo: number, Fields][] = [
+    [2.9, { responseTime: 100, response: http(200, [0, 1, 2, 3, 4]) }],
+    [2.8, { responseTime: 200, response: http(200, [0, 3, 4, 5, 6.5]) }],
+    [1.5, { responseTime: 300, response: http(204, [0, 5, 6, 7, 8]), runLocation: 'us-east-1' }],
+    [1.4, { responseTime: 400, response: http(200, [0, 7, 8, 9, 10]) }],
+    [0.5, { responseTime: 1000, response: null, hasFailures: true, attempt: 2 }],
+    [0.5, { resultType: 'ATTEMPT', responseTime: 7777, hasFailures: true, attempt: 1 }],
+    [0.4, { responseTime: 9999, hasErrors: true }],
+    [2.9, { responseTime: 5555, hasFailures: true, attempt: 3 }],
+    [25, { responseTime: 3333, hasFailures: true, response: http(500, [9, 9, 9, 9, 9]) }],
+  ];
+  const inOrder = runs.toSorted(([, a], [, b]) => (a.attempt ?? 1) - (b.attempt ?? 1));
+  for (const [hoursAgo, fields] of inOrder) {
+    await bench.submit(id, 'URL', now - hoursAgo * hour, fields);
+  }
+  return id;
+}
+
+/** Puts results into the database, for types that agents do not run yet and for large numbers. */
+export async function insertResults(
+  bench: Bench,
+  checkId: string,
+  type: string,
+  results: readonly { at: number; responseTime: number; payload?: unknown }[],
+): Promise<void> {
+  const { db } = bench.cp.controlPlane.services;
+  const account_id = bench.cp.accountId;
+  const run = await db
+    .insertInto('check_runs')
+    .values({
+      account_id,
+      check_id: checkId,
+      run_id: randomUUID(),
+      location: 'eu-west-1',
+      scheduled_for: null,
+      state: 'FINAL',
+      missed_reason: null,
+      result_id: null,
+      late_results: 0,
+      created_at: now,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  for (let start = 0; start < results.length; start += 1_000) {
+    const part = results.slice(start, start + 1_000);
+    const stored = await db
+      .insertInto('check_results')
+      .values(
+        part.map(({ at, responseTime }) => ({
+          id: randomUUID(),
+          account_id,
+          check_id: checkId,
+          check_run_id: run.id,
+          check_type: type,
+          name: 'a',
+          result_type: 'FINAL',
+          attempt: 1,
+          has_failures: 0,
+          has_errors: 0,
+          is_degraded: 0,
+          over_max_response_time: 0,
+          under_load: 0,
+          run_location: 'eu-west-1',
+          scheduled_for: null,
+          started_at: at,
+          stopped_at: at,
+          created_at: at,
+          response_time_ms: responseTime,
+          epoch: 0,
+        })),
+      )
+      .returning('seq')
+      .execute();
+    for (const [index, { payload }] of part.entries()) {
+      const result_seq = stored[index]?.seq;
+      if (payload === undefined || result_seq === undefined) continue;
+      await db
+        .insertInto('result_payloads')
+        .values({ result_seq, ...encodePayload(payload) })
+        .execute();
+    }
+  }
+}

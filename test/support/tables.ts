@@ -1,0 +1,33 @@
+/** The whole database as text, to tell whether a request changed anything. */
+import type { Services } from '../../control-plane/services.ts';
+
+/** Kept to the minute whenever a key is used, whatever it is used for. */
+const volatileColumns = new Set(['last_used_at']);
+
+/** Rows of a table, or of a pragma as `pragma_...`, whether or not the code knows it. */
+export function rowsOf(db: Services['db'], table: string): Promise<Record<string, unknown>[]> {
+  return db
+    .selectFrom(table as never)
+    .selectAll()
+    .execute();
+}
+
+/** Every row of every table; with an account, only the rows that say they are its own. */
+export async function dumpTables(
+  db: Services['db'],
+  accountId?: string,
+): Promise<Record<string, string[]>> {
+  const dump: Record<string, string[]> = {};
+  for (const { type, name } of await rowsOf(db, 'sqlite_master')) {
+    if (type !== 'table') continue;
+    const rows = await rowsOf(db, String(name));
+    dump[String(name)] = rows
+      .filter((row) => accountId === undefined || row['account_id'] === accountId)
+      .map((row) =>
+        JSON.stringify(row, (column, value: unknown) =>
+          volatileColumns.has(column) ? undefined : value,
+        ),
+      );
+  }
+  return dump;
+}

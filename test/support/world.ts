@@ -1,0 +1,700 @@
+/**
+ * One account with one of everything in it, made through the API: what an authorization test points
+ * at and a fuzzer plays with. One function per resource; bodies and answers are those of the contract.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import type { z } from 'zod';
+import { apiKeyRoutes } from '@monitor/shared/contract/account.ts';
+import { alertChannelRoutes } from '@monitor/shared/contract/alert-channel.ts';
+import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
+import { checkTypeRoutes, heartbeatRoutes } from '@monitor/shared/contract/check-routes.ts';
+import { checkSessionRoutes, checkTriggerRoutes } from '@monitor/shared/contract/check-trigger.ts';
+import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import { clientCertificateRoutes } from '@monitor/shared/contract/client-certificate.ts';
+import { dashboardIncidentRoutes, dashboardRoutes } from '@monitor/shared/contract/dashboard.ts';
+import { incidentRoutes } from '@monitor/shared/contract/incident.ts';
+import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
+import { privateLocationRoutes } from '@monitor/shared/contract/private-location.ts';
+import type { Route } from '@monitor/shared/contract/route.ts';
+import { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
+import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
+import { variableRoutes } from '@monitor/shared/contract/variable.ts';
+import { analyticsTypeRoutes } from '@monitor/shared/contract/analytics.ts';
+import { createLocationKey } from '../../control-plane/resources/keys/store.ts';
+import type { Services } from '../../control-plane/services.ts';
+import { selfSigned, type KeyAndCertificate } from './certificates.ts';
+
+type InputOf<R, Part extends string> =
+  R extends Record<Part, infer S extends z.ZodType> ? z.input<S> : never;
+type AnswerOf<R> = R extends { response: infer S extends z.ZodType } ? z.output<S> : undefined;
+
+export interface Target {
+  url: string;
+  key: string;
+}
+
+/** The path of a route with its parameters filled in. */
+export function pathOf(route: Route, params: Readonly<Record<string, unknown>> = {}): string {
+  return route.path.replace(/\{(\w+)\}/g, (_whole, name: string) =>
+    encodeURIComponent(String(params[name])),
+  );
+}
+
+/** Names of the parameters in the path of a route. */
+export function paramNames(route: Route): string[] {
+  return [...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
+}
+
+interface CallInput<R> {
+  params?: Record<string, unknown>;
+  query?: Record<string, string>;
+  body?: InputOf<R, 'body'>;
+}
+
+/** Calls an operation and gives its parsed answer; anything but success is an error. */
+async function call<const R extends Route>(
+  { url, key }: Target,
+  route: R,
+  { params, query, body }: CallInput<R> = {},
+): Promise<AnswerOf<R>> {
+  const search = query === undefined ? '' : `?${new URLSearchParams(query).toString()}`;
+  const response = await fetch(url + pathOf(route, params) + search, {
+    method: route.method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  assert.equal(response.status, route.status, `${route.operationId}: ${text}`);
+  return route.response?.parse(JSON.parse(text)) as AnswerOf<R>;
+}
+
+/** Random where something must be unique, so that worlds can share an installation. */
+const unique = (): string => randomBytes(6).toString('hex');
+
+/** What existing clients send to create a check of each type, without its name. */
+const checkBodies: Record<KnownCheckType, Record<string, unknown>> = {
+  URL: { request: { url: 'https://a.example/' } },
+  TCP: { request: { hostname: 'a.example', port: 443 } },
+  DNS: { request: { query: 'a.example', recordType: 'A' }, heartbeat: {}, script: '' },
+  ICMP: { request: { hostname: 'a.example', pingCount: 1 } },
+  HEARTBEAT: { heartbeat: { period: 1, periodUnit: 'days', grace: 1, graceUnit: 'hours' } },
+  API: { request: { method: 'GET', url: 'https://a.example/' } },
+  BROWSER: { script: 'await 0;' },
+  MULTI_STEP: { script: 'await 0;' },
+  PLAYWRIGHT: { codeBundlePath: 'bundle.tgz' },
+  AGENTIC: { prompt: 'Look at the front page.' },
+};
+
+interface CheckAnswer {
+  id: string;
+  heartbeat?: { pingToken: string };
+}
+
+export function routesOfCheckType(type: KnownCheckType): { create: Route; update: Route } {
+  const found = checkTypeRoutes.find(({ definition }) => definition.type === type);
+  assert.ok(found !== undefined, type);
+  return found;
+}
+
+export function createCheck(
+  target: Target,
+  type: KnownCheckType,
+  fields: Record<string, unknown>,
+): Promise<CheckAnswer> {
+  const { create } = routesOfCheckType(type);
+  const body = { ...checkBodies[type], ...fields };
+  return call(target, create, { body: body as never }) as Promise<unknown> as Promise<CheckAnswer>;
+}
+
+export const createSnippet = (target: Target, name: string) =>
+  call(target, snippetRoutes.createSnippet, { body: { name, script: 'await 0;' } });
+
+export const createVariable = (target: Target, key: string) =>
+  call(target, variableRoutes.createVariable, { body: { key, value: key } });
+
+export const createGroup = (target: Target, name: string) =>
+  call(target, checkGroupRoutes.createCheckGroup, { body: { name } });
+
+export const createAlertChannel = (target: Target, name: string) =>
+  call(target, alertChannelRoutes.createAlertChannel, {
+    body: { type: 'EMAIL', config: { address: `${name}@a.example` } },
+  });
+
+export const createPrivateLocation = (target: Target, name: string, slugName: string) =>
+  call(target, privateLocationRoutes.createPrivateLocation, { body: { name, slugName } });
+
+export const createPrivateLocationKey = (target: Target, id: string) =>
+  call(target, privateLocationRoutes.createPrivateLocationKey, { params: { id } });
+
+export const createMaintenanceWindow = (target: Target, name: string) =>
+  call(target, maintenanceWindowRoutes.createMaintenanceWindow, {
+    body: {
+      name,
+      startsAt: '2099-01-01T00:00:00.000Z',
+      endsAt: '2099-01-01T01:00:00.000Z',
+      repeatUnit: null,
+      tags: [name],
+    },
+  });
+
+let pair: Promise<KeyAndCertificate> | undefined;
+
+/** One pair for the whole process: making one takes longer than all else here. */
+export function certificatePair(): Promise<KeyAndCertificate> {
+  pair ??= selfSigned({ host: 'a.example', validForDays: 30 });
+  return pair;
+}
+
+export const createClientCertificate = async (target: Target, name: string) =>
+  call(target, clientCertificateRoutes.createClientCertificate, {
+    body: { ...(await certificatePair()), host: `${name}.a.example` },
+  });
+
+export const createApiKey = (
+  target: Target,
+  name: string,
+  fields: Omit<InputOf<typeof apiKeyRoutes.createApiKey, 'body'>, 'name'> = {},
+) => call(target, apiKeyRoutes.createApiKey, { body: { name, role: 'READ_ONLY', ...fields } });
+
+export const createCheckTrigger = (target: Target, checkId: string) =>
+  call(target, checkTriggerRoutes.createCheckTrigger, { params: { checkId } });
+
+export const createGroupTrigger = (target: Target, groupId: number) =>
+  call(target, checkTriggerRoutes.createGroupTrigger, { params: { groupId } });
+
+/** Starts one session of one check. */
+export async function startSession(target: Target, checkId: string): Promise<string> {
+  const { sessions } = await call(target, checkSessionRoutes.triggerCheckSessions, {
+    body: { target: { checkId: [checkId] } },
+  });
+  const [session] = sessions;
+  assert.ok(session !== undefined);
+  return session.checkSessionId;
+}
+
+export const createService = (target: Target, name: string) =>
+  call(target, serviceRoutes.createService, { body: { name } });
+
+export const createStatusPage = (target: Target, name: string, serviceId: string) =>
+  call(target, statusPageRoutes.createStatusPage, {
+    body: { name, url: `p-${unique()}`, cards: [{ name, services: [{ id: serviceId }] }] },
+  });
+
+/** Subscribes one address and gives the id of its subscription. */
+export async function subscribeToPage(target: Target, statusPageId: string): Promise<string> {
+  const params = { statusPageId };
+  await call(target, statusPageRoutes.createSubscriptions, {
+    params,
+    body: { subscriptions: [{ config: 'one@a.example' }] },
+  });
+  const [subscription] = await call(target, statusPageRoutes.listSubscriptions, { params });
+  assert.ok(subscription !== undefined);
+  return subscription.id;
+}
+
+const update = { description: 'We are looking into it.', status: 'INVESTIGATING' } as const;
+
+export const createIncident = (target: Target, name: string, serviceId: string) =>
+  call(target, incidentRoutes.createIncident, {
+    body: { name, severity: 'MINOR', services: [{ id: serviceId }], incidentUpdates: [update] },
+  });
+
+export const createDashboard = (target: Target, header: string) =>
+  call(target, dashboardRoutes.createDashboard, { body: { header } });
+
+export const createDashboardIncident = (target: Target, name: string, dashboardId: number) =>
+  call(target, dashboardIncidentRoutes.createDashboardIncident, {
+    body: { name, dashboardId, incidentUpdates: [update] },
+  });
+
+/** What the API cannot make: results of agents, alerts, error groups. */
+async function insertRecords(
+  { db, clock, newId }: Services,
+  accountId: string,
+  checkId: string,
+  marker: string,
+) {
+  const now = clock.now();
+  const run = await db
+    .insertInto('check_runs')
+    .values({
+      account_id: accountId,
+      check_id: checkId,
+      run_id: newId(),
+      location: 'eu-west-1',
+      scheduled_for: null,
+      state: 'FINAL',
+      missed_reason: null,
+      result_id: null,
+      late_results: 0,
+      created_at: now,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const resultId = newId();
+  await db
+    .insertInto('check_results')
+    .values({
+      id: resultId,
+      account_id: accountId,
+      check_id: checkId,
+      check_run_id: run.id,
+      check_type: 'URL',
+      name: marker,
+      result_type: 'FINAL',
+      attempt: 1,
+      has_failures: 1,
+      has_errors: 0,
+      is_degraded: 0,
+      over_max_response_time: 0,
+      under_load: 0,
+      run_location: 'eu-west-1',
+      scheduled_for: null,
+      started_at: now - 1000,
+      stopped_at: now - 900,
+      created_at: now,
+      response_time_ms: 100,
+      epoch: 1,
+    })
+    .execute();
+  await db
+    .insertInto('check_statuses')
+    .values({
+      check_id: checkId,
+      account_id: accountId,
+      has_failures: 1,
+      has_errors: 0,
+      is_degraded: 0,
+      longest_run_ms: 100,
+      shortest_run_ms: 100,
+      last_run_location: 'eu-west-1',
+      last_check_run_id: run.id,
+      ssl_days_remaining: null,
+      last_started_at: now - 1000,
+      created_at: now,
+      updated_at: now,
+    })
+    .execute();
+  const errorGroupId = newId();
+  await db
+    .insertInto('error_groups')
+    .values({
+      id: errorGroupId,
+      account_id: accountId,
+      check_id: checkId,
+      error_hash: unique(),
+      raw_message: marker,
+      cleaned_message: marker,
+      first_seen_at: now,
+      last_seen_at: now,
+      archived_until_next_event: 0,
+      archived_for_ever: 0,
+    })
+    .execute();
+  const alertId = newId();
+  await db
+    .insertInto('check_alerts')
+    .values({
+      id: alertId,
+      account_id: accountId,
+      check_id: checkId,
+      name: marker,
+      check_type: 'URL',
+      alert_type: 'ALERT_FAILURE',
+      run_location: 'eu-west-1',
+      response_time_ms: 100,
+      error: null,
+      status_code: null,
+      created_at: now - 1000,
+      started_at: now - 1000,
+    })
+    .execute();
+  return { resultId, errorGroupId, alertId };
+}
+
+async function insertNotification(
+  { db, clock, newId }: Services,
+  accountId: string,
+  checkId: string,
+  channelId: number,
+  marker: string,
+): Promise<void> {
+  await db
+    .insertInto('alert_notifications')
+    .values({
+      id: newId(),
+      account_id: accountId,
+      type: 'EMAIL',
+      status: 'SUCCESS',
+      config_json: JSON.stringify({ address: marker }),
+      result: null,
+      sent_at: clock.now() - 1000,
+      check_type: 'URL',
+      check_id: checkId,
+      check_alert_id: null,
+      alert_channel_id: channelId,
+      check_result_id: null,
+    })
+    .execute();
+}
+
+/** Everything an account can have, by kind; each kind has at least one. */
+export const kinds = [
+  'account',
+  'check',
+  ...(Object.keys(checkTypes) as KnownCheckType[]).map((type) => `check:${type}` as const),
+  'groupedCheck',
+  'triggeredCheck',
+  'checkTriggerToken',
+  'groupTriggerToken',
+  'pingToken',
+  'heartbeatEvent',
+  'checkResult',
+  'errorGroup',
+  'rootCauseAnalysis',
+  'session',
+  'endedSession',
+  'group',
+  'snippet',
+  'variable',
+  'alertChannel',
+  'maintenanceWindow',
+  'clientCertificate',
+  'privateLocation',
+  'privateLocationKey',
+  'slug',
+  'apiKey',
+  'service',
+  'statusPage',
+  'subscription',
+  'incident',
+  'incidentUpdate',
+  'dashboard',
+  'dashboardNumber',
+  'dashboardIncident',
+  'dashboardIncidentUpdate',
+  'runtime',
+  'tag',
+] as const;
+export type Kind = (typeof kinds)[number];
+
+export interface World {
+  accountId: string;
+  /** Part of the name of everything in it, and of nothing else. */
+  marker: string;
+  /** Raw key of an agent of its private location. */
+  agentKey: string;
+  /** Ids of the living; kinds whose handlers are missing have none. */
+  ids: Record<Kind, (string | number)[]>;
+}
+
+function emptyIds(): World['ids'] {
+  return Object.fromEntries(kinds.map((kind) => [kind, []])) as unknown as World['ids'];
+}
+
+/** Makes a world in the account of the key. `marker` must be letters, digits and hyphens. */
+export async function buildWorld(
+  services: Services,
+  target: Target,
+  accountId: string,
+  marker: string,
+): Promise<World> {
+  const ids = emptyIds();
+  ids.account.push(accountId);
+  ids.tag.push(marker);
+  ids.runtime.push('2025.04');
+
+  const slug = `l-${unique()}`;
+  const location = await createPrivateLocation(target, marker, slug);
+  const locationKey = await createPrivateLocationKey(target, location.id);
+  ids.slug.push(slug);
+  ids.privateLocation.push(location.id);
+  ids.privateLocationKey.push(locationKey.id);
+
+  const group = await createGroup(target, marker);
+  const channel = await createAlertChannel(target, marker);
+  ids.group.push(group.id);
+  ids.alertChannel.push(channel.id);
+  ids.snippet.push((await createSnippet(target, marker)).id);
+  ids.variable.push((await createVariable(target, marker)).key);
+  ids.maintenanceWindow.push((await createMaintenanceWindow(target, marker)).id);
+  ids.clientCertificate.push((await createClientCertificate(target, marker)).id);
+  ids.apiKey.push((await createApiKey(target, marker)).id);
+
+  for (const type of Object.keys(checkTypes) as KnownCheckType[]) {
+    const isHeartbeat = type === 'HEARTBEAT';
+    const check = await createCheck(target, type, {
+      name: `${marker}-${type}`,
+      tags: [marker],
+      ...(isHeartbeat ? {} : { locations: ['eu-west-1'], privateLocations: [slug] }),
+    });
+    ids[`check:${type}`].push(check.id);
+    if (type === 'URL') ids.check.push(check.id);
+    const { pingToken } = check.heartbeat ?? {};
+    if (pingToken !== undefined) {
+      ids.pingToken.push(pingToken);
+      await call(target, heartbeatRoutes.pingHeartbeat, { params: { pingToken } });
+      const [page] = await call(target, heartbeatRoutes.listHeartbeatEvents, {
+        params: { checkId: check.id },
+      });
+      ids.heartbeatEvent.push(...(page?.events ?? []).map((event) => event.id));
+    }
+  }
+  const checkId = String(ids.check[0]);
+  ids.groupedCheck.push(
+    (await createCheck(target, 'URL', { name: `${marker}-grouped`, groupId: group.id })).id,
+  );
+  // Runs nowhere, so that a call of its trigger is answered at once.
+  const triggered = await createCheck(target, 'TCP', { name: `${marker}-triggered` });
+  ids.triggeredCheck.push(triggered.id);
+  ids.checkTriggerToken.push((await createCheckTrigger(target, triggered.id)).token);
+  ids.groupTriggerToken.push((await createGroupTrigger(target, group.id)).token);
+  ids.session.push(await startSession(target, checkId));
+  const ended = await startSession(target, checkId);
+  await call(target, checkSessionRoutes.cancelCheckSession, {
+    params: { checkSessionId: ended },
+    body: {},
+  });
+  ids.endedSession.push(ended);
+
+  const { resultId, errorGroupId } = await insertRecords(services, accountId, checkId, marker);
+  ids.checkResult.push(resultId);
+  ids.errorGroup.push(errorGroupId);
+  await insertNotification(services, accountId, checkId, channel.id, marker);
+
+  await buildPages(target, marker, ids);
+  await buildDashboard(target, marker, ids);
+  return { accountId, marker, agentKey: locationKey.rawKey, ids };
+}
+
+async function buildPages(target: Target, marker: string, ids: World['ids']): Promise<void> {
+  const service = await createService(target, marker);
+  ids.service.push(service.id);
+  const page = await createStatusPage(target, marker, service.id);
+  ids.statusPage.push(page.id);
+  ids.subscription.push(await subscribeToPage(target, page.id));
+  const incident = await createIncident(target, marker, service.id);
+  ids.incident.push(incident.id);
+  ids.incidentUpdate.push(...incident.incidentUpdates.map(({ id }) => id));
+}
+
+async function buildDashboard(target: Target, marker: string, ids: World['ids']): Promise<void> {
+  const dashboard = await createDashboard(target, marker);
+  ids.dashboard.push(dashboard.dashboardId);
+  ids.dashboardNumber.push(dashboard.id);
+  const incident = await createDashboardIncident(target, marker, dashboard.id);
+  ids.dashboardIncident.push(incident.id);
+  ids.dashboardIncidentUpdate.push(...incident.incidentUpdates.map(({ id }) => id));
+}
+
+const analyticsKinds: ReadonlyMap<string, Kind> = new Map(
+  analyticsTypeRoutes.map(({ type, route }) => [route.path, `check:${type}` as Kind]),
+);
+const checkTypeKinds: ReadonlyMap<string, Kind> = new Map(
+  checkTypeRoutes.map(({ definition, update: { path } }) => [
+    path,
+    `check:${definition.type}` as Kind,
+  ]),
+);
+
+/** Kind of a parameter, by the part of the path up to and with it; the first that matches. */
+const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
+  [/^\/v1\/checks\/heartbeats\/\{checkId\}$/, 'check:HEARTBEAT'],
+  [/^\/v1\/checks\/heartbeats\/.*\{id\}$/, 'heartbeatEvent'],
+  [/^\/ping\/\{pingToken\}$/, 'pingToken'],
+  [/^\/checks\/\{checkId\}$/, 'triggeredCheck'],
+  [/^\/checks\/.*\{token\}$/, 'checkTriggerToken'],
+  [/^\/check-groups\/.*\{token\}$/, 'groupTriggerToken'],
+  [/^\/v1\/triggers\/checks\/\{checkId\}$/, 'triggeredCheck'],
+  [/check-groups\/\{\w+\}\/checks\/\{checkId\}$/, 'groupedCheck'],
+  [/(check-groups|badges\/groups)\/\{\w+\}$/, 'group'],
+  [/\/completion$/, 'endedSession'],
+  [/\{checkSessionId\}$/, 'session'],
+  [/\{checkResultId\}$/, 'checkResult'],
+  [/^\/v1\/root-cause-analyses\/error-groups\/\{errorGroupId\}$/, 'errorGroup'],
+  [/^\/v1\/root-cause-analyses\/\{id\}$/, 'rootCauseAnalysis'],
+  [/^\/v1\/error-groups\/\{id\}$/, 'errorGroup'],
+  [/\{checkId\}$/, 'check'],
+  [/^\/v1\/checks\/\{id\}$/, 'check'],
+  [/^\/v1\/snippets\/\{id\}$/, 'snippet'],
+  [/^\/v1\/variables\/\{key\}$/, 'variable'],
+  [/^\/v1\/alert-channels\/\{id\}$/, 'alertChannel'],
+  [/^\/v1\/maintenance-windows\/\{id\}$/, 'maintenanceWindow'],
+  [/^\/v1\/client-certificates\/\{id\}$/, 'clientCertificate'],
+  [/^\/v1\/private-locations\/\{id\}$/, 'privateLocation'],
+  [/\{keyId\}$/, 'privateLocationKey'],
+  [/^\/v1\/api-keys\/\{id\}$/, 'apiKey'],
+  [/\{accountId\}$/, 'account'],
+  [/^\/v1\/runtimes\/\{id\}$/, 'runtime'],
+  [/\{statusPageId\}$/, 'statusPage'],
+  [/\{subscriptionId\}$/, 'subscription'],
+  [/\{serviceId\}$/, 'service'],
+  [/^\/v1\/status-pages\/incidents\/\{incidentId\}$/, 'incident'],
+  [/\{incidentUpdateId\}$/, 'incidentUpdate'],
+  [/\{dashboardId\}$/, 'dashboard'],
+  [/^\/v1\/incidents\/\{\w+\}$/, 'dashboardIncident'],
+  [/^\/v1\/incidents\/\{incidentId\}\/updates\/\{id\}$/, 'dashboardIncidentUpdate'],
+];
+
+/** What each parameter in the path of a route names. */
+export function kindsOfParams(route: Route): Map<string, Kind> {
+  const found = new Map<string, Kind>();
+  for (const name of paramNames(route)) {
+    const end = route.path.indexOf(`{${name}}`) + name.length + 2;
+    const upTo = route.path.slice(0, end);
+    const isWait = route.path.endsWith('/completion');
+    const kind =
+      analyticsKinds.get(route.path) ??
+      checkTypeKinds.get(route.path) ??
+      (isWait ? 'endedSession' : kindsByPath.find(([pattern]) => pattern.test(upTo))?.[1]);
+    assert.ok(kind !== undefined, `world.ts does not know what ${name} of ${route.path} names`);
+    found.set(name, kind);
+  }
+  return found;
+}
+
+/** The query of a call that would succeed. */
+export function exampleQuery(route: Route, now: number): Record<string, string> {
+  if (analyticsKinds.has(route.path)) return { metrics: 'availability' };
+  switch (route.operationId) {
+    case 'listMetrics':
+      return { checkType: 'URL' };
+    case 'getPrivateLocationMetrics':
+      return { from: String(Math.floor(now / 1000) - 3600), to: String(Math.floor(now / 1000)) };
+    case 'awaitCheckSession':
+    case 'awaitCheckSessionV1':
+      return { maxWaitSeconds: '1' };
+    default:
+      return {};
+  }
+}
+
+const agentId = '11111111-1111-4111-8111-111111111111';
+
+/** An agent that reports for work and does not wait. */
+const checkIn = {
+  agentId,
+  protocol: 1,
+  version: '0.1.0',
+  startedAt: 1,
+  capabilities: {
+    checkTypes: [],
+    runtimes: [],
+    icmp: 'none',
+    capture: false,
+    traceroute: false,
+    browsers: [],
+  },
+  capacity: { light: 1, heavy: 1 },
+  running: 0,
+  outbox: { depth: 0, oldestAt: null, droppedTotal: 0 },
+  snapshot: null,
+  waitMs: 0,
+  clock: { sentAt: 1, offsetMs: null },
+};
+
+/** A body for every operation that takes one, with which it would succeed in this world. */
+export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string, unknown>> {
+  const name = 'changed';
+  const bodies = new Map<string, unknown>();
+  for (const { definition, create, update: change } of checkTypeRoutes) {
+    bodies.set(create.operationId, {
+      ...checkBodies[definition.type as KnownCheckType],
+      name,
+    });
+    bodies.set(change.operationId, { name });
+  }
+  const services = [{ id: ids.service[0] ?? agentId }];
+  const page = { name, url: `p-${unique()}`, cards: [] };
+  const window = {
+    name,
+    startsAt: '2099-02-01T00:00:00Z',
+    endsAt: '2099-02-01T01:00:00Z',
+    repeatUnit: null,
+  };
+  const certificate = { ...(await certificatePair()), host: 'changed.example' };
+  const target = { target: { checkId: ids.check } };
+  const group = { name };
+  const service = { name };
+  const incident = { name, severity: 'MAJOR', services };
+  const others: Record<string, unknown> = {
+    createCheck: { ...checkBodies.URL, name, checkType: 'URL' },
+    updateCheck: { name },
+    getAnalyticsOfChecks: { checkIds: ids.check },
+    createPrivateLocation: { name, slugName: `l-${unique()}` },
+    updatePrivateLocation: { name },
+    createCheckGroupV1: group,
+    createCheckGroup: group,
+    updateCheckGroupV1: group,
+    updateCheckGroup: group,
+    createSnippet: { name, script: 'await 1;' },
+    updateSnippet: { name, script: 'await 1;' },
+    createVariable: { key: `changed-${unique()}`, value: 'changed' },
+    updateVariable: { value: 'changed' },
+    createAlertChannel: { type: 'EMAIL', config: { address: 'changed@a.example' } },
+    updateAlertChannel: { sendDegraded: true },
+    subscribeAlertChannel: { checkId: ids.check[0], activated: true },
+    triggerCheckSessionsV1: target,
+    triggerCheckSessions: target,
+    cancelCheckSession: {},
+    cancel: { checkSessionId: ids.session[0] },
+    updateErrorGroup: { archiveForEver: true },
+    analyseErrorGroup: {},
+    createMaintenanceWindow: window,
+    updateMaintenanceWindow: { name },
+    createStatusPage: page,
+    updateStatusPage: { ...page, url: `q-${unique()}` },
+    createStatusPageSubscriptions: { subscriptions: [{ config: 'two@a.example' }] },
+    createService: service,
+    updateService: service,
+    createIncident: { ...incident, incidentUpdates: [update] },
+    updateIncident: incident,
+    patchIncident: { name },
+    createIncidentUpdate: update,
+    updateIncidentUpdate: { description: 'changed' },
+    createDashboard: { header: name },
+    updateDashboard: { header: name },
+    createDashboardIncident: {
+      name,
+      dashboardId: ids.dashboardNumber[0] ?? 1,
+      incidentUpdates: [update],
+    },
+    updateDashboardIncident: { name },
+    createDashboardIncidentUpdate: update,
+    updateDashboardIncidentUpdate: { description: 'changed' },
+    createClientCertificate: certificate,
+    createApiKey: { name, role: 'READ_ONLY' },
+    updateApiKey: { name },
+    agentCheckIn: checkIn,
+    agentSubmitResults: { agentId, items: [{}] },
+    agentRenewLeases: { agentId, jobIds: [] },
+    agentReleaseJobs: { agentId, jobIds: [] },
+    agentGoodbye: { agentId },
+    agentReportErrors: { agentId, version: '0.1.0', events: [{ code: 'TEST', count: 1 }] },
+  };
+  for (const [operationId, body] of Object.entries(others)) bodies.set(operationId, body);
+  return bodies;
+}
+
+/** A further account with a key that may do everything. */
+export async function createAccount(services: Services, name: string): Promise<string> {
+  const id = services.newId();
+  await services.db
+    .insertInto('accounts')
+    .values({ id, name, created_at: services.clock.now(), settings_json: '{"badges":true}' })
+    .execute();
+  return id;
+}
+
+/** A key of an agent of a data-center location. */
+export async function agentKeyOf(
+  services: Services,
+  accountId: string,
+  location: string,
+): Promise<string> {
+  return (await createLocationKey(services, accountId, location, null)).rawKey;
+}
