@@ -222,7 +222,11 @@ async function benchStart(system: System): Promise<void> {
 
 async function benchIngest(system: System): Promise<void> {
   const key = await system.makeLocation('bench-ingest');
-  const { id } = await system.createUrlCheck('http://127.0.0.1/', { name: 'ingest' });
+  const { id } = await system.createUrlCheck('http://127.0.0.1/', {
+    name: 'ingest',
+    activated: false,
+    privateLocations: ['bench-ingest'],
+  });
   const figures: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const args = [system.baseUrl, key, 'bench-ingest', id, '60', '4'];
