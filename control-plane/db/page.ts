@@ -3,13 +3,13 @@ import type { SelectQueryBuilder } from 'kysely';
 import { invalidQuery } from '../api-error.ts';
 import type { Database } from './tables.ts';
 
-interface PageRequest {
+export interface PageRequest {
   limit: number;
   /** From 1. */
   page: number;
 }
 
-interface Page<Row> {
+export interface Page<Row> {
   rows: Row[];
   total: number;
   offset: number;

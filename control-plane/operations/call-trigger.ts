@@ -98,10 +98,11 @@ export async function callCheckTrigger(
   const { db, clock } = services;
   await noteCall(services, trigger);
   const row = await findCheck(db, trigger.account_id, trigger.check_id ?? '');
-  if (row === undefined || !(await isRunnable(db, row))) {
+  const effective = row && effectiveFields(row, await groupOf(db, row));
+  if (row === undefined || effective === undefined || !isRunnable(row, effective)) {
     throw new ApiError('NOT_FOUND', `check ${trigger.check_id ?? ''} has no location to run in`);
   }
-  const locations = locationsOf(effectiveFields(row, await groupOf(db, row)));
+  const locations = locationsOf(effective);
   if (runLocation !== undefined && !locations.includes(runLocation)) {
     throw invalidQuery('runLocation', `must be a location of the check: ${locations.join(', ')}`);
   }
@@ -120,11 +121,11 @@ export async function callGroupTrigger(
   await noteCall(services, trigger);
   const groupId = trigger.group_id ?? -1;
   const group = await findGroup(db, trigger.account_id, groupId);
-  const rows: CheckRow[] = [];
   const isActive = group !== undefined && fromFlag(group.activated);
-  for (const row of isActive ? await checksOfGroup(db, trigger.account_id, groupId) : []) {
-    if (fromFlag(row.activated) && (await isRunnable(db, row))) rows.push(row);
-  }
+  const members = isActive ? await checksOfGroup(db, trigger.account_id, groupId) : [];
+  const rows = members.filter(
+    (row) => fromFlag(row.activated) && isRunnable(row, effectiveFields(row, group)),
+  );
   if (group === undefined || rows.length === 0) {
     throw new ApiError(
       'NOT_FOUND',

@@ -12,7 +12,7 @@ import { agentOfCheck, type Candidate } from '../domain/assignment.ts';
 import type { Database, JobsTable } from '../db/tables.ts';
 import { runsOnAgents, toAssigned, type CheckRow } from '../resources/checks/store.ts';
 import type { Services } from '../services.ts';
-import { effectiveFields, groupOf, groupsOf } from './effective-check.ts';
+import { effectiveAmong, effectiveFields, groupOf, groupsOf } from './effective-check.ts';
 
 /** Most jobs handed out in one answer. */
 const jobsPerCheckIn = 50;
@@ -106,10 +106,9 @@ async function assignmentsOf(
   const rows = await activeChecks(services.db, caller);
   const mine = rows.filter((row) => agentOfCheck(row.id, row.type, members) === agentId);
   const groups = await groupsOf(services.db, caller.accountId, mine);
-  return mine.map((row) => {
-    const group = row.group_id === null ? undefined : groups.get(row.group_id);
-    return toAssigned(row, effectiveFields(row, group), row.schedule_from, proxyUrl);
-  });
+  return mine.map((row) =>
+    toAssigned(row, effectiveAmong(row, groups), row.schedule_from, proxyUrl),
+  );
 }
 
 type JobRow = {

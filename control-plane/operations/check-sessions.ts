@@ -8,6 +8,7 @@ import {
   findCheck,
   locationsOf,
   runsOnAgents,
+  type CheckFields,
   type CheckRow,
   type ScheduledFields,
 } from '../resources/checks/store.ts';
@@ -33,9 +34,8 @@ export interface SessionRunState {
 }
 
 /** True for a check that a session can run: one that agents run, somewhere. */
-export async function isRunnable(db: Kysely<Database>, row: CheckRow): Promise<boolean> {
-  if (!runsOnAgents(row.type)) return false;
-  return locationsOf(effectiveFields(row, await groupOf(db, row))).length > 0;
+export function isRunnable(row: CheckRow, effective: CheckFields): boolean {
+  return runsOnAgents(row.type) && locationsOf(effective).length > 0;
 }
 
 /** Where a session runs: everywhere for `runParallel`, else in one location that an agent serves. */

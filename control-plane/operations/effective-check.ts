@@ -44,6 +44,11 @@ export async function groupsOf(
   return rows.some((row) => row.group_id !== null) ? groupsById(db, accountId) : new Map();
 }
 
+/** A check's fields with its group, one of these, applied. */
+export function effectiveAmong(row: CheckRow, groups: ReadonlyMap<number, GroupRow>): CheckFields {
+  return effectiveFields(row, row.group_id === null ? undefined : groups.get(row.group_id));
+}
+
 export interface Presentation {
   role: Role;
   applyGroupSettings?: boolean;
@@ -79,8 +84,7 @@ export async function presentChecks(
     rows.map(({ id }) => id),
   );
   return rows.map((row) => {
-    const group = row.group_id === null ? undefined : groups.get(row.group_id);
-    const fields = effectiveFields(row, group);
+    const fields = effectiveAmong(row, groups);
     return toWire(row, {
       fields: includeDependencies ? fields : { ...fields, dependencies: undefined },
       role,

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { CheckRow } from '../resources/checks/store.ts';
 import { isRunnable } from './check-sessions.ts';
-import { effectiveFields, groupsOf } from './effective-check.ts';
+import { effectiveAmong, groupsOf } from './effective-check.ts';
 
 export interface TriggerTarget {
   /** The tags of an inner list must all match, any of the lists is enough. */
@@ -24,14 +24,9 @@ export async function findTriggeredChecks(
   if (checkId !== undefined) query = query.where('id', 'in', checkId.length > 0 ? checkId : ['']);
   const rows = await query.orderBy('created_at').orderBy('id').execute();
   const groups = await groupsOf(db, accountId, rows);
-  const chosen: CheckRow[] = [];
-  for (const row of rows) {
-    const fields = effectiveFields(
-      row,
-      row.group_id === null ? undefined : groups.get(row.group_id),
-    );
+  return rows.filter((row) => {
+    const fields = effectiveAmong(row, groups);
     const isWanted = matchTags === undefined || matches(fields.tags, matchTags);
-    if (fields.activated && isWanted && (await isRunnable(db, row))) chosen.push(row);
-  }
-  return chosen;
+    return fields.activated && isWanted && isRunnable(row, fields);
+  });
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import test from 'node:test';
+import { checkInOf } from '../support/fake-agent.ts';
 import { hour, minute, now, setUp, unix } from '../support/results.ts';
 
 test('a check that is not activated is given to no agent', async () => {
@@ -12,26 +13,7 @@ test('a check that is not activated is given to no agent', async () => {
     const { body } = await bench.cp.api(
       'POST',
       '/v1/agent/check-in',
-      {
-        agentId: randomUUID(),
-        protocol: 1,
-        version: '0.1.0',
-        startedAt: now,
-        capabilities: {
-          checkTypes: ['URL'],
-          runtimes: [],
-          icmp: 'none',
-          capture: false,
-          traceroute: false,
-          browsers: [],
-        },
-        capacity: { light: 10, heavy: 1 },
-        running: 0,
-        outbox: { depth: 0, oldestAt: null, droppedTotal: 0 },
-        snapshot: null,
-        waitMs: 0,
-        clock: { sentAt: now, offsetMs: null },
-      },
+      checkInOf({ agentId: randomUUID() }, ['URL']),
       { authorization: `Bearer ${key}` },
     );
     return JSON.stringify(body);

@@ -1,27 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { startTestControlPlane } from '../support/control-plane.ts';
+import { checkInOf } from '../support/fake-agent.ts';
 
-const checkIn = {
-  agentId: '11111111-1111-4111-8111-111111111111',
-  protocol: 1,
-  version: '0.1.0',
-  startedAt: 1,
-  capabilities: {
-    checkTypes: [],
-    runtimes: [],
-    icmp: 'none',
-    capture: false,
-    traceroute: false,
-    browsers: [],
-  },
-  capacity: { light: 1, heavy: 1 },
-  running: 0,
-  outbox: { depth: 0, oldestAt: null, droppedTotal: 0 },
-  snapshot: null,
-  waitMs: 0,
-  clock: { sentAt: 1, offsetMs: null },
-};
+const checkIn = checkInOf();
 
 test('a key is shown raw once, kept as a hash, and dead when it is revoked', async () => {
   await using cp = await startTestControlPlane();

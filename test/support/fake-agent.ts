@@ -14,6 +14,34 @@ import type { TestControlPlane } from './control-plane.ts';
 export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 const start = Date.parse('2026-11-21T08:00:00Z');
 
+/** What an agent sends that reports for work and does not wait, unless the fields say otherwise. */
+export function checkInOf(
+  fields: Partial<CheckInRequest> = {},
+  checkTypes: string[] = [],
+): CheckInRequest {
+  return {
+    agentId: '11111111-1111-4111-8111-111111111111',
+    protocol: 1,
+    version: '0.1.0',
+    startedAt: start,
+    capabilities: {
+      checkTypes,
+      runtimes: [],
+      icmp: 'none',
+      capture: false,
+      traceroute: false,
+      browsers: [],
+    },
+    capacity: { light: 10, heavy: 1 },
+    running: 0,
+    outbox: { depth: 0, oldestAt: null, droppedTotal: 0 },
+    snapshot: null,
+    waitMs: 0,
+    clock: { sentAt: start, offsetMs: null },
+    ...fields,
+  };
+}
+
 export class FakeAgent {
   readonly id = randomUUID();
   readonly #cp: TestControlPlane;
@@ -34,26 +62,7 @@ export class FakeAgent {
   }
 
   async checkIn(types = ['URL', 'TCP', 'DNS', 'ICMP']): Promise<CheckInAnswer> {
-    const request: CheckInRequest = {
-      agentId: this.id,
-      protocol: 1,
-      version: '0.1.0',
-      startedAt: start,
-      capabilities: {
-        checkTypes: types,
-        runtimes: [],
-        icmp: 'none',
-        capture: false,
-        traceroute: false,
-        browsers: [],
-      },
-      capacity: { light: 10, heavy: 1 },
-      running: 0,
-      outbox: { depth: 0, oldestAt: null, droppedTotal: 0 },
-      snapshot: this.snapshot,
-      waitMs: 0,
-      clock: { sentAt: start, offsetMs: null },
-    };
+    const request = checkInOf({ agentId: this.id, snapshot: this.snapshot }, types);
     const answer = await this.call<CheckInAnswer>('check-in', request);
     this.snapshot = answer.snapshot;
     return answer;

@@ -24,6 +24,7 @@ import { analyticsTypeRoutes } from '@monitor/shared/contract/analytics.ts';
 import { createLocationKey } from '../../control-plane/resources/keys/store.ts';
 import type { Services } from '../../control-plane/services.ts';
 import { selfSigned, type KeyAndCertificate } from './certificates.ts';
+import { checkInOf } from './fake-agent.ts';
 
 type InputOf<R, Part extends string> =
   R extends Record<Part, infer S extends z.ZodType> ? z.input<S> : never;
@@ -575,27 +576,7 @@ export function exampleQuery(route: Route, now: number): Record<string, string> 
 
 const agentId = '11111111-1111-4111-8111-111111111111';
 
-/** An agent that reports for work and does not wait. */
-const checkIn = {
-  agentId,
-  protocol: 1,
-  version: '0.1.0',
-  startedAt: 1,
-  capabilities: {
-    checkTypes: [],
-    runtimes: [],
-    icmp: 'none',
-    capture: false,
-    traceroute: false,
-    browsers: [],
-  },
-  capacity: { light: 1, heavy: 1 },
-  running: 0,
-  outbox: { depth: 0, oldestAt: null, droppedTotal: 0 },
-  snapshot: null,
-  waitMs: 0,
-  clock: { sentAt: 1, offsetMs: null },
-};
+const checkIn = checkInOf({ agentId });
 
 /** A body for every operation that takes one, with which it would succeed in this world. */
 export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string, unknown>> {

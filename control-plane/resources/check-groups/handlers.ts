@@ -69,12 +69,11 @@ export function checkGroupHandlers(services: Services): Handlers<typeof checkGro
   return {
     listCheckGroups: async ({ query }, { principal, setTotal }) => {
       const { accountId } = principal;
-      const offset = (query.page - 1) * query.limit;
       const filter = {
         ...(query.tag !== undefined && { tags: query.tag }),
         ...(query.name !== undefined && { names: query.name }),
       };
-      const { rows, total } = await listGroups(db, accountId, filter, query.limit, offset);
+      const { rows, total, offset } = await listGroups(db, accountId, filter, query);
       setTotal(total, offset, rows.length);
       return present(principal, rows);
     },

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { checkGroup, CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { readPage, type Page, type PageRequest } from '../../db/page.ts';
 import type { CheckGroupsTable, Database } from '../../db/tables.ts';
 import { presentCredentials, presentVariables } from '../../domain/hidden-values.ts';
 
@@ -67,10 +68,9 @@ export async function listGroups(
   db: Kysely<Database>,
   accountId: string,
   { tags, names }: GroupFilter,
-  limit: number,
-  offset: number,
-): Promise<{ rows: GroupRow[]; total: number }> {
-  let query = db.selectFrom('check_groups').where('account_id', '=', accountId);
+  page: PageRequest,
+): Promise<Page<GroupRow>> {
+  let query = db.selectFrom('check_groups').selectAll().where('account_id', '=', accountId);
   if (names !== undefined) query = query.where('name', 'in', names);
   if (tags !== undefined) {
     query = query.where('id', 'in', (tagged) =>
@@ -81,11 +81,7 @@ export async function listGroups(
         .where('tag', 'in', tags),
     );
   }
-  const { total } = await query
-    .select((select) => select.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  const rows = await query.selectAll().orderBy('id').limit(limit).offset(offset).execute();
-  return { rows, total };
+  return readPage(query.orderBy('id'), page);
 }
 
 /** All groups of an account by id. */

@@ -13,9 +13,8 @@ const longestRunsWindowMs = 31 * 24 * 3_600_000;
 export function checkResultHandlers(services: Services): Handlers<typeof checkResultRoutes> {
   const { db, clock } = services;
 
-  const filterOf = (
-    query: RouteInput<(typeof checkResultRoutes)['listCheckResults']>['query'],
-  ) => ({
+  type Query = RouteInput<(typeof checkResultRoutes)['listCheckResults']>['query'];
+  const filterOf = (query: Omit<Query, 'limit' | 'page'>) => ({
     resultType: query.resultType,
     ...(query.location !== undefined && { location: query.location }),
     ...(query.checkType !== undefined && { checkType: query.checkType }),
@@ -36,9 +35,9 @@ export function checkResultHandlers(services: Services): Handlers<typeof checkRe
 
     listCheckResultsByCursor: async ({ params, query }, { principal }) => {
       const { accountId } = principal;
-      const window = { from: query.from ?? 0, to: query.to ?? Number.MAX_SAFE_INTEGER };
-      if (window.to < window.from) windowOf(query, clock.now(), sixHoursMs);
-      const filter = { ...window, ...filterOf({ ...query, page: 1 }) };
+      const whole = { from: query.from ?? 0, to: query.to ?? Number.MAX_SAFE_INTEGER };
+      const window = windowOf(whole, clock.now(), sixHoursMs, Infinity);
+      const filter = { ...window, ...filterOf(query) };
       const page = await listResultsByCursor(db, accountId, params.checkId, filter, query);
       if (page.count === 0) await requireCheck(db, accountId, params.checkId);
       return asJson(page.json);

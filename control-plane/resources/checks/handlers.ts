@@ -77,8 +77,7 @@ export function checkHandlers(services: Services): Handlers<typeof checkRoutes> 
         }),
       };
       const { accountId, role } = principal;
-      const offset = (query.page - 1) * query.limit;
-      const { rows, total } = await listChecks(services.db, accountId, filter, query.limit, offset);
+      const { rows, total, offset } = await listChecks(services.db, accountId, filter, query);
       setTotal(total, offset, rows.length);
       const { applyGroupSettings } = query;
       return (await presentChecks(services, accountId, rows, {

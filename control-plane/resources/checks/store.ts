@@ -8,6 +8,7 @@ import type { Role } from '@monitor/shared/contract/route.ts';
 import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { containsIgnoringCase, jsonValue } from '../../db/expressions.ts';
+import { readPage, type Page, type PageRequest } from '../../db/page.ts';
 import type { ChecksTable, Database } from '../../db/tables.ts';
 import { presentCredentials, presentVariables } from '../../domain/hidden-values.ts';
 import { orderedLocations } from '../../domain/locations.ts';
@@ -207,10 +208,12 @@ export async function listChecks(
   db: Kysely<Database>,
   accountId: string,
   filter: CheckFilter,
-  limit: number,
-  offset: number,
-): Promise<{ rows: CheckRow[]; total: number }> {
-  let query = db.selectFrom('checks').where('checks.account_id', '=', accountId);
+  page: PageRequest,
+): Promise<Page<CheckRow>> {
+  let query = db
+    .selectFrom('checks')
+    .selectAll('checks')
+    .where('checks.account_id', '=', accountId);
   const { tags, checkType, search, status, apiUrlPattern } = filter;
   if (tags !== undefined) {
     query = query.where('checks.id', 'in', (tagged) =>
@@ -239,15 +242,5 @@ export async function listChecks(
     const url = jsonValue<string>('checks.body_json', '$.request.url');
     query = query.where('checks.type', '=', 'API').where(containsIgnoringCase(url, apiUrlPattern));
   }
-  const { total } = await query
-    .select((select) => select.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  const rows = await query
-    .selectAll('checks')
-    .orderBy('checks.created_at', 'desc')
-    .orderBy('checks.id')
-    .limit(limit)
-    .offset(offset)
-    .execute();
-  return { rows, total };
+  return readPage(query.orderBy('checks.created_at', 'desc').orderBy('checks.id'), page);
 }

@@ -7,11 +7,12 @@ import type {
   DashboardFields,
   dashboardRoutes,
 } from '@monitor/shared/contract/dashboard.ts';
-import { ApiError, notFound, takenField } from '../../api-error.ts';
+import { notFound } from '../../api-error.ts';
 import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
 import type { DashboardsTable, Database } from '../../db/tables.ts';
 import type { Handlers } from '../../http/implement.ts';
+import { refuseTakenAddresses } from '../../operations/unique-addresses.ts';
 import type { Services } from '../../services.ts';
 
 type Row = Selectable<DashboardsTable>;
@@ -52,30 +53,24 @@ function toWire(row: Row): z.input<typeof dashboard> {
   };
 }
 
-/** Dashboards are found by these, whatever the account: so they are unique in the installation. */
-async function refuseTakenAddress(
+const columnOfType = { customUrl: 'custom_url', customDomain: 'custom_domain' } as const;
+
+function refuseTaken(
   db: Kysely<Database>,
   address: Pick<Row, 'custom_url' | 'custom_domain'>,
   ownId: number | null,
 ): Promise<void> {
-  const fields = [
-    ['custom_url', 'customUrl'],
-    ['custom_domain', 'customDomain'],
-  ] as const;
-  for (const [column, field] of fields) {
-    const value = address[column];
-    if (value === null) continue;
-    const taken = await db
-      .selectFrom('dashboards')
-      .select('id')
-      .where(column, '=', value)
-      .executeTakeFirst();
-    if (taken === undefined || taken.id === ownId) continue;
-    throw takenField(field, value);
-  }
+  return refuseTakenAddresses(
+    { customUrl: address.custom_url, customDomain: address.custom_domain },
+    ownId,
+    (field, value) =>
+      db
+        .selectFrom('dashboards')
+        .select('id')
+        .where(columnOfType[field], '=', value)
+        .executeTakeFirst(),
+  );
 }
-
-const columnOfType = { customUrl: 'custom_url', customDomain: 'custom_domain' } as const;
 
 export function dashboardHandlers(services: Services): Handlers<typeof dashboardRoutes> {
   const { db, clock, commits } = services;
@@ -94,7 +89,7 @@ export function dashboardHandlers(services: Services): Handlers<typeof dashboard
     createDashboard: ({ body }, { principal }) =>
       commits.run(async (unit) => {
         const columns = toColumns(body);
-        await refuseTakenAddress(unit, columns, null);
+        await refuseTaken(unit, columns, null);
         const row = await unit
           .insertInto('dashboards')
           .values({
@@ -129,7 +124,7 @@ export function dashboardHandlers(services: Services): Handlers<typeof dashboard
           .executeTakeFirst();
         if (before === undefined) throw notFound('dashboard', params.dashboardId);
         const columns = toColumns({ ...fieldsOf(before), ...body });
-        await refuseTakenAddress(unit, columns, before.id);
+        await refuseTaken(unit, columns, before.id);
         const changes = { ...columns, updated_at: clock.now() };
         await unit
           .updateTable('dashboards')

@@ -8,7 +8,7 @@ import type { Handlers } from '../../http/implement.ts';
 import type { Services } from '../../services.ts';
 import {
   presentStatusPages,
-  refuseTakenAddress,
+  refuseTaken,
   replaceCards,
   toColumns,
   toSubscriptionWire,
@@ -48,7 +48,7 @@ export function statusPageHandlers(services: Services): Handlers<typeof statusPa
       commits.run(async (unit) => {
         const now = clock.now();
         const columns = toColumns(body);
-        await refuseTakenAddress(unit, columns, null);
+        await refuseTaken(unit, columns, null);
         const row = await unit
           .insertInto('status_pages')
           .values({
@@ -74,7 +74,7 @@ export function statusPageHandlers(services: Services): Handlers<typeof statusPa
         const now = clock.now();
         const before = await get(unit, accountId, params.statusPageId);
         const changes = { ...toColumns(body, before), updated_at: now };
-        await refuseTakenAddress(unit, changes, before.id);
+        await refuseTaken(unit, changes, before.id);
         await unit
           .updateTable('status_pages')
           .set(changes)

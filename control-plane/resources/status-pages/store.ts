@@ -6,7 +6,7 @@ import type {
   StatusPageBody,
   statusPageSubscription,
 } from '@monitor/shared/contract/status-page.ts';
-import { ApiError, invalidField, takenField } from '../../api-error.ts';
+import { invalidField } from '../../api-error.ts';
 import { fromFlag, fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type {
   Database,
@@ -19,6 +19,7 @@ import {
   toServiceWire,
   type ServiceWire,
 } from '../../operations/service-references.ts';
+import { refuseTakenAddresses } from '../../operations/unique-addresses.ts';
 
 export type StatusPageRow = Selectable<StatusPagesTable>;
 type CardRow = Selectable<StatusPageCardsTable>;
@@ -116,27 +117,24 @@ export async function presentStatusPages(
   );
 }
 
-/** Pages are found by these, whatever the account: so they are unique in the whole installation. */
-export async function refuseTakenAddress(
+const columnOfAddress = { url: 'url', customDomain: 'custom_domain' } as const;
+
+/** Refuses the address or the domain of another page. */
+export function refuseTaken(
   db: Kysely<Database>,
   address: { url: string; custom_domain: string | null },
   ownId: string | null,
 ): Promise<void> {
-  const fields = [
-    ['url', 'url'],
-    ['custom_domain', 'customDomain'],
-  ] as const;
-  for (const [column, field] of fields) {
-    const value = address[column];
-    if (value === null) continue;
-    const taken = await db
-      .selectFrom('status_pages')
-      .select('id')
-      .where(column, '=', value)
-      .executeTakeFirst();
-    if (taken === undefined || taken.id === ownId) continue;
-    throw takenField(field, value);
-  }
+  return refuseTakenAddresses(
+    { url: address.url, customDomain: address.custom_domain },
+    ownId,
+    (field, value) =>
+      db
+        .selectFrom('status_pages')
+        .select('id')
+        .where(columnOfAddress[field], '=', value)
+        .executeTakeFirst(),
+  );
 }
 
 interface CardParts {
