@@ -51,7 +51,12 @@ export const account = z
     plan: z.string(),
     planDisplayName: z.string(),
     addons,
-    settings: z.object({ badges: z.boolean() }),
+    settings: z.object({
+      badges: z.boolean(),
+      secretDetection: z.boolean().meta({
+        description: 'What looks like a secret is removed from results although nobody declared it',
+      }),
+    }),
     alertSettings,
     created_at: timestamp,
   })

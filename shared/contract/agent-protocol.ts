@@ -5,7 +5,17 @@
  */
 import { z } from 'zod';
 import { retryStrategy } from './check.ts';
-import { apiCheckResult, missedReason, resultType } from './check-result.ts';
+import {
+  agenticCheckResult,
+  apiCheckResult,
+  artifactType,
+  browserCheckResult,
+  missedReason,
+  multiStepCheckResult,
+  playwrightCheckResult,
+  resultType,
+} from './check-result.ts';
+import { pathId } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
 export const protocolVersion = 1;
@@ -21,9 +31,39 @@ export const maxBatchItems = 500;
 const instant = z.number().int();
 const tag = 'Agent protocol';
 
+/** Most bytes of one artifact, 150 MB. Spec: Limits. */
+export const maxArtifactBytes = 157_286_400;
+
+/** One variable of a run. A secret never leaves the agent again, in no encoding. */
+const environmentEntry = z.object({ key: z.string(), value: z.string(), secret: z.boolean() });
+export type EnvironmentEntry = z.output<typeof environmentEntry>;
+
+/** Code of a customer with the name that errors and logs show for it. */
+const namedScript = z.object({ name: z.string(), source: z.string() });
+export type NamedScript = z.output<typeof namedScript>;
+
+/** Spec: Client certificate, with its key. */
+export const assignedCertificate = z.object({
+  host: z.string(),
+  cert: z.string(),
+  key: z.string(),
+  passphrase: z.string().nullable(),
+  ca: z.string().nullable(),
+});
+export type AssignedCertificate = z.output<typeof assignedCertificate>;
+
+/** What an agentic check learned in an earlier run, and for which prompt. */
+export const learnedScript = z.object({
+  promptHash: z.string().max(64),
+  /** JSON; opaque to the control plane. */
+  script: z.string().max(524_288),
+});
+export type LearnedScript = z.output<typeof learnedScript>;
+
 /** A check as an agent runs it: everything merged, nothing to look up. */
 export const assignedCheck = z.object({
   id: z.uuid(),
+  accountId: z.string().default(''),
   /** Changes with every change of the check. */
   revision: z.int(),
   /** A string, not an enum: an agent answers types it does not know with an error result. */
@@ -42,6 +82,21 @@ export const assignedCheck = z.object({
   definition: z.record(z.string(), z.unknown()),
   /** Proxy of the location for checks, or null. */
   proxyUrl: z.string().nullable(),
+  /** Account, group and check merged; of types that use variables. */
+  environment: z.array(environmentEntry).default([]),
+  /** The runtime of check, group or account; null leaves the choice to the agent. */
+  runtimeId: z.string().nullable().default(null),
+  /** Before the request of an API check, in order: group, then check. */
+  setupScripts: z.array(namedScript).default([]),
+  /** After the request, in order: check, then group. */
+  teardownScripts: z.array(namedScript).default([]),
+  /** What scripts can import as `./snippets/<name>.js`. */
+  snippets: z.array(namedScript).default([]),
+  /** Newest first; more than one only where the host is not known before the run. */
+  clientCertificates: z.array(assignedCertificate).default([]),
+  /** Values that look like secrets are removed too, although nobody declared them. */
+  detectSecrets: z.boolean().default(true),
+  learnedScript: learnedScript.nullable().default(null),
 });
 export type AssignedCheck = z.output<typeof assignedCheck>;
 
@@ -61,6 +116,8 @@ export const job = z.object({
   sequenceStartedAt: instant.nullable(),
   notBefore: instant,
   leaseUntil: instant,
+  /** Given with a trigger: `ENVIRONMENT_URL` of the run. */
+  environmentUrl: z.string().nullable().default(null),
 });
 export type Job = z.output<typeof job>;
 
@@ -128,6 +185,24 @@ export const checkIn = defineRoute({
   errors: [400],
 });
 
+/** A path of one or two parts, without a way out: `trace.zip`, `screenshots/after-failure.png`. */
+export const artifactName = z
+  .string()
+  .max(200)
+  .regex(/^(?!\.)[\w.-][\w .()-]*(\/(?!\.)[\w.-][\w .()-]*)?$/, 'must be a plain file name');
+
+/** A file of a result, announced with it. */
+const artifactDeclaration = z.object({
+  name: artifactName,
+  type: artifactType,
+  contentType: z.string().max(255),
+  /** Bytes of the file itself, before any compression for the way. */
+  size: z.int().min(0),
+  /** Why it stays on the agent: it could not be freed of secrets, or is too large. */
+  withheld: z.string().max(1000).nullable().default(null),
+});
+export type ArtifactDeclaration = z.output<typeof artifactDeclaration>;
+
 /** One attempt of a run, as the agent hands it in. */
 export const resultSubmission = z.object({
   kind: z.literal('result'),
@@ -157,7 +232,18 @@ export const resultSubmission = z.object({
   underLoad: z.boolean(),
   /** Epoch of the assignment under which the run began. */
   epoch: z.int(),
+  /** Ended by a person; it counts for nothing. */
+  isCancelled: z.boolean().default(false),
   apiCheckResult: apiCheckResult.nullable(),
+  browserCheckResult: browserCheckResult.nullable().default(null),
+  multiStepCheckResult: multiStepCheckResult.nullable().default(null),
+  playwrightCheckResult: playwrightCheckResult.nullable().default(null),
+  agenticCheckResult: agenticCheckResult.nullable().default(null),
+  /** Messages that error groups are made of, each at most 16 KiB; empty for a pass. */
+  errorMessages: z.array(z.string().max(16_384)).max(100).default([]),
+  /** The files that follow, or were withheld. */
+  artifacts: z.array(artifactDeclaration).max(200).default([]),
+  learnedScript: learnedScript.nullable().default(null),
 });
 export type ResultSubmission = z.output<typeof resultSubmission>;
 
@@ -240,6 +326,39 @@ export const goodbye = defineRoute({
   errors: [400],
 });
 
+/**
+ * The file of a result that was handed in before. Sent as it is, or with `Content-Encoding: gzip`;
+ * limits and digest are those of the file itself. The same file twice is accepted twice.
+ */
+const uploadArtifact = defineRoute({
+  operationId: 'agentUploadArtifact',
+  method: 'PUT',
+  path: '/v1/agent/artifacts/{resultId}/{name}',
+  tag,
+  summary: 'Upload a file of a result; visible once all of it has arrived and its digest is right',
+  description:
+    '`Digest: sha-256=<base64>` is required. 404 until the result that announced the file has been handed in. `name` is percent-encoded, slashes too.',
+  authentication: 'locationKey',
+  params: z.object({ resultId: pathId, name: artifactName }),
+  bodyStream: true,
+  status: 204,
+  errors: [400, 404, 413],
+});
+
+/** What a Playwright suite consists of. */
+const downloadCodeBundle = defineRoute({
+  operationId: 'agentDownloadCodeBundle',
+  method: 'GET',
+  path: '/v1/agent/code-bundles/{checkId}',
+  tag,
+  summary: 'Download the code bundle of a suite that runs in this location',
+  authentication: 'locationKey',
+  params: z.object({ checkId: pathId }),
+  status: 200,
+  responseStream: 'application/gzip',
+  errors: [404],
+});
+
 /** Limited technical metadata: never a key, a variable, a check, a URL, a header or a body. */
 export const reportErrors = defineRoute({
   operationId: 'agentReportErrors',
@@ -275,3 +394,6 @@ export const agentRoutes = {
   goodbye,
   reportErrors,
 };
+
+export const agentArtifactRoutes = { uploadArtifact };
+export const agentCodeBundleRoutes = { downloadCodeBundle };

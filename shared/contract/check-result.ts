@@ -16,6 +16,26 @@ import { defineRoute } from './route.ts';
 
 export const resultType = z.enum(['FINAL', 'ATTEMPT']);
 
+/** What a file of a result is. */
+export const artifactType = z.enum([
+  'log',
+  'trace',
+  'video',
+  'screenshot',
+  'pcap',
+  'report',
+  'file',
+]);
+export type ArtifactType = z.infer<typeof artifactType>;
+
+/**
+ * How a result refers to one of its own files until it is read: the control plane puts an expiring
+ * link in its place. A whole string, so text that merely contains it is left alone.
+ */
+export function artifactReference(name: string): string {
+  return `artifact:${name}`;
+}
+
 export const jobLogLine = z.object({
   time: z.number().meta({ description: 'Milliseconds since the epoch' }),
   msg: z.string(),
@@ -41,6 +61,178 @@ export const apiCheckResult = z
     pcapDataUrl: z.string().nullable(),
   })
   .meta({ id: 'ApiCheckResult' });
+
+/** A web vital: its value (milliseconds; CLS without unit) and what it is worth. */
+const webVital = z.object({
+  score: z.enum(['GOOD', 'NEEDS_IMPROVEMENT', 'POOR']),
+  value: z.number().min(0),
+});
+
+/** Absent where a page was left before it could be measured. */
+const webVitals = z.object({
+  FCP: webVital.exactOptional(),
+  LCP: webVital.exactOptional(),
+  CLS: webVital.exactOptional(),
+  TBT: webVital.exactOptional(),
+  TTFB: webVital.exactOptional(),
+});
+export type WebVitals = z.output<typeof webVitals>;
+
+const consoleEntry = z.object({
+  time: z.number(),
+  type: z.string().meta({ description: 'error, warning, info, log, debug' }),
+  text: z.string(),
+  location: z.string().nullable(),
+});
+
+const networkEntry = z.object({
+  time: z.number(),
+  method: z.string(),
+  url: z.string(),
+  resourceType: z.string(),
+  status: z.int().nullable(),
+  durationMs: z.number().nullable(),
+  sizeBytes: z.number().nullable(),
+  failure: z.string().nullable(),
+});
+
+const visitedPage = z.object({
+  url: z.string(),
+  title: z.string(),
+  webVitals,
+  console: z.array(consoleEntry),
+  network: z.array(networkEntry),
+  screenshots: z.array(z.string()).meta({ description: 'Links to the images of this page' }),
+});
+
+/** An error of a script, as it was thrown. */
+const scriptError = z.object({
+  message: z.string(),
+  stack: z.string().nullable(),
+  /** Where in the script, for example the titles of the test. */
+  title: z.string().nullable(),
+});
+export type ScriptError = z.output<typeof scriptError>;
+
+/** A step of a script, in a tree. */
+export interface ScriptStep {
+  title: string;
+  category: string;
+  startTime: number;
+  durationMs: number;
+  error: string | null;
+  steps: ScriptStep[];
+  /** Requests made in this step itself, by number in `requests`. */
+  requests: number[];
+}
+const scriptStep: z.ZodType<ScriptStep> = z
+  .object({
+    title: z.string(),
+    category: z.string(),
+    startTime: z.number(),
+    durationMs: z.number(),
+    error: z.string().nullable(),
+    get steps() {
+      return z.array(scriptStep).meta({ example: [] });
+    },
+    requests: z.array(z.int()),
+  })
+  .meta({ id: 'ScriptStep' });
+
+/** One test of a script or suite. */
+const scriptTest = z.object({
+  title: z.string(),
+  file: z.string(),
+  project: z.string(),
+  tags: z.array(z.string()),
+  status: z.enum(['passed', 'failed', 'timedOut', 'skipped', 'interrupted']),
+  outcome: z.enum(['expected', 'unexpected', 'flaky', 'skipped']),
+  /** How often it was run again by the test runner itself. */
+  retries: z.int(),
+  durationMs: z.number(),
+  errors: z.array(scriptError),
+  steps: z.array(scriptStep).meta({ example: [] }),
+});
+export type ScriptTest = z.output<typeof scriptTest>;
+
+const scriptRunFields = {
+  errors: z.array(scriptError),
+  /** Milliseconds since the epoch. */
+  startTime: z.number(),
+  endTime: z.number(),
+  runtimeVersion: z.string(),
+  jobLog: z.array(jobLogLine),
+  /** Links, good for an hour; read the result again for new ones. */
+  jobAssets: z.array(z.string()),
+  playwrightTestTraces: z.array(z.string()),
+  playwrightTestJsonReportFile: z.string().nullable(),
+  tests: z.array(scriptTest),
+};
+
+/** Spec: Check result, `browserCheckResult`. Shape from the field's practice. spec: open */
+export const browserCheckResult = z
+  .object({
+    type: z.string().meta({ description: 'What ran: PLAYWRIGHT_TEST or SCRIPT' }),
+    ...scriptRunFields,
+    traceSummary: z.object({
+      consoleErrors: z.int(),
+      networkErrors: z.int(),
+      documentErrors: z.int(),
+      userScriptErrors: z.int(),
+    }),
+    pages: z.array(visitedPage),
+    playwrightTestVideos: z.array(z.string()),
+  })
+  .meta({ id: 'BrowserCheckResult' });
+export type BrowserCheckResult = z.output<typeof browserCheckResult>;
+
+/** A request of a multi-step check. */
+const stepRequest = z.object({
+  method: z.string(),
+  url: z.string(),
+  requestHeaders: z.record(z.string(), z.string()),
+  requestBody: z.string().nullable(),
+  status: z.int().nullable(),
+  statusText: z.string(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string().nullable(),
+  truncated: z.boolean(),
+  /** Milliseconds since the epoch. */
+  startTime: z.number(),
+  timings: z.record(z.string(), z.number()),
+  timingPhases: z.record(z.string(), z.number()),
+  error: z.string().nullable(),
+});
+
+/** Spec: Check result, `multiStepCheckResult`. Shape from the field's practice. spec: open */
+export const multiStepCheckResult = z
+  .object({ ...scriptRunFields, requests: z.array(stepRequest) })
+  .meta({ id: 'MultiStepCheckResult' });
+export type MultiStepCheckResult = z.output<typeof multiStepCheckResult>;
+
+/** What a Playwright suite saw. Shape from the field's practice. spec: open */
+export const playwrightCheckResult = z
+  .object({
+    ...scriptRunFields,
+    playwrightTestVideos: z.array(z.string()),
+    playwrightTraceFiles: z.array(
+      z.object({ url: z.string(), name: z.string(), filename: z.string() }),
+    ),
+    /** For the overview of the check. */
+    metrics: z.object({
+      total: z.int(),
+      passed: z.int(),
+      failed: z.int(),
+      flaky: z.int(),
+      skipped: z.int(),
+      retries: z.int(),
+      durationMs: z.number(),
+      installMs: z.number(),
+      cacheHit: z.boolean(),
+    }),
+  })
+  .meta({ id: 'PlaywrightCheckResult' });
+export type PlaywrightCheckResult = z.output<typeof playwrightCheckResult>;
 
 /** Spec: Check result, `agenticCheckResult`. What tools took and gave is free-form. */
 export const agenticCheckResult = z
@@ -95,8 +287,9 @@ export const checkResult = z
     created_at: timestamp,
     responseTime: z.int().min(0).meta({ description: 'Milliseconds' }),
     apiCheckResult: apiCheckResult.nullable(),
-    browserCheckResult: z.null(),
-    multiStepCheckResult: z.null(),
+    browserCheckResult: browserCheckResult.nullable(),
+    multiStepCheckResult: multiStepCheckResult.nullable(),
+    playwrightCheckResult: playwrightCheckResult.nullable(),
     agenticCheckResult: agenticCheckResult.nullable(),
     checkRunId: z.int(),
     attempts: z.int().min(0).meta({ description: 'Number of this attempt; 1 without a retry' }),
@@ -108,6 +301,7 @@ export const checkResult = z
     underLoad: z
       .boolean()
       .meta({ description: 'The agent was too busy to time this result precisely' }),
+    isCancelled: z.boolean().meta({ description: 'Ended by a person; counts for nothing' }),
   })
   .meta({ id: 'CheckResult' });
 export type CheckResult = z.input<typeof checkResult>;
@@ -179,12 +373,78 @@ const getCheckResult = defineRoute({
   errors: [404],
 });
 
+const asset = z.object({
+  type: artifactType,
+  name: z.string(),
+  url: z.string().nullable().meta({ description: 'Good for an hour; null until it has arrived' }),
+  contentType: z.string(),
+  size: z.int().min(0),
+  state: z.enum(['PENDING', 'STORED', 'WITHHELD', 'EXPIRED']),
+  reason: z.string().nullable().meta({ description: 'Why it was withheld' }),
+  viewerUrl: z
+    .string()
+    .nullable()
+    .meta({ description: 'A page that shows the trace, good for an hour' }),
+  source: z.object({
+    type: z.literal('check-result'),
+    checkId: z.uuid(),
+    checkName: z.string(),
+    checkType,
+    resultId: z.uuid(),
+  }),
+});
+export type Asset = z.input<typeof asset>;
+
+const listCheckResultAssets = defineRoute({
+  operationId: 'listCheckResultAssets',
+  method: 'GET',
+  path: '/v1/check-results/{checkId}/{checkResultId}/assets',
+  tag: 'Check results',
+  summary: 'List the files of a result with links to them',
+  authentication: 'apiKey',
+  params: z.object({ checkId: pathId, checkResultId: pathId }),
+  query: z.object({
+    type: artifactType.exactOptional(),
+    name: z.string().min(1).max(200).exactOptional().meta({
+      description: 'Pattern with * and ?, case-insensitive',
+    }),
+  }),
+  status: 200,
+  response: z
+    .object({
+      assets: z.array(asset),
+      truncated: z.boolean(),
+      entriesReturned: z.int(),
+      entriesTotal: z.int(),
+    })
+    .meta({ id: 'AssetManifest' }),
+  errors: [400, 404],
+});
+
+const downloadArtifact = defineRoute({
+  operationId: 'downloadArtifact',
+  method: 'GET',
+  path: '/v1/artifacts/{resultId}/{name}',
+  tag: 'Check results',
+  summary: 'Download a file of a result by its link',
+  description:
+    'Links come with results and asset lists and need no key; they expire after an hour. `Range` and `If-None-Match` are honoured: 206, 304, or 416 for a range outside the file. An expired or altered link answers 403.',
+  authentication: 'none',
+  params: z.object({ resultId: pathId, name: z.string().max(200) }),
+  query: z.object({ expires: queryInteger(0, 4_102_444_800), signature: z.string().max(128) }),
+  status: 200,
+  otherStatuses: [206, 304, 416],
+  responseStream: 'application/octet-stream',
+  errors: [403, 404],
+});
+
 /** Why a slot has no result. */
 export const missedReason = z.enum([
   'no-agent',
   'agent-lost',
   'agent-overloaded',
   'agent-stopping',
+  'no-runtime',
   'not-run',
 ]);
 export type MissedReason = z.infer<typeof missedReason>;
@@ -227,6 +487,8 @@ const listCheckRuns = defineRoute({
   errors: [400, 404],
   paged: true,
 });
+
+export const artifactRoutes = { listCheckResultAssets, downloadArtifact };
 
 export const checkResultRoutes = {
   listCheckResults,

@@ -1,7 +1,7 @@
 /** Every operation there is: what OpenAPI, the router and the conformance tests walk. */
-import { agentRoutes } from './agent-protocol.ts';
+import { agentArtifactRoutes, agentCodeBundleRoutes, agentRoutes } from './agent-protocol.ts';
 import { analyticsRoutes, reportingRoutes } from './analytics.ts';
-import { checkResultRoutes } from './check-result.ts';
+import { artifactRoutes, checkResultRoutes } from './check-result.ts';
 import { checkRoutes, checkTypeRoutes, heartbeatRoutes } from './check-routes.ts';
 import { checkStatusRoutes } from './check-status.ts';
 import { locationRoutes, privateLocationRoutes } from './private-location.ts';
@@ -12,6 +12,7 @@ import { badgeRoutes } from './badge.ts';
 import { checkGroupRoutes } from './check-group.ts';
 import { checkSessionRoutes, checkTriggerRoutes } from './check-trigger.ts';
 import { clientCertificateRoutes } from './client-certificate.ts';
+import { codeBundleRoutes } from './code-bundle.ts';
 import { dashboardIncidentRoutes, dashboardRoutes } from './dashboard.ts';
 import { errorGroupRoutes } from './error-group.ts';
 import { incidentRoutes } from './incident.ts';
@@ -27,7 +28,9 @@ export const allRoutes: readonly Route[] = [
   ...checkTypeRoutes.flatMap(({ create, update }) => [create, update] as Route[]),
   ...Object.values(checkRoutes),
   ...Object.values(heartbeatRoutes),
+  ...Object.values(codeBundleRoutes),
   ...Object.values(checkResultRoutes),
+  ...Object.values(artifactRoutes),
   ...Object.values(checkStatusRoutes),
   ...Object.values(analyticsRoutes),
   ...Object.values(reportingRoutes),
@@ -54,4 +57,6 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(accountRoutes),
   ...Object.values(apiKeyRoutes),
   ...Object.values(agentRoutes),
+  ...Object.values(agentArtifactRoutes),
+  ...Object.values(agentCodeBundleRoutes),
 ] as Route[];

@@ -36,6 +36,10 @@ export interface Route {
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
+  /** The body is read by the handler as a stream, whatever its type; `body` is absent then. */
+  readonly bodyStream?: true;
+  /** The answer is a stream of this type, given by `asStream`; `response` is absent then. */
+  readonly responseStream?: string;
   /** Largest accepted body in bytes, after decompression. */
   readonly bodyLimitBytes?: number;
   /** Status of success. 204 carries no body. */

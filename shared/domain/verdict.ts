@@ -31,10 +31,7 @@ export function judge(
   const failedAssertion = assertions.find((assertion) => assertion.error !== undefined);
 
   const isOver = (limit: number | null) =>
-    judging.hasResponseTimeLimits &&
-    limit !== null &&
-    responseTime !== null &&
-    responseTime > limit;
+    judging.hasResponseTimeLimits && limit != null && responseTime !== null && responseTime > limit;
   const overMaxResponseTime = isOver(definition.maxResponseTime);
   const isSlow = failure === null && isOver(definition.degradedResponseTime);
 
@@ -45,10 +42,10 @@ export function judge(
       ? `response time above the maximum of ${String(definition.maxResponseTime)} ms`
       : null);
   const hasFailures = problem !== null;
-  const isDegraded = !hasFailures && (own.degraded || isSlow);
   const degradedReason = isSlow
     ? `response time above ${String(definition.degradedResponseTime)} ms`
-    : 'packet loss above the degraded threshold';
+    : own.degraded;
+  const isDegraded = !hasFailures && degradedReason !== null;
   return {
     hasFailures,
     isDegraded,

@@ -20,5 +20,11 @@ export const agenticCheck: CheckTypeDefinition = {
       .nullable()
       .default({ skills: [] }),
   }),
+  resultField: 'agenticCheckResult',
+  variables: 'all',
+  // A run may cost money.
+  isRetried: false,
+  longestRunMs: 10 * 60_000,
+  runtime: 'never',
   judging: scriptJudging,
 };

@@ -3,7 +3,12 @@ import { z } from 'zod';
 import { assertionSchema, comparison, maxAssertions } from '../assertion.ts';
 import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
 import { ipFamily, keyValuePair, listOf } from '../primitives.ts';
-import { checkBodies, type CheckTypeDefinition } from './check-type.ts';
+import {
+  checkBodies,
+  type CheckTypeDefinition,
+  type Judging,
+  type Measurement,
+} from './check-type.ts';
 import { httpUrl, httpVerdict } from './url.ts';
 
 const all = comparison.options as ['EQUALS'];
@@ -38,6 +43,7 @@ export const apiRequest = z
     basicAuth: basicAuth.nullable().default(null),
   })
   .meta({ id: 'ApiRequest' });
+export type ApiRequest = z.output<typeof apiRequest>;
 
 function headerOf(headers: unknown, name: string): string | undefined {
   if (typeof headers !== 'object' || headers === null) return undefined;
@@ -55,6 +61,28 @@ function parseJson(text: unknown): unknown {
   }
 }
 
+function bodyOf({ wholeBody, response }: Measurement): unknown {
+  return wholeBody ?? response?.['body'];
+}
+
+/** Parsed once for all assertions of a measurement: a body may have 25 MB. */
+const parsedBodies = new WeakMap<Measurement, { document: unknown }>();
+
+function documentOf(measurement: Measurement): unknown {
+  let parsed = parsedBodies.get(measurement);
+  if (parsed === undefined) {
+    parsed = { document: parseJson(bodyOf(measurement)) };
+    parsedBodies.set(measurement, parsed);
+  }
+  return parsed.document;
+}
+
+/** As of URL monitors; besides, a teardown script that failed fails the check, whatever it expects. */
+const apiVerdict: Judging['ownVerdict'] = (measurement, definition) =>
+  measurement.laterFailure === undefined
+    ? httpVerdict(measurement, definition)
+    : { failed: measurement.laterFailure.message, degraded: null, isInvertible: false };
+
 export const apiCheck: CheckTypeDefinition = {
   pathPart: 'api',
   title: 'API check',
@@ -64,6 +92,11 @@ export const apiCheck: CheckTypeDefinition = {
     ...inheritedFields,
     request: apiRequest,
   }),
+  resultField: 'apiCheckResult',
+  variables: 'all',
+  isRetried: true,
+  longestRunMs: 30_000,
+  runtime: 'with-scripts',
   judging: {
     hasResponseTimeLimits: true,
     readSource(assertion, measurement, extract) {
@@ -73,11 +106,11 @@ export const apiCheck: CheckTypeDefinition = {
         STATUS_CODE: () => one(response?.['status']),
         RESPONSE_TIME: () => one(measurement.responseTime ?? undefined),
         JSON_BODY: () => ({
-          actual: extract.byJsonPath(parseJson(response?.['body']), assertion.property || '$'),
+          actual: extract.byJsonPath(documentOf(measurement), assertion.property || '$'),
           isList: true,
         }),
         TEXT_BODY: () => {
-          const body = response?.['body'];
+          const body = bodyOf(measurement);
           return one(
             typeof body === 'string' ? extract.byRegex(body, assertion.property) : undefined,
           );
@@ -91,6 +124,6 @@ export const apiCheck: CheckTypeDefinition = {
       };
       return sources[assertion.source]?.() ?? one(undefined);
     },
-    ownVerdict: httpVerdict,
+    ownVerdict: apiVerdict,
   },
 };

@@ -16,5 +16,10 @@ export const browserCheck: CheckTypeDefinition = {
       .nullable()
       .default(null),
   }),
+  resultField: 'browserCheckResult',
+  variables: 'all',
+  isRetried: true,
+  longestRunMs: 240_000,
+  runtime: 'always',
   judging: scriptJudging,
 };

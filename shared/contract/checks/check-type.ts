@@ -37,6 +37,10 @@ export interface Measurement {
   response: Record<string, unknown> | null;
   /** The agent was too busy to time this well. */
   underLoad: boolean;
+  /** All of the body, for assertions, where `response.body` is its beginning. Never stored. */
+  wholeBody?: string;
+  /** What failed behind a completed exchange, such as a teardown script; assertions are judged too. */
+  laterFailure?: Failure;
 }
 
 /** The parts of a stored check that its run depends on, besides schedule and retries. */
@@ -52,7 +56,8 @@ export interface CheckDefinition {
 export interface OwnVerdict {
   /** Why it failed, or null. */
   failed: string | null;
-  degraded: boolean;
+  /** Why it is degraded, or null. */
+  degraded: string | null;
   /** True when `shouldFail` turns this failure into a pass. */
   isInvertible: boolean;
 }
@@ -97,9 +102,27 @@ export interface CheckTypeDefinition {
   definitionKeys: readonly string[];
   /** Null for types that wait rather than run (HEARTBEAT). */
   judging: Judging | null;
+  /** The field of a result that holds what its runs saw. */
+  resultField: ResultField;
+  /** The variables its runs are given: all, or secrets alone, so that they can be removed. */
+  variables: 'all' | 'secrets';
+  /** False where failures are not followed by another attempt, whatever the strategy says. */
+  isRetried: boolean;
+  /** Ceiling of one attempt in milliseconds; reaching it fails the attempt. */
+  longestRunMs: number;
+  /** Whether its runs execute code of the customer that relies on a runtime. */
+  runtime: 'always' | 'with-scripts' | 'never';
   /** Body of a creation as clients send it that leave out what the specification requires. */
   lenientCreate?: z.ZodObject;
 }
+
+/** Spec: Check result. `playwrightCheckResult` is newer. */
+export type ResultField =
+  | 'apiCheckResult'
+  | 'browserCheckResult'
+  | 'multiStepCheckResult'
+  | 'playwrightCheckResult'
+  | 'agenticCheckResult';
 
 export type AnyShape = Record<string, z.ZodType>;
 
@@ -130,11 +153,27 @@ export function updateOf<Shape extends AnyShape>(shape: Shape) {
   );
 }
 
+/** What monitors have in common: no variables of their own, no code. */
+export const monitorTraits = {
+  resultField: 'apiCheckResult',
+  variables: 'secrets',
+  isRetried: true,
+  longestRunMs: 30_000,
+  runtime: 'never',
+} as const;
+
+/** True for a field that a type has only because all bodies have it: it means nothing to its runs. */
+function isNoise(key: string, fields: AnyShape): boolean {
+  return key in inheritedFields && fields[key] === (inheritedFields as AnyShape)[key];
+}
+
 /** Derives the bodies of a type from its fields. Common fields are added; `request` is replaced whole. */
 export function checkBodies(type: CheckType, fields: AnyShape, responseFields: AnyShape = {}) {
   const shape: AnyShape = { ...commonCheckFields, ...fields };
   const definitionKeys = Object.keys(fields).filter(
-    (key) => key === 'shouldFail' || !(key in scheduledCheckFields || key in inheritedFields),
+    (key) =>
+      key === 'shouldFail' ||
+      !(key in scheduledCheckFields || key === 'environmentVariables' || isNoise(key, fields)),
   );
   return {
     type,

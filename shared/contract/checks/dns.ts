@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { assertionSchema, comparison, maxAssertions, numericComparisons } from '../assertion.ts';
 import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
-import { checkBodies, type CheckTypeDefinition } from './check-type.ts';
+import { checkBodies, monitorTraits, type CheckTypeDefinition } from './check-type.ts';
 
 /** Record types a monitor can ask for. The first seven are the field's; the others cost nothing. spec: open */
 export const recordType = z
@@ -65,6 +65,7 @@ export const dnsMonitor: CheckTypeDefinition = {
   ...bodies,
   create: bodies.create.extend(requiredByTheSpecification),
   lenientCreate: bodies.create,
+  ...monitorTraits,
   judging: {
     hasResponseTimeLimits: true,
     readSource(assertion, measurement, extract) {
@@ -94,7 +95,7 @@ export const dnsMonitor: CheckTypeDefinition = {
       const isErrorCode = typeof code === 'string' && code !== 'NOERROR' && !isJudgedByAssertion;
       return {
         failed: isErrorCode ? `the name server answered ${code}` : null,
-        degraded: false,
+        degraded: null,
         isInvertible: false,
       };
     },

@@ -1,6 +1,6 @@
 /** Heartbeat monitor: waits for pings of a job; never runs on an agent. */
 import { z } from 'zod';
-import { checkBodies, type CheckTypeDefinition } from './check-type.ts';
+import { checkBodies, monitorTraits, type CheckTypeDefinition } from './check-type.ts';
 
 const unitSeconds = { seconds: 1, minutes: 60, hours: 3600, days: 86_400 } as const;
 const unit = z.enum(['seconds', 'minutes', 'hours', 'days']);
@@ -56,5 +56,6 @@ export const heartbeatMonitor: CheckTypeDefinition = {
     { heartbeat: heartbeatSettings },
     { heartbeat: heartbeatSettings.safeExtend({ pingToken: z.string(), pingUrl: z.string() }) },
   ),
+  ...monitorTraits,
   judging: null,
 };

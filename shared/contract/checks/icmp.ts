@@ -8,7 +8,7 @@ import {
 } from '../assertion.ts';
 import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
 import { ipFamily } from '../primitives.ts';
-import { checkBodies, type CheckTypeDefinition } from './check-type.ts';
+import { checkBodies, monitorTraits, type CheckTypeDefinition } from './check-type.ts';
 
 export const icmpRequest = z
   .object({
@@ -57,6 +57,7 @@ export const icmpMonitor: CheckTypeDefinition = {
     maxPacketLossThreshold: packetLossThreshold(20),
     request: icmpRequest,
   }),
+  ...monitorTraits,
   judging: {
     hasResponseTimeLimits: false,
     readSource(assertion, measurement, extract) {
@@ -76,7 +77,10 @@ export const icmpMonitor: CheckTypeDefinition = {
       const failed = reaches(definition['maxPacketLossThreshold']);
       return {
         failed: failed ? `packet loss of ${String(loss)} % reaches the maximum` : null,
-        degraded: !failed && reaches(definition['degradedPacketLossThreshold']),
+        degraded:
+          !failed && reaches(definition['degradedPacketLossThreshold'])
+            ? `packet loss of ${String(loss)} % reaches the degraded threshold`
+            : null,
         isInvertible: false,
       };
     },

@@ -6,5 +6,10 @@ export const multiStepCheck: CheckTypeDefinition = {
   pathPart: 'multistep',
   title: 'Multi-step check',
   ...checkBodies('MULTI_STEP', scriptFields),
+  resultField: 'multiStepCheckResult',
+  variables: 'all',
+  isRetried: true,
+  longestRunMs: 240_000,
+  runtime: 'always',
   judging: scriptJudging,
 };

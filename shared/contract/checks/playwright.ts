@@ -23,5 +23,12 @@ export const playwrightCheck: CheckTypeDefinition = {
     engine: z.enum(['node', 'bun']).nullable().default(null),
     engineVersion: text(64).nullable().default(null),
   }),
+  resultField: 'playwrightCheckResult',
+  variables: 'all',
+  // Playwright has retries of its own, a test at a time.
+  isRetried: false,
+  // Installing takes up to 5 minutes, the tests up to 30; the rest is for files and their secrets.
+  longestRunMs: 40 * 60_000,
+  runtime: 'never',
   judging: scriptJudging,
 };

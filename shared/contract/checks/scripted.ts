@@ -1,12 +1,6 @@
 /** What browser, multi-step, suite and agentic checks have in common. */
 import { z } from 'zod';
-import {
-  frequencies,
-  inheritedFields,
-  maxCheckVariables,
-  scheduledCheckFields,
-  scriptText,
-} from '../check.ts';
+import { frequencies, maxCheckVariables, scheduledCheckFields, scriptText } from '../check.ts';
 import { environmentVariable } from '../primitives.ts';
 import type { Judging } from './check-type.ts';
 
@@ -34,17 +28,20 @@ export const scriptFields = {
   degradedResponseTime: z.number().min(0).nullable().default(null),
   maxResponseTime: z.number().min(0).nullable().default(null),
   script: scriptText.nullable(),
-  scriptPath: inheritedFields.scriptPath,
+  scriptPath: z.string().max(1024).nullable().default(null),
   dependencies: z.array(dependency).max(500).nullable().default([]),
 };
 
-/** A script passes or fails as a whole; there are neither assertions nor limits of the response time. */
+/** A script passes or fails as a whole; limits of the response time apply where the check sets them. */
 export const scriptJudging: Judging = {
-  hasResponseTimeLimits: false,
+  hasResponseTimeLimits: true,
   readSource: () => ({ actual: undefined, isList: false }),
   ownVerdict: (measurement) => ({
     failed: null,
-    degraded: measurement.response?.['isDegraded'] === true,
+    degraded:
+      typeof measurement.response?.['degraded'] === 'string'
+        ? measurement.response['degraded']
+        : null,
     isInvertible: true,
   }),
 };

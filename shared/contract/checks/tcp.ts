@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { assertionSchema, maxAssertions, textComparisons } from '../assertion.ts';
 import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
 import { ipFamily } from '../primitives.ts';
-import { checkBodies, type CheckTypeDefinition } from './check-type.ts';
+import { checkBodies, monitorTraits, type CheckTypeDefinition } from './check-type.ts';
 
 const hostname = z
   .string()
@@ -55,6 +55,7 @@ export const tcpMonitor: CheckTypeDefinition = {
     ...inheritedFields,
     request: tcpRequest,
   }),
+  ...monitorTraits,
   judging: {
     hasResponseTimeLimits: true,
     readSource(assertion, measurement, extract) {
@@ -68,6 +69,6 @@ export const tcpMonitor: CheckTypeDefinition = {
         isList: false,
       };
     },
-    ownVerdict: () => ({ failed: null, degraded: false, isInvertible: true }),
+    ownVerdict: () => ({ failed: null, degraded: null, isInvertible: true }),
   },
 };

@@ -3,7 +3,12 @@ import { z } from 'zod';
 import { assertionSchema, maxAssertions, numericComparisons } from '../assertion.ts';
 import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
 import { ipFamily, listOf } from '../primitives.ts';
-import { checkBodies, type CheckTypeDefinition, type Judging } from './check-type.ts';
+import {
+  checkBodies,
+  monitorTraits,
+  type CheckTypeDefinition,
+  type Judging,
+} from './check-type.ts';
 
 /** An absolute http or https address, or a template that a run completes. */
 export const httpUrl = z
@@ -39,7 +44,7 @@ export const httpVerdict: Judging['ownVerdict'] = (measurement, definition) => {
   const isErrorStatus = typeof status === 'number' && status >= 400 && !isJudgedByAssertion;
   return {
     failed: isErrorStatus ? `status ${String(status)} is 400 or above` : null,
-    degraded: false,
+    degraded: null,
     isInvertible: measurement.failure === null,
   };
 };
@@ -53,6 +58,8 @@ export const urlMonitor: CheckTypeDefinition = {
     ...inheritedFields,
     request: urlRequest,
   }),
+  ...monitorTraits,
+  variables: 'all',
   judging: {
     hasResponseTimeLimits: true,
     readSource: (_assertion, measurement) => ({

@@ -1,0 +1,31 @@
+/** Code bundles: what Playwright suites consist of, a gzip-compressed tar each. spec: open */
+import { z } from 'zod';
+import { defineRoute } from './route.ts';
+
+/** Most bytes of a bundle, as it is sent. */
+export const maxCodeBundleBytes = 157_286_400;
+
+export const codeBundle = z
+  .object({
+    codeBundlePath: z.string().meta({ description: 'For `codeBundlePath` of a suite' }),
+    cacheHash: z.string().meta({ description: 'SHA-256 of the bundle in hex' }),
+    size: z.int().min(0),
+  })
+  .meta({ id: 'CodeBundle' });
+
+const uploadCodeBundle = defineRoute({
+  operationId: 'uploadCodeBundle',
+  method: 'POST',
+  path: '/v1/code-bundles',
+  tag: 'Checks',
+  summary: 'Upload the code of a Playwright suite: a gzip-compressed tar of its project',
+  description:
+    'At most 150 MB. The same bundle twice is stored once. Bundles that no check has used for 30 days are deleted.',
+  authentication: 'apiKey',
+  bodyStream: true,
+  status: 201,
+  response: codeBundle,
+  errors: [400, 413],
+});
+
+export const codeBundleRoutes = { uploadCodeBundle };
