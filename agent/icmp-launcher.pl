@@ -1,5 +1,6 @@
 #!/usr/bin/perl
-# Opens sockets for ICMP echo, then becomes the given command, which inherits them.
+# Opens sockets for ICMP echo, then becomes the given command, which inherits them. On the way it takes
+# secrets out of the environment, where whatever runs as the same user could read them.
 #
 #   icmp-launcher.pl COMMAND [ARGUMENT ...]
 #
@@ -12,6 +13,7 @@
 #   AGENT_ICMP_RELAY_FD   a UDP socket on loopback; AGENT_ICMP_RELAY_PORT is where a small process
 #                         listens that holds raw sockets (CAP_NET_RAW) and carries packets to and fro
 #   AGENT_ICMP_PROBLEM    why neither was possible
+#   AGENT_SECRETS_FD      a pipe that holds the variables named in AGENT_SECRETS, which were taken out
 #
 # Core modules only.
 use strict;
@@ -140,7 +142,20 @@ if (@ARGV && $ARGV[0] eq '--relay') {
 
 die "usage: icmp-launcher.pl COMMAND [ARGUMENT ...]\n" unless @ARGV;
 
-delete @ENV{grep { /^AGENT_ICMP_/ } keys %ENV};
+# Before a relay is started, which would keep a copy of them in its memory.
+sub hide_secrets {
+    my @names = grep { defined $ENV{$_} } split /,/, delete($ENV{AGENT_SECRETS}) // '';
+    my $text = join('', map { "$_=$ENV{$_}\0" } @names);
+    # What a pipe surely takes without anybody reading it.
+    return if !@names || length($text) > 4096 || !pipe(my $from, my $to);
+    return if syswrite($to, $text) != length($text);
+    close($to);
+    delete @ENV{@names};
+    $ENV{AGENT_SECRETS_FD} = dup_kept($from);
+}
+
+delete @ENV{grep { /^AGENT_ICMP_/ || $_ eq 'AGENT_SECRETS_FD' } keys %ENV};
+hide_secrets();
 $ENV{AGENT_ICMP_LAUNCHED} = $$;
 
 my $problem = '';

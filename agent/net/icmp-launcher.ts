@@ -1,5 +1,5 @@
 /** Which way of sending echo requests this process has, and how it comes by the best one. */
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { accessSync, closeSync, constants, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
@@ -32,11 +32,15 @@ function findOnPath(program: string, environment: Environment): string | null {
  * What V8 is told unless the operator tells it otherwise: a small nursery, and an old generation
  * that is collected rather than grown. It halves the memory of an agent with a thousand checks.
  */
-const memoryFlags = ['--max-semi-space-size=1', '--max-old-space-size=192'];
+function memoryFlags(heavyRuns: number): string[] {
+  // Reports of scripts are read and freed of secrets in one piece each.
+  const oldSpaceMb = 192 * (1 + heavyRuns);
+  return ['--max-semi-space-size=1', `--max-old-space-size=${oldSpaceMb}`];
+}
 
-function v8Flags(environment: Environment): string[] {
+function v8Flags(environment: Environment, heavyRuns: number): string[] {
   const given = [environment['NODE_OPTIONS'] ?? '', ...process.execArgv].join(' ');
-  return memoryFlags.filter((flag) => !given.includes(flag.split('=')[0] ?? flag));
+  return memoryFlags(heavyRuns).filter((flag) => !given.includes(flag.split('=')[0] ?? flag));
 }
 
 /** The variables are meant for one process; those that it starts inherit them, but no sockets. */
@@ -46,10 +50,14 @@ function isLaunched(environment: Environment): boolean {
 
 /**
  * Becomes this program again, by way of the launcher that opens the ICMP sockets where there is a
- * perl to run it: same process id, same standard streams. Returns without doing anything where that
- * was done already or cannot be done.
+ * perl to run it: same process id, same standard streams. The variables in `secrets` are then no longer
+ * in the environment; `inheritedSecrets` gives them. Returns without doing anything where that was done
+ * already or cannot be done. `heavyRuns` is how many runs of code there can be at once.
  */
-export function relaunch(environment: Environment): void {
+export function relaunch(
+  environment: Environment,
+  { secrets = [], heavyRuns = 0 }: { secrets?: readonly string[]; heavyRuns?: number } = {},
+): void {
   if (isLaunched(environment) || process.platform !== 'linux') return;
   if (process.execve === undefined) return;
   const perl = findOnPath('perl', environment);
@@ -58,14 +66,32 @@ export function relaunch(environment: Environment): void {
   );
   const self = [
     process.execPath,
-    ...v8Flags(environment),
+    ...v8Flags(environment, heavyRuns),
     ...process.execArgv,
     ...process.argv.slice(1),
   ];
   process.execve(
     perl ?? process.execPath,
     perl === null ? self : ['perl', launcher, ...self],
-    Object.fromEntries([...given, ['AGENT_ICMP_LAUNCHED', String(process.pid)]]),
+    Object.fromEntries([
+      ...given,
+      ['AGENT_ICMP_LAUNCHED', String(process.pid)],
+      ...(perl === null ? [] : [['AGENT_SECRETS', secrets.join(',')]]),
+    ]),
+  );
+}
+
+/** The variables that the launcher took out of the environment. Can be asked once. */
+export function inheritedSecrets(environment: Environment): Record<string, string> {
+  const fd = descriptor(environment['AGENT_SECRETS_FD']);
+  if (fd === null || !isLaunched(environment)) return {};
+  const entries = readFileSync(fd, 'utf8').split('\0').slice(0, -1);
+  closeSync(fd);
+  return Object.fromEntries(
+    entries.map((entry) => {
+      const equals = entry.indexOf('=');
+      return [entry.slice(0, equals), entry.slice(equals + 1)];
+    }),
   );
 }
 

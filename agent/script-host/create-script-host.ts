@@ -1,0 +1,201 @@
+/** The script host of this machine: finds out how runs can be kept apart here, and does it. */
+import { chown, mkdir, realpath } from 'node:fs/promises';
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { systemClock, type Clock } from '@monitor/shared/clock.ts';
+import { AgentError } from '../errors.ts';
+import { deleteFolder, deleteSharedFilesOf } from './delete-folder.ts';
+import { endProcessesOf } from './end-processes.ts';
+import { findPerl, findWay, ways } from './isolation.ts';
+import { launchPlain } from './launch-plain.ts';
+import { launchSupervised, type Way } from './launch-supervised.ts';
+import type { Launched, Order } from './launch.ts';
+import type { OutputCeilings } from './program-output.ts';
+import { runProgram } from './run-program.ts';
+import type { ScriptHost, ScriptLimits, Workspace } from './script-host.ts';
+import { isUserOfRuns, takeUserId } from './user-ids.ts';
+import { openWorkFolder, runFoldersIn, shortName, type OwnFolder } from './work-folder.ts';
+import { openWorkspace } from './workspace.ts';
+
+export interface ScriptHostOptions {
+  /** Shared by the agents of this machine. */
+  readonly workFolder: string;
+  readonly limits: ScriptLimits;
+  /** Files and folders that runs must not see where namespaces can hide them: keys, data. */
+  readonly hidden?: readonly string[];
+  readonly logger?: Logger;
+  readonly clock?: Clock;
+  /** What a program gets between SIGTERM and SIGKILL. */
+  readonly graceMs?: number;
+  readonly ceilings?: Partial<Omit<OutputCeilings, 'outputBytes'>>;
+  /** Ways of keeping runs apart that may be used, by preference. */
+  readonly ways?: readonly Way[];
+  /** What runs the supervisor; null where there is none. */
+  readonly perl?: string | null;
+}
+
+const defaultCeilings = {
+  maxLineBytes: 65_536,
+  maxTailBytes: 262_144,
+  maxMessageBytes: 1_048_576,
+  maxMessagesBytes: 67_108_864,
+};
+
+const probeTimeoutMs = 20_000;
+
+/** What is settled once, before the first run. */
+interface Ground {
+  readonly own: OwnFolder;
+  readonly perl: string | null;
+  readonly way: Way;
+}
+
+class LocalScriptHost implements ScriptHost, AsyncDisposable {
+  readonly #options: ScriptHostOptions;
+  #ground: Promise<Ground> | null = null;
+
+  constructor(options: ScriptHostOptions) {
+    this.#options = options;
+  }
+
+  /** Makes ready for runs; a failure is tried again with the next run. */
+  async prepare(): Promise<Ground> {
+    this.#ground ??= this.#settle();
+    try {
+      return await this.#ground;
+    } catch (error) {
+      this.#ground = null;
+      throw error;
+    }
+  }
+
+  async open(given: Partial<ScriptLimits> = {}): Promise<Workspace> {
+    return this.#openOn(await this.prepare(), { ...this.#options.limits, ...given });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const ground = await this.#ground?.catch(() => null);
+    await ground?.own[Symbol.asyncDispose]();
+  }
+
+  async #settle(): Promise<Ground> {
+    const { logger } = this.#options;
+    const perl = this.#options.perl === undefined ? findPerl() : this.#options.perl;
+    const own = await openWorkFolder(this.#options.workFolder, (folder) => sweep(folder, logger));
+    const plain: Way = { isolation: 'process-group', hasNamespaces: false };
+    if (perl === null || process.platform !== 'linux') {
+      logger?.warn(
+        { isolation: plain.isolation },
+        'perl is not installed: runs of code are neither limited nor kept apart from the agent',
+      );
+      return { own, perl: null, way: plain };
+    }
+    const { way, problems } = await findWay(this.#options.ways ?? ways, (candidate) =>
+      this.#probe({ own, perl, way: candidate }),
+    );
+    if (way === null) {
+      await own[Symbol.asyncDispose]();
+      throw new AgentError(
+        'SCRIPTING_UNAVAILABLE',
+        `no program could be run apart from the agent: ${problems.join('; ')}. As root, runs have users ` +
+          `of their own, who must be able to reach ${process.execPath} and ${this.#options.workFolder}: ` +
+          'install where all users may read, or start the agent as another user.',
+      );
+    }
+    if (way.isolation === 'process-group') {
+      logger?.warn(
+        { isolation: way.isolation, problems },
+        'runs of code share the user of the agent and could read what it can read',
+      );
+    } else logger?.info({ isolation: way.isolation, problems }, 'runs of code are kept apart');
+    return { own, perl, way };
+  }
+
+  async #probe(ground: Ground): Promise<string | null> {
+    await using workspace = await this.#openOn(ground, this.#options.limits);
+    const end = await workspace.start({
+      command: process.execPath,
+      args: ['--version'],
+      environment: {},
+      timeoutMs: probeTimeoutMs,
+      signal: new AbortController().signal,
+    }).done;
+    if (end.reason === 'exit' && end.exitCode === 0) return null;
+    return end.explanation ?? `ended with ${end.signal ?? end.exitCode}: ${end.stderr.slice(-200)}`;
+  }
+
+  async #openOn(ground: Ground, limits: ScriptLimits): Promise<Workspace> {
+    const { own, way } = ground;
+    const user = way.isolation === 'user' ? await takeUserId() : null;
+    if (way.isolation === 'user' && user === null) {
+      throw new AgentError(
+        'SCRIPTING_UNAVAILABLE',
+        'no user id between 20000 and 59999 is free for a run; see which processes have them',
+      );
+    }
+    const folder = join(await realpath(own.path), shortName());
+    await mkdir(folder, { mode: 0o700 });
+    if (user !== null) await chown(folder, user.uid, user.uid);
+    const hidden = [this.#options.workFolder, ...(this.#options.hidden ?? [])];
+    const { clock = systemClock } = this.#options;
+    const ceilings = {
+      ...defaultCeilings,
+      ...this.#options.ceilings,
+      outputBytes: limits.outputBytes,
+    };
+    const launch = await this.#launcher(ground, folder, user?.uid ?? null, hidden, limits);
+    return openWorkspace({
+      folder,
+      isolation: way.isolation,
+      owner: user === null ? null : { uid: user.uid, gid: user.uid },
+      run: (program, order) => runProgram(program, order, { clock, ceilings, launch }),
+      close: async () => {
+        if (user !== null) await endProcessesOf(folder, user.uid);
+        await deleteFolder(folder);
+        if (user !== null) await deleteSharedFilesOf(user.uid);
+        await user?.[Symbol.asyncDispose]();
+      },
+    });
+  }
+
+  async #launcher(
+    { perl, way }: Ground,
+    folder: string,
+    uid: number | null,
+    hidden: readonly string[],
+    limits: ScriptLimits,
+  ): Promise<(order: Order) => Launched> {
+    const { graceMs = 2_000 } = this.#options;
+    if (perl === null) return (order) => launchPlain(order, graceMs);
+    const real = await Promise.all(hidden.map((path) => realpath(path).catch(() => null)));
+    const present = real.filter((path) => path !== null);
+    return (order) =>
+      launchSupervised(order, { perl, way, folder, uid, hidden: present, limits, graceMs });
+  }
+}
+
+/** Ends and deletes what an agent that is dead has left. */
+async function sweep(folder: string, logger: Logger | undefined): Promise<void> {
+  for (const run of runFoldersIn(folder)) {
+    const { uid } = lstatSync(run);
+    await endProcessesOf(run, isUserOfRuns(uid) ? uid : null);
+    if (isUserOfRuns(uid)) await deleteSharedFilesOf(uid);
+  }
+  await deleteFolder(folder);
+  logger?.info({ folder }, 'leftovers of an agent that ended were deleted');
+}
+
+/**
+ * Opens the script host; dispose it at the end. Never throws: an agent that cannot run code still
+ * watches everything else, and each run of code then says why it is not possible.
+ */
+export async function createScriptHost(
+  options: ScriptHostOptions,
+): Promise<ScriptHost & AsyncDisposable> {
+  const host = new LocalScriptHost(options);
+  await host.prepare().catch((error: unknown) => {
+    options.logger?.warn({ err: error }, 'code cannot be run for now');
+  });
+  return host;
+}

@@ -1,0 +1,36 @@
+/** Deleting what a run leaves, whatever it did to it. Its processes must be gone. */
+import { execFile } from 'node:child_process';
+import { lstat, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const execute = promisify(execFile);
+
+/**
+ * Deletes a folder; links in it are never followed. What Node cannot delete (paths longer than the
+ * system takes, folders without permissions) is left to the programs that can.
+ */
+export async function deleteFolder(folder: string): Promise<void> {
+  try {
+    await rm(folder, { recursive: true, force: true });
+    return;
+  } catch {
+    // The ordinary way out for hostile folders.
+  }
+  const options = { env: { PATH: '/usr/bin:/bin' }, cwd: '/' };
+  await execute('chmod', ['-R', 'u+rwx', '--', folder], options).catch(() => undefined);
+  await execute('rm', ['-rf', '--', folder], options);
+}
+
+const sharedFolders = ['/tmp', '/var/tmp', '/dev/shm'];
+
+/** Deletes what a user left in the folders that are open to all. */
+export async function deleteSharedFilesOf(uid: number): Promise<void> {
+  for (const shared of sharedFolders) {
+    for (const name of await readdir(shared).catch(() => [])) {
+      const path = join(shared, name);
+      const facts = await lstat(path).catch(() => null);
+      if (facts?.uid === uid) await deleteFolder(path);
+    }
+  }
+}

@@ -1,0 +1,220 @@
+/**
+ * Setup and teardown scripts of one run of an API check, in one process that ends with it. What a
+ * script does wrong is a value; what is broken on our side is thrown.
+ */
+import type { Clock } from '@monitor/shared/clock.ts';
+import { AgentError } from '../../errors.ts';
+import type { InstalledRuntime } from '../../runners/runner.ts';
+import { secretName } from '@monitor/shared/domain/secret-variable.ts';
+import type { ProgramEnd, RunningProgram, ScriptHost, Workspace } from '../script-host.ts';
+import {
+  scriptReport,
+  type Command,
+  type EnvironmentChanges,
+  type ScriptedRequest,
+  type ScriptedResponse,
+  type ScriptReport,
+} from './messages.ts';
+import { childFile, writeScriptFiles, type RequestScriptFiles } from './write-files.ts';
+
+export type ScriptPhase = 'setup' | 'teardown';
+
+export interface RequestScriptsOptions extends RequestScriptFiles {
+  readonly host: ScriptHost;
+  readonly runtime: InstalledRuntime;
+  readonly environment: ReadonlyMap<string, string>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** How long one script may take. */
+  readonly timeoutMs: number;
+  /** The longest the process may live: scripts, the request between them, and some room. */
+  readonly lifetimeMs: number;
+  log(message: string, level: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR', phase: ScriptPhase): void;
+  addSecret(value: string): void;
+}
+
+export interface ScriptFault {
+  readonly code: string;
+  readonly message: string;
+}
+
+type Finished = Extract<ScriptReport, { kind: 'done' | 'failed' }>;
+type Ended = { report: Finished | { kind: 'ready' } } | { end: ProgramEnd } | 'timeout';
+
+/** A pattern as the process understands it. */
+const secretPattern = secretName.source;
+
+/** Open until disposed; one script at a time. */
+export class RequestScripts implements AsyncDisposable {
+  readonly #options: RequestScriptsOptions;
+  readonly #workspace: Workspace;
+  readonly #killing = new AbortController();
+  #program: RunningProgram | undefined;
+  #phase: ScriptPhase;
+  #onReport: (report: Finished | { kind: 'ready' }) => void = () => undefined;
+  /** The environment after the last script that ran. */
+  environment: ReadonlyMap<string, string>;
+
+  private constructor(options: RequestScriptsOptions, workspace: Workspace) {
+    this.#options = options;
+    this.#workspace = workspace;
+    this.#phase = options.setup.length > 0 ? 'setup' : 'teardown';
+    this.environment = options.environment;
+  }
+
+  /** Starts the process. Throws SCRIPTING_UNAVAILABLE or RUNTIME_BROKEN. */
+  static async open(options: RequestScriptsOptions): Promise<RequestScripts> {
+    const workspace = await options.host.open();
+    const scripts = new RequestScripts(options, workspace);
+    try {
+      const refused = await writeScriptFiles(workspace, options);
+      for (const name of refused) {
+        scripts.#log(`the snippet "${name}" cannot be imported: its name is no file name`, 'WARN');
+      }
+      await scripts.#start();
+      return scripts;
+    } catch (error) {
+      await workspace[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async #start(): Promise<void> {
+    const { runtime, signal, lifetimeMs, environment } = this.#options;
+    this.#program = this.#workspace.start({
+      command: runtime.nodePath,
+      args: [childFile],
+      environment: {},
+      timeoutMs: lifetimeMs,
+      signal: AbortSignal.any([signal, this.#killing.signal]),
+      onLine: (line, stream) => {
+        this.#log(line, stream === 'stdout' ? 'INFO' : 'WARN');
+      },
+      onMessage: (message) => {
+        this.#receive(message);
+      },
+    });
+    const ended = await this.#ask({
+      kind: 'begin',
+      environment: [...environment],
+      modules: `${runtime.folder}/node_modules`,
+      secrets: secretPattern,
+    });
+    if (ended !== 'timeout' && 'report' in ended && ended.report.kind === 'ready') return;
+    const isGone = ended !== 'timeout' && 'end' in ended;
+    if (isGone && ended.end.reason === 'cancelled') return;
+    const reason = isGone
+      ? (ended.end.explanation ??
+        `it ended with ${ended.end.exitCode}: ${ended.end.stderr.slice(-500)}`)
+      : 'it did not answer in time';
+    throw new AgentError(
+      'RUNTIME_BROKEN',
+      `Node of runtime ${runtime.id} (${runtime.nodePath}) cannot run scripts: ${reason}; run "monitor-agent doctor" or install the runtime again`,
+    );
+  }
+
+  #log(message: string, level: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR'): void {
+    this.#options.log(message, level, this.#phase);
+  }
+
+  #receive(message: unknown): void {
+    const parsed = scriptReport.safeParse(message);
+    if (!parsed.success) return;
+    const report = parsed.data;
+    if (report.kind === 'log') this.#log(report.text, report.level);
+    else if (report.kind === 'secret') this.#options.addSecret(report.value);
+    else {
+      if (report.kind === 'ready') {
+        this.#log(`runtime ${this.#options.runtime.id} with Node ${report.node}`, 'INFO');
+      }
+      this.#onReport(report);
+    }
+  }
+
+  /** Sends a command and waits for what ends it. */
+  #ask(command: Command): Promise<Ended> {
+    const program = this.#program;
+    if (program === undefined) throw new AgentError('RUNNER_BROKEN', 'no scripts are open');
+    return new Promise((resolve) => {
+      const cancelTimer = this.#options.clock.after(this.#options.timeoutMs, () => {
+        resolve('timeout');
+      });
+      this.#onReport = (report) => {
+        cancelTimer();
+        resolve({ report });
+      };
+      void program.done.then((end) => {
+        cancelTimer();
+        resolve({ end });
+      });
+      program.send(command);
+    });
+  }
+
+  #applyChanges({ set, removed }: EnvironmentChanges): void {
+    const environment = new Map([...this.#options.environment, ...set]);
+    for (const name of removed) environment.delete(name);
+    this.environment = environment;
+  }
+
+  async #run(phase: ScriptPhase, index: number, command: Command): Promise<Finished | ScriptFault> {
+    this.#phase = phase;
+    const name = this.#options[phase][index]?.name ?? `${phase} script`;
+    const ended = await this.#ask(command);
+    if (ended === 'timeout') {
+      this.#killing.abort();
+      await this.#program?.done;
+      const message = `${name} did not end within ${this.#options.timeoutMs / 1000} seconds`;
+      return { code: 'SCRIPT_TIMEOUT', message };
+    }
+    if ('end' in ended) return this.#faultOfEnd(name, ended.end);
+    const { report } = ended;
+    if (report.kind === 'ready')
+      return { code: 'SCRIPT_ENDED', message: `${name} broke its process` };
+    this.#applyChanges(report.environment);
+    return report.kind === 'done' ? report : this.#faultOfError(name, report);
+  }
+
+  #faultOfEnd(name: string, end: ProgramEnd): ScriptFault {
+    if (this.#options.signal.aborted) {
+      return { code: 'CANCELLED', message: `the run was cancelled during ${name}` };
+    }
+    if (end.reason === 'exit') {
+      const how = end.signal === null ? `exit code ${end.exitCode}` : `signal ${end.signal}`;
+      return { code: 'SCRIPT_ENDED', message: `${name} ended its own process (${how})` };
+    }
+    return {
+      code: 'SCRIPT_LIMIT',
+      message: `${name} was ended: it ${end.explanation ?? `reached a limit (${end.reason})`}`,
+    };
+  }
+
+  #faultOfError(name: string, { message, file, line }: Extract<Finished, { kind: 'failed' }>) {
+    const isSnippet = file?.startsWith('snippets/') ?? false;
+    const place = line === null ? '' : ` at ${isSnippet ? `${file ?? ''} ` : ''}line ${line}`;
+    return { code: 'SCRIPT_FAILED', message: `${name} failed${place}: ${message}` };
+  }
+
+  /** Runs a setup script; gives the request as the script leaves it. */
+  async setup(index: number, request: ScriptedRequest): Promise<ScriptedRequest | ScriptFault> {
+    const end = await this.#run('setup', index, { kind: 'setup', file: `setup-${index}`, request });
+    return 'code' in end ? end : end.kind === 'done' ? (end.request ?? request) : request;
+  }
+
+  /** Runs a teardown script; gives the body as the script leaves it. */
+  async teardown(
+    index: number,
+    request: ScriptedRequest,
+    response: ScriptedResponse,
+  ): Promise<{ body: string } | ScriptFault> {
+    const file = `teardown-${index}`;
+    const end = await this.#run('teardown', index, { kind: 'teardown', file, request, response });
+    if ('code' in end) return end;
+    return { body: end.kind === 'done' ? (end.body ?? response.body) : response.body };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#killing.abort();
+    await this.#workspace[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,72 @@
+/** One program from start to end: its output, its messages, its deadline and its cancellation. */
+import type { Writable } from 'node:stream';
+import { sleep, type Clock } from '@monitor/shared/clock.ts';
+import { notStarted, type Launched, type Order } from './launch.ts';
+import { ProgramOutput, type OutputCeilings } from './program-output.ts';
+import type { Program, ProgramEnd, RunningProgram } from './script-host.ts';
+
+export interface ProgramTools {
+  readonly clock: Clock;
+  readonly ceilings: OutputCeilings;
+  readonly launch: (order: Order) => Launched;
+}
+
+/** How long output may still come after everything that could write it is gone. */
+const lastOutputMs = 500;
+
+/** What waits for a program that does not read; more is dropped. */
+const maxPendingBytes = 8 * 1024 * 1024;
+
+/** Starts a program as ordered; `program` says who hears of what it writes. */
+export function runProgram(program: Program, order: Order, tools: ProgramTools): RunningProgram {
+  const { clock } = tools;
+  const startedAt = clock.monotonic();
+  const output = new ProgramOutput(program, tools.ceilings);
+  const endOf = (ending: Awaited<Launched['ended']>): ProgramEnd => ({
+    ...ending,
+    durationMs: clock.monotonic() - startedAt,
+    stdout: output.stdout,
+    stderr: output.stderr,
+    isOutputTruncated: output.isTruncated,
+  });
+  if (program.signal.aborted) {
+    const ending = { ...notStarted('was cancelled'), reason: 'cancelled' as const };
+    return { done: Promise.resolve(endOf(ending)), send: () => undefined };
+  }
+  const launched = tools.launch(order);
+  const streams = [launched.stdout, launched.stderr, launched.messages];
+  const outputRead = Promise.all([
+    output.readStandard(launched.stdout, 'stdout'),
+    output.readStandard(launched.stderr, 'stderr'),
+    output.readMessages(launched.messages),
+  ]);
+  launched.commands.on('error', () => undefined);
+  const cancel = (): void => {
+    launched.cancel();
+  };
+  program.signal.addEventListener('abort', cancel, { once: true });
+  const finish = async (): Promise<ProgramEnd> => {
+    const ending = await launched.ended;
+    program.signal.removeEventListener('abort', cancel);
+    launched.commands.destroy();
+    await Promise.race([outputRead, sleep(clock, lastOutputMs)]);
+    for (const stream of streams) stream.destroy();
+    await outputRead;
+    return endOf(ending);
+  };
+  return {
+    done: finish(),
+    send(message) {
+      if (!sendLine(launched.commands, message)) {
+        output.note(`it did not read what it was sent; more than ${maxPendingBytes} bytes waited`);
+      }
+    },
+  };
+}
+
+function sendLine(stream: Writable, message: unknown): boolean {
+  if (stream.destroyed || stream.writableEnded) return true;
+  if (stream.writableLength > maxPendingBytes) return false;
+  stream.write(`${JSON.stringify(message)}\n`);
+  return true;
+}

@@ -1,0 +1,148 @@
+/**
+ * The folder that agents of this machine share for their runs. Each agent has one in it, with a file
+ * that says whose it is; what agents that are dead have left is swept when another one starts.
+ */
+import { randomBytes } from 'node:crypto';
+import { lstatSync, readFileSync, readlinkSync, readdirSync, utimesSync } from 'node:fs';
+import { chmod, lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { AgentError } from '../errors.ts';
+
+const ownerFile = 'owner';
+const touchEveryMs = 60_000;
+
+/** An owner in another container cannot be looked up: it is dead when it has not touched its file. */
+const staleAfterMs = 5 * touchEveryMs;
+
+/** Short and without meaning: a browser's sockets in the folder must have paths below 107 bytes. */
+export function shortName(): string {
+  return randomBytes(4).toString('hex');
+}
+
+/** When a process was started, in ticks since boot; null when there is none. */
+export function startTimeOf(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The name in parentheses can hold anything; field 22 counts from after it.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function readOr(fallback: string, read: () => string): string {
+  try {
+    return read().trim();
+  } catch {
+    return fallback;
+  }
+}
+
+/** Where process ids mean something: this boot, and this container. */
+function whereabouts(): { boot: string; container: string } {
+  return {
+    boot: readOr('?', () => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')),
+    container: readOr('?', () => readlinkSync('/proc/self/ns/pid')),
+  };
+}
+
+interface Owner {
+  readonly pid: number;
+  readonly startTime: string | null;
+  readonly boot: string;
+  readonly container: string;
+}
+
+async function isOwned(folder: string): Promise<boolean> {
+  const file = join(folder, ownerFile);
+  const modifiedAt = (await lstat(file).catch(() => lstat(folder))).mtimeMs;
+  const isFresh = Date.now() - modifiedAt < staleAfterMs;
+  let owner: Owner;
+  try {
+    owner = JSON.parse(await readFile(file, 'utf8')) as Owner;
+  } catch {
+    // Being made this very moment, or by something that died in the middle of it.
+    return isFresh;
+  }
+  const here = whereabouts();
+  if (owner.boot !== here.boot) return false;
+  if (owner.container !== here.container) return isFresh;
+  return startTimeOf(owner.pid) === owner.startTime;
+}
+
+async function makeShared(path: string): Promise<void> {
+  const uid = process.getuid?.() ?? 0;
+  try {
+    await mkdir(path, { recursive: true, mode: 0o711 });
+    const facts = lstatSync(path);
+    const isOurs = facts.isDirectory() && (facts.uid === uid || facts.uid === 0);
+    if (!isOurs || (facts.mode & 0o022) !== 0) {
+      throw new Error('it is a link, belongs to another user, or others may write to it');
+    }
+    // Runs with a user of their own must get through to their folders.
+    if (facts.uid === uid) await chmod(path, 0o711);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new AgentError(
+      'SCRIPTING_UNAVAILABLE',
+      `the folder for the files of runs, ${path}, cannot be used: ${reason}. ` +
+        'Set AGENT_WORK_DIR to a folder of this user alone, with a path of at most 60 characters.',
+      { cause: error },
+    );
+  }
+}
+
+export interface OwnFolder extends AsyncDisposable {
+  readonly path: string;
+}
+
+/**
+ * Takes a folder of our own in the shared one. `sweep` is given the folders of agents that are dead,
+ * before they are deleted.
+ */
+export async function openWorkFolder(
+  shared: string,
+  sweep: (folder: string) => Promise<void>,
+): Promise<OwnFolder> {
+  await makeShared(shared);
+  for (const entry of await readdir(shared)) {
+    const folder = join(shared, entry);
+    if (!(await isOwned(folder).catch(() => true))) await sweep(folder);
+  }
+  const path = join(shared, shortName());
+  const file = join(path, ownerFile);
+  const owner: Owner = {
+    pid: process.pid,
+    startTime: startTimeOf(process.pid),
+    ...whereabouts(),
+  };
+  await mkdir(path, { mode: 0o711 });
+  await writeFile(file, JSON.stringify(owner), { mode: 0o600 });
+  const timer = setInterval(() => {
+    try {
+      utimesSync(file, new Date(), new Date());
+    } catch {
+      // Somebody cleans the folder for temporary files; runs then fail by themselves and say so.
+    }
+  }, touchEveryMs).unref();
+  return {
+    path,
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await rm(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The folders of runs in the folder of an agent. */
+export function runFoldersIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(folder, entry.name));
+}
+
+/** The folder of the run that a file is in, for a path below the shared folder; else the shared folder. */
+export function runFolderOf(shared: string, path: string): string {
+  const [agent = '', run = ''] = relative(shared, path).split(sep);
+  return agent === '..' ? shared : join(shared, agent, run);
+}
