@@ -1,0 +1,74 @@
+/** Builds the scrubber of a run. */
+import { hideCredentials } from './detect.ts';
+import { scrubFile } from './files/scrub-file.ts';
+import type { Regions } from './matcher.ts';
+import { isNamedCredential } from './named-values.ts';
+import { NeedleSet } from './needle-set.ts';
+import { withMasks } from './redactor.ts';
+import { ScrubStream } from './scrub-stream.ts';
+import { scrubValue } from './scrub-value.ts';
+import type { Scrubber } from './scrubber.ts';
+
+export interface ScrubberOptions {
+  readonly secrets: Iterable<string>;
+  /** Also removes what looks like a credential, though nobody declared it. */
+  readonly detect: boolean;
+  /** Told how many of the secrets are too short, or too common, to be removed. */
+  readonly onTooShort?: (count: number) => void;
+  /** What one file may unpack to, with everything in it; 1 GiB unless given. */
+  readonly maxUnpackedBytes?: number;
+}
+
+/** From this length on a text may have been cut, by a script, a package or us, before it came here. */
+const minCutText = 64;
+/** How those who cut texts mark it. */
+const cutMark = /\n?…(?: ?\([^()]{1,40}\))?$/;
+/** How much of a secret must be left at a cut: fewer characters stand there by chance. */
+const minLeft = { marked: 4, unmarked: 6 };
+
+/** The regions of secrets, and at the end of a text the beginning of one that was cut off there. */
+function regionsIn(text: string, bytes: Buffer, { matcher }: NeedleSet): Regions {
+  const regions = matcher.regions(bytes);
+  if (text.length < minCutText) return regions;
+  const mark = text.endsWith('…') || text.endsWith(')') ? cutMark.exec(text)?.[0] : undefined;
+  const end = bytes.length - Buffer.byteLength(mark ?? '');
+  let start = matcher.openFrom(bytes.subarray(0, end));
+  if (end - start < (mark === undefined ? minLeft.unmarked : minLeft.marked)) return regions;
+  const before = [...regions];
+  let stop = end;
+  while (before.length > 0 && (before.at(-1) ?? 0) > start) {
+    stop = Math.max(stop, before.pop() ?? 0);
+    start = Math.min(start, before.pop() ?? 0);
+  }
+  return [...before, start, stop];
+}
+
+/** The text itself when there is nothing to remove. */
+function scrubText(text: string, needles: NeedleSet, detect: boolean): string {
+  if (text === '' || (needles.isEmpty && !detect)) return text;
+  const bytes = Buffer.from(text);
+  const regions = needles.isEmpty ? [] : regionsIn(text, bytes, needles);
+  const redacted = regions.length === 0 ? bytes : withMasks(bytes, regions);
+  const scrubbed = detect ? hideCredentials(redacted) : redacted;
+  return scrubbed === bytes ? text : scrubbed.toString();
+}
+
+export function createScrubber(options: ScrubberOptions): Scrubber {
+  const { secrets, detect, onTooShort, maxUnpackedBytes = 1_073_741_824 } = options;
+  const needles = new NeedleSet();
+  const ignored = [...new Set(secrets)].filter((secret) => secret !== '' && !needles.add(secret));
+  if (ignored.length > 0) onTooShort?.(ignored.length);
+  const text = (input: string): string => scrubText(input, needles, detect);
+  const isCredential = (name: string, value: string): boolean =>
+    detect && isNamedCredential(name, value);
+  return {
+    add: (value) => {
+      if (value !== '' && !needles.add(value)) onTooShort?.(1);
+    },
+    text,
+    value: (value) => scrubValue(value, { text, isCredential }),
+    stream: () => new ScrubStream(needles, detect),
+    file: (path, contentType) =>
+      scrubFile(path, contentType, { needles, detect, text, isCredential, maxUnpackedBytes }),
+  };
+}

@@ -1,0 +1,151 @@
+/**
+ * Finds credentials nobody declared: by their shape (`token-shapes.ts`), by the name beside them
+ * (`named-values.ts`), and private keys. It would rather miss one than hide an id: UUIDs, digests,
+ * pictures in base64 and trace ids stay.
+ */
+import { Matcher } from './matcher.ts';
+import { isCredential, namedValue, nameAnchors } from './named-values.ts';
+import { mask } from './scrubber.ts';
+import { tokenShapes } from './token-shapes.ts';
+
+const keyBegin = '-----BEGIN';
+const keyHeader = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y;
+const keyEnd = '-----END';
+const maxKeyLength = 65_536;
+
+const anchors = new Matcher(
+  [keyBegin, ...nameAnchors, ...tokenShapes.flatMap((shape) => shape.anchors)].map((text) =>
+    Buffer.from(text),
+  ),
+);
+
+/** Whether it is worth looking closer. */
+export function mayHoldCredentials(text: Uint8Array): boolean {
+  return anchors.has(text);
+}
+
+interface Found {
+  start: number;
+  end: number;
+  /** A private key whose end has not come. */
+  isOpen: boolean;
+}
+
+/** A long value that is no credential is not read again for each name in it: that would be slow. */
+const longValue = 256;
+const nothingUntil = (end: number): Found => ({ start: end, end, isOpen: false });
+
+function privateKeyAt(text: string, at: number): Found | null {
+  keyHeader.lastIndex = at;
+  if (!keyHeader.test(text)) return null;
+  const start = keyHeader.lastIndex;
+  const length = text.slice(start, start + maxKeyLength).indexOf(keyEnd);
+  if (length >= 0) return { start, end: start + length, isOpen: false };
+  const end = Math.min(text.length, start + maxKeyLength);
+  return { start, end, isOpen: end === text.length };
+}
+
+function credentialAt(text: string, at: number): Found | null {
+  for (const { anchors: beginnings, pattern, accepts } of tokenShapes) {
+    if (!beginnings.some((beginning) => text.startsWith(beginning, at))) continue;
+    pattern.lastIndex = at;
+    const match = pattern.exec(text);
+    const value = match?.at(-1) ?? '';
+    if (match === null || accepts?.(value) === false) continue;
+    const end = at + match[0].length;
+    return { start: end - value.length, end, isOpen: false };
+  }
+  namedValue.lastIndex = at;
+  const match = namedValue.exec(text);
+  if (match === null) return null;
+  const [whole, word = '', rest = '', value = ''] = match;
+  const end = at + whole.length;
+  if (!isCredential(word, rest, value)) return value.length < longValue ? null : nothingUntil(end);
+  return { start: end - value.length, end, isOpen: false };
+}
+
+/** One character stands for one byte (latin1), so that positions in both are the same. */
+function credentialsIn(bytes: Buffer): Found[] {
+  const places = anchors.regions(bytes);
+  if (places.length === 0) return [];
+  const text = bytes.toString('latin1');
+  const found: Found[] = [];
+  let end = 0;
+  for (let index = 0; index < places.length; index += 2) {
+    const at = places[index] ?? 0;
+    if (at < end) continue;
+    const credential = privateKeyAt(text, at) ?? credentialAt(text, at);
+    if (credential === null) continue;
+    ({ end } = credential);
+    if (end > credential.start || credential.isOpen) found.push(credential);
+  }
+  return found;
+}
+
+const maskBytes = Buffer.from(mask);
+
+function hide(bytes: Buffer, found: readonly Found[]): Buffer {
+  const parts: Buffer[] = [];
+  let at = 0;
+  for (const { start, end } of found) {
+    parts.push(bytes.subarray(at, start), maskBytes);
+    at = end;
+  }
+  parts.push(bytes.subarray(at));
+  return Buffer.concat(parts);
+}
+
+/** The bytes themselves when nothing was found. */
+export function hideCredentials(bytes: Buffer): Buffer {
+  const found = credentialsIn(bytes);
+  return found.length === 0 ? bytes : hide(bytes, found);
+}
+
+const maxLine = 65_536;
+
+/** Where a text can be cut without cutting through a credential and its name. */
+function lastSafeCut(bytes: Buffer): number {
+  const newline = bytes.lastIndexOf(0x0a) + 1;
+  if (newline > 0 || bytes.length < maxLine) return newline;
+  for (const delimiter of [',', '&', '}', ' ']) {
+    const cut = bytes.lastIndexOf(delimiter) + 1;
+    if (cut > bytes.length / 2) return cut;
+  }
+  return bytes.length;
+}
+
+/** The same for bytes that arrive in pieces; waits for the ends of lines, but not for ever. */
+export class CredentialDetector {
+  #held: Buffer = Buffer.alloc(0);
+  /** Bytes of a private key that may still come before its end. */
+  #keyLeft = 0;
+  hasFound = false;
+
+  push(chunk: Buffer): Buffer {
+    const text = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    const cut = lastSafeCut(text);
+    this.#held = Buffer.from(text.subarray(cut));
+    return this.#take(text.subarray(0, cut));
+  }
+
+  end(): Buffer {
+    const rest = this.#held;
+    this.#held = Buffer.alloc(0);
+    return this.#take(rest);
+  }
+
+  #take(text: Buffer): Buffer {
+    if (this.#keyLeft > 0) {
+      const end = text.indexOf(keyEnd);
+      const hidden = Math.min(end < 0 ? text.length : end, this.#keyLeft);
+      this.#keyLeft = end < 0 ? this.#keyLeft - hidden : 0;
+      return hidden === text.length ? Buffer.alloc(0) : this.#take(text.subarray(hidden));
+    }
+    const found = credentialsIn(text);
+    if (found.length === 0) return text;
+    this.hasFound = true;
+    const last = found.at(-1);
+    if (last?.isOpen === true) this.#keyLeft = maxKeyLength - (last.end - last.start);
+    return hide(text, found);
+  }
+}

@@ -1,0 +1,50 @@
+/** A stream that removes secrets: those that are known, and those that are detected where asked for. */
+import { Transform, type TransformCallback } from 'node:stream';
+import { CredentialDetector } from './detect.ts';
+import type { NeedleSet } from './needle-set.ts';
+import { Redactor } from './redactor.ts';
+
+/** Keeps the event loop free for others: about 0.3 ms of work. */
+const sliceBytes = 262_144;
+
+export class ScrubStream extends Transform {
+  readonly #redactor: Redactor;
+  readonly #detector: CredentialDetector | null;
+
+  constructor(needles: NeedleSet, detect: boolean) {
+    super();
+    this.#redactor = new Redactor(needles);
+    this.#detector = detect ? new CredentialDetector() : null;
+  }
+
+  /** True once something was removed. */
+  get hasFound(): boolean {
+    return this.#redactor.hasFound || this.#detector?.hasFound === true;
+  }
+
+  override _transform(
+    chunk: Buffer | string,
+    encoding: BufferEncoding,
+    done: TransformCallback,
+  ): void {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
+    try {
+      for (let at = 0; at < bytes.length; at += sliceBytes)
+        this.#give(this.#redactor.push(bytes.subarray(at, at + sliceBytes)));
+      done();
+    } catch (error) {
+      done(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  override _flush(done: TransformCallback): void {
+    this.#give(this.#redactor.end());
+    if (this.#detector !== null) this.push(this.#detector.end());
+    done();
+  }
+
+  #give(bytes: Buffer): void {
+    const scrubbed = this.#detector?.push(bytes) ?? bytes;
+    if (scrubbed.length > 0) this.push(scrubbed);
+  }
+}

@@ -1,0 +1,21 @@
+/** Removing secrets from what leaves the agent: one per run, since every run has secrets of its own. */
+import type { Transform } from 'node:stream';
+
+/** What stands in place of a secret. */
+export const mask = '*********';
+
+export interface Scrubber {
+  /** Adds a value that was learned after the run began. */
+  add(value: string): void;
+  text(text: string): string;
+  /** Every string in a JSON value, keys included. The value itself is left alone. */
+  value<T>(value: T): T;
+  /** For streams of any size; holds back what may be the beginning of a secret. */
+  stream(): Transform;
+  /**
+   * Rewrites a file in place, by its content type: text, JSON, archives and what is in them, the
+   * metadata of images and videos. Throws SCRUBBING_FAILED when it cannot be done: the file must then
+   * stay on the agent.
+   */
+  file(path: string, contentType: string): Promise<void>;
+}
