@@ -1,9 +1,14 @@
 /** Calls to the control plane, typed by the agent protocol. The only place that classifies their failures. */
-import { gzip } from 'node:zlib';
+import { createWriteStream } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { constants, createGzip, gzip } from 'node:zlib';
 import { promisify } from 'node:util';
 import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici';
 import type { z } from 'zod';
 import {
+  agentArtifactRoutes,
+  agentCodeBundleRoutes,
   checkIn,
   goodbye,
   releaseJobs,
@@ -14,6 +19,7 @@ import {
   type CheckInRequest,
   type ItemOutcome,
 } from '@monitor/shared/contract/agent-protocol.ts';
+import { maxCodeBundleBytes } from '@monitor/shared/contract/code-bundle.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import type { AgentConfig } from './config.ts';
 import { AgentError } from './errors.ts';
@@ -24,6 +30,9 @@ const compress = promisify(gzip);
 const answerWithinMs = 20_000;
 const connectWithinMs = 10_000;
 const compressFromBytes = 4_096;
+/** Files take as long as they take; but something has to move. */
+const stalledAfterMs = 60_000;
+const fileBlockBytes = 262_144;
 
 /** A failed call: whether trying again can help, and when the server asked for it. */
 export class CallFailure extends AgentError {
@@ -41,6 +50,19 @@ export class CallFailure extends AgentError {
   }
 }
 
+/** A file on this machine, ready to be uploaded. */
+export interface ArtifactUpload {
+  resultId: string;
+  name: string;
+  /** Where it is. */
+  path: string;
+  size: number;
+  /** SHA-256 in base64. */
+  digest: string;
+  /** Sent as gzip. */
+  isCompressed: boolean;
+}
+
 interface CallOptions {
   body: string;
   waitMs?: number;
@@ -56,6 +78,7 @@ function retryAfterMs(header: string | string[] | undefined): number | null {
  * What an answer other than success means.
  *   401, 403  the key is not (or no longer) accepted: only a person can help, but keys come back
  *   429, 503  too busy: later, when the server says so
+ *   408       the body did not arrive in whole: it may the next time
  *   413       the batch is too large: smaller ones may pass
  *   404       not a control plane, or one from before this protocol
  *   other 4xx this call is wrong and stays wrong
@@ -76,7 +99,7 @@ function failureOf(
       details,
     );
   }
-  if (status === 413 || status === 429 || status >= 500) {
+  if (status === 408 || status === 413 || status === 429 || status >= 500) {
     return new CallFailure('CONTROL_PLANE_ANSWER', `${url} answered ${status}${said}`, details);
   }
   if (status === 404) {
@@ -89,6 +112,20 @@ function failureOf(
   return new CallFailure('CONTROL_PLANE_REFUSED', `${url} answered ${status}${said}`, details);
 }
 
+function unreachable(url: string, cause: unknown): CallFailure {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new CallFailure(
+    'CONTROL_PLANE_UNREACHABLE',
+    `${url} cannot be reached (${reason}); check CONTROL_PLANE_URL, the network and the proxy settings`,
+    { cause },
+  );
+}
+
+/** `{name}` of a path by its value. */
+function fillPath(path: string, params: Readonly<Record<string, string>>): string {
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+}
+
 function messageIn(text: string): string {
   try {
     const parsed = JSON.parse(text) as { message?: unknown };
@@ -96,6 +133,18 @@ function messageIn(text: string): string {
   } catch {
     return '';
   }
+}
+
+/** Passes chunks on; throws when there are more bytes than that. */
+function limitedTo(maxBytes: number) {
+  return async function* (chunks: AsyncIterable<Buffer>) {
+    let bytes = 0;
+    for await (const chunk of chunks) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw new Error(`it has more than ${maxBytes} bytes`);
+      yield chunk;
+    }
+  };
 }
 
 type ProxySettings = Pick<AgentConfig, 'HTTPS_PROXY' | 'HTTP_PROXY' | 'NO_PROXY'>;
@@ -160,12 +209,7 @@ export class ControlPlaneClient {
       ({ statusCode: status, headers } = response);
       text = await response.body.text();
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new CallFailure(
-        'CONTROL_PLANE_UNREACHABLE',
-        `${url} cannot be reached (${reason}); check CONTROL_PLANE_URL, the network and the proxy settings`,
-        { cause },
-      );
+      throw unreachable(url, cause);
     }
     if (status !== route.status) throw failureOf(status, url, messageIn(text), headers);
     if (route.response === undefined) return undefined as never;
@@ -208,6 +252,99 @@ export class ControlPlaneClient {
     await this.#call(reportErrors, {
       body: this.#body({ version: this.#options.version, events }),
     });
+  }
+
+  /**
+   * Uploads a file as a stream. Throws CallFailure as every call does (404: its result is not there,
+   * or not yet), DATA_DIR_UNUSABLE when the file itself cannot be read.
+   */
+  async uploadArtifact(upload: ArtifactUpload, signal: AbortSignal): Promise<void> {
+    const { baseUrl, apiKey, dispatcher } = this.#options;
+    const { resultId, name, path, size, digest, isCompressed } = upload;
+    const route = agentArtifactRoutes.uploadArtifact;
+    const url = baseUrl + fillPath(route.path, { resultId, name });
+    let fileProblem: unknown = null;
+    const noteProblem = (problem: unknown): void => {
+      fileProblem ??= problem;
+    };
+    try {
+      const handle = await open(path, 'r').catch((problem: unknown) => {
+        noteProblem(problem);
+        throw problem;
+      });
+      const file = handle.createReadStream({ highWaterMark: fileBlockBytes });
+      file.once('error', noteProblem);
+      const body = isCompressed
+        ? file.compose(createGzip({ level: constants.Z_BEST_SPEED, chunkSize: 262_144 }))
+        : file;
+      const response = await request(url, {
+        method: route.method,
+        dispatcher,
+        signal,
+        headers: {
+          authorization: `Bearer ${apiKey.reveal()}`,
+          'content-type': 'application/octet-stream',
+          digest: `sha-256=${digest}`,
+          ...(isCompressed ? { 'content-encoding': 'gzip' } : { 'content-length': String(size) }),
+        },
+        body,
+        headersTimeout: stalledAfterMs,
+        bodyTimeout: answerWithinMs,
+      });
+      const { statusCode, headers } = response;
+      const text = await response.body.text();
+      if (statusCode !== route.status) throw failureOf(statusCode, url, messageIn(text), headers);
+    } catch (error) {
+      if (fileProblem !== null) {
+        throw new AgentError(
+          'DATA_DIR_UNUSABLE',
+          `${path} cannot be read (${String(fileProblem)})`,
+          {
+            cause: fileProblem,
+          },
+        );
+      }
+      throw error instanceof CallFailure ? error : unreachable(url, error);
+    }
+  }
+
+  /**
+   * Writes the code bundle of a check to a file, which must not exist. Throws CODE_BUNDLE_UNAVAILABLE,
+   * and leaves nothing behind then.
+   */
+  async downloadCodeBundle(checkId: string, file: string, signal: AbortSignal): Promise<void> {
+    const { baseUrl, apiKey, dispatcher } = this.#options;
+    const route = agentCodeBundleRoutes.downloadCodeBundle;
+    const url = baseUrl + fillPath(route.path, { checkId });
+    try {
+      const response = await request(url, {
+        method: route.method,
+        dispatcher,
+        signal,
+        headers: { authorization: `Bearer ${apiKey.reveal()}` },
+        headersTimeout: answerWithinMs,
+        bodyTimeout: stalledAfterMs,
+      });
+      if (response.statusCode !== route.status) {
+        const said = messageIn(await response.body.text());
+        throw failureOf(response.statusCode, url, said, response.headers);
+      }
+      await pipeline(
+        response.body,
+        limitedTo(maxCodeBundleBytes),
+        createWriteStream(file, { flags: 'wx', mode: 0o600, highWaterMark: fileBlockBytes }),
+      );
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
+        await rm(file, { force: true });
+      }
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new AgentError(
+        'CODE_BUNDLE_UNAVAILABLE',
+        `the code bundle of check ${checkId} cannot be downloaded (${reason}); the next run tries again`,
+        { cause: error },
+      );
+    }
   }
 
   #body(fields: Record<string, unknown>): string {
