@@ -1,0 +1,74 @@
+/** The runtimes of a running agent. */
+import type { InstalledRuntime } from '../runners/runner.ts';
+import { listRuntimes, toInstalled, type RuntimeOnDisk } from './installed-runtimes.ts';
+import { chooseRuntime } from './runtime-choice.ts';
+import { verifyRuntime } from './verify-runtime.ts';
+
+export interface RuntimesOptions {
+  directory: string;
+  builtin: InstalledRuntime | null;
+  now: () => number;
+  /** A runtime that is there and cannot be used, with what to do. */
+  onUnusable: (problem: { id: string; problem: string }) => void;
+}
+
+export interface Runtimes {
+  /** What this agent reports as its `capabilities.runtimes`: ids, `builtin` included. */
+  readonly ids: readonly string[];
+  /** The runtime of a run. Throws RUNTIME_MISSING. */
+  choose(id: string | null): InstalledRuntime;
+  /** Looks again. Gives true when `ids` changed. */
+  refresh(): Promise<boolean>;
+}
+
+async function offered(
+  runtime: RuntimeOnDisk,
+  { now, onUnusable }: RuntimesOptions,
+): Promise<InstalledRuntime | null> {
+  const { id, folder, state } = runtime;
+  if (state === 'unfinished') return null;
+  try {
+    const verification =
+      state === 'untested' ? await verifyRuntime({ id, folder, now }) : runtime.verification;
+    if (verification === null || verification.failures.length > 0) {
+      const packages = verification?.failures.map((failure) => failure.package).join(', ');
+      const problem = `does not load ${packages}; see "monitor-agent runtime verify ${id}"`;
+      onUnusable({ id, problem });
+      return null;
+    }
+    return toInstalled({ ...runtime, state: 'ready', verification });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    onUnusable({ id, problem: `cannot be tested (${reason}); remove it and install it again` });
+    return null;
+  }
+}
+
+/**
+ * The runtimes in a folder that work, and the agent's own packages. One that was never tested, or
+ * changed since, is tested first.
+ */
+export async function openRuntimes(options: RuntimesOptions): Promise<Runtimes> {
+  const { directory, builtin } = options;
+  let installed: InstalledRuntime[] = [];
+  const idsNow = (): string[] =>
+    [...installed, ...(builtin === null ? [] : [builtin])].map(({ id }) => id);
+  const refresh = async (): Promise<boolean> => {
+    const before = idsNow().join();
+    const found: InstalledRuntime[] = [];
+    for (const runtime of listRuntimes(directory)) {
+      const usable = await offered(runtime, options);
+      if (usable !== null) found.push(usable);
+    }
+    installed = found;
+    return idsNow().join() !== before;
+  };
+  await refresh();
+  return {
+    get ids() {
+      return idsNow();
+    },
+    choose: (id) => chooseRuntime(id, installed, builtin),
+    refresh,
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * Where a locked runtime differs from the catalogue: one reviewed row for each package whose version
+ * was not to be had when the lock was made. `runtime list` and `runtime verify` show them; nothing is
+ * exchanged without standing here.
+ */
+export interface Substitution {
+  package: string;
+  wanted: string;
+  /** What is installed in its place; null when the package is left out. */
+  instead: string | null;
+  reason: string;
+}
+
+const goneVersion = 'not in the registry that the lock was made from; the next later one is taken';
+const gonePackage = 'no version of it was in the registry that the lock was made from';
+
+export const substitutions: Readonly<Record<string, readonly Substitution[]>> = {
+  '2026.04': [
+    { package: 'mailosaur', wanted: '11.0.2', instead: '11.1.0', reason: goneVersion },
+    {
+      package: 'nice-grpc-client-middleware-devtools',
+      wanted: '1.0.9',
+      instead: null,
+      reason: gonePackage,
+    },
+    {
+      package: 'nice-grpc-server-health',
+      wanted: '2.0.17',
+      instead: '2.0.19',
+      reason: goneVersion,
+    },
+    {
+      package: 'nice-grpc-server-middleware-terminator',
+      wanted: '2.0.16',
+      instead: null,
+      reason: gonePackage,
+    },
+  ],
+  '2025.04': [
+    {
+      package: 'nice-grpc-client-middleware-devtools',
+      wanted: '1.0.7',
+      instead: null,
+      reason: gonePackage,
+    },
+    { package: 'nice-grpc-prometheus', wanted: '0.2.7', instead: '0.2.9', reason: goneVersion },
+    {
+      package: 'nice-grpc-server-health',
+      wanted: '2.0.14',
+      instead: '2.0.19',
+      reason: goneVersion,
+    },
+    {
+      package: 'nice-grpc-server-middleware-terminator',
+      wanted: '2.0.14',
+      instead: null,
+      reason: gonePackage,
+    },
+  ],
+};
+
+/** The Node of a platform where that of the catalogue is not in the registry, by runtime and platform. */
+export const nodeSubstitutions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  '2026.04': { 'linux-arm64': '24.20.0', 'darwin-arm64': '24.0.0' },
+  '2025.04': { 'linux-arm64': '22.13.1', 'darwin-arm64': '22.23.2' },
+};
+
+/**
+ * Packages of packages that are held back, by runtime: npm would take their newest version, and that
+ * does not work on the Node of the runtime.
+ */
+export const heldBack: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  // 0.3.10 requires an ES module, which Node 22.11 cannot; tedious and the Azure clients use it.
+  '2025.04': { '@typespec/ts-http-runtime': '0.3.9' },
+};
