@@ -5,28 +5,44 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect as connectTcp, type Socket } from 'node:net';
-import { connect as connectTls, type TLSSocket } from 'node:tls';
+import {
+  connect as connectTls,
+  type ConnectionOptions,
+  type SecureContext,
+  type TLSSocket,
+} from 'node:tls';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
+import { AgentError } from '../errors.ts';
 import { codeOf, failureOf, observeError, timedOut } from './failure.ts';
+import {
+  connectToProxy,
+  openTunnel,
+  proxyFault,
+  proxyHeaders,
+  type HttpProxy,
+} from './http-proxy.ts';
+import { readBody, type BodyLimits, type BodyReading } from './read-body.ts';
 import type { Address } from './resolve.ts';
-import { defaultSecureContext } from './secure-context.ts';
 
-export interface ExchangeRequest {
+export interface ExchangeRequest extends BodyLimits {
+  method: string;
   url: URL;
+  /** Of the target, or of the proxy where there is one. */
   address: Address;
+  proxy: HttpProxy | null;
   headers: Record<string, string>;
+  body: Buffer | null;
   /** Accept any certificate. */
   skipSsl: boolean;
+  /** What is trusted and shown on https. */
+  secureContext: SecureContext;
   /** Ceiling from now, in ms. */
   timeoutMs: number;
   /** How the message about a timeout names the whole limit. */
   limitMs: number;
   signal: AbortSignal;
   clock: Clock;
-  /** Text kept of the body, and where reading stops, in bytes. */
-  keepBytes: number;
-  stopBytes: number;
 }
 
 /** Instants on the monotonic clock, in ms; null for what did not happen. */
@@ -43,9 +59,13 @@ export interface ExchangeResponse {
   statusText: string;
   headers: IncomingMessage['headers'];
   httpVersion: string;
-  body: string | null;
-  truncated: boolean;
   certificate: CertificateFacts | null;
+  /** The part of the body that was to be kept, decoded. */
+  bytes: Buffer;
+  /** Bytes of the body, decoded, as far as it was read. */
+  size: number;
+  /** The body went on, but was not read further. */
+  isStopped: boolean;
 }
 
 export interface CertificateFacts {
@@ -61,41 +81,8 @@ export interface Exchange {
   failure: Failure | null;
 }
 
-const textual =
-  /^(text\/|application\/(json|xml|javascript|x-www-form-urlencoded|.*\+(json|xml)))/i;
 const dayMs = 86_400_000;
 const maxHeaderBytes = 65_536;
-
-function openSocket(exchange: ExchangeRequest, times: ExchangeTimes): Socket {
-  const { url, address, clock, skipSsl } = exchange;
-  const isSecure = url.protocol === 'https:';
-  const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
-  const target = { host: address.address, port, autoSelectFamily: false };
-  times.socket = clock.monotonic();
-  if (!isSecure) {
-    const socket = connectTcp(target);
-    socket.once('connect', () => {
-      times.connect = clock.monotonic();
-    });
-    return socket;
-  }
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  const isName = /[a-z]/i.test(host) && !host.includes(':');
-  const socket = connectTls({
-    ...target,
-    secureContext: defaultSecureContext(),
-    rejectUnauthorized: !skipSsl,
-    ALPNProtocols: ['http/1.1'],
-    ...(isName ? { servername: host } : {}),
-  });
-  socket.once('connect', () => {
-    times.connect = clock.monotonic();
-  });
-  socket.once('secureConnect', () => {
-    times.secureConnect = clock.monotonic();
-  });
-  return socket;
-}
 
 function certificateFacts(socket: Socket, now: number): CertificateFacts | null {
   const certificate = (socket as Partial<TLSSocket>).getPeerX509Certificate?.();
@@ -111,11 +98,25 @@ function phaseOf(times: ExchangeTimes, isSecure: boolean): string {
   return isSecure && times.secureConnect === null ? 'tls' : 'headers';
 }
 
+/** Node says ECONNRESET ("socket hang up") also when the peer just closed. */
+function isJustClosed(error: unknown): boolean {
+  return (
+    codeOf(error) === 'ECONNRESET' && error instanceof Error && error.message === 'socket hang up'
+  );
+}
+
+/** What a request line names: to a proxy the whole address, otherwise its path. */
+function requestTarget({ url, proxy }: ExchangeRequest, isSecure: boolean): string {
+  const path = url.pathname + url.search;
+  return proxy === null || isSecure ? path : `${url.protocol}//${url.host}${path}`;
+}
+
 /** Performs the exchange. Rejects only when the fault is ours. */
 export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
-  const { url, clock, address } = exchange;
+  const { url, clock, address, proxy } = exchange;
   const isSecure = url.protocol === 'https:';
-  const subject = `${url.host} (${address.address})`;
+  const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
+  const subject = proxy === null ? `${url.host} (${address.address})` : `${url.host} (by proxy)`;
   const times: ExchangeTimes = {
     socket: clock.monotonic(),
     connect: null,
@@ -124,107 +125,160 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     end: null,
   };
   return new Promise((resolve, reject) => {
-    let response: ExchangeResponse | null = null;
+    let response: Omit<ExchangeResponse, 'bytes' | 'size' | 'isStopped'> | null = null;
+    let reading: BodyReading | undefined;
     let isSettled = false;
+    let isProxyReached = proxy === null;
     let sent: ClientRequest | undefined;
     let socket: Socket | undefined;
+    let tunnel: Socket | undefined;
 
-    const settle = (failure: Failure | null): void => {
-      if (isSettled) return;
+    const release = (): void => {
       isSettled = true;
-      times.end ??= clock.monotonic();
       cancelTimeout();
       exchange.signal.removeEventListener('abort', onAbort);
+      reading?.stop();
       sent?.destroy();
       socket?.destroy();
-      resolve({ times, response, failure });
+      tunnel?.destroy();
+    };
+    const settle = (failure: Failure | null): void => {
+      if (isSettled) return;
+      times.end ??= clock.monotonic();
+      const body = reading?.taken() ?? { bytes: Buffer.alloc(0), size: 0, isStopped: false };
+      release();
+      resolve({ times, response: response === null ? null : { ...response, ...body }, failure });
+    };
+    const rejectWith = (fault: unknown): void => {
+      if (isSettled) return;
+      release();
+      reject(fault instanceof Error ? fault : new Error(String(fault)));
     };
     const fail = (error: unknown): void => {
       if (isSettled) return;
       const phase = phaseOf(times, isSecure);
       try {
-        // Node says ECONNRESET ("socket hang up") also when the peer just closed.
-        const isClosed =
-          codeOf(error) === 'ECONNRESET' &&
-          error instanceof Error &&
-          error.message === 'socket hang up';
+        if (error instanceof AgentError) throw error;
+        if (proxy !== null && !isProxyReached) {
+          throw proxyFault(proxy, `cannot be reached (${codeOf(error)})`, error);
+        }
         settle(
-          isClosed
+          isJustClosed(error)
             ? failureOf(phase, 'SOCKET_CLOSED', subject)
             : observeError(phase, error, subject),
         );
       } catch (fault) {
-        isSettled = true;
-        cancelTimeout();
-        exchange.signal.removeEventListener('abort', onAbort);
-        socket?.destroy();
-        reject(fault instanceof Error ? fault : new Error(String(fault)));
+        rejectWith(fault);
       }
     };
     const onAbort = (): void => {
       settle(failureOf(phaseOf(times, isSecure), 'CANCELLED', subject, 'the run was cancelled'));
     };
     const cancelTimeout = clock.after(exchange.timeoutMs, () => {
-      settle(timedOut(phaseOf(times, isSecure), subject, exchange.limitMs));
+      if (proxy !== null && !isProxyReached) {
+        rejectWith(proxyFault(proxy, `cannot be reached within ${exchange.limitMs} ms`));
+      } else {
+        settle(timedOut(phaseOf(times, isSecure), subject, exchange.limitMs));
+      }
     });
     exchange.signal.addEventListener('abort', onAbort, { once: true });
 
     const onResponse = (message: IncomingMessage): void => {
       times.response = clock.monotonic();
-      const isText = textual.test(message.headers['content-type'] ?? '');
+      const status = message.statusCode ?? 0;
+      if (proxy !== null && !isSecure && status === 407) {
+        rejectWith(proxyFault(proxy, 'asks for credentials (status 407)'));
+        return;
+      }
       response = {
-        status: message.statusCode ?? 0,
+        status,
         statusText: message.statusMessage ?? '',
         headers: message.headers,
         httpVersion: message.httpVersion,
-        body: isText ? '' : null,
-        truncated: false,
         certificate: socket === undefined ? null : certificateFacts(socket, clock.now()),
       };
-      const received = response;
-      const kept: Buffer[] = [];
-      let keptBytes = 0;
-      let bytes = 0;
-      const finish = (failure: Failure | null): void => {
-        if (isText) received.body = Buffer.concat(kept).toString('utf8');
-        settle(failure);
-      };
-      message.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (keptBytes < exchange.keepBytes) {
-          const part = chunk.subarray(0, exchange.keepBytes - keptBytes);
-          if (isText) kept.push(part);
-          keptBytes += part.length;
-        }
-        if (bytes > exchange.keepBytes) received.truncated = isText;
-        if (bytes >= exchange.stopBytes) {
-          received.truncated = true;
-          finish(null);
-        }
+      reading = readBody(message, exchange, {
+        onArrived: () => {
+          times.end = clock.monotonic();
+        },
+        onDone: () => {
+          const isCut = times.end !== null && !message.complete;
+          settle(isCut ? failureOf('body', 'SOCKET_CLOSED', subject) : null);
+        },
+        onError: fail,
       });
-      message.once('end', () => {
-        times.end = clock.monotonic();
-        finish(message.complete ? null : failureOf('body', 'SOCKET_CLOSED', subject));
-      });
-      message.once('error', fail);
     };
 
-    try {
-      socket = openSocket(exchange, times);
-      const opened = socket;
-      const send = isSecure ? httpsRequest : httpRequest;
-      sent = send({
-        method: 'GET',
+    const send = (opened: Socket): void => {
+      socket = opened;
+      const { headers, method, body } = exchange;
+      sent = (isSecure ? httpsRequest : httpRequest)({
+        method,
         host: url.hostname,
-        path: url.pathname + url.search,
-        headers: exchange.headers,
+        path: requestTarget(exchange, isSecure),
+        headers: proxy === null || isSecure ? headers : { ...headers, ...proxyHeaders(proxy) },
         setHost: false,
         maxHeaderSize: maxHeaderBytes,
         createConnection: () => opened,
       });
       sent.once('response', onResponse);
       sent.on('error', fail);
-      sent.end();
+      sent.end(body ?? undefined);
+    };
+    const secured = (below: ConnectionOptions): Socket => {
+      const host = url.hostname.replace(/^\[|\]$/g, '');
+      const isName = /[a-z]/i.test(host) && !host.includes(':');
+      const opened = connectTls({
+        ...below,
+        secureContext: exchange.secureContext,
+        rejectUnauthorized: !exchange.skipSsl,
+        ALPNProtocols: ['http/1.1'],
+        // Without a name the certificate is checked against `host`, the address.
+        ...(isName ? { servername: host } : { host }),
+      });
+      opened.once('secureConnect', () => {
+        times.secureConnect = clock.monotonic();
+      });
+      return opened;
+    };
+    const onConnect = (): void => {
+      times.connect = clock.monotonic();
+    };
+    const openDirect = (): void => {
+      const target = { host: address.address, port, autoSelectFamily: false };
+      const opened = isSecure ? secured(target) : connectTcp(target);
+      opened.once('connect', onConnect);
+      send(opened);
+    };
+    const openByProxy = (via: HttpProxy): void => {
+      const opened = connectToProxy(via, address, () => {
+        isProxyReached = true;
+        if (!isSecure) onConnect();
+      });
+      if (!isSecure) {
+        send(opened);
+        return;
+      }
+      tunnel = opened;
+      openTunnel(via, opened, `${url.hostname}:${port}`, {
+        onFailure: settle,
+        onError: fail,
+        onOpen: () => {
+          if (isSettled) return;
+          onConnect();
+          send(secured({ socket: opened }));
+        },
+      });
+    };
+
+    if (exchange.signal.aborted) {
+      onAbort();
+      return;
+    }
+    times.socket = clock.monotonic();
+    try {
+      if (proxy === null) openDirect();
+      else openByProxy(proxy);
     } catch (error) {
       fail(error);
     }

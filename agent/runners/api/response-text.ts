@@ -1,0 +1,48 @@
+/** The body of a response as assertions, teardown scripts and results see it. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ExchangeResponse } from '../../net/http-exchange.ts';
+import { beginningOf, decodeText, kindOfBody } from '../../net/response-body.ts';
+
+/** What assertions and teardown scripts see, in bytes. */
+export const visibleBytes = 25_000_000;
+/** What a result holds, in characters. */
+const storedLength = 65_536;
+const pictureBytes = 51_200;
+
+export interface ResponseText {
+  text: string;
+  encoding: 'utf8' | 'base64';
+}
+
+/** How much of a body is of use. With `isTextWanted` a binary body is text like any other. */
+export function usefulBytes(headers: IncomingHttpHeaders, isTextWanted: boolean): number {
+  const kind = isTextWanted ? 'text' : kindOfBody(headers['content-type']);
+  return { text: visibleBytes, picture: pictureBytes, binary: 0 }[kind];
+}
+
+/** The text of a body, a small picture as base64, or a note in place of what no person reads. */
+export function textOfResponse(
+  { headers, bytes, size }: ExchangeResponse,
+  isTextWanted: boolean,
+): ResponseText {
+  const contentType = headers['content-type'];
+  const kind = isTextWanted ? 'text' : kindOfBody(contentType);
+  if (kind === 'text' || size === 0)
+    return { text: decodeText(bytes, contentType), encoding: 'utf8' };
+  if (kind === 'picture' && size <= pictureBytes) {
+    return { text: bytes.toString('base64'), encoding: 'base64' };
+  }
+  return {
+    text: `[${size} bytes of ${contentType ?? 'unknown type'}, left out]`,
+    encoding: 'utf8',
+  };
+}
+
+/** What of a text a result holds; `whole` is there when that is not all. */
+export function storedText(
+  text: string,
+  secrets: readonly string[],
+): { stored: string; whole?: string } {
+  const stored = beginningOf(text, storedLength, secrets);
+  return stored.length === text.length ? { stored } : { stored, whole: text };
+}

@@ -1,0 +1,87 @@
+/**
+ * Scripts around a request: group setup, check setup, request, check teardown, group teardown. One
+ * process for all of them; none where there is no script.
+ */
+import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import type {
+  ScriptedRequest,
+  ScriptedResponse,
+} from '../../script-host/request-scripts/messages.ts';
+import {
+  RequestScripts,
+  type ScriptFault,
+  type ScriptPhase,
+} from '../../script-host/request-scripts/request-scripts.ts';
+import type { InstalledRuntime, RunnerContext } from '../runner.ts';
+
+const scriptTimeoutMs = 10_000;
+const roomMs = 10_000;
+
+export function hasScripts({ setupScripts, teardownScripts }: RunnerContext): boolean {
+  return setupScripts.length + teardownScripts.length > 0;
+}
+
+function failureOfScript(phase: ScriptPhase, { code, message }: ScriptFault): Failure {
+  return { phase, code, message, isNetworkError: false };
+}
+
+/** Starts the process of the scripts. Throws when our side cannot. */
+export function openScripts(
+  context: RunnerContext,
+  runtime: InstalledRuntime,
+  environment: ReadonlyMap<string, string>,
+  addSecret: (value: string) => void,
+  timeoutMs = scriptTimeoutMs,
+): Promise<RequestScripts> {
+  const { setupScripts: setup, teardownScripts: teardown, snippets, clock, signal } = context;
+  return RequestScripts.open({
+    ...{ setup, teardown, snippets, clock, signal, runtime, environment, addSecret, timeoutMs },
+    host: context.scripting().host,
+    lifetimeMs: (setup.length + teardown.length + 1) * timeoutMs + context.timeoutMs + roomMs,
+    log: (message, level, phase) => {
+      context.log(message, level, phase);
+    },
+  });
+}
+
+/** Runs setup scripts in order; the first that fails ends the run. */
+export async function runSetup(
+  scripts: RequestScripts,
+  count: number,
+  request: ScriptedRequest,
+): Promise<{ request: ScriptedRequest } | { failure: Failure }> {
+  let current = request;
+  for (let index = 0; index < count; index += 1) {
+    const end = await scripts.setup(index, current);
+    if ('code' in end) return { failure: failureOfScript('setup', end) };
+    current = end;
+  }
+  return { request: current };
+}
+
+/**
+ * Runs teardown scripts in order on the body as the one before left it. One that fails fails the
+ * check and the next still runs, unless its process is gone. Each failure is told: the response is
+ * there, so nothing else in the result would say why the check failed.
+ */
+export async function runTeardown(
+  scripts: RequestScripts,
+  count: number,
+  request: ScriptedRequest,
+  response: ScriptedResponse,
+  onFailure: (message: string) => void,
+): Promise<{ body: string; failure: Failure | null }> {
+  let { body } = response;
+  let failure: Failure | null = null;
+  for (let index = 0; index < count; index += 1) {
+    const end = await scripts.teardown(index, request, { ...response, body });
+    if ('body' in end) {
+      body = end.body;
+      continue;
+    }
+    failure ??= failureOfScript('teardown', end);
+    onFailure(end.message);
+    if (end.code !== 'SCRIPT_FAILED') break;
+  }
+  return { body, failure };
+}
