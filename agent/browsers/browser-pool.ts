@@ -1,0 +1,199 @@
+/**
+ * Browsers that stay open between runs, one run at a time each. A host process keeps the browser with
+ * the runtime's own `launchServer`, in a workspace of its own; a run connects, and all it opened is
+ * closed with its connection. CDP would save the host process, but runs would then have to speak the
+ * protocol of the browser themselves, and nothing would close what they leave open.
+ *
+ * starting → idle → leased → checking → idle; and from anywhere → gone, after so many runs, after a
+ * while, or after anything unusual.
+ */
+import { join } from 'node:path';
+import type { Clock } from '@monitor/shared/clock.ts';
+import { z } from 'zod';
+import { AgentError } from '../errors.ts';
+import type { BrowserPool, FoundBrowser, InstalledRuntime } from '../runners/runner.ts';
+import type { ScriptHost } from '../script-host/script-host.ts';
+import { browsersFolder } from './browsers-folder.ts';
+
+export interface BrowserPoolTools {
+  readonly host: ScriptHost;
+  readonly clock: Clock;
+  readonly browser: () => Promise<FoundBrowser>;
+  readonly maxRuns?: number;
+  readonly maxAgeMs?: number;
+  /** Called with what was thrown away and why. */
+  readonly onRetired?: (reason: string) => void;
+}
+
+const message = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('ready'), endpoint: z.string() }),
+  z.object({ type: z.literal('broken'), message: z.string() }),
+  z.object({ type: z.literal('closed') }),
+]);
+
+/** A whole browser may use what a run of a script may use. */
+const openMs = 7 * 24 * 3_600_000;
+
+interface WarmBrowser {
+  readonly openedAt: number;
+  runs: number;
+  /** Resolves with the endpoint when it has passed its check, rejects when it is broken. */
+  ready(): Promise<string>;
+  /** Opens a page in it again. */
+  check(): void;
+  close(): Promise<void>;
+  isGone(): boolean;
+}
+
+async function openBrowser(
+  tools: BrowserPoolTools,
+  runtime: InstalledRuntime,
+): Promise<WarmBrowser> {
+  const found = await tools.browser();
+  const workspace = await tools.host.open();
+  const stopping = new AbortController();
+  let isGone = false;
+  let answer = Promise.withResolvers<string>();
+  answer.promise.catch(() => undefined);
+  const broken = (reason: string): void => {
+    answer.reject(
+      new AgentError(
+        'BROWSER_BROKEN',
+        `the browser ${found.executablePath} (${found.version}) cannot be used: ${reason}. ` +
+          'It is started again for the next run; "monitor-agent doctor" tells whether it starts at all.',
+      ),
+    );
+  };
+  const program = workspace.start({
+    command: runtime.nodePath,
+    args: [join(import.meta.dirname, 'inside', 'browser-host.cjs')],
+    environment: {
+      PLAYWRIGHT_BROWSERS_PATH: browsersFolder(),
+      MONITOR_BROWSER: JSON.stringify({
+        runtimeFolder: runtime.folder,
+        executablePath: found.executablePath,
+        args: found.args,
+        environment: found.environment,
+      }),
+    },
+    timeoutMs: openMs,
+    signal: stopping.signal,
+    onMessage(raw) {
+      const parsed = message.safeParse(raw);
+      if (!parsed.success) return;
+      if (parsed.data.type === 'ready') answer.resolve(parsed.data.endpoint);
+      else {
+        isGone = true;
+        broken(parsed.data.type === 'broken' ? parsed.data.message : 'it closed by itself');
+      }
+    },
+  });
+  void program.done.then((end) => {
+    isGone = true;
+    broken(end.explanation ?? `its host ended: ${end.stderr.slice(-500)}`);
+  });
+  return {
+    openedAt: tools.clock.monotonic(),
+    runs: 0,
+    ready: () => answer.promise,
+    check() {
+      answer = Promise.withResolvers<string>();
+      answer.promise.catch(() => undefined);
+      if (isGone) broken('it has ended');
+      else program.send({ type: 'check' });
+    },
+    isGone: () => isGone,
+    async close() {
+      isGone = true;
+      stopping.abort();
+      await workspace[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Opens the pool; browsers start with the first run that needs one. */
+export function createBrowserPool(tools: BrowserPoolTools): BrowserPool {
+  const { maxRuns = 50, maxAgeMs = 600_000, clock } = tools;
+  const idle = new Map<string, Promise<WarmBrowser>[]>();
+  const all = new Set<Promise<WarmBrowser>>();
+  let isClosed = false;
+
+  const open = (runtime: InstalledRuntime): Promise<WarmBrowser> => {
+    const opening = openBrowser(tools, runtime);
+    opening.catch(() => all.delete(opening));
+    all.add(opening);
+    return opening;
+  };
+  const idleOf = (runtime: InstalledRuntime): Promise<WarmBrowser>[] => {
+    const list = idle.get(runtime.folder) ?? [];
+    idle.set(runtime.folder, list);
+    return list;
+  };
+  const retire = (opening: Promise<WarmBrowser>, reason: string): Promise<void> => {
+    tools.onRetired?.(reason);
+    return opening
+      .then((browser) => browser.close())
+      .catch(() => undefined)
+      .finally(() => all.delete(opening));
+  };
+  const giveBack = (
+    opening: Promise<WarmBrowser>,
+    browser: WarmBrowser,
+    runtime: InstalledRuntime,
+    isClean: boolean,
+  ): void => {
+    const age = clock.monotonic() - browser.openedAt;
+    const reason = isClosed
+      ? 'the agent stops'
+      : !isClean
+        ? 'its last run ended in an unusual way'
+        : browser.isGone()
+          ? 'it has ended'
+          : browser.runs >= maxRuns
+            ? `it has served ${browser.runs} runs`
+            : age >= maxAgeMs
+              ? `it has been open for ${Math.round(age / 1000)} s`
+              : null;
+    if (reason === null) {
+      browser.check();
+      idleOf(runtime).push(opening);
+      return;
+    }
+    void retire(opening, reason);
+    // Its successor starts now rather than when a run waits for it.
+    if (!isClosed && idleOf(runtime).length === 0) idleOf(runtime).push(open(runtime));
+  };
+
+  return {
+    async lease(runtime) {
+      const list = idleOf(runtime);
+      let fault: unknown = null;
+      // One that has died while it waited is no reason to fail: a new one gets its chance.
+      for (let attempt = 0; attempt < 2; attempt += 1) {
+        const opening = (attempt === 0 ? list.shift() : undefined) ?? open(runtime);
+        try {
+          const browser = await opening;
+          const endpoint = await browser.ready();
+          browser.runs += 1;
+          let isReleased = false;
+          return {
+            endpoint,
+            release(isClean) {
+              if (isReleased) return;
+              isReleased = true;
+              giveBack(opening, browser, runtime, isClean);
+            },
+          };
+        } catch (error) {
+          fault = error;
+          void retire(opening, error instanceof Error ? error.message : String(error));
+        }
+      }
+      throw fault;
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      await Promise.all([...all].map((opening) => retire(opening, 'the agent stops')));
+    },
+  };
+}

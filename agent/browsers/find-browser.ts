@@ -1,0 +1,236 @@
+/** Finding a Chromium on this machine, and what it needs to be started with here. */
+import { execFile } from 'node:child_process';
+import { constants, existsSync, readFileSync, statfsSync } from 'node:fs';
+import { access, chmod, lstat, mkdir, rename, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { AgentError } from '../errors.ts';
+import type { FoundBrowser } from '../runners/runner.ts';
+
+export interface BrowserSearch {
+  /** Where packages are looked up: a runtime, or the agent itself. */
+  readonly packagesFolder: string;
+  /** AGENT_CHROMIUM_PATH. When it is given, nothing else is tried. */
+  readonly chosenPath?: string | undefined;
+  /** Folders of programs, as in PATH; by default the usual ones. */
+  readonly searchPath?: string;
+}
+
+interface Candidate {
+  readonly executablePath: string;
+  readonly environment?: Record<string, string>;
+  readonly args?: readonly string[];
+}
+
+/** The headless shell first: it needs a quarter of the CPU. */
+const systemNames = [
+  'chromium-headless-shell',
+  'chrome-headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome-stable',
+  'google-chrome',
+];
+
+const usualPath = '/usr/local/bin:/usr/bin:/bin:/usr/lib/chromium:/snap/bin';
+
+/** A browser talks to the target and to nobody else. */
+const quietArgs = [
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+  // A UDP path that proxies and captures do not see, and that would make timings differ by chance.
+  '--disable-quic',
+];
+
+const smallSharedMemoryBytes = 512 * 1024 * 1024;
+
+function readNumber(path: string): number | null {
+  try {
+    return Number(readFileSync(path, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/** Chromium's sandbox needs user namespaces, and refuses to run as root. */
+function canSandbox(): boolean {
+  if (process.getuid?.() === 0) return false;
+  const isForbidden =
+    readNumber('/proc/sys/kernel/unprivileged_userns_clone') === 0 ||
+    readNumber('/proc/sys/user/max_user_namespaces') === 0 ||
+    readNumber('/proc/sys/kernel/apparmor_restrict_unprivileged_userns') === 1;
+  return !isForbidden && existsSync('/proc/self/ns/user');
+}
+
+function hasLittleSharedMemory(): boolean {
+  try {
+    const { bsize, blocks } = statfsSync('/dev/shm');
+    return bsize * blocks < smallSharedMemoryBytes;
+  } catch {
+    return true;
+  }
+}
+
+function machineArgs(): string[] {
+  return [
+    ...quietArgs,
+    ...(canSandbox() ? [] : ['--no-sandbox']),
+    ...(hasLittleSharedMemory() ? ['--disable-dev-shm-usage'] : []),
+  ];
+}
+
+async function playwrightsOwn(packagesFolder: string): Promise<Candidate[]> {
+  const require = createRequire(join(packagesFolder, 'package.json'));
+  const { chromium } = require('playwright') as {
+    chromium: { executablePath(): string };
+  };
+  const executablePath = chromium.executablePath();
+  // Since 1.49 the headless shell is a download of its own beside the whole browser.
+  const shell = executablePath
+    .replace(/chromium-(\d+)/, 'chromium_headless_shell-$1')
+    .replace(/chrome-linux(64)?\/chrome$/, 'chrome-headless-shell-linux64/chrome-headless-shell');
+  return Promise.resolve([
+    { executablePath: shell },
+    { executablePath: shell.replace(/[^/]+\/[^/]+$/, 'chrome-linux/headless_shell') },
+    { executablePath },
+  ]);
+}
+
+function onTheSystem(searchPath: string): Promise<Candidate[]> {
+  const folders = [...new Set(searchPath.split(delimiter))];
+  return Promise.resolve(
+    systemNames.flatMap((name) =>
+      folders
+        .filter((folder) => folder !== '')
+        .map((folder) => ({ executablePath: join(folder, name) })),
+    ),
+  );
+}
+
+/** A folder that nobody else could have filled: what is in it is executed. */
+async function unpackFolder(): Promise<string> {
+  const uid = process.getuid?.() ?? 0;
+  const folder = join(tmpdir(), `monitor-agent-chromium-${uid}`);
+  await mkdir(folder, { recursive: true, mode: 0o755 });
+  const facts = await lstat(folder);
+  if (!facts.isDirectory() || facts.uid !== uid || (facts.mode & 0o022) !== 0) {
+    throw new Error(`${folder} belongs to somebody else; delete it`);
+  }
+  return folder;
+}
+
+/** Unpacks itself, and the libraries it needs, into the folder for temporary files; once. */
+async function fromPackage(packagesFolder: string): Promise<Candidate[]> {
+  const require = createRequire(join(packagesFolder, 'package.json'));
+  const entry = require.resolve('@sparticuz/chromium');
+  // The package unpacks its libraries only where it believes to be in AWS Lambda, and decides so when
+  // it is imported: hence a process of its own, with that variable.
+  const script =
+    `import(${JSON.stringify(entry)}).then(async ({ default: chromium }) => ` +
+    'console.log(JSON.stringify({ path: await chromium.executablePath(), libraries: process.env.LD_LIBRARY_PATH ?? "", fonts: process.env.FONTCONFIG_PATH ?? "" })))';
+  const folder = await unpackFolder();
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', script], {
+    env: {
+      PATH: usualPath,
+      HOME: dirname(entry),
+      AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs22.x',
+      TMPDIR: folder,
+    },
+    timeout: 120_000,
+  });
+  const found = JSON.parse(stdout) as { path: string; libraries: string; fonts: string };
+  // Runs may have a user of their own.
+  await chmod(found.path, 0o755);
+  await tellWhereFontsAre(found.fonts);
+  return [
+    {
+      executablePath: found.path,
+      environment: { LD_LIBRARY_PATH: found.libraries, FONTCONFIG_PATH: found.fonts },
+      args: ['--use-gl=angle', '--use-angle=swiftshader'],
+    },
+  ];
+}
+
+/** The package names folders it does not unpack to here; without any font, an input field ends the browser. */
+async function tellWhereFontsAre(folder: string): Promise<void> {
+  if (folder === '') return;
+  const folders = [folder, '/usr/share/fonts', '/usr/local/share/fonts'];
+  const config = [
+    '<?xml version="1.0"?>',
+    '<!DOCTYPE fontconfig SYSTEM "fonts.dtd">',
+    '<fontconfig>',
+    ...folders.map((one) => `<dir>${one}</dir>`),
+    `<cachedir>${join(folder, 'cache')}</cachedir>`,
+    '</fontconfig>',
+  ].join('\n');
+  const file = join(folder, 'fonts.conf');
+  // Another agent may be reading it.
+  await writeFile(`${file}.${process.pid}`, config, { mode: 0o644 });
+  await rename(`${file}.${process.pid}`, file);
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+}
+
+async function accept(candidate: Candidate): Promise<FoundBrowser> {
+  const { executablePath, environment = {}, args = [] } = candidate;
+  await access(executablePath, constants.X_OK);
+  const { stdout } = await promisify(execFile)(executablePath, ['--version'], {
+    env: { PATH: usualPath, HOME: '/tmp', ...environment },
+    timeout: 20_000,
+  });
+  const version = /\d+(\.\d+)+/.exec(stdout)?.[0];
+  if (version === undefined) throw new Error(`it says its version is ${JSON.stringify(stdout)}`);
+  return { executablePath, environment, args: [...machineArgs(), ...args], version };
+}
+
+/**
+ * Finds a browser: the chosen one; Playwright's own; one of the system; that of the npm package
+ * `@sparticuz/chromium`. Throws BROWSER_MISSING with what was tried.
+ */
+export async function findBrowser(search: BrowserSearch): Promise<FoundBrowser> {
+  const { chosenPath, packagesFolder, searchPath = usualPath } = search;
+  const places: { name: string; candidates: () => Promise<Candidate[]> }[] =
+    chosenPath !== undefined
+      ? [
+          {
+            name: 'AGENT_CHROMIUM_PATH',
+            candidates: () => Promise.resolve([{ executablePath: chosenPath }]),
+          },
+        ]
+      : [
+          { name: "Playwright's own", candidates: () => playwrightsOwn(packagesFolder) },
+          { name: 'the system', candidates: () => onTheSystem(searchPath) },
+          { name: '@sparticuz/chromium', candidates: () => fromPackage(packagesFolder) },
+        ];
+  const tried: string[] = [];
+  for (const { name, candidates } of places) {
+    try {
+      for (const candidate of await candidates()) {
+        if (!existsSync(candidate.executablePath)) {
+          if (name !== 'the system')
+            tried.push(`${name}: ${candidate.executablePath} is not there`);
+          continue;
+        }
+        try {
+          return await accept(candidate);
+        } catch (error) {
+          tried.push(`${name}: ${candidate.executablePath} does not start: ${reasonOf(error)}`);
+        }
+      }
+      if (name === 'the system') tried.push(`${name}: none of ${systemNames.join(', ')}`);
+    } catch (error) {
+      tried.push(`${name}: ${reasonOf(error)}`);
+    }
+  }
+  throw new AgentError(
+    'BROWSER_MISSING',
+    `no browser was found for browser checks. Tried:\n${tried.map((line) => `  ${line}`).join('\n')}\n` +
+      'Install chromium-headless-shell (Debian) or Chromium, or set AGENT_CHROMIUM_PATH to one.',
+  );
+}

@@ -1,0 +1,97 @@
+/** Hands the files of a run to the agent and says what refers to them. */
+import { join, normalize, posix } from 'node:path';
+import type { ArtifactType } from '@monitor/shared/contract/check-result.ts';
+import type { ArtifactSink } from '../runners/runner.ts';
+import type { Workspace } from '../script-host/script-host.ts';
+import { eventsOf, type RunEvent } from './run-events.ts';
+
+export interface CollectedArtifacts {
+  readonly all: string[];
+  readonly traces: string[];
+  readonly videos: string[];
+  readonly report: string | null;
+  /** References of screenshots by the visit they show; those of failures under `failed`. */
+  readonly screenshots: Map<string, string[]>;
+}
+
+interface RunFile {
+  readonly path: string;
+  readonly name: string;
+  readonly type: ArtifactType;
+  readonly contentType: string;
+  readonly visit?: string;
+}
+
+const maxFiles = 100;
+
+function typeOf(name: string, contentType: string): ArtifactType {
+  if (name === 'trace') return 'trace';
+  if (contentType.startsWith('video/')) return 'video';
+  return contentType.startsWith('image/') ? 'screenshot' : 'file';
+}
+
+function filesOf(events: readonly RunEvent[]): RunFile[] {
+  const attached = eventsOf(events, 'attachment').map(({ name, path, contentType }) => ({
+    path,
+    name: posix.basename(path),
+    type: typeOf(name, contentType),
+    contentType,
+    ...(contentType.startsWith('image/') ? { visit: 'failed' } : {}),
+  }));
+  const taken = eventsOf(events, 'screenshot').map(({ visit, path, name, contentType }) => ({
+    path,
+    // As the script called it: on disk it has a number, since scripts use a name again.
+    name: `${name}${posix.extname(path)}`,
+    type: 'screenshot' as const,
+    contentType,
+    visit,
+  }));
+  const report: RunFile = {
+    path: 'report.json',
+    name: 'report.json',
+    type: 'report',
+    contentType: 'application/json',
+  };
+  return [...taken, ...attached].slice(0, maxFiles).concat(report);
+}
+
+/**
+ * Call it when every process of the run is gone: a file is looked at without following links, and
+ * must not become something else before it is moved.
+ */
+export async function collectArtifacts(
+  workspace: Workspace,
+  events: readonly RunEvent[],
+  sink: ArtifactSink,
+): Promise<CollectedArtifacts> {
+  const collected: CollectedArtifacts & { report: string | null } = {
+    all: [],
+    traces: [],
+    videos: [],
+    report: null,
+    screenshots: new Map(),
+  };
+  for (const { path, name, type, contentType, visit } of filesOf(events)) {
+    const inside = normalize(join('monitor', path));
+    // Attachments can be any file of the script's own; those outside of its folder are not ours to send.
+    if (inside.startsWith('..')) continue;
+    const handle = await workspace.read(inside);
+    if (handle === null) continue;
+    await handle.close();
+    const reference = await sink.add({
+      path: join(workspace.folder, inside),
+      name: name.replace(/[^\w.-]/g, '_').slice(-100),
+      type,
+      contentType,
+    });
+    collected.all.push(reference);
+    if (type === 'trace') collected.traces.push(reference);
+    if (type === 'video') collected.videos.push(reference);
+    if (type === 'report') collected.report = reference;
+    if (visit !== undefined) {
+      const known = collected.screenshots.get(visit) ?? [];
+      collected.screenshots.set(visit, [...known, reference]);
+    }
+  }
+  return collected;
+}

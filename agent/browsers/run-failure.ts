@@ -1,0 +1,123 @@
+/** Why a run of a script failed, from how it ended and what it said. */
+import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import { AgentError } from '../errors.ts';
+import type { ProgramEnd } from '../script-host/script-host.ts';
+import { eventsOf, type RunEvent } from './run-events.ts';
+
+const failureOfScript = (code: string, message: string): Failure => ({
+  phase: 'script',
+  code,
+  message,
+  isNetworkError: false,
+});
+
+function whereIn(events: readonly RunEvent[]): string {
+  const last = eventsOf(events, 'visit').at(-1);
+  return last === undefined ? 'before it visited a page' : `at the page ${last.url}`;
+}
+
+/** Throws when what failed is ours: the runtime, or a browser that does not start. */
+function blameUs(end: ProgramEnd, events: readonly RunEvent[]): void {
+  const [unavailable] = eventsOf(events, 'browserUnavailable');
+  if (unavailable !== undefined) {
+    throw new AgentError(
+      'BROWSER_BROKEN',
+      `the browser of the agent could not be used for this run: ${unavailable.message.slice(0, 1_000)}. ` +
+        'Look at "monitor-agent doctor"; the script is not at fault.',
+    );
+  }
+  // A script that speaks to the browser directly may have ended it by itself.
+  const hasLostBrowser = eventsOf(events, 'browserGone').length > 0;
+  if (hasLostBrowser && eventsOf(events, 'rawProtocol').length === 0) {
+    throw new AgentError(
+      'BROWSER_BROKEN',
+      `the browser of the agent ended ${whereIn(events)}, so this run says nothing about the target. ` +
+        'It may have been killed for memory: look at the log of the kernel, and lower JOB_CONCURRENCY or add memory.',
+    );
+  }
+  const hasBegun = eventsOf(events, 'begin').length > 0;
+  if (end.reason === 'not-started' || (end.reason === 'exit' && !hasBegun)) {
+    throw new AgentError(
+      'RUNTIME_BROKEN',
+      `the runtime could not start the script: ${end.explanation ?? end.stderr.slice(-1_000)}. ` +
+        'Install it again with "monitor-agent runtime install".',
+    );
+  }
+}
+
+function failureOfLimits(end: ProgramEnd): Failure | null {
+  const explanation = `the run ${end.explanation ?? 'was ended'}`;
+  switch (end.reason) {
+    case 'memory':
+      return failureOfScript('OUT_OF_MEMORY', explanation);
+    case 'disk':
+      return failureOfScript('OUT_OF_DISK', explanation);
+    case 'processes':
+      return failureOfScript('TOO_MANY_PROCESSES', explanation);
+    case 'cancelled':
+      return failureOfScript('CANCELLED', 'the run was cancelled');
+    default:
+      return null;
+  }
+}
+
+function hasHeapRunOut(end: ProgramEnd, events: readonly RunEvent[]): boolean {
+  const pattern = /JavaScript heap out of memory|Reached heap limit/;
+  return (
+    pattern.test(end.stderr) || eventsOf(events, 'output').some(({ text }) => pattern.test(text))
+  );
+}
+
+function firstError(events: readonly RunEvent[]): string | null {
+  const ofTests = eventsOf(events, 'test').flatMap(({ test }) => test.errors);
+  return [...eventsOf(events, 'error'), ...ofTests][0]?.message ?? null;
+}
+
+function failureOfBrowser(events: readonly RunEvent[]): Failure | null {
+  const [crash] = eventsOf(events, 'crash');
+  if (crash !== undefined) {
+    return failureOfScript('PAGE_CRASHED', `the page ${crash.url} crashed in the browser`);
+  }
+  if (eventsOf(events, 'browserGone').length === 0) return null;
+  return failureOfScript('BROWSER_CRASHED', `the browser ended ${whereIn(events)}`);
+}
+
+/** Null when everything passed. Throws AgentError when we are to blame. */
+export function failureOfRun(
+  end: ProgramEnd,
+  events: readonly RunEvent[],
+  isTest: boolean,
+): Failure | null {
+  const limits = failureOfLimits(end);
+  if (limits !== null) return limits;
+  if (hasHeapRunOut(end, events)) {
+    return failureOfScript('OUT_OF_MEMORY', 'the script used more memory than Node may use');
+  }
+  const ended = eventsOf(events, 'end').at(-1);
+  const hasPassed = end.exitCode === 0 && ended?.status === 'passed';
+  if (hasPassed && (!isTest || eventsOf(events, 'tests').length > 0)) return null;
+  blameUs(end, events);
+  const browser = failureOfBrowser(events);
+  if (browser !== null) return browser;
+  const message = firstError(events);
+  const isSyntax =
+    message !== null && /SyntaxError|Cannot find (module|package)/.test(message.slice(0, 500));
+  if (isSyntax && eventsOf(events, 'test').length === 0) {
+    return failureOfScript('SCRIPT_INVALID', message);
+  }
+  const how =
+    end.signal === null
+      ? `the script ended with exit code ${end.exitCode} before it was done`
+      : `the script was ended by ${end.signal}`;
+  return failureOfScript('SCRIPT_FAILED', message ?? how);
+}
+
+/** True when nothing but soft assertions failed. */
+export function isOnlySoft(events: readonly RunEvent[]): boolean {
+  const unexpected = eventsOf(events, 'test').filter(({ test }) => test.outcome === 'unexpected');
+  return (
+    unexpected.length > 0 &&
+    unexpected.every((event) => event.isOnlySoft) &&
+    eventsOf(events, 'error').length === 0
+  );
+}

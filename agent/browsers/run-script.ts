@@ -1,0 +1,291 @@
+/** One run of a browser or multi-step check, up to what both say of it in the same way. */
+import type { ScriptError, ScriptStep, ScriptTest } from '@monitor/shared/contract/check-result.ts';
+import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import { z } from 'zod';
+import type {
+  BrowserLease,
+  FoundBrowser,
+  InstalledRuntime,
+  Observation,
+  RunnerContext,
+  ScriptSession,
+} from '../runners/runner.ts';
+import { beginTrace } from '../net/trace-context.ts';
+import { runVariables } from '../script-host/run-variables.ts';
+import { canRecordVideo } from './browsers-folder.ts';
+import { collectArtifacts, type CollectedArtifacts } from './run-artifacts.ts';
+import {
+  eventsOf,
+  readRunEvents,
+  readRunFile,
+  type RunEvent,
+  type SeenStep,
+} from './run-events.ts';
+import { failureOfRun, isOnlySoft } from './run-failure.ts';
+import { testRunnerConfig, writeScript } from './run-files.ts';
+
+/** What the part of a type adds to the common part. */
+export interface RunSeen {
+  readonly events: readonly RunEvent[];
+  readonly artifacts: CollectedArtifacts;
+  readonly common: CommonDetails;
+  readonly isTest: boolean;
+}
+
+export interface CommonDetails {
+  errors: ScriptError[];
+  startTime: number;
+  endTime: number;
+  runtimeVersion: string;
+  jobLog: { time: number; msg: string; level: string }[];
+  jobAssets: string[];
+  playwrightTestTraces: string[];
+  playwrightTestJsonReportFile: string | null;
+  tests: ScriptTest[];
+}
+
+const noArtifacts: CollectedArtifacts = {
+  all: [],
+  traces: [],
+  videos: [],
+  report: null,
+  screenshots: new Map(),
+};
+
+const definitionParts = z.object({
+  script: z.string().nullable(),
+  scriptPath: z.string().nullish(),
+  dependencies: z.array(z.object({ path: z.string(), content: z.string() })).nullish(),
+});
+
+/** Read by Node or by the test runner when they start: too late for a child that has started. */
+const readAtStart = /^(NODE_|PLAYWRIGHT_|PW|DEBUG$|TZ$|LANG$|LC_|SSL_)/;
+
+const degradedFile = z.object({ messages: z.array(z.string()) });
+
+/** compatibility: helper packages of the field say so by a file in the working folder. */
+async function degradedMessage(session: ScriptSession): Promise<string | null> {
+  const text = await readRunFile(session.workspace, 'check/degraded.json', 65_536);
+  if (text === null) return null;
+  try {
+    const { messages } = degradedFile.parse(JSON.parse(text));
+    return messages.filter((message) => message !== '').join('; ') || 'marked by the script';
+  } catch {
+    return 'marked by the script';
+  }
+}
+
+/** Requests by where they were made, `worker:number`, to their number in the result. */
+export function requestNumbers(events: readonly RunEvent[]): Map<string, number> {
+  return new Map(
+    eventsOf(events, 'request').map(({ worker, number }, index) => [`${worker}:${number}`, index]),
+  );
+}
+
+function toStep(step: SeenStep, numbers: Map<string, number>): ScriptStep {
+  return {
+    ...step,
+    requests: step.requests.flatMap((key) => numbers.get(key) ?? []),
+    steps: step.steps.map((inner) => toStep(inner, numbers)),
+  };
+}
+
+function testsOf(events: readonly RunEvent[]): ScriptTest[] {
+  const numbers = requestNumbers(events);
+  return eventsOf(events, 'test').map(({ test }) => ({
+    ...test,
+    steps: test.steps.map((step) => toStep(step, numbers)),
+  }));
+}
+
+interface Ended {
+  readonly events: readonly RunEvent[];
+  readonly isTest: boolean;
+  readonly failure: Failure | null;
+  readonly degraded: string | null;
+  readonly artifacts: CollectedArtifacts;
+  readonly lines: CommonDetails['jobLog'];
+}
+
+const invalid = (message: string): Failure => ({
+  phase: 'script',
+  code: 'SCRIPT_INVALID',
+  message,
+  isNetworkError: false,
+});
+
+const beforeStart = (failure: Failure): Ended => ({
+  events: [],
+  isTest: true,
+  failure,
+  degraded: null,
+  artifacts: noArtifacts,
+  lines: [],
+});
+
+interface Surroundings {
+  readonly context: RunnerContext;
+  readonly runtime: InstalledRuntime;
+  readonly browser: FoundBrowser | null;
+  readonly lease: BrowserLease | null;
+}
+
+function environmentOf(context: RunnerContext, runtime: InstalledRuntime): Record<string, string> {
+  const given = context.environment.map(({ key, value }) => [key, value] as const);
+  return { ...runVariables(context.run, runtime.id, beginTrace()), ...Object.fromEntries(given) };
+}
+
+async function runInSession(
+  definition: CheckDefinition,
+  surroundings: Surroundings,
+): Promise<Ended> {
+  const { context, runtime, browser, lease } = surroundings;
+  const { script, scriptPath, dependencies } = definitionParts.parse(definition);
+  if (script === null || script.trim() === '') {
+    return beforeStart(invalid('the check has no script; write one'));
+  }
+  const environment = environmentOf(context, runtime);
+  const early = Object.entries(environment).filter(([name]) => readAtStart.test(name));
+  await using session = await context.scripting().sessions.take(runtime, Object.fromEntries(early));
+  const { workspace } = session;
+  const written = await writeScript(workspace, {
+    script,
+    scriptPath: scriptPath ?? null,
+    dependencies: dependencies ?? [],
+    snippets: context.snippets,
+  });
+  if ('code' in written) return beforeStart(written);
+  const settings = {
+    browser,
+    endpoint: lease?.endpoint ?? null,
+    recordRequests: browser === null,
+    traceScripts: browser !== null && !written.isTest,
+    nodeOptions: environment['NODE_OPTIONS'] ?? null,
+  };
+  const job: Record<string, unknown> = { environment: withoutOwn(environment), settings };
+  if (written.isTest) {
+    await workspace.write(
+      'monitor/playwright.config.cjs',
+      testRunnerConfig({
+        folder: workspace.folder,
+        written,
+        hasBrowser: browser !== null,
+        canRecordVideo: canRecordVideo(runtime.folder),
+        proxyUrl: context.proxyUrl,
+      }),
+    );
+    job['args'] = ['--config', `${workspace.folder}/monitor/playwright.config.cjs`];
+  } else {
+    job['script'] = written.file;
+  }
+  const lines: CommonDetails['jobLog'] = [];
+  const { end, isTimeout } = await session.run(job, {
+    timeoutMs: context.timeoutMs,
+    signal: context.signal,
+    onLine(line, stream) {
+      const level = stream === 'stderr' ? 'ERROR' : 'INFO';
+      if (lines.length < 4_000) lines.push({ time: context.clock.now(), msg: line, level });
+    },
+  });
+  const events = await readRunEvents(workspace);
+  for (const { value } of eventsOf(events, 'secret')) context.addSecret(value);
+  if (isTimeout) {
+    lease?.release(false);
+    const seconds = context.timeoutMs / 1_000;
+    const failure = {
+      ...invalid(`the script did not end within ${seconds} seconds and was stopped`),
+      code: 'TIMEOUT',
+    };
+    return { ...beforeStart(failure), events, isTest: written.isTest, lines };
+  }
+  const failure = failureOfRun(end, events, written.isTest);
+  const marked = await degradedMessage(session);
+  const isForgiven = marked !== null && isOnlySoft(events);
+  const isUsual =
+    (failure === null || eventsOf(events, 'end').length > 0) &&
+    !['rawProtocol', 'crash', 'browserGone'].some((type) =>
+      events.some((event) => event.type === type),
+    );
+  // Before files are moved: the browser can be looked at meanwhile.
+  lease?.release(isUsual);
+  return {
+    events,
+    isTest: written.isTest,
+    failure: isForgiven ? null : failure,
+    degraded: failure === null || isForgiven ? marked : null,
+    artifacts: await collectArtifacts(workspace, events, context.artifacts),
+    lines,
+  };
+}
+
+/** Variables our own processes are started with stay ours. */
+function withoutOwn(environment: Record<string, string>): Record<string, string> {
+  const own = /^(MONITOR_|NODE_OPTIONS$|NODE_PATH$|PLAYWRIGHT_BROWSERS_PATH$)/;
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));
+}
+
+/**
+ * Runs the script of a check and describes it; `withBrowser` false starts none. `details` makes the
+ * part of the result that the type has for itself.
+ */
+export async function runScript(
+  definition: CheckDefinition,
+  context: RunnerContext,
+  withBrowser: boolean,
+  details: (seen: RunSeen) => NonNullable<Observation['details']>,
+): Promise<Observation> {
+  const { clock } = context;
+  const scripting = context.scripting();
+  const runtime = await scripting.runtime(context.runtimeId);
+  const browser = withBrowser ? await scripting.browser() : null;
+  const lease = withBrowser ? ((await scripting.browsers?.lease(runtime)) ?? null) : null;
+  const startedAt = clock.now();
+  const start = clock.monotonic();
+  let ended: Ended;
+  try {
+    ended = await runInSession(definition, { context, runtime, browser, lease });
+  } finally {
+    // Whatever was thrown on the way here came unexpectedly; a second release has no effect.
+    lease?.release(false);
+  }
+  const responseTime = clock.monotonic() - start;
+  const stoppedAt = startedAt + Math.ceil(responseTime);
+  const { events, failure, artifacts } = ended;
+  const tests = testsOf(events);
+  const errors: ScriptError[] = [
+    ...eventsOf(events, 'error').map(({ message, stack, title }) => ({ message, stack, title })),
+    ...tests.flatMap((test) => test.errors),
+  ];
+  if (failure !== null && errors.length === 0) {
+    errors.push({ message: failure.message, stack: null, title: null });
+  }
+  const common: CommonDetails = {
+    errors,
+    startTime: startedAt,
+    endTime: stoppedAt,
+    runtimeVersion: runtime.id,
+    jobLog: [
+      ...eventsOf(events, 'warning').map(({ message }) => ({
+        time: startedAt,
+        msg: message,
+        level: 'WARN',
+      })),
+      ...eventsOf(events, 'output').map(({ time, text, level }) => ({ time, msg: text, level })),
+      ...ended.lines,
+    ],
+    jobAssets: artifacts.all,
+    playwrightTestTraces: artifacts.traces,
+    playwrightTestJsonReportFile: artifacts.report,
+    tests,
+  };
+  return {
+    startedAt,
+    stoppedAt,
+    responseTime,
+    failure,
+    request: {},
+    response: ended.degraded === null ? {} : { degraded: ended.degraded },
+    details: details({ events, artifacts, common, isTest: ended.isTest }),
+    ...(failure === null ? {} : { errorMessages: errors.map(({ message }) => message) }),
+  };
+}
