@@ -1,0 +1,14 @@
+/**
+ * Loaded first by every Node of the suite. Where that Node is about to run Playwright's tests, they
+ * are traced: an option on the command line outranks the configuration, and every Playwright has it.
+ */
+const [, script = '', command] = process.argv;
+const isPlaywright = /[\\/](@?playwright([\\/]test|-core)?[\\/]cli(\.js)?|\.bin[\\/]playwright)$/;
+
+if (
+  command === 'test' &&
+  isPlaywright.test(script) &&
+  !process.argv.some((argument) => /^--(trace|list|help)\b/.test(argument))
+) {
+  process.argv.splice(3, 0, '--trace', 'on');
+}

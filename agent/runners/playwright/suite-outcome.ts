@@ -1,0 +1,143 @@
+/** From what the reporter wrote to tests, numbers and the one failure of a suite. Pure. */
+import type {
+  PlaywrightCheckResult,
+  ScriptError,
+  ScriptTest,
+} from '@monitor/shared/contract/check-result.ts';
+import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import { toScriptSteps, type SuiteEvents, type SuiteTest } from './suite-events.ts';
+
+export type SuiteMetrics = PlaywrightCheckResult['metrics'];
+
+/** What is shown of a suite at most; results have to travel. */
+const maxTests = 2_000;
+const maxErrorMessages = 100;
+
+/** How a test ended; one that was cut off never came to be judged. */
+function outcomeOf(test: SuiteTest): ScriptTest['outcome'] {
+  if (test.outcome !== null) return test.outcome;
+  const last = test.attempts.at(-1);
+  if (test.runningSince !== null) return 'unexpected';
+  if (last === undefined || last.status === 'skipped') return 'skipped';
+  if (last.status !== 'passed') return 'unexpected';
+  return test.attempts.length > 1 ? 'flaky' : 'expected';
+}
+
+export function nameOf(test: Pick<SuiteTest, 'title' | 'project'>): string {
+  return test.project === '' ? test.title : `${test.title} [${test.project}]`;
+}
+
+function toScriptTest(test: SuiteTest): ScriptTest {
+  const last = test.attempts.at(-1);
+  const isCutOff = test.runningSince !== null;
+  const errors: ScriptError[] = (last?.errors ?? []).map((error) => ({
+    ...error,
+    title: nameOf(test),
+  }));
+  return {
+    title: test.title,
+    file: test.file,
+    project: test.project,
+    tags: test.tags,
+    status: isCutOff ? 'interrupted' : (last?.status ?? 'skipped'),
+    outcome: outcomeOf(test),
+    retries: Math.max(0, test.attempts.length - 1 + (isCutOff ? 1 : 0)),
+    durationMs: test.attempts.reduce((sum, attempt) => sum + attempt.durationMs, 0),
+    errors,
+    steps: toScriptSteps(last?.steps ?? []),
+  };
+}
+
+export interface SuiteOutcome {
+  tests: ScriptTest[];
+  errors: ScriptError[];
+  /** One for each failed test, and one for each error outside of tests. */
+  errorMessages: string[];
+  counts: Pick<SuiteMetrics, 'total' | 'passed' | 'failed' | 'flaky' | 'skipped' | 'retries'>;
+}
+
+const severity: Record<ScriptTest['outcome'], number> = {
+  unexpected: 0,
+  flaky: 1,
+  expected: 2,
+  skipped: 3,
+};
+
+/** Tests with the failed ones first, and what they add up to. Flaky tests have passed in the end. */
+export function outcomeOfSuite(events: SuiteEvents): SuiteOutcome {
+  const tests = [...events.tests.values()]
+    .map(toScriptTest)
+    .sort((left, right) => severity[left.outcome] - severity[right.outcome]);
+  const count = (outcome: ScriptTest['outcome']) =>
+    tests.filter((test) => test.outcome === outcome).length;
+  const failed = tests.filter(({ outcome }) => outcome === 'unexpected');
+  const messages = [
+    ...failed.map((test) => {
+      const reason =
+        test.errors[0]?.message ??
+        (test.status === 'interrupted' ? 'it was cut off' : `it ${test.status}`);
+      return `${nameOf(test)}: ${reason}`;
+    }),
+    ...events.errors.map(({ message }) => message),
+  ];
+  return {
+    tests: tests.slice(0, maxTests),
+    errors: [...failed.flatMap(({ errors }) => errors), ...events.errors].slice(0, 1_000),
+    errorMessages: messages.slice(0, maxErrorMessages).map((message) => message.slice(0, 16_384)),
+    counts: {
+      total: tests.length,
+      passed: count('expected'),
+      failed: failed.length,
+      flaky: count('flaky'),
+      skipped: count('skipped'),
+      retries: tests.reduce((sum, { retries }) => sum + retries, 0),
+    },
+  };
+}
+
+const fail = (code: string, message: string): Failure => ({
+  phase: 'test',
+  code,
+  message,
+  isNetworkError: false,
+});
+
+const firstLine = (text: string): string => text.split('\n')[0]?.slice(0, 300) ?? '';
+
+/** Why a suite whose test command came to its end failed, or null: it passed. */
+export function failureOfSuite(
+  events: SuiteEvents,
+  { counts, errorMessages }: SuiteOutcome,
+  exitCode: number | null,
+  lastOutput: string,
+): Failure | null {
+  const ending =
+    exitCode === null ? 'was killed by a signal' : `ended with exit code ${String(exitCode)}`;
+  if (counts.failed > 0) {
+    const [first = ''] = errorMessages;
+    return fail(
+      'TESTS_FAILED',
+      `${counts.failed} of ${counts.total} tests failed: ${firstLine(first)}`,
+    );
+  }
+  if (events.lastStatus === 'timedout') {
+    return fail('GLOBAL_TIMEOUT', 'the tests did not end within the globalTimeout of the suite');
+  }
+  const realErrors = events.errors.filter(({ message }) => !/no tests found/i.test(message));
+  if (realErrors.length > 0 && exitCode !== 0) {
+    return fail('SUITE_BROKEN', firstLine(realErrors[0]?.message ?? ''));
+  }
+  const ranPlaywright = events.begun > 0 || events.errors.length > 0;
+  if (counts.total === 0 && (exitCode === 0 || ranPlaywright)) {
+    return fail(
+      'NO_TESTS',
+      'the test command ran no tests; look at testCommand, workingDir and the filters in them',
+    );
+  }
+  if (exitCode !== 0) {
+    return fail('TEST_COMMAND_FAILED', `the test command ${ending}: ${lastOutput}`);
+  }
+  return events.begun === events.ended
+    ? null
+    : fail('SUITE_BROKEN', 'Playwright ended before all tests were judged');
+}
