@@ -3,6 +3,9 @@ import { Registry } from 'prom-client';
 import { leaseRenewMs, type CheckInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import type { Logger } from 'pino';
+import { ArtifactSpool } from './artifacts/artifact-spool.ts';
+import { openRunArtifacts } from './artifacts/run-artifacts.ts';
+import { UploadLoop } from './artifacts/upload-loop.ts';
 import { requireKey, type AgentConfig } from './config.ts';
 import { ControlPlaneClient, createDispatcher } from './control-plane-client.ts';
 import { startErrorReports } from './observability/error-reports.ts';
@@ -10,6 +13,8 @@ import { createMetrics } from './observability/metrics.ts';
 import { serveProbes } from './observability/probes.ts';
 import { runners as allRunners, type RunnerRegistry } from './runners/index.ts';
 import type { NetworkAccess } from './runners/runner.ts';
+import { runFolderOf } from './script-host/work-folder.ts';
+import { openScripting } from './scripting.ts';
 import { version } from './version.ts';
 import { CheckInLoop } from './worker/check-in-loop.ts';
 import { CorrectedClock } from './worker/corrected-clock.ts';
@@ -18,11 +23,14 @@ import { LagMeter } from './worker/lag-meter.ts';
 import { notReadyReason, stepLifecycle, type LifecycleState } from './worker/lifecycle.ts';
 import { Outbox } from './worker/outbox.ts';
 import { ScheduleCache } from './worker/schedule-cache.ts';
+import { Seal } from './worker/seal.ts';
 import { Scheduler } from './worker/scheduler.ts';
 import { SubmitLoop } from './worker/submit-loop.ts';
 
 export interface AgentParts {
   config: AgentConfig;
+  /** Files that hold secrets; no run may see them. */
+  secretFiles?: readonly string[];
   logger: Logger;
   network: NetworkAccess;
   clock?: Clock;
@@ -68,7 +76,7 @@ function repeat(clock: Clock, everyMs: number, work: () => void): () => void {
 
 /** Starts an agent. Throws an AgentError when its data directory or its health port cannot be used. */
 export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
-  const { config, logger, network } = parts;
+  const { config, logger, network, secretFiles = [] } = parts;
   const { clock: rawClock = systemClock, random = Math.random, runners = allRunners } = parts;
   const apiKey = requireKey(config);
   await using stack = new AsyncDisposableStack();
@@ -95,6 +103,24 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     version,
   });
 
+  const spool = await ArtifactSpool.open({
+    directory: config.AGENT_DATA_DIR,
+    maxBytes: config.ARTIFACTS_MAX_BYTES,
+    maxAgeMs: config.OUTBOX_MAX_AGE_HOURS * 3_600_000,
+    clock,
+    logger: logger.child({ subsystem: 'artifacts' }),
+  });
+  const code = stack.use(
+    await openScripting({
+      config,
+      logger,
+      clock: rawClock,
+      hidden: [config.AGENT_DATA_DIR, ...secretFiles],
+      downloadCodeBundle: (checkId, file, signal) =>
+        client.downloadCodeBundle(checkId, file, signal),
+    }),
+  );
+
   let location: string | null = null;
   let epoch = 0;
   let state: LifecycleState = 'starting';
@@ -111,7 +137,20 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     lightConcurrency: config.UPTIME_CONCURRENCY,
     heavyConcurrency: config.JOB_CONCURRENCY,
     isLinkUp: () => checkIns.state === 'up',
-    scrub: (submission) => submission,
+    seal: new Seal(apiKey, 'waiting runs v1'),
+    scripting: code.scripting,
+    scriptingProblem: null,
+    artifactsOf: (resultId, scrubber) =>
+      openRunArtifacts({
+        spool,
+        resultId,
+        scrubber,
+        logger,
+        within: (path) => runFolderOf(config.AGENT_WORK_DIR, path),
+      }),
+    onStored: ({ id }) => {
+      spool.commit(id);
+    },
   });
   const scheduler = new Scheduler({
     clock,
@@ -133,6 +172,10 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
 
   const jobRuns = new Map<string, string>();
   const onAnswer = (answer: CheckInAnswer): void => {
+    if (state === 'draining') {
+      for (const runId of answer.cancellations) executor.cancel(runId);
+      return;
+    }
     const isSame = answer.location === location && answer.epoch === epoch;
     ({ location, epoch } = answer);
     scheduler.apply(location, answer.upserts, answer.removals, answer.full);
@@ -160,11 +203,11 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     version,
     capabilities: {
       checkTypes: Object.keys(runners),
-      runtimes: [],
+      runtimes: code.runtimes,
       icmp: network.icmp?.way ?? 'none',
       capture: false,
       traceroute: false,
-      browsers: [],
+      browsers: code.browsers,
     },
     capacity: { light: config.UPTIME_CONCURRENCY, heavy: config.JOB_CONCURRENCY },
     running: () => executor.running,
@@ -177,6 +220,15 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     clock: rawClock,
     random,
     logger: logger.child({ subsystem: 'submit' }),
+    metrics,
+  });
+
+  const uploads = new UploadLoop({
+    spool,
+    client,
+    clock: rawClock,
+    random,
+    logger: logger.child({ subsystem: 'artifacts' }),
     metrics,
   });
 
@@ -204,6 +256,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   }
   executor.resume(outbox.pendingRetries());
   submitLoop.start();
+  uploads.start();
   checkIns.start();
 
   const observe = (): void => {
@@ -214,6 +267,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     metrics.outboxOldest.set(oldestAt === null ? 0 : (clock.now() - oldestAt) / 1000);
     metrics.outboxDropped.set(droppedTotal);
     executor.observe();
+    uploads.observe();
   };
   stack.defer(repeat(rawClock, maintainEveryMs, observe));
   const renewLeases = async (): Promise<void> => {
@@ -239,6 +293,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     state = stepLifecycle(state, 'stop-asked');
     logger.info({ running: executor.running }, 'draining');
     scheduler.stop();
+    if (executor.running > 0) checkIns.standDown();
     const timeout = rawClock.after(config.DRAIN_TIMEOUT_SECONDS * 1000, () => {
       logger.warn({ running: executor.running }, 'drain timeout reached, running checks are ended');
       executor.abort();
@@ -251,6 +306,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
       saveSchedule();
     }
     const left = await submitLoop.flush(flushWithinMs);
+    const filesLeft = await uploads.flush(flushWithinMs);
     const jobIds = executor.activeJobs;
     try {
       if (jobIds.length > 0) await client.release(jobIds);
@@ -259,7 +315,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
       logger.warn({ err: error }, 'goodbye not heard; the control plane notices by itself');
     }
     state = stepLifecycle(state, 'work-finished');
-    logger.info({ left }, 'drained');
+    logger.info({ left, filesLeft }, 'drained');
     return left;
   };
 
@@ -269,6 +325,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     cancelCaching?.();
     await checkIns.stop();
     await submitLoop.flush(0);
+    await uploads.stop();
     await opened.disposeAsync();
   };
 

@@ -3,7 +3,7 @@
  * each; `--help`, `doctor` and the table in the README are printed from this list.
  */
 import { readFileSync } from 'node:fs';
-import { availableParallelism, homedir, totalmem } from 'node:os';
+import { availableParallelism, homedir, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { AgentError } from './errors.ts';
@@ -148,6 +148,93 @@ const settings = {
     meaning:
       'How long runs may take to end after SIGTERM; keep it 5 s below the grace period outside',
   },
+  AGENT_RUNTIMES_DIR: {
+    schema: z.string().min(1, { error: 'must be a folder' }),
+    fallback: ({ stateFolder, homeFolder }) =>
+      join(stateFolder ?? join(homeFolder, '.local', 'state'), 'monitor-agent-runtimes'),
+    fallbackShown:
+      '`$XDG_STATE_HOME/monitor-agent-runtimes` or `~/.local/state/monitor-agent-runtimes`',
+    meaning: 'Folder of the runtimes that scripts can use; see `monitor-agent runtime`',
+  },
+  AGENT_WORK_DIR: {
+    schema: z.string().min(1, { error: 'must be a folder' }),
+    fallback: () => join(tmpdir(), 'monitor-agent-runs'),
+    fallbackShown: '`monitor-agent-runs` in the folder for temporary files',
+    meaning: 'Folder for the files of runs; each run has its own, deleted after it',
+  },
+  AGENT_CHROMIUM_PATH: {
+    schema: z.string().min(1, { error: 'must be the path of a browser' }),
+    fallbackShown: 'found by itself',
+    meaning: 'Chromium, or its headless shell, for browser checks',
+  },
+  BROWSER_MODE: {
+    schema: oneOf(['warm', 'cold'], 'lower'),
+    fallback: 'warm',
+    meaning:
+      'warm keeps a browser open and gives each run a fresh context; cold starts one for each run',
+  },
+  SCRIPT_MEMORY_MB: {
+    schema: wholeNumber(64, 1_048_576),
+    fallback: '2764',
+    meaning: 'Memory that one run of a script or browser may use; suites get 2.5 times as much',
+  },
+  SCRIPT_DISK_MB: {
+    schema: wholeNumber(1, 1_048_576),
+    fallback: '1024',
+    meaning: 'Disk that one run of a script or browser may use; suites get four times as much',
+  },
+  SCRIPT_PROCESSES: {
+    schema: wholeNumber(4, 100_000),
+    fallback: '256',
+    meaning: 'Processes that one run may have',
+  },
+  DEPENDENCY_CACHE: {
+    schema: oneOf(['OFF', 'ON', 'LOCAL'], 'upper'),
+    fallback: 'OFF',
+    meaning: 'ON (or LOCAL) keeps the installed packages of Playwright suites in AGENT_DATA_DIR',
+  },
+  DEPENDENCY_CACHE_MAX_MB: {
+    schema: wholeNumber(1, 1_048_576),
+    fallback: '4096',
+    meaning: 'Room for installed packages; those unused for longest go first, all after 30 days',
+  },
+  ARTIFACTS_MAX_BYTES: {
+    schema: wholeNumber(1_048_576, 1_099_511_627_776),
+    fallback: '2147483648',
+    meaning: 'Room for files that wait for the control plane, in bytes; the oldest go first',
+  },
+  LLM_PROVIDER: {
+    schema: oneOf(['openai', 'anthropic'], 'lower'),
+    fallback: 'openai',
+    meaning: 'Protocol of the language model for agentic checks: openai (compatible) or anthropic',
+  },
+  LLM_BASE_URL: {
+    schema: z
+      .string()
+      .trim()
+      .pipe(z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })),
+    fallbackShown: 'the public service of the provider',
+    meaning: 'Where the language model is, up to and including `/v1`',
+  },
+  LLM_MODEL: {
+    schema: z.string().trim().min(1, { error: 'must be the name of a model' }),
+    meaning: 'Name of the language model; agentic checks need it',
+  },
+  LLM_API_KEY: {
+    schema: secret,
+    meaning: 'Key of the language model; stays on this machine',
+    isSecret: true,
+  },
+  LLM_MAX_TOKENS: {
+    schema: wholeNumber(1, 100_000_000),
+    fallback: '200000',
+    meaning: 'Tokens that one run of an agentic check may use, in and out',
+  },
+  LLM_MAX_STEPS: {
+    schema: wholeNumber(1, 1_000),
+    fallback: '40',
+    meaning: 'Actions that one run of an agentic check may take',
+  },
   USE_OS_DNS_RESOLVER: {
     schema: flag('must be true or false'),
     fallback: 'false',
@@ -168,6 +255,10 @@ const settings = {
     schema: proxy,
     meaning: 'Proxy to an http control plane; checks do not use it',
     isSecret: true,
+  },
+  NODE_EXTRA_CA_CERTS: {
+    schema: z.string().min(1, { error: 'must be the path of a file' }),
+    meaning: 'File with further certificate authorities in PEM; Node itself reads it at its start',
   },
   NO_PROXY: {
     schema: z.string(),
@@ -220,6 +311,13 @@ export function flagOf(name: SettingName): string {
   const setting: Setting = settings[name];
   const kebab = name.toLowerCase().replaceAll('_', '-');
   return setting.isSecret === true ? `--${kebab}-file` : `--${kebab}`;
+}
+
+/** The variables that hold secrets themselves, in every spelling. */
+export function secretVariables(): string[] {
+  const names = entries.filter(([, { isSecret }]) => isSecret === true).map(([name]) => name);
+  const lower = names.filter((name) => lowerCaseAliases.includes(name));
+  return [...names, ...lower.map((name) => name.toLowerCase())];
 }
 
 /** Name, flag, default and meaning of every setting. */
@@ -276,7 +374,7 @@ function closestTo(name: string): string | undefined {
 
 function warningsFor(environment: Texts): string[] {
   return Object.keys(environment)
-    .filter((name) => /^AGENT_(?!ICMP_)/.test(name) && !(name in settings))
+    .filter((name) => /^AGENT_(?!ICMP_|SECRETS_FD$)/.test(name) && !(name in settings))
     .map((name) => {
       const guess = closestTo(name);
       const hint = guess === undefined ? '' : `; did you mean ${guess}?`;
@@ -288,7 +386,12 @@ function warningsFor(environment: Texts): string[] {
  * Parses flags and environment. Throws one CONFIG_INVALID that names every setting that is wrong,
  * what was given and what is allowed.
  */
-export function readConfig(sources: ConfigSources): { config: AgentConfig; warnings: string[] } {
+export function readConfig(sources: ConfigSources): {
+  config: AgentConfig;
+  warnings: string[];
+  /** Files that hold secrets; no run may see them. */
+  secretFiles: string[];
+} {
   const surroundings = sources.surroundings ?? surroundingsOf(sources.environment);
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
@@ -319,6 +422,10 @@ export function readConfig(sources: ConfigSources): { config: AgentConfig; warni
   return {
     config: Object.freeze(values) as AgentConfig,
     warnings: warningsFor(sources.environment),
+    secretFiles: entries.flatMap(([name, { isSecret }]) => {
+      const file = sources.flags?.[`${name}_FILE`] || sources.environment[`${name}_FILE`];
+      return isSecret === true && file ? [file] : [];
+    }),
   };
 }
 

@@ -17,6 +17,18 @@ const catalogue = {
   ICMP_UNAVAILABLE: { retryable: false },
   CHECK_TYPE_UNKNOWN: { retryable: false },
   JOB_INVALID: { retryable: false },
+  SCRIPTING_UNAVAILABLE: { retryable: false },
+  RUNTIME_MISSING: { retryable: false },
+  RUNTIME_BROKEN: { retryable: false },
+  BROWSER_MISSING: { retryable: false },
+  BROWSER_BROKEN: { retryable: true },
+  MODEL_UNAVAILABLE: { retryable: true },
+  AGENT_LIMIT: { retryable: false },
+  CODE_BUNDLE_UNAVAILABLE: { retryable: true },
+  /** The control plane has none for the check: a mistake in the check, not ours. */
+  CODE_BUNDLE_NOT_FOUND: { retryable: false },
+  ARTIFACT_TOO_LARGE: { retryable: false },
+  SCRUBBING_FAILED: { retryable: false },
   RUNNER_BROKEN: { retryable: false },
 } as const satisfies Record<string, { retryable: boolean }>;
 

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerRun } from './commands/run.ts';
+import { registerRuntime } from './commands/runtime.ts';
 import { registerStart } from './commands/start.ts';
 import { registerVersion } from './commands/version.ts';
 import { AgentError } from './errors.ts';
@@ -13,6 +14,7 @@ const program = new Command('monitor-agent')
   .exitOverride();
 registerStart(program);
 registerRun(program);
+registerRuntime(program);
 registerDoctor(program);
 registerVersion(program);
 

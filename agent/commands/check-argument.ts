@@ -1,11 +1,13 @@
 /** What `monitor-agent run` was pointed at, as a check. */
 import { readFileSync } from 'node:fs';
-import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
+import type { AssignedCheck, NamedScript } from '@monitor/shared/contract/agent-protocol.ts';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import { recordType } from '@monitor/shared/contract/checks/dns.ts';
 import { effectiveRetryStrategy } from '@monitor/shared/domain/retry.ts';
 import type { RetryStrategy } from '@monitor/shared/contract/check.ts';
+import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
+import { isSecretVariable } from '@monitor/shared/domain/secret-variable.ts';
 import { AgentError } from '../errors.ts';
 
 const knownTypes: Readonly<Record<string, CheckTypeDefinition>> = checkTypes;
@@ -66,6 +68,32 @@ function fromFile(file: string): Record<string, unknown> {
   throw bad(file, 'the file does not hold a JSON object');
 }
 
+function scriptOf(name: string, source: unknown): NamedScript[] {
+  return typeof source === 'string' && source.trim() !== '' ? [{ name, source }] : [];
+}
+
+/** What the control plane would add: here a check has no account and no group. */
+function codeOf(definition: CheckTypeDefinition, fields: Record<string, unknown>) {
+  const variables = (fields['environmentVariables'] ?? []) as EnvironmentVariable[];
+  const hasRequestScripts = definition.runtime === 'with-scripts';
+  return {
+    environment: variables.map(({ key, value, secret }) => ({
+      key,
+      value: value ?? '',
+      secret: isSecretVariable({ key, secret }),
+    })),
+    runtimeId: (fields['runtimeId'] ?? null) as string | null,
+    setupScripts: hasRequestScripts ? scriptOf('setup script', fields['localSetupScript']) : [],
+    teardownScripts: hasRequestScripts
+      ? scriptOf('teardown script', fields['localTearDownScript'])
+      : [],
+    snippets: [],
+    clientCertificates: [],
+    detectSecrets: true,
+    learnedScript: null,
+  };
+}
+
 /** A check from the command line. Throws CONFIG_INVALID that names what is wrong. */
 export function checkFromArgument(argument: string, withRetries: boolean): AssignedCheck {
   const address = fromAddress(argument);
@@ -92,7 +120,9 @@ export function checkFromArgument(argument: string, withRetries: boolean): Assig
   }
   const fields = parsed.data as Record<string, unknown>;
   return {
+    ...codeOf(definition, fields),
     id: '00000000-0000-4000-8000-000000000000',
+    accountId: '',
     revision: 1,
     type: definition.type,
     name: String(fields['name']),

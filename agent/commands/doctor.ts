@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { processEnvironment, readConfig } from '../config.ts';
+import { checkBrowser, checkScripts } from '../doctor/code.ts';
 import { checkControlPlane } from '../doctor/control-plane.ts';
 import type { Finding } from '../doctor/finding.ts';
 import {
@@ -8,6 +9,7 @@ import {
   checkIcmp,
   checkVersions,
 } from '../doctor/machine.ts';
+import { checkRuntimes } from '../doctor/runtimes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { openNetwork, relaunch } from '../net/icmp-launcher.ts';
 import { colorsFor, type Colors } from './output.ts';
@@ -50,6 +52,9 @@ export function registerDoctor(program: Command): void {
       add(checkDataDirectory(config));
       add(checkIcmp(network));
       add(checkDescriptors());
+      for (const finding of checkRuntimes(config)) add(finding);
+      add(await checkScripts(config));
+      add(await checkBrowser(config));
       network.icmp?.close();
       const hasFailed = findings.some(({ verdict }) => verdict === 'fail');
       if (options.json === true) console.log(JSON.stringify({ ok: !hasFailed, findings }, null, 2));

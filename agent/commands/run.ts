@@ -1,14 +1,21 @@
+import { randomUUID } from 'node:crypto';
+import { copyFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { sleep, systemClock } from '@monitor/shared/clock.ts';
 import { decideRetry } from '@monitor/shared/domain/retry.ts';
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Command } from 'commander';
+import { pino } from 'pino';
 import { processEnvironment, readConfig } from '../config.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { openNetwork, relaunch } from '../net/icmp-launcher.ts';
-import { runners } from '../runners/index.ts';
-import { makeAttempt, type AttemptOutcome } from '../worker/attempt.ts';
+import { poolOf, runners, type RunnerEntry, type RunnerRegistry } from '../runners/index.ts';
+import type { RunFacts } from '../runners/runner.ts';
+import { openScripting } from '../scripting.ts';
+import { makeAttempt, type AttemptOutcome, type AttemptTools } from '../worker/attempt.ts';
 import { LagMeter } from '../worker/lag-meter.ts';
 import { checkFromArgument } from './check-argument.ts';
+import { keepFilesIn } from './kept-files.ts';
 import { colorsFor, table, type Colors } from './output.ts';
 
 const examples = `
@@ -18,10 +25,15 @@ Examples:
   monitor-agent run "dns://10.0.0.2/shop.internal?type=MX"
   monitor-agent run icmp://10.0.0.1
   monitor-agent run check.json --json        the body of a check, with "checkType"
+  monitor-agent run browser.json --files out  keep its trace, screenshots and report in out/
 
 Exit codes: 0 passed or degraded, 1 failed, 2 could not be run.
 `;
 
+type ScriptResult = Pick<
+  NonNullable<AttemptOutcome['browserCheckResult']>,
+  'tests' | 'errors' | 'jobLog'
+>;
 type Verdict = 'passed' | 'degraded' | 'failed' | 'error';
 
 function verdictOf(outcome: AttemptOutcome): Verdict {
@@ -78,12 +90,44 @@ function facts(response: Record<string, unknown>): string[][] {
   });
 }
 
+function printScript({ tests, errors, jobLog }: ScriptResult, colors: Colors): void {
+  const mark = { expected: colors.green('ok  '), flaky: colors.yellow('flaky') };
+  for (const { title, outcome, durationMs } of tests) {
+    const shown = outcome in mark ? mark[outcome as keyof typeof mark] : colors.red(outcome);
+    console.log(`  ${shown} ${title} ${colors.dim(`${Math.round(durationMs)} ms`)}`);
+  }
+  for (const { message } of errors) console.log(`\n${colors.red(message)}`);
+  if (jobLog.length === 0) return;
+  console.log(`\n${colors.bold('log')}`);
+  for (const { level, msg } of jobLog) console.log(`  ${level.padEnd(5)} ${msg}`);
+}
+
+function printAgentic(
+  { summary, assertions }: NonNullable<AttemptOutcome['agenticCheckResult']>,
+  colors: Colors,
+): void {
+  if (summary !== '') console.log(`  ${summary}`);
+  for (const { condition, passed, actual } of assertions) {
+    const shown = passed ? colors.green('held') : colors.red('failed');
+    console.log(`  ${shown} ${condition}${passed ? '' : ` (${actual})`}`);
+  }
+}
+
 function printForPeople(check: AssignedCheck, outcome: AttemptOutcome, colors: Colors): void {
   const verdict = verdictOf(outcome);
   console.log(
     `${paint(colors, verdict)}  ${check.name}  ${colors.dim(`${outcome.responseTime} ms`)}`,
   );
   if (outcome.reason !== null) console.log(`  ${outcome.reason}`);
+  for (const { name, withheld } of outcome.artifacts) {
+    console.log(
+      `  ${colors.dim('file')} ${name}${withheld === null ? '' : `: withheld, ${withheld}`}`,
+    );
+  }
+  const script =
+    outcome.browserCheckResult ?? outcome.multiStepCheckResult ?? outcome.playwrightCheckResult;
+  if (script !== null) printScript(script, colors);
+  if (outcome.agenticCheckResult !== null) printAgentic(outcome.agenticCheckResult, colors);
   const seen = outcome.apiCheckResult;
   if (seen === null) return;
   const response = seen.response ?? {};
@@ -106,7 +150,12 @@ function printForPeople(check: AssignedCheck, outcome: AttemptOutcome, colors: C
         assertion.error ?? '',
       ]),
     ],
-    ['log', seen.jobLog.request.map(({ level, msg }) => [level, msg])],
+    [
+      'log',
+      (['setup', 'request', 'teardown'] as const).flatMap((section) =>
+        seen.jobLog[section].map(({ level, msg }) => [section, level, msg]),
+      ),
+    ],
   ];
   for (const [title, rows] of sections) {
     if (rows.length === 0) continue;
@@ -117,6 +166,25 @@ function printForPeople(check: AssignedCheck, outcome: AttemptOutcome, colors: C
     console.log(colors.yellow('\nthis machine was busy; times may be too long'));
 }
 
+function needsCode(check: AssignedCheck): boolean {
+  const entry: RunnerEntry | undefined = (runners as RunnerRegistry)[check.type];
+  return entry !== undefined && poolOf(entry, check) === 'heavy';
+}
+
+function factsOf(check: AssignedCheck): Omit<RunFacts, 'attempt'> {
+  return {
+    accountId: check.accountId,
+    checkId: check.id,
+    checkName: check.name,
+    checkType: check.type,
+    runId: randomUUID(),
+    resultId: randomUUID(),
+    location: 'here',
+    scheduledFor: null,
+    source: 'CLI',
+  };
+}
+
 /** `monitor-agent run`: one check, here and now, without a control plane. */
 export function registerRun(program: Command): void {
   program
@@ -125,49 +193,85 @@ export function registerRun(program: Command): void {
     .argument('<check>', 'a file with a check, or an address')
     .option('--json', 'print the result as JSON')
     .option('--retries', 'follow the retry strategy of the check')
+    .option('--files <folder>', 'keep the files of the run there: traces, screenshots, reports')
     .addHelpText('after', examples)
-    .action(async (argument: string, options: { json?: boolean; retries?: boolean }) => {
-      const check = checkFromArgument(argument, options.retries === true);
-      if (check.type === 'ICMP') relaunch(processEnvironment);
-      const { config } = readConfig({ environment: processEnvironment });
-      const network = openNetwork(processEnvironment, config.USE_OS_DNS_RESOLVER);
-      const cancellation = new AbortController();
-      process.once('SIGINT', () => {
-        cancellation.abort();
-      });
-      const tools = { clock: systemClock, runners, network, lagMeter: new LagMeter() };
-      const begun = systemClock.monotonic();
-      let outcome: AttemptOutcome;
-      for (let attempt = 1; ; attempt += 1) {
-        outcome = await makeAttempt(check, tools, cancellation.signal);
-        const decision = decideRetry({
-          strategy: check.retryStrategy,
-          attempt,
-          hasFailures: outcome.hasFailures,
-          isNetworkError: outcome.isNetworkError,
-          elapsedMs: systemClock.monotonic() - begun,
-          canGoElsewhere: false,
+    .action(
+      async (argument: string, options: { json?: boolean; retries?: boolean; files?: string }) => {
+        const check = checkFromArgument(argument, options.retries === true);
+        if (check.type === 'ICMP') relaunch(processEnvironment);
+        const { config } = readConfig({ environment: processEnvironment });
+        const network = openNetwork(processEnvironment, config.USE_OS_DNS_RESOLVER);
+        const cancellation = new AbortController();
+        process.once('SIGINT', () => {
+          cancellation.abort();
         });
-        if (decision.kind === 'final' || cancellation.signal.aborted) break;
-        console.error(
-          `attempt ${attempt} failed (${outcome.reason ?? ''}), next in ${decision.delayMs} ms`,
-        );
-        await sleep(systemClock, decision.delayMs, cancellation.signal);
-      }
-      network.icmp?.close();
-      const verdict = verdictOf(outcome);
-      if (options.json === true) {
-        const { isNetworkError: _network, faultCode, ...result } = outcome;
-        console.log(
-          JSON.stringify(
-            { verdict, checkType: check.type, name: check.name, faultCode, ...result },
-            null,
-            2,
-          ),
-        );
-      } else {
-        printForPeople(check, outcome, colorsFor(process.stdout, processEnvironment['NO_COLOR']));
-      }
-      process.exitCode = cancellation.signal.aborted ? exitCodes.interrupted : exitCodeOf[verdict];
-    });
+        await using stack = new AsyncDisposableStack();
+        const files = stack.use(await keepFilesIn(options.files ?? null));
+        const opened = needsCode(check)
+          ? stack.use(
+              await openScripting({
+                config,
+                logger: pino({ level: 'silent' }),
+                clock: systemClock,
+                hidden: [],
+                // Here the bundle of a suite is a file beside its description.
+                downloadCodeBundle: (_checkId, to) =>
+                  copyFile(
+                    resolve(dirname(argument), String(check.definition['codeBundlePath'])),
+                    to,
+                  ),
+              }),
+            )
+          : null;
+        const tools: AttemptTools = {
+          clock: systemClock,
+          runners,
+          network,
+          lagMeter: new LagMeter(),
+          scripting: opened?.scripting ?? null,
+          scriptingProblem: null,
+          artifactsOf: (_resultId, scrubber) => files.of(scrubber),
+        };
+        const begun = systemClock.monotonic();
+        let outcome: AttemptOutcome;
+        for (let attempt = 1; ; attempt += 1) {
+          const run = { ...factsOf(check), attempt };
+          outcome = await makeAttempt(
+            { check, run, environmentUrl: null },
+            tools,
+            cancellation.signal,
+          );
+          const decision = decideRetry({
+            strategy: check.retryStrategy,
+            attempt,
+            hasFailures: outcome.hasFailures,
+            isNetworkError: outcome.isNetworkError,
+            elapsedMs: systemClock.monotonic() - begun,
+            canGoElsewhere: false,
+          });
+          if (decision.kind === 'final' || cancellation.signal.aborted) break;
+          console.error(
+            `attempt ${attempt} failed (${outcome.reason ?? ''}), next in ${decision.delayMs} ms`,
+          );
+          await sleep(systemClock, decision.delayMs, cancellation.signal);
+        }
+        network.icmp?.close();
+        const verdict = verdictOf(outcome);
+        if (options.json === true) {
+          const { isNetworkError: _network, faultCode, ...result } = outcome;
+          console.log(
+            JSON.stringify(
+              { verdict, checkType: check.type, name: check.name, faultCode, ...result },
+              null,
+              2,
+            ),
+          );
+        } else {
+          printForPeople(check, outcome, colorsFor(process.stdout, processEnvironment['NO_COLOR']));
+        }
+        process.exitCode = cancellation.signal.aborted
+          ? exitCodes.interrupted
+          : exitCodeOf[verdict];
+      },
+    );
 }

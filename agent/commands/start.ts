@@ -1,8 +1,14 @@
 import type { Command } from 'commander';
 import { startAgent, type RunningAgent } from '../compose.ts';
-import { describeSettings, processEnvironment, readConfig, requireKey } from '../config.ts';
+import {
+  describeSettings,
+  processEnvironment,
+  readConfig,
+  requireKey,
+  secretVariables,
+} from '../config.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { openNetwork, relaunch } from '../net/icmp-launcher.ts';
+import { inheritedSecrets, openNetwork, relaunch } from '../net/icmp-launcher.ts';
 import { createLogger } from '../observability/logger.ts';
 import { version } from '../version.ts';
 
@@ -60,21 +66,27 @@ export function registerStart(program: Command): void {
         return value === undefined ? [] : [[isSecret ? `${name}_FILE` : name, value]];
       }),
     );
-    const { config, warnings } = readConfig({ environment: processEnvironment, flags });
+    const environment = { ...processEnvironment, ...inheritedSecrets(processEnvironment) };
+    const { config, warnings, secretFiles } = readConfig({ environment, flags });
     requireKey(config);
-    relaunch(processEnvironment);
+    relaunch(environment, {
+      secrets: secretVariables(),
+      heavyRuns: config.JOB_CONCURRENCY,
+    });
     const logger = createLogger(config, process.stdout);
     for (const warning of warnings) logger.warn({ warning }, 'setting ignored');
-    const network = openNetwork(processEnvironment, config.USE_OS_DNS_RESOLVER);
+    const network = openNetwork(environment, config.USE_OS_DNS_RESOLVER);
     logger.info(
       { version, config, icmp: network.icmp?.way ?? network.icmpProblem },
       'agent is starting',
     );
-    const agent = await startAgent({ config, logger, network }).catch((error: unknown) => {
-      // Open sockets would keep the process from ending.
-      network.icmp?.close();
-      throw error;
-    });
+    const agent = await startAgent({ config, secretFiles, logger, network }).catch(
+      (error: unknown) => {
+        // Open sockets would keep the process from ending.
+        network.icmp?.close();
+        throw error;
+      },
+    );
     logger.info({ agentId: agent.agentId, healthPort: agent.healthPort }, 'agent has started');
     process.on('unhandledRejection', (error) => {
       logger.fatal({ err: error }, 'bug: a promise was not handled');

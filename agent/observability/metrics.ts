@@ -18,6 +18,12 @@ export interface AgentMetrics {
   clockOffset: Gauge;
   internalErrors: Counter<'code'>;
   assignedChecks: Gauge;
+  artifactUploads: Counter<'outcome'>;
+  artifactUploadedBytes: Counter;
+  artifactUploadFailures: Counter<'code'>;
+  artifactSpoolFiles: Gauge;
+  artifactSpoolBytes: Gauge;
+  artifactsDropped: Gauge;
 }
 
 /** Declares all metrics on a registry. */
@@ -71,5 +77,18 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
     clockOffset: gauge('clock_offset_seconds', 'Clock of the control plane minus ours'),
     internalErrors: counter('internal_errors_total', 'Faults of our own, by code', ['code']),
     assignedChecks: gauge('assigned_checks', 'Checks this agent runs at the moment'),
+    artifactUploads: counter('artifact_uploads_total', 'Files of results, by outcome', ['outcome']),
+    artifactUploadedBytes: counter(
+      'artifact_uploaded_bytes_total',
+      'Size of the files of results that were uploaded',
+    ),
+    artifactUploadFailures: counter(
+      'artifact_upload_failures_total',
+      'Uploads of files that have to come again',
+      ['code'],
+    ),
+    artifactSpoolFiles: gauge('artifact_spool_files', 'Files of results not yet uploaded'),
+    artifactSpoolBytes: gauge('artifact_spool_bytes', 'Size of the files not yet uploaded'),
+    artifactsDropped: gauge('artifacts_dropped', 'Files of results given up since the start'),
   };
 }

@@ -6,10 +6,159 @@
  */
 import type { CheckDefinition, Measurement } from '@monitor/shared/contract/checks/check-type.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
+import type {
+  AssignedCertificate,
+  EnvironmentEntry,
+  LearnedScript,
+  NamedScript,
+  ResultSubmission,
+} from '@monitor/shared/contract/agent-protocol.ts';
+import type { ArtifactType } from '@monitor/shared/contract/check-result.ts';
 import type { IcmpTransport } from '../net/icmp.ts';
+import type {
+  Program,
+  ProgramEnd,
+  ScriptHost,
+  ScriptLimits,
+  Workspace,
+} from '../script-host/script-host.ts';
+
+/** What runs of code saw; each type fills its own. */
+type Details = Partial<
+  Pick<
+    ResultSubmission,
+    'browserCheckResult' | 'multiStepCheckResult' | 'playwrightCheckResult' | 'agenticCheckResult'
+  >
+>;
 
 /** A measurement before the worker adds whether the agent was too busy to time it well. */
-export type Observation = Omit<Measurement, 'underLoad'>;
+export type Observation = Omit<Measurement, 'underLoad'> & {
+  /** In place of `apiCheckResult`, for types that have a shape of their own. */
+  details?: Details;
+  /** What error groups are made of; by default the reason of the verdict. */
+  errorMessages?: string[];
+  /** What the next runs of the check can use. */
+  learnedScript?: LearnedScript;
+};
+
+/** Which run this is, for the variables that scripts can read. */
+export interface RunFacts {
+  readonly accountId: string;
+  readonly checkId: string;
+  readonly checkName: string;
+  readonly checkType: string;
+  readonly runId: string;
+  readonly resultId: string;
+  readonly location: string;
+  readonly attempt: number;
+  /** Null for a triggered run. */
+  readonly scheduledFor: number | null;
+  /** What triggered it, such as TRIGGER_API or CLI_TEST_SESSION; null for a scheduled run. */
+  readonly source: string | null;
+}
+
+/** Takes the files of a run. */
+export interface ArtifactSink {
+  /**
+   * Moves a file into the care of the agent, which removes secrets from it and uploads it. Gives what
+   * stands in its place in the result until it is read. A name that is taken gets a number.
+   */
+  add(file: {
+    path: string;
+    /** Of one or two parts; see `artifactName`. */
+    name: string;
+    type: ArtifactType;
+    contentType: string;
+  }): Promise<string>;
+}
+
+/** A browser that was found on this machine. */
+export interface FoundBrowser {
+  readonly executablePath: string;
+  /** What it needs to be started with, besides what its user wants. */
+  readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly version: string;
+}
+
+/** A set of packages that scripts can use, with the Node that runs them. */
+export interface InstalledRuntime {
+  /** `2026.04`; `builtin` for the packages the agent itself came with. */
+  readonly id: string;
+  /** Holds `node_modules`. */
+  readonly folder: string;
+  readonly nodePath: string;
+  /** Versions by package. */
+  readonly packages: Readonly<Record<string, string>>;
+}
+
+/** How a language model is reached. Its key stays in this process. */
+export interface ModelSettings {
+  readonly provider: 'openai' | 'anthropic';
+  readonly baseUrl: string;
+  readonly model: string;
+  readonly apiKey: { reveal(): string } | null;
+  /** Ceilings of one run. */
+  readonly maxTokens: number;
+  readonly maxSteps: number;
+}
+
+/** The child of one run: Playwright is loaded in it, and it waits for its one job. */
+export interface ScriptSession extends AsyncDisposable {
+  readonly workspace: Workspace;
+  /** Sends the job and waits for its end; `isTimeout` when it took longer than it may. */
+  run(
+    job: unknown,
+    options: { timeoutMs: number; signal: AbortSignal; onLine: Program['onLine'] },
+  ): Promise<{ end: ProgramEnd; isTimeout: boolean }>;
+}
+
+export interface ScriptSessions extends AsyncDisposable {
+  /** `environment` holds what a Node process must have from its start; mostly nothing. */
+  take(
+    runtime: InstalledRuntime,
+    environment: Readonly<Record<string, string>>,
+  ): Promise<ScriptSession>;
+}
+
+/** A browser that is open already, for one run. */
+export interface BrowserLease {
+  readonly endpoint: string;
+  /** `isClean` is false after a run that ended in any unusual way: the browser is then thrown away. */
+  release(isClean: boolean): void;
+}
+
+export interface BrowserPool extends AsyncDisposable {
+  /** Throws BROWSER_MISSING or BROWSER_BROKEN. */
+  lease(runtime: InstalledRuntime): Promise<BrowserLease>;
+}
+
+/** What running code needs; built once per process. */
+export interface Scripting {
+  readonly host: ScriptHost;
+  readonly sessions: ScriptSessions;
+  /** Browsers that stay open; null when each run starts its own. */
+  readonly browsers: BrowserPool | null;
+  /** The runtime of a check: the one it names, or the newest there is. Throws RUNTIME_MISSING. */
+  runtime(id: string | null): Promise<InstalledRuntime>;
+  /** Throws BROWSER_MISSING with what was looked for. */
+  browser(): Promise<FoundBrowser>;
+  /** True when browsers stay open between runs. */
+  readonly isWarm: boolean;
+  readonly model: ModelSettings | null;
+  /** What one run of a script may use; suites get a multiple of it. */
+  readonly scriptLimits: ScriptLimits;
+  /**
+   * Writes the code bundle of a check to a file. Throws CODE_BUNDLE_NOT_FOUND with the words of the
+   * control plane when it has none, CODE_BUNDLE_UNAVAILABLE when it could not be asked.
+   */
+  downloadCodeBundle(checkId: string, file: string, signal: AbortSignal): Promise<void>;
+  /** Holds what installations of suites can share; null when switched off. */
+  readonly cacheFolder: string | null;
+  readonly cacheMaxBytes: number;
+  /** How installations reach the network: proxy settings and NODE_EXTRA_CA_CERTS, as variables. */
+  readonly proxyEnvironment: Readonly<Record<string, string>>;
+}
 
 export interface RunnerContext {
   /** Aborted when the run is cancelled; the runner then stops within a moment. */
@@ -17,9 +166,34 @@ export interface RunnerContext {
   /** Ceiling of this attempt; reaching it is an observation (`failure.code` TIMEOUT), not an error. */
   readonly timeoutMs: number;
   readonly clock: Clock;
-  /** The log of the run, shown with its result. */
-  log(message: string, level?: 'INFO' | 'WARN' | 'ERROR'): void;
+  /** The log of the run, shown with its result. `section` matters to API checks alone. */
+  log(
+    message: string,
+    level?: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR',
+    section?: 'setup' | 'request' | 'teardown',
+  ): void;
   readonly network: NetworkAccess;
+  readonly run: RunFacts;
+  /** Merged variables of the run; `ENVIRONMENT_URL` among them where a trigger gave one. */
+  readonly environment: readonly EnvironmentEntry[];
+  readonly runtimeId: string | null;
+  readonly setupScripts: readonly NamedScript[];
+  readonly teardownScripts: readonly NamedScript[];
+  readonly snippets: readonly NamedScript[];
+  readonly clientCertificates: readonly AssignedCertificate[];
+  /** Proxy of the location, or null. */
+  readonly proxyUrl: string | null;
+  readonly learnedScript: LearnedScript | null;
+  /** Registers a value that was learned in the run and must not leave the agent. */
+  addSecret(value: string): void;
+  /**
+   * Removes the secrets of the run from a text that leaves the agent before its result does, as what
+   * a language model is told.
+   */
+  scrub(text: string): string;
+  readonly artifacts: ArtifactSink;
+  /** Throws SCRIPTING_UNAVAILABLE where this agent cannot run code. */
+  scripting(): Scripting;
 }
 
 /** What runners may use to reach targets; built once per process. */

@@ -1,25 +1,54 @@
-/** One attempt of a run: measure, judge, and say what it amounts to. */
+/** One attempt of a run: measure, judge, remove secrets, and say what it amounts to. */
 import type { Clock } from '@monitor/shared/clock.ts';
-import type { AssignedCheck, ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
+import { z } from 'zod';
+import {
+  resultSubmission,
+  type AssignedCheck,
+  type ResultSubmission,
+} from '@monitor/shared/contract/agent-protocol.ts';
 import type { Measurement } from '@monitor/shared/contract/checks/check-type.ts';
 import { judge, type Verdict } from '@monitor/shared/domain/verdict.ts';
+import type { RunArtifacts } from '../artifacts/run-artifacts.ts';
 import { AgentError } from '../errors.ts';
+import { proxyLogin } from '../net/proxy-login.ts';
 import type { RunnerRegistry } from '../runners/index.ts';
-import type { NetworkAccess, Runner, RunnerContext } from '../runners/runner.ts';
+import type {
+  NetworkAccess,
+  Observation,
+  RunFacts,
+  Runner,
+  RunnerContext,
+  Scripting,
+} from '../runners/runner.ts';
+import { createScrubber } from '../scrub/create-scrubber.ts';
+import type { Scrubber } from '../scrub/scrubber.ts';
+import { detailsOfFault } from './fault-details.ts';
+import type { JobLog } from './job-log.ts';
 import type { LagMeter } from './lag-meter.ts';
 import { parseCheck } from './parsed-check.ts';
+import { withShapeOf } from './scrubbed-shape.ts';
 
 export interface AttemptTools {
   clock: Clock;
   runners: RunnerRegistry;
   network: NetworkAccess;
   lagMeter: LagMeter;
+  /** Null where code of customers cannot run; `scriptingProblem` then says why. */
+  scripting: Scripting | null;
+  scriptingProblem: string | null;
+  /** Takes the files of one attempt. */
+  artifactsOf(resultId: string, scrubber: Scrubber): RunArtifacts;
 }
 
-type JobLogLine = { time: number; msg: string; level: string };
+/** What is to be run, and as which run. */
+export interface Attempt {
+  check: AssignedCheck;
+  run: RunFacts;
+  /** Given with a trigger. */
+  environmentUrl: string | null;
+}
 
-/** The fields of a result that the attempt itself decides. */
-export type AttemptOutcome = Pick<
+type ResultFields = Pick<
   ResultSubmission,
   | 'startedAt'
   | 'stoppedAt'
@@ -30,7 +59,17 @@ export type AttemptOutcome = Pick<
   | 'overMaxResponseTime'
   | 'underLoad'
   | 'apiCheckResult'
-> & {
+  | 'browserCheckResult'
+  | 'multiStepCheckResult'
+  | 'playwrightCheckResult'
+  | 'agenticCheckResult'
+  | 'errorMessages'
+  | 'artifacts'
+  | 'learnedScript'
+>;
+
+/** The fields of a result that the attempt itself decides. */
+export type AttemptOutcome = ResultFields & {
   isNetworkError: boolean;
   /** Why it is not a clean pass, as a sentence; null for one. */
   reason: string | null;
@@ -61,13 +100,48 @@ function worthKeeping(
   return rest;
 }
 
-function fromMeasurement(
+const nothingElse = {
+  apiCheckResult: null,
+  browserCheckResult: null,
+  multiStepCheckResult: null,
+  playwrightCheckResult: null,
+  agenticCheckResult: null,
+  errorMessages: [],
+  artifacts: [],
+  learnedScript: null,
+} satisfies Partial<ResultFields>;
+
+/** Of a run that is called off before it begins. */
+export function outcomeWithoutAttempt(at: number): AttemptOutcome {
+  return {
+    ...nothingElse,
+    startedAt: at,
+    stoppedAt: at,
+    responseTime: 0,
+    hasFailures: false,
+    hasErrors: false,
+    isDegraded: false,
+    overMaxResponseTime: false,
+    underLoad: false,
+    isNetworkError: false,
+    reason: null,
+    faultCode: null,
+  };
+}
+
+const longestErrorMessage = 16_384;
+const mostErrorMessages = 100;
+
+function fromObservation(
+  observation: Observation,
   measurement: Measurement,
   verdict: Verdict,
-  log: JobLogLine[],
+  jobLog: JobLog,
 ): AttemptOutcome {
   const { hasFailures, isDegraded, overMaxResponseTime, assertions, reason } = verdict;
+  const messages = observation.errorMessages ?? (reason === null ? [] : [reason]);
   return {
+    ...nothingElse,
     startedAt: measurement.startedAt,
     stoppedAt: measurement.stoppedAt,
     responseTime: Math.floor(measurement.responseTime ?? 0),
@@ -79,30 +153,38 @@ function fromMeasurement(
     isNetworkError: measurement.failure?.isNetworkError ?? false,
     reason,
     faultCode: null,
-    apiCheckResult: {
-      assertions,
-      request: measurement.request,
-      response: worthKeeping(measurement.response, !hasFailures && !isDegraded),
-      requestError: measurement.failure?.message ?? null,
-      jobLog: { setup: [], request: log, teardown: [] },
-      jobAssets: null,
-      pcapDataUrl: null,
-    },
+    errorMessages: hasFailures
+      ? messages.slice(0, mostErrorMessages).map((message) => message.slice(0, longestErrorMessage))
+      : [],
+    learnedScript: observation.learnedScript ?? null,
+    ...(observation.details ?? {
+      apiCheckResult: {
+        assertions,
+        request: measurement.request,
+        response: worthKeeping(measurement.response, !hasFailures && !isDegraded),
+        requestError: measurement.failure?.message ?? null,
+        jobLog,
+        jobAssets: null,
+        pcapDataUrl: null,
+      },
+    }),
   };
 }
 
 /** Our faults are never the target's faults: `hasErrors`, and nothing is claimed about the target. */
 function fromFault(
   error: unknown,
+  check: AssignedCheck,
   startedAt: number,
   stoppedAt: number,
-  log: JobLogLine[],
+  jobLog: JobLog,
 ): AttemptOutcome {
   const isKnown = error instanceof AgentError;
   const reason = isKnown
     ? error.message
     : `the agent failed: ${error instanceof Error ? error.message : String(error)}`;
   return {
+    ...nothingElse,
     startedAt,
     stoppedAt,
     responseTime: 0,
@@ -114,46 +196,113 @@ function fromFault(
     isNetworkError: false,
     reason,
     faultCode: isKnown ? error.code : 'RUNNER_BROKEN',
-    apiCheckResult: {
-      assertions: [],
-      request: {},
-      response: null,
-      requestError: reason,
-      jobLog: { setup: [], request: log, teardown: [] },
-      jobAssets: null,
-      pcapDataUrl: null,
-    },
+    ...detailsOfFault({
+      ...{ type: check.type, definition: check.definition, runtimeId: check.runtimeId },
+      ...{ reason, startedAt, stoppedAt, jobLog },
+    }),
   };
+}
+
+const outcomeShape = resultSubmission
+  .extend({
+    isNetworkError: z.boolean(),
+    reason: z.string().nullable(),
+    faultCode: z.string().nullable(),
+  })
+  .partial();
+
+/** What was learned is played back as it is: with a secret in it, it is not kept at all. */
+function withoutSecrets(outcome: AttemptOutcome, scrubber: Scrubber): AttemptOutcome {
+  const { learnedScript, artifacts, ...rest } = outcome;
+  const isClean =
+    learnedScript !== null && scrubber.text(learnedScript.script) === learnedScript.script;
+  const scrubbed = withShapeOf(outcomeShape, rest, scrubber.value(rest));
+  return { ...scrubbed, artifacts, learnedScript: isClean ? learnedScript : null };
+}
+
+async function nothingOf(artifacts: RunArtifacts): Promise<[]> {
+  await artifacts.discard();
+  return [];
 }
 
 /** Runs one attempt. Never rejects: what breaks on our side is an outcome with `hasErrors`. */
 export async function makeAttempt(
-  check: AssignedCheck,
+  { check, run, environmentUrl }: Attempt,
   tools: AttemptTools,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> {
   const { clock, network, lagMeter } = tools;
   const startedAt = clock.now();
-  const log: JobLogLine[] = [];
-  const endLag = lagMeter.begin();
+  const jobLog: JobLog = { setup: [], request: [], teardown: [] };
+  const environment =
+    environmentUrl === null
+      ? check.environment
+      : [
+          ...check.environment.filter(({ key }) => key !== 'ENVIRONMENT_URL'),
+          { key: 'ENVIRONMENT_URL', value: environmentUrl, secret: false },
+        ];
+  const scrubber = createScrubber({
+    secrets: [
+      ...environment.filter(({ secret }) => secret).map(({ value }) => value),
+      ...proxyLogin(check.proxyUrl),
+    ],
+    detect: check.detectSecrets,
+  });
+  const artifacts = tools.artifactsOf(run.resultId, scrubber);
+  const measure = async (): Promise<AttemptOutcome> => {
+    const endLag = lagMeter.begin();
+    try {
+      const { definition, judging, entry } = parseCheck(check, tools.runners);
+      const runner = await loadRunner(check.type, entry.load);
+      const context: RunnerContext = {
+        signal,
+        timeoutMs: entry.timeoutMs,
+        clock,
+        network,
+        run,
+        environment,
+        runtimeId: check.runtimeId,
+        setupScripts: check.setupScripts,
+        teardownScripts: check.teardownScripts,
+        snippets: check.snippets,
+        clientCertificates: check.clientCertificates,
+        proxyUrl: check.proxyUrl,
+        learnedScript: check.learnedScript,
+        log(msg, level = 'INFO', section = 'request') {
+          jobLog[section].push({ time: clock.now(), msg, level });
+        },
+        scrub: (text) => scrubber.text(text),
+        addSecret(value) {
+          scrubber.add(value);
+        },
+        artifacts,
+        scripting() {
+          if (tools.scripting !== null) return tools.scripting;
+          throw new AgentError(
+            'SCRIPTING_UNAVAILABLE',
+            `this agent cannot run code: ${tools.scriptingProblem ?? 'its image has no runtime'}`,
+          );
+        },
+      };
+      const observation = await runner(definition, context);
+      const { details: _d, errorMessages: _e, learnedScript: _l, ...measured } = observation;
+      const measurement = { ...measured, underLoad: endLag() };
+      const verdict = judge(judging, definition, measurement);
+      return fromObservation(observation, measurement, verdict, jobLog);
+    } catch (error) {
+      return fromFault(error, check, startedAt, clock.now(), jobLog);
+    } finally {
+      endLag();
+    }
+  };
+  const outcome = await measure();
   try {
-    const { definition, judging, entry } = parseCheck(check, tools.runners);
-    const run = await loadRunner(check.type, entry.load);
-    const context: RunnerContext = {
-      signal,
-      timeoutMs: entry.timeoutMs,
-      clock,
-      network,
-      log(msg, level = 'INFO') {
-        log.push({ time: clock.now(), msg, level });
-      },
-    };
-    const observation = await run(definition, context);
-    const measurement = { ...observation, underLoad: endLag() };
-    return fromMeasurement(measurement, judge(judging, definition, measurement), log);
+    // Files first: what they teach about secrets counts for the result as well.
+    const declared = signal.aborted ? await nothingOf(artifacts) : await artifacts.finish();
+    return withoutSecrets({ ...outcome, artifacts: declared }, scrubber);
   } catch (error) {
-    return fromFault(error, startedAt, clock.now(), log);
-  } finally {
-    endLag();
+    // What cannot be freed of secrets stays here.
+    const nothing: JobLog = { setup: [], request: [], teardown: [] };
+    return fromFault(error, { ...check, definition: {} }, startedAt, clock.now(), nothing);
   }
 }

@@ -46,6 +46,7 @@ export type LinkState = 'unknown' | 'up' | 'down' | 'refused';
 export class CheckInLoop {
   readonly #options: CheckInLoopOptions;
   readonly #stopping = new AbortController();
+  readonly #standingDown = new AbortController();
   readonly #startedAt: number;
   #state: LinkState = 'unknown';
   #snapshot: string | null = null;
@@ -71,6 +72,14 @@ export class CheckInLoop {
     this.#finished = this.#loop();
   }
 
+  /**
+   * Stays in touch, for leases and cancellations, and takes no more work: an agent that offers no
+   * check type is assigned nothing, so what it had moves to others while its last runs end.
+   */
+  standDown(): void {
+    this.#standingDown.abort();
+  }
+
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#finished;
@@ -92,7 +101,9 @@ export class CheckInLoop {
       protocol: protocolVersion,
       version,
       startedAt: this.#startedAt,
-      capabilities,
+      capabilities: this.#standingDown.signal.aborted
+        ? { ...capabilities, checkTypes: [] }
+        : capabilities,
       capacity,
       running: running(),
       outbox: { depth, oldestAt, droppedTotal },
@@ -104,9 +115,11 @@ export class CheckInLoop {
 
   async #turn(): Promise<number> {
     const { client, logger, metrics, rawClock } = this.#options;
+    const wasUp = !this.#standingDown.signal.aborted;
     const request = this.#request();
+    const signals = [this.#stopping.signal, ...(wasUp ? [this.#standingDown.signal] : [])];
     try {
-      const answer = await client.checkIn(request, this.#stopping.signal);
+      const answer = await client.checkIn(request, AbortSignal.any(signals));
       this.#measureClock(request.clock.sentAt, answer, rawClock.now());
       metrics.checkIns.inc({ outcome: 'answered' });
       if (this.#state !== 'up') {
@@ -119,6 +132,8 @@ export class CheckInLoop {
       return 0;
     } catch (error) {
       if (this.#stopping.signal.aborted) return 0;
+      // The poll was given up to say it.
+      if (wasUp && this.#standingDown.signal.aborted) return 0;
       return this.#fail(error);
     }
   }

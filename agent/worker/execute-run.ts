@@ -8,7 +8,8 @@
  *   handed on  another location makes the next attempt; nothing more to do here
  *   done       its FINAL is in the outbox
  *
- * A run that is cancelled while measuring ends without a result.
+ * A run whose lease is lost while measuring ends without a result; one that a person cancels is
+ * recorded as cancelled.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '@monitor/shared/clock.ts';
@@ -24,14 +25,25 @@ import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { AgentMetrics } from '../observability/metrics.ts';
-import { makeAttempt, type AttemptOutcome, type AttemptTools } from './attempt.ts';
+import { poolOf } from '../runners/index.ts';
+import {
+  makeAttempt,
+  outcomeWithoutAttempt,
+  type Attempt,
+  type AttemptOutcome,
+  type AttemptTools,
+} from './attempt.ts';
 import type { Outbox, OutboxEntry, PendingRetry } from './outbox.ts';
 import { Pool } from './pool.ts';
+import type { Seal } from './seal.ts';
 
 /** A slot that waited longer for a place in its pool would measure another moment. */
 const longestQueueMs = 60_000;
 /** A retry that a restart finds this long overdue is not worth making: its moment has passed. */
 const staleRetryMs = 10 * 60_000;
+
+/** Reason of an abort that a person asked for. */
+const cancelledByPerson = new Error('cancelled');
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -45,6 +57,8 @@ const run = z.object({
   attempt: z.number(),
   sequenceStartedAt: z.number().nullable(),
   epoch: z.number(),
+  source: z.string().nullable().default(null),
+  environmentUrl: z.string().nullable().default(null),
 });
 type Run = z.output<typeof run>;
 
@@ -57,15 +71,18 @@ export interface ExecutorOptions extends AttemptTools {
   heavyConcurrency: number;
   /** True while the control plane answers: only then can another location take over. */
   isLinkUp: () => boolean;
-  /** Removes secrets from what leaves the agent. */
-  scrub: (submission: ResultSubmission) => ResultSubmission;
+  /** Seals runs that wait on disk between two attempts. */
+  seal: Seal;
+  /** The files of this result may follow it. */
+  onStored: (submission: ResultSubmission) => void;
 }
 
 export class Executor {
   readonly #options: ExecutorOptions;
   readonly #pools: Record<'light' | 'heavy', Pool>;
+  /** Of runs that wait for a place or are measuring. */
   readonly #cancellations = new Map<string, AbortController>();
-  readonly #between = new Map<string, () => void>();
+  readonly #between = new Map<string, { next: Run; stop: () => void }>();
   readonly #activeJobs = new Set<string>();
   readonly #busy = new Set<Promise<void>>();
   #isDraining = false;
@@ -100,6 +117,8 @@ export class Executor {
       attempt: 1,
       sequenceStartedAt: null,
       epoch,
+      source: null,
+      environmentUrl: null,
     });
   }
 
@@ -117,6 +136,8 @@ export class Executor {
       attempt: job.attempt,
       sequenceStartedAt: job.sequenceStartedAt,
       epoch,
+      source: job.source,
+      environmentUrl: job.environmentUrl,
     };
     this.#wait(next, job.notBefore - this.#options.clock.now());
   }
@@ -146,15 +167,25 @@ export class Executor {
     const { clock, outbox, logger } = this.#options;
     for (const retry of retries) {
       const overdueMs = clock.now() - retry.dueAt;
-      const parsed = run.safeParse(JSON.parse(retry.payload));
-      if (!parsed.success || overdueMs > staleRetryMs) {
+      const parsed = this.#openRetry(retry);
+      if (parsed === null || overdueMs > staleRetryMs) {
         // The control plane ends such a run with its last attempt.
         logger.warn({ runId: retry.runId, overdueMs }, 'waiting retry given up');
         outbox.dropRetry(retry.runId);
         continue;
       }
-      if (parsed.data.jobId !== null) this.#activeJobs.add(parsed.data.jobId);
-      this.#wait(parsed.data, -overdueMs);
+      if (parsed.jobId !== null) this.#activeJobs.add(parsed.jobId);
+      this.#wait(parsed, -overdueMs);
+    }
+  }
+
+  /** Null for one that another key sealed, or another version wrote. */
+  #openRetry(retry: PendingRetry): Run | null {
+    try {
+      const text = this.#options.seal.open(Buffer.from(retry.payload, 'base64'));
+      return run.safeParse(JSON.parse(text)).data ?? null;
+    } catch {
+      return null;
     }
   }
 
@@ -163,18 +194,20 @@ export class Executor {
       this.#begin(next);
       return;
     }
-    const cancel = this.#options.clock.after(delayMs, () => {
+    const stop = this.#options.clock.after(delayMs, () => {
       this.#between.delete(next.runId);
       this.#begin(next);
     });
-    this.#between.set(next.runId, cancel);
+    this.#between.set(next.runId, { next, stop });
   }
 
   #begin(next: Run): void {
     if (this.#isDraining) return;
-    const heavy = this.#options.runners[next.check.type]?.pool === 'heavy';
-    const pool = this.#pools[heavy ? 'heavy' : 'light'];
-    this.#track(pool.run(() => this.#attempt(next)));
+    const entry = this.#options.runners[next.check.type];
+    const pool = this.#pools[entry === undefined ? 'light' : poolOf(entry, next.check)];
+    const cancellation = new AbortController();
+    this.#cancellations.set(next.runId, cancellation);
+    this.#track(pool.run(() => this.#attempt(next, cancellation)));
   }
 
   #track(work: Promise<void>): void {
@@ -187,34 +220,78 @@ export class Executor {
       .finally(() => this.#busy.delete(work));
   }
 
-  async #attempt(current: Run): Promise<void> {
+  async #attempt(current: Run, cancellation: AbortController): Promise<void> {
     const { clock, metrics } = this.#options;
     const startedAt = clock.now();
     const { scheduledFor, attempt } = current;
+    const { signal } = cancellation;
+    if (signal.aborted) {
+      this.#forget(current, cancellation);
+      if (signal.reason === cancelledByPerson) await this.#concludeCancelled(current);
+      return;
+    }
     if (scheduledFor !== null && attempt === 1 && startedAt - scheduledFor > longestQueueMs) {
+      this.#forget(current, cancellation);
       this.miss(current.check, scheduledFor, current.slotLocation, 'agent-overloaded');
       return;
     }
-    const cancellation = new AbortController();
-    this.#cancellations.set(current.runId, cancellation);
-    const outcome = await makeAttempt(current.check, this.#options, cancellation.signal);
-    this.#cancellations.delete(current.runId);
-    if (cancellation.signal.aborted) return;
+    const outcome = await makeAttempt(this.#asAttempt(current), this.#options, signal);
+    this.#forget(current, cancellation);
+    if (signal.aborted) {
+      if (signal.reason === cancelledByPerson) {
+        await this.#conclude({ ...current, isCancelled: true }, outcome, startedAt);
+      }
+      return;
+    }
     const state = outcome.hasErrors ? 'error' : outcome.hasFailures ? 'failed' : 'passed';
     metrics.runs.inc({ check_type: current.check.type, outcome: state });
     if (outcome.faultCode !== null) metrics.internalErrors.inc({ code: outcome.faultCode });
     await this.#conclude(current, outcome, current.sequenceStartedAt ?? startedAt);
   }
 
+  #forget({ runId }: Run, cancellation: AbortController): void {
+    if (this.#cancellations.get(runId) === cancellation) this.#cancellations.delete(runId);
+  }
+
+  /** The end of a run that was called off before its next attempt began. */
+  async #concludeCancelled(current: Run): Promise<void> {
+    const now = this.#options.clock.now();
+    const outcome = outcomeWithoutAttempt(now);
+    await this.#conclude({ ...current, isCancelled: true }, outcome, now);
+  }
+
+  #asAttempt({ check, runId, runLocation, attempt, scheduledFor, source, ...run }: Run): Attempt {
+    return {
+      check,
+      environmentUrl: run.environmentUrl,
+      run: {
+        accountId: check.accountId,
+        checkId: check.id,
+        checkName: check.name,
+        checkType: check.type,
+        runId,
+        resultId: resultIdOfAttempt(runId, attempt, sha256Hex),
+        location: runLocation,
+        attempt,
+        scheduledFor,
+        source,
+      },
+    };
+  }
+
   /** Decides whether another attempt follows, and stores this one together with that decision. */
-  async #conclude(current: Run, outcome: AttemptOutcome, sequenceStartedAt: number): Promise<void> {
+  async #conclude(
+    current: Run & { isCancelled?: boolean },
+    outcome: AttemptOutcome,
+    sequenceStartedAt: number,
+  ): Promise<void> {
     const { clock, outbox, isLinkUp } = this.#options;
     const { check } = current;
     const now = clock.now();
     const decision = decideRetry({
       strategy: check.retryStrategy,
       attempt: current.attempt,
-      hasFailures: outcome.hasFailures,
+      hasFailures: outcome.hasFailures && !current.isCancelled,
       isNetworkError: outcome.isNetworkError,
       elapsedMs: now - sequenceStartedAt,
       canGoElsewhere: check.locations.length > 1 && !check.runParallel && isLinkUp(),
@@ -239,24 +316,26 @@ export class Executor {
             pendingRetry: {
               runId: current.runId,
               dueAt: notBefore,
-              payload: JSON.stringify(next),
+              // The check in it has its variables, secrets among them.
+              payload: this.#options.seal.seal(JSON.stringify(next)).toString('base64'),
             },
           }
         : {}),
     };
     await outbox.put(entry);
+    if (entry.submission.kind === 'result') this.#options.onStored(entry.submission);
     if (isRetryHere) this.#wait(next, decision.delayMs);
     else if (current.jobId !== null) this.#activeJobs.delete(current.jobId);
   }
 
   #submission(
-    current: Run,
+    current: Run & { isCancelled?: boolean },
     outcome: AttemptOutcome,
     resultType: ResultSubmission['resultType'],
     retryElsewhere: ResultSubmission['retryElsewhere'],
   ): ResultSubmission {
     const { isNetworkError: _network, reason: _reason, faultCode: _code, ...fields } = outcome;
-    return this.#options.scrub({
+    return {
       kind: 'result',
       id: resultIdOfAttempt(current.runId, current.attempt, sha256Hex),
       runId: current.runId,
@@ -273,14 +352,37 @@ export class Executor {
       retryElsewhere,
       epoch: current.epoch,
       ...fields,
-    });
+      // Nothing is claimed about a run that was ended half way.
+      ...(current.isCancelled === true
+        ? {
+            isCancelled: true,
+            hasFailures: false,
+            hasErrors: false,
+            isDegraded: false,
+            overMaxResponseTime: false,
+            errorMessages: [],
+          }
+        : { isCancelled: false }),
+    };
   }
 
-  /** Ends a run without a result. */
-  cancel(runId: string): void {
-    this.#between.get(runId)?.();
+  /** Ends a run without a result: somebody else has it. */
+  #giveUp(runId: string): void {
+    this.#between.get(runId)?.stop();
     this.#between.delete(runId);
     this.#cancellations.get(runId)?.abort();
+    this.#options.outbox.dropRetry(runId);
+  }
+
+  /** A person ends a run: it is recorded as cancelled, measuring or not. */
+  cancel(runId: string): void {
+    const waiting = this.#between.get(runId);
+    if (waiting !== undefined) {
+      waiting.stop();
+      this.#between.delete(runId);
+      this.#track(this.#concludeCancelled(waiting.next));
+    }
+    this.#cancellations.get(runId)?.abort(cancelledByPerson);
   }
 
   /** The lease of these jobs is lost: somebody else has them now. */
@@ -288,14 +390,14 @@ export class Executor {
     for (const jobId of jobIds) {
       this.#activeJobs.delete(jobId);
       const runId = runIdOf(jobId);
-      if (runId !== undefined) this.cancel(runId);
+      if (runId !== undefined) this.#giveUp(runId);
     }
   }
 
   /** Starts nothing more; runs between two attempts stay on disk. Resolves when nothing is measuring. */
   async drain(): Promise<void> {
     this.#isDraining = true;
-    for (const cancel of this.#between.values()) cancel();
+    for (const { stop } of this.#between.values()) stop();
     this.#between.clear();
     while (this.#busy.size > 0) await Promise.allSettled(this.#busy);
   }

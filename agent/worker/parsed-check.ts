@@ -38,7 +38,15 @@ function parse(check: AssignedCheck, runners: RunnerRegistry): ParsedCheck {
       `the definition of the check cannot be understood: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`,
     );
   }
-  return { definition: result.data as CheckDefinition, judging: type.judging, entry };
+  // Types without a request of their own are judged by the same rules, with no assertions.
+  const definition = {
+    request: { assertions: [] },
+    shouldFail: false,
+    degradedResponseTime: null,
+    maxResponseTime: null,
+    ...result.data,
+  } as CheckDefinition;
+  return { definition, judging: type.judging, entry };
 }
 
 /** Parses a check once per assignment. Throws an AgentError when this agent cannot run it. */

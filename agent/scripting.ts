@@ -1,0 +1,158 @@
+/** Everything that running code of customers takes, from the settings. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Clock } from '@monitor/shared/clock.ts';
+import { createBrowserPool } from './browsers/browser-pool.ts';
+import { findBrowser } from './browsers/find-browser.ts';
+import { createScriptSessions } from './browsers/script-sessions.ts';
+import type { AgentConfig } from './config.ts';
+import { builtinRuntime } from './runtimes/builtin-runtime.ts';
+import { publicBaseUrls } from './runners/agentic/model-client.ts';
+import { openRuntimes } from './runtimes/runtimes.ts';
+import type { FoundBrowser, ModelSettings, Scripting } from './runners/runner.ts';
+import { createScriptHost } from './script-host/create-script-host.ts';
+
+const megabyte = 1_048_576;
+const mostFiles = 200_000;
+const outputBytes = 16 * megabyte;
+
+function modelOf(config: AgentConfig): ModelSettings | null {
+  if (config.LLM_MODEL === undefined) return null;
+  return {
+    provider: config.LLM_PROVIDER,
+    baseUrl: (config.LLM_BASE_URL ?? publicBaseUrls[config.LLM_PROVIDER]).replace(/\/+$/, ''),
+    model: config.LLM_MODEL,
+    apiKey: config.LLM_API_KEY ?? null,
+    maxTokens: config.LLM_MAX_TOKENS,
+    maxSteps: config.LLM_MAX_STEPS,
+  };
+}
+
+/** How installations reach the network. Both cases: tools differ in which one they read. */
+function proxyEnvironmentOf(config: AgentConfig): Record<string, string> {
+  const { HTTP_PROXY: http, HTTPS_PROXY: https, NO_PROXY: none } = config;
+  const values = {
+    ...(http === undefined ? {} : { HTTP_PROXY: http.reveal() }),
+    ...(https === undefined ? {} : { HTTPS_PROXY: https.reveal() }),
+    ...(none === undefined ? {} : { NO_PROXY: none }),
+  };
+  const authorities = config.NODE_EXTRA_CA_CERTS;
+  const proxies = Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => [
+      [name, value],
+      [name.toLowerCase(), value],
+    ]),
+  );
+  return authorities === undefined ? proxies : { ...proxies, NODE_EXTRA_CA_CERTS: authorities };
+}
+
+export interface OpenScripting extends AsyncDisposable {
+  scripting: Scripting;
+  /** Ids of the runtimes that checks can be given to this agent for. */
+  runtimes: string[];
+  /** What browsers there are, for the control plane to know. */
+  browsers: string[];
+}
+
+export interface ScriptingParts {
+  config: AgentConfig;
+  logger: Logger;
+  clock: Clock;
+  /** What no run may see: the data of the agent, files with its keys. */
+  hidden: readonly string[];
+  downloadCodeBundle: Scripting['downloadCodeBundle'];
+}
+
+/** Prepares this machine for running code. Throws an AgentError when it cannot be prepared. */
+export async function openScripting({
+  config,
+  logger,
+  clock,
+  hidden,
+  downloadCodeBundle,
+}: ScriptingParts): Promise<OpenScripting> {
+  const limits = {
+    memoryBytes: config.SCRIPT_MEMORY_MB * megabyte,
+    diskBytes: config.SCRIPT_DISK_MB * megabyte,
+    files: mostFiles,
+    processes: config.SCRIPT_PROCESSES,
+    outputBytes,
+  };
+  await using stack = new AsyncDisposableStack();
+  const host = stack.use(
+    await createScriptHost({
+      workFolder: config.AGENT_WORK_DIR,
+      limits,
+      hidden,
+      logger: logger.child({ subsystem: 'script-host' }),
+    }),
+  );
+  const builtin = builtinRuntime();
+  const runtimes = await openRuntimes({
+    directory: config.AGENT_RUNTIMES_DIR,
+    builtin,
+    now: () => clock.now(),
+    onUnusable: ({ id, problem }) => {
+      logger.warn({ runtime: id, problem }, 'runtime is not offered');
+    },
+  });
+  let found: Promise<FoundBrowser> | null = null;
+  const browser = (): Promise<FoundBrowser> => {
+    if (found === null) {
+      const search = findBrowser({
+        packagesFolder: builtin?.folder ?? import.meta.dirname,
+        chosenPath: config.AGENT_CHROMIUM_PATH,
+      });
+      // One that is installed later is found by the next run.
+      search.catch(() => (found = null));
+      found = search;
+    }
+    return found;
+  };
+  const isWarm = config.BROWSER_MODE === 'warm';
+  const sessions = stack.use(createScriptSessions({ host, clock, spare: isWarm ? 1 : 0 }));
+  const pool = isWarm
+    ? stack.use(
+        createBrowserPool({
+          host,
+          clock,
+          browser,
+          onRetired: (reason) => {
+            logger.debug({ reason }, 'browser is replaced');
+          },
+        }),
+      )
+    : null;
+  const cacheFolder =
+    config.DEPENDENCY_CACHE === 'OFF' ? null : join(config.AGENT_DATA_DIR, 'dependency-cache');
+  if (cacheFolder !== null) await mkdir(cacheFolder, { recursive: true, mode: 0o700 });
+  const browsers = await browser().then(
+    () => ['chromium'],
+    (error: unknown) => {
+      logger.warn({ err: error }, 'no browser: browser checks will end with an error');
+      return [];
+    },
+  );
+  const opened = stack.move();
+  return {
+    scripting: {
+      host,
+      scriptLimits: limits,
+      // An agent promises what it has: one that was installed later is offered after a restart.
+      runtime: (id) => Promise.resolve().then(() => runtimes.choose(id)),
+      browser,
+      sessions,
+      browsers: pool,
+      isWarm,
+      model: modelOf(config),
+      downloadCodeBundle,
+      cacheFolder,
+      cacheMaxBytes: config.DEPENDENCY_CACHE_MAX_MB * megabyte,
+      proxyEnvironment: proxyEnvironmentOf(config),
+    },
+    runtimes: [...runtimes.ids],
+    browsers,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}

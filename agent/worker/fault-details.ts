@@ -1,0 +1,76 @@
+/** What a result shows when the agent itself failed: the reason, in the shape of the check's type. */
+import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
+import type { ResultField } from '@monitor/shared/contract/checks/check-type.ts';
+import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import type { JobLog } from './job-log.ts';
+
+export interface Fault {
+  readonly type: string;
+  /** As it was handed out: it may be what could not be understood. */
+  readonly definition: Readonly<Record<string, unknown>>;
+  readonly reason: string;
+  readonly startedAt: number;
+  readonly stoppedAt: number;
+  readonly runtimeId: string | null;
+  readonly jobLog: JobLog;
+}
+
+function scriptRun({ reason, startedAt, stoppedAt, runtimeId, jobLog }: Fault) {
+  return {
+    errors: [{ message: reason, stack: null, title: null }],
+    startTime: startedAt,
+    endTime: stoppedAt,
+    runtimeVersion: runtimeId ?? '',
+    jobLog: [...jobLog.setup, ...jobLog.request, ...jobLog.teardown],
+    jobAssets: [],
+    playwrightTestTraces: [],
+    playwrightTestJsonReportFile: null,
+    tests: [],
+  };
+}
+
+const noErrors = { consoleErrors: 0, networkErrors: 0, documentErrors: 0, userScriptErrors: 0 };
+const noTests = { total: 0, passed: 0, failed: 0, flaky: 0, skipped: 0, retries: 0 };
+
+const shapes = {
+  apiCheckResult: ({ reason, jobLog }: Fault) => ({
+    assertions: [],
+    request: {},
+    response: null,
+    requestError: reason,
+    jobLog,
+    jobAssets: null,
+    pcapDataUrl: null,
+  }),
+  browserCheckResult: (fault: Fault) => ({
+    type: 'PLAYWRIGHT_TEST',
+    ...scriptRun(fault),
+    traceSummary: noErrors,
+    pages: [],
+    playwrightTestVideos: [],
+  }),
+  multiStepCheckResult: (fault: Fault) => ({ ...scriptRun(fault), requests: [] }),
+  playwrightCheckResult: (fault: Fault) => ({
+    ...scriptRun(fault),
+    playwrightTestVideos: [],
+    playwrightTraceFiles: [],
+    metrics: { ...noTests, durationMs: 0, installMs: 0, cacheHit: false },
+  }),
+  agenticCheckResult: ({ reason, definition: { prompt } }: Fault) => ({
+    summary: reason,
+    prompt: typeof prompt === 'string' ? prompt : '',
+    assertions: [],
+    suggestions: [],
+    steps: [],
+    errors: [{ error: { message: reason } }],
+    artifactManifest: {},
+  }),
+} satisfies { [Field in ResultField]: (fault: Fault) => ResultSubmission[Field] };
+
+/** The one field of a result that its type has. */
+export function detailsOfFault(fault: Fault): Partial<Pick<ResultSubmission, ResultField>> {
+  const { type } = fault;
+  const field: ResultField =
+    type in checkTypes ? checkTypes[type as KnownCheckType].resultField : 'apiCheckResult';
+  return { [field]: shapes[field](fault) };
+}

@@ -1,0 +1,71 @@
+/**
+ * Keeps the shape of what was scrubbed. Scrubbing knows nothing of shapes: a secret such as `test` is
+ * also found in the name of a field, a PIN in the digits of an instant. A result without its shape is
+ * refused by the control plane, and lost.
+ */
+import { z } from 'zod';
+
+type Fields = Record<string, unknown>;
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The schema of a value that is there. */
+function presentOf(schema: z.ZodType): z.ZodType {
+  let present = schema;
+  while (
+    present instanceof z.ZodNullable ||
+    present instanceof z.ZodOptional ||
+    present instanceof z.ZodExactOptional ||
+    present instanceof z.ZodDefault
+  ) {
+    present = present.unwrap() as z.ZodType;
+  }
+  return present;
+}
+
+/** The names of a shape are ours and hold no secret; others stay as they were scrubbed. */
+function objectWithShape({ shape }: z.ZodObject, original: Fields, scrubbed: Fields): Fields {
+  const names = Object.keys(scrubbed);
+  const entries = Object.entries(original).map(([name, value], index): [string, unknown] => {
+    const given = names[index] ?? name;
+    const field = Object.hasOwn(shape, name) ? (shape[name] as z.ZodType) : undefined;
+    return field === undefined
+      ? [given, scrubbed[given]]
+      : [name, restored(field, value, scrubbed[given])];
+  });
+  return Object.fromEntries(entries);
+}
+
+function restored(schema: z.ZodType, original: unknown, scrubbed: unknown): unknown {
+  const type = presentOf(schema);
+  if (type instanceof z.ZodArray && Array.isArray(original) && Array.isArray(scrubbed)) {
+    const element = type.element as z.ZodType;
+    return original.map((item, index) => restored(element, item, scrubbed[index]));
+  }
+  if (isFields(original) && isFields(scrubbed)) {
+    if (type instanceof z.ZodObject) return objectWithShape(type, original, scrubbed);
+    if (type instanceof z.ZodRecord) {
+      const value = type.valueType as z.ZodType;
+      const originals = Object.values(original);
+      const entries = Object.entries(scrubbed);
+      return Object.fromEntries(
+        entries.map(([name, item], index) => [name, restored(value, originals[index], item)]),
+      );
+    }
+  }
+  if (type.safeParse(scrubbed).success) return scrubbed;
+  // Masks may be longer than what they hide.
+  const cut = typeof original === 'string' ? String(scrubbed).slice(0, original.length) : original;
+  return type.safeParse(cut).success ? cut : original;
+}
+
+/**
+ * `scrubbed`, which is `original` without its secrets, in the shape of the schema again. Where that
+ * wants a number, an instant or one of a few words, it gets what was there.
+ */
+export function withShapeOf<T>(schema: z.ZodType, original: T, scrubbed: T): T {
+  if (scrubbed === original || schema.safeParse(scrubbed).success) return scrubbed;
+  return restored(schema, original, scrubbed) as T;
+}
