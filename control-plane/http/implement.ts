@@ -1,5 +1,7 @@
 /** Binds handlers to route declarations: authenticate, limit, parse, call, check the answer, send. */
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import findMyWay, { type HTTPMethod } from 'find-my-way';
 import type { z } from 'zod';
@@ -32,6 +34,9 @@ export interface CallContext<P extends Principal = Principal> {
   setTotal(total: number, offset: number, count: number): void;
   /** One of the route's `otherStatuses`, in place of its `status`. */
   setStatus(status: number): void;
+  /** The body of a route with `bodyStream`. */
+  readonly body: Readable;
+  readonly headers: IncomingHttpHeaders;
   /** Counts against a limit that is not the key's, or refuses with 429. */
   limit(key: string, limit: RateLimit): void;
 }
@@ -72,7 +77,17 @@ export interface ImplementOptions {
   checkResponses: boolean;
   /** Requests of one key a minute where a route does not say otherwise; 0 switches all limits off. */
   requestsPerMinute: number;
+  /**
+   * How long a JSON body may take to arrive, where the server itself sets no limit: files of 150 MB
+   * come over slow lines too, as long as something comes.
+   */
+  bodyWithinMs?: number;
 }
+
+/** A caller that sends a stream and falls silent for so long is hung up on. */
+const silenceMs = 60_000;
+/** How long the rest of a refused stream is read and thrown away. */
+const discardWithinMs = 5_000;
 
 const parsers = new Map<number, RequestHandler>();
 
@@ -85,7 +100,12 @@ function bodyParser(limitBytes: number): RequestHandler {
 }
 
 /** Parses the body when the route takes one. Other types than JSON are refused rather than dropped. */
-function readBody(route: Route, request: Request, response: Response): Promise<unknown> {
+function readBody(
+  route: Route,
+  request: Request,
+  response: Response,
+  withinMs: number | undefined,
+): Promise<unknown> {
   const hasBody =
     request.headers['transfer-encoding'] !== undefined ||
     Number(request.headers['content-length'] ?? 0) > 0;
@@ -99,10 +119,38 @@ function readBody(route: Route, request: Request, response: Response): Promise<u
   }
   return new Promise((resolve, reject) => {
     const parse = bodyParser(route.bodyLimitBytes ?? defaultBodyLimitBytes);
+    const timer =
+      withinMs === undefined
+        ? undefined
+        : setTimeout(() => {
+            response.setHeader('Connection', 'close');
+            reject(new ApiError('REQUEST_TIMEOUT', 'the body took too long to arrive'));
+          }, withinMs);
     parse(request, response, (error?: unknown) => {
+      clearTimeout(timer);
       if (error === undefined) resolve(request.body);
       else reject(error instanceof Error ? error : new Error(String(error)));
     });
+  });
+}
+
+/**
+ * Reads on for a moment after an answer that came before the end of the body: a caller that is cut off
+ * while it sends may never see the answer.
+ */
+function watchStream(request: Request, response: Response): void {
+  request.setTimeout(silenceMs, () => {
+    request.destroy();
+  });
+  response.once('finish', () => {
+    if (request.complete || request.destroyed) return;
+    const timer = setTimeout(() => {
+      request.destroy();
+    }, discardWithinMs);
+    request.once('close', () => {
+      clearTimeout(timer);
+    });
+    request.resume();
   });
 }
 
@@ -145,6 +193,14 @@ class Call implements CallContext {
       });
     }
     return this.#controller.signal;
+  }
+
+  get body(): Readable {
+    return this.#request;
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.#request.headers;
   }
 
   get userAgent(): string | null {
@@ -209,6 +265,40 @@ export function asJson(text: string): never {
   return new JsonText(text) as never;
 }
 
+/** An answer of any size, sent as it is read. */
+class StreamAnswer {
+  readonly stream: Readable;
+  readonly headers: OutgoingHttpHeaders;
+
+  constructor(stream: Readable, headers: OutgoingHttpHeaders) {
+    this.stream = stream;
+    this.headers = headers;
+  }
+}
+
+/** The answer of a route with `responseStream`; `headers` may replace the type the route names. */
+export function asStream(stream: Readable, headers: OutgoingHttpHeaders = {}): never {
+  return new StreamAnswer(stream, headers) as never;
+}
+
+/** A source that fails breaks the connection: the caller must not take half of it for all. */
+async function sendStream(
+  route: Route,
+  response: Response,
+  status: number,
+  { stream, headers }: StreamAnswer,
+): Promise<void> {
+  response.writeHead(status, { 'Content-Type': route.responseStream, ...headers });
+  if (response.req.method === 'HEAD') {
+    stream.destroy();
+    response.end();
+    return;
+  }
+  await pipeline(stream, response).catch(() => {
+    response.destroy();
+  });
+}
+
 function textOfAnswer(route: Route, answer: unknown): string {
   if (answer instanceof JsonText) return answer.text;
   return route.contentType === undefined ? JSON.stringify(answer) : String(answer);
@@ -255,7 +345,11 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
         );
       }
     }
-    const body = route.body === undefined ? undefined : await readBody(route, request, response);
+    if (route.bodyStream === true) watchStream(request, response);
+    const body =
+      route.body === undefined || route.bodyStream === true
+        ? undefined
+        : await readBody(route, request, response, options.bodyWithinMs);
     const input = {
       params: route.params && validate(route.params, params, 'params'),
       query: route.query && validate(route.query, request.query, 'query'),
@@ -267,7 +361,8 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
     if (options.checkResponses && route.response !== undefined) {
       assertAnswer(route, route.response, answer);
     }
-    send(route, response, call.status, answer);
+    if (answer instanceof StreamAnswer) await sendStream(route, response, call.status, answer);
+    else send(route, response, call.status, answer);
   };
   return run;
 }

@@ -1,0 +1,43 @@
+import type { Kysely } from 'kysely';
+import type { ArtifactDeclaration } from '@monitor/shared/contract/agent-protocol.ts';
+import type { Database } from '../db/tables.ts';
+
+interface Announcement {
+  accountId: string;
+  /** Where the result comes from; only that location may upload its files. */
+  location: string;
+  resultId: string;
+  artifacts: readonly ArtifactDeclaration[];
+  now: number;
+}
+
+/** Remembers the files that follow a result, in the transaction that stores it. Twice is once. */
+export async function announceArtifacts(
+  db: Kysely<Database>,
+  { accountId, location, resultId, artifacts, now }: Announcement,
+): Promise<void> {
+  if (artifacts.length === 0) return;
+  await db
+    .insertInto('artifacts')
+    .values(
+      artifacts.map(({ name, type, contentType, size, withheld }) => ({
+        account_id: accountId,
+        result_id: resultId,
+        location,
+        name,
+        type,
+        content_type: contentType,
+        size_bytes: size,
+        state: withheld === null ? ('PENDING' as const) : ('WITHHELD' as const),
+        reason: withheld,
+        stored_bytes: null,
+        encoding: null,
+        digest: null,
+        object_key: null,
+        created_at: now,
+        stored_at: null,
+      })),
+    )
+    .onConflict((conflict) => conflict.columns(['result_id', 'name']).doNothing())
+    .execute();
+}
