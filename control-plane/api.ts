@@ -1,16 +1,21 @@
 /** Every operation of the API with the handler that carries it out. */
 import { accountRoutes, apiKeyRoutes } from '@monitor/shared/contract/account.ts';
-import { agentRoutes } from '@monitor/shared/contract/agent-protocol.ts';
+import {
+  agentArtifactRoutes,
+  agentCodeBundleRoutes,
+  agentRoutes,
+} from '@monitor/shared/contract/agent-protocol.ts';
 import { alertChannelRoutes } from '@monitor/shared/contract/alert-channel.ts';
 import { alertRoutes } from '@monitor/shared/contract/alert-notification.ts';
 import { analyticsRoutes, reportingRoutes } from '@monitor/shared/contract/analytics.ts';
 import { badgeRoutes } from '@monitor/shared/contract/badge.ts';
 import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
-import { checkResultRoutes } from '@monitor/shared/contract/check-result.ts';
+import { artifactRoutes, checkResultRoutes } from '@monitor/shared/contract/check-result.ts';
 import { checkRoutes, heartbeatRoutes } from '@monitor/shared/contract/check-routes.ts';
 import { checkStatusRoutes } from '@monitor/shared/contract/check-status.ts';
 import { checkSessionRoutes, checkTriggerRoutes } from '@monitor/shared/contract/check-trigger.ts';
 import { clientCertificateRoutes } from '@monitor/shared/contract/client-certificate.ts';
+import { codeBundleRoutes } from '@monitor/shared/contract/code-bundle.ts';
 import { dashboardIncidentRoutes, dashboardRoutes } from '@monitor/shared/contract/dashboard.ts';
 import { errorGroupRoutes } from '@monitor/shared/contract/error-group.ts';
 import { incidentRoutes } from '@monitor/shared/contract/incident.ts';
@@ -34,6 +39,7 @@ import { alertChannelHandlers } from './resources/alert-channels/handlers.ts';
 import { alertHandlers } from './resources/alerts/handlers.ts';
 import { analyticsHandlers, reportingHandlers } from './resources/analytics/handlers.ts';
 import { apiKeyHandlers } from './resources/api-keys/handlers.ts';
+import { agentArtifactHandlers, artifactHandlers } from './resources/artifacts/handlers.ts';
 import { badgeHandlers } from './resources/badges/handlers.ts';
 import { checkGroupHandlers } from './resources/check-groups/handlers.ts';
 import { checkResultHandlers } from './resources/check-results/handlers.ts';
@@ -42,6 +48,8 @@ import { checkStatusHandlers } from './resources/check-statuses/handlers.ts';
 import { checkTriggerHandlers } from './resources/check-triggers/handlers.ts';
 import { checkHandlers, checkTypeBindings } from './resources/checks/handlers.ts';
 import { clientCertificateHandlers } from './resources/client-certificates/handlers.ts';
+import { agentCodeBundleHandlers, codeBundleHandlers } from './resources/code-bundles/handlers.ts';
+import type { CodeBundleStore } from './resources/code-bundles/store.ts';
 import { dashboardIncidentHandlers } from './resources/dashboard-incidents/handlers.ts';
 import { dashboardHandlers } from './resources/dashboards/handlers.ts';
 import { errorGroupHandlers } from './resources/error-groups/handlers.ts';
@@ -62,6 +70,7 @@ export interface ApiParts {
   services: Services;
   config: Pick<Config, 'LENIENT_DNS_BODY' | 'STATIC_IPS'>;
   intake: ResultIntake;
+  codeBundles: CodeBundleStore;
   locationKeys: LocationKeys;
   apiKeys: ApiKeys;
 }
@@ -70,6 +79,7 @@ export function bindApi({
   services,
   config,
   intake,
+  codeBundles,
   locationKeys,
   apiKeys,
 }: ApiParts): BoundRoute[] {
@@ -79,6 +89,8 @@ export function bindApi({
     ...bind(checkGroupRoutes, checkGroupHandlers(services)),
     ...bind(heartbeatRoutes, heartbeatHandlers(services)),
     ...bind(checkResultRoutes, checkResultHandlers(services)),
+    ...bind(artifactRoutes, artifactHandlers(services)),
+    ...bind(codeBundleRoutes, codeBundleHandlers(codeBundles)),
     ...bind(checkStatusRoutes, checkStatusHandlers(services)),
     ...bind(analyticsRoutes, analyticsHandlers(services)),
     ...bind(reportingRoutes, reportingHandlers(services)),
@@ -104,5 +116,7 @@ export function bindApi({
     ...bind(accountRoutes, accountHandlers(services)),
     ...bind(apiKeyRoutes, apiKeyHandlers(services, apiKeys)),
     ...bind(agentRoutes, agentHandlers(services, intake)),
+    ...bind(agentArtifactRoutes, agentArtifactHandlers(services)),
+    ...bind(agentCodeBundleRoutes, agentCodeBundleHandlers(codeBundles)),
   ];
 }

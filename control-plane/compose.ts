@@ -1,28 +1,37 @@
 /** Everything a control plane is made of, top to bottom. Closing it undoes it in reverse. */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { dirname } from 'node:path';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { bindApi } from './api.ts';
 import { buildApp } from './app.ts';
+import { ArtifactLinks } from './artifacts/links.ts';
+import { openArtifactStore } from './artifacts/open-artifact-store.ts';
+import { resolveReferences } from './artifacts/resolve-references.ts';
 import type { Config } from './config.ts';
 import { CommitQueue } from './db/commit-queue.ts';
 import { migrateToLatest } from './db/migrate.ts';
 import { openDatabase } from './db/open.ts';
 import { serveDocs } from './http/docs.ts';
 import { implement } from './http/implement.ts';
+import { serveTraceViewer } from './http/trace-viewer.ts';
 import { LocationHub } from './location-hub.ts';
 import { recordAgentsChanged } from './operations/agent-presence.ts';
+import { dropCancelledJobs } from './operations/check-sessions.ts';
 import { expireJobs } from './operations/expire-jobs.ts';
 import { excuseDowntime, noteAlive, sweepHeartbeats } from './operations/heartbeats.ts';
 import { ResultIntake } from './operations/ingest-results.ts';
 import { forgetSessions } from './operations/forget-sessions.ts';
+import { pruneArtifacts } from './operations/prune-artifacts.ts';
+import { pruneCodeBundles } from './operations/prune-code-bundles.ts';
 import { sampleQueues } from './operations/sample-queues.ts';
 import { restoreAgents } from './operations/restore-agents.ts';
 import { sweepSlots } from './operations/sweep-slots.ts';
+import { CodeBundleStore } from './resources/code-bundles/store.ts';
 import { createApiKey, createLocationKey, KeyStore } from './resources/keys/store.ts';
 import { RunSignals } from './run-signals.ts';
 import { openSecretBox } from './secret-box.ts';
@@ -45,6 +54,20 @@ export interface ControlPlane extends AsyncDisposable {
 
 /** How long answers in progress may take once the process is asked to stop. */
 const closeWithinMs = 5_000;
+
+/** Beside the database; that of a database in memory goes with it. */
+function codeBundleFolder(databaseFile: string): Disposable & { path: string } {
+  if (databaseFile !== ':memory:') {
+    return { path: join(dirname(databaseFile), 'code-bundles'), [Symbol.dispose]() {} };
+  }
+  const path = mkdtempSync(join(tmpdir(), 'control-plane-bundles-'));
+  return {
+    path,
+    [Symbol.dispose]() {
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
 
 /** Opens the database, serves the API and starts the timers. Throws when any of it cannot be done. */
 export async function startControlPlane(parts: ControlPlaneParts): Promise<ControlPlane> {
@@ -76,22 +99,42 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const server = createServer({
     keepAliveTimeout: 65_000,
     headersTimeout: Math.min(30_000, requestTimeout),
-    requestTimeout,
+    // Files may take longer to arrive than any other body: each route sees to its own.
+    requestTimeout: 0,
     connectionsCheckingInterval: Math.min(5_000, requestTimeout),
+  });
+  // Whoever connects before everything is open waits for it, rather than for an answer that never comes.
+  const opening = Promise.withResolvers<RequestListener>();
+  let handle: RequestListener | null = null;
+  server.on('request', (request, response) => {
+    if (handle === null) void opening.promise.then((opened) => opened(request, response));
+    else handle(request, response);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(config.PORT, config.HOST, resolve);
+  });
+  // Should the start fail below, the process must be able to end.
+  stack.defer(() => {
+    server.close();
+    server.closeAllConnections();
   });
   const { port } = server.address() as AddressInfo;
   const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST;
   const url = `http://${host}:${port}`;
   const publicUrl = (config.PUBLIC_URL ?? url).replace(/\/+$/, '');
 
+  const secrets = openSecretBox(config.ENCRYPTION_KEY, config.DATABASE_FILE);
+  const artifacts = stack.use(await openArtifactStore(config));
+  const links = new ArtifactLinks(secrets, publicUrl);
   const services: Services = {
     db,
     commits: new CommitQueue(db),
-    secrets: openSecretBox(config.ENCRYPTION_KEY, config.DATABASE_FILE),
+    secrets,
+    artifacts,
+    links,
+    resolveReferences: (json, resultId) =>
+      resolveReferences(json, (name) => links.to(resultId, name, clock.now())),
     clock,
     random,
     newId: randomUUID,
@@ -105,6 +148,9 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   await excuseDowntime(services);
   const keys = new KeyStore(db, clock);
   const intake = new ResultIntake(services);
+  const bundleFolder = codeBundleFolder(config.DATABASE_FILE);
+  stack.use(bundleFolder);
+  const codeBundles = new CodeBundleStore({ db, clock, folder: bundleFolder.path });
   const forget = (): void => {
     keys.forget();
   };
@@ -113,6 +159,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       services,
       config,
       intake,
+      codeBundles,
       locationKeys: {
         create: (accountId, location, privateLocationId) =>
           createLocationKey(services, accountId, location, privateLocationId),
@@ -129,9 +176,11 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       monotonic: () => clock.monotonic(),
       checkResponses: config.CHECK_RESPONSES,
       requestsPerMinute: config.REQUESTS_PER_MINUTE,
+      bodyWithinMs: requestTimeout,
     },
   );
-  server.on('request', buildApp({ steps: [api, serveDocs(publicUrl)], logger }));
+  handle = buildApp({ steps: [api, serveDocs(publicUrl), serveTraceViewer(publicUrl)], logger });
+  opening.resolve(handle);
   stack.defer(async () => {
     await new Promise<void>((resolve) => {
       server.close(() => {
@@ -139,12 +188,14 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       });
       server.closeIdleConnections();
       hub.close();
+      services.runs.close();
       clock.after(closeWithinMs, () => {
         server.closeAllConnections();
       });
     });
   });
 
+  const keptMs = config.ARTIFACT_RETENTION_DAYS * 86_400_000;
   stack.use(
     startTimers(
       [
@@ -153,6 +204,13 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
         { name: 'note-alive', everyMs: 5_000, run: () => noteAlive(services) },
         { name: 'expire-jobs', everyMs: 10_000, run: () => expireJobs(services) },
         { name: 'sample-queues', everyMs: 60_000, run: () => sampleQueues(services) },
+        { name: 'drop-cancelled-jobs', everyMs: 10_000, run: () => dropCancelledJobs(services) },
+        { name: 'prune-artifacts', everyMs: 60_000, run: () => pruneArtifacts(services, keptMs) },
+        {
+          name: 'prune-code-bundles',
+          everyMs: 3_600_000,
+          run: () => pruneCodeBundles(codeBundles, clock),
+        },
         { name: 'forget-sessions', everyMs: 3_600_000, run: () => forgetSessions(services) },
       ],
       clock,

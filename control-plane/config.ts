@@ -61,6 +61,35 @@ const settings = {
     .min(32)
     .optional()
     .describe('Seals secrets in the database; default: a file beside it, DATABASE_FILE.key'),
+  ARTIFACTS_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Folder for files of results; default: `artifacts` beside DATABASE_FILE'),
+  ARTIFACT_RETENTION_DAYS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(3650)
+    .default(30)
+    .describe('How long files of results are kept'),
+  ARTIFACTS_S3_BUCKET: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Keep files of results in this bucket of an S3-compatible store instead'),
+  ARTIFACTS_S3_ENDPOINT: z
+    .url()
+    .optional()
+    .describe('Where the store is, when it is not that of AWS'),
+  ARTIFACTS_S3_REGION: z.string().min(1).default('us-east-1').describe('Region of the bucket'),
+  ARTIFACTS_S3_PREFIX: z.string().default('').describe('Put before the name of every object'),
+  ARTIFACTS_S3_ACCESS_KEY_ID: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Key of the store; default: what the environment of the machine offers'),
+  ARTIFACTS_S3_SECRET_ACCESS_KEY: z.string().min(1).optional().describe('Its secret'),
   STATIC_IPS: z
     .string()
     .default('')
@@ -75,7 +104,10 @@ const settings = {
 };
 
 /** Never shown, not even when they are wrong. */
-const secretSettings: ReadonlySet<string> = new Set(['ENCRYPTION_KEY']);
+const secretSettings: ReadonlySet<string> = new Set([
+  'ENCRYPTION_KEY',
+  'ARTIFACTS_S3_SECRET_ACCESS_KEY',
+]);
 
 const schema = z.object(settings);
 export type Config = Readonly<z.output<typeof schema>>;

@@ -16,7 +16,10 @@ const hangUpGraceMs = 5_000;
 /** What an agent was last told, so that the next answer is only the difference. */
 interface Told {
   snapshot: string;
-  revisions: Map<string, number>;
+  /** What tells one state of each check from another; see `operations/check-in.ts`. */
+  revisions: Map<string, string>;
+  /** Runs it was told to end. */
+  calledOff: ReadonlySet<string>;
 }
 
 interface Member extends Candidate {
@@ -36,6 +39,10 @@ export interface AgentsChanged {
   /** Ids of the agents that left; empty when one joined. */
   gone: readonly string[];
   servingCount: number;
+}
+
+function areEqual(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.size === other.size && [...one].every((each) => other.has(each));
 }
 
 export class LocationHub {
@@ -75,8 +82,8 @@ export class LocationHub {
     const isNew =
       known === undefined ||
       known.weight !== agent.weight ||
-      known.checkTypes.size !== agent.checkTypes.size ||
-      [...agent.checkTypes].some((type) => !known.checkTypes.has(type));
+      !areEqual(known.checkTypes, agent.checkTypes) ||
+      !areEqual(known.runtimes, agent.runtimes);
     entry.members.set(agent.id, { ...agent, stopWaiting: null, told: known?.told ?? null });
     if (isNew) this.#changed(accountId, location, []);
     return isNew;
@@ -142,6 +149,13 @@ export class LocationHub {
     const { waiters } = entry;
     entry.waiters = new Set();
     for (const wake of waiters) wake();
+  }
+
+  /** Something about all checks of an account changed. */
+  notifyAccount(accountId: string): void {
+    for (const key of this.#entries.keys()) {
+      if (key.startsWith(`${accountId}/`)) this.notify(accountId, key.slice(accountId.length + 1));
+    }
   }
 
   version(accountId: string, location: string): number {

@@ -4,9 +4,21 @@ import type { Clock } from '@monitor/shared/clock.ts';
 export class RunSignals {
   readonly #clock: Clock;
   readonly #waiting = new Map<string, Set<() => void>>();
+  #isClosed = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** True when nobody is to wait any more: the control plane stops. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Ends all waiting, for good. */
+  close(): void {
+    this.#isClosed = true;
+    this.ended([...this.#waiting.keys()]);
   }
 
   /** Call after the commit that closed these runs. */
@@ -36,7 +48,7 @@ export class RunSignals {
         waiting.add(wake);
         this.#waiting.set(runId, waiting);
       }
-      if (signal.aborted) wake();
+      if (signal.aborted || this.#isClosed) wake();
     });
   }
 }

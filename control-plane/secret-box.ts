@@ -21,10 +21,17 @@ const tagBytes = 16;
 const keyBytes = 32;
 
 export class SecretBox {
+  readonly #secret: Buffer;
   readonly #key: Buffer;
 
   constructor(secret: Buffer) {
-    this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'secret-box', keyBytes));
+    this.#secret = secret;
+    this.#key = this.deriveKey('secret-box');
+  }
+
+  /** A key of its own for another purpose, from the same secret: none of them tells of the others. */
+  deriveKey(purpose: string): Buffer {
+    return Buffer.from(hkdfSync('sha256', this.#secret, '', purpose, keyBytes));
   }
 
   seal(text: string, accountId: string): string {

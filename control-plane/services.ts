@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
+import type { ArtifactStore } from './artifacts/artifact-store.ts';
+import type { ArtifactLinks } from './artifacts/links.ts';
 import type { CommitQueue } from './db/commit-queue.ts';
 import type { Database } from './db/tables.ts';
 import type { LocationHub } from './location-hub.ts';
@@ -21,7 +23,12 @@ export interface Services {
   hub: LocationHub;
   runs: RunSignals;
   statuses: StatusCache;
+  /** Files of results. */
+  artifacts: ArtifactStore;
+  links: ArtifactLinks;
   logger: Logger;
+  /** Puts expiring links in place of references to files, in the JSON of what a result saw. */
+  resolveReferences: (json: string, resultId: string) => string;
   /** Where this control plane is reached from outside, without a slash at the end. */
   publicUrl: string;
 }

@@ -16,6 +16,7 @@ import { instant, printFacts, printJson, printRows } from './output.ts';
 interface AccountOptions {
   name?: string;
   badges?: 'on' | 'off';
+  secretDetection?: 'on' | 'off';
   runtime?: string;
   plan?: Plan;
   json?: boolean;
@@ -57,6 +58,7 @@ function toWire(account: StoredAccount) {
     plan,
     runtimeId: runtime,
     badges: settings.badges,
+    secretDetection: settings.secretDetection,
     createdAt: new Date(createdAt).toISOString(),
   };
 }
@@ -80,16 +82,17 @@ function printAccounts(accounts: readonly StoredAccount[], json: boolean): void 
 }
 
 async function set(id: string, options: AccountOptions): Promise<void> {
-  const { name, badges, runtime, plan } = options;
+  const { name, badges, secretDetection, runtime, plan } = options;
   const change = {
     ...(name === undefined ? {} : { name: usableName(name) }),
     ...(badges === undefined ? {} : { badges: badges === 'on' }),
+    ...(secretDetection === undefined ? {} : { secretDetection: secretDetection === 'on' }),
     ...(runtime === undefined ? {} : { runtimeId: runtime }),
     ...(plan === undefined ? {} : { plan }),
   };
   if (Object.keys(change).length === 0) {
     throw new OperatorError(
-      'nothing to set: give at least one of --name, --badges, --runtime, --plan',
+      'nothing to set: give at least one of --name, --badges, --secret-detection, --runtime, --plan',
       { usage: true },
     );
   }
@@ -135,6 +138,12 @@ export function registerAccounts(program: Command): void {
     .argument('<id>', 'of the account; see `accounts list`')
     .option('--name <name>', 'what it is called')
     .addOption(new Option('--badges <state>', 'answer for badges').choices(['on', 'off']))
+    .addOption(
+      new Option(
+        '--secret-detection <state>',
+        'remove from results what looks like a secret',
+      ).choices(['on', 'off']),
+    )
     .addOption(new Option('--runtime <id>', 'for checks that name none').choices(runtimeId.options))
     .addOption(new Option('--plan <plan>', 'what it is entitled to').choices(plans))
     .option('--json', 'print JSON')

@@ -1,5 +1,5 @@
 /** Expressions that every dialect writes in its own way. */
-import { sql, type Expression, type SqlBool } from 'kysely';
+import { sql, type Expression, type RawBuilder, type SqlBool } from 'kysely';
 
 /** As the database lowers it: ASCII letters only. */
 function lowerAscii(text: string): string {
@@ -26,4 +26,9 @@ export function jsonListContains(column: string, path: string, text: string): Ex
 /** A JSON column with null at a path. */
 export function withJsonNull(column: string, path: string): Expression<string> {
   return sql<string>`json_set(${sql.ref(column)}, ${path}, null)`;
+}
+
+/** The values of one column of a query as a JSON list; `[]` for no rows. */
+export function jsonList(rows: Expression<unknown>, column: string): RawBuilder<string> {
+  return sql<string>`(select json_group_array(${sql.ref(column)}) from ${rows})`;
 }

@@ -4,9 +4,14 @@ import { describeFailure, OperatorError } from '../operator-error.ts';
 import type { Database } from './tables.ts';
 import * as first from './migrations/0001-first.ts';
 import * as wholeApi from './migrations/0002-whole-api.ts';
+import * as scriptsAndArtifacts from './migrations/0003-scripts-and-artifacts.ts';
 
 /** In order of their names. A new migration is a new file and a line here. */
-const migrations = { '0001-first': first, '0002-whole-api': wholeApi };
+const migrations = {
+  '0001-first': first,
+  '0002-whole-api': wholeApi,
+  '0003-scripts-and-artifacts': scriptsAndArtifacts,
+};
 
 export interface MigrationState {
   /** In the database; empty for one that is new, or that is not ours. */

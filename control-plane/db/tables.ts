@@ -13,6 +13,8 @@ interface AccountsTable {
   runtime_id: Generated<string | null>;
   /** Alert settings of checks that use the global ones; null for the defaults. */
   alert_settings_json: Generated<string | null>;
+  /** Grows with every change of what checks inherit from their account. */
+  environment_revision: Generated<number>;
 }
 
 interface ApiKeysTable {
@@ -98,6 +100,8 @@ interface SchedulePeriodsTable {
   ends_at: number | null;
   /** Slots up to here are accounted for. */
   swept_until: number;
+  /** When the first slot behind `swept_until` is to be accounted for; 0 as soon as possible. */
+  sweep_at: Generated<number>;
 }
 
 interface AgentsTable {
@@ -170,6 +174,7 @@ export interface CheckResultsTable {
   created_at: number;
   response_time_ms: number;
   epoch: number;
+  is_cancelled: Generated<number>;
 }
 
 /** The large part of a result: JSON, deflated when that makes it smaller. */
@@ -213,6 +218,8 @@ export interface JobsTable {
   agent_id: string | null;
   lease_until: number | null;
   created_at: number;
+  environment_url: Generated<string | null>;
+  cancel_requested_at: Generated<number | null>;
 }
 
 export interface HeartbeatsTable {
@@ -395,6 +402,61 @@ export interface ErrorGroupsTable {
   last_seen_at: number;
   archived_until_next_event: number;
   archived_for_ever: number;
+}
+
+export interface CheckResultErrorGroupsTable {
+  result_id: string;
+  error_group_id: string;
+  account_id: string;
+}
+
+export interface ArtifactsTable {
+  id: Generated<number>;
+  account_id: string;
+  result_id: string;
+  /** Where it comes from; only that location may upload it. */
+  location: string;
+  name: string;
+  type: string;
+  content_type: string;
+  /** As announced; bytes of the file itself. */
+  size_bytes: number;
+  state: 'PENDING' | 'STORED' | 'WITHHELD' | 'EXPIRED';
+  /** Why it was withheld. */
+  reason: string | null;
+  /** Bytes in the store; fewer than `size_bytes` when compressed. */
+  stored_bytes: number | null;
+  encoding: 'gzip' | null;
+  /** SHA-256 of the file itself, in hex. */
+  digest: string | null;
+  /** Where it is in the store; null unless STORED. */
+  object_key: string | null;
+  created_at: number;
+  stored_at: number | null;
+}
+
+/** Objects that no row refers to. Those of uploads in progress stand here too, due much later. */
+export interface ArtifactGarbageTable {
+  object_key: string;
+  due_at: number;
+}
+
+export interface CodeBundlesTable {
+  account_id: string;
+  path: string;
+  /** SHA-256 in hex. */
+  digest: string;
+  size_bytes: number;
+  created_at: number;
+  last_used_at: number;
+}
+
+export interface LearnedScriptsTable {
+  check_id: string;
+  account_id: string;
+  prompt_hash: string;
+  script: string;
+  learned_at: number;
 }
 
 export interface ClientCertificatesTable {
@@ -582,6 +644,11 @@ export interface Database {
   check_sessions: CheckSessionsTable;
   check_session_runs: CheckSessionRunsTable;
   error_groups: ErrorGroupsTable;
+  check_result_error_groups: CheckResultErrorGroupsTable;
+  artifacts: ArtifactsTable;
+  artifact_garbage: ArtifactGarbageTable;
+  code_bundles: CodeBundlesTable;
+  learned_scripts: LearnedScriptsTable;
   client_certificates: ClientCertificatesTable;
   maintenance_windows: MaintenanceWindowsTable;
   services: ServicesTable;

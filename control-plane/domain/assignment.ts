@@ -10,19 +10,45 @@ export interface Candidate {
   weight: number;
   /** Check types the agent can run. */
   checkTypes: ReadonlySet<string>;
+  /** Runtimes the agent has. */
+  runtimes: ReadonlySet<string>;
 }
 
-/** The winner for a check of a type, or undefined when no candidate can run it. */
+/** What an agent must have to run a check. */
+export interface Needs {
+  type: string;
+  /** Whether its runs execute code that relies on a runtime. */
+  needsRuntime: boolean;
+  /** The runtime it names; null leaves the choice to the agent. */
+  runtimeId: string | null;
+}
+
+function hasRuntime({ runtimes }: Candidate, { needsRuntime, runtimeId }: Needs): boolean {
+  if (!needsRuntime) return true;
+  return runtimeId === null ? runtimes.size > 0 : runtimes.has(runtimeId);
+}
+
+/** Whether an agent has what a check needs. */
+export function canRun(candidate: Candidate, needs: Needs): boolean {
+  return candidate.checkTypes.has(needs.type) && hasRuntime(candidate, needs);
+}
+
+/** True when agents know the type of a check, and none of those has its runtime. */
+export function lacksOnlyRuntime(needs: Needs, candidates: readonly Candidate[]): boolean {
+  const capable = candidates.filter(({ checkTypes }) => checkTypes.has(needs.type));
+  return capable.length > 0 && !capable.some((candidate) => hasRuntime(candidate, needs));
+}
+
+/** The winner for a check, or undefined when no candidate can run it. */
 export function agentOfCheck(
-  checkId: string,
-  checkType: string,
+  check: Needs & { id: string },
   candidates: readonly Candidate[],
 ): string | undefined {
   let winner: string | undefined;
   let best = Number.NEGATIVE_INFINITY;
   for (const candidate of candidates) {
-    if (!candidate.checkTypes.has(checkType)) continue;
-    const uniform = (hash32(`${candidate.id}|${checkId}`) + 1) / 4_294_967_297;
+    if (!canRun(candidate, check)) continue;
+    const uniform = (hash32(`${candidate.id}|${check.id}`) + 1) / 4_294_967_297;
     const score = candidate.weight / -Math.log(uniform);
     if (score > best || (score === best && candidate.id < (winner ?? ''))) {
       best = score;

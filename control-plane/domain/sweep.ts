@@ -1,6 +1,18 @@
 /** Finding the slots that nobody ran, and saying why. */
 import type { MissedReason } from '@monitor/shared/contract/check-result.ts';
+import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { locationsOfSlot, scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
+
+/** Longest wait for a place on the agent, see `worker/execute-run.ts`. */
+const longestQueueMs = 60_000;
+/** What runs of code need around the run itself: scripts, a browser that starts, files to hand in. */
+const aroundCodeMs = 60_000;
+
+/** How long after its instant a slot counts as missed: its run may begin late, last, and be handed in. */
+export function accountAfterMs(type: KnownCheckType): number {
+  const { longestRunMs, runtime } = checkTypes[type];
+  return longestQueueMs + longestRunMs + (runtime === 'never' ? 0 : aroundCodeMs);
+}
 
 /** A stretch of time in which a check followed one schedule. Instants in ms; `endsAt` null while it lasts. */
 export interface SchedulePeriod {

@@ -39,8 +39,14 @@ export interface TriggeredOutcome {
   responseTime: number;
 }
 
-interface CallOptions {
-  runLocation: string | undefined;
+/** What a caller may say about the runs. */
+export interface TriggerQuery {
+  runLocation?: string;
+  /** `ENVIRONMENT_URL` of the runs. */
+  environmentUrl?: string;
+}
+
+interface CallOptions extends TriggerQuery {
   deadline: number;
   signal: AbortSignal;
 }
@@ -48,11 +54,12 @@ interface CallOptions {
 async function runCheck(
   services: Services,
   row: CheckRow,
-  { runLocation, deadline, signal }: CallOptions,
+  { runLocation, environmentUrl, deadline, signal }: CallOptions,
 ): Promise<TriggeredOutcome> {
   const [session] = await startSessions(services, [row], {
     source: 'LEGACY_TRIGGER',
     ...(runLocation === undefined ? {} : { location: runLocation }),
+    ...(environmentUrl === undefined ? {} : { environmentUrl }),
   });
   // Deleted in this very moment.
   if (session === undefined) return notRun(row);
@@ -92,10 +99,11 @@ export function hasPassed({ hasFailures, hasErrors, timedOut }: TriggeredOutcome
 export async function callCheckTrigger(
   services: Services,
   trigger: TriggerRow,
-  runLocation: string | undefined,
+  query: TriggerQuery,
   signal: AbortSignal,
 ): Promise<TriggeredOutcome> {
   const { db, clock } = services;
+  const { runLocation } = query;
   await noteCall(services, trigger);
   const row = await findCheck(db, trigger.account_id, trigger.check_id ?? '');
   const effective = row && effectiveFields(row, await groupOf(db, row));
@@ -107,14 +115,14 @@ export async function callCheckTrigger(
     throw invalidQuery('runLocation', `must be a location of the check: ${locations.join(', ')}`);
   }
   const deadline = clock.monotonic() + triggerWaitMs;
-  return runCheck(services, row, { runLocation, deadline, signal });
+  return runCheck(services, row, { ...query, deadline, signal });
 }
 
 /** Runs the checks of a trigger's group in its order, as many at once as the group allows. */
 export async function callGroupTrigger(
   services: Services,
   trigger: TriggerRow,
-  runLocation: string | undefined,
+  query: TriggerQuery,
   signal: AbortSignal,
 ): Promise<TriggeredOutcome[]> {
   const { db, clock } = services;
@@ -134,7 +142,7 @@ export async function callGroupTrigger(
         : `check group ${groupId} is deactivated`,
     );
   }
-  const options = { runLocation, deadline: clock.monotonic() + triggerWaitMs, signal };
+  const options = { ...query, deadline: clock.monotonic() + triggerWaitMs, signal };
   const outcomes: TriggeredOutcome[] = [];
   const work = rows.entries();
   const workers = Array.from({ length: Math.min(group.concurrency, rows.length) }, async () => {

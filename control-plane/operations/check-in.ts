@@ -1,5 +1,5 @@
 /** The long poll of an agent: who it is, what it should run, which jobs it gets. */
-import type { Kysely } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import {
   leaseMs,
   type AssignedCheck,
@@ -8,14 +8,19 @@ import {
   type Job,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { badToken } from '../api-error.ts';
-import { agentOfCheck, type Candidate } from '../domain/assignment.ts';
+import { agentOfCheck, canRun, type Candidate } from '../domain/assignment.ts';
 import type { Database, JobsTable } from '../db/tables.ts';
-import { runsOnAgents, toAssigned, type CheckRow } from '../resources/checks/store.ts';
+import { runsOnAgents, type CheckRow } from '../resources/checks/store.ts';
 import type { Services } from '../services.ts';
-import { effectiveAmong, effectiveFields, groupOf, groupsOf } from './effective-check.ts';
+import { checkAssembly } from './assemble-check.ts';
+import { accountRuntime, needsAmong, needsOfChecks } from './check-needs.ts';
+import { cancellationsFor } from './check-sessions.ts';
+import { groupsOf } from './effective-check.ts';
 
 /** Most jobs handed out in one answer. */
 const jobsPerCheckIn = 50;
+/** Waiting jobs that are looked at together. */
+const jobsPerPage = 200;
 
 interface Caller {
   accountId: string;
@@ -100,20 +105,18 @@ async function assignmentsOf(
   services: Services,
   caller: Caller,
   agentId: string,
-): Promise<AssignedCheck[]> {
+): Promise<AssignableRow[]> {
   const members = services.hub.members(caller.accountId, caller.location);
-  const proxyUrl = await proxyOf(services.db, caller);
   const rows = await activeChecks(services.db, caller);
-  const mine = rows.filter((row) => agentOfCheck(row.id, row.type, members) === agentId);
-  const groups = await groupsOf(services.db, caller.accountId, mine);
-  return mine.map((row) =>
-    toAssigned(row, effectiveAmong(row, groups), row.schedule_from, proxyUrl),
-  );
+  const groups = await groupsOf(services.db, caller.accountId, rows);
+  const runtimeId = await accountRuntime(services.db, caller.accountId);
+  return rows.filter((row) => {
+    const needs = needsAmong(row, groups, runtimeId);
+    return agentOfCheck({ id: row.id, ...needs }, members) === agentId;
+  });
 }
 
-type JobRow = {
-  [Column in keyof JobsTable]: JobsTable[Column];
-};
+type JobRow = Selectable<JobsTable>;
 
 async function toJob(
   services: Services,
@@ -128,15 +131,11 @@ async function toJob(
     .where('id', '=', row.check_id)
     .executeTakeFirst();
   if (check === undefined || !runsOnAgents(check.type)) return undefined;
+  const assemble = await checkAssembly(services, caller.accountId, [check]);
   return {
     id: row.id,
     runId: row.run_id,
-    check: toAssigned(
-      check,
-      effectiveFields(check, await groupOf(services.db, check)),
-      row.created_at,
-      await proxyOf(services.db, caller),
-    ),
+    check: assemble(check, row.created_at, await proxyOf(services.db, caller)),
     source: row.source,
     scheduledFor: row.scheduled_for,
     slotLocation: row.slot_location,
@@ -144,28 +143,66 @@ async function toJob(
     sequenceStartedAt: row.sequence_started_at,
     notBefore: row.not_before,
     leaseUntil,
+    environmentUrl: row.environment_url,
   };
 }
 
-/** Leases waiting jobs of the location to the agent. */
-async function leaseJobs(services: Services, caller: Caller, agentId: string): Promise<Job[]> {
-  const now = services.clock.now();
-  const leaseUntil = now + leaseMs;
-  const rows = await services.db.transaction().execute(async (db) => {
-    const waiting = await db
+/** Waiting jobs of the location that the agent has the check type and the runtime for. */
+async function findJobs(
+  db: Kysely<Database>,
+  caller: Caller,
+  agent: Candidate,
+  now: number,
+): Promise<JobRow[]> {
+  const found: JobRow[] = [];
+  // What this agent cannot run must not stand in the way of what it can.
+  for (let offset = 0; found.length < jobsPerCheckIn; offset += jobsPerPage) {
+    const page = await db
       .selectFrom('jobs')
       .selectAll()
       .where('account_id', '=', caller.accountId)
       .where('location', '=', caller.location)
       .where('expires_at', '>', now)
+      .where('cancel_requested_at', 'is', null)
       .where((where) => where.or([where('agent_id', 'is', null), where('lease_until', '<=', now)]))
       .orderBy('not_before')
-      .limit(jobsPerCheckIn)
+      .orderBy('id')
+      .limit(jobsPerPage)
+      .offset(offset)
       .execute();
+    if (page.length === 0) break;
+    const checks = await db
+      .selectFrom('checks')
+      .selectAll()
+      .where('account_id', '=', caller.accountId)
+      .where(
+        'id',
+        'in',
+        page.map((row) => row.check_id),
+      )
+      .execute();
+    const needs = await needsOfChecks(db, caller.accountId, checks);
+    found.push(
+      ...page.filter((row) => {
+        const needed = needs.get(row.check_id);
+        return needed !== undefined && canRun(agent, needed);
+      }),
+    );
+    if (page.length < jobsPerPage) break;
+  }
+  return found.slice(0, jobsPerCheckIn);
+}
+
+/** Leases waiting jobs of the location to the agent. */
+async function leaseJobs(services: Services, caller: Caller, agent: Candidate): Promise<Job[]> {
+  const now = services.clock.now();
+  const leaseUntil = now + leaseMs;
+  const rows = await services.db.transaction().execute(async (db) => {
+    const waiting = await findJobs(db, caller, agent, now);
     if (waiting.length > 0) {
       await db
         .updateTable('jobs')
-        .set({ agent_id: agentId, lease_until: leaseUntil })
+        .set({ agent_id: agent.id, lease_until: leaseUntil })
         .where('account_id', '=', caller.accountId)
         .where(
           'id',
@@ -194,7 +231,17 @@ interface News {
   full: boolean;
   upserts: AssignedCheck[];
   removals: string[];
-  revisions: Map<string, number>;
+  revisions: Map<string, string>;
+}
+
+/** What the checks of an account share; another value means that all of them are to be told again. */
+async function environmentRevision(db: Kysely<Database>, accountId: string): Promise<number> {
+  const row = await db
+    .selectFrom('accounts')
+    .select('environment_revision')
+    .where('id', '=', accountId)
+    .executeTakeFirst();
+  return row?.environment_revision ?? 0;
 }
 
 /** What changed for the agent since it was last told, or everything when it holds something else. */
@@ -203,14 +250,17 @@ async function newsFor(services: Services, caller: Caller, request: CheckInReque
   const told = services.hub.told(accountId, location, request.agentId);
   const held = told !== null && told.snapshot === request.snapshot ? told.revisions : null;
   const assigned = await assignmentsOf(services, caller, request.agentId);
-  const revisions = new Map(assigned.map((check) => [check.id, check.revision]));
-  if (held === null) return { full: true, upserts: assigned, removals: [], revisions };
-  return {
-    full: false,
-    upserts: assigned.filter((check) => held.get(check.id) !== check.revision),
-    removals: [...held.keys()].filter((id) => !revisions.has(id)),
-    revisions,
-  };
+  const proxyUrl = await proxyOf(services.db, caller);
+  const shared = `${await environmentRevision(services.db, accountId)} ${proxyUrl ?? ''}`;
+  const revisions = new Map(assigned.map((row) => [row.id, `${row.revision} ${shared}`]));
+  const changed =
+    held === null ? assigned : assigned.filter(({ id }) => held.get(id) !== revisions.get(id));
+  const assemble = changed.length === 0 ? null : await checkAssembly(services, accountId, changed);
+  const upserts = changed.flatMap((row) =>
+    assemble === null ? [] : [assemble(row, row.schedule_from, proxyUrl)],
+  );
+  const removals = held === null ? [] : [...held.keys()].filter((id) => !revisions.has(id));
+  return { full: held === null, upserts, removals, revisions };
 }
 
 function candidateOf(request: CheckInRequest): Candidate {
@@ -218,6 +268,7 @@ function candidateOf(request: CheckInRequest): Candidate {
     id: request.agentId,
     weight: Math.max(1, request.capacity.light),
     checkTypes: new Set(request.capabilities.checkTypes),
+    runtimes: new Set(request.capabilities.runtimes),
   };
 }
 
@@ -236,15 +287,20 @@ export async function checkIn(
   const { hub, clock } = services;
   const { agentId } = request;
   await saveAgent(services.db, caller, request, receivedAt);
-  hub.arrive(accountId, location, candidateOf(request));
+  const agent = candidateOf(request);
+  hub.arrive(accountId, location, agent);
   const waitUntil = clock.monotonic() + request.waitMs;
   for (;;) {
     const version = hub.version(accountId, location);
     const news = await newsFor(services, caller, request);
-    const jobs = signal.aborted ? [] : await leaseJobs(services, caller, agentId);
+    const jobs = signal.aborted ? [] : await leaseJobs(services, caller, agent);
+    const calledOff = await cancellationsFor(services.db, caller, agentId);
+    const knownToBe = hub.told(accountId, location, agentId)?.calledOff;
+    const cancellations = calledOff.filter((runId) => knownToBe?.has(runId) !== true);
     const remainingMs = waitUntil - clock.monotonic();
     const hasNews =
-      news.full || news.upserts.length > 0 || news.removals.length > 0 || jobs.length > 0;
+      news.full ||
+      [news.upserts, news.removals, jobs, cancellations].some((list) => list.length > 0);
     if (!hasNews && remainingMs > 0 && !signal.aborted) {
       await hub.changed(accountId, location, version, remainingMs, signal);
       try {
@@ -257,7 +313,11 @@ export async function checkIn(
     }
     hub.depart(accountId, location, agentId, signal.aborted ? 'hung-up' : 'answered');
     const snapshot = hasNews || request.snapshot === null ? services.newId() : request.snapshot;
-    hub.remember(accountId, location, agentId, { snapshot, revisions: news.revisions });
+    hub.remember(accountId, location, agentId, {
+      snapshot,
+      revisions: news.revisions,
+      calledOff: new Set(calledOff),
+    });
     return {
       serverTime: { receivedAt, sentAt: clock.now() },
       location,
@@ -267,7 +327,7 @@ export async function checkIn(
       upserts: news.upserts,
       removals: news.removals,
       jobs,
-      cancellations: [],
+      cancellations,
     };
   }
 }

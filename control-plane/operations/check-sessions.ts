@@ -1,6 +1,7 @@
 /** Sessions: one check run on demand, in each of its locations or in one. */
 import type { Kysely, Selectable } from 'kysely';
 import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
+import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { CheckResultsTable, CheckSessionsTable, Database } from '../db/tables.ts';
 import { isTerminal, sessionStatusOf } from '../domain/check-session.ts';
@@ -20,8 +21,13 @@ import { tellAgents } from './schedule-check.ts';
 export type SessionRow = Selectable<CheckSessionsTable>;
 type ResultRow = Selectable<CheckResultsTable>;
 
+/** So long a run may wait for an agent and take retries, besides running. */
+const sessionMarginMs = 15 * 60_000;
+
 /** What has not ended after so long has timed out. */
-const sessionLifetimeMs = 15 * 60_000;
+function sessionLifetimeMs(type: string): number {
+  return sessionMarginMs + checkTypes[type as KnownCheckType].longestRunMs;
+}
 
 export interface SessionRunState {
   runId: string;
@@ -57,13 +63,15 @@ export interface StartOptions {
   source: RunSource;
   /** Runs there when it is one of the check's locations. */
   location?: string;
+  /** `ENVIRONMENT_URL` of the runs. */
+  environmentUrl?: string;
 }
 
 /** Starts a session for each check, in one transaction; agents are told afterwards. */
 export async function startSessions(
   services: Services,
   rows: readonly CheckRow[],
-  { source, location: wanted }: StartOptions,
+  { source, location: wanted, environmentUrl }: StartOptions,
 ): Promise<SessionRow[]> {
   const { clock, commits, newId } = services;
   const told: { accountId: string; location: string }[] = [];
@@ -82,7 +90,7 @@ export async function startSessions(
         name: row.name,
         run_source: source,
         started_at: now,
-        deadline: now + sessionLifetimeMs,
+        deadline: now + sessionLifetimeMs(row.type),
         cancelled_at: null,
       };
       await db.insertInto('check_sessions').values(session).execute();
@@ -102,6 +110,7 @@ export async function startSessions(
           source,
           runId,
           expiresAt: session.deadline,
+          environmentUrl: environmentUrl ?? null,
         });
         told.push({ accountId: row.account_id, location });
       }
@@ -175,9 +184,9 @@ export function statusOfSession(
 ) {
   return sessionStatusOf(
     runs.map(({ isCancelled, final }) => ({
-      isCancelled,
+      isCancelled: isCancelled || (final !== null && fromFlag(final.is_cancelled)),
       outcome:
-        final === null
+        final === null || fromFlag(final.is_cancelled)
           ? null
           : {
               hasFailures: fromFlag(final.has_failures),
@@ -190,7 +199,7 @@ export function statusOfSession(
   );
 }
 
-/** Waits until a session has ended or the time is over; gives its runs then. */
+/** Waits until a session has ended, the time is over or the control plane stops; gives its runs then. */
 export async function awaitSession(
   { db, clock, runs: signals }: Services,
   session: SessionRow,
@@ -214,7 +223,7 @@ export async function awaitSession(
     );
     const runs = await runsOfSession(db, session);
     const hasEnded = isTerminal(statusOfSession(session, runs, clock.now()));
-    if (hasEnded || leftMs <= 0 || signal.aborted) {
+    if (hasEnded || leftMs <= 0 || signal.aborted || signals.isClosed) {
       open.abort();
       await next;
       return { runs, hasEnded };
@@ -223,40 +232,100 @@ export async function awaitSession(
   }
 }
 
-/** Calls off the runs of a session that no agent has taken; with ids, only those. */
+/**
+ * Calls off the runs of a session; with ids, only those. What no agent has taken ends at once; what
+ * one is running is marked, and its agent learns of it with its next check-in.
+ */
 export async function cancelSession(
-  { commits, clock, runs: signals }: Services,
+  services: Services,
   session: SessionRow,
   runIds: readonly string[] | undefined,
 ): Promise<void> {
-  const cancelled = await commits.run(async (db) => {
-    let waiting = db
+  const { commits, clock, runs: signals } = services;
+  const { ended, told } = await commits.run(async (db) => {
+    const now = clock.now();
+    let open = db
       .selectFrom('jobs')
       .innerJoin('check_session_runs', 'check_session_runs.run_id', 'jobs.run_id')
-      .select(['jobs.id', 'jobs.run_id'])
+      .select(['jobs.id', 'jobs.run_id', 'jobs.agent_id', 'jobs.location'])
       .where('jobs.account_id', '=', session.account_id)
-      .where('check_session_runs.session_id', '=', session.id)
-      .where('jobs.agent_id', 'is', null);
-    if (runIds !== undefined) waiting = waiting.where('jobs.run_id', 'in', runIds);
-    const jobs = await waiting.execute();
-    for (const job of jobs) {
-      await db.deleteFrom('jobs').where('id', '=', job.id).execute();
+      .where('check_session_runs.session_id', '=', session.id);
+    if (runIds !== undefined) open = open.where('jobs.run_id', 'in', runIds);
+    const jobs = await open.execute();
+    const waiting = jobs.filter((job) => job.agent_id === null);
+    const taken = jobs.filter((job) => job.agent_id !== null);
+    await endCancelled(db, waiting);
+    for (const job of taken) {
       await db
-        .updateTable('check_session_runs')
-        .set({ cancelled: 1 })
-        .where('session_id', '=', session.id)
-        .where('run_id', '=', job.run_id)
+        .updateTable('jobs')
+        .set({ cancel_requested_at: now })
+        .where('id', '=', job.id)
+        .where('cancel_requested_at', 'is', null)
         .execute();
     }
     if (jobs.length > 0) {
       await db
         .updateTable('check_sessions')
-        .set({ cancelled_at: clock.now() })
+        .set({ cancelled_at: now })
         .where('id', '=', session.id)
         .where('cancelled_at', 'is', null)
         .execute();
     }
-    return jobs.map((job) => job.run_id);
+    return {
+      ended: waiting.map((job) => job.run_id),
+      told: taken.map((job) => job.location),
+    };
   });
-  signals.ended(cancelled);
+  tellAgents(services, session.account_id, told);
+  signals.ended(ended);
+}
+
+async function endCancelled(
+  db: Kysely<Database>,
+  jobs: readonly { id: string; run_id: string }[],
+): Promise<void> {
+  for (const job of jobs) {
+    await db.deleteFrom('jobs').where('id', '=', job.id).execute();
+    await db
+      .updateTable('check_session_runs')
+      .set({ cancelled: 1 })
+      .where('run_id', '=', job.run_id)
+      .execute();
+  }
+}
+
+/** The runs an agent is working on that somebody has called off; for the answer to its check-in. */
+export async function cancellationsFor(
+  db: Kysely<Database>,
+  { accountId, location }: { accountId: string; location: string },
+  agentId: string,
+): Promise<string[]> {
+  const jobs = await db
+    .selectFrom('jobs')
+    .select('run_id')
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .where('agent_id', '=', agentId)
+    .where('cancel_requested_at', 'is not', null)
+    .execute();
+  return jobs.map((job) => job.run_id);
+}
+
+/**
+ * Ends jobs that were called off and that no agent works on any more: it gave them back, or it is
+ * gone. Nobody is to begin them again. Gives how many.
+ */
+export async function dropCancelledJobs({ commits, clock }: Services): Promise<number> {
+  return commits.run(async (db) => {
+    const left = await db
+      .selectFrom('jobs')
+      .select(['id', 'run_id'])
+      .where('cancel_requested_at', 'is not', null)
+      .where((where) =>
+        where.or([where('agent_id', 'is', null), where('lease_until', '<=', clock.now())]),
+      )
+      .execute();
+    await endCancelled(db, left);
+    return left.length;
+  });
 }

@@ -14,6 +14,8 @@ export interface NewJob {
   source: RunSource | 'RETRY_ELSEWHERE';
   /** Of the new run, when the caller has to know it. */
   runId?: string;
+  /** `ENVIRONMENT_URL` of the run. */
+  environmentUrl?: string | null;
   /** Nobody took it by then: it is given up. */
   expiresAt?: number;
   /** Set when the job continues a run; a new run begins otherwise. */
@@ -54,6 +56,7 @@ export async function createJob(
       agent_id: null,
       lease_until: null,
       created_at: now,
+      environment_url: job.environmentUrl ?? null,
     })
     .execute();
 }

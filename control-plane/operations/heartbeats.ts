@@ -114,6 +114,7 @@ async function apply(
     created_at: now,
     response_time_ms: 0,
     epoch: 0,
+    is_cancelled: 0,
   });
   const change = statusUpdate(undefined, {
     accountId,

@@ -13,6 +13,7 @@ import {
 import { encodePayload, fromJson, toFlag } from '../db/columns.ts';
 import type { CheckRunsTable, Database } from '../db/tables.ts';
 import { decideResult } from '../domain/ingest.ts';
+import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { sha256Hex } from '../keys.ts';
 import type { Services } from '../services.ts';
@@ -25,6 +26,9 @@ import {
   promoteResult,
   type NewResult,
 } from './result-rows.ts';
+import { announceArtifacts } from './announce-artifacts.ts';
+import { groupErrors } from './group-errors.ts';
+import { saveLearnedScript } from './learned-scripts.ts';
 import { retryElsewhere } from './retry-elsewhere.ts';
 import { statusUpdate, writeStatuses, type StatusChange } from './update-status.ts';
 
@@ -69,7 +73,14 @@ function toResultRow(
     created_at: now,
     response_time_ms: Math.floor(item.responseTime),
     epoch: item.epoch,
+    is_cancelled: toFlag(item.isCancelled),
   };
+}
+
+/** What a run saw, in the shape of its type: an agent that does not know the type has no such thing. */
+function payloadOf(item: ResultSubmission): unknown {
+  const { checkType } = item;
+  return checkType in checkTypes ? item[checkTypes[checkType as KnownCheckType].resultField] : null;
 }
 
 /** What one commit knows and changes; filled before its items are decided. */
@@ -83,7 +94,7 @@ class IngestUnit {
   /** Where each check runs, or ran under an earlier schedule. */
   readonly #locations = new Map<string, Set<string>>();
   readonly statusChanges = new Map<string, StatusChange>();
-  readonly locationsWithJobs: { accountId: string; location: string }[] = [];
+  readonly locationsWithNews: { accountId: string; location: string }[] = [];
   readonly endedRuns: string[] = [];
 
   constructor(db: Kysely<Database>, services: Services) {
@@ -220,7 +231,7 @@ class IngestUnit {
       resultType,
     );
     if (followUp !== null && followUp !== 'too-late') {
-      this.locationsWithJobs.push({ accountId, location: followUp });
+      this.locationsWithNews.push({ accountId, location: followUp });
     }
     switch (decision.kind) {
       case 'duplicate':
@@ -273,11 +284,40 @@ class IngestUnit {
     const [inserted] = await insertResult.run(this.#db, row);
     if (inserted === undefined) throw new Error('a result was inserted without a number');
     this.#results.set(item.id, resultType);
-    if (item.apiCheckResult !== null) {
-      await insertPayload.run(this.#db, {
-        result_seq: inserted.seq,
-        ...encodePayload(item.apiCheckResult),
+    const payload = payloadOf(item);
+    if (payload !== null) {
+      await insertPayload.run(this.#db, { result_seq: inserted.seq, ...encodePayload(payload) });
+    }
+    await this.#storeWhatBelongsTo(accountId, item);
+  }
+
+  async #storeWhatBelongsTo(accountId: string, item: ResultSubmission): Promise<void> {
+    const of = { accountId, checkId: item.checkId, resultId: item.id, now: this.#now };
+    // It may have waited long on its agent, whose clock may be ahead.
+    const happenedAt = Math.min(item.stoppedAt, this.#now);
+    if (item.artifacts.length > 0) {
+      await announceArtifacts(this.#db, {
+        ...of,
+        location: item.runLocation,
+        artifacts: item.artifacts,
       });
+    }
+    if (item.errorMessages.length > 0 && !item.isCancelled) {
+      const { newId } = this.#services;
+      await groupErrors(this.#db, { ...of, now: happenedAt, messages: item.errorMessages, newId });
+    }
+    if (item.learnedScript !== null) {
+      await saveLearnedScript(this.#db, accountId, item.checkId, item.learnedScript, happenedAt);
+      // Whichever agent makes the next run plays it back.
+      await this.#db
+        .updateTable('checks')
+        .set((set) => ({ revision: set('revision', '+', 1) }))
+        .where('account_id', '=', accountId)
+        .where('id', '=', item.checkId)
+        .execute();
+      for (const location of this.#locations.get(item.checkId) ?? []) {
+        this.locationsWithNews.push({ accountId, location });
+      }
     }
   }
 
@@ -287,6 +327,8 @@ class IngestUnit {
       run.state = 'FINAL';
     }
     this.endedRuns.push(run.run_id);
+    // A run that somebody ended says nothing about the target.
+    if (item.isCancelled) return;
     const change = this.statusChanges.get(item.checkId);
     this.statusChanges.set(
       item.checkId,
@@ -381,7 +423,7 @@ export class ResultIntake {
       await writeStatuses(statuses, db, unitOfWork.statusChanges, clock.now());
       return { unit: unitOfWork, outcomes: taken };
     });
-    for (const { accountId, location } of unit.locationsWithJobs) {
+    for (const { accountId, location } of unit.locationsWithNews) {
       this.#services.hub.notify(accountId, location);
     }
     this.#services.runs.ended(unit.endedRuns);

@@ -1,4 +1,5 @@
 import type { Services } from '../services.ts';
+import { candidateFromRow } from './check-needs.ts';
 
 /** Agents that served when the process stopped have so long to come back before their checks move. */
 const returnWithinMs = 30_000;
@@ -11,16 +12,6 @@ export async function restoreAgents(services: Services): Promise<void> {
     .where('gone_at', 'is', null)
     .execute();
   for (const row of rows) {
-    const capabilities = JSON.parse(row.capabilities_json) as { checkTypes: string[] };
-    services.hub.expect(
-      row.account_id,
-      row.location,
-      {
-        id: row.id,
-        weight: Math.max(1, row.capacity_light),
-        checkTypes: new Set(capabilities.checkTypes),
-      },
-      returnWithinMs,
-    );
+    services.hub.expect(row.account_id, row.location, candidateFromRow(row), returnWithinMs);
   }
 }

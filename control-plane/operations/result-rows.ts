@@ -69,6 +69,7 @@ export const insertResult = prepareQuery<NewResult, { seq: number }>((db, argume
       created_at: argument('created_at'),
       response_time_ms: argument('response_time_ms'),
       epoch: argument('epoch'),
+      is_cancelled: argument('is_cancelled'),
     })
     .returning('seq'),
 );

@@ -33,7 +33,17 @@ export async function retryElsewhere(
     .map((row) => row.location)
     .filter((location) => services.hub.isServed(accountId, location));
   const location = served[Math.floor(services.random() * served.length)] ?? item.runLocation;
+  const job =
+    item.jobId === null
+      ? undefined
+      : await db
+          .selectFrom('jobs')
+          .select('environment_url')
+          .where('account_id', '=', accountId)
+          .where('id', '=', item.jobId)
+          .executeTakeFirst();
   await createJob(services, db, {
+    environmentUrl: job?.environment_url ?? null,
     accountId,
     checkId: item.checkId,
     location,

@@ -1,8 +1,10 @@
 /** Accounts for every slot that nobody ran: each becomes one visible `missed` record. */
+import type { KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import {
+  accountAfterMs,
   accountedUntil,
   missedReasonOf,
   slotsToAccountFor,
@@ -10,23 +12,25 @@ import {
 } from '../domain/sweep.ts';
 import { sha256Hex } from '../keys.ts';
 import type { Services } from '../services.ts';
+import { RuntimeGaps } from './runtime-gaps.ts';
 
-/** A run has so long to begin, end and be handed in before its slot counts as missed. */
-const accountAfterMs = 90_000;
 /** So many at a time, for other writers wait meanwhile. */
 const periodsPerSweep = 500;
 /** A long outage is made up in steps, so that no transaction grows without bound. */
 const longestStepMs = 3_600_000;
 
-const insertMissed = prepareQuery<{
-  account_id: string;
-  check_id: string;
-  run_id: string;
-  location: string;
-  scheduled_for: number;
-  missed_reason: string;
-  now: number;
-}>((db, argument) =>
+const insertMissed = prepareQuery<
+  {
+    account_id: string;
+    check_id: string;
+    run_id: string;
+    location: string;
+    scheduled_for: number;
+    missed_reason: string;
+    now: number;
+  },
+  { id: number }
+>((db, argument) =>
   db
     .insertInto('check_runs')
     .values({
@@ -41,29 +45,38 @@ const insertMissed = prepareQuery<{
       late_results: 0,
       created_at: argument('now'),
     })
-    .onConflict((conflict) => conflict.column('run_id').doNothing()),
+    .onConflict((conflict) => conflict.column('run_id').doNothing())
+    .returning('id'),
 );
 
-const markSwept = prepareQuery<{ id: number; until: number }>((db, argument) =>
+const blameRuntime = prepareQuery<{ id: number; missed_reason: string }>((db, argument) =>
+  db
+    .updateTable('check_runs')
+    .set({ missed_reason: argument('missed_reason') })
+    .where('id', '=', argument('id')),
+);
+
+const markSwept = prepareQuery<{ id: number; until: number; due: number }>((db, argument) =>
   db
     .updateTable('schedule_periods')
-    .set({ swept_until: argument('until') })
+    .set({ swept_until: argument('until'), sweep_at: argument('due') })
     .where('id', '=', argument('id')),
 );
 
 /** One sweep. Gives true when there is more to account for at once. */
 export async function sweepSlots(services: Services): Promise<boolean> {
   const now = services.clock.now();
-  const horizon = now - accountAfterMs;
   return services.db.transaction().execute(async (db) => {
     const periods = await db
       .selectFrom('schedule_periods')
-      .selectAll()
-      .where('swept_until', '<', horizon)
+      .innerJoin('checks', 'checks.id', 'schedule_periods.check_id')
+      .selectAll('schedule_periods')
+      .select('checks.type')
+      .where('sweep_at', '<', now)
       .where((where) =>
         where.or([where('ends_at', 'is', null), where('swept_until', '<', where.ref('ends_at'))]),
       )
-      .orderBy('swept_until')
+      .orderBy('sweep_at')
       .limit(periodsPerSweep)
       .execute();
     if (periods.length === 0) return false;
@@ -74,8 +87,11 @@ export async function sweepSlots(services: Services): Promise<boolean> {
         { servedSince: state.served_since, unservedSince: state.unserved_since },
       ]),
     );
+    const runtimeGaps = new RuntimeGaps(db);
     let isBehind = periods.length === periodsPerSweep;
     for (const row of periods) {
+      const dueAfterMs = accountAfterMs(row.type as KnownCheckType);
+      const horizon = Math.max(row.swept_until, now - dueAfterMs);
       const until = Math.min(horizon, row.swept_until + longestStepMs);
       if (until < horizon) isBehind = true;
       const period = {
@@ -89,20 +105,26 @@ export async function sweepSlots(services: Services): Promise<boolean> {
         sweptUntil: row.swept_until,
       };
       for (const slot of slotsToAccountFor(period, until)) {
-        await insertMissed.run(db, {
+        const reason = missedReasonOf(
+          slot.scheduledFor,
+          presence.get(`${row.account_id}/${slot.location}`),
+        );
+        const [missed] = await insertMissed.run(db, {
           account_id: row.account_id,
           check_id: slot.checkId,
           run_id: runIdOfSlot(slot, sha256Hex),
           location: slot.location,
           scheduled_for: slot.scheduledFor,
-          missed_reason: missedReasonOf(
-            slot.scheduledFor,
-            presence.get(`${row.account_id}/${slot.location}`),
-          ),
+          missed_reason: reason,
           now,
         });
+        if (missed === undefined || reason !== 'not-run') continue;
+        if (await runtimeGaps.isGap(row.account_id, slot.checkId, slot.location)) {
+          await blameRuntime.run(db, { id: missed.id, missed_reason: 'no-runtime' });
+        }
       }
-      await markSwept.run(db, { id: row.id, until: accountedUntil(period, until) });
+      const sweptUntil = accountedUntil(period, until);
+      await markSwept.run(db, { id: row.id, until: sweptUntil, due: sweptUntil + dueAfterMs });
     }
     return isBehind;
   });

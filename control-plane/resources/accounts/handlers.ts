@@ -12,6 +12,7 @@ import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
 import { entitlementsOf, planName } from '../../domain/entitlements.ts';
 import type { Handlers } from '../../http/implement.ts';
+import { accountSettingsOf } from './store.ts';
 import type { Services } from '../../services.ts';
 
 type AccountRow = Selectable<Database['accounts']>;
@@ -28,7 +29,6 @@ function addonsOf(plan: string): Wire['addons'] {
 }
 
 function toWire(row: AccountRow): Wire {
-  const settings = fromJson<{ badges?: boolean }>(row.settings_json);
   return {
     id: row.id,
     name: row.name,
@@ -36,7 +36,7 @@ function toWire(row: AccountRow): Wire {
     plan: row.plan,
     planDisplayName: planName(row.plan),
     addons: addonsOf(row.plan),
-    settings: { badges: settings.badges === true },
+    settings: accountSettingsOf(row.settings_json),
     alertSettings:
       row.alert_settings_json === null
         ? alertSettings.parse({})

@@ -7,8 +7,10 @@ import type { Database } from '../../db/tables.ts';
 export const plans = ['hobby', 'starter', 'team', 'enterprise'] as const;
 export type Plan = (typeof plans)[number];
 
-interface AccountSettings {
+export interface AccountSettings {
   badges: boolean;
+  /** What looks like a secret is removed from results although nobody declared it. */
+  secretDetection: boolean;
 }
 
 export interface StoredAccount {
@@ -26,6 +28,7 @@ export interface AccountChange {
   plan?: Plan;
   runtimeId?: string;
   badges?: boolean;
+  secretDetection?: boolean;
 }
 
 interface AccountDeps {
@@ -34,8 +37,9 @@ interface AccountDeps {
   newId: () => string;
 }
 
-function settingsOf(text: string): AccountSettings {
-  return { badges: false, ...fromJson<Partial<AccountSettings>>(text) };
+/** The settings of an account from its column. */
+export function accountSettingsOf(text: string): AccountSettings {
+  return { badges: false, secretDetection: true, ...fromJson<Partial<AccountSettings>>(text) };
 }
 
 /** All accounts, or the one with this id, oldest first. */
@@ -52,7 +56,7 @@ export async function listAccounts(db: Kysely<Database>, id?: string): Promise<S
     name: row.name,
     plan: row.plan,
     runtimeId: row.runtime_id,
-    settings: settingsOf(row.settings_json),
+    settings: accountSettingsOf(row.settings_json),
     createdAt: row.created_at,
   }));
 }
@@ -75,18 +79,27 @@ export async function changeAccount(
 ): Promise<StoredAccount | undefined> {
   const [known] = await listAccounts(db, id);
   if (known === undefined) return undefined;
-  const { name, plan, runtimeId, badges } = change;
+  const { name, plan, runtimeId, badges, secretDetection } = change;
+  const settings = {
+    ...known.settings,
+    ...(badges === undefined ? {} : { badges }),
+    ...(secretDetection === undefined ? {} : { secretDetection }),
+  };
   const columns = {
     ...(name === undefined ? {} : { name }),
     ...(plan === undefined ? {} : { plan }),
     ...(runtimeId === undefined ? {} : { runtime_id: runtimeId }),
-    ...(badges === undefined
-      ? {}
-      : { settings_json: JSON.stringify({ ...known.settings, badges }) }),
+    settings_json: JSON.stringify(settings),
   };
-  if (Object.keys(columns).length > 0) {
-    await db.updateTable('accounts').set(columns).where('id', '=', id).execute();
-  }
+  await db
+    .updateTable('accounts')
+    .set((set) => ({
+      ...columns,
+      // The runtime and the detection of secrets concern the checks that agents hold.
+      environment_revision: set('environment_revision', '+', 1),
+    }))
+    .where('id', '=', id)
+    .execute();
   const [changed] = await listAccounts(db, id);
   return changed;
 }

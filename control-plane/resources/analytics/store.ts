@@ -98,7 +98,8 @@ function results(db: Kysely<Database>, request: SampleRequest) {
     .where('check_id', '=', checkId)
     .where('started_at', '>=', window.from)
     .where('started_at', '<', window.to)
-    .where('result_type', 'in', types);
+    .where('result_type', 'in', types)
+    .where('is_cancelled', '=', 0);
   // A fault of ours says nothing about the target, but an attempt was repeated all the same.
   if (types.includes('FINAL')) {
     query = query.where((where) =>

@@ -26,7 +26,7 @@ export function checkResultHandlers(services: Services): Handlers<typeof checkRe
       const { accountId } = principal;
       const window = windowOf(query, clock.now(), sixHoursMs, Infinity);
       const filter = { ...window, ...filterOf(query) };
-      const page = await listResults(db, accountId, params.checkId, filter, query);
+      const page = await listResults(services, accountId, params.checkId, filter, query);
       // Results of this account there are only of a check of this account.
       if (page.total === 0) await requireCheck(db, accountId, params.checkId);
       setTotal(page.total, page.offset, page.count);
@@ -38,14 +38,14 @@ export function checkResultHandlers(services: Services): Handlers<typeof checkRe
       const whole = { from: query.from ?? 0, to: query.to ?? Number.MAX_SAFE_INTEGER };
       const window = windowOf(whole, clock.now(), sixHoursMs, Infinity);
       const filter = { ...window, ...filterOf(query) };
-      const page = await listResultsByCursor(db, accountId, params.checkId, filter, query);
+      const page = await listResultsByCursor(services, accountId, params.checkId, filter, query);
       if (page.count === 0) await requireCheck(db, accountId, params.checkId);
       return asJson(page.json);
     },
 
     getCheckResult: async ({ params }, { principal }) => {
       const { checkId, checkResultId } = params;
-      const json = await findResult(db, principal.accountId, checkId, checkResultId);
+      const json = await findResult(services, principal.accountId, checkId, checkResultId);
       if (json === undefined) throw notFound('result', checkResultId);
       return asJson(json);
     },

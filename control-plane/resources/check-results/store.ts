@@ -2,14 +2,20 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { CheckResult, checkRun } from '@monitor/shared/contract/check-result.ts';
+import type { ResultField } from '@monitor/shared/contract/checks/check-type.ts';
+import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { CheckType } from '@monitor/shared/contract/primitives.ts';
 import { fromFlag, payloadText, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { jsonList } from '../../db/expressions.ts';
 import { readCursor, readPage } from '../../db/page.ts';
 import { prepareQuery, type PreparedQuery } from '../../db/prepared.ts';
 import type { CheckResultsTable, CheckRunsTable, Database } from '../../db/tables.ts';
+import type { Services } from '../../services.ts';
 
 type ResultRow = Omit<Selectable<CheckResultsTable>, 'account_id' | 'epoch'> & {
   run_uuid: string;
+  /** A JSON list. */
+  error_group_ids: string;
   encoding: 'json' | 'deflate' | null;
   payload: Buffer | null;
 };
@@ -24,7 +30,32 @@ export interface ResultFilter {
   resultType: 'FINAL' | 'ATTEMPT' | 'ALL';
 }
 
-type Fields = Omit<CheckResult, 'apiCheckResult'>;
+type Fields = Omit<CheckResult, ResultField | 'errorGroupIds'>;
+
+type ResultReader = Pick<Services, 'db' | 'resolveReferences'>;
+type ResolveReferences = Services['resolveReferences'];
+
+const resultFields = [
+  'apiCheckResult',
+  'browserCheckResult',
+  'multiStepCheckResult',
+  'playwrightCheckResult',
+  'agenticCheckResult',
+] as const satisfies readonly ResultField[];
+
+const noResults = new Map(
+  resultFields.map((field) => [
+    field,
+    resultFields
+      .filter((other) => other !== field)
+      .map((other) => `"${other}":null`)
+      .join(','),
+  ]),
+);
+
+function resultFieldOf(type: string): ResultField {
+  return checkTypes[type as KnownCheckType].resultField;
+}
 
 /** All of a result but its payload. */
 function toFields(row: ResultRow): Fields {
@@ -43,15 +74,12 @@ function toFields(row: ResultRow): Fields {
     stoppedAt: toTimestamp(row.stopped_at),
     created_at: toTimestamp(row.created_at),
     responseTime: row.response_time_ms,
-    browserCheckResult: null,
-    multiStepCheckResult: null,
-    agenticCheckResult: null,
     checkRunId: row.check_run_id,
     attempts: row.attempt,
     sequenceId: row.run_uuid,
-    errorGroupIds: [],
     scheduledFor: toTimestampOrNull(row.scheduled_for),
     underLoad: fromFlag(row.under_load),
+    isCancelled: fromFlag(row.is_cancelled),
   };
 }
 
@@ -59,16 +87,19 @@ function toFields(row: ResultRow): Fields {
  * A result as the JSON of the answer. The payload is stored as JSON and is put in as it is: to parse
  * it only to write it again would be half the work of a list.
  */
-function toJson(row: ResultRow): string {
+function toJson(row: ResultRow, resolve: ResolveReferences): string {
   const payload =
     row.payload === null || row.encoding === null
       ? 'null'
-      : payloadText({ encoding: row.encoding, payload: row.payload });
-  return `${JSON.stringify(toFields(row)).slice(0, -1)},"apiCheckResult":${payload}}`;
+      : resolve(payloadText({ encoding: row.encoding, payload: row.payload }), row.id);
+  const field = resultFieldOf(row.check_type);
+  const fields = JSON.stringify(toFields(row)).slice(0, -1);
+  const others = noResults.get(field) ?? '';
+  return `${fields},"errorGroupIds":${row.error_group_ids},${others},"${field}":${payload}}`;
 }
 
-function listJson(rows: readonly ResultRow[]): string {
-  return `[${rows.map(toJson).join(',')}]`;
+function listJson(rows: readonly ResultRow[], resolve: ResolveReferences): string {
+  return `[${rows.map((row) => toJson(row, resolve)).join(',')}]`;
 }
 
 function results(db: Kysely<Database>, accountId: string, checkId: string) {
@@ -100,6 +131,7 @@ const resultColumns = [
   'check_results.stopped_at',
   'check_results.created_at',
   'check_results.response_time_ms',
+  'check_results.is_cancelled',
 ] as const;
 
 const joined = (query: ReturnType<typeof results>) =>
@@ -107,6 +139,15 @@ const joined = (query: ReturnType<typeof results>) =>
     .innerJoin('check_runs', 'check_runs.id', 'check_results.check_run_id')
     .leftJoin('result_payloads', 'result_payloads.result_seq', 'check_results.seq')
     .select(resultColumns)
+    .select((select) =>
+      jsonList(
+        select
+          .selectFrom('check_result_error_groups')
+          .select('error_group_id')
+          .whereRef('result_id', '=', 'check_results.id'),
+        'error_group_id',
+      ).as('error_group_ids'),
+    )
     .select([
       'check_runs.run_id as run_uuid',
       'result_payloads.encoding',
@@ -200,7 +241,7 @@ function toArguments(
 
 /** One page of a check's results, newest first, and how many match in all. */
 export async function listResults(
-  db: Kysely<Database>,
+  { db, resolveReferences }: ResultReader,
   accountId: string,
   checkId: string,
   filter: ResultFilter,
@@ -211,12 +252,17 @@ export async function listResults(
   const list = statementsFor(given);
   const [counted] = await list.count.run(db, given as ListArguments);
   const rows = await list.page.run(db, given as ListArguments);
-  return { json: listJson(rows), count: rows.length, total: counted?.total ?? 0, offset };
+  return {
+    json: listJson(rows, resolveReferences),
+    count: rows.length,
+    total: counted?.total ?? 0,
+    offset,
+  };
 }
 
 /** One page by cursor: `<start>.<number>` of the last result of the page before. */
 export async function listResultsByCursor(
-  db: Kysely<Database>,
+  { db, resolveReferences }: ResultReader,
   accountId: string,
   checkId: string,
   filter: ResultFilter,
@@ -235,14 +281,14 @@ export async function listResultsByCursor(
   const hasMore = rows.length > limit && last !== undefined;
   const nextIdText = JSON.stringify(hasMore ? `${last.started_at}.${last.seq}` : null);
   return {
-    json: `{"length":${shown.length},"entries":${listJson(shown)},"nextId":${nextIdText}}`,
+    json: `{"length":${shown.length},"entries":${listJson(shown, resolveReferences)},"nextId":${nextIdText}}`,
     count: shown.length,
   };
 }
 
 /** One result as JSON. */
 export async function findResult(
-  db: Kysely<Database>,
+  { db, resolveReferences }: ResultReader,
   accountId: string,
   checkId: string,
   id: string,
@@ -250,7 +296,7 @@ export async function findResult(
   const row = await joined(
     results(db, accountId, checkId).where('check_results.id', '=', id),
   ).executeTakeFirst();
-  return row === undefined ? undefined : toJson(row);
+  return row === undefined ? undefined : toJson(row, resolveReferences);
 }
 
 type RunWire = z.input<typeof checkRun>;

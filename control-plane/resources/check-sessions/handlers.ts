@@ -40,7 +40,7 @@ function resultsOf(session: SessionRow, run: SessionRunState, publicUrl: string)
     hasFailures: fromFlag(result.has_failures),
     isDegraded: fromFlag(result.is_degraded),
     aborted: false,
-    isCancelled: run.isCancelled,
+    isCancelled: fromFlag(result.is_cancelled),
     responseTime: result.response_time_ms,
     startedAt: toTimestamp(result.started_at),
     stoppedAt: toTimestamp(result.stopped_at),

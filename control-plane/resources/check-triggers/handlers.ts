@@ -123,7 +123,7 @@ export function checkTriggerHandlers(services: Services): Routes {
     context: CallContext<AnonymousPrincipal>,
   ) => {
     const row = await trigger(params.token, { checkId: params.checkId }, context);
-    const outcome = await callCheckTrigger(services, row, query.runLocation, context.signal);
+    const outcome = await callCheckTrigger(services, row, query, context.signal);
     if (!hasPassed(outcome)) context.setStatus(503);
     const { hasFailures, responseTime, hasErrors, timedOut } = outcome;
     return { hasFailures, responseTime, hasErrors, timedOut };
@@ -134,7 +134,7 @@ export function checkTriggerHandlers(services: Services): Routes {
     context: CallContext<AnonymousPrincipal>,
   ) => {
     const row = await trigger(params.token, { groupId: params.groupId }, context);
-    const outcomes = await callGroupTrigger(services, row, query.runLocation, context.signal);
+    const outcomes = await callGroupTrigger(services, row, query, context.signal);
     if (!outcomes.every(hasPassed)) context.setStatus(503);
     return outcomes;
   };

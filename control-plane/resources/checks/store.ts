@@ -5,6 +5,7 @@ import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import type { RetryStrategy } from '@monitor/shared/contract/check.ts';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
+import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { containsIgnoringCase, jsonValue } from '../../db/expressions.ts';
@@ -133,16 +134,33 @@ export function locationsOf(fields: CheckFields): string[] {
   return orderedLocations(locations ?? [], privateLocations ?? []);
 }
 
-/** A check as an agent runs it; `fields` with its group applied. */
+/** The schedule and definition of a check as an agent runs it; `fields` with its group applied. */
 export function toAssigned(
   row: CheckRow,
   fields: CheckFields,
   scheduleFrom: number,
   proxyUrl: string | null,
-): AssignedCheck {
+): Pick<
+  AssignedCheck,
+  | 'id'
+  | 'accountId'
+  | 'revision'
+  | 'type'
+  | 'name'
+  | 'frequency'
+  | 'frequencyOffset'
+  | 'runParallel'
+  | 'locations'
+  | 'scheduleFrom'
+  | 'retryStrategy'
+  | 'definition'
+  | 'proxyUrl'
+> {
   const { retryStrategy, doubleCheck, runParallel } = fields as unknown as ScheduledFields;
+  const type = checkTypes[row.type as KnownCheckType];
   return {
     id: row.id,
+    accountId: row.account_id,
     revision: row.revision,
     type: row.type,
     name: row.name,
@@ -151,10 +169,8 @@ export function toAssigned(
     runParallel,
     locations: locationsOf(fields),
     scheduleFrom,
-    retryStrategy: effectiveRetryStrategy({ retryStrategy, doubleCheck }),
-    definition: Object.fromEntries(
-      checkTypes[row.type as KnownCheckType].definitionKeys.map((key) => [key, fields[key]]),
-    ),
+    retryStrategy: type.isRetried ? effectiveRetryStrategy({ retryStrategy, doubleCheck }) : null,
+    definition: Object.fromEntries(type.definitionKeys.map((key) => [key, fields[key]])),
     proxyUrl,
   };
 }

@@ -6,6 +6,7 @@ import { invalidField, notFound } from '../../api-error.ts';
 import { toTimestamp } from '../../db/columns.ts';
 import type { ClientCertificatesTable } from '../../db/tables.ts';
 import type { Handlers } from '../../http/implement.ts';
+import { changeEnvironment } from '../../operations/environment-changed.ts';
 import type { Services } from '../../services.ts';
 
 function toWire(row: Selectable<ClientCertificatesTable>) {
@@ -75,7 +76,9 @@ export function clientCertificateHandlers(
           body.passphrase === null ? null : secrets.seal(body.passphrase, accountId),
         created_at: clock.now(),
       };
-      await db.insertInto('client_certificates').values(row).execute();
+      await changeEnvironment(services, accountId, (unit) =>
+        unit.insertInto('client_certificates').values(row).execute(),
+      );
       return toWire(row);
     },
 
@@ -88,12 +91,15 @@ export function clientCertificateHandlers(
     },
 
     deleteClientCertificate: async ({ params }, { principal }) => {
-      const { numDeletedRows } = await db
-        .deleteFrom('client_certificates')
-        .where('account_id', '=', principal.accountId)
-        .where('id', '=', params.id)
-        .executeTakeFirst();
-      if (numDeletedRows === 0n) throw notFound('client certificate', params.id);
+      const { accountId } = principal;
+      await changeEnvironment(services, accountId, async (unit) => {
+        const { numDeletedRows } = await unit
+          .deleteFrom('client_certificates')
+          .where('account_id', '=', accountId)
+          .where('id', '=', params.id)
+          .executeTakeFirst();
+        if (numDeletedRows === 0n) throw notFound('client certificate', params.id);
+      });
       return undefined;
     },
   };

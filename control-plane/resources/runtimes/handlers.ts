@@ -1,8 +1,8 @@
 /** Runtimes: a catalogue that comes with the program. */
+import { runtimes } from '@monitor/shared/contract/runtime-catalogue.ts';
 import type { runtimeRoutes } from '@monitor/shared/contract/runtime.ts';
 import { notFound } from '../../api-error.ts';
 import type { Handlers } from '../../http/implement.ts';
-import { runtimes } from './catalogue.ts';
 
 export const runtimeHandlers: Handlers<typeof runtimeRoutes> = {
   listRuntimes: () => Promise.resolve([...runtimes]),

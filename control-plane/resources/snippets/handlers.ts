@@ -7,6 +7,7 @@ import { readPage } from '../../db/page.ts';
 import type { SnippetsTable } from '../../db/tables.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { dropSnippetReferences } from '../../operations/drop-references.ts';
+import { changeEnvironment } from '../../operations/environment-changed.ts';
 import type { Services } from '../../services.ts';
 
 function toWire(row: Selectable<SnippetsTable>) {
@@ -19,7 +20,8 @@ function toWire(row: Selectable<SnippetsTable>) {
   };
 }
 
-export function snippetHandlers({ db, clock, commits }: Services): Handlers<typeof snippetRoutes> {
+export function snippetHandlers(services: Services): Handlers<typeof snippetRoutes> {
+  const { db, clock } = services;
   return {
     listSnippets: async ({ query }, { principal, setTotal }) => {
       const snippets = db
@@ -33,16 +35,15 @@ export function snippetHandlers({ db, clock, commits }: Services): Handlers<type
     },
 
     createSnippet: async ({ body }, { principal }) => {
-      const row = await db
-        .insertInto('snippets')
-        .values({
-          account_id: principal.accountId,
-          ...body,
-          created_at: clock.now(),
-          updated_at: null,
-        })
-        .returningAll()
-        .executeTakeFirstOrThrow();
+      const { accountId } = principal;
+      // Scripts may import it by its name already.
+      const row = await changeEnvironment(services, accountId, (unit) =>
+        unit
+          .insertInto('snippets')
+          .values({ account_id: accountId, ...body, created_at: clock.now(), updated_at: null })
+          .returningAll()
+          .executeTakeFirstOrThrow(),
+      );
       return toWire(row);
     },
 
@@ -58,19 +59,23 @@ export function snippetHandlers({ db, clock, commits }: Services): Handlers<type
     },
 
     updateSnippet: async ({ params, body }, { principal }) => {
-      const row = await db
-        .updateTable('snippets')
-        .set({ ...body, updated_at: clock.now() })
-        .where('account_id', '=', principal.accountId)
-        .where('id', '=', params.id)
-        .returningAll()
-        .executeTakeFirst();
-      if (row === undefined) throw notFound('snippet', String(params.id));
+      const { accountId } = principal;
+      const row = await changeEnvironment(services, accountId, async (unit) => {
+        const updated = await unit
+          .updateTable('snippets')
+          .set({ ...body, updated_at: clock.now() })
+          .where('account_id', '=', accountId)
+          .where('id', '=', params.id)
+          .returningAll()
+          .executeTakeFirst();
+        if (updated === undefined) throw notFound('snippet', String(params.id));
+        return updated;
+      });
       return toWire(row);
     },
 
     deleteSnippet: async ({ params }, { principal }) => {
-      await commits.run(async (unit) => {
+      await changeEnvironment(services, principal.accountId, async (unit) => {
         const { numDeletedRows } = await unit
           .deleteFrom('snippets')
           .where('account_id', '=', principal.accountId)

@@ -8,6 +8,7 @@ import { readPage } from '../../db/page.ts';
 import type { VariablesTable } from '../../db/tables.ts';
 import { seesLockedValues } from '../../domain/hidden-values.ts';
 import type { Handlers } from '../../http/implement.ts';
+import { changeEnvironment } from '../../operations/environment-changed.ts';
 import type { Services } from '../../services.ts';
 
 function toWire(row: Selectable<VariablesTable>, role: Role) {
@@ -42,23 +43,24 @@ export function variableHandlers(services: Services): Handlers<typeof variableRo
 
     createVariable: async ({ body }, { principal }) => {
       const { accountId } = principal;
-      const row = await db
-        .insertInto('variables')
-        .values({
-          account_id: accountId,
-          key: body.key,
-          value: body.secret ? secrets.seal(body.value, accountId) : body.value,
-          locked: toFlag(body.locked),
-          secret: toFlag(body.secret),
-          created_at: clock.now(),
-          updated_at: null,
-        })
-        .onConflict((conflict) => conflict.doNothing())
-        .returningAll()
-        .executeTakeFirst();
-      if (row === undefined) {
-        throw takenField('key', body.key);
-      }
+      const row = await changeEnvironment(services, accountId, async (unit) => {
+        const created = await unit
+          .insertInto('variables')
+          .values({
+            account_id: accountId,
+            key: body.key,
+            value: body.secret ? secrets.seal(body.value, accountId) : body.value,
+            locked: toFlag(body.locked),
+            secret: toFlag(body.secret),
+            created_at: clock.now(),
+            updated_at: null,
+          })
+          .onConflict((conflict) => conflict.doNothing())
+          .returningAll()
+          .executeTakeFirst();
+        if (created === undefined) throw takenField('key', body.key);
+        return created;
+      });
       return toWire(row, principal.role);
     },
 
@@ -84,22 +86,27 @@ export function variableHandlers(services: Services): Handlers<typeof variableRo
         secret: toFlag(secret),
         updated_at: clock.now(),
       };
-      await db
-        .updateTable('variables')
-        .set(after)
-        .where('account_id', '=', accountId)
-        .where('key', '=', params.key)
-        .execute();
+      await changeEnvironment(services, accountId, (unit) =>
+        unit
+          .updateTable('variables')
+          .set(after)
+          .where('account_id', '=', accountId)
+          .where('key', '=', params.key)
+          .execute(),
+      );
       return toWire({ ...before, ...after }, principal.role);
     },
 
     deleteVariable: async ({ params }, { principal }) => {
-      const { numDeletedRows } = await db
-        .deleteFrom('variables')
-        .where('account_id', '=', principal.accountId)
-        .where('key', '=', params.key)
-        .executeTakeFirst();
-      if (numDeletedRows === 0n) throw notFound('variable', params.key);
+      const { accountId } = principal;
+      await changeEnvironment(services, accountId, async (unit) => {
+        const { numDeletedRows } = await unit
+          .deleteFrom('variables')
+          .where('account_id', '=', accountId)
+          .where('key', '=', params.key)
+          .executeTakeFirst();
+        if (numDeletedRows === 0n) throw notFound('variable', params.key);
+      });
       return undefined;
     },
   };

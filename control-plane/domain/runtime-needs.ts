@@ -1,0 +1,47 @@
+/** Whether a check needs a runtime, and which. Spec: runtimeId. */
+import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import type { Needs } from './assignment.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const scriptFields = [
+  'localSetupScript',
+  'localTearDownScript',
+  'setupSnippetId',
+  'tearDownSnippetId',
+] as const;
+
+function hasScripts(fields: Fields | null): boolean {
+  return scriptFields.some((field) => {
+    const value = fields?.[field];
+    return typeof value === 'number' || (typeof value === 'string' && value.trim() !== '');
+  });
+}
+
+export interface RuntimeSources {
+  type: string;
+  /** Of the check with its group applied: `runtimeId` is then already the group's where it has none. */
+  fields: Fields;
+  /** Scripts of a group run with those of its API checks. */
+  group: Fields | null;
+  /** The default of the account. */
+  accountRuntimeId: string | null;
+}
+
+/** Whether runs of a type can ever rely on a runtime: most never do, and need no look at their fields. */
+export function mayNeedRuntime(type: string): boolean {
+  return type in checkTypes && checkTypes[type as KnownCheckType].runtime !== 'never';
+}
+
+/** What a check asks of the agent that runs it: its own runtime over that of group and account. */
+export function needsOf({ type, fields, group, accountRuntimeId }: RuntimeSources): Needs {
+  const named = fields['runtimeId'] ?? accountRuntimeId;
+  const trait = type in checkTypes ? checkTypes[type as KnownCheckType].runtime : 'never';
+  const needsRuntime =
+    trait === 'always' || (trait === 'with-scripts' && (hasScripts(fields) || hasScripts(group)));
+  return {
+    type,
+    needsRuntime,
+    runtimeId: needsRuntime && typeof named === 'string' ? named : null,
+  };
+}

@@ -1,0 +1,68 @@
+/**
+ * What agentic checks learned. One script per check, and its content is the business of agents
+ * alone. A script of another prompt than the present one does no harm: agents compare the hash.
+ */
+import type { Kysely } from 'kysely';
+import type { LearnedScript } from '@monitor/shared/contract/agent-protocol.ts';
+import type { Database } from '../db/tables.ts';
+
+/**
+ * Keeps what a run learned at `learnedAt` (ms since the epoch), unless a later run has learned
+ * already: results of several agents, and of an outbox, arrive in any order. False when it was
+ * older, or the check is not of this account.
+ */
+export async function saveLearnedScript(
+  db: Kysely<Database>,
+  accountId: string,
+  checkId: string,
+  learned: LearnedScript,
+  learnedAt: number,
+): Promise<boolean> {
+  const fields = {
+    prompt_hash: learned.promptHash,
+    script: learned.script,
+    learned_at: learnedAt,
+  };
+  const { numInsertedOrUpdatedRows = 0n } = await db
+    .insertInto('learned_scripts')
+    .columns(['check_id', 'account_id', 'prompt_hash', 'script', 'learned_at'])
+    .expression((eb) =>
+      eb
+        .selectFrom('checks')
+        .select(({ ref, val }) => [
+          ref('checks.id').as('check_id'),
+          ref('checks.account_id').as('account_id'),
+          val(fields.prompt_hash).as('prompt_hash'),
+          val(fields.script).as('script'),
+          val(fields.learned_at).as('learned_at'),
+        ])
+        .where('checks.account_id', '=', accountId)
+        .where('checks.id', '=', checkId),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .column('check_id')
+        .doUpdateSet(fields)
+        .where('learned_scripts.learned_at', '<', learnedAt),
+    )
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows > 0n;
+}
+
+/** What these checks learned last, by check. */
+export async function learnedScriptsOf(
+  db: Kysely<Database>,
+  accountId: string,
+  checkIds: readonly string[],
+): Promise<ReadonlyMap<string, LearnedScript>> {
+  if (checkIds.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('learned_scripts')
+    .select(['check_id', 'prompt_hash', 'script'])
+    .where('account_id', '=', accountId)
+    .where('check_id', 'in', [...checkIds])
+    .execute();
+  return new Map(
+    rows.map((row) => [row.check_id, { promptHash: row.prompt_hash, script: row.script }]),
+  );
+}
