@@ -8,7 +8,16 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import colors from 'picocolors';
 import { callApi, type ApiCall } from './demo/api.ts';
-import { dataCenter, demoChecks, demoTag, heartbeatName, privateSlug } from './demo/checks.ts';
+import {
+  brokenBrowserName,
+  browserName,
+  dataCenter,
+  demoChecks,
+  demoTag,
+  heartbeatName,
+  privateSlug,
+} from './demo/checks.ts';
+import { untilFiles } from './demo/files.ts';
 import { startProgram, untilAnswering, type RunningProgram } from './demo/processes.ts';
 import { openTargets, type TargetPorts } from './demo/targets.ts';
 import { openView, type Outcome, type View } from './demo/view.ts';
@@ -48,6 +57,12 @@ interface Result {
     assertions: { error?: string }[];
     response: { status?: number } | null;
   } | null;
+  browserCheckResult: ScriptResult | null;
+  multiStepCheckResult: ScriptResult | null;
+}
+
+interface ScriptResult {
+  errors: { message: string }[];
 }
 
 const lookEveryMs = 500;
@@ -133,6 +148,8 @@ function outcomeOf(result: Result): Outcome {
 
 function reasonOf(result: Result): string {
   const { apiCheckResult: seen } = result;
+  const script = result.browserCheckResult ?? result.multiStepCheckResult;
+  if (script !== null) return script.errors[0]?.message.split('\n')[0] ?? '';
   if (seen === null || outcomeOf(result) === 'passing') return '';
   const assertion = seen.assertions.find(({ error }) => error !== undefined)?.error;
   if (result.isDegraded) return 'slower than its degraded limit';
@@ -179,6 +196,24 @@ async function watch(
     }
     await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
   }
+}
+
+/** Prints links to the files of the first result of a check that has them. */
+async function showFiles(
+  api: ApiCall,
+  checks: readonly Check[],
+  name: string,
+  types: readonly string[],
+  view: View,
+  signal: AbortSignal,
+): Promise<void> {
+  const check = checks.find((known) => known.name === name);
+  if (check === undefined) return;
+  const files = await untilFiles(api, check.id, types, signal);
+  if (files === null) return;
+  const { vitals } = files;
+  if (vitals !== '') view.note(`${colors.bold(name)}: ${vitals}`);
+  for (const { type, url } of files.links) view.note(`  ${type.padEnd(11)}${url}`);
 }
 
 function introduction(api: ApiCall, checks: readonly Check[], healthPort: number): string {
@@ -280,6 +315,10 @@ async function main(): Promise<void> {
   ping();
   const pings = setInterval(ping, pingEveryMs);
   const watching = watch(api, checks, view, stopping.signal);
+  const showing = Promise.all([
+    showFiles(api, checks, browserName, ['screenshot'], view, stopping.signal),
+    showFiles(api, checks, brokenBrowserName, ['screenshot', 'trace'], view, stopping.signal),
+  ]);
 
   const died = Promise.race(
     [controlPlane, ...agents].map(async (program) => {
@@ -291,6 +330,7 @@ async function main(): Promise<void> {
   stopping.abort();
   clearInterval(pings);
   await watching;
+  await showing;
   view.done();
   if (typeof accident === 'string') throw new Error(accident);
   console.log('stopping: agents finish what they are doing');

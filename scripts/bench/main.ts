@@ -9,7 +9,11 @@ import { inflateRawSync } from 'node:zlib';
 import { Program } from '../../test/support/program.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
 import { benchApi } from './api.ts';
+import { benchHost } from './host.ts';
+import { benchBrowser } from './browser.ts';
+import { benchArtifact } from './artifact.ts';
 import { median, pssMib, quantile, treeCpuMs } from './process-cost.ts';
+import { benchScrub } from './scrub.ts';
 
 interface Ports {
   http: number;
@@ -244,7 +248,11 @@ await using system = await System.start(folder.path, { CHECK_RESPONSES: 'false' 
 const only = process.argv.slice(2);
 const wants = (name: string): boolean => only.length === 0 || only.includes(name);
 console.log(`Node ${process.versions.node}, ${rounds} rounds, medians`);
+if (wants('scrub')) await benchScrub(rounds);
 if (wants('api')) await benchApi(rounds);
+if (wants('host')) await benchHost(rounds);
+if (wants('browser')) await benchBrowser();
+if (wants('artifact')) await benchArtifact(rounds);
 if (wants('ingest')) await benchIngest(system);
 if (wants('start')) await benchStart(system);
 for (const kind of kinds) if (wants(kind.name)) await benchKind(system, kind, ports);

@@ -2,7 +2,7 @@
 import type { TargetPorts } from './targets.ts';
 
 export interface DemoCheck {
-  pathPart: 'url' | 'tcp' | 'dns' | 'icmp' | 'heartbeat';
+  pathPart: 'url' | 'tcp' | 'dns' | 'icmp' | 'heartbeat' | 'api' | 'browser' | 'multistep';
   body: { name: string } & Record<string, unknown>;
 }
 
@@ -10,6 +10,56 @@ export const demoTag = 'demo';
 export const privateSlug = 'demo-network';
 export const dataCenter = 'eu-central-1';
 export const heartbeatName = 'nightly job (heartbeat)';
+export const browserName = 'shop in a browser';
+export const brokenBrowserName = 'checkout in a browser';
+
+const shopScript = `
+import { test, expect } from '@playwright/test';
+
+test('a visitor finds the shop', async ({ page }) => {
+  await page.goto(process.env.SHOP_URL);
+  await expect(page.getByRole('heading', { name: 'Demo shop' })).toBeVisible();
+  await page.getByRole('button', { name: 'Add to basket' }).click();
+  await expect(page.getByTestId('basket')).toHaveText('1 item');
+  await page.screenshot({ path: 'shop.png' });
+});
+`;
+
+const checkoutScript = `
+import { test, expect } from '@playwright/test';
+
+test('a visitor pays', async ({ page }) => {
+  await page.goto(process.env.SHOP_URL);
+  await page.getByRole('button', { name: 'Add to basket' }).click();
+  await page.getByRole('link', { name: 'Checkout' }).click();
+  await expect(page.getByRole('heading')).toHaveText('Thank you', { timeout: 2000 });
+});
+`;
+
+const orderScript = `
+import { test, expect } from '@playwright/test';
+
+test('an order', async ({ request }) => {
+  const order = await test.step('place it', async () => {
+    const response = await request.post(process.env.SHOP_URL + '/orders', {
+      data: { product: 'lamp', coupon: process.env.SERVICE_SECRET_COUPON },
+    });
+    expect(response.status()).toBe(201);
+    return response.json();
+  });
+  await test.step('read it back', async () => {
+    const response = await request.get(process.env.SHOP_URL + '/orders/' + order.id);
+    expect((await response.json()).product).toBe('lamp');
+  });
+});
+`;
+
+const signScript = `
+const { createHmac } = require('node:crypto');
+request.headers['x-signature'] = createHmac('sha256', process.env.SERVICE_SECRET_KEY)
+  .update(request.body)
+  .digest('hex');
+`;
 
 export function demoChecks(ports: TargetPorts): DemoCheck[] {
   const everyTenSeconds = { frequency: 0, frequencyOffset: 10 };
@@ -20,6 +70,15 @@ export function demoChecks(ports: TargetPorts): DemoCheck[] {
     doubleCheck: false,
   };
   const website = (path: string) => ({ url: `http://127.0.0.1:${ports.http}${path}` });
+  const scripted = {
+    ...common,
+    frequency: 1,
+    frequencyOffset: 1,
+    environmentVariables: [
+      { key: 'SHOP_URL', value: website('/shop').url },
+      { key: 'SERVICE_SECRET_COUPON', value: 'half-price-4711', secret: true },
+    ],
+  };
   const isOk = { source: 'STATUS_CODE', comparison: 'EQUALS', target: '200' };
   return [
     {
@@ -93,6 +152,41 @@ export function demoChecks(ports: TargetPorts): DemoCheck[] {
     {
       pathPart: 'icmp',
       body: { ...common, name: 'loopback ping', request: { hostname: '127.0.0.1', pingCount: 3 } },
+    },
+    {
+      pathPart: 'api',
+      body: {
+        ...common,
+        name: 'signed request (API)',
+        environmentVariables: [
+          { key: 'SERVICE_SECRET_KEY', value: 'a-key-of-the-demo', secret: true },
+        ],
+        localSetupScript: signScript,
+        request: {
+          ...website('/shop/orders'),
+          method: 'POST',
+          bodyType: 'JSON',
+          body: '{"product": "chair", "note": "{{$UUID}}"}',
+          assertions: [
+            { source: 'STATUS_CODE', comparison: 'EQUALS', target: '201' },
+            {
+              source: 'JSON_BODY',
+              property: '$.product',
+              comparison: 'EQUALS',
+              target: 'chair',
+            },
+          ],
+        },
+      },
+    },
+    {
+      pathPart: 'multistep',
+      body: { ...scripted, name: 'order in two steps', script: orderScript },
+    },
+    { pathPart: 'browser', body: { ...scripted, name: browserName, script: shopScript } },
+    {
+      pathPart: 'browser',
+      body: { ...scripted, name: brokenBrowserName, script: checkoutScript },
     },
     {
       pathPart: 'heartbeat',

@@ -1,5 +1,9 @@
 /** What the demo monitors: servers of its own on loopback, one for each kind of behaviour. */
-import { createServer as createHttpServer, type ServerResponse } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createTcpServer, type Server } from 'node:net';
 import { createSocket } from 'node:dgram';
 import dnsPacket from 'dns-packet';
@@ -12,6 +16,76 @@ export interface TargetPorts {
 
 const slowAnswerMs = 350;
 const flapEveryMs = 40_000;
+
+const shopPage = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <title>Demo shop</title>
+    <style>
+      body { font: 18px/1.5 system-ui, sans-serif; margin: 3rem auto; max-width: 36rem; color: #223; }
+      .product { border: 1px solid #ccd; border-radius: 12px; padding: 1.5rem; }
+      .lamp { width: 96px; height: 96px; border-radius: 50%; background: #f4b942; }
+      button, a { font: inherit; padding: 0.5rem 1rem; border-radius: 8px; }
+    </style>
+  </head>
+  <body>
+    <h1>Demo shop</h1>
+    <div class="product">
+      <div class="lamp"></div>
+      <h2>A lamp</h2>
+      <p>It shines. 29 &euro;</p>
+      <button>Add to basket</button>
+    </div>
+    <p><span data-testid="basket">0 items</span> &middot; <a href="/shop/checkout">Checkout</a></p>
+    <script>
+      let count = 0;
+      document.querySelector('button').addEventListener('click', () => {
+        count += 1;
+        document.querySelector('[data-testid=basket]').textContent =
+          count + (count === 1 ? ' item' : ' items');
+      });
+    </script>
+  </body>
+</html>`;
+
+const brokenCheckoutPage = `<!doctype html>
+<html lang="en">
+  <head><meta charset="utf-8"><title>Checkout</title></head>
+  <body>
+    <h1>Payment is not available</h1>
+    <script>console.error('the payment service did not answer');</script>
+  </body>
+</html>`;
+
+function sendPage(response: ServerResponse, html: string): void {
+  response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(html);
+}
+
+/** Orders, as little of them as the demo needs. */
+class Orders {
+  readonly #orders = new Map<string, unknown>();
+
+  place(request: IncomingMessage, response: ServerResponse): void {
+    let text = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    request.on('end', () => {
+      const id = String(this.#orders.size + 1);
+      const order = { id, ...(JSON.parse(text) as object) };
+      this.#orders.set(id, order);
+      this.#send(response, 201, order);
+    });
+  }
+
+  show(id: string, response: ServerResponse): void {
+    const order = this.#orders.get(id);
+    this.#send(response, order === undefined ? 404 : 200, order ?? { error: 'no such order' });
+  }
+
+  #send(response: ServerResponse, status: number, value: unknown): void {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+  }
+}
 
 function answer(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { 'content-type': 'text/plain' }).end(`${text}\n`);
@@ -40,8 +114,23 @@ function close(server: Server): Promise<void> {
 }
 
 async function openWebsite(port: number): Promise<AsyncDisposable> {
+  const orders = new Orders();
   const server = createHttpServer((request, response) => {
+    const order = /^\/shop\/orders\/(\w+)$/.exec(request.url ?? '');
+    if (order !== null) {
+      orders.show(order[1] ?? '', response);
+      return;
+    }
     switch (request.url) {
+      case '/shop':
+        sendPage(response, shopPage);
+        break;
+      case '/shop/checkout':
+        sendPage(response, brokenCheckoutPage);
+        break;
+      case '/shop/orders':
+        orders.place(request, response);
+        break;
       case '/healthy':
         answer(response, 200, 'all is well');
         break;

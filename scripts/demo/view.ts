@@ -31,6 +31,8 @@ function clock(at: Date): string {
 
 export interface View {
   show(result: SeenResult): void;
+  /** Says something once; on a terminal it stays below the table. */
+  note(text: string): void;
   /** Ends the live part; what is printed next stands below it. */
   done(): void;
 }
@@ -39,6 +41,7 @@ class LiveTable implements View {
   readonly #update = createLogUpdate(process.stdout);
   readonly #latest = new Map<string, SeenResult>();
   readonly #history = new Map<string, Outcome[]>();
+  readonly #notes: string[] = [];
 
   constructor(checkNames: readonly string[]) {
     for (const name of checkNames) this.#history.set(name, []);
@@ -49,6 +52,11 @@ class LiveTable implements View {
     this.#latest.set(result.checkName, result);
     const history = this.#history.get(result.checkName) ?? [];
     this.#history.set(result.checkName, [...history, result.outcome].slice(-historyLength));
+    this.#draw();
+  }
+
+  note(text: string): void {
+    this.#notes.push(text);
     this.#draw();
   }
 
@@ -70,7 +78,8 @@ class LiveTable implements View {
         dots
       );
     });
-    this.#update([colors.bold(header), ...rows].join('\n'));
+    const notes = this.#notes.length === 0 ? [] : ['', ...this.#notes];
+    this.#update([colors.bold(header), ...rows, ...notes].join('\n'));
   }
 
   done(): void {
@@ -83,6 +92,10 @@ class Lines implements View {
     const { at, outcome, checkName, checkType, responseTimeMs, location, reason } = result;
     const line = `${clock(at)} ${outcome.toUpperCase().padEnd(8)} ${checkName} (${checkType}, ${location}) ${responseTimeMs} ms`;
     console.log(reason === '' ? line : `${line}: ${reason}`);
+  }
+
+  note(text: string): void {
+    console.log(text);
   }
 
   done(): void {}

@@ -1,0 +1,63 @@
+/** The files that a browser check of the demo leaves, as links a newcomer can open. */
+import { callApi, type ApiCall } from './api.ts';
+
+interface Asset {
+  type: string;
+  url: string | null;
+  viewerUrl: string | null;
+}
+
+interface BrowserResult {
+  id: string;
+  browserCheckResult: {
+    pages: { webVitals: Record<string, { value: number; score: string } | undefined> }[];
+  } | null;
+}
+
+interface ResultFiles {
+  links: { type: string; url: string }[];
+  /** The web vitals of the first page, as a line; empty when there are none. */
+  vitals: string;
+}
+
+const lookEveryMs = 1_000;
+
+function vitalsOf({ browserCheckResult: seen }: BrowserResult): string {
+  const vitals = Object.entries(seen?.pages[0]?.webVitals ?? {});
+  return vitals
+    .flatMap(([name, vital]) =>
+      vital === undefined ? [] : [`${name} ${Math.round(vital.value * 100) / 100}`],
+    )
+    .join(', ');
+}
+
+/** Waits for files of these types at any result of a check; null when aborted before. */
+export async function untilFiles(
+  api: ApiCall,
+  checkId: string,
+  types: readonly string[],
+  signal: AbortSignal,
+): Promise<ResultFiles | null> {
+  while (!signal.aborted) {
+    const [result] = await callApi<BrowserResult[]>(
+      api,
+      'GET',
+      `/v1/check-results/${checkId}?limit=1`,
+    ).catch(() => []);
+    if (result !== undefined) {
+      const { assets } = await callApi<{ assets: Asset[] }>(
+        api,
+        'GET',
+        `/v1/check-results/${checkId}/${result.id}/assets`,
+      ).catch(() => ({ assets: [] }));
+      const links = types.flatMap((type) => {
+        const asset = assets.find((known) => known.type === type && known.url !== null);
+        const url = asset?.viewerUrl ?? asset?.url;
+        return url == null ? [] : [{ type, url }];
+      });
+      if (links.length === types.length) return { links, vitals: vitalsOf(result) };
+    }
+    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+  }
+  return null;
+}
