@@ -79,6 +79,37 @@ test('doctor names the cause and the fix', async () => {
   assert.match(keyless.out, /fail\s+key\s+API_KEY is not set/);
 });
 
+test('doctor tries to run code, and the browser', async () => {
+  using folder = temporaryFolder();
+  const look = async (settings: Record<string, string>) => {
+    const { out } = await agent(['doctor', '--json'], {
+      AGENT_DATA_DIR: folder.path,
+      AGENT_WORK_DIR: join(folder.path, 'runs'),
+      ...settings,
+    });
+    const { findings } = JSON.parse(out) as {
+      findings: { name: string; verdict: string; evidence: string; fix: string | null }[];
+    };
+    return (wanted: string) => findings.find(({ name }) => name === wanted);
+  };
+  const broken = await look({
+    AGENT_WORK_DIR: '/dev/null/runs',
+    AGENT_CHROMIUM_PATH: '/nonexistent/chromium',
+  });
+  assert.equal(broken('scripts')?.verdict, 'fail');
+  assert.match(broken('scripts')?.evidence ?? '', /AGENT_WORK_DIR/);
+  assert.equal(broken('browser')?.verdict, 'fail');
+  assert.match(broken('browser')?.evidence ?? '', /\/nonexistent\/chromium is not there/);
+  const chosen = join(folder.path, 'browser');
+  writeFileSync(chosen, '#!/bin/sh\necho Chromium 1.2.3.4\n', { mode: 0o755 });
+  const working = await look({ AGENT_CHROMIUM_PATH: chosen });
+  assert.notEqual(working('scripts')?.verdict, 'fail', working('scripts')?.evidence);
+  assert.deepEqual(
+    [working('browser')?.verdict, working('browser')?.evidence],
+    ['ok', `${chosen}, version 1.2.3.4`],
+  );
+});
+
 test('settings that cannot be used are named, with what is allowed, and never with the key', async () => {
   const { code, error } = await agent(['start'], {
     API_KEY: 'pl_secret_secret',

@@ -3,13 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import test, { suite } from 'node:test';
 import { systemClock } from '@monitor/shared/clock.ts';
-import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
+import type { AssignedCheck, CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
 import { Outbox } from '../../agent/worker/outbox.ts';
 import { FakeControlPlane, type Misbehaviour } from '../support/fake-control-plane.ts';
 import { openAgent, silent } from '../support/in-process.ts';
 import { definitionOf } from '../support/runner-context.ts';
 import { httpServer } from '../support/servers.ts';
 import { temporaryFolder } from '../support/system.ts';
+import { withoutCode } from '../support/plain.ts';
 
 /** A check whose latest slot is due as soon as it is assigned. */
 function check(url: string, fields: Partial<AssignedCheck> = {}): AssignedCheck {
@@ -26,6 +27,7 @@ function check(url: string, fields: Partial<AssignedCheck> = {}): AssignedCheck 
     retryStrategy: null,
     definition: definitionOf('URL', { url }),
     proxyUrl: null,
+    ...withoutCode,
     ...fields,
   };
 }
@@ -90,6 +92,26 @@ suite('no result is lost when the control plane', () => {
   });
 });
 
+test('an agent that drains gives its checks to others while its last run lasts', async () => {
+  await using world = await setUp();
+  const { fake, agent } = world;
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<undefined>();
+  await using slow = await httpServer((_request, response) => {
+    begin(undefined);
+    void promise.then(() => response.end('ok'));
+  });
+  fake.assign(check(slow.url));
+  await begun;
+  const drained = agent.drain();
+  const offered = () => (fake.requestsOf('checkIn').at(-1)?.body as CheckInRequest).capabilities;
+  await fake.until('it stands down', () => offered().checkTypes.length === 0);
+  assert.equal(fake.results.size, 0);
+  resolve(undefined);
+  assert.equal(await drained, 0);
+  assert.equal(fake.results.size, 1);
+});
+
 test('a result that is refused is set aside, and the others flow on', async () => {
   await using world = await setUp();
   const { fake, target, agent, folder } = world;
@@ -143,7 +165,7 @@ test('a check of a type from the future is answered with an error, not with sile
   }
 });
 
-test('a job that is cancelled ends without a result', async () => {
+test('a job that is cancelled ends at once and is recorded as cancelled', async () => {
   await using world = await setUp();
   const { fake } = world;
   const { promise: visited, resolve: visit } = Promise.withResolvers<void>();
@@ -165,12 +187,18 @@ test('a job that is cancelled ends without a result', async () => {
     sequenceStartedAt: null,
     notBefore: now,
     leaseUntil: now + 60_000,
+    environmentUrl: null,
   });
   await visited;
   fake.cancel(runId);
   await left;
   assert.equal(await world.agent.drain(), 0);
-  assert.equal(fake.results.size, 0);
+  const [result] = fake.results.values();
+  assert.ok(result?.kind === 'result');
+  assert.deepEqual(
+    [result.isCancelled, result.hasFailures, result.errorMessages],
+    [true, false, []],
+  );
 });
 
 test('the clock of the control plane is followed when it is far from ours', async () => {

@@ -3,6 +3,7 @@
  * contract, so an operation that is added is tested without a line here.
  */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import test from 'node:test';
 import { allRoutes } from '@monitor/shared/contract/index.ts';
 import { includesRole, roleOf, type Role, type Route } from '@monitor/shared/contract/route.ts';
@@ -153,6 +154,12 @@ const notSuccessful: Readonly<Record<string, number>> = {
   // There is no language model.
   analyseErrorGroup: 402,
   getRootCauseAnalysis: 404,
+  // Bodies that are streams: their own tests send them.
+  uploadCodeBundle: 400,
+  agentUploadArtifact: 400,
+  agentDownloadCodeBundle: 404,
+  // The signature is what authorises.
+  downloadArtifact: 400,
   // Still in use.
   deletePrivateLocation: 409,
   deleteCheckGroup: 409,
@@ -568,7 +575,22 @@ test('an agent acts for its own location, whatever it names', async (t) => {
   const tested: string[] = [];
   for (const route of allRoutes.filter(({ authentication }) => authentication === 'locationKey')) {
     const body = bodies[route.operationId];
-    assert.ok(route.body?.safeParse(body).success, `an attack on ${route.operationId}`);
+    tested.push(route.operationId);
+    if (route.body === undefined) {
+      // What belongs to another location is not there.
+      const digest = `sha-256=${createHash('sha256').digest('base64')}`;
+      const reply = await stage.send(
+        route,
+        `Bearer ${elsewhere}`,
+        paramsIn(route, ours.world),
+        undefined,
+        { digest },
+      );
+      assert.equal(reply.status, 404, reply.text);
+      assert.deepEqual(await protectedTables(), before, route.operationId);
+      continue;
+    }
+    assert.ok(route.body.safeParse(body).success, `an attack on ${route.operationId}`);
     const reply = await stage.send(route, `Bearer ${elsewhere}`, {}, body);
     assert.equal(reply.status, route.status, reply.text);
     const answer = (reply.text === '' ? {} : JSON.parse(reply.text)) as {
@@ -583,8 +605,7 @@ test('an agent acts for its own location, whatever it names', async (t) => {
     assert.deepEqual(answer.renewed ?? [], []);
     for (const { outcome } of answer.items ?? []) assert.equal(outcome, 'refused');
     assert.deepEqual(await protectedTables(), before, route.operationId);
-    tested.push(route.operationId);
   }
-  assert.equal(tested.length, Object.keys(bodies).length);
+  assert.equal(tested.length, Object.keys(bodies).length + 2);
   t.diagnostic(tested.join(', '));
 });

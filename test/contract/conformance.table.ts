@@ -299,7 +299,10 @@ export const sections: readonly Section[] = [
       },
       {
         says: '7: error groups cluster similar errors',
-        later: { change: 'C', why: 'groups are filled with scripted checks' },
+        proof: {
+          file: 'test/e2e/code.test.ts',
+          test: 'checks of every type run, and no secret comes out in any encoding',
+        },
       },
       {
         says: '8: a check can be triggered through a trigger token',
@@ -847,6 +850,11 @@ export const sections: readonly Section[] = [
       '[].checkType',
       '[].scheduledFor',
       '[].underLoad',
+      '[].isCancelled',
+      // Shapes that the specification does not show.
+      '[].browserCheckResult',
+      '[].multiStepCheckResult',
+      '[].playwrightCheckResult',
       '[].apiCheckResult.assertions[].order',
       '[].apiCheckResult.assertions[].comparison',
       '[].apiCheckResult.assertions[].property',
@@ -935,13 +943,13 @@ export const sections: readonly Section[] = [
         at: '[].browserCheckResult',
         kind: 'object',
         only: 'response',
-        later: { change: 'C', why: 'browser checks; null until then, as in the shown sample' },
+        differs: orNull('null for checks of every other type, as in the shown sample'),
       },
       {
         at: '[].multiStepCheckResult',
         kind: 'object',
         only: 'response',
-        later: { change: 'C', why: 'multi-step checks; null until then, as in the shown sample' },
+        differs: orNull('null for checks of every other type, as in the shown sample'),
       },
       {
         at: '[].agenticCheckResult',
@@ -2025,7 +2033,13 @@ export const sections: readonly Section[] = [
           test: 'the alert notification list takes five requests in ten seconds',
         },
       },
-      { says: 'artifact upload size', later: { change: 'C', why: 'monitors have no artifacts' } },
+      {
+        says: 'artifact upload size',
+        proof: {
+          file: 'test/control-plane/artifacts/uploads.test.ts',
+          test: 'exactly 157,286,400 bytes pass, chunked',
+        },
+      },
     ],
   },
   {
@@ -2059,7 +2073,10 @@ export const sections: readonly Section[] = [
       },
       {
         says: 'agent 6.3.2: artifacts of up to 150 MB',
-        later: { change: 'C', why: 'monitors have no artifacts' },
+        proof: {
+          file: 'test/control-plane/artifacts/uploads.test.ts',
+          test: 'exactly 157,286,400 bytes pass, chunked',
+        },
       },
       {
         says: 'agent 6.3.1: health probes',
@@ -2075,27 +2092,60 @@ export const sections: readonly Section[] = [
       },
       {
         says: 'agent 6.1.7: the Authorization header is scrubbed',
-        later: { change: 'C', why: 'traces of scripted checks' },
+        proof: {
+          file: 'test/agent/runners/multi-step.test.ts',
+          test: 'requests stand under the steps that made them, with their times and without credentials',
+        },
       },
       {
         says: 'agent 6.1.6: variables of Playwright suites',
-        later: { change: 'C', why: 'suites' },
+        proof: {
+          file: 'test/agent/runners/playwright/suite-environment.test.ts',
+          test: 'CI is set for sessions, deployments and the command line, and never otherwise',
+        },
       },
-      { says: 'agent 6.1.5: Playwright metrics', later: { change: 'C', why: 'suites' } },
-      { says: 'agent 6.1.4: reporting', later: { change: 'C', why: 'suites' } },
+      {
+        says: 'agent 6.1.5: Playwright metrics',
+        proof: {
+          file: 'test/agent/runners/playwright/run-playwright.test.ts',
+          test: 'a suite runs with the browser of this machine, and every test is told apart',
+        },
+      },
+      {
+        says: 'agent 6.1.4: reporting',
+        proof: {
+          file: 'test/agent/runners/playwright/run-playwright.test.ts',
+          test: 'a suite without tests, with a broken configuration or command fails and says so',
+        },
+      },
       {
         says: 'agent 6.1.3: central scrubbing of secrets',
-        later: { change: 'C', why: 'scripts see secrets, monitors do not' },
+        proof: {
+          file: 'test/e2e/code.test.ts',
+          test: 'checks of every type run, and no secret comes out in any encoding',
+        },
       },
       {
         says: 'agent 6.1.2: SERVICE_SECRET_ variables',
-        later: { change: 'C', why: 'scripts see the environment, monitors do not' },
+        proof: {
+          file: 'test/e2e/code.test.ts',
+          test: 'checks of every type run, and no secret comes out in any encoding',
+        },
       },
       {
         says: 'agent 6.1.1: proxy variables during installation',
-        later: { change: 'C', why: 'installation of dependencies' },
+        proof: {
+          file: 'test/agent/runners/playwright/install-suite.test.ts',
+          test: 'an install command of the check outranks lock files, and sees proxies and variables',
+        },
       },
-      { says: 'agent 6.1.0: secrets found at run time', later: { change: 'C', why: 'scripts' } },
+      {
+        says: 'agent 6.1.0: secrets found at run time',
+        proof: {
+          file: 'test/agent/runners/browser.test.ts',
+          test: 'secrets that a script assigns are learned',
+        },
+      },
       {
         says: 'agent 6.0.7: networking',
         proof: {

@@ -6,7 +6,7 @@ import { describeFailure, fuzz } from '../../scripts/fuzz/run.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 
 const count = 20_000;
-const seed = 1;
+const seed = 4;
 
 /** Operations that cannot succeed here: no language model, and no agent that would answer in time. */
 const neverAccepted = new Set([
@@ -16,6 +16,11 @@ const neverAccepted = new Set([
   'callCheckTriggerByPost',
   'callGroupTrigger',
   'callGroupTriggerByPost',
+  // Their bodies are streams with a digest or a signature, which no generator guesses.
+  'uploadCodeBundle',
+  'downloadArtifact',
+  'agentUploadArtifact',
+  'agentDownloadCodeBundle',
 ]);
 
 test('random requests are answered by the contract, and nothing breaks', async (t) => {

@@ -269,6 +269,63 @@ test('a slot nobody ran is missed, with its reason, until its result arrives aft
   assert.deepEqual([newest.state, newest.missedReason], ['FINAL', null]);
 });
 
+test('an error that is handed in late neither revives its group nor counts as seen now', async () => {
+  const { clock, cp, agent } = await setUp();
+  await using _cp = cp;
+  const id = await makeCheck(cp);
+  const fail = (at: number) =>
+    resultOf(id, {
+      ...{ scheduledFor: at, startedAt: at, stoppedAt: at + 20, hasFailures: true },
+      errorMessages: ['out of stock'],
+    });
+  clock.advance(3 * 3_600_000);
+  const now = clock.now();
+  await agent.submit(fail(now - 60_000));
+  const [result] = (await cp.api('GET', `/v1/check-results/${id}`)).body;
+  const path = `/v1/error-groups/${result.errorGroupIds[0] as string}`;
+  await cp.api('PATCH', path, { archivedUntilNextEvent: true });
+  clock.advance(60_000);
+  await agent.submit(fail(now - 2 * 3_600_000));
+  const { body } = await cp.api('GET', path);
+  assert.equal(body.archivedUntilNextEvent, true);
+  assert.deepEqual(
+    [Date.parse(body.firstSeen as string), Date.parse(body.lastSeen as string)],
+    [now - 2 * 3_600_000 + 20, now - 60_000 + 20],
+  );
+});
+
+test('a slot is missed only when a run of its type could have ended', async () => {
+  const { clock, cp } = await setUp();
+  await using _cp = cp;
+  const url = await makeCheck(cp);
+  const { body: browser } = await cp.api('POST', '/v1/checks/browser', {
+    name: 'b',
+    script: '',
+    locations: ['eu-west-1'],
+    frequency: 1,
+  });
+  /** Seconds since the newest slot that counts as missed. */
+  const newestMissed = async (id: string) => {
+    const [run] = (await cp.api('GET', `/v1/check-runs/${id}`)).body;
+    return run === undefined ? null : (clock.now() - Date.parse(run.scheduledFor as string)) / 1000;
+  };
+  const isWithin = (seconds: number | null, from: number) => {
+    assert.ok(seconds !== null && seconds >= from && seconds <= from + 60, String(seconds));
+  };
+  const sweepIn = async (minutes: number) => {
+    clock.advance(minutes * 60_000);
+    while (await sweepSlots(cp.controlPlane.services));
+  };
+  await sweepIn(5);
+  isWithin(await newestMissed(url), 90);
+  assert.equal(await newestMissed(browser.id as string), null, 'it may still be running');
+  for (const minutes of [4, 11, 200]) {
+    await sweepIn(minutes);
+    isWithin(await newestMissed(url), 90);
+    isWithin(await newestMissed(browser.id as string), 360);
+  }
+});
+
 test('results are listed in a window of six hours, newest first, by type and place', async () => {
   const { clock, cp, agent } = await setUp();
   await using _cp = cp;

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { callGroupTrigger, findTrigger } from '../../control-plane/operations/call-trigger.ts';
+import {
+  cancellationsFor,
+  dropCancelledJobs,
+} from '../../control-plane/operations/check-sessions.ts';
 import { expireJobs } from '../../control-plane/operations/expire-jobs.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 import { FakeAgent, resultOfJob } from '../support/fake-agent.ts';
@@ -126,6 +130,32 @@ test('waiting longer than allowed answers 408, and a session nobody ran times ou
   assert.equal((await cp.api('GET', `${path}/completion`)).status, 200);
 });
 
+test('a control plane that stops answers whoever waits for a session, at once', async () => {
+  const { cp, agent, clock } = await setUp();
+  const checkId = await makeQuietCheck(cp, agent);
+  const [session] = await trigger(cp, { checkId: [checkId] });
+  const waiting = cp.api('GET', `/v2/check-sessions/${session?.checkSessionId}/completion`);
+  // Until it waits: an answer to a later call shows that the earlier one was taken up.
+  await cp.api('GET', '/v1/checks');
+  const stopping = cp[Symbol.asyncDispose]();
+  assert.equal((await waiting).status, 408);
+  // Connections that are kept alive are closed after a while.
+  clock.advance(60_000);
+  await stopping;
+});
+
+test('a cancelled run belongs to no error group', async () => {
+  const { cp, agent } = await setUp();
+  await using _cp = cp;
+  const checkId = await makeQuietCheck(cp, agent);
+  await trigger(cp, { checkId: [checkId] });
+  const [job] = (await agent.checkIn()).jobs;
+  assert.ok(job !== undefined);
+  await agent.submit(resultOfJob(job, { isCancelled: true, errorMessages: ['it was cut off'] }));
+  const { body } = await cp.api('GET', `/v1/error-groups/checks/${checkId}`);
+  assert.deepEqual(body, []);
+});
+
 test('cancelling calls off what no agent has taken', async () => {
   const { cp, agent } = await setUp();
   await using _cp = cp;
@@ -136,14 +166,71 @@ test('cancelling calls off what no agent has taken', async () => {
   assert.equal((await agent.checkIn()).jobs.length, 0);
   assert.equal((await cp.api('GET', `/v2/check-sessions/${id}`)).body.status, 'CANCELLED');
   assert.equal((await cp.api('GET', `/v1/check-sessions/${id}`)).body.status, 'TIMED_OUT');
-
-  const [taken] = await trigger(cp, { checkId: [checkId] });
-  assert.equal((await agent.checkIn()).jobs.length, 1);
-  const body = { checkSessionId: taken?.checkSessionId };
-  assert.equal((await cp.api('POST', '/v1/cancel', body)).status, 204);
-  const read = await cp.api('GET', `/v2/check-sessions/${taken?.checkSessionId}`);
-  assert.equal(read.body.status, 'STARTED');
   assert.equal((await cp.api('POST', '/v1/cancel', { checkSessionId: 'x' })).status, 404);
+});
+
+test('cancelling what an agent has taken tells that agent, and ends with its answer', async () => {
+  const { cp, agent } = await setUp();
+  await using _cp = cp;
+  const { db } = cp.controlPlane.services;
+  const caller = { accountId: cp.accountId, location };
+  const checkId = await makeQuietCheck(cp, agent);
+  const [session] = await trigger(cp, { checkId: [checkId] });
+  const [job] = (await agent.checkIn()).jobs;
+  assert.ok(job !== undefined && session !== undefined);
+  assert.deepEqual(await cancellationsFor(db, caller, agent.id), []);
+  const body = { checkSessionId: session.checkSessionId };
+  assert.equal((await cp.api('POST', '/v1/cancel', body)).status, 204);
+  assert.deepEqual(await cancellationsFor(db, caller, agent.id), [job.runId]);
+  assert.deepEqual(await cancellationsFor(db, caller, 'another agent'), []);
+  assert.deepEqual(
+    await cancellationsFor(db, { ...caller, location: 'us-east-1' }, agent.id),
+    [],
+    'agents of other locations learn nothing',
+  );
+  const read = async () =>
+    (await cp.api('GET', `/v2/check-sessions/${session.checkSessionId}`)).body;
+  assert.equal((await read()).status, 'STARTED', 'it runs until its agent has ended it');
+  const result = resultOfJob(job, { hasFailures: true, isCancelled: true });
+  await agent.submit(result);
+  await db
+    .updateTable('check_results')
+    .set({ is_cancelled: 1 })
+    .where('id', '=', result.id)
+    .execute();
+  assert.equal((await read()).status, 'CANCELLED');
+  assert.equal((await read()).results[0].isCancelled, true);
+  assert.deepEqual(await cancellationsFor(db, caller, agent.id), []);
+});
+
+test('a run that ended before its agent heard of the cancellation keeps its result', async () => {
+  const { cp, agent } = await setUp();
+  await using _cp = cp;
+  const checkId = await makeQuietCheck(cp, agent);
+  const [session] = await trigger(cp, { checkId: [checkId] });
+  const [job] = (await agent.checkIn()).jobs;
+  assert.ok(job !== undefined);
+  const path = `/v2/check-sessions/${session?.checkSessionId}`;
+  await cp.api('POST', '/v1/cancel', { checkSessionId: session?.checkSessionId });
+  await agent.submit(resultOfJob(job));
+  assert.equal((await cp.api('GET', path)).body.status, 'PASSED');
+});
+
+test('what was called off and whose agent is gone is never begun again', async () => {
+  const { cp, agent, clock } = await setUp();
+  await using _cp = cp;
+  const { services } = cp.controlPlane;
+  const checkId = await makeQuietCheck(cp, agent);
+  const [session] = await trigger(cp, { checkId: [checkId] });
+  assert.equal((await agent.checkIn()).jobs.length, 1);
+  await cp.api('POST', '/v1/cancel', { checkSessionId: session?.checkSessionId });
+  assert.equal(await dropCancelledJobs(services), 0, 'its agent may still answer');
+  clock.advance(61_000);
+  // The timer of the control plane may have been first.
+  await dropCancelledJobs(services);
+  assert.equal((await agent.checkIn()).jobs.length, 0);
+  const path = `/v2/check-sessions/${session?.checkSessionId}`;
+  assert.equal((await cp.api('GET', path)).body.status, 'CANCELLED');
 });
 
 test('a target chooses by tags and ids; deactivated checks and heartbeats are never chosen', async () => {
@@ -305,7 +392,7 @@ test('a group whose caller has hung up starts no more checks', async () => {
   const row = await findTrigger(services.db, body.token as string, { groupId });
   assert.ok(row !== undefined);
   const controller = new AbortController();
-  const calling = callGroupTrigger(services, row, undefined, controller.signal);
+  const calling = callGroupTrigger(services, row, {}, controller.signal);
   const job = await nextJob(agent);
   controller.abort();
   await agent.submit(resultOfJob(job));

@@ -204,7 +204,7 @@ test('accounts are made, changed and listed', async () => {
   assert.match((await operator.run('accounts', 'list')).out, /\tStore\tteam\t2025\.04\ton\t/);
   assert.deepEqual(queryDatabase(operator.database, 'select settings_json from accounts')[0], {
     __proto__: null,
-    settings_json: '{"badges":true}',
+    settings_json: '{"badges":true,"secretDetection":true}',
   });
   assert.match(await operator.refused(2, 'accounts', 'set', accountId), /nothing to set/);
   for (const [option, value] of Object.entries({ badges: 'maybe', runtime: '1', plan: 'gold' })) {

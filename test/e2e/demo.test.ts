@@ -3,7 +3,7 @@ import test from 'node:test';
 import { freePort, Program } from '../support/program.ts';
 import { temporaryFolder } from '../support/system.ts';
 
-test('npm start shows results of every monitor type, ends with 0, and finds everything again', async () => {
+test('npm start shows results of every check type and links to files, ends with 0, and finds everything again', async () => {
   using folder = temporaryFolder();
   const environment = {
     DEMO_DATA_DIR: folder.path,
@@ -21,9 +21,21 @@ test('npm start shows results of every monitor type, ends with 0, and finds ever
     'PASSING  name server (DNS',
     'loopback ping (ICMP',
     'nightly job (heartbeat) (HEARTBEAT',
+    'PASSING  signed request (API) (API',
+    'PASSING  order in two steps (MULTI_STEP',
+    'PASSING  shop in a browser (BROWSER',
+    'FAILING  checkout in a browser (BROWSER',
   ]) {
     await demo.line(shown);
   }
+  const vitals = await demo.line('shop in a browser: ');
+  assert.match(vitals, /FCP \d+.*TTFB \d/);
+  const linkIn = (line: string): string => /https?:\S+/.exec(line)?.[0] ?? '';
+  const screenshot = await fetch(linkIn(await demo.line('  screenshot ')));
+  assert.equal(screenshot.headers.get('content-type'), 'image/png');
+  assert.ok((await screenshot.arrayBuffer()).byteLength > 1_000);
+  const viewer = await fetch(linkIn(await demo.line('  trace ')));
+  assert.match(await viewer.text(), /Playwright/);
   demo.signal('SIGINT');
   assert.deepEqual(await demo.exited, { code: 0, signal: null });
   const keyOf = (program: Program) =>

@@ -10,6 +10,7 @@ import type {
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import type { TestControlPlane } from './control-plane.ts';
+import { withoutDetails } from './plain.ts';
 
 export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 const start = Date.parse('2026-11-21T08:00:00Z');
@@ -18,6 +19,7 @@ const start = Date.parse('2026-11-21T08:00:00Z');
 export function checkInOf(
   fields: Partial<CheckInRequest> = {},
   checkTypes: string[] = [],
+  runtimes: string[] = [],
 ): CheckInRequest {
   return {
     agentId: '11111111-1111-4111-8111-111111111111',
@@ -26,7 +28,7 @@ export function checkInOf(
     startedAt: start,
     capabilities: {
       checkTypes,
-      runtimes: [],
+      runtimes,
       icmp: 'none',
       capture: false,
       traceroute: false,
@@ -61,8 +63,11 @@ export class FakeAgent {
     return answer.body as T;
   }
 
-  async checkIn(types = ['URL', 'TCP', 'DNS', 'ICMP']): Promise<CheckInAnswer> {
-    const request = checkInOf({ agentId: this.id, snapshot: this.snapshot }, types);
+  async checkIn(
+    types = ['URL', 'TCP', 'DNS', 'ICMP'],
+    runtimes: string[] = [],
+  ): Promise<CheckInAnswer> {
+    const request = checkInOf({ agentId: this.id, snapshot: this.snapshot }, types, runtimes);
     const answer = await this.call<CheckInAnswer>('check-in', request);
     this.snapshot = answer.snapshot;
     return answer;
@@ -107,6 +112,7 @@ export function resultOf(
     overMaxResponseTime: false,
     underLoad: false,
     epoch: 1,
+    ...withoutDetails,
     apiCheckResult: null,
     ...fields,
   };

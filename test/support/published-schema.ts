@@ -152,11 +152,14 @@ export function schemaAt(
 /** Every place of a body that has a name, arrays and objects entered. */
 export function placesOf(route: Route, side: 'request' | 'response'): string[] {
   const places: string[] = [];
-  const enter = (schema: Json, at: string) => {
+  const enter = (schema: Json, at: string, within: readonly Json[] = []) => {
+    const own = resolve(schema);
+    // A schema that contains itself, as steps of steps do, is told by its first level.
+    if (within.includes(own)) return;
     for (const [name, child] of childrenOf(schema)) {
       const place = name === '[]' ? `${at}[]` : at === '' ? name : `${at}.${name}`;
       if (name !== '[]' && name !== '*') places.push(place);
-      enter(child.schema, place);
+      enter(child.schema, place, [...within, own]);
     }
   };
   const whole = bodySchema(route, side);

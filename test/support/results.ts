@@ -6,6 +6,7 @@ import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts
 import { encodePayload } from '../../control-plane/db/columns.ts';
 import { startTestControlPlane, type TestControlPlane } from './control-plane.ts';
 import { TestClock } from './test-clock.ts';
+import { withoutDetails } from './plain.ts';
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 export const minute = 60_000;
@@ -76,6 +77,7 @@ export class Bench {
       overMaxResponseTime: false,
       underLoad: false,
       epoch: 1,
+      ...withoutDetails,
       apiCheckResult:
         response === undefined
           ? null

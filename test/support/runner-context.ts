@@ -7,8 +7,10 @@ import type { RunnerContext } from '../../agent/runners/runner.ts';
 export function runnerContext(
   timeoutMs = 5_000,
   network: Partial<RunnerContext['network']> = {},
-): RunnerContext & { logged: string[] } {
+  further: Partial<RunnerContext> = {},
+): RunnerContext & { logged: string[]; secrets: string[] } {
   const logged: string[] = [];
+  const secrets: string[] = [];
   return {
     signal: new AbortController().signal,
     timeoutMs,
@@ -21,6 +23,34 @@ export function runnerContext(
       icmpProblem: 'no sockets in this test',
       ...network,
     },
+    run: {
+      accountId: 'account',
+      checkId: '7e4c9b1e-0000-4000-8000-000000000001',
+      checkName: 'test',
+      checkType: 'API',
+      runId: '7e4c9b1e-0000-4000-8000-000000000002',
+      resultId: '7e4c9b1e-0000-4000-8000-000000000003',
+      location: 'somewhere',
+      attempt: 1,
+      scheduledFor: 1_700_000_000_000,
+      source: null,
+    },
+    environment: [],
+    runtimeId: null,
+    setupScripts: [],
+    teardownScripts: [],
+    snippets: [],
+    clientCertificates: [],
+    proxyUrl: null,
+    learnedScript: null,
+    secrets,
+    scrub: (text) => text,
+    addSecret: (value) => secrets.push(value),
+    artifacts: { add: ({ name }) => Promise.resolve(`artifact:${name}`) },
+    scripting: () => {
+      throw new Error('no scripts in this test');
+    },
+    ...further,
   };
 }
 

@@ -359,6 +359,7 @@ export const kinds = [
   'rootCauseAnalysis',
   'session',
   'endedSession',
+  'fileName',
   'group',
   'snippet',
   'variable',
@@ -461,6 +462,7 @@ export async function buildWorld(
     body: {},
   });
   ids.endedSession.push(ended);
+  ids.fileName.push('trace.zip');
 
   const { resultId, errorGroupId } = await insertRecords(services, accountId, checkId, marker);
   ids.checkResult.push(resultId);
@@ -515,7 +517,8 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/(check-groups|badges\/groups)\/\{\w+\}$/, 'group'],
   [/\/completion$/, 'endedSession'],
   [/\{checkSessionId\}$/, 'session'],
-  [/\{checkResultId\}$/, 'checkResult'],
+  [/\{(checkResultId|resultId)\}$/, 'checkResult'],
+  [/artifacts\/\{resultId\}\/\{name\}$/, 'fileName'],
   [/^\/v1\/root-cause-analyses\/error-groups\/\{errorGroupId\}$/, 'errorGroup'],
   [/^\/v1\/root-cause-analyses\/\{id\}$/, 'rootCauseAnalysis'],
   [/^\/v1\/error-groups\/\{id\}$/, 'errorGroup'],

@@ -1,14 +1,26 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import test from 'node:test';
 import fc from 'fast-check';
 import { systemClock } from '@monitor/shared/clock.ts';
-import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
+import { resultSubmission, type AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
+import {
+  agenticCheckResult,
+  apiCheckResult,
+  browserCheckResult,
+  multiStepCheckResult,
+  playwrightCheckResult,
+} from '@monitor/shared/contract/check-result.ts';
+import type { ResultField } from '@monitor/shared/contract/checks/check-type.ts';
+import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import { AgentError } from '../../../agent/errors.ts';
 import type { RunnerRegistry } from '../../../agent/runners/index.ts';
 import type { Observation, Runner } from '../../../agent/runners/runner.ts';
 import { makeAttempt } from '../../../agent/worker/attempt.ts';
 import { LagMeter } from '../../../agent/worker/lag-meter.ts';
+import { resultOf } from '../../support/fake-agent.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
+import { withoutCode } from '../../support/plain.ts';
 
 const seen: Observation = {
   startedAt: 1,
@@ -19,7 +31,26 @@ const seen: Observation = {
   response: { status: 200, body: 'long text' },
 };
 
-function attempt(type: string, definition: unknown, runner: Runner) {
+const resultShapes = {
+  apiCheckResult,
+  browserCheckResult,
+  multiStepCheckResult,
+  playwrightCheckResult,
+  agenticCheckResult,
+};
+
+const noFiles = {
+  add: ({ name }: { name: string }) => Promise.resolve(`artifact:${name}`),
+  finish: () => Promise.resolve([]),
+  discard: () => Promise.resolve(),
+};
+
+function attempt(
+  type: string,
+  definition: unknown,
+  runner: Runner,
+  { environment = [], proxyUrl = null }: Partial<AssignedCheck> = {},
+) {
   const entry = { load: () => Promise.resolve(runner), pool: 'light' as const, timeoutMs: 1_000 };
   const runners: RunnerRegistry = { [type]: entry };
   const check: AssignedCheck = {
@@ -34,15 +65,24 @@ function attempt(type: string, definition: unknown, runner: Runner) {
     scheduleFrom: 0,
     retryStrategy: null,
     definition: definition as Record<string, unknown>,
-    proxyUrl: null,
+    proxyUrl,
+    ...withoutCode,
+    environment,
   };
   const tools = {
     clock: systemClock,
     runners: { ...runners },
     network: runnerContext().network,
     lagMeter: new LagMeter(),
+    scripting: null,
+    scriptingProblem: null,
+    artifactsOf: () => noFiles,
   };
-  return makeAttempt(check, tools, new AbortController().signal);
+  return makeAttempt(
+    { check, run: runnerContext().run, environmentUrl: null },
+    tools,
+    new AbortController().signal,
+  );
 }
 
 // Runners are remembered by type for the life of the process, so one stands for all these tests.
@@ -74,6 +114,107 @@ test('what breaks on our side is an error, never a failure', async () => {
       [true, false, false],
     );
     assert.ok(outcome.apiCheckResult?.requestError?.includes(error.message));
+  }
+});
+
+test('a secret in names, numbers and words of a result leaves it its shape', async () => {
+  const step = {
+    title: 'my test secret',
+    category: 'test.step',
+    startTime: 1_795_262_524_505,
+    durationMs: 1.1234567,
+    error: null,
+    requests: [],
+    steps: [],
+  };
+  const browserCheckResult = {
+    type: 'PLAYWRIGHT_TEST',
+    errors: [{ message: 'PLAYWRIGHT_TEST passed 123456', stack: null, title: 'test' }],
+    startTime: 1_795_262_524_505,
+    endTime: 1_795_262_524_506,
+    runtimeVersion: 'builtin',
+    jobLog: [{ time: 1_795_262_524_505, msg: 'user test', level: 'INFO' }],
+    jobAssets: [],
+    playwrightTestTraces: [],
+    playwrightTestJsonReportFile: null,
+    tests: [
+      {
+        ...{ title: 'a test', file: 'a', project: '', tags: [], retries: 0, durationMs: 1 },
+        ...{ status: 'passed' as const, outcome: 'expected' as const, errors: [] },
+        steps: [{ ...step, steps: [step] }],
+      },
+    ],
+    traceSummary: { consoleErrors: 0, networkErrors: 0, documentErrors: 0, userScriptErrors: 0 },
+    pages: [
+      {
+        ...{ url: 'http://test/', title: '', console: [], network: [], screenshots: [] },
+        webVitals: { LCP: { score: 'GOOD' as const, value: 3.123456 } },
+      },
+    ],
+    playwrightTestVideos: [],
+  };
+  next = () =>
+    Promise.resolve({
+      ...seen,
+      startedAt: 1_795_262_524_505,
+      failure: {
+        phase: 'script',
+        code: 'X',
+        message: 'user '.repeat(4_000),
+        isNetworkError: false,
+      },
+      details: { browserCheckResult },
+    });
+  const values = ['test', 'user', 'passed', 'GOOD', 'Fail', '795262', '123456', 'reas'];
+  const environment = values.map((value) => ({ key: `K_${value}`, value, secret: true }));
+  const outcome = await attempt('URL', definition, runner, { environment });
+  const { isNetworkError: _n, reason: _r, faultCode: _f, ...fields } = outcome;
+  const parsed = resultSubmission.safeParse({ ...resultOf(randomUUID()), ...fields });
+  assert.equal(parsed.error, undefined);
+  const result = outcome.browserCheckResult;
+  assert.ok(result !== null);
+  assert.equal(outcome.hasFailures, true);
+  assert.equal(outcome.startedAt, 1_795_262_524_505);
+  assert.equal(result.tests[0]?.steps[0]?.steps[0]?.title, 'my ********* secret');
+  assert.equal(result.jobLog[0]?.msg, '********* *********');
+  assert.equal(result.pages[0]?.url, 'http://*********/');
+  const texts = JSON.stringify([result.errors, outcome.errorMessages, outcome.reason]);
+  for (const value of ['test', 'user', '123456']) assert.ok(!texts.includes(value), value);
+});
+
+test('what logs in to the proxy of a location is a secret of its runs', async () => {
+  const body = 'through http://user:pass%2Fword@proxy, pass/word';
+  next = () => Promise.resolve({ ...seen, response: { status: 500, body } });
+  const outcome = await attempt('URL', definition, runner, {
+    proxyUrl: 'http://user:pass%2Fword@proxy:3128',
+  });
+  assert.equal(
+    outcome.apiCheckResult?.response?.['body'],
+    'through http://*********@proxy, *********',
+  );
+});
+
+test('an error has the shape of its type, with the reason in it', async () => {
+  for (const [type, { resultField, judging }] of Object.entries(checkTypes)) {
+    if (judging === null) continue;
+    // Nothing of this can be understood, whatever the type.
+    const outcome = await attempt(
+      type,
+      { request: 7, prompt: 7, script: 7, codeBundlePath: 7 },
+      runner,
+    );
+    assert.equal(outcome.hasErrors, true, type);
+    const given = Object.entries(resultShapes).filter(
+      ([field]) => outcome[field as ResultField] !== null,
+    );
+    assert.deepEqual(
+      given.map(([field]) => field),
+      [resultField],
+      type,
+    );
+    const shown = outcome[resultField];
+    assert.deepEqual(resultShapes[resultField].safeParse(shown).error?.issues, undefined, type);
+    assert.match(JSON.stringify(shown), /cannot be understood/, type);
   }
 });
 

@@ -10,6 +10,7 @@ import { AgentError } from '../../../agent/errors.ts';
 import { Outbox } from '../../../agent/worker/outbox.ts';
 import { temporaryFolder } from '../../support/system.ts';
 import { TestClock } from '../../support/test-clock.ts';
+import { withoutDetails } from '../../support/plain.ts';
 
 const logger = pino({ level: 'silent' });
 
@@ -42,6 +43,7 @@ function submission(name: string, resultType: 'FINAL' | 'ATTEMPT' = 'FINAL'): Re
     overMaxResponseTime: false,
     underLoad: false,
     epoch: 1,
+    ...withoutDetails,
     apiCheckResult: null,
   };
 }

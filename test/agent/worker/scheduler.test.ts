@@ -7,6 +7,7 @@ import { CorrectedClock } from '../../../agent/worker/corrected-clock.ts';
 import { Scheduler } from '../../../agent/worker/scheduler.ts';
 import { SlotQueue } from '../../../agent/worker/slot-queue.ts';
 import { TestClock } from '../../support/test-clock.ts';
+import { withoutCode } from '../../support/plain.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
 const id = '6d1c2a34-58a4-4f0e-9b9e-2f1f6f1f0a01';
@@ -25,6 +26,7 @@ function check(fields: Partial<AssignedCheck> = {}): AssignedCheck {
     retryStrategy: null,
     definition: {},
     proxyUrl: null,
+    ...withoutCode,
     ...fields,
   };
 }

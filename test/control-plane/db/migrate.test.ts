@@ -67,7 +67,7 @@ test('a database of the first version keeps its data, and its keys what they cou
     })
     .execute();
 
-  assert.deepEqual(await migrateToLatest(db), ['0002-whole-api']);
+  assert.deepEqual(await migrateToLatest(db), ['0002-whole-api', '0003-scripts-and-artifacts']);
   const row = await findCheck(db, accountId, checkId);
   assert.ok(row !== undefined);
   assert.deepEqual([row.revision, row.group_id, row.group_order], [4, null, null]);
@@ -97,6 +97,6 @@ test('a migration that fails leaves the database as it was, and can be tried aga
     false,
   );
   await db.schema.dropTable('queue_samples').execute();
-  assert.deepEqual(await migrateToLatest(db), ['0002-whole-api']);
+  assert.deepEqual(await migrateToLatest(db), ['0002-whole-api', '0003-scripts-and-artifacts']);
   await db.destroy();
 });

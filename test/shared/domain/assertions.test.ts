@@ -20,7 +20,7 @@ function holds(comparison: Comparison, actual: unknown, target = ''): boolean {
   const judging: Judging = {
     hasResponseTimeLimits: false,
     readSource: () => ({ actual, isList: false }),
-    ownVerdict: () => ({ failed: null, degraded: false, isInvertible: false }),
+    ownVerdict: () => ({ failed: null, degraded: null, isInvertible: false }),
   };
   const assertion: Assertion = { source: 'X', comparison, property: '', target, regex: null };
   return evaluateAssertions([assertion], judging, nothing)[0]?.error === undefined;

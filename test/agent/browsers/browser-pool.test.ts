@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { chromium } from 'playwright-core';
+import { builtinRuntime, scriptWorld } from '../../support/script-context.ts';
+
+test('a browser serves runs one after another, and is replaced when it has served enough', async (t) => {
+  const world = await scriptWorld(t, { maxRuns: 2 });
+  const { browsers } = world.scripting;
+  assert.ok(browsers);
+  const endpoints: string[] = [];
+  for (let run = 0; run < 3; run += 1) {
+    const lease = await browsers.lease(builtinRuntime);
+    const browser = await chromium.connect(lease.endpoint);
+    await browser.newPage();
+    await browser.close();
+    endpoints.push(lease.endpoint);
+    lease.release(true);
+  }
+  const [first, second, third] = endpoints.map((endpoint) => new URL(endpoint));
+  assert.equal(first?.host, second?.host);
+  assert.notEqual(first?.pathname, second?.pathname);
+  assert.notEqual(second?.host, third?.host);
+  assert.deepEqual(world.retired, ['it has served 2 runs']);
+});
+
+test('two runs at once never share a browser, and one that ended badly is thrown away', async (t) => {
+  const world = await scriptWorld(t);
+  const { browsers } = world.scripting;
+  assert.ok(browsers);
+  const [one, other] = await Promise.all([
+    browsers.lease(builtinRuntime),
+    browsers.lease(builtinRuntime),
+  ]);
+  assert.notEqual(one.endpoint, other.endpoint);
+  one.release(false);
+  other.release(true);
+  const next = await browsers.lease(builtinRuntime);
+  assert.notEqual(next.endpoint, one.endpoint);
+  next.release(true);
+});
+
+test('a run can neither come back to the browser it had, nor leave a page in it', async (t) => {
+  const world = await scriptWorld(t);
+  const { browsers } = world.scripting;
+  assert.ok(browsers);
+  const one = await browsers.lease(builtinRuntime);
+  const connected = await chromium.connect(one.endpoint);
+  const cut = new Promise((resolve) => connected.once('disconnected', resolve));
+  one.release(true);
+  const two = await browsers.lease(builtinRuntime);
+  assert.equal(new URL(two.endpoint).host, new URL(one.endpoint).host);
+  await cut;
+  await assert.rejects(chromium.connect(one.endpoint, { timeout: 5_000 }));
+
+  const hostile = await chromium.connect(two.endpoint);
+  const session = await hostile.newBrowserCDPSession();
+  await session.send('Target.createTarget', { url: 'data:text/html,still here' });
+  await hostile.close();
+  two.release(true);
+  const three = await browsers.lease(builtinRuntime);
+  assert.notEqual(new URL(three.endpoint).host, new URL(two.endpoint).host);
+  assert.match(world.retired.join(), /has left pages open/);
+  three.release(true);
+});
+
+test('what a run recorded is gone from the browser before the next one gets it', async (t) => {
+  const world = await scriptWorld(t);
+  const { browsers } = world.scripting;
+  assert.ok(browsers);
+  const filesWith = (text: string): string[] =>
+    readdirSync(world.workFolder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name.endsWith('.trace'))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((file) => readFileSync(file, 'utf8').includes(text));
+  const record = async (text: string): Promise<() => void> => {
+    const lease = await browsers.lease(builtinRuntime);
+    const connected = await chromium.connect(lease.endpoint);
+    const context = await connected.newContext();
+    await context.tracing.start({ snapshots: true });
+    const page = await context.newPage();
+    await page.goto(`data:text/html,<title>${text}</title>`);
+    await context.tracing.stop();
+    await connected.close();
+    return () => {
+      lease.release(true);
+    };
+  };
+  const release = await record('first-secret');
+  assert.notDeepEqual(filesWith('first-secret'), []);
+  release();
+  const releaseSecond = await record('second-secret');
+  assert.deepEqual(filesWith('first-secret'), []);
+  assert.deepEqual(world.retired, []);
+  releaseSecond();
+});

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { RunEvent } from '../../../agent/browsers/run-events.ts';
+import { failureOfRun } from '../../../agent/browsers/run-failure.ts';
+import { AgentError } from '../../../agent/errors.ts';
+import type { ProgramEnd } from '../../../agent/script-host/script-host.ts';
+
+const failed: ProgramEnd = {
+  reason: 'exit',
+  exitCode: 1,
+  signal: null,
+  durationMs: 1,
+  peakMemoryBytes: 1,
+  stdout: '',
+  stderr: '',
+  isOutputTruncated: false,
+  explanation: null,
+};
+const gone: RunEvent[] = [
+  { type: 'begin', time: 1 },
+  { type: 'visit', id: '1', url: 'http://a.example/', time: 1 },
+  { type: 'browserGone' },
+  { type: 'error', message: 'Error: page.click: Browser closed', stack: null, title: null },
+];
+
+test('a browser that ends by itself is our fault, not that of the target', () => {
+  assert.throws(
+    () => failureOfRun(failed, gone, true),
+    (error) =>
+      error instanceof AgentError &&
+      error.code === 'BROWSER_BROKEN' &&
+      /at the page http:\/\/a\.example\//.test(error.message),
+  );
+});
+
+test('one that a script may have ended itself is not', () => {
+  const end = failureOfRun(failed, [{ type: 'rawProtocol' }, ...gone], true);
+  assert.equal(end?.code, 'BROWSER_CRASHED');
+});

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { modelServer } from '../../../support/model-server.ts';
+import { webShop } from '../../../support/web-shop.ts';
+import { buys, check, learn, mute, prompt } from './shop-brain.ts';
+
+suite('repeating what was learned', { concurrency: 3 }, () => {
+  test('a second run repeats what was learned, without asking the model', async () => {
+    await using shop = await webShop();
+    const learnedScript = await learn(shop);
+    await using model = await modelServer(mute);
+    const seen = await check(shop, { model, learnedScript });
+    assert.equal(seen.failure, null);
+    assert.equal(model.requests.length, 0);
+    assert.equal(seen.learnedScript, undefined);
+    assert.equal(seen.response?.['mode'], 'replayed');
+    assert.deepEqual(
+      seen.result.assertions.map(({ passed, actual }) => ({ passed, actual })),
+      [{ passed: true, actual: '12 €' }],
+    );
+  });
+
+  test('another prompt, or other skills, make a run explore anew', async () => {
+    await using shop = await webShop();
+    const learnedScript = await learn(shop);
+    for (const changed of [{ prompt: `${prompt} Quickly.` }, { skills: ['hurry'] }]) {
+      await using model = await modelServer(buys(shop.url));
+      const seen = await check(shop, { model, learnedScript, ...changed });
+      assert.equal(seen.response?.['mode'], 'explored');
+      assert.notEqual(seen.learnedScript?.promptHash, learnedScript.promptHash);
+    }
+  });
+
+  test('a script that cannot be read is as good as none', async () => {
+    await using shop = await webShop();
+    const { promptHash } = await learn(shop);
+    for (const script of ['{', '{"version":9,"steps":[]}']) {
+      await using model = await modelServer(buys(shop.url));
+      const learnedScript = { promptHash, script };
+      const seen = await check(shop, { model, learnedScript });
+      assert.equal(seen.response?.['mode'], 'explored');
+    }
+  });
+
+  test('a wrong price fails the check, and nobody is asked to explain it away', async () => {
+    await using shop = await webShop();
+    const learnedScript = await learn(shop);
+    shop.look.price = '14 €';
+    shop.look.extra = '<p>before: <s>12 €</s></p>';
+    await using model = await modelServer(mute);
+    const seen = await check(shop, { model, learnedScript });
+    assert.equal(seen.failure?.code, 'ASSERTION_FAILED');
+    assert.equal(seen.failure.message, 'the total is 12 €: expected "12 €", saw "14 €"');
+    assert.equal(model.requests.length, 0);
+    assert.deepEqual(seen.artifacts, ['screenshots/failure.png', 'trace.zip']);
+  });
+
+  test('a price without a name of its own is known by its look, and stays wrong', async () => {
+    await using shop = await webShop();
+    shop.look.priceId = '';
+    const learnedScript = await learn(shop);
+    shop.look.price = '1.014,50 €';
+    shop.look.extra = '<p>before: <s>12 €</s></p>';
+    await using model = await modelServer(mute);
+    const seen = await check(shop, { model, learnedScript });
+    assert.equal(seen.failure?.code, 'ASSERTION_FAILED');
+    assert.equal(model.requests.length, 0);
+  });
+
+  test('an element that was only renamed is found by another of its traits', async () => {
+    await using shop = await webShop();
+    shop.look.buyTestId = 'buy';
+    const learnedScript = await learn(shop);
+    shop.look.buyLabel = 'Into the cart';
+    await using model = await modelServer(mute);
+    const seen = await check(shop, { model, learnedScript });
+    assert.equal(seen.failure, null);
+    assert.equal(model.requests.length, 0);
+  });
+
+  test('values of variables are learned as placeholders, so that later runs can have others', async () => {
+    await using first = await webShop();
+    await using second = await webShop();
+    const learnedScript = await learn(first);
+    assert.ok(learnedScript.script.includes('{{SHOP_URL}}'));
+    const seen = await check(second, { model: null, learnedScript });
+    assert.equal(seen.failure, null);
+    assert.deepEqual(second.paths.slice(0, 1), ['/']);
+    assert.ok(second.paths.includes('/cart'));
+  });
+
+  test('time that runs out while learned steps are repeated is a failure of the target', async () => {
+    await using shop = await webShop();
+    const learnedScript = await learn(shop);
+    shop.look.buyLabel = 'Buy now';
+    const run = { model: null, learnedScript, timeoutMs: 3_000 };
+    const seen = await check(shop, run);
+    assert.equal(seen.failure?.code, 'TIMEOUT');
+  });
+});

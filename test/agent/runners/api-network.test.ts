@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import test, { suite } from 'node:test';
+import type { TLSSocket } from 'node:tls';
+import {
+  brotliCompressSync,
+  deflateRawSync,
+  deflateSync,
+  gzipSync,
+  zstdCompressSync,
+} from 'node:zlib';
+import { AgentError } from '../../../agent/errors.ts';
+import { runUrl } from '../../../agent/runners/url.ts';
+import { echoOf, echoServer, runCheck, verdictOn } from '../../support/api-check.ts';
+import { makeAuthority, selfSigned, type Authority } from '../../support/certificates.ts';
+import { proxyServer } from '../../support/proxy-server.ts';
+import { definitionOf, runnerContext } from '../../support/runner-context.ts';
+import { httpServer, httpsServer, type TestServer } from '../../support/servers.ts';
+
+const text = 'compressed and read again';
+
+suite('a body is read though it is encoded with', () => {
+  const encoded: [string, Buffer][] = [
+    ['gzip', gzipSync(text)],
+    ['deflate', deflateSync(text)],
+    ['Deflate', deflateRawSync(text)],
+    ['br', brotliCompressSync(text)],
+    ['zstd', zstdCompressSync(text)],
+    ['gzip, br', brotliCompressSync(gzipSync(text))],
+    ['identity', Buffer.from(text)],
+    ['unheard-of', Buffer.from(text)],
+  ];
+  for (const [encoding, body] of encoded) {
+    test(encoding, async () => {
+      await using server = await httpServer((_request, response) =>
+        response.setHeader('content-encoding', encoding).end(body),
+      );
+      const seen = await runCheck({ url: server.url });
+      assert.equal(seen.failure, null);
+      assert.equal(seen.response?.['body'], text);
+    });
+  }
+});
+
+test('an empty body may be called compressed', async () => {
+  await using server = await httpServer((_request, response) =>
+    response.setHeader('content-encoding', 'gzip').end(),
+  );
+  const seen = await runCheck({ url: server.url });
+  assert.equal(seen.failure, null);
+  assert.equal(seen.response?.['body'], '');
+});
+
+test('a body that is not what its encoding says is a failure of the target', async () => {
+  await using server = await httpServer((_request, response) =>
+    response.setHeader('content-encoding', 'gzip').end('this is no gzip'),
+  );
+  const seen = await runCheck({ url: server.url });
+  assert.equal(seen.failure?.code, 'Z_DATA_ERROR');
+  assert.equal(seen.failure.phase, 'body');
+  assert.equal(verdictOn(seen).hasFailures, true);
+});
+
+test('a small body that unpacks to 300 MB is read up to the limit', async () => {
+  const inner = gzipSync(Buffer.alloc(300_000_000), { level: 1 });
+  await using server = await httpServer((_request, response) =>
+    response.setHeader('content-encoding', 'gzip, gzip').end(gzipSync(inner)),
+  );
+  const before = process.memoryUsage().arrayBuffers;
+  const seen = await runCheck({ url: server.url, assertions: [] });
+  assert.equal(seen.failure, null);
+  assert.equal(seen.response?.['truncated'], true);
+  assert.equal(seen.wholeBody?.length, 25_000_000);
+  assert.ok(process.memoryUsage().arrayBuffers - before < 200_000_000);
+});
+
+test('reading stops at 25 MB, and what came is judged', async () => {
+  const chunk = 'x'.repeat(1_000_000);
+  await using server = await httpServer((_request, response) => {
+    const pour = (): void => {
+      while (response.write(chunk));
+      response.once('drain', pour);
+    };
+    pour();
+  });
+  const seen = await runCheck({ url: server.url });
+  assert.equal(seen.failure, null);
+  assert.equal(seen.wholeBody?.length, 25_000_000);
+  assert.equal(verdictOn(seen).hasFailures, false);
+});
+
+/** Asks for a certificate of an authority, and answers with the name in it. */
+async function mutualServer(authority: Authority): Promise<TestServer> {
+  const { key, cert } = await authority.issue({ host: 'localhost', validForDays: 9 });
+  const server = createServer(
+    { key, cert, ca: authority.cert, requestCert: true, rejectUnauthorized: false },
+    (request, response) => {
+      const socket = request.socket as TLSSocket;
+      const { subject } = socket.getPeerCertificate();
+      response.end(socket.authorized ? String(subject.CN) : 'nobody');
+    },
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `https://localhost:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+suite('client certificates', () => {
+  test('the one for the host is shown, and its authority trusted', async () => {
+    const authority = await makeAuthority();
+    await using server = await mutualServer(authority);
+    const issue = async (host: string, name: string) => ({
+      host,
+      ...(await authority.issue({ host: name, validForDays: 9 })),
+      passphrase: null,
+      ca: authority.cert,
+    });
+    const clientCertificates = [
+      await issue('*', 'anybody'),
+      await issue('localhost', 'newer'),
+      await issue('localhost', 'older'),
+    ];
+    const seen = await runCheck({ url: server.url }, { clientCertificates });
+    assert.equal(seen.failure, null);
+    assert.equal(seen.response?.['body'], 'newer');
+    const context = runnerContext(5_000, {}, { clientCertificates });
+    const url = await runUrl(definitionOf('URL', { url: server.url }), context);
+    assert.equal(url.failure, null);
+    const untrusted = await runCheck({ url: server.url });
+    assert.equal(untrusted.failure?.phase, 'tls');
+    const none = await runCheck({ url: server.url, skipSSL: true });
+    assert.equal(none.response?.['body'], 'nobody');
+  });
+
+  test('one whose key cannot be read fails the check, and does not show the key', async () => {
+    const { cert, key } = await selfSigned({ host: 'localhost', validForDays: 9 });
+    const broken = { host: '*', cert, key: key.slice(0, 80), passphrase: 'pass', ca: null };
+    const seen = await runCheck({ url: 'https://localhost:1' }, { clientCertificates: [broken] });
+    assert.equal(seen.failure?.phase, 'tls');
+    assert.match(seen.failure.message, /client certificate for \*/);
+    assert.doesNotMatch(seen.failure.message, /BEGIN|pass\b/);
+  });
+});
+
+suite('the proxy of a location', () => {
+  test('forwards http and tunnels https, with its credentials and nobody else’s', async () => {
+    await using target = await echoServer();
+    const { key, cert } = await selfSigned({ host: 'localhost', validForDays: 9 });
+    await using secure = await httpsServer(key, cert);
+    await using proxy = await proxyServer({ credentials: 'me:p%40ss' });
+    const proxyUrl = proxy.url;
+    await using open = await proxyServer({ credentials: 'me:pass' });
+    const plain = await runCheck({ url: `${target.url}/a?b` }, { proxyUrl: open.url });
+    assert.equal(echoOf(plain).url, '/a?b');
+    assert.equal(echoOf(plain).headers['proxy-authorization'], undefined);
+    assert.equal(plain.response?.['remoteAddress'], null);
+    const tunnelled = await runCheck(
+      { url: `https://localhost:${secure.port}/`, skipSSL: true },
+      { proxyUrl: open.url },
+    );
+    assert.equal(tunnelled.response?.['body'], 'secure');
+    assert.deepEqual(open.asked, [`GET ${target.url}/a?b`, `CONNECT localhost:${secure.port}`]);
+    const context = runnerContext(5_000, {}, { proxyUrl: open.url });
+    const url = await runUrl(definitionOf('URL', { url: target.url }), context);
+    assert.equal(url.failure, null);
+    assert.equal(open.asked.length, 3);
+    // Credentials in the URL are percent-encoded; this proxy wants them as they stand there.
+    await assert.rejects(runCheck({ url: target.url }, { proxyUrl }), /407/);
+  });
+
+  test('that cannot be reached or refuses us is our fault', async () => {
+    await using target = await echoServer();
+    await using strict = await proxyServer({ credentials: 'a:b' });
+    const gone = await proxyServer();
+    await gone[Symbol.asyncDispose]();
+    const anonymous = `http://127.0.0.1:${strict.port}`;
+    const rows: [string, string, RegExp][] = [
+      [gone.url, target.url, /cannot be reached \(ECONNREFUSED\)/],
+      [gone.url, 'https://localhost:1', /cannot be reached \(ECONNREFUSED\)/],
+      [anonymous, target.url, /credentials \(status 407\)/],
+      [anonymous, 'https://localhost:1', /refuses a tunnel to localhost:1 with status 407/],
+      ['socks5://127.0.0.1:1', target.url, /not an http or https URL/],
+    ];
+    for (const [proxyUrl, url, message] of rows) {
+      await assert.rejects(
+        runCheck({ url }, { proxyUrl }),
+        (error) =>
+          error instanceof AgentError &&
+          error.code === 'NETWORK_UNAVAILABLE' &&
+          message.test(error.message),
+        `${proxyUrl} to ${url}`,
+      );
+    }
+  });
+
+  test('that cannot reach the target says so about the target', async () => {
+    await using proxy = await proxyServer({ refusesWith: 502 });
+    const seen = await runCheck({ url: 'https://localhost:1' }, { proxyUrl: proxy.url });
+    assert.equal(seen.failure?.code, 'PROXY_CONNECT_FAILED');
+    assert.equal(seen.failure.isNetworkError, true);
+  });
+});
+
+test('the time runs out while a body is still coming', async () => {
+  await using server = await httpServer((_request, response) => {
+    response.write('beginning');
+  });
+  const seen = await runCheck({ url: server.url }, { timeoutMs: 300 });
+  assert.equal(seen.failure?.code, 'TIMEOUT');
+  assert.equal(seen.failure.phase, 'body');
+  assert.equal(seen.response?.['body'], 'beginning');
+});
+
+test('a cancelled run ends at once', async () => {
+  await using server = await httpServer(() => undefined);
+  const cancelling = new AbortController();
+  const running = runCheck({ url: server.url }, { signal: cancelling.signal });
+  cancelling.abort();
+  assert.equal((await running).failure?.code, 'CANCELLED');
+});

@@ -1,0 +1,363 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dirname } from 'node:path';
+import { createRequire } from 'node:module';
+import test from 'node:test';
+import yauzl from 'yauzl';
+import { playwrightCheckResult } from '@monitor/shared/contract/check-result.ts';
+import { AgentError } from '../../../../agent/errors.ts';
+import { processesWith } from '../../../../agent/runners/playwright/processes-of-run.ts';
+import { runPlaywright } from '../../../../agent/runners/playwright/run-playwright.ts';
+import { browserOfMachine, openSuiteWorld, suiteOf } from '../../../support/suite-context.ts';
+
+const installedPlaywright = dirname(
+  createRequire(import.meta.url).resolve('@playwright/test/package.json'),
+);
+
+/** Puts the Playwright of this repository into a suite, in place of an installation. */
+const installCommand = [
+  'mkdir -p node_modules/@playwright node_modules/.bin',
+  `ln -s ${installedPlaywright} node_modules/@playwright/test`,
+  'ln -s ../@playwright/test/cli.js node_modules/.bin/playwright',
+].join(' && ');
+
+const manifest = JSON.stringify({ name: 'suite', private: true });
+
+async function shop() {
+  const server = createServer((_request, response) => {
+    response.setHeader('content-type', 'text/html');
+    response.end('<title>shop</title><h1>shop</h1>');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function namesInZip(file: string): Promise<string[]> {
+  return new Promise((resolve, reject) => {
+    yauzl.open(file, { lazyEntries: false }, (error, zip) => {
+      if (error) {
+        reject(error);
+        return;
+      }
+      const names: string[] = [];
+      zip.on('entry', (entry: { fileName: string }) => names.push(entry.fileName));
+      zip.on('end', () => {
+        resolve(names);
+      });
+      zip.on('error', reject);
+    });
+  });
+}
+
+test('a suite runs with the browser of this machine, and every test is told apart', async () => {
+  await using target = await shop();
+  await using world = await openSuiteWorld();
+  const bundle = await world.bundle({
+    'package.json': manifest,
+    'playwright.config.ts': `
+      import { defineConfig } from '@playwright/test';
+      export default defineConfig({
+        retries: 1,
+        reporter: [['list'], ['json', { outputFile: 'own-report.json' }]],
+        use: { baseURL: process.env.SHOP_URL, screenshot: 'only-on-failure', video: 'on' },
+        projects: [{ name: 'all' }, { name: 'smoke', grep: /@smoke/ }],
+      });`,
+    'tests/shop.spec.ts': `
+      import { test, expect } from '@playwright/test';
+      test('opens', { tag: '@smoke' }, async ({ page }) => {
+        await test.step('go to the shop', () => page.goto('/'));
+        await expect(page).toHaveTitle('shop');
+      });
+      test('sells', async ({ page }) => {
+        await page.goto('/');
+        await expect(page.locator('h1')).toHaveText('bank', { timeout: 200 });
+      });
+      test('wavers', async ({ request }, info) => { expect(info.retry).toBe(1); });
+      test.skip('sleeps', () => {});
+      test.afterAll(() => { if (!require('fs').existsSync('package.json')) throw new Error('cwd'); });`,
+  });
+  const context = world.context(bundle, {
+    scripting: { browser: browserOfMachine },
+    environment: [{ key: 'SHOP_URL', value: target.url, secret: false }],
+  });
+  const seen = await runPlaywright(suiteOf({ browsers: ['chromium'], installCommand }), context);
+  const log = context.logged.join('\n');
+  assert.equal(seen.failure?.code, 'TESTS_FAILED', log);
+  assert.match(seen.failure.message, /^1 of 5 tests failed: sells \[all\]: Error: expect/);
+  assert.equal(seen.failure.isNetworkError, false);
+  assert.equal(seen.errorMessages?.length, 1);
+  assert.doesNotMatch(seen.errorMessages[0] ?? '', /\u001b/);
+
+  const details = playwrightCheckResult.parse(seen.details?.playwrightCheckResult);
+  const { durationMs, installMs, ...numbers } = details.metrics;
+  assert.deepEqual(numbers, {
+    ...{ total: 5, passed: 2, failed: 1, flaky: 1, skipped: 1, retries: 2, cacheHit: false },
+  });
+  assert.ok(durationMs > 0 && installMs > 0);
+  assert.deepEqual(
+    details.tests.map(({ title, project, outcome, retries }) => [title, project, outcome, retries]),
+    [
+      ['sells', 'all', 'unexpected', 1],
+      ['wavers', 'all', 'flaky', 1],
+      ['opens', 'all', 'expected', 0],
+      ['opens', 'smoke', 'expected', 0],
+      ['sleeps', 'all', 'skipped', 0],
+    ],
+  );
+  const opens = details.tests[2];
+  assert.deepEqual(opens?.tags, ['@smoke']);
+  assert.equal(opens?.file, 'tests/shop.spec.ts');
+  assert.ok(
+    opens?.steps.some(({ title, steps }) => title === 'go to the shop' && steps.length > 0),
+  );
+  assert.match(details.runtimeVersion, /^Playwright \d/);
+
+  assert.ok(world.kept.has('traces/sells-all-retry1.zip'), [...world.kept.keys()].join());
+  assert.ok(world.kept.has('screenshots/sells-all.png'));
+  const trace = world.kept.get('traces/opens-smoke.zip');
+  assert.ok(trace !== undefined, 'tests that pass are traced too');
+  assert.ok((await namesInZip(trace.path)).some((name) => name.endsWith('.trace')));
+  assert.equal(details.playwrightTraceFiles.length, details.playwrightTestTraces.length);
+  assert.ok(details.jobAssets.includes('artifact:report.json'));
+  const report = JSON.parse(await readFile(world.kept.get('report.json')?.path ?? '', 'utf8')) as {
+    stats: object;
+  };
+  assert.deepEqual(
+    { ...report.stats, startTime: 0, duration: 0 },
+    { startTime: 0, duration: 0, expected: 2, unexpected: 1, flaky: 1, skipped: 1 },
+  );
+  for (const stage of ['fetch', 'unpack', 'install', 'browsers', 'test', 'collect']) {
+    assert.match(log, new RegExp(`^${stage}: done after `, 'm'));
+  }
+  assert.match(log, /\[test\] +✘/, "the suite's own reporter still prints");
+});
+
+test('a suite whose tests pass in the end passes, and may call itself degraded', async () => {
+  await using world = await openSuiteWorld();
+  const bundle = await world.bundle({
+    'package.json': manifest,
+    'apps/web/package.json': manifest,
+    'apps/web/a.spec.js': `
+      const { test, expect } = require('@playwright/test');
+      test('wavers', ({}, info) => {
+        require('fs').writeFileSync('degraded.json', JSON.stringify({ messages: ['slow'] }));
+        expect(info.retry).toBe(1);
+      });`,
+  });
+  const suite = suiteOf({
+    installCommand,
+    workingDir: 'apps/web/',
+    testCommand: 'npx playwright test --retries 1',
+  });
+  const context = world.context(bundle);
+  const seen = await runPlaywright(suite, context);
+  assert.equal(seen.failure, null, context.logged.join('\n'));
+  assert.deepEqual(seen.response, { degraded: 'slow' });
+  assert.deepEqual(seen.errorMessages, []);
+  assert.equal(seen.details?.playwrightCheckResult?.metrics.flaky, 1);
+});
+
+/** Runs a suite whose test command needs no Playwright. */
+async function command(testCommand: string, change: Record<string, unknown> = {}) {
+  await using world = await openSuiteWorld();
+  const { files = { 'a.txt': 'a' }, context: given, ...fields } = change;
+  const bundle = await world.bundle(files as Record<string, string>);
+  const context = world.context(bundle, given as object);
+  const seen = await runPlaywright(suiteOf({ testCommand, ...fields }), context);
+  return { seen, log: context.logged.join('\n') };
+}
+
+test('a suite without tests, with a broken configuration or command fails and says so', async () => {
+  const cases = [
+    ['true', 'NO_TESTS', /ran no tests/],
+    ['echo nothing there >&2; exit 3', 'TEST_COMMAND_FAILED', /exit code 3: nothing there/],
+    ['no-such-program', 'TEST_COMMAND_FAILED', /exit code 127/],
+  ] as const;
+  for (const [line, code, message] of cases) {
+    const { seen } = await command(line);
+    assert.equal(seen.failure?.code, code);
+    assert.match(seen.failure.message, message);
+    assert.equal(seen.errorMessages?.length, 1);
+  }
+  const empty = await command('npx playwright test', {
+    installCommand,
+    files: { 'package.json': manifest },
+  });
+  assert.equal(empty.seen.failure?.code, 'NO_TESTS', empty.log);
+  const broken = await command('npx playwright test', {
+    installCommand,
+    files: { 'package.json': manifest, 'a.spec.ts': "import './missing.ts';" },
+  });
+  assert.equal(broken.seen.failure?.code, 'SUITE_BROKEN', broken.log);
+  assert.match(broken.seen.failure.message, /missing/);
+});
+
+test('bundles that are missing, wrong or damaged are told apart', async () => {
+  const fetching = (error: Error) => ({
+    context: { scripting: { downloadCodeBundle: () => Promise.reject(error) } },
+  });
+  const { seen } = await command(
+    'true',
+    fetching(new AgentError('CODE_BUNDLE_NOT_FOUND', 'there is no code bundle "x"')),
+  );
+  assert.equal(seen.failure?.code, 'BUNDLE_NOT_FOUND');
+  assert.match(seen.failure.message, /^bundle not found: there is no code bundle "x"/);
+  await assert.rejects(
+    command('true', fetching(new AgentError('CODE_BUNDLE_UNAVAILABLE', 'no route'))),
+    { code: 'CODE_BUNDLE_UNAVAILABLE' },
+  );
+  const mismatch = await command('true', { cacheHash: 'a'.repeat(64) });
+  assert.equal(mismatch.seen.failure?.code, 'BUNDLE_MISMATCH');
+  await assert.rejects(
+    command('true', { codeBundlePath: `bundles/${'b'.repeat(64)}.tgz` }),
+    { code: 'CODE_BUNDLE_UNAVAILABLE' },
+    'damaged on the way is our fault',
+  );
+  const nowhere = await command('true', { workingDir: '../..' });
+  assert.equal(nowhere.seen.failure?.code, 'WORKING_DIR_MISSING');
+});
+
+test('a suite sees its own environment and nothing of the agent', async () => {
+  process.env['AGENT_TEST_LEAK'] = 'leaked';
+  const { log } = await command('env', {
+    context: {
+      environment: [
+        { key: 'TOKEN', value: 'mine', secret: true },
+        { key: 'REGION', value: 'overridden', secret: false },
+      ],
+    },
+  });
+  delete process.env['AGENT_TEST_LEAK'];
+  const has = (line: string) => log.split('\n').includes(`[test] ${line}`);
+  for (const line of [
+    ...['TOKEN=mine', 'REGION=overridden', 'CHECK_NAME=checkout', 'ACCOUNT_ID=account'],
+    ...['MONITOR=1', 'CHECKLY=1', 'CHECKLY_RUN_SOURCE=SCHEDULER', 'CHECKLY_REGION=eu-west-1'],
+    'TZ=UTC',
+  ]) {
+    assert.ok(has(line), `${line} is missing from:\n${log}`);
+  }
+  assert.doesNotMatch(log, /leaked|API_KEY/);
+  assert.doesNotMatch(log, /^\[test\] CI=/m, 'a scheduled run is no continuous integration');
+});
+
+test('a run that is cancelled ends within five seconds with everything it started', async () => {
+  await using world = await openSuiteWorld();
+  const controller = new AbortController();
+  const bundle = await world.bundle({ 'a.txt': 'a' });
+  const began = Promise.withResolvers<undefined>();
+  const context = world.context(bundle, {
+    signal: controller.signal,
+    log: (message) => {
+      if (message.includes('it began')) began.resolve(undefined);
+    },
+  });
+  const testCommand = 'trap "" TERM; (sleep 600 &); setsid sleep 600 & echo it began; sleep 600';
+  const running = runPlaywright(suiteOf({ testCommand }), context);
+  await began.promise;
+  const marker = `MONITOR_RUN=${context.run.runId}`;
+  assert.ok((await processesWith(marker)).length > 0, 'this machine shows no processes in /proc');
+  const cancelledAt = performance.now();
+  controller.abort();
+  const seen = await running;
+  assert.ok(performance.now() - cancelledAt < 5_000);
+  assert.equal(seen.failure?.code, 'CANCELLED');
+  assert.deepEqual(await processesWith(marker), []);
+});
+
+test('a suite that takes too long fails with what had been seen by then', async () => {
+  const { seen } = await command('node play.js', {
+    files: {
+      // Writes what the reporter writes, so that what was seen by the deadline is known.
+      'play.js': `
+        const at = 1;
+        const base = { file: 'a.spec.js', project: '', tags: [] };
+        const attempt = { status: 'passed', durationMs: 5, errors: [], attachments: [], steps: [] };
+        for (const event of [
+          { type: 'begin', version: '1.65.1', workers: 1, tests: [
+            { id: '1', title: 'is quick', ...base }, { id: '2', title: 'hangs', ...base } ] },
+          { type: 'testBegin', id: '1', retry: 0, at },
+          { type: 'testEnd', id: '1', retry: 0, ...attempt },
+          { type: 'testBegin', id: '2', retry: 0, at },
+        ]) require('fs').appendFileSync(process.env.MONITOR_EVENTS_FILE, JSON.stringify(event) + '\\n');
+        setInterval(() => {}, 1000);`,
+    },
+    context: { timeoutMs: 4_000 },
+  });
+  assert.equal(seen.failure?.code, 'TIMEOUT');
+  const { tests, metrics } = seen.details?.playwrightCheckResult ?? {};
+  assert.deepEqual(
+    tests?.map(({ title, status }) => [title, status]),
+    [
+      ['hangs', 'interrupted'],
+      ['is quick', 'passed'],
+    ],
+  );
+  assert.equal(metrics?.failed, 1);
+});
+
+test('a suite cannot make the agent hand out files of the machine, or wait for ever', async () => {
+  await using world = await openSuiteWorld();
+  const bundle = await world.bundle({
+    'package.json': manifest,
+    'a.spec.js': `
+      const { test } = require('@playwright/test');
+      const fs = require('fs');
+      test('reaches out', ({}, info) => {
+        fs.symlinkSync('/etc/hostname', info.outputPath('link.txt'));
+        fs.writeFileSync(info.outputPath('own.txt'), 'mine');
+        for (const path of ['/etc/hostname', info.outputPath('link.txt'), info.outputPath('own.txt')])
+          info.attachments.push({ name: 'x', contentType: 'text/plain', path });
+      });`,
+  });
+  const context = world.context(bundle);
+  await runPlaywright(suiteOf({ installCommand }), context);
+  assert.deepEqual(
+    [...world.kept.keys()].filter((name) => name.startsWith('attachments/')),
+    ['attachments/reaches-out-x.txt'],
+  );
+  assert.equal(
+    await readFile(world.kept.get('attachments/reaches-out-x.txt')?.path ?? '', 'utf8'),
+    'mine',
+  );
+  assert.match(context.logged.join('\n'), /2 attached files are not kept/);
+
+  const piped = await command('mkfifo "$MONITOR_EVENTS_FILE"');
+  assert.equal(piped.seen.failure?.code, 'NO_TESTS');
+  const linked = await command('ln -s /etc/passwd "$MONITOR_EVENTS_FILE"');
+  assert.equal(linked.seen.failure?.code, 'NO_TESTS');
+});
+
+test('a browser that this machine does not have is our error', async () => {
+  await using world = await openSuiteWorld();
+  const bundle = await world.bundle({ 'package.json': manifest });
+  const run = (browsers: string[], scripting = {}) =>
+    runPlaywright(suiteOf({ browsers, installCommand }), world.context(bundle, { scripting }));
+  await assert.rejects(run(['chromium']), { code: 'BROWSER_MISSING' });
+  await assert.rejects(run(['webkit']), (error) => {
+    assert.ok(error instanceof AgentError);
+    assert.equal(error.code, 'BROWSER_MISSING');
+    assert.match(error.message, /asks for webkit.*npx playwright@.* install webkit/);
+    return true;
+  });
+});
+
+test('two runs of Playwright in one command are one result', async () => {
+  const { seen, log } = await command('npx playwright test one && npx playwright test two; true', {
+    installCommand,
+    files: {
+      'package.json': manifest,
+      'one.spec.js': "require('@playwright/test').test('one', () => {});",
+      'two.spec.js': "require('@playwright/test').test('two', () => { throw new Error('no'); });",
+    },
+  });
+  assert.equal(seen.failure?.code, 'TESTS_FAILED', log);
+  assert.equal(seen.details?.playwrightCheckResult?.metrics.total, 2);
+});

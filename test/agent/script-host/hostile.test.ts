@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { processesOfUser } from '../../../agent/script-host/end-processes.ts';
+import type { FinalReport, HostileReport } from '../../support/hostile-agent.ts';
+import { hostiles } from './hostile.table.ts';
+
+const nobody = 65_534;
+const isRoot = process.geteuid?.() === 0;
+const canary = `canary_${randomBytes(16).toString('hex')}`;
+const folders: string[] = [];
+after(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
+
+interface Outcome {
+  readonly reports: readonly HostileReport[];
+  readonly final: FinalReport;
+  readonly precious: readonly string[];
+  readonly workFolder: readonly string[];
+}
+
+/** Runs all hostile programs in an agent of the given user. */
+async function unleash(ways: string, uid: number | null): Promise<Outcome> {
+  const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
+  folders.push(folder);
+  const [data, key, precious, work] = ['data', 'key', 'precious', 'w'].map((name) =>
+    join(folder, name),
+  ) as [string, string, string, string];
+  for (const made of [data, precious, work]) mkdirSync(made, { mode: 0o700 });
+  writeFileSync(key, canary, { mode: 0o600 });
+  writeFileSync(join(data, 'agent.db'), canary);
+  writeFileSync(join(precious, 'kept'), 'precious');
+  if (uid !== null) {
+    const all = [folder, data, key, precious, work, join(data, 'agent.db'), join(precious, 'kept')];
+    for (const path of all) chownSync(path, uid, uid);
+  }
+  chmodSync(folder, 0o711);
+  const child = spawn(
+    realpathSync(process.execPath),
+    ['test/support/hostile-agent.ts', work, ways],
+    {
+      env: {
+        PATH: process.env['PATH'],
+        API_KEY: canary,
+        DATA_DIR: data,
+        KEY_FILE: key,
+        PRECIOUS: precious,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(uid === null ? {} : { uid, gid: uid }),
+    },
+  );
+  const [out, errors] = await Promise.all([
+    child.stdout.setEncoding('utf8').toArray() as Promise<string[]>,
+    child.stderr.setEncoding('utf8').toArray() as Promise<string[]>,
+  ]);
+  const lines = out.join('').trim().split('\n');
+  const last = lines.pop() ?? '';
+  assert.match(last, /^\{"behaved"/, `the agent did not survive: ${last} ${errors.join('')}`);
+  return {
+    reports: lines.map((line) => JSON.parse(line) as HostileReport),
+    final: JSON.parse(last) as FinalReport,
+    precious: readdirSync(precious),
+    workFolder: readdirSync(work),
+  };
+}
+
+function processesMarked(marks: readonly string[]): string[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .filter((pid) => {
+      try {
+        const texts = ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${pid}/${name}`));
+        return texts.some((text) => marks.some((mark) => text.includes(mark)));
+      } catch {
+        return false;
+      }
+    });
+}
+
+/** What holds however runs are kept apart. */
+function assertContained({ reports, final, precious, workFolder }: Outcome): void {
+  for (const report of reports) {
+    const { ends = {}, says } = hostiles.find(({ name }) => name === report.name) ?? {};
+    const about = `${report.name}: ${JSON.stringify(report)}`;
+    for (const [name, value] of Object.entries(ends)) {
+      assert.equal(report[name as keyof typeof ends], value, about);
+    }
+    if (says !== undefined) assert.match(report.output, says, about);
+    if (report.reason !== 'exit') assert.ok(report.explanation, about);
+    assert.ok(report.isFolderGone, about);
+    assert.ok(report.durationMs < 15_000, about);
+    if (report.uid !== null) assert.deepEqual(processesOfUser(report.uid), [], about);
+  }
+  assert.deepEqual(processesMarked(reports.map(({ nonce }) => nonce)), []);
+  assert.deepEqual(final.misbehaved, []);
+  assert.ok(final.behaved > 5, `${final.behaved} runs behaved`);
+  assert.equal(final.openDescriptors[1], final.openDescriptors[0]);
+  assert.ok(final.peakRssBytes < 500e6, `the agent had ${final.peakRssBytes} bytes`);
+  assert.deepEqual(precious, ['kept']);
+  assert.deepEqual(workFolder, []);
+  const leftovers = readdirSync('/tmp').filter((name) =>
+    reports.some(({ nonce }) => name.includes(nonce)),
+  );
+  assert.deepEqual(leftovers, []);
+}
+
+const sightings = ({ reports }: Outcome): string[] =>
+  reports.filter(({ output }) => output.includes(canary)).map(({ name }) => name);
+
+describe('hostile programs', () => {
+  for (const [ways, title] of [
+    ['user+', 'users and namespaces of their own'],
+    ['user', 'users of their own where namespaces are forbidden'],
+  ] as const) {
+    test(`leave nothing and see nothing of the agent, with ${title}`, async () => {
+      assert.ok(isRoot, 'this test needs root: only root can give runs users of their own');
+      const outcome = await unleash(ways, null);
+      assert.equal(outcome.reports.length, hostiles.length);
+      assertContained(outcome);
+      assert.deepEqual(sightings(outcome), []);
+    });
+  }
+
+  test('leave nothing and see nothing of the agent, with namespaces for an agent without rights', async () => {
+    const outcome = await unleash('namespaces+', isRoot ? nobody : null);
+    assert.ok(outcome.reports.length > 65, `${outcome.reports.length} programs ran`);
+    assertContained(outcome);
+    assert.deepEqual(sightings(outcome), []);
+  });
+
+  test('leave nothing with process groups alone, which do not hide the agent', async () => {
+    const outcome = await unleash('process-group', isRoot ? nobody : null);
+    assert.ok(outcome.reports.length > 55, `${outcome.reports.length} programs ran`);
+    assertContained(outcome);
+    // Also shows that the programs which look for secrets can find them.
+    assert.ok(sightings(outcome).length > 0);
+  });
+});

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { startTestControlPlane } from '../support/control-plane.ts';
+import { freePort } from '../support/program.ts';
+
+test('whoever connects while everything is being opened is answered once it is', async () => {
+  const port = await freePort();
+  const asking = new AbortController();
+  const answers: number[] = [];
+  const ask = async (): Promise<void> => {
+    while (!asking.signal.aborted) {
+      await fetch(`http://127.0.0.1:${port}/openapi.json`, {
+        signal: AbortSignal.timeout(10_000),
+      }).then(
+        (response) => answers.push(response.status),
+        (error: unknown) => {
+          // Nobody listens yet; a connection without an answer is the one thing that may not be.
+          if (error instanceof Error && error.name === 'TimeoutError') answers.push(0);
+        },
+      );
+    }
+  };
+  const callers = Array.from({ length: 8 }, ask);
+  await using cp = await startTestControlPlane({ settings: { PORT: String(port) } });
+  assert.equal((await cp.api('GET', '/v1/check-statuses')).status, 200);
+  asking.abort();
+  await Promise.all(callers);
+  assert.ok(answers.length > 0);
+  assert.deepEqual(new Set(answers), new Set([200]));
+});

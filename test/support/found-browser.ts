@@ -1,0 +1,26 @@
+/** The browser of this machine, for tests that drive one. */
+import { fileURLToPath } from 'node:url';
+import { chromium, type Browser } from 'playwright-core';
+import { findBrowser } from '../../agent/browsers/find-browser.ts';
+import type { FoundBrowser } from '../../agent/runners/runner.ts';
+
+let found: Promise<FoundBrowser> | undefined;
+
+/** Looked for once. Rejects with what was tried where there is none. */
+export function foundBrowser(): Promise<FoundBrowser> {
+  found ??= findBrowser({
+    packagesFolder: fileURLToPath(new URL('../..', import.meta.url)),
+    searchPath: process.env['PATH'] ?? '',
+  });
+  return found;
+}
+
+/** Starts it, for a test that looks at a page. */
+export async function launchBrowser(): Promise<Browser> {
+  const { executablePath, args, environment } = await foundBrowser();
+  return chromium.launch({
+    executablePath,
+    args: [...args],
+    env: { ...(process.env as Record<string, string>), ...environment },
+  });
+}

@@ -1,0 +1,50 @@
+/** What results and assignments of plain monitors leave empty. */
+import type { AssignedCheck, ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
+import type { Scripting } from '../../agent/runners/runner.ts';
+
+export const withoutCode = {
+  accountId: '6d1c2a34-58a4-4f0e-9b9e-2f1f6f1f0aff',
+  environment: [],
+  runtimeId: null,
+  setupScripts: [],
+  teardownScripts: [],
+  snippets: [],
+  clientCertificates: [],
+  detectSecrets: true,
+  learnedScript: null,
+} satisfies Partial<AssignedCheck>;
+
+export const withoutDetails = {
+  isCancelled: false,
+  browserCheckResult: null,
+  multiStepCheckResult: null,
+  playwrightCheckResult: null,
+  agenticCheckResult: null,
+  errorMessages: [],
+  artifacts: [],
+  learnedScript: null,
+} satisfies Partial<ResultSubmission>;
+
+const nothing = (what: string) => (): never => {
+  throw new Error(`there is no ${what} in this test`);
+};
+
+/** What a test of one runner does not need of what running code takes. */
+export const withoutScripting: Omit<Scripting, 'host' | 'runtime'> = {
+  sessions: { take: nothing('session'), [Symbol.asyncDispose]: () => Promise.resolve() },
+  browsers: null,
+  isWarm: false,
+  browser: nothing('browser'),
+  scriptLimits: {
+    memoryBytes: 2 ** 31,
+    diskBytes: 2 ** 30,
+    files: 100_000,
+    processes: 256,
+    outputBytes: 2 ** 24,
+  },
+  model: null,
+  downloadCodeBundle: nothing('code bundle'),
+  cacheFolder: null,
+  cacheMaxBytes: 2 ** 30,
+  proxyEnvironment: {},
+};

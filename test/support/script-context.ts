@@ -1,0 +1,168 @@
+/** What runs of code need, on this machine: script host, browser, sessions, and a place for files. */
+import { chmod, mkdtemp, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { systemClock } from '@monitor/shared/clock.ts';
+import { artifactReference, type ArtifactType } from '@monitor/shared/contract/check-result.ts';
+import { createBrowserPool } from '../../agent/browsers/browser-pool.ts';
+import { findBrowser } from '../../agent/browsers/find-browser.ts';
+import { createScriptSessions } from '../../agent/browsers/script-sessions.ts';
+import type {
+  BrowserPool,
+  FoundBrowser,
+  InstalledRuntime,
+  RunnerContext,
+  Scripting,
+} from '../../agent/runners/runner.ts';
+import { createScriptHost } from '../../agent/script-host/create-script-host.ts';
+import type { ScriptLimits } from '../../agent/script-host/script-host.ts';
+import { runnerContext } from './runner-context.ts';
+import { withoutScripting } from './plain.ts';
+
+const rootFolder = join(import.meta.dirname, '..', '..');
+
+/** The packages the agent itself comes with. */
+export const builtinRuntime: InstalledRuntime = {
+  id: 'builtin',
+  folder: rootFolder,
+  nodePath: process.execPath,
+  packages: {},
+};
+
+const limits: ScriptLimits = {
+  memoryBytes: 2_700_000_000,
+  diskBytes: 1_000_000_000,
+  files: 100_000,
+  processes: 256,
+  outputBytes: 10_000_000,
+};
+
+export interface ScriptWorld extends AsyncDisposable {
+  readonly folder: string;
+  readonly workFolder: string;
+  readonly scripting: Scripting;
+  readonly retired: string[];
+  context(given?: Partial<RunnerContext>): ScriptContext;
+}
+
+export type ScriptContext = RunnerContext & {
+  readonly secrets: string[];
+  readonly files: { name: string; type: ArtifactType; path: string; contentType: string }[];
+  readonly logged: string[];
+};
+
+/** Opens it; `isWarm` false starts a browser and a child for each run. */
+export async function openScriptWorld(
+  options: {
+    isWarm?: boolean;
+    limits?: Partial<ScriptLimits>;
+    runtime?: InstalledRuntime;
+    maxRuns?: number;
+    browser?: () => Promise<FoundBrowser>;
+  } = {},
+): Promise<ScriptWorld> {
+  const { isWarm = true, runtime = builtinRuntime } = options;
+  const folder = await mkdtemp(join(tmpdir(), 'sw-'));
+  // Runs have a user of their own, who must get through to their folders.
+  await chmod(folder, 0o711);
+  const workFolder = join(folder, 'w');
+  const host = await createScriptHost({ workFolder, limits: { ...limits, ...options.limits } });
+  let found: Promise<FoundBrowser> | null = null;
+  const browser =
+    options.browser ??
+    (() =>
+      (found ??= findBrowser({
+        packagesFolder: rootFolder,
+        chosenPath: process.env['AGENT_CHROMIUM_PATH'],
+      })));
+  const retired: string[] = [];
+  const sessions = createScriptSessions({ host, clock: systemClock, spare: isWarm ? 1 : 0 });
+  const browsers: BrowserPool | null = isWarm
+    ? createBrowserPool({
+        host,
+        clock: systemClock,
+        browser,
+        maxRuns: options.maxRuns ?? 50,
+        onRetired: (reason) => retired.push(reason),
+      })
+    : null;
+  const scripting: Scripting = {
+    ...withoutScripting,
+    host,
+    sessions,
+    browsers,
+    isWarm,
+    runtime: () => Promise.resolve(runtime),
+    browser,
+  };
+  return {
+    folder,
+    workFolder,
+    scripting,
+    retired,
+    context: (given = {}) => scriptContext(scripting, folder, given),
+    async [Symbol.asyncDispose]() {
+      await sessions[Symbol.asyncDispose]();
+      await browsers?.[Symbol.asyncDispose]();
+      await host[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The world of a test file or test, gone after it. */
+export async function scriptWorld(
+  t: Pick<TestContext, 'after'>,
+  options: Parameters<typeof openScriptWorld>[0] = {},
+): Promise<ScriptWorld> {
+  const world = await openScriptWorld(options);
+  t.after(() => world[Symbol.asyncDispose]());
+  return world;
+}
+
+function scriptContext(
+  scripting: Scripting,
+  folder: string,
+  given: Partial<RunnerContext>,
+): ScriptContext {
+  const secrets: string[] = [];
+  const files: ScriptContext['files'] = [];
+  return {
+    ...runnerContext(60_000),
+    run: {
+      accountId: 'account',
+      checkId: 'check',
+      checkName: 'Shop',
+      checkType: 'BROWSER',
+      runId: 'run',
+      resultId: 'result',
+      location: 'private-1',
+      attempt: 1,
+      scheduledFor: null,
+      source: null,
+    },
+    environment: [],
+    runtimeId: null,
+    setupScripts: [],
+    teardownScripts: [],
+    snippets: [],
+    clientCertificates: [],
+    proxyUrl: null,
+    learnedScript: null,
+    secrets,
+    addSecret: (value) => secrets.push(value),
+    files,
+    artifacts: {
+      async add({ path, name, type, contentType }) {
+        const kept = `${files.length}-${name}`;
+        const target = join(dirname(join(folder, kept)), kept);
+        await rename(path, target);
+        files.push({ name, type, path: target, contentType });
+        return artifactReference(kept);
+      },
+    },
+    scripting: () => scripting,
+    ...given,
+  };
+}
