@@ -4,13 +4,11 @@
  * value belongs, and the value is put in on the last step before the browser.
  */
 import type { EnvironmentEntry } from '@monitor/shared/contract/agent-protocol.ts';
+import { isSecretVariable } from '@monitor/shared/domain/secret-variable.ts';
 
 const placeholder = /\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g;
 /** Shorter values stand in too many places that have nothing to do with the variable. */
 const minGeneralisedLength = 4;
-
-// compatibility: existing variables are declared secret by either prefix.
-const secretName = /^(SERVICE|CHECKLY)_SECRET_/;
 
 export interface FilledText {
   readonly text: string;
@@ -26,8 +24,9 @@ export class PromptVariables {
 
   constructor(template: string, environment: readonly EnvironmentEntry[]) {
     this.template = template;
-    for (const { key, value, secret } of environment) {
-      (secret || secretName.test(key) ? this.#secret : this.#plain).set(key, value);
+    for (const variable of environment) {
+      const values = isSecretVariable(variable) ? this.#secret : this.#plain;
+      values.set(variable.key, variable.value);
     }
   }
 
