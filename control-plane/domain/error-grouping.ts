@@ -59,6 +59,11 @@ const rules: readonly Rule[] = [
     becomes: ' ',
   },
   {
+    what: 'how often a browser was asked, in the call logs of Playwright',
+    pattern: /(?<![\w.,])\d{1,6} × (?=[a-z])/g,
+    becomes: '- ',
+  },
+  {
     what: 'queries, fragments and credentials of URLs',
     pattern: /\b(?:https?|wss?):\/\/[^\s"'`<>()]+/gi,
     becomes: withoutQuery,
