@@ -7,6 +7,7 @@ import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Command } from 'commander';
 import { pino } from 'pino';
 import { processEnvironment, readConfig } from '../config.ts';
+import { AgentError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { openNetwork, relaunch } from '../net/icmp-launcher.ts';
 import { poolOf, runners, type RunnerEntry, type RunnerRegistry } from '../runners/index.ts';
@@ -185,6 +186,20 @@ function factsOf(check: AssignedCheck): Omit<RunFacts, 'attempt'> {
   };
 }
 
+/** Here the bundle of a suite is a file beside its description. */
+async function copyBundle(argument: string, check: AssignedCheck, to: string): Promise<void> {
+  const file = resolve(dirname(argument), String(check.definition['codeBundlePath']));
+  try {
+    await copyFile(file, to);
+  } catch (cause) {
+    throw new AgentError(
+      'CODE_BUNDLE_NOT_FOUND',
+      `the code bundle ${file} cannot be read; "codeBundlePath" is looked for beside the file of the check, make it with: tar -czf bundle.tgz -C <project> .`,
+      { cause },
+    );
+  }
+}
+
 /** `monitor-agent run`: one check, here and now, without a control plane. */
 export function registerRun(program: Command): void {
   program
@@ -214,12 +229,7 @@ export function registerRun(program: Command): void {
                 logger: pino({ level: 'silent' }),
                 clock: systemClock,
                 hidden: [],
-                // Here the bundle of a suite is a file beside its description.
-                downloadCodeBundle: (_checkId, to) =>
-                  copyFile(
-                    resolve(dirname(argument), String(check.definition['codeBundlePath'])),
-                    to,
-                  ),
+                downloadCodeBundle: (_checkId, to) => copyBundle(argument, check, to),
               }),
             )
           : null;
