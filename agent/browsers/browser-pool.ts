@@ -11,7 +11,12 @@ import { join } from 'node:path';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { z } from 'zod';
 import { AgentError } from '../errors.ts';
-import type { BrowserPool, FoundBrowser, InstalledRuntime } from '../runners/runner.ts';
+import type {
+  BrowserLease,
+  BrowserPool,
+  FoundBrowser,
+  InstalledRuntime,
+} from '../runners/runner.ts';
 import type { ScriptHost } from '../script-host/script-host.ts';
 import { browsersFolder } from './browsers-folder.ts';
 
@@ -43,6 +48,7 @@ interface WarmBrowser {
   check(): void;
   close(): Promise<void>;
   isGone(): boolean;
+  readonly ended: BrowserLease['ended'];
 }
 
 async function openBrowser(
@@ -88,6 +94,7 @@ async function openBrowser(
       }
     },
   });
+  const ended = program.done.then(({ reason }) => ({ isOutOfMemory: reason === 'memory' }));
   void program.done.then((end) => {
     isGone = true;
     broken(end.explanation ?? `its host ended: ${end.stderr.slice(-500)}`);
@@ -103,6 +110,7 @@ async function openBrowser(
       else program.send({ type: 'check' });
     },
     isGone: () => isGone,
+    ended,
     async close() {
       isGone = true;
       stopping.abort();
@@ -178,6 +186,7 @@ export function createBrowserPool(tools: BrowserPoolTools): BrowserPool {
           let isReleased = false;
           return {
             endpoint,
+            ended: browser.ended,
             release(isClean) {
               if (isReleased) return;
               isReleased = true;

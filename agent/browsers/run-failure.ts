@@ -73,7 +73,8 @@ function firstError(events: readonly RunEvent[]): string | null {
   return [...eventsOf(events, 'error'), ...ofTests][0]?.message ?? null;
 }
 
-function failureOfBrowser(events: readonly RunEvent[]): Failure | null {
+/** What the page did to the browser, by name; null when nothing happened to it. */
+export function failureOfBrowser(events: readonly RunEvent[]): Failure | null {
   const [crash] = eventsOf(events, 'crash');
   if (crash !== undefined) {
     return failureOfScript('PAGE_CRASHED', `the page ${crash.url} crashed in the browser`);

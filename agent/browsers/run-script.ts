@@ -1,4 +1,5 @@
 /** One run of a browser or multi-step check, up to what both say of it in the same way. */
+import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { ScriptError, ScriptStep, ScriptTest } from '@monitor/shared/contract/check-result.ts';
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { z } from 'zod';
@@ -21,7 +22,7 @@ import {
   type RunEvent,
   type SeenStep,
 } from './run-events.ts';
-import { failureOfRun, isOnlySoft } from './run-failure.ts';
+import { failureOfBrowser, failureOfRun, isOnlySoft } from './run-failure.ts';
 import { testRunnerConfig, writeScript } from './run-files.ts';
 
 /** What the part of a type adds to the common part. */
@@ -135,6 +136,25 @@ function environmentOf(context: RunnerContext, runtime: InstalledRuntime): Recor
   return { ...runVariables(context.run, runtime.id, beginTrace()), ...Object.fromEntries(given) };
 }
 
+/** A browser that ended: so long until it is known why. */
+const knownWithinMs = 5_000;
+
+/** A page that eats more memory than a run may have ends its browser: the fault of the page. */
+async function failureOfMemory(
+  lease: BrowserLease | null,
+  events: readonly RunEvent[],
+  clock: Clock,
+): Promise<Failure | null> {
+  if (lease === null || eventsOf(events, 'browserGone').length === 0) return null;
+  const waiting = new AbortController();
+  const unknown = sleep(clock, knownWithinMs, waiting.signal).then(() => ({
+    isOutOfMemory: false,
+  }));
+  const { isOutOfMemory } = await Promise.race([lease.ended, unknown]);
+  waiting.abort();
+  return isOutOfMemory ? failureOfBrowser(events) : null;
+}
+
 async function runInSession(
   definition: CheckDefinition,
   surroundings: Surroundings,
@@ -198,7 +218,9 @@ async function runInSession(
     };
     return { ...beforeStart(failure), events, isTest: written.isTest, lines };
   }
-  const failure = failureOfRun(end, events, written.isTest);
+  const failure =
+    (await failureOfMemory(lease, events, context.clock)) ??
+    failureOfRun(end, events, written.isTest);
   const marked = await degradedMessage(session);
   const isForgiven = marked !== null && isOnlySoft(events);
   const isUsual =

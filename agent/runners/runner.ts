@@ -124,6 +124,8 @@ export interface ScriptSessions extends AsyncDisposable {
 /** A browser that is open already, for one run. */
 export interface BrowserLease {
   readonly endpoint: string;
+  /** Resolves when the browser has ended, with whether it had used more memory than a run may. */
+  readonly ended: Promise<{ isOutOfMemory: boolean }>;
   /** `isClean` is false after a run that ended in any unusual way: the browser is then thrown away. */
   release(isClean: boolean): void;
 }
