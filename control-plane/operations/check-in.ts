@@ -118,33 +118,42 @@ async function assignmentsOf(
 
 type JobRow = Selectable<JobsTable>;
 
-async function toJob(
+/** Jobs with their checks as agents run them; what checks inherit is read once for all of them. */
+async function toJobs(
   services: Services,
   caller: Caller,
-  row: JobRow,
+  rows: readonly JobRow[],
   leaseUntil: number,
-): Promise<Job | undefined> {
-  const check = await services.db
+): Promise<Job[]> {
+  if (rows.length === 0) return [];
+  const checks = await services.db
     .selectFrom('checks')
     .selectAll()
     .where('account_id', '=', caller.accountId)
-    .where('id', '=', row.check_id)
-    .executeTakeFirst();
-  if (check === undefined || !runsOnAgents(check.type)) return undefined;
-  const assemble = await checkAssembly(services, caller.accountId, [check]);
-  return {
-    id: row.id,
-    runId: row.run_id,
-    check: assemble(check, row.created_at, await proxyOf(services.db, caller)),
-    source: row.source,
-    scheduledFor: row.scheduled_for,
-    slotLocation: row.slot_location,
-    attempt: row.attempt,
-    sequenceStartedAt: row.sequence_started_at,
-    notBefore: row.not_before,
-    leaseUntil,
-    environmentUrl: row.environment_url,
-  };
+    .where('id', 'in', [...new Set(rows.map((row) => row.check_id))])
+    .execute();
+  const byId = new Map(checks.map((check) => [check.id, check]));
+  const assemble = await checkAssembly(services, caller.accountId, checks);
+  const proxyUrl = await proxyOf(services.db, caller);
+  return rows.flatMap((row) => {
+    const check = byId.get(row.check_id);
+    if (check === undefined || !runsOnAgents(check.type)) return [];
+    return [
+      {
+        id: row.id,
+        runId: row.run_id,
+        check: assemble(check, row.created_at, proxyUrl),
+        source: row.source,
+        scheduledFor: row.scheduled_for,
+        slotLocation: row.slot_location,
+        attempt: row.attempt,
+        sequenceStartedAt: row.sequence_started_at,
+        notBefore: row.not_before,
+        leaseUntil,
+        environmentUrl: row.environment_url,
+      },
+    ];
+  });
 }
 
 /** Waiting jobs of the location that the agent has the check type and the runtime for. */
@@ -213,8 +222,7 @@ async function leaseJobs(services: Services, caller: Caller, agent: Candidate): 
     }
     return waiting;
   });
-  const jobs = await Promise.all(rows.map((row) => toJob(services, caller, row, leaseUntil)));
-  return jobs.filter((job) => job !== undefined);
+  return toJobs(services, caller, rows, leaseUntil);
 }
 
 async function epochOf(db: Kysely<Database>, caller: Caller): Promise<number> {

@@ -98,16 +98,22 @@ test('a run that is cancelled while it waits for a place is never made, and ends
   assert.deepEqual(executor.activeJobs, []);
 });
 
-test('a run that is cancelled between two attempts ends as cancelled, also on disk', async (t) => {
-  const { executor, outbox, results } = open(t);
+/** A run whose first attempt has failed and whose second one waits. */
+async function betweenAttempts(t: TestContext) {
+  const opened = open(t);
   measure = () => Promise.resolve({ ...seen, response: { status: 500 } });
   const retryStrategy = {
     ...{ type: 'FIXED', baseBackoffSeconds: 60, maxRetries: 2, maxDurationSeconds: 600 },
     ...{ sameRegion: true, onlyOn: [] },
   } as NonNullable<Job['check']['retryStrategy']>;
   const job = jobOf({ retryStrategy });
-  executor.startJob(job, 'here', 1);
-  while (results().length === 0) await pause(10);
+  opened.executor.startJob(job, 'here', 1);
+  while (opened.results().length === 0) await pause(10);
+  return { ...opened, job };
+}
+
+test('a run that is cancelled between two attempts ends as cancelled, also on disk', async (t) => {
+  const { executor, outbox, results, job } = await betweenAttempts(t);
   assert.equal(outbox.pendingRetries().length, 1);
   executor.cancel(job.runId);
   await executor.drain();
@@ -122,15 +128,7 @@ test('a run that is cancelled between two attempts ends as cancelled, also on di
 });
 
 test('a run whose lease is lost between two attempts is not taken up again', async (t) => {
-  const { executor, outbox, results } = open(t);
-  measure = () => Promise.resolve({ ...seen, response: { status: 500 } });
-  const retryStrategy = {
-    ...{ type: 'FIXED', baseBackoffSeconds: 60, maxRetries: 2, maxDurationSeconds: 600 },
-    ...{ sameRegion: true, onlyOn: [] },
-  } as NonNullable<Job['check']['retryStrategy']>;
-  const job = jobOf({ retryStrategy });
-  executor.startJob(job, 'here', 1);
-  while (results().length === 0) await pause(10);
+  const { executor, outbox, job } = await betweenAttempts(t);
   executor.loseJobs([job.id], () => job.runId);
   await executor.drain();
   assert.deepEqual([outbox.pendingRetries(), executor.activeJobs], [[], []]);
