@@ -29,7 +29,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^shared/' },
       to: {
-        pathNot: ['^shared/', '^node_modules/(zod|jsonpath-rfc9535|re2js)/'],
+        pathNot: ['^shared/', '^node_modules/(zod|jsonpath-rfc9535|re2js|handlebars|moment)/'],
       },
     },
     {
@@ -37,7 +37,13 @@ module.exports = {
       comment: 'Decisions take time and data as arguments, so a week of them runs in milliseconds.',
       severity: 'error',
       from: { path: '^control-plane/domain/' },
-      to: { pathNot: ['^control-plane/domain/', '^shared/', '^node_modules/zod/'] },
+      to: {
+        pathNot: [
+          '^control-plane/domain/',
+          '^shared/',
+          '^node_modules/(zod|luxon|@types/luxon)/',
+        ],
+      },
     },
     {
       name: 'a-runner-stands-alone',
@@ -95,10 +101,18 @@ module.exports = {
     },
     {
       name: 'no-unresolvable',
-      comment: 'An import that resolves to nothing fails at run time.',
+      comment:
+        'An import that resolves to nothing fails at run time. What the console calls vendor/ is served from packages.',
       severity: 'error',
       from: {},
-      to: { couldNotResolve: true },
+      to: { couldNotResolve: true, pathNot: '^\\.\\.?/vendor/' },
+    },
+    {
+      name: 'the-console-stands-alone',
+      comment: 'It runs in browsers: what it imports must be served to them.',
+      severity: 'error',
+      from: { path: '^control-plane/console/' },
+      to: { pathNot: ['^control-plane/console/', '^\\.\\.?/vendor/'] },
     },
   ],
   options: {
