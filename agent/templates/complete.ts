@@ -1,8 +1,8 @@
 /** Completing one field of a check, with errors and warnings that name the field. */
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
-import type { Place } from './places.ts';
+import type { Place } from '@monitor/shared/templates/places.ts';
 import { render } from './render.ts';
-import { TemplateError } from './template-error.ts';
+import { TemplateError } from '@monitor/shared/templates/template-error.ts';
 import type { TemplateValues } from './variables.ts';
 
 /** A field of the customer that cannot be completed: the check fails, and says which field. */

@@ -3,10 +3,10 @@
  * are texts, so there is nothing to walk through with `each`, and no object whose prototype could be
  * reached. Work and output are bounded whatever the template and the values are.
  */
-import { parseTemplate } from './parse-template.ts';
-import { inText, type Place } from './places.ts';
-import { formatMoment } from './relative-time.ts';
-import { TemplateError } from './template-error.ts';
+import { parseTemplate } from '@monitor/shared/templates/parse-template.ts';
+import { inText, type Place } from '@monitor/shared/templates/places.ts';
+import { formatMoment } from '@monitor/shared/templates/relative-time.ts';
+import { TemplateError } from '@monitor/shared/templates/template-error.ts';
 import { valueOf, type TemplateValues } from './variables.ts';
 
 const maxOutputLength = 1_048_576;

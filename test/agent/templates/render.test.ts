@@ -6,9 +6,9 @@ import {
   inText,
   inUrl,
   type Place,
-} from '../../../agent/templates/places.ts';
+} from '@monitor/shared/templates/places.ts';
 import { render } from '../../../agent/templates/render.ts';
-import { TemplateError } from '../../../agent/templates/template-error.ts';
+import { TemplateError } from '@monitor/shared/templates/template-error.ts';
 
 const now = Date.parse('2026-03-04T05:06:07Z'); // a Wednesday
 
@@ -99,7 +99,7 @@ const refused: [string, string, RegExp][] = [
   ['a decorator', '{{#*inline "a"}}{{/inline}}', /decorators/],
   ['a loop', '{{#each X}}a{{/each}}', /no block "each"/],
   ['a helper of another house', '{{lookup X "y"}}', /no helper "lookup"/],
-  ['words that name no time', '{{moment "whenever" "X"}}', /does not know the time/],
+  ['words that name no time', '{{moment "whenever" "X"}}', /does not know that time/],
   ['a value repeated to excess', '{{X}}'.repeat(1_000), /longer than 1048576/],
   ['too many tags', '{{Y}}'.repeat(1_001), /more than 1000 tags/],
   ['a tag without end', `{{${' '.repeat(3_000)}X}}`, /more than 2000 characters/],

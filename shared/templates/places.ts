@@ -1,7 +1,7 @@
 /**
  * How what a template says becomes text, which depends on where it stands. HTML escaping, the default
- * of Handlebars, would break every one of these places and is never done. What `{{{X}}}` gives is
- * taken as it is everywhere.
+ * of Handlebars, would break every one of these places and is never done here. What `{{{X}}}` gives is
+ * taken as it is unless a place says otherwise.
  *
  * In addresses `{{X}}` is URI-encoded. A value at the very beginning is an address itself
  * (`{{GROUP_BASE_URL}}/orders`) and stays as it is. Up to the `?` the separators of a path survive, so
@@ -11,6 +11,8 @@ export interface Place {
   literal(text: string): string;
   /** `before` is all that stands in front of the value. */
   escaped(value: string, before: string): string;
+  /** What `{{{X}}}` becomes; as it is where this is missing. */
+  raw?(value: string, before: string): string;
 }
 
 function asIs(text: string): string {

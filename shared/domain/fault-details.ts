@@ -1,10 +1,13 @@
-/** What a result shows when the agent itself failed: the reason, in the shape of the check's type. */
-import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
-import type { ResultField } from '@monitor/shared/contract/checks/check-type.ts';
-import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
-import type { JobLog } from './job-log.ts';
+/** What a result shows when our side failed: the reason, in the shape of the check's type. */
+import type { ResultSubmission } from '../contract/agent-protocol.ts';
+import type { ResultField } from '../contract/checks/check-type.ts';
+import { checkTypes, type KnownCheckType } from '../contract/checks/index.ts';
 
-export interface Fault {
+/** What a run says while it runs, by the part that says it. */
+type JobLogLine = { time: number; msg: string; level: string };
+export type JobLog = Record<'setup' | 'request' | 'teardown', JobLogLine[]>;
+
+interface Fault {
   readonly type: string;
   /** As it was handed out: it may be what could not be understood. */
   readonly definition: Readonly<Record<string, unknown>>;
@@ -67,7 +70,7 @@ const shapes = {
   }),
 } satisfies { [Field in ResultField]: (fault: Fault) => ResultSubmission[Field] };
 
-/** The one field of a result that its type has. */
+/** The one field of a result that its type has: why there is nothing else in it. */
 export function detailsOfFault(fault: Fault): Partial<Pick<ResultSubmission, ResultField>> {
   const { type } = fault;
   const field: ResultField =

@@ -54,7 +54,7 @@ export function formatMoment(args: readonly string[], nowMs: number): string {
   const written = spoken ?? moment.utc(first, moment.ISO_8601, true);
   if (!written.isValid()) {
     throw new TemplateError(
-      `moment does not know the time "${first.slice(0, 100)}"; write for example "2 days ago", "last week" or an ISO date`,
+      'moment does not know that time; write for example "2 days ago", "last week" or an ISO date',
     );
   }
   return written.format(second);

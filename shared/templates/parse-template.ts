@@ -1,7 +1,7 @@
 /**
- * Handlebars reads the template; `render.ts` walks the tree it gives. Its compiler is left out on
- * purpose: templates and values come from customers, and a compiled template is code in this process,
- * whose size and time nothing bounds.
+ * Handlebars reads the template; whoever completes it walks the tree this gives. Its compiler is left
+ * out on purpose: templates and values come from customers, and a compiled template is code in this
+ * process, whose size and time nothing bounds.
  */
 import Handlebars from 'handlebars';
 import { TemplateError } from './template-error.ts';
