@@ -32,3 +32,21 @@ export function withJsonNull(column: string, path: string): Expression<string> {
 export function jsonList(rows: Expression<unknown>, column: string): RawBuilder<string> {
   return sql<string>`(select json_group_array(${sql.ref(column)}) from ${rows})`;
 }
+
+/** A column that no index is chosen for: where the planner would take one that is far too wide. */
+export function unindexed<T>(column: string): Expression<T> {
+  return sql<T>`+${sql.ref(column)}`;
+}
+
+/** The states of the events of a heartbeat that a row of `check_results` came with, as a JSON list. */
+export function heartbeatStates(): RawBuilder<string | null> {
+  return sql<string | null>`(
+    select json_group_array(event.state) from heartbeat_events as event
+    where event.check_id = check_results.check_id and event.happened_at = check_results.started_at
+  )`;
+}
+
+/** Null in place of a column that is not wanted. */
+export function absent<T>(): RawBuilder<T | null> {
+  return sql<T | null>`null`;
+}

@@ -5,12 +5,22 @@ import type { Database } from './tables.ts';
 import * as first from './migrations/0001-first.ts';
 import * as wholeApi from './migrations/0002-whole-api.ts';
 import * as scriptsAndArtifacts from './migrations/0003-scripts-and-artifacts.ts';
+import * as alerting from './migrations/0004-alerting.ts';
+import * as statusPages from './migrations/0005-status-pages.ts';
+import * as maintenance from './migrations/0006-maintenance.ts';
+import * as rollUps from './migrations/0007-roll-ups.ts';
+import * as certificates from './migrations/0008-certificates.ts';
 
 /** In order of their names. A new migration is a new file and a line here. */
 const migrations = {
   '0001-first': first,
   '0002-whole-api': wholeApi,
   '0003-scripts-and-artifacts': scriptsAndArtifacts,
+  '0004-alerting': alerting,
+  '0005-status-pages': statusPages,
+  '0006-maintenance': maintenance,
+  '0007-roll-ups': rollUps,
+  '0008-certificates': certificates,
 };
 
 export interface MigrationState {

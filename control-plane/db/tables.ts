@@ -3,6 +3,11 @@
  * epoch, `*_ms` durations in milliseconds, flags 0 or 1, `*_json` JSON text, ids UUIDs unless said.
  */
 import type { Generated } from 'kysely';
+import type { AlertingTables } from './tables/alerting.ts';
+import type { CertificateTables } from './tables/certificates.ts';
+import type { MaintenanceTables } from './tables/maintenance.ts';
+import type { RollUpTables } from './tables/roll-ups.ts';
+import type { StatusPageTables } from './tables/status-pages.ts';
 
 interface AccountsTable {
   id: string;
@@ -356,6 +361,10 @@ export interface AlertNotificationsTable {
   check_alert_id: string | null;
   alert_channel_id: number;
   check_result_id: string | null;
+  /** How often it was tried. */
+  attempts: Generated<number>;
+  /** What was said, to send it again; see `notify/facts.ts`. */
+  facts_json: Generated<string | null>;
 }
 
 /** Either of a check or of a group. */
@@ -483,6 +492,10 @@ export interface MaintenanceWindowsTable {
   tags_json: string;
   created_at: number;
   updated_at: number | null;
+  /** IANA name; null for UTC. */
+  timezone: string | null;
+  description: string | null;
+  pause_all_checks: Generated<number>;
 }
 
 /** What stands on cards of status pages. */
@@ -505,6 +518,10 @@ export interface StatusPagesTable {
   custom_domain: string | null;
   body_json: string;
   is_private: number;
+  /** Of a private page. */
+  password_hash: Generated<string | null>;
+  /** Grows with every new password: whoever got in with an older one is out. */
+  password_version: Generated<number>;
   created_at: number;
   updated_at: number | null;
 }
@@ -535,6 +552,8 @@ export interface StatusPageSubscriptionsTable {
   status: string;
   /** SHA-256 of the token in the mail that verifies it. */
   token_hash: string | null;
+  /** When that mail was written. */
+  token_sent_at: Generated<number | null>;
   created_at: number;
   updated_at: number;
 }
@@ -612,7 +631,8 @@ interface QueueSamplesTable {
   oldest_ms: number;
 }
 
-export interface Database {
+export interface Database
+  extends AlertingTables, CertificateTables, MaintenanceTables, RollUpTables, StatusPageTables {
   accounts: AccountsTable;
   api_keys: ApiKeysTable;
   private_locations: PrivateLocationsTable;

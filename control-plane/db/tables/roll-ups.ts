@@ -1,0 +1,56 @@
+/** Tables of analytics: results summed up, and how far. See `tables.ts` for the units. */
+import type { Generated } from 'kysely';
+
+/** Results of a check that began in the same hour, or day, of UTC and have the rest in common. */
+export interface RollUpsTable {
+  id: Generated<number>;
+  account_id: string;
+  check_id: string;
+  /** 1 or 24. */
+  hours: number;
+  starts_at: number;
+  location: string;
+  /** Status code of a response, number of a page, or nothing; see `domain/roll-ups/cell.ts`. */
+  part: string;
+  outcome: string;
+  finals: number;
+  failures: number;
+  degraded: number;
+  retries: number;
+  /** Start of the first and of the last result in here. */
+  first_at: number;
+  last_at: number;
+  /** Distributions of what was measured; see `domain/roll-ups/packing.ts`. */
+  metrics: Buffer;
+}
+
+/** One row. */
+interface RollUpProgressTable {
+  id: 1;
+  /** Results up to this `seq` are rolled up, later ones are not. */
+  rolled_up_to: number;
+  /** Of what began since then, every single result is still there. */
+  raw_from: number;
+}
+
+/** Days of checks whose hours are to be summed up once more, into one row for all of them. */
+interface RollUpDaysTable {
+  account_id: string;
+  check_id: string;
+  starts_at: number;
+  due_at: number;
+}
+
+/** Attempts that became FINAL after they had been rolled up. */
+interface RollUpCorrectionsTable {
+  result_seq: number;
+  check_id: string;
+  started_at: number;
+}
+
+export interface RollUpTables {
+  roll_ups: RollUpsTable;
+  roll_up_progress: RollUpProgressTable;
+  roll_up_days: RollUpDaysTable;
+  roll_up_corrections: RollUpCorrectionsTable;
+}
