@@ -1,8 +1,11 @@
 /** Runs that were begun and never ended: given up, so that their last attempt counts. */
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Kysely, Selectable } from 'kysely';
+import type { CheckResultsTable, Database } from '../db/tables.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { Services } from '../services.ts';
+import { alertOn } from './alerting/alert-on.ts';
+import type { RunVerdict } from './alerting/run-verdict.ts';
+import { verdictOfRow } from './alerting/verdict-of-result.ts';
 import { statusUpdate, writeStatuses, type StatusChange } from './update-status.ts';
 
 /** Longer than any retry strategy lasts, with room for handing in. */
@@ -13,7 +16,7 @@ const jobsPerSweep = 500;
 async function closeWithLastAttempt(
   db: Kysely<Database>,
   run: { id: number; account_id: string },
-): Promise<StatusChange | null> {
+): Promise<Selectable<CheckResultsTable> | null> {
   const attempt = await db
     .selectFrom('check_results')
     .selectAll()
@@ -33,10 +36,17 @@ async function closeWithLastAttempt(
     .set({ state: 'FINAL', result_id: attempt.id })
     .where('id', '=', run.id)
     .execute();
-  return statusUpdate(undefined, {
-    accountId: run.account_id,
+  return attempt;
+}
+
+function withStatus(
+  change: StatusChange | undefined,
+  attempt: Selectable<CheckResultsTable>,
+): StatusChange {
+  return statusUpdate(change, {
+    accountId: attempt.account_id,
     checkId: attempt.check_id,
-    checkRunId: run.id,
+    checkRunId: attempt.check_run_id,
     startedAt: attempt.started_at,
     hasFailures: fromFlag(attempt.has_failures),
     hasErrors: fromFlag(attempt.has_errors),
@@ -52,7 +62,7 @@ async function closeWithLastAttempt(
  */
 export async function expireJobs(services: Services): Promise<boolean> {
   const now = services.clock.now();
-  return services.db.transaction().execute(async (db) => {
+  const { isBehind, hasAlerts } = await services.db.transaction().execute(async (db) => {
     const expired = await db
       .deleteFrom('jobs')
       .where('id', 'in', (overdue) =>
@@ -88,11 +98,21 @@ export async function expireJobs(services: Services): Promise<boolean> {
       .limit(runsPerSweep)
       .execute();
     const changes = new Map<string, StatusChange>();
+    const verdicts: RunVerdict[] = [];
     for (const run of abandoned) {
-      const change = await closeWithLastAttempt(db, run);
-      if (change !== null) changes.set(change.checkId, change);
+      const attempt = await closeWithLastAttempt(db, run);
+      // A run that somebody ended says nothing about the target.
+      if (attempt === null || fromFlag(attempt.is_cancelled)) continue;
+      const { check_id: checkId } = attempt;
+      changes.set(checkId, withStatus(changes.get(checkId), attempt));
+      verdicts.push(await verdictOfRow(db, attempt));
     }
     await writeStatuses(services.statuses, db, changes, now);
-    return expired.length === jobsPerSweep;
+    return {
+      isBehind: expired.length === jobsPerSweep,
+      hasAlerts: await alertOn(services, db, verdicts),
+    };
   });
+  if (hasAlerts) services.deliveries.wake();
+  return isBehind;
 }

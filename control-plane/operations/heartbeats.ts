@@ -5,6 +5,9 @@ import { toFlag } from '../db/columns.ts';
 import type { Database, HeartbeatsTable } from '../db/tables.ts';
 import { stepHeartbeat, type HeartbeatInput } from '../domain/heartbeat.ts';
 import type { Services } from '../services.ts';
+import { postponeForMaintenance } from './postpone-heartbeats.ts';
+import { alertOn } from './alerting/alert-on.ts';
+import type { RunVerdict } from './alerting/run-verdict.ts';
 import { insertResult, insertRun } from './result-rows.ts';
 import { statusUpdate, writeStatuses } from './update-status.ts';
 
@@ -43,7 +46,7 @@ async function apply(
   row: Row,
   input: HeartbeatInput,
   origin: PingOrigin,
-): Promise<void> {
+): Promise<RunVerdict | null> {
   const now = services.clock.now();
   const { heartbeat, effect } = stepHeartbeat(
     {
@@ -56,7 +59,7 @@ async function apply(
     input,
     now,
   );
-  if (effect === null) return;
+  if (effect === null) return null;
   const { account_id: accountId, check_id: checkId, name } = row;
   await db
     .updateTable('heartbeats')
@@ -128,6 +131,23 @@ async function apply(
     responseTime: 0,
   });
   await writeStatuses(services.statuses, db, new Map([[checkId, change]]), now);
+  return {
+    accountId,
+    checkId,
+    checkType: 'HEARTBEAT',
+    resultId,
+    runLocation,
+    scheduledFor: null,
+    startedAt: now,
+    stoppedAt: now,
+    hasFailures: effect.hasFailures,
+    hasErrors: false,
+    isDegraded: false,
+    responseTimeMs: 0,
+    statusCode: null,
+    statusText: null,
+    error: effect.hasFailures ? 'no ping by the end of the grace period' : null,
+  };
 }
 
 /** Records a ping. Throws 404 for an unknown token; a deactivated monitor hears it and does nothing. */
@@ -136,29 +156,40 @@ export async function recordPing(
   pingToken: string,
   origin: PingOrigin,
 ): Promise<void> {
-  await services.db.transaction().execute(async (db) => {
+  const hasAlerts = await services.db.transaction().execute(async (db) => {
     const row = await heartbeatRows(db).where('ping_token', '=', pingToken).executeTakeFirst();
     if (row === undefined) throw notFound('heartbeat', pingToken);
     const isActive = row.activated === 1 && row.group_activated === 1;
-    if (isActive) await apply(services, db, row, { kind: 'ping' }, origin);
+    const verdict = isActive ? await apply(services, db, row, { kind: 'ping' }, origin) : null;
+    return alertOn(services, db, verdict === null ? [] : [verdict]);
   });
+  if (hasAlerts) services.deliveries.wake();
 }
 
 /** Fails the monitors whose deadline has passed. Gives true when there may be more. */
 export async function sweepHeartbeats(services: Services): Promise<boolean> {
   const now = services.clock.now();
-  return services.db.transaction().execute(async (db) => {
+  const { isBehind, hasAlerts } = await services.db.transaction().execute(async (db) => {
     const rows = await heartbeatRows(db)
       .where('heartbeats.fails_at', '<=', now)
       .where('checks.activated', '=', 1)
       .where((where) => where(where.fn.coalesce('check_groups.activated', where.lit(1)), '=', 1))
       .limit(deadlinesPerSweep)
       .execute();
+    const verdicts: RunVerdict[] = [];
     for (const row of rows) {
-      await apply(services, db, row, { kind: 'tick' }, { source: null, userAgent: null });
+      if (await postponeForMaintenance(db, row)) continue;
+      const nobody = { source: null, userAgent: null };
+      const verdict = await apply(services, db, row, { kind: 'tick' }, nobody);
+      if (verdict !== null) verdicts.push(verdict);
     }
-    return rows.length === deadlinesPerSweep;
+    return {
+      isBehind: rows.length === deadlinesPerSweep,
+      hasAlerts: await alertOn(services, db, verdicts),
+    };
   });
+  if (hasAlerts) services.deliveries.wake();
+  return isBehind;
 }
 
 const aliveFact = 'alive_at';

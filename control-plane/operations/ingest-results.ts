@@ -5,6 +5,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import {
   submission,
+  type CertificateSubmission,
   type ItemOutcome,
   type MissedSubmission,
   type ResultSubmission,
@@ -26,9 +27,13 @@ import {
   promoteResult,
   type NewResult,
 } from './result-rows.ts';
+import { alertOn } from './alerting/alert-on.ts';
+import type { RunVerdict } from './alerting/run-verdict.ts';
+import { verdictOfSubmission } from './alerting/verdict-of-result.ts';
 import { announceArtifacts } from './announce-artifacts.ts';
 import { groupErrors } from './group-errors.ts';
 import { saveLearnedScript } from './learned-scripts.ts';
+import { recordCertificate } from './record-certificate.ts';
 import { retryElsewhere } from './retry-elsewhere.ts';
 import { statusUpdate, writeStatuses, type StatusChange } from './update-status.ts';
 
@@ -42,6 +47,9 @@ interface QueuedBatch extends Batch {
   resolve: (outcomes: ItemOutcome[]) => void;
   reject: (error: unknown) => void;
 }
+
+/** What is about a run. */
+type RunSubmission = Exclude<Submission, CertificateSubmission>;
 
 type RunRow = Pick<Selectable<CheckRunsTable>, 'id' | 'run_id' | 'state' | 'check_id'>;
 
@@ -94,8 +102,11 @@ class IngestUnit {
   /** Where each check runs, or ran under an earlier schedule. */
   readonly #locations = new Map<string, Set<string>>();
   readonly statusChanges = new Map<string, StatusChange>();
+  readonly verdicts: RunVerdict[] = [];
   readonly locationsWithNews: { accountId: string; location: string }[] = [];
   readonly endedRuns: string[] = [];
+  /** Something stands in the outbox. */
+  hasTold = false;
 
   constructor(db: Kysely<Database>, services: Services) {
     this.#db = db;
@@ -104,7 +115,8 @@ class IngestUnit {
   }
 
   /** Reads what the items may meet, in a few queries rather than a few an item. */
-  async prefetch(items: readonly Submission[]): Promise<void> {
+  async prefetch(all: readonly Submission[]): Promise<void> {
+    const items = all.filter((item) => item.kind !== 'certificate');
     if (items.length === 0) return;
     const runIds = [...new Set(items.map((item) => item.runId))];
     const ids = [...new Set(items.map((item) => item.id))];
@@ -148,7 +160,13 @@ class IngestUnit {
     }
   }
 
-  async take({ accountId, location }: Batch, item: Submission): Promise<ItemOutcome> {
+  async take(batch: Batch, item: Submission): Promise<ItemOutcome> {
+    const { accountId, location } = batch;
+    if (item.kind === 'certificate') {
+      const { outcome, isTold } = await recordCertificate(this.#services, this.#db, batch, item);
+      if (isTold) this.hasTold = true;
+      return outcome;
+    }
     const run = this.#runs.get(item.runId);
     const reason = this.#whyRefused(accountId, location, item, run);
     if (reason !== null) return { id: item.id, outcome: 'refused', reason };
@@ -161,7 +179,7 @@ class IngestUnit {
   #whyRefused(
     accountId: string,
     location: string,
-    item: Submission,
+    item: RunSubmission,
     run: RunRow | undefined,
   ): string | null {
     if (this.#checks.get(item.checkId) !== accountId) return 'the check does not exist';
@@ -191,7 +209,7 @@ class IngestUnit {
 
   async #newRun(
     accountId: string,
-    item: Submission,
+    item: RunSubmission,
     scheduledFor: number | null,
     state: RunRow['state'],
     missedReason: string | null,
@@ -332,8 +350,13 @@ class IngestUnit {
     const change = this.statusChanges.get(item.checkId);
     this.statusChanges.set(
       item.checkId,
-      statusUpdate(change, { accountId, checkRunId: run.id, ...item }),
+      statusUpdate(change, {
+        ...{ accountId, checkRunId: run.id, ...item },
+        // The clock of the agent may be ahead: what others see later is newer all the same.
+        startedAt: Math.min(item.startedAt, this.#now),
+      }),
     );
+    this.verdicts.push(verdictOfSubmission(accountId, item));
   }
 
   async #finishJob(accountId: string, item: ResultSubmission): Promise<void> {
@@ -421,8 +444,10 @@ export class ResultIntake {
       }
       const { statuses, clock } = this.#services;
       await writeStatuses(statuses, db, unitOfWork.statusChanges, clock.now());
+      if (await alertOn(this.#services, db, unitOfWork.verdicts)) unitOfWork.hasTold = true;
       return { unit: unitOfWork, outcomes: taken };
     });
+    if (unit.hasTold) this.#services.deliveries.wake();
     for (const { accountId, location } of unit.locationsWithNews) {
       this.#services.hub.notify(accountId, location);
     }

@@ -57,6 +57,16 @@ export function statusUpdate(change: StatusChange | undefined, result: FinalResu
   };
 }
 
+/**
+ * True when a FINAL result without errors is behind a status, kept or not; until then its flags say
+ * nothing about the target. Only such results have a run time.
+ */
+export function isKnown<S extends { longest_run_ms: number | null }>(
+  status: S | undefined,
+): status is S {
+  return status !== undefined && status.longest_run_ms !== null;
+}
+
 interface StatusArguments {
   check_id: string;
   account_id: string;
@@ -95,11 +105,11 @@ const upsertStatus = prepareQuery<StatusArguments>((db, argument) =>
     })
     .onConflict((conflict) =>
       conflict.column('check_id').doUpdateSet((set) => {
-        const isNewer = set(
-          'excluded.last_started_at',
-          '>=',
-          set.ref('check_statuses.last_started_at'),
-        );
+        const isNewer = set.or([
+          set('excluded.last_started_at', '>=', set.ref('check_statuses.last_started_at')),
+          // From before the clock was set back.
+          set('check_statuses.last_started_at', '>', set.ref('excluded.updated_at')),
+        ]);
         const isConclusive = set.and([isNewer, set('excluded.has_errors', '=', 0)]);
         const either = (bound: 'longest_run_ms' | 'shortest_run_ms', pick: 'max' | 'min') =>
           set.fn<number>(pick, [

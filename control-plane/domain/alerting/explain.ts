@@ -1,0 +1,144 @@
+/** Decisions in plain English. */
+import type { ChannelReason } from './channels.ts';
+import { subjectOf, type AlertReason, type Decision } from './decision.ts';
+import type { AlertRules } from './rules.ts';
+import type { TickCount } from './tick.ts';
+
+const ordinals = ['first', 'second', 'third', 'fourth', 'fifth'];
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** The percentage of a tick in words: "2 of 3 locations fail, fewer than 80 %". */
+function tickText({ failing, degraded, conclusive, percentage }: TickCount): string {
+  const trouble = failing > 0 ? failing : degraded;
+  const verb = failing > 0 ? 'failed' : 'degraded';
+  const share = percentage === null ? '' : ` (the threshold is ${percentage} %)`;
+  return `${trouble} of ${counted(conclusive, 'location')} ${verb}${share}`;
+}
+
+function escalationText({ runs, lastsMs, to }: Decision, { escalation }: AlertRules): string {
+  const adjective = to === 'degraded' ? 'degraded' : 'failed';
+  if (escalation.type === 'RUN_BASED') {
+    return `${runs} of ${counted(escalation.runs, `${adjective} run`)} in a row`;
+  }
+  const state = to === 'degraded' ? 'degraded' : 'failing';
+  return `${state} for ${Math.floor(lastsMs / 60_000)} of ${counted(escalation.minutes, 'minute')}`;
+}
+
+function notReachedText(decision: Decision, rules: AlertRules): string {
+  const so = escalationText(decision, rules);
+  const { escalation } = rules;
+  return escalation.type === 'RUN_BASED'
+    ? `${so}; the ${ordinals[escalation.runs - 1] ?? 'last'} will alert`
+    : `${so}; the alert comes if it lasts`;
+}
+
+function raisedText(decision: Decision, rules: AlertRules): string {
+  const { from, to, reason, reminder } = decision;
+  switch (reason) {
+    case 'CONDITION_CHANGED':
+      return `the check went from ${from} to ${to}, which alerts at once`;
+    case 'RECOVERED':
+      return 'the check passed again and there had been an alert';
+    case 'REMINDER_DUE': {
+      const { amount } = rules.reminders;
+      const of = amount >= 100_000 ? '' : ` of ${amount}`;
+      return `the check is still ${to}: reminder ${reminder}${of}`;
+    }
+    default:
+      return escalationText(decision, rules);
+  }
+}
+
+/** What each reason for silence says. Those that depend on more are worded by `explain`. */
+const plain: Partial<Record<AlertReason, string>> = {
+  PASSING: 'the run passed and there was nothing to say',
+  ALREADY_ALERTED: 'there was an alert about this already',
+  NOTHING_TO_RECOVER: 'the check passed again before there had been an alert',
+  MUTED: 'there would have been an alert, but the check or its group is muted',
+  DEACTIVATED: 'the check or its group is deactivated',
+  INCONCLUSIVE: 'the run could not be carried out, which says nothing about the target',
+  OUTDATED: 'the run is older than what is known already',
+  TICK_DECIDED: 'the runs of this tick had been judged before this location reported',
+  OUTSIDE_SCHEDULE:
+    'the check runs in parallel and one triggered run says too little about all locations',
+  NO_CHANNEL: 'there is an alert, but no alert channel wants it',
+  NOT_COUNTED: 'only the last attempt of a run that was not cancelled counts',
+  NOT_KEPT: 'no decision about this run was kept',
+};
+
+function maintenanceText({ cause, to }: Decision): string {
+  if (cause === 'REMINDER') return 'the reminder waits for the first run after the maintenance';
+  if (cause === 'ESCALATION') return 'the alert waits for the first run after the maintenance';
+  return to === 'passing'
+    ? 'the check recovered during maintenance; the first pass after it will say so'
+    : 'the check is in maintenance';
+}
+
+function notRaisedText(decision: Decision, rules: AlertRules): string {
+  const { reason, tick, cause, to } = decision;
+  switch (reason) {
+    case 'THRESHOLD_NOT_REACHED':
+      return notReachedText(decision, rules);
+    case 'TICK_OPEN':
+      return tick === null
+        ? 'not all locations have reported'
+        : `${tickText(tick)}, ${counted(tick.expected - tick.conclusive, 'location')} yet to report`;
+    case 'MAINTENANCE':
+      return maintenanceText(decision);
+    case 'MUTED':
+      if (cause === 'REMINDER') return 'the reminder waits while the check or its group is muted';
+      return to === 'passing'
+        ? 'the check recovered while muted; the first pass after that will say so'
+        : plainReason(reason);
+    default:
+      return plainReason(reason);
+  }
+}
+
+function plainReason(reason: AlertReason): string {
+  return plain[reason] ?? reason;
+}
+
+function asSentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+/** The sentence for a reason that needs no further facts. */
+export function explainReason(reason: AlertReason): string {
+  return asSentence(plainReason(reason));
+}
+
+/** Why a decision was as it was: "2 of 3 failed runs in a row; the third will alert." */
+export function explain(decision: Decision, rules: AlertRules): string {
+  const { tick, isRaised, reason } = decision;
+  const text = isRaised ? raisedText(decision, rules) : notRaisedText(decision, rules);
+  const wasCounted = tick !== null && tick.failing + tick.degraded > 0 && reason !== 'TICK_OPEN';
+  return asSentence(wasCounted ? `${text}; ${tickText(tick)}` : text);
+}
+
+const channelTexts: Record<Exclude<ChannelReason, 'WANTED'>, string> = {
+  SUBSCRIPTION_OFF: 'Its subscription is switched off.',
+  FAILURES_OFF: 'It does not take failures (sendFailure).',
+  DEGRADED_OFF: 'It does not take degradations (sendDegraded).',
+  RECOVERIES_OFF: 'It does not take recoveries (sendRecovery).',
+  NEVER_TOLD: 'It was not told of the trouble, so it is not told of the recovery.',
+  CERTIFICATES_OFF: 'It does not take expiring certificates (sslExpiry).',
+  NOT_YET: 'More days remain than its threshold (sslExpiryThreshold).',
+  ALREADY_TOLD: 'It was told of this certificate already.',
+};
+
+const wantedTexts = {
+  failing: 'It takes failures.',
+  degraded: 'It takes degradations.',
+  recovery: 'It takes recoveries.',
+  certificate: 'It takes expiring certificates.',
+} as const;
+
+/** Why a channel was told of an alert, or not. */
+export function explainChannel(reason: ChannelReason, alertType: Decision['alertType']): string {
+  if (reason !== 'WANTED') return channelTexts[reason];
+  return wantedTexts[subjectOf(alertType) ?? 'failing'];
+}

@@ -1,0 +1,69 @@
+/** Alert settings as the machine needs them. Spec: alertSettings. */
+import type { z } from 'zod';
+import { alertSettings } from '@monitor/shared/contract/check.ts';
+
+export type AlertSettings = z.output<typeof alertSettings>;
+
+/** Why nothing may be said now. A maintenance says when it ends. */
+export type Silence = { reason: 'MUTED' } | { reason: 'MAINTENANCE'; until: number };
+
+export interface AlertRules {
+  escalation: { type: 'RUN_BASED'; runs: number } | { type: 'TIME_BASED'; minutes: number };
+  reminders: { amount: number; intervalMs: number };
+  /** All locations of a tick count as one run. */
+  isParallel: boolean;
+  /** The share of locations that must fail, of a parallel check that asks for one. */
+  parallelPercentage: number | null;
+  silence: Silence | null;
+}
+
+interface GivenSettings {
+  check: { useGlobalAlertSettings: boolean; alertSettings: unknown };
+  group: { useGlobalAlertSettings: boolean | null; alertSettings: unknown } | null;
+  /** Null for the defaults. */
+  account: unknown;
+}
+
+function parsed(settings: unknown): AlertSettings {
+  const result = alertSettings.safeParse(settings ?? {});
+  return result.success ? result.data : alertSettings.parse({});
+}
+
+/**
+ * The settings that apply. A group that decides, by `useGlobalAlertSettings: true` or by settings of
+ * its own, beats the check; otherwise the check's own apply unless it uses those of the account.
+ */
+export function effectiveAlertSettings({ check, group, account }: GivenSettings): AlertSettings {
+  if (group?.useGlobalAlertSettings === true) return parsed(account);
+  if (group !== null && group.alertSettings !== null) return parsed(group.alertSettings);
+  const usesGlobal = group?.useGlobalAlertSettings ?? check.useGlobalAlertSettings;
+  return parsed(usesGlobal ? account : check.alertSettings);
+}
+
+interface RuledCheck {
+  runParallel: boolean;
+  locations: number;
+  /** A missed deadline is final: a heartbeat does not fail a second time before its next ping. */
+  isHeartbeat: boolean;
+  silence: Silence | null;
+}
+
+/** The rules for a check from the settings that apply to it. */
+export function rulesOf(settings: AlertSettings, check: RuledCheck): AlertRules {
+  const isParallel = check.runParallel && check.locations >= 2;
+  const { enabled, percentage } = settings.parallelRunFailureThreshold;
+  const { amount, interval } = settings.reminders;
+  return {
+    escalation:
+      settings.escalationType === 'TIME_BASED'
+        ? { type: 'TIME_BASED', minutes: settings.timeBasedEscalation.minutesFailingThreshold }
+        : {
+            type: 'RUN_BASED',
+            runs: check.isHeartbeat ? 1 : settings.runBasedEscalation.failedRunThreshold,
+          },
+    reminders: { amount, intervalMs: interval * 60_000 },
+    isParallel,
+    parallelPercentage: isParallel && enabled ? percentage : null,
+    silence: check.silence,
+  };
+}

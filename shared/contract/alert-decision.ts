@@ -1,0 +1,129 @@
+/** Why an alert was, or was not, sent. */
+import { z } from 'zod';
+import { alertType } from './alert-notification.ts';
+import { pageQuery, pathId, queryInstant, timestamp } from './primitives.ts';
+import { defineRoute } from './route.ts';
+
+/** The window is at most so long. */
+export const longestDecisionsWindowMs = 31 * 24 * 3_600_000;
+export const defaultDecisionsWindowMs = 24 * 3_600_000;
+
+/** What decided. The first six come with an alert, the others without; but DEACTIVATED of a WITHDRAWAL with its closing. */
+export const alertReason = z
+  .enum([
+    'THRESHOLD_REACHED',
+    'CONDITION_CHANGED',
+    'RECOVERED',
+    'REMINDER_DUE',
+    'CERTIFICATE_EXPIRING',
+    'CERTIFICATE_EXPIRED',
+    'PASSING',
+    'THRESHOLD_NOT_REACHED',
+    'ALREADY_ALERTED',
+    'NOTHING_TO_RECOVER',
+    'MUTED',
+    'MAINTENANCE',
+    'DEACTIVATED',
+    'INCONCLUSIVE',
+    'OUTDATED',
+    'TICK_OPEN',
+    'TICK_DECIDED',
+    'OUTSIDE_SCHEDULE',
+    'NO_CHANNEL',
+    'NOT_COUNTED',
+    'NOT_KEPT',
+  ])
+  .meta({ id: 'AlertReason' });
+
+const condition = z.enum(['passing', 'degraded', 'failing']);
+
+/** Why a channel was told, or not. */
+export const channelReason = z.enum([
+  'WANTED',
+  'SUBSCRIPTION_OFF',
+  'FAILURES_OFF',
+  'DEGRADED_OFF',
+  'RECOVERIES_OFF',
+  'NEVER_TOLD',
+  'CERTIFICATES_OFF',
+  'NOT_YET',
+  'ALREADY_TOLD',
+]);
+
+const toldChannel = z.object({
+  alertChannelId: z.int(),
+  type: z.string(),
+  sent: z.boolean(),
+  reason: channelReason,
+  explanation: z.string(),
+});
+
+export const alertDecision = z
+  .object({
+    id: z.uuid().nullable().meta({
+      description: 'Null for an answer that was worked out now, because nothing had to be decided',
+    }),
+    checkId: z.uuid(),
+    checkResultId: z.uuid().nullable(),
+    cause: z.enum(['RUN', 'ESCALATION', 'REMINDER', 'CERTIFICATE', 'WITHDRAWAL']),
+    transition: z.object({ from: condition, to: condition }).nullable(),
+    alertType: alertType.meta({ description: 'The code of the transition, sent or not' }),
+    outcome: z.enum(['SENT', 'NOT_SENT']),
+    reason: alertReason,
+    explanation: z.string().meta({
+      example: '2 of 3 failed runs in a row; the third will alert.',
+    }),
+    thresholds: z
+      .object({
+        escalationType: z.enum(['RUN_BASED', 'TIME_BASED']),
+        failedRuns: z.int().nullable(),
+        minutesFailing: z.int().nullable(),
+        parallelPercentage: z.int().nullable(),
+        reminders: z.int(),
+        reminderIntervalMinutes: z.number(),
+      })
+      .nullable(),
+    counts: z
+      .object({
+        runsInARow: z.int(),
+        minutes: z.number(),
+        reminder: z.int(),
+        locations: z
+          .object({
+            failing: z.int(),
+            degraded: z.int(),
+            reported: z.int(),
+            expected: z.int(),
+          })
+          .nullable(),
+      })
+      .nullable(),
+    channels: z.array(toldChannel),
+    checkAlertId: z.uuid().nullable(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'AlertDecision' });
+
+const listAlertDecisions = defineRoute({
+  operationId: 'listAlertDecisions',
+  method: 'GET',
+  path: '/v1/check-alerts/{checkId}/decisions',
+  tag: 'Check alerts',
+  summary: 'List why alerts of a check were, or were not, sent, newest first',
+  description:
+    'The window is at most 31 days, by default the last 24 hours; there is none with `checkResultId`. Runs that pass while nothing is wrong leave no decision: with `checkResultId` the answer says so.',
+  authentication: 'apiKey',
+  params: z.object({ checkId: pathId }),
+  query: z.object({
+    ...pageQuery,
+    from: queryInstant.exactOptional(),
+    to: queryInstant.exactOptional(),
+    checkResultId: pathId.exactOptional(),
+  }),
+  status: 200,
+  response: z.array(alertDecision),
+  errors: [400, 404],
+  paged: true,
+});
+
+export const alertDecisionRoutes = { listAlertDecisions };

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { wakeAlerts } from '../../control-plane/operations/alerting/wake-alerts.ts';
+import { iso, minute, now, setUp, type Bench } from '../support/results.ts';
+
+const failed = { hasFailures: true, errorMessages: ['HTTP 500'] };
+
+async function types(bench: Bench): Promise<string[]> {
+  const rows = await bench.cp.controlPlane.services.db
+    .selectFrom('check_alerts')
+    .select('alert_type')
+    .orderBy('seq')
+    .execute();
+  return rows.map(({ alert_type }) => alert_type);
+}
+
+/** A failing check with maintenance from minute 2 to minute 60. */
+async function failing(bench: Bench, alertSettings: Record<string, unknown>): Promise<string> {
+  await bench.cp.api('POST', '/v1/maintenance-windows', {
+    name: 'deploy',
+    startsAt: iso(now + 2 * minute),
+    endsAt: iso(now + 60 * minute),
+    repeatUnit: null,
+    tags: ['shop'],
+  });
+  const check = await bench.check('url', {
+    ...{ tags: ['shop'], frequency: 1, useGlobalAlertSettings: false, alertSettings },
+    retryStrategy: null,
+    doubleCheck: false,
+  });
+  await bench.submit(check, 'URL', now, failed);
+  return check;
+}
+
+async function pass(bench: Bench, minutes: number): Promise<void> {
+  for (let passed = 0; passed < minutes; passed += 1) {
+    bench.clock.advance(minute);
+    await wakeAlerts(bench.cp.controlPlane.services);
+  }
+}
+
+const reminding = { reminders: { amount: 5, interval: 5 } };
+const timeBased = {
+  escalationType: 'TIME_BASED',
+  timeBasedEscalation: { minutesFailingThreshold: 5 },
+};
+
+test('maintenance that mends a check ends with the recovery, not with a reminder of the failure', async () => {
+  await using bench = await setUp();
+  const check = await failing(bench, reminding);
+  assert.deepEqual(await types(bench), ['ALERT_FAILURE']);
+  await pass(bench, 61);
+  assert.deepEqual(await types(bench), ['ALERT_FAILURE']);
+  await bench.submit(check, 'URL', now + 61 * minute);
+  await pass(bench, 20);
+  assert.deepEqual(await types(bench), ['ALERT_FAILURE', 'ALERT_RECOVERY']);
+});
+
+test('reminders go on once a run after the maintenance failed as well', async () => {
+  await using bench = await setUp();
+  const check = await failing(bench, reminding);
+  await pass(bench, 61);
+  await bench.submit(check, 'URL', now + 61 * minute, failed);
+  await pass(bench, 1);
+  assert.deepEqual(await types(bench), ['ALERT_FAILURE', 'ALERT_FAILURE_REMAIN']);
+});
+
+test('a failure from before maintenance escalates only if a run after it fails', async () => {
+  for (const isMended of [true, false]) {
+    await using bench = await setUp();
+    const check = await failing(bench, timeBased);
+    await pass(bench, 61);
+    assert.deepEqual(await types(bench), []);
+    await bench.submit(check, 'URL', now + 61 * minute, isMended ? {} : failed);
+    await pass(bench, 20);
+    assert.deepEqual(await types(bench), isMended ? [] : ['ALERT_FAILURE_REMAIN']);
+  }
+});
