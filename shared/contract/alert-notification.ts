@@ -12,12 +12,14 @@ import {
 } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
+export const notificationStatus = z.enum(['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED']);
+
 /** In the order of the specification; names from the field's practice. spec: open */
 export const alertNotification = z
   .object({
     id: z.uuid(),
     type: alertChannelType,
-    status: z.enum(['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED']),
+    status: notificationStatus,
     alertConfig: z.record(z.string(), z.unknown()),
     notificationResult: z.string().nullable(),
     timestamp,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import test from 'node:test';
+import { createApiKey } from '../../control-plane/resources/keys/store.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 import { TestClock } from '../support/test-clock.ts';
 
@@ -203,4 +204,32 @@ test('the window of notifications is 24 hours, to the letter', async () => {
   assert.deepEqual(await hours('?alertChannelId=9999'), []);
   const long = await list(`?from=${unix(now - 25 * hour)}&to=${unix(now)}`);
   assert.deepEqual([long.status, long.body.attributes.keys], [400, ['to']]);
+});
+
+test('who may not write sees of an address neither its password nor the path that lets one write to a chat', async () => {
+  await using cp = await startTestControlPlane();
+  const { rawKey } = await createApiKey(cp.controlPlane.services, cp.accountId, {
+    name: 'reader',
+    role: 'READ_ONLY',
+  });
+  const urlsFor = async (key: string) => {
+    const headers = { authorization: `Bearer ${key}` };
+    const { body } = await cp.api('GET', '/v1/alert-channels', undefined, headers);
+    return body.map(({ config }: { config: { url: string } }) => config.url);
+  };
+  const urls = [
+    'https://hooks.chat.example/services/T0/B0/token',
+    'https://chat.example/api/webhooks/1/token?wait=true',
+    'https://user:password@receiver.example/alerts?a={{X}}',
+  ];
+  await makeChannel(cp, { type: 'SLACK', config: { url: urls[0] } });
+  const discord = { name: 'd', url: urls[1], webhookType: 'WEBHOOK_DISCORD' };
+  await makeChannel(cp, { type: 'WEBHOOK', config: discord });
+  await makeChannel(cp, { type: 'WEBHOOK', config: { name: 'w', url: urls[2] } });
+  assert.deepEqual(await urlsFor(cp.apiKey), urls);
+  assert.deepEqual(await urlsFor(rawKey), [
+    'https://hooks.chat.example/',
+    'https://chat.example/',
+    'https://receiver.example/alerts?a={{X}}',
+  ]);
 });

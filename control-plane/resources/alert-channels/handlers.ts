@@ -14,7 +14,9 @@ import type { Database } from '../../db/tables.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { validate } from '../../http/validate.ts';
+import { brokenTemplate } from '../../notify/channels/webhook.ts';
 import { hasCheck } from '../../operations/require-check.ts';
+import { abandonNotifications } from '../../operations/deliveries.ts';
 import type { Services } from '../../services.ts';
 import {
   findChannel,
@@ -74,6 +76,15 @@ async function subscribe(
     .execute();
 }
 
+/** Refuses templates that could not be completed when they are needed. */
+function checkTemplates(type: string, config: unknown): void {
+  if (type !== 'WEBHOOK') return;
+  const broken = brokenTemplate(config as Parameters<typeof brokenTemplate>[0]);
+  if (broken !== null) {
+    throw invalidField(`config.${broken.field}`, `cannot be completed: ${broken.problem}`);
+  }
+}
+
 export function alertChannelHandlers(services: Services): Handlers<typeof alertChannelRoutes> {
   const { db, clock, commits } = services;
 
@@ -103,6 +114,7 @@ export function alertChannelHandlers(services: Services): Handlers<typeof alertC
 
     createAlertChannel: async ({ body }, { principal }) => {
       const { accountId } = principal;
+      checkTemplates(body.type, body.config);
       const row = await commits.run(async (unit) => {
         const inserted = await unit
           .insertInto('alert_channels')
@@ -136,13 +148,16 @@ export function alertChannelHandlers(services: Services): Handlers<typeof alertC
           throw invalidField('type', `cannot change; it is ${before.type}`);
         }
         const schema = channelConfigs[before.type as AlertChannelType];
+        let configJson = before.config_json;
+        if (config !== undefined) {
+          const valid = validate(schema, config, 'payload', ['config']);
+          checkTemplates(before.type, valid);
+          configJson = JSON.stringify(valid);
+        }
         const after: ChannelRow = {
           ...before,
           ...toPreferenceColumns({ ...preferencesOf(before), ...preferences }),
-          config_json:
-            config === undefined
-              ? before.config_json
-              : JSON.stringify(validate(schema, config, 'payload', ['config'])),
+          config_json: configJson,
           updated_at: clock.now(),
         };
         await unit
@@ -165,12 +180,16 @@ export function alertChannelHandlers(services: Services): Handlers<typeof alertC
     },
 
     deleteAlertChannel: async ({ params }, { principal }) => {
-      const { numDeletedRows } = await db
-        .deleteFrom('alert_channels')
-        .where('account_id', '=', principal.accountId)
-        .where('id', '=', params.id)
-        .executeTakeFirst();
-      if (numDeletedRows === 0n) throw notFound('alert channel', String(params.id));
+      const { accountId } = principal;
+      await commits.run(async (unit) => {
+        await get(unit, accountId, params.id);
+        await abandonNotifications(unit, accountId, params.id);
+        await unit
+          .deleteFrom('alert_channels')
+          .where('account_id', '=', accountId)
+          .where('id', '=', params.id)
+          .execute();
+      });
       return undefined;
     },
 

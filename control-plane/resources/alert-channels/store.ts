@@ -5,7 +5,7 @@ import type { alertChannel, AlertChannelType } from '@monitor/shared/contract/al
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { AlertChannelsTable, AlertSubscriptionsTable, Database } from '../../db/tables.ts';
-import { presentCredentials } from '../../domain/hidden-values.ts';
+import { presentChannelConfig } from '../../domain/hidden-values.ts';
 
 export type ChannelRow = Selectable<AlertChannelsTable>;
 type SubscriptionRow = Selectable<AlertSubscriptionsTable>;
@@ -46,7 +46,7 @@ function toWire(row: ChannelRow, subscriptions: readonly SubscriptionRow[], role
   return {
     id: row.id,
     type: row.type as AlertChannelType,
-    config: presentCredentials(fromJson(row.config_json), role) as Wire['config'],
+    config: presentChannelConfig(row.type, fromJson(row.config_json), role),
     ...preferencesOf(row),
     subscriptions: subscriptions.map((each) => ({
       id: each.id,

@@ -1,42 +1,24 @@
 /** Alerts of checks, and the notifications that were sent about them. */
 import type { Selectable } from 'kysely';
 import type { z } from 'zod';
-import type { AlertChannelType } from '@monitor/shared/contract/alert-channel.ts';
 import {
   notificationWindowMs,
-  type alertNotification,
   type alertRoutes,
   type checkAlert,
 } from '@monitor/shared/contract/alert-notification.ts';
 import { sixHoursMs } from '@monitor/shared/contract/check-result.ts';
 import type { CheckType } from '@monitor/shared/contract/primitives.ts';
-import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
-import type { AlertNotificationsTable, CheckAlertsTable } from '../../db/tables.ts';
+import type { CheckAlertsTable } from '../../db/tables.ts';
 import type { CallContext, Handlers } from '../../http/implement.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import { requireCheck } from '../../operations/require-check.ts';
 import { windowOf } from '../../query-window.ts';
 import type { Services } from '../../services.ts';
+import { toNotification } from './store.ts';
 
-type Notification = z.input<typeof alertNotification>;
 type Alert = z.input<typeof checkAlert>;
-
-function toNotification(row: Selectable<AlertNotificationsTable>): Notification {
-  return {
-    id: row.id,
-    type: row.type as AlertChannelType,
-    status: row.status as Notification['status'],
-    alertConfig: fromJson(row.config_json),
-    notificationResult: row.result,
-    timestamp: toTimestamp(row.sent_at),
-    checkType: row.check_type as CheckType,
-    checkId: row.check_id,
-    checkAlertId: row.check_alert_id,
-    alertChannelId: row.alert_channel_id,
-    checkResultId: row.check_result_id,
-  };
-}
 
 function toAlert(row: Selectable<CheckAlertsTable>): Alert {
   return {
@@ -99,7 +81,7 @@ export function alertHandlers({ db, clock }: Services): Handlers<typeof alertRou
       if (query.hasFailures === true) sent = sent.where('status', '=', 'FAILURE');
       const { rows, total, offset } = await readPage(sent, query);
       setTotal(total, offset, rows.length);
-      return rows.map(toNotification);
+      return rows.map((row) => toNotification(row, principal.role));
     },
 
     listCheckAlerts: ({ query }, context) => alerts(query, context),

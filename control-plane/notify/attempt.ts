@@ -1,0 +1,109 @@
+/** What came of one attempt to send a notification, and when there is another. */
+import { hideCredentials } from './hide-credentials.ts';
+import { OutgoingError, type OutgoingAnswer, type OutgoingRequest, type Send } from './outgoing.ts';
+
+/** `result` is what is kept of it, for people. */
+export type Attempt =
+  | { outcome: 'delivered'; result: string }
+  | { outcome: 'failed'; result: string; isFinal: boolean }
+  | { outcome: 'rate-limited'; result: string; retryAfterMs: number | null };
+
+const maxResultBytes = 4_096;
+const longestWaitMs = 15 * 60_000;
+
+/** The result of an attempt as it is kept: without credentials, at most 4 KiB. */
+export function resultText(text: string, credentials: readonly string[], isCut = false): string {
+  const bytes = Buffer.from(hideCredentials(text, credentials, isCut).toWellFormed());
+  if (bytes.length <= maxResultBytes) return bytes.toString('utf8');
+  // The cut may go through a character, which then reads as a replacement.
+  return (
+    bytes
+      .subarray(0, maxResultBytes - 6)
+      .toString('utf8')
+      .replace(/\uFFFD$/, '') + '…'
+  );
+}
+
+/** Seconds or a date. */
+function retryAfter(header: string | string[] | undefined, now: number): number | null {
+  const text = Array.isArray(header) ? header[0] : header;
+  if (text === undefined) return null;
+  const ms = /^\d{1,9}$/.test(text.trim()) ? Number(text) * 1000 : Date.parse(text) - now;
+  return Number.isNaN(ms) ? null : Math.max(0, Math.min(ms, longestWaitMs));
+}
+
+/** Which statuses another attempt cannot change. */
+export type FinalStatus = (status: number) => boolean;
+
+/** A request that a service refuses as such is refused again. */
+export const refusalsAreFinal: FinalStatus = (status) =>
+  status >= 400 && status < 500 && status !== 408 && status !== 429;
+
+/** Receivers of webhooks say anything while they restart. */
+export const nothingIsFinal: FinalStatus = () => false;
+
+function judge(
+  answer: OutgoingAnswer,
+  credentials: readonly string[],
+  isFinal: FinalStatus,
+  now: number,
+): Attempt {
+  const { status, statusText, headers, body, isCut } = answer;
+  const first = `HTTP ${status}${statusText === '' ? '' : ` ${statusText}`}`;
+  const said = body.trim() === '' ? first : `${first}\n${body.trim()}`;
+  const result = resultText(said, credentials, isCut);
+  if (status === 429) {
+    return {
+      outcome: 'rate-limited',
+      result,
+      retryAfterMs: retryAfter(headers['retry-after'], now),
+    };
+  }
+  if (status >= 400) return { outcome: 'failed', result, isFinal: isFinal(status) };
+  if (status >= 300) {
+    const reason = 'redirects are not followed: give the address it leads to';
+    return { outcome: 'failed', result: resultText(`${first}: ${reason}`, []), isFinal: true };
+  }
+  return { outcome: 'delivered', result };
+}
+
+export interface HttpAttempt {
+  send: Send;
+  request: OutgoingRequest;
+  /** Never shown in the result. */
+  credentials: readonly string[];
+  isFinal: FinalStatus;
+  now: number;
+  signal: AbortSignal;
+}
+
+/** Sends a request and judges the answer. */
+export async function attemptByHttp(attempt: HttpAttempt): Promise<Attempt> {
+  const { send, request, credentials, isFinal, now, signal } = attempt;
+  try {
+    return judge(await send(request, signal), credentials, isFinal, now);
+  } catch (error) {
+    if (!(error instanceof OutgoingError)) throw error;
+    const result = resultText(error.message, credentials);
+    return { outcome: 'failed', result, isFinal: error.isFinal };
+  }
+}
+
+/** Why nothing can be sent at all, for example because a setting is missing. */
+export function cannotBeSent(reason: string): Attempt {
+  return { outcome: 'failed', result: reason, isFinal: true };
+}
+
+export type Ending = { status: 'SUCCESS' | 'FAILURE' | 'RATE_LIMITED' };
+export type Next = Ending | { retryInMs: number };
+
+/** What follows the attempt number `made`, with these pauses between attempts. */
+export function afterAttempt(attempt: Attempt, made: number, pausesMs: readonly number[]): Next {
+  if (attempt.outcome === 'delivered') return { status: 'SUCCESS' };
+  const pause = pausesMs[made - 1];
+  if (attempt.outcome === 'failed') {
+    return attempt.isFinal || pause === undefined ? { status: 'FAILURE' } : { retryInMs: pause };
+  }
+  if (pause === undefined) return { status: 'RATE_LIMITED' };
+  return { retryInMs: Math.max(pause, attempt.retryAfterMs ?? 0) };
+}

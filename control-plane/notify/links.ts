@@ -1,0 +1,13 @@
+/** Where links in notifications lead: to pages that people can read, not to the API. */
+
+export function linkToCheck(publicUrl: string, checkId: string): string {
+  return `${publicUrl}/console/#/checks/${checkId}`;
+}
+
+export function linkToAgents(publicUrl: string): string {
+  return `${publicUrl}/console/#/agents`;
+}
+
+export function linkToResult(publicUrl: string, checkId: string, resultId: string): string {
+  return `${linkToCheck(publicUrl, checkId)}/results/${resultId}`;
+}

@@ -1,0 +1,220 @@
+/**
+ * Requests to the outside. For addresses that come from customers the guard resolves the name itself,
+ * drops what the rule does not allow, and connects to the very address it has checked: a name that
+ * resolves differently the next moment changes nothing. Redirects are not followed, proxies of the
+ * environment are not used, answers are read up to a limit, and everything ends within a time.
+ */
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { Agent, buildConnector, request as sendRequest, type Dispatcher } from 'undici';
+import type { AddressRule } from './allowed-addresses.ts';
+
+/** Addresses of a host name, in the order they should be tried. */
+export type Resolve = (hostname: string) => Promise<string[]>;
+
+export interface OutgoingRequest {
+  method: string;
+  url: URL;
+  headers: readonly (readonly [name: string, value: string])[];
+  body: string | null;
+}
+
+export interface OutgoingAnswer {
+  status: number;
+  statusText: string;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** At most 64 KiB of it. */
+  body: string;
+  isCut: boolean;
+}
+
+/** Sends one request and gives the answer, whatever its status. Throws OutgoingError. */
+export type Send = (request: OutgoingRequest, signal: AbortSignal) => Promise<OutgoingAnswer>;
+
+/** No answer came. Says why, without the address, which may hold credentials. */
+export class OutgoingError extends Error {
+  /** True when trying again cannot help. */
+  readonly isFinal: boolean;
+
+  constructor(message: string, isFinal: boolean, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'OutgoingError';
+    this.isFinal = isFinal;
+  }
+}
+
+const maxAnswerBytes = 65_536;
+const maxAddresses = 4;
+
+/** As the system resolves names. */
+export const systemResolve: Resolve = async (hostname) =>
+  (await lookup(hostname, { all: true, verbatim: true })).map(({ address }) => address);
+
+/** Connects to an address the rule allows, out of those that the name has. */
+function guardedConnector(
+  isAllowed: AddressRule,
+  resolve: Resolve,
+  timeoutMs: number,
+): buildConnector.connector {
+  const connect = buildConnector({ timeout: timeoutMs, allowH2: false });
+  const connectTo = (options: buildConnector.Options, hostname: string, address: string) =>
+    new Promise<Parameters<buildConnector.Callback>>((done) => {
+      // A certificate must be one of the host in the address, whatever a `Host` header says.
+      const { servername: _fromHeader, ...rest } = options;
+      const isNamed = options.protocol === 'https:' && isIP(hostname) === 0;
+      connect(
+        {
+          ...rest,
+          hostname: address,
+          host: address,
+          ...(isNamed ? { servername: hostname } : {}),
+        },
+        (...given: Parameters<buildConnector.Callback>) => {
+          done(given);
+        },
+      );
+    });
+  const attempt = async (options: buildConnector.Options) => {
+    const hostname = options.hostname.replace(/^\[|\]$/g, '');
+    const addresses = isIP(hostname) === 0 ? await resolve(hostname) : [hostname];
+    const allowed = addresses.filter(isAllowed).slice(0, maxAddresses);
+    if (allowed.length === 0) {
+      throw new OutgoingError(
+        addresses.length === 0
+          ? `the host ${hostname} has no address`
+          : `the host ${hostname} is not at a public address; the operator may allow its network with OUTGOING_ALLOWED_NETWORKS`,
+        addresses.length > 0,
+      );
+    }
+    let last: Parameters<buildConnector.Callback> | undefined;
+    for (const address of allowed) {
+      last = await connectTo(options, hostname, address);
+      if (last[0] === null) break;
+    }
+    return last;
+  };
+  return (options, callback) => {
+    attempt(options).then(
+      (given) => {
+        if (given !== undefined) callback(...given);
+      },
+      (error: unknown) => {
+        callback(error instanceof Error ? error : new Error(String(error)), null);
+      },
+    );
+  };
+}
+
+async function readUpTo(body: Dispatcher.ResponseData['body'], bytes: number) {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > bytes) break;
+  }
+  body.destroy();
+  const text = Buffer.concat(chunks).subarray(0, bytes).toString('utf8');
+  return { text, isCut: size > bytes };
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was reset',
+  UND_ERR_SOCKET: 'the connection was closed before the answer',
+  ENOTFOUND: 'the host name does not exist',
+  EAI_AGAIN: 'the host name could not be resolved',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  UND_ERR_CONNECT_TIMEOUT: 'the connection took too long',
+};
+
+function toOutgoingError(error: unknown, timeoutMs: number): OutgoingError {
+  if (error instanceof OutgoingError) return error;
+  const { name, code, message } = error as Error & { code?: string };
+  if (name === 'TimeoutError') {
+    return new OutgoingError(`there was no answer within ${timeoutMs / 1000} s`, false, {
+      cause: error,
+    });
+  }
+  if (name === 'AbortError') return new OutgoingError('this process is stopping', false);
+  if (code === 'UND_ERR_INVALID_ARG') {
+    return new OutgoingError(`the request is not a valid one: ${message}`, true, { cause: error });
+  }
+  const isTls = /CERT|TLS|SSL|SELF_SIGNED/i.test(code ?? '');
+  const known = code === undefined ? undefined : reasons[code];
+  const text = known ?? (isTls ? `no secure connection (${code ?? ''})` : (code ?? 'no answer'));
+  return new OutgoingError(text, false, { cause: error });
+}
+
+export interface Outgoing extends AsyncDisposable {
+  /** To addresses that customers have chosen. */
+  guarded: Send;
+  /** To services that the operator has named in the settings. */
+  trusted: Send;
+}
+
+/** Opens the way out. `timeoutMs` bounds each request, its answer included. */
+export function openOutgoing({
+  isAllowed,
+  resolve = systemResolve,
+  timeoutMs = 10_000,
+}: {
+  isAllowed: AddressRule;
+  resolve?: Resolve;
+  timeoutMs?: number;
+}): Outgoing {
+  const shared = { connections: 8, pipelining: 1, keepAliveTimeout: 4_000 };
+  const behindGuard = new Agent({
+    ...shared,
+    connect: guardedConnector(isAllowed, resolve, timeoutMs),
+  });
+  const straight = new Agent({ ...shared, connect: { timeout: timeoutMs, allowH2: false } });
+
+  const sendBy =
+    (dispatcher: Dispatcher): Send =>
+    async ({ method, url, headers, body }, signal) => {
+      if (!/^https?:$/.test(url.protocol)) {
+        throw new OutgoingError('the address must begin with http:// or https://', true);
+      }
+      const ends = new AbortController();
+      const timer = setTimeout(() => {
+        ends.abort(new DOMException('too late', 'TimeoutError'));
+      }, timeoutMs);
+      const stop = (): void => {
+        ends.abort();
+      };
+      signal.addEventListener('abort', stop, { once: true });
+      if (signal.aborted) stop();
+      try {
+        const answer = await sendRequest(url, {
+          dispatcher,
+          method: method as Dispatcher.HttpMethod,
+          headers: headers.flat(),
+          body,
+          signal: ends.signal,
+        });
+        const { text, isCut } = await readUpTo(answer.body, maxAnswerBytes);
+        return {
+          status: answer.statusCode,
+          statusText: answer.statusText,
+          headers: answer.headers,
+          body: text,
+          isCut,
+        };
+      } catch (error) {
+        throw toOutgoingError(error, timeoutMs);
+      } finally {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', stop);
+      }
+    };
+
+  return {
+    guarded: sendBy(behindGuard),
+    trusted: sendBy(straight),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([behindGuard.destroy(), straight.destroy()]);
+    },
+  };
+}

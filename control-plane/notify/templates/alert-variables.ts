@@ -1,0 +1,97 @@
+/** The variables of a webhook's template. Names as existing templates have them. */
+import type { NotificationFacts } from '../facts.ts';
+import { linkToResult } from '../links.ts';
+import { locationName, type Message } from '../message.ts';
+import { isNumeric, type TemplateValue } from './template-value.ts';
+
+export type AlertVariables = Record<string, TemplateValue>;
+
+const none: AlertVariables = {
+  ALERT_TITLE: '',
+  ALERT_TYPE: '',
+  CHECK_NAME: null,
+  CHECK_ID: null,
+  CHECK_TYPE: null,
+  CHECK_DESCRIPTION: null,
+  CHECK_RESULT_ID: null,
+  CHECK_ERROR_MESSAGE: null,
+  GROUP_NAME: null,
+  RESPONSE_TIME: null,
+  API_CHECK_RESPONSE_STATUS_CODE: null,
+  API_CHECK_RESPONSE_STATUS_TEXT: null,
+  RUN_LOCATION: null,
+  REGION: null,
+  RESULT_LINK: null,
+  STARTED_AT: null,
+  TAGS: [],
+  IS_REMINDER: false,
+  REMINDER_SEQUENCE: 0,
+  SSL_DAYS_REMAINING: null,
+  SSL_CHECK_DOMAIN: null,
+};
+
+const aboutTests: AlertVariables = {
+  ALERT_TYPE: 'TEST',
+  CHECK_NAME: 'Test',
+  CHECK_ID: '00000000-0000-4000-8000-000000000000',
+  CHECK_TYPE: 'URL',
+  CHECK_ERROR_MESSAGE: 'this is a test, nothing is wrong',
+  RESPONSE_TIME: 123,
+  RUN_LOCATION: locationName('eu-central-1'),
+  REGION: 'eu-central-1',
+  TAGS: ['test'],
+};
+
+function aboutFacts(facts: NotificationFacts, publicUrl: string): AlertVariables {
+  switch (facts.kind) {
+    case 'alert': {
+      const { check, result, ssl } = facts;
+      const code = result?.statusCode ?? null;
+      return {
+        ALERT_TYPE: facts.alertType,
+        CHECK_NAME: check.name,
+        CHECK_ID: check.id,
+        CHECK_TYPE: check.type,
+        CHECK_DESCRIPTION: check.description,
+        CHECK_RESULT_ID: result?.id ?? null,
+        CHECK_ERROR_MESSAGE: result?.error ?? null,
+        GROUP_NAME: check.groupName,
+        RESPONSE_TIME: result === null ? null : Math.round(result.responseTimeMs),
+        API_CHECK_RESPONSE_STATUS_CODE: isNumeric(code) ? Number(code) : code,
+        API_CHECK_RESPONSE_STATUS_TEXT: result?.statusText ?? null,
+        RUN_LOCATION:
+          result === null ? null : (result.locationName ?? locationName(result.location)),
+        REGION: result?.location ?? null,
+        RESULT_LINK: result === null ? null : linkToResult(publicUrl, check.id, result.id),
+        STARTED_AT: new Date(result?.startedAt ?? facts.at).toISOString(),
+        TAGS: check.tags,
+        IS_REMINDER: facts.isReminder,
+        REMINDER_SEQUENCE: facts.reminderSequence,
+        SSL_DAYS_REMAINING: ssl?.daysRemaining ?? null,
+        SSL_CHECK_DOMAIN: ssl?.domain ?? null,
+      };
+    }
+    case 'location':
+      return {
+        ALERT_TYPE: facts.isServed ? 'LOCATION_SERVED' : 'LOCATION_UNSERVED',
+        RUN_LOCATION: facts.locationName,
+        REGION: facts.location,
+        STARTED_AT: new Date(facts.unservedSince).toISOString(),
+      };
+    case 'test':
+      return {
+        ...aboutTests,
+        RESULT_LINK: publicUrl,
+        STARTED_AT: new Date(facts.at).toISOString(),
+      };
+  }
+}
+
+/** Every variable by name; those that do not apply are null, `TAGS` is a list then too. */
+export function alertVariables(
+  facts: NotificationFacts,
+  message: Message,
+  publicUrl: string,
+): AlertVariables {
+  return { ...none, ...aboutFacts(facts, publicUrl), ALERT_TITLE: message.title };
+}

@@ -1,0 +1,42 @@
+/** What variables of templates can be, and how they are compared and printed. */
+
+export type TemplateValue = string | number | boolean | null | readonly TemplateValue[];
+
+/** As it stands in the output. */
+export function printed(value: TemplateValue): string {
+  if (value === null) return '';
+  return Array.isArray(value) ? value.map(printed).join(',') : String(value);
+}
+
+/** True for what `{{#if X}}` takes as true: not for nothing, `false`, 0, an empty text or list. */
+export function isTruthy(value: TemplateValue): boolean {
+  return Array.isArray(value) ? value.length > 0 : Boolean(value);
+}
+
+export function listOf(value: TemplateValue): readonly TemplateValue[] | null {
+  return Array.isArray(value) ? (value as readonly TemplateValue[]) : null;
+}
+
+/** Of the same type and the same. */
+export function isSame(left: TemplateValue, right: TemplateValue): boolean {
+  return left === right;
+}
+
+/** The same once both are written out: 200 and "200" are. */
+export function isAlike(left: TemplateValue, right: TemplateValue): boolean {
+  if (left === null || right === null) return left === right;
+  return printed(left) === printed(right) || (isNumeric(left) && Number(left) === Number(right));
+}
+
+/** True for a number, and for a text that is one. */
+export function isNumeric(value: TemplateValue): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  return typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value));
+}
+
+/** Numbers by size when both are; otherwise texts by their characters. Negative when `left` is less. */
+export function order(left: TemplateValue, right: TemplateValue): number {
+  if (isNumeric(left) && isNumeric(right)) return Number(left) - Number(right);
+  const [one, other] = [printed(left), printed(right)];
+  return one < other ? -1 : Number(one > other);
+}

@@ -1,0 +1,51 @@
+/** Trying a channel out, and sending a notification again. */
+import { z } from 'zod';
+import { alertNotification, notificationStatus } from './alert-notification.ts';
+import { pathId, pathInteger } from './primitives.ts';
+import { defineRoute } from './route.ts';
+
+/** How long the answer to a test waits for its outcome. */
+export const testWaitMs = 10_000;
+
+export const channelTest = z
+  .object({
+    id: z.uuid().meta({ description: 'The same that receivers see' }),
+    status: notificationStatus,
+    result: z.string().nullable().meta({
+      description: 'What the other side said, or why nothing could be sent; null while it is sent',
+    }),
+  })
+  .meta({ id: 'AlertChannelTest' });
+
+const testAlertChannel = defineRoute({
+  operationId: 'testAlertChannel',
+  method: 'POST',
+  path: '/v1/alert-channels/{id}/test',
+  tag: 'Alert channels',
+  summary: 'Send a test through an alert channel',
+  description:
+    'Tried once. The answer has the outcome, or IN_PROGRESS when there is none within ten seconds. Tests are not in the list of notifications.',
+  authentication: 'apiKey',
+  rateLimit: { requests: 20, seconds: 60 },
+  params: z.object({ id: pathInteger }),
+  status: 200,
+  response: channelTest,
+  errors: [400, 404, 429],
+});
+
+const redeliverAlertNotification = defineRoute({
+  operationId: 'redeliverAlertNotification',
+  method: 'POST',
+  path: '/v1/alert-notifications/{id}/redeliver',
+  tag: 'Alert notifications',
+  summary: 'Send a notification again, as it was, to the channel as it is now',
+  description: 'The answer is the record of the new notification.',
+  authentication: 'apiKey',
+  rateLimit: { requests: 20, seconds: 60 },
+  params: z.object({ id: pathId }),
+  status: 202,
+  response: alertNotification,
+  errors: [404, 409, 429],
+});
+
+export const alertDeliveryRoutes = { testAlertChannel, redeliverAlertNotification };
