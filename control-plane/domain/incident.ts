@@ -17,6 +17,16 @@ export function inOrder(updates: readonly TimelineUpdate[]): TimelineUpdate[] {
   return [...updates].sort((left, right) => left.publicAt - right.publicAt || left.seq - right.seq);
 }
 
+/**
+ * The updates that say how an incident stands at an instant: those that are public by then, or the
+ * first one to come while none is. What is announced for tomorrow has not happened yet.
+ */
+export function asOf(updates: readonly TimelineUpdate[], now: number): TimelineUpdate[] {
+  const timeline = inOrder(updates);
+  const published = timeline.filter(({ publicAt }) => publicAt <= now);
+  return published.length > 0 ? published : timeline.slice(0, 1);
+}
+
 /** Undefined without updates. */
 export function lastUpdateStatus(updates: readonly TimelineUpdate[]): IncidentStatus | undefined {
   return inOrder(updates).at(-1)?.status;

@@ -24,8 +24,14 @@ const services = z
 const updateFields = {
   description: z.string().max(65_536),
   status: incidentStatus.default('INVESTIGATING'),
-  publicIncidentUpdateDate: instant.nullable().exactOptional(),
-  notifySubscribers: z.boolean().default(false),
+  publicIncidentUpdateDate: instant
+    .nullable()
+    .exactOptional()
+    .meta({ description: 'When it becomes public; by default at once' }),
+  notifySubscribers: z.boolean().default(false).meta({
+    description:
+      'Tell those who subscribed to pages with one of the services, once, when the update becomes public',
+  }),
 };
 
 export const incidentUpdate = z

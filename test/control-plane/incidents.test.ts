@@ -5,6 +5,7 @@ import { TestClock } from '../support/test-clock.ts';
 
 const start = Date.parse('2026-11-21T08:00:00.000Z');
 const minute = 60_000;
+const hour = 60 * minute;
 const unknown = '11111111-1111-4111-8111-111111111111';
 const at = (ms: number) => new Date(start + ms).toISOString();
 
@@ -173,6 +174,35 @@ test('a change replaces what it names, and PATCH nothing else', async () => {
   assert.deepEqual((await cp.api('GET', path)).body.services, []);
 });
 
+test('what is scheduled has not happened yet', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { path } = await createIncident(cp);
+  const updates = `${path}/incident-updates`;
+  const later = { description: 'Over', status: 'RESOLVED', publicIncidentUpdateDate: at(hour) };
+  assert.equal((await cp.api('POST', updates, later)).status, 201);
+  clock.setWall(start + minute);
+  let read = (await cp.api('GET', path)).body;
+  assert.deepEqual([read.lastUpdateStatus, read.duration], ['INVESTIGATING', minute]);
+  assert.deepEqual(
+    read.incidentUpdates.map(({ status }: { status: string }) => status),
+    ['RESOLVED', 'INVESTIGATING'],
+    'who manages incidents sees what is to come',
+  );
+  clock.setWall(start + 2 * hour);
+  read = (await cp.api('GET', path)).body;
+  assert.deepEqual([read.lastUpdateStatus, read.duration], ['RESOLVED', hour]);
+
+  const announced = await createIncident(cp, {
+    incidentUpdates: [
+      { description: 'Soon', publicIncidentUpdateDate: at(3 * hour), status: 'IDENTIFIED' },
+      { description: 'Over', publicIncidentUpdateDate: at(4 * hour), status: 'RESOLVED' },
+    ],
+  });
+  const { lastUpdateStatus, duration } = announced.incident;
+  assert.deepEqual([lastUpdateStatus, duration], ['IDENTIFIED', 0]);
+});
+
 test('services that the account does not have are refused by name', async () => {
   await using cp = await startTestControlPlane({ clock: new TestClock(start) });
   const foreign = { authorization: `Bearer ${await cp.foreignKey()}` };
@@ -234,7 +264,7 @@ test('incidents are listed to the end, newest first', async () => {
 });
 
 test('all updates count for the duration, and the latest hundred are shown', async () => {
-  const clock = new TestClock(start);
+  const clock = new TestClock(start + 100 * minute);
   await using cp = await startTestControlPlane({ clock });
   const many = Array.from({ length: 100 }, (_, index) => ({
     description: `update ${index}`,

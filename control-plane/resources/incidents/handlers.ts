@@ -7,14 +7,15 @@ import { toFlag } from '../../db/columns.ts';
 import { readCursorPage } from '../../db/page.ts';
 import type { Database } from '../../db/tables.ts';
 import type { Handlers } from '../../http/implement.ts';
+import { addIncidentUpdate, changeIncidentUpdate } from '../../operations/incident-updates.ts';
 import { checkServices } from '../../operations/service-references.ts';
 import type { Services } from '../../services.ts';
 import {
-  insertUpdate,
   latestUpdates,
   presentIncidents,
   publicAtOf,
   replaceServices,
+  toNewUpdate,
   toUpdateWire,
   type IncidentRow,
 } from './store.ts';
@@ -110,7 +111,7 @@ export function incidentHandlers(services: Services): Handlers<typeof incidentRo
         await replaceServices(unit, row.id, affected);
         for (const [index, update] of body.incidentUpdates.entries()) {
           const path = `incidentUpdates.${index}.publicIncidentUpdateDate`;
-          await insertUpdate(unit, row, update, { id: newId(), now, path });
+          await addIncidentUpdate(unit, toNewUpdate(row, update, { id: newId(), now, path }));
         }
         return present(unit, row);
       }),
@@ -143,7 +144,8 @@ export function incidentHandlers(services: Services): Handlers<typeof incidentRo
       commits.run(async (unit) => {
         const { accountId } = principal;
         const incident = await get(unit, accountId, params.incidentId);
-        const row = await insertUpdate(unit, incident, body, { id: newId(), now: clock.now() });
+        const update = toNewUpdate(incident, body, { id: newId(), now: clock.now() });
+        const row = await addIncidentUpdate(unit, update);
         await touch(unit, accountId, incident.id);
         return toUpdateWire(row);
       }),
@@ -165,12 +167,7 @@ export function incidentHandlers(services: Services): Handlers<typeof incidentRo
               ? before.notify_subscribers
               : toFlag(body.notifySubscribers),
         };
-        await unit
-          .updateTable('incident_updates')
-          .set(after)
-          .where('account_id', '=', accountId)
-          .where('id', '=', before.id)
-          .execute();
+        await changeIncidentUpdate(unit, before, after, clock.now());
         await touch(unit, accountId, before.incident_id);
         return toUpdateWire(after);
       }),

@@ -2,10 +2,11 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { incident, incidentUpdate } from '@monitor/shared/contract/incident.ts';
-import { fromFlag, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { fromFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { Database, IncidentsTable, IncidentUpdatesTable } from '../../db/tables.ts';
-import { duration, lastUpdateStatus, type IncidentStatus } from '../../domain/incident.ts';
+import { asOf, duration, lastUpdateStatus, type IncidentStatus } from '../../domain/incident.ts';
 import { readInstant } from '../../instant.ts';
+import type { NewUpdate } from '../../operations/incident-updates.ts';
 import { toServiceWire } from '../../operations/service-references.ts';
 
 export type IncidentRow = Selectable<IncidentsTable>;
@@ -62,7 +63,7 @@ export async function presentIncidents(
     .orderBy('services.seq')
     .execute();
   // All of them count for the duration, but only the newest are shown: descriptions are long.
-  const timeline = await db
+  const statuses = await db
     .selectFrom('incident_updates')
     .select(['incident_id', 'seq', 'status', 'public_at'])
     .where('account_id', '=', accountId)
@@ -90,14 +91,15 @@ export async function presentIncidents(
     .orderBy('age')
     .execute();
   const servicesOf = Map.groupBy(services, (each) => each.incident_id);
-  const timelineOf = Map.groupBy(timeline, (each) => each.incident_id);
+  const timelineOf = Map.groupBy(statuses, (each) => each.incident_id);
   const shownOf = Map.groupBy(shown, (each) => each.incident_id);
   return rows.flatMap((row) => {
-    const updates = (timelineOf.get(row.id) ?? []).map(({ seq, status, public_at }) => ({
+    const timeline = (timelineOf.get(row.id) ?? []).map(({ seq, status, public_at }) => ({
       seq,
       status: status as IncidentStatus,
       publicAt: public_at,
     }));
+    const updates = asOf(timeline, now);
     const last = lastUpdateStatus(updates);
     // Deleted since its row was read: every incident has an update for as long as it is there.
     if (last === undefined) return [];
@@ -128,26 +130,23 @@ export async function latestUpdates(db: Kysely<Database>, accountId: string, inc
     .execute();
 }
 
-export async function insertUpdate(
-  db: Kysely<Database>,
-  incidentRow: Pick<IncidentRow, 'id' | 'account_id'>,
-  body: UpdateBody,
+/** An update as its row has it. */
+export function toNewUpdate(
+  { id: incidentId, account_id: accountId }: Pick<IncidentRow, 'id' | 'account_id'>,
+  { description, status, notifySubscribers, ...body }: UpdateBody,
   { id, now, path }: { id: string; now: number; path?: string },
-) {
-  return db
-    .insertInto('incident_updates')
-    .values({
-      id,
-      account_id: incidentRow.account_id,
-      incident_id: incidentRow.id,
-      description: body.description,
-      status: body.status,
-      public_at: publicAtOf(body, now, path),
-      notify_subscribers: toFlag(body.notifySubscribers),
-      created_at: now,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
+): NewUpdate {
+  const publicAt = publicAtOf(body, now, path);
+  return {
+    id,
+    accountId,
+    incidentId,
+    description,
+    status,
+    publicAt,
+    notifySubscribers,
+    createdAt: now,
+  };
 }
 
 /** Gives an incident these services, which the account is known to have, and no others. */

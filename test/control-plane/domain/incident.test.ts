@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import {
+  asOf,
   duration,
   inOrder,
   lastUpdateStatus,
@@ -132,4 +133,14 @@ test('the order in which rows are read does not matter', () => {
       assert.equal(duration(other, 20), duration(updates, 20));
     }),
   );
+});
+
+test('as of an instant counts what is public by then, or else what comes first', () => {
+  const updates = written([300, 'RESOLVED'], [100, 'INVESTIGATING'], [200, 'MONITORING']);
+  const statusesAt = (at: number) => asOf(updates, at).map(({ status }) => status);
+  assert.deepEqual(statusesAt(99), ['INVESTIGATING']);
+  assert.deepEqual(statusesAt(100), ['INVESTIGATING']);
+  assert.deepEqual(statusesAt(299), ['INVESTIGATING', 'MONITORING']);
+  assert.deepEqual(statusesAt(300), ['INVESTIGATING', 'MONITORING', 'RESOLVED']);
+  assert.deepEqual(asOf([], 100), []);
 });

@@ -1,0 +1,111 @@
+/** Writing updates of incidents, by people and by checks, with what subscribers are to be told of them. */
+import type { Kysely, Selectable } from 'kysely';
+import { fromFlag, toFlag } from '../db/columns.ts';
+import type { Database, IncidentUpdatesTable } from '../db/tables.ts';
+import {
+  announcementOfChanged,
+  announcementOfNew,
+  type AnnouncementEffect,
+  type AnnouncementState,
+} from '../domain/announcement.ts';
+import type { IncidentStatus } from '../domain/incident.ts';
+
+export type UpdateRow = Selectable<IncidentUpdatesTable>;
+
+export interface NewUpdate {
+  id: string;
+  accountId: string;
+  incidentId: string;
+  description: string;
+  status: IncidentStatus;
+  publicAt: number;
+  notifySubscribers: boolean;
+  createdAt: number;
+}
+
+const announced = (row: UpdateRow) => ({
+  publicAt: row.public_at,
+  notifySubscribers: fromFlag(row.notify_subscribers),
+});
+
+async function carryOut(
+  db: Kysely<Database>,
+  row: UpdateRow,
+  effect: AnnouncementEffect,
+): Promise<void> {
+  if (effect.kind === 'drop') {
+    await db
+      .deleteFrom('incident_announcements')
+      .where('account_id', '=', row.account_id)
+      .where('incident_update_id', '=', row.id)
+      .execute();
+  }
+  if (effect.kind !== 'plan') return;
+  await db
+    .insertInto('incident_announcements')
+    .values({
+      incident_update_id: row.id,
+      account_id: row.account_id,
+      due_at: effect.at,
+      reached_page_id: null,
+      reached_subscription_id: null,
+      finished_at: null,
+    })
+    .onConflict((conflict) =>
+      conflict.column('incident_update_id').doUpdateSet({ due_at: effect.at }),
+    )
+    .execute();
+}
+
+/** Adds an update. Subscribers are told by `announceDueUpdates`, in transactions of its own. */
+export async function addIncidentUpdate(
+  db: Kysely<Database>,
+  update: NewUpdate,
+): Promise<UpdateRow> {
+  const row = await db
+    .insertInto('incident_updates')
+    .values({
+      id: update.id,
+      account_id: update.accountId,
+      incident_id: update.incidentId,
+      description: update.description,
+      status: update.status,
+      public_at: update.publicAt,
+      notify_subscribers: toFlag(update.notifySubscribers),
+      created_at: update.createdAt,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await carryOut(db, row, announcementOfNew(announced(row)));
+  return row;
+}
+
+/** Writes a changed update. */
+export async function changeIncidentUpdate(
+  db: Kysely<Database>,
+  before: UpdateRow,
+  after: UpdateRow,
+  now: number,
+): Promise<void> {
+  await db
+    .updateTable('incident_updates')
+    .set(after)
+    .where('account_id', '=', before.account_id)
+    .where('id', '=', before.id)
+    .execute();
+  const announcement = await db
+    .selectFrom('incident_announcements')
+    .select(['reached_page_id', 'finished_at'])
+    .where('account_id', '=', before.account_id)
+    .where('incident_update_id', '=', before.id)
+    .executeTakeFirst();
+  const state = stateOf(announcement);
+  await carryOut(db, after, announcementOfChanged(state, announced(before), announced(after), now));
+}
+
+function stateOf(
+  row: { reached_page_id: string | null; finished_at: number | null } | undefined,
+): AnnouncementState {
+  if (row === undefined) return 'NONE';
+  return row.reached_page_id === null && row.finished_at === null ? 'PLANNED' : 'BEGUN';
+}
