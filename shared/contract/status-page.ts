@@ -73,7 +73,9 @@ const statusPageBody = z.object({
   customDomain: customDomain.nullable().exactOptional(),
   themeColors: themeColors.nullable().exactOptional(),
   logo: optionalText(2048).exactOptional(),
-  redirectTo: optionalText(2048).exactOptional(),
+  redirectTo: optionalText(2048)
+    .exactOptional()
+    .meta({ description: 'Where the logo of the page leads' }),
   favicon: optionalText(2048).exactOptional(),
   defaultTheme: z.enum(['LIGHT', 'DARK', 'AUTO']).exactOptional(),
 });
@@ -107,6 +109,9 @@ export const statusPage = z
     updated_at: timestamp.nullable(),
   })
   .meta({ id: 'StatusPage' });
+
+/** Where a subscriber is told. */
+export const emailAddress = z.email().max(320);
 
 /** Spec: Status page subscription. */
 export const statusPageSubscription = z
@@ -185,6 +190,33 @@ const deleteStatusPage = defineRoute({
   path: '/v1/status-pages/{statusPageId}',
   tag,
   summary: 'Delete a status page and its subscriptions',
+  authentication: 'apiKey',
+  params: byPage,
+  status: 204,
+  errors: [404],
+});
+
+const createStatusPagePassword = defineRoute({
+  operationId: 'createStatusPagePassword',
+  method: 'POST',
+  path: '/v1/status-pages/{statusPageId}/password',
+  tag,
+  summary: 'Make a status page private, or give a private one a new password',
+  description:
+    'The password is generated, and shown in this answer only. Visitors who came in with an earlier one have to sign in again.',
+  authentication: 'apiKey',
+  params: byPage,
+  status: 201,
+  response: z.object({ password: z.string() }),
+  errors: [404],
+});
+
+const deleteStatusPagePassword = defineRoute({
+  operationId: 'deleteStatusPagePassword',
+  method: 'DELETE',
+  path: '/v1/status-pages/{statusPageId}/password',
+  tag,
+  summary: 'Make a status page public',
   authentication: 'apiKey',
   params: byPage,
   status: 204,
@@ -278,11 +310,13 @@ const createSubscriptions = defineRoute({
   path: '/v1/status-pages/{statusPageId}/subscriptions/bulk',
   tag: subscriptionTag,
   summary: 'Subscribe addresses to a status page; those that are subscribed are skipped',
+  description:
+    'Each gets a mail that asks to confirm and is told of nothing before that. With `autoVerify` nobody is asked.',
   authentication: 'apiKey',
   params: byPage,
   body: z.object({
     subscriptions: z
-      .array(z.object({ type: z.enum(['EMAIL']).default('EMAIL'), config: z.email().max(320) }))
+      .array(z.object({ type: z.enum(['EMAIL']).default('EMAIL'), config: emailAddress }))
       .min(1)
       .max(100),
     autoVerify: z.boolean().default(false),
@@ -314,6 +348,8 @@ export const statusPageRoutes = {
   getStatusPage,
   updateStatusPage,
   deleteStatusPage,
+  createStatusPagePassword,
+  deleteStatusPagePassword,
   listSubscriptions,
   createSubscriptions,
   deleteSubscription,

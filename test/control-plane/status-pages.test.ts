@@ -232,7 +232,9 @@ test('bodies that make no sense are refused and leave nothing behind', async () 
     { name: 'x', url: 'x' },
     { name: 'x', url: 'not a slug', cards: [] },
     { name: 'x', url: 'x', cards: [], description: 'x'.repeat(501) },
-    { name: 'x', url: 'x', cards: [], customDomain: 'https://example.com' },
+    ...['https://example.com', '<b>.example', 'you@evil.example', 'a.example?b', 'a%.example'].map(
+      (customDomain) => ({ name: 'x', url: 'x', cards: [], customDomain }),
+    ),
     { name: 'x', url: 'x', cards: [], themeColors: { light: {}, dark: {} } },
   ]) {
     assert.equal((await cp.api('POST', '/v1/status-pages', body)).status, 400);
@@ -321,4 +323,39 @@ test('addresses subscribe once; those that are subscribed are skipped', async ()
   assert.equal((await cp.api('DELETE', `/v1/status-pages/${page.id}`)).status, 204);
   const { db } = cp.controlPlane.services;
   assert.deepEqual(await db.selectFrom('status_page_subscriptions').selectAll().execute(), []);
+});
+
+test('a domain of another script is a domain', async () => {
+  await using cp = await startTestControlPlane({ clock: new TestClock(start) });
+  for (const [index, customDomain] of [
+    'status.müller.example',
+    'xn--mller-kva.example',
+  ].entries()) {
+    assert.equal((await createPage(cp, `page-${index}`, { customDomain })).status, 201);
+  }
+});
+
+test('nothing in the name of a page adds a line to its calendar', async () => {
+  await using cp = await startTestControlPlane({ clock: new TestClock(start) });
+  const name = 'Shop\r\nBEGIN:VEVENT\nSUMMARY:Not ours';
+  assert.equal((await createPage(cp, 'shop', { name })).status, 201);
+  const text = await (await fetch(`${cp.url}/status/shop/maintenance.ics`)).text();
+  assert.match(text, /^NAME:Maintenance of Shop BEGIN:VEVENT SUMMARY:Not ours\r$/m);
+  assert.doesNotMatch(text, /^(BEGIN:VEVENT|SUMMARY)/m);
+});
+
+test('however long what people wrote is, a page and its feeds stay small; an incident has all of it', async () => {
+  await using cp = await startTestControlPlane({ clock: new TestClock(start) });
+  const service = await createService(cp, 'Search');
+  const cards = [{ name: 'Web', services: [{ id: service.id }] }];
+  assert.equal((await createPage(cp, 'shop', { cards })).status, 201);
+  const description = 'a https://shop.example/. '.repeat(2_600);
+  const incidentUpdates = Array.from({ length: 5 }, () => ({ description }));
+  const incident = { name: 'Long', severity: 'MAJOR', services: [service], incidentUpdates };
+  const { status, body } = await cp.api('POST', '/v1/status-pages/incidents', incident);
+  assert.equal(status, 201, JSON.stringify(body));
+  const sizeOf = async (path: string) =>
+    (await (await fetch(`${cp.url}/status/shop${path}`)).text()).length;
+  for (const path of ['/', '/feed.rss', '/feed.json']) assert.ok((await sizeOf(path)) < 150_000);
+  assert.ok((await sizeOf(`/incidents/${body.id}`)) > 5 * description.length);
 });

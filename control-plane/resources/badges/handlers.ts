@@ -4,11 +4,12 @@ import type { badgeRoutes } from '@monitor/shared/contract/badge.ts';
 import { notFound } from '../../api-error.ts';
 import { fromFlag, fromJson } from '../../db/columns.ts';
 import type { Handlers } from '../../http/implement.ts';
+import { isKnown } from '../../operations/update-status.ts';
 import type { Services } from '../../services.ts';
 
 type State = 'failing' | 'degraded' | 'passing' | 'unknown';
 
-/** From bad to good; `unknown` says that there is no result yet. */
+/** From bad to good; `unknown` says that no result told anything yet. */
 const severity: readonly State[] = ['failing', 'degraded', 'passing', 'unknown'];
 
 const themes = {
@@ -60,13 +61,15 @@ export function badgeHandlers({ db }: Services): Handlers<typeof badgeRoutes> {
       .where('account_id', '=', accountId)
       .where('check_id', '=', checkId)
       .executeTakeFirst();
-    if (status === undefined) return { state: 'unknown', responseTime: null };
+    if (!isKnown(status)) return { state: 'unknown', responseTime: null };
     const last = await db
       .selectFrom('check_results')
       .select('response_time_ms')
       .where('account_id', '=', accountId)
       .where('check_id', '=', checkId)
       .where('result_type', '=', 'FINAL')
+      .where('has_errors', '=', 0)
+      .where('is_cancelled', '=', 0)
       .orderBy('started_at', 'desc')
       .limit(1)
       .executeTakeFirst();

@@ -5,7 +5,11 @@ import { notFound } from '../../api-error.ts';
 import { readCursorPage } from '../../db/page.ts';
 import type { Database } from '../../db/tables.ts';
 import type { Handlers } from '../../http/implement.ts';
+import { subscribeAll } from '../../operations/subscribers/subscribe.ts';
+import { dropMailsOfPage, endSubscription } from '../../operations/subscribers/unsubscribe.ts';
 import type { Services } from '../../services.ts';
+import { hashPassword, makePassword } from '../../status-pages/password.ts';
+import { setPassword } from './password.ts';
 import {
   presentStatusPages,
   refuseTaken,
@@ -16,7 +20,7 @@ import {
 } from './store.ts';
 
 export function statusPageHandlers(services: Services): Handlers<typeof statusPageRoutes> {
-  const { db, clock, commits, newId } = services;
+  const { db, clock, commits, deliveries, newId } = services;
 
   const pagesOf = (unit: Kysely<Database>, accountId: string) =>
     unit.selectFrom('status_pages').selectAll().where('account_id', '=', accountId);
@@ -85,13 +89,29 @@ export function statusPageHandlers(services: Services): Handlers<typeof statusPa
         return present(unit, { ...before, ...changes });
       }),
 
-    deleteStatusPage: async ({ params }, { principal }) => {
-      const { numDeletedRows } = await db
-        .deleteFrom('status_pages')
-        .where('account_id', '=', principal.accountId)
-        .where('id', '=', params.statusPageId)
-        .executeTakeFirst();
-      if (numDeletedRows === 0n) throw notFound('status page', params.statusPageId);
+    deleteStatusPage: ({ params }, { principal }) =>
+      commits.run(async (unit) => {
+        const { accountId } = principal;
+        const page = await get(unit, accountId, params.statusPageId);
+        await dropMailsOfPage(unit, accountId, page.id);
+        await unit
+          .deleteFrom('status_pages')
+          .where('account_id', '=', accountId)
+          .where('id', '=', page.id)
+          .execute();
+        return undefined;
+      }),
+
+    createStatusPagePassword: async ({ params }, { principal }) => {
+      // Deriving takes a while: not within a transaction.
+      const password = makePassword();
+      const hash = await hashPassword(password);
+      await setPassword(services, principal.accountId, params.statusPageId, hash);
+      return { password };
+    },
+
+    deleteStatusPagePassword: async ({ params }, { principal }) => {
+      await setPassword(services, principal.accountId, params.statusPageId, null);
       return undefined;
     },
 
@@ -108,42 +128,24 @@ export function statusPageHandlers(services: Services): Handlers<typeof statusPa
       return rows.map(toSubscriptionWire);
     },
 
-    createSubscriptions: ({ params, body }, { principal }) =>
-      commits.run(async (unit) => {
+    createSubscriptions: async ({ params, body }, { principal }) => {
+      const { subscriptions, autoVerify } = body;
+      const created = await commits.run(async (unit) => {
         const page = await get(unit, principal.accountId, params.statusPageId);
-        const now = clock.now();
-        const status = body.autoVerify ? 'VERIFIED' : 'PENDING';
-        const created = await unit
-          .insertInto('status_page_subscriptions')
-          .values(
-            body.subscriptions.map(({ type, config }) => ({
-              id: newId(),
-              account_id: principal.accountId,
-              status_page_id: page.id,
-              type,
-              address: config.toLowerCase(),
-              status,
-              token_hash: null,
-              created_at: now,
-              updated_at: now,
-            })),
-          )
-          .onConflict((conflict) => conflict.columns(['status_page_id', 'address']).doNothing())
-          .returning('id')
-          .execute();
-        const skipped = body.subscriptions.length - created.length;
-        return { created: created.length, skipped, status };
-      }),
-
-    deleteSubscription: async ({ params }, { principal }) => {
-      const { numDeletedRows } = await db
-        .deleteFrom('status_page_subscriptions')
-        .where('account_id', '=', principal.accountId)
-        .where('status_page_id', '=', params.statusPageId)
-        .where('id', '=', params.subscriptionId)
-        .executeTakeFirst();
-      if (numDeletedRows === 0n) throw notFound('subscription', params.subscriptionId);
-      return undefined;
+        const addresses = subscriptions.map(({ config }) => config);
+        return subscribeAll(services, unit, page, { addresses, autoVerify });
+      });
+      deliveries.wake();
+      const status = autoVerify ? 'VERIFIED' : 'PENDING';
+      return { created, skipped: subscriptions.length - created, status };
     },
+
+    deleteSubscription: ({ params }, { principal }) =>
+      commits.run(async (unit) => {
+        const { statusPageId: pageId, subscriptionId } = params;
+        const ended = { accountId: principal.accountId, pageId, subscriptionId };
+        if (!(await endSubscription(unit, ended))) throw notFound('subscription', subscriptionId);
+        return undefined;
+      }),
   };
 }

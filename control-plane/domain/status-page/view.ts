@@ -1,0 +1,114 @@
+/** Facts → everything that a status page, its badge, its JSON and its feeds have to say. */
+import type { PageFacts, PageLook } from './facts.ts';
+import { newestFirst, viewIncident, type IncidentView } from './incidents.ts';
+import { viewNotices, type NoticeView } from './notices.ts';
+import { worstState, type ServiceState } from './states.ts';
+import { meanUptime, uptimeOf, type UptimeView } from './uptime.ts';
+
+export interface ServiceView extends UptimeView {
+  id: string;
+  name: string;
+  state: ServiceState;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export interface CardView {
+  id: string;
+  name: string;
+  /** The worst of its services. */
+  state: ServiceState;
+  uptime: number | null;
+  services: ServiceView[];
+  createdAt: number;
+  updatedAt: number;
+}
+
+export interface StatusPageView {
+  /** The instant all of it is true for. */
+  at: number;
+  page: PageLook;
+  state: ServiceState;
+  /** In the order of the page. */
+  cards: CardView[];
+  /** Each one once, in the order of the page. */
+  services: ServiceView[];
+  /** Newest first. */
+  openIncidents: IncidentView[];
+  /** Newest first. */
+  pastIncidents: IncidentView[];
+  /** By their start. */
+  notices: NoticeView[];
+  /** When something was last said, or the page changed. */
+  updatedAt: number;
+}
+
+function stateOf(
+  serviceId: string,
+  openIncidents: readonly IncidentView[],
+  notices: readonly NoticeView[],
+): ServiceState {
+  const concerns = ({ services }: { services: { id: string }[] }) =>
+    services.some(({ id }) => id === serviceId);
+  const states: ServiceState[] = openIncidents.filter(concerns).map(({ state }) => state);
+  const isMaintained = notices.some(
+    (notice) => notice.status === 'in_progress' && concerns(notice),
+  );
+  return worstState(isMaintained ? [...states, 'under_maintenance'] : states);
+}
+
+/** The whole of a page at an instant. */
+export function viewPage(facts: PageFacts, now: number): StatusPageView {
+  const known = new Map(
+    facts.cards.flatMap(({ services }) => services.map((service) => [service.id, service])),
+  );
+  const incidents = newestFirst(
+    facts.incidents.flatMap((incident) => viewIncident(incident, known, now) ?? []),
+  );
+  const openIncidents = incidents.filter(({ isOpen }) => isOpen);
+  const notices = viewNotices(facts.windows, known, now);
+  const views = new Map(
+    [...known.values()].map((service): [string, ServiceView] => {
+      const own = incidents.filter(({ services }) => services.some(({ id }) => id === service.id));
+      return [
+        service.id,
+        {
+          id: service.id,
+          name: service.name,
+          state: stateOf(service.id, openIncidents, notices),
+          createdAt: service.createdAt,
+          updatedAt: service.updatedAt ?? service.createdAt,
+          ...uptimeOf(own, service.createdAt, now),
+        },
+      ];
+    }),
+  );
+  const cards = facts.cards.map((card): CardView => {
+    const services = card.services.flatMap(({ id }) => views.get(id) ?? []);
+    return {
+      id: card.id,
+      name: card.name,
+      state: worstState(services.map(({ state }) => state)),
+      uptime: meanUptime(services.map(({ uptime }) => uptime)),
+      services,
+      createdAt: card.createdAt,
+      updatedAt: card.updatedAt ?? card.createdAt,
+    };
+  });
+  const begun = notices.filter(({ startsAt }) => startsAt <= now);
+  return {
+    at: now,
+    page: facts.page,
+    state: worstState([...views.values()].map(({ state }) => state)),
+    cards,
+    services: [...views.values()],
+    openIncidents,
+    pastIncidents: incidents.filter(({ isOpen }) => !isOpen),
+    notices,
+    updatedAt: Math.max(
+      facts.page.updatedAt ?? facts.page.createdAt,
+      ...incidents.map(({ updatedAt }) => updatedAt),
+      ...begun.map(({ startsAt, endsAt }) => (endsAt <= now ? endsAt : startsAt)),
+    ),
+  };
+}

@@ -1,0 +1,163 @@
+/**
+ * Status pages for their visitors: under `/status/{url}`, and at `/` of a domain of their own, beside
+ * what the installation itself is known by (`locate.ts`).
+ */
+import type { Request, RequestHandler, Response } from 'express';
+import { publicAddressOf } from '../domain/status-page-address.ts';
+import type { Services } from '../services.ts';
+import { documentAt } from '../status-pages/documents.ts';
+import { html } from '../html.ts';
+import { loginPage, notFoundPage, saidPage } from '../status-pages/html/forms.ts';
+import { byHost, byPath, hostName, type Candidate } from '../status-pages/locate.ts';
+import type { Representation } from '../status-pages/representation.ts';
+import { isSession, sessionsIn } from '../status-pages/session.ts';
+import type { Snapshot, Snapshots } from '../status-pages/snapshots.ts';
+import { RateLimiter } from './rate-limit.ts';
+import { sendRepresentation } from './send-representation.ts';
+import {
+  askToConfirmLink,
+  postPassword,
+  postSignOut,
+  postSubscription,
+  postUnsubscription,
+  postVerification,
+  readForm,
+  type Visit,
+} from './status-page-forms.ts';
+
+interface StatusPageParts {
+  services: Services;
+  snapshots: Snapshots;
+  /** Whether mails can be sent to subscribers. */
+  canSubscribe: boolean;
+  /** Host to listen on: requests may name it. */
+  host: string;
+}
+
+/** Links in mails lead to these; whoever follows them holds a token and needs no password. */
+const tokenPaths: Record<string, 'verify' | 'unsubscribe'> = {
+  '/subscriptions/verify': 'verify',
+  '/subscriptions/unsubscribe': 'unsubscribe',
+};
+const formPaths = ['/subscriptions', '/session', '/session/end', ...Object.keys(tokenPaths)];
+
+/** Gives the step of the application that serves all status pages. */
+export function serveStatusPages(parts: StatusPageParts): RequestHandler {
+  const { services, snapshots, canSubscribe } = parts;
+  const { publicUrl, clock, db, secrets } = services;
+  const { hostname, pathname } = new URL(publicUrl);
+  const prefix = pathname.replace(/\/$/, '');
+  const ownHosts = new Set([hostname.toLowerCase(), parts.host.toLowerCase()]);
+  const limiter = new RateLimiter(() => clock.monotonic());
+  const sessionKey = secrets.deriveKey('status-page-session');
+
+  const maySee = (request: Request, { read }: Snapshot): boolean => {
+    if (!read.access.isPrivate) return true;
+    const { passwordVersion } = read.access;
+    const opened = { pageId: read.facts.page.id, passwordVersion };
+    return sessionsIn(request.headers.cookie).some((token) =>
+      isSession(sessionKey, opened, token, clock.now()),
+    );
+  };
+
+  const refuse = (visit: Visit, rest: string): Representation | null => {
+    if (/^\/(api\/|feed\.|slack\.|badge\.|maintenance\.)/.test(rest)) {
+      visit.response.status(401).set('Cache-Control', 'no-store').json({ error: 'private' });
+      return null;
+    }
+    return loginPage(visit.place);
+  };
+
+  const notAllowed = ({ response, place }: Visit, allow: string): Representation => {
+    response.setHeader('Allow', allow);
+    return saidPage({
+      look: null,
+      place,
+      title: 'This cannot be done here',
+      body: html`<p><a href="${place.base}/">To the status page</a></p>`,
+      status: 405,
+    });
+  };
+
+  /** Null when the answer has been given. */
+  const read = async (visit: Visit, rest: string): Promise<Representation | null> => {
+    const { request, snapshot, place, query } = visit;
+    const what = tokenPaths[rest];
+    if (what !== undefined) return askToConfirmLink(visit, what);
+    if (!maySee(request, snapshot)) return refuse(visit, rest);
+    if (formPaths.includes(rest)) return notAllowed(visit, 'POST');
+    const found = await documentAt({ db, snapshot, place, canSubscribe, rest, query });
+    return found ?? notFoundPage(place, snapshot.view.page);
+  };
+
+  const change = async (visit: Visit, rest: string): Promise<Representation | null> => {
+    const { request, response, snapshot } = visit;
+    if (!formPaths.includes(rest)) return notAllowed(visit, 'GET, HEAD');
+    const form = await readForm(services, request, response).catch(() => undefined);
+    if (form === undefined) {
+      return saidPage({
+        look: null,
+        place: visit.place,
+        title: 'This could not be read',
+        body: html`<p><a href="${visit.place.base}/">To the status page</a></p>`,
+        status: 400,
+      });
+    }
+    if (rest === '/subscriptions/verify') return postVerification(services, visit);
+    if (rest === '/subscriptions/unsubscribe') return postUnsubscription(services, visit);
+    if (rest === '/session') return postPassword(services, limiter, visit, form);
+    if (rest === '/session/end') return postSignOut(services, visit);
+    if (!maySee(request, snapshot)) return loginPage(visit.place);
+    if (!canSubscribe) return notFoundPage(visit.place, snapshot.view.page);
+    return postSubscription(services, visit, form);
+  };
+
+  const serve = async (
+    request: Request,
+    response: Response,
+    { base, rest }: Candidate,
+    snapshot: Snapshot,
+  ): Promise<void> => {
+    const { page } = snapshot.view;
+    const mark = request.url.indexOf('?');
+    const visit: Visit = {
+      request,
+      response,
+      snapshot,
+      place: { base, address: publicAddressOf(page, publicUrl) },
+      query: new URLSearchParams(mark === -1 ? '' : request.url.slice(mark + 1)),
+    };
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const answer = isRead
+      ? await read(visit, rest)
+      : request.method === 'POST'
+        ? await change(visit, rest)
+        : notAllowed(visit, 'GET, HEAD, POST');
+    if (answer !== null) sendRepresentation(request, response, answer, page.isPrivate);
+  };
+
+  return async (request, response, next) => {
+    const { path } = request;
+    const own = byHost(hostName(request.headers.host), path, ownHosts);
+    if (own !== null) {
+      const known = snapshots.peek(own.address);
+      const snapshot = known === undefined ? await snapshots.get(own.address) : known;
+      if (snapshot !== null) {
+        await serve(request, response, own, snapshot);
+        return;
+      }
+    }
+    const candidate = byPath(path, prefix);
+    if (candidate === null) {
+      next();
+      return;
+    }
+    const snapshot = await snapshots.get(candidate.address);
+    if (snapshot !== null) {
+      await serve(request, response, candidate, snapshot);
+      return;
+    }
+    const place = { base: candidate.base, address: publicUrl };
+    sendRepresentation(request, response, notFoundPage(place, null), false);
+  };
+}

@@ -1,0 +1,35 @@
+/** The state of a page as a picture, and as what drawers of badges ask for. */
+import { makeBadge } from 'badge-maker';
+import { stateWords } from '../domain/status-page/states.ts';
+import type { StatusPageView } from '../domain/status-page/view.ts';
+import { stateColor } from './html/palette.ts';
+
+const styles = ['flat', 'flat-square', 'plastic', 'for-the-badge', 'social'] as const;
+export type BadgeStyle = (typeof styles)[number];
+
+/** Flat for a style that there is not. */
+export function parseBadgeStyle(text: string): BadgeStyle {
+  return styles.find((style) => style === text) ?? 'flat';
+}
+
+const messageOf = ({ state }: StatusPageView): string => stateWords(state).toLowerCase();
+
+export function badgePicture(view: StatusPageView, style: BadgeStyle): string {
+  return makeBadge({
+    label: view.page.name,
+    message: messageOf(view),
+    color: stateColor(view.state),
+    style,
+  });
+}
+
+/** For services that draw badges from an address. */
+export function badgeDocument(view: StatusPageView): object {
+  return {
+    schemaVersion: 1,
+    label: view.page.name,
+    message: messageOf(view),
+    color: stateColor(view.state),
+    isError: view.state === 'major_outage',
+  };
+}

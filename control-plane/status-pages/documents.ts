@@ -1,0 +1,142 @@
+/** What can be read of a status page, by path. All of it comes from one view. */
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import { newestFirst, viewIncident, type IncidentView } from '../domain/status-page/incidents.ts';
+import { apiDocument, isApiDocument } from './atlassian.ts';
+import { badgeDocument, badgePicture, parseBadgeStyle } from './badge.ts';
+import { calendarText } from './calendar.ts';
+import { feedText, type FeedEntry, type FeedFormat } from './feeds.ts';
+import type { Place } from './html/document.ts';
+import { historyPage, monthOf, parseMonth } from './html/history.ts';
+import { incidentPage } from './html/incident.ts';
+import { statusPage } from './html/status-page.ts';
+import { firstIncidentAt, readIncidents, type WhichIncidents } from './read-incidents.ts';
+import { represent, type Representation } from './representation.ts';
+import type { Snapshot } from './snapshots.ts';
+
+export interface Reading {
+  db: Kysely<Database>;
+  snapshot: Snapshot;
+  place: Place;
+  canSubscribe: boolean;
+  /** `/`, `/history`. */
+  rest: string;
+  query: URLSearchParams;
+}
+
+const feedTypes: Record<FeedFormat, string> = {
+  rss: 'application/rss+xml; charset=utf-8',
+  atom: 'application/atom+xml; charset=utf-8',
+  json: 'application/feed+json; charset=utf-8',
+};
+
+const feeds: Record<string, { format: FeedFormat; entry: FeedEntry }> = {
+  '/feed.rss': { format: 'rss', entry: 'incident' },
+  '/feed.atom': { format: 'atom', entry: 'incident' },
+  '/feed.json': { format: 'json', entry: 'incident' },
+  '/slack.rss': { format: 'rss', entry: 'update' },
+};
+
+/** Anyone's page may read what anyone may read. */
+function open(snapshot: Snapshot, type: string): Record<string, string> {
+  return {
+    'Content-Type': type,
+    'X-Content-Type-Options': 'nosniff',
+    'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    ...(snapshot.read.access.isPrivate
+      ? {}
+      : { 'Access-Control-Allow-Origin': '*', 'Cross-Origin-Resource-Policy': 'cross-origin' }),
+  };
+}
+
+function json(snapshot: Snapshot, value: object): Representation {
+  return represent(JSON.stringify(value), open(snapshot, 'application/json; charset=utf-8'));
+}
+
+async function incidentsOf(
+  { db, snapshot }: Reading,
+  which: WhichIncidents,
+): Promise<IncidentView[]> {
+  const { accountId } = snapshot.read;
+  const { services, page } = snapshot.view;
+  const facts = await readIncidents(db, { accountId, pageId: page.id }, which);
+  const known = new Map(services.map((service) => [service.id, service]));
+  return newestFirst(facts.flatMap((one) => viewIncident(one, known, which.now) ?? []));
+}
+
+async function history(reading: Reading): Promise<Representation | null> {
+  const { db, snapshot, place, canSubscribe, query } = reading;
+  const { view, read } = snapshot;
+  const name = query.get('month');
+  const month = name === null ? monthOf(view.at) : parseMonth(name);
+  if (month === null || month.from > view.at) return null;
+  return snapshot.represent(`/history ${month.name}`, async () =>
+    historyPage(view, {
+      month,
+      incidents: await incidentsOf(reading, {
+        kind: 'begun',
+        from: month.from,
+        to: month.to,
+        now: view.at,
+      }),
+      firstAt: await firstIncidentAt(
+        db,
+        { accountId: read.accountId, pageId: view.page.id },
+        view.at,
+      ),
+      place,
+      canSubscribe,
+    }),
+  );
+}
+
+async function incident(reading: Reading, id: string): Promise<Representation | null> {
+  const { snapshot, place, canSubscribe } = reading;
+  const { view } = snapshot;
+  const known = [...view.openIncidents, ...view.pastIncidents].find((one) => one.id === id);
+  const found = known ?? (await incidentsOf(reading, { kind: 'one', id, now: view.at }))[0];
+  if (found === undefined) return null;
+  return snapshot.represent(`/incidents/${id}`, () =>
+    incidentPage(view, found, place, canSubscribe),
+  );
+}
+
+/** What is at a path of a page, or null for nothing. */
+export async function documentAt(reading: Reading): Promise<Representation | null> {
+  const { snapshot, place, canSubscribe, query } = reading;
+  const { view } = snapshot;
+  const rest = reading.rest.length > 1 ? reading.rest.replace(/\/$/, '') : reading.rest;
+  const { address } = place;
+  switch (rest) {
+    case '/':
+      return snapshot.represent(rest, () => statusPage(view, { place, canSubscribe }));
+    case '/history':
+      return history(reading);
+    case '/maintenance.ics':
+      return snapshot.represent(rest, () =>
+        represent(calendarText(view, address), open(snapshot, 'text/calendar; charset=utf-8')),
+      );
+    case '/badge.json':
+      return snapshot.represent(rest, () => json(snapshot, badgeDocument(view)));
+    case '/badge.svg': {
+      const style = parseBadgeStyle(query.get('style') ?? '');
+      return snapshot.represent(`${rest} ${style}`, () =>
+        represent(badgePicture(view, style), open(snapshot, 'image/svg+xml; charset=utf-8')),
+      );
+    }
+  }
+  const feed = Object.hasOwn(feeds, rest) ? feeds[rest] : undefined;
+  if (feed !== undefined) {
+    return snapshot.represent(rest, () =>
+      represent(
+        feedText({ view, address, path: rest, ...feed }),
+        open(snapshot, feedTypes[feed.format]),
+      ),
+    );
+  }
+  const id = /^\/incidents\/([0-9a-f-]{36})$/.exec(rest)?.[1];
+  if (id !== undefined) return incident(reading, id);
+  const name = /^\/api\/v2\/([a-z/-]+\.json)$/.exec(rest)?.[1] ?? '';
+  if (!isApiDocument(name)) return null;
+  return snapshot.represent(rest, () => json(snapshot, apiDocument(name, view, address)));
+}

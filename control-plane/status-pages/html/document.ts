@@ -1,0 +1,136 @@
+/** The frame of every page: head, header, footer, and the policy that lets nothing else happen. */
+import { createHash } from 'node:crypto';
+import type { PageLook } from '../../domain/status-page/facts.ts';
+import type { ServiceState } from '../../domain/status-page/states.ts';
+import { represent, type Representation } from '../representation.ts';
+import { html, Markup, pictureAddress, webAddress } from '../../html.ts';
+import { tabIcon } from './icons.ts';
+import { paletteCss, stateColor } from './palette.ts';
+import { styleSheet } from './style.ts';
+
+export interface Place {
+  /** What stands before every path of the page: empty on a domain of its own. */
+  base: string;
+  /** Where people find it, in full. */
+  address: string;
+}
+
+type Look = Pick<PageLook, 'name' | 'theme' | 'themeColors' | 'logo' | 'favicon' | 'redirectTo'>;
+
+interface Frame {
+  /** Null where visitors may not know which page it is. */
+  look: Look | null;
+  place: Place;
+  title: string;
+  /** For those who link to it. */
+  description?: string;
+  state?: ServiceState;
+  /** The path of this page below the base, such as `/history`; null for what has no address of its own. */
+  path: string | null;
+  /** Whether feeds may be found. */
+  isPublic: boolean;
+  canSubscribe?: boolean;
+  main: Markup;
+  footer?: Markup;
+  status?: number;
+}
+
+/** Referrers stay away: addresses of this page may hold tokens. */
+const securityHeaders = {
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+};
+
+function policyFor(css: string): string {
+  const hash = createHash('sha256').update(css).digest('base64');
+  return [
+    "default-src 'none'",
+    `style-src 'sha256-${hash}'`,
+    "img-src https: data: 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+function brand(look: Look, base: string): Markup {
+  const logo = pictureAddress(look.logo);
+  const shown = logo === null ? html`${look.name}` : html`<img src="${logo}" alt="${look.name}" />`;
+  return html`<a class="brand" href="${webAddress(look.redirectTo) ?? `${base}/`}">${shown}</a>`;
+}
+
+function navigation({ place, path, canSubscribe }: Frame): Markup {
+  const link = (to: string, words: string): Markup =>
+    html`<a href="${place.base}${to}" ${path === to && new Markup('aria-current="page"')}
+      >${words}</a
+    >`;
+  return html`<nav aria-label="Pages">
+    ${link('/', 'Status')}${link('/history', 'History')}${
+      canSubscribe === true && html`<a class="button" href="${place.base}/#subscribe">Subscribe</a>`
+    }
+  </nav>`;
+}
+
+function feeds({ base }: Place): Markup {
+  return html`<link rel="alternate" type="application/rss+xml" href="${base}/feed.rss" /><link
+      rel="alternate"
+      type="application/atom+xml"
+      href="${base}/feed.atom"
+    /><link rel="alternate" type="application/feed+json" href="${base}/feed.json" />`;
+}
+
+/** A whole page, ready to be served. */
+export function document(frame: Frame): Representation {
+  const { look, place, path, state = 'operational', description = '' } = frame;
+  const css = paletteCss(look ?? { theme: 'AUTO', themeColors: null }, state) + styleSheet;
+  const favicon = pictureAddress(look?.favicon ?? null) ?? tabIcon(state, stateColor(state));
+  const isFound = frame.isPublic && path !== null && (frame.status ?? 200) === 200;
+  const { text } = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${frame.title}</title>
+        ${
+          isFound
+            ? html`<meta name="description" content="${description}" />
+                <meta property="og:type" content="website" />
+                <meta property="og:title" content="${frame.title}" />
+                <meta property="og:description" content="${description}" />
+                <meta property="og:url" content="${place.address}${path}" />
+                <link rel="canonical" href="${place.address}${path}" />
+                ${feeds(place)}`
+            : html`<meta name="robots" content="noindex" />`
+        }
+        <link rel="icon" href="${favicon}" />
+        <style>
+          ${new Markup(css)}
+        </style>
+      </head>
+      <body>
+        <a class="skip" href="#main">Skip to content</a>
+        ${
+          look !== null &&
+          html`<header class="top">
+            <div class="wrap">${brand(look, place.base)}${navigation(frame)}</div>
+          </header>`
+        }
+        <main id="main" class="wrap" tabindex="-1">${frame.main}</main>
+        ${
+          frame.footer !== undefined &&
+          html`<footer><div class="wrap">${frame.footer}</div></footer>`
+        }
+      </body>
+    </html> `;
+  // What is between the tags is what the policy names, to the letter.
+  const exact = text.replace(/<style>\s*/, '<style>').replace(/\s*<\/style>/, '</style>');
+  return represent(
+    exact,
+    {
+      ...securityHeaders,
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': policyFor(css),
+    },
+    frame.status,
+  );
+}

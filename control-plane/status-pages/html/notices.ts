@@ -1,0 +1,47 @@
+/** Maintenance, in progress and to come. */
+import type { NoticeView } from '../../domain/status-page/notices.ts';
+import { html, type Markup } from '../../html.ts';
+import { stateLabel } from './icons.ts';
+import { listWords, prose, stretchWords, wordsOfStatus } from './text.ts';
+
+const aheadMs = 14 * 86_400_000;
+/** Of a window that repeats so many further dates are told. */
+const furtherDates = 3;
+
+export interface ShownNotice {
+  notice: NoticeView;
+  /** Further occurrences of the same window. */
+  further: NoticeView[];
+}
+
+/** What is in progress or comes within two weeks: each window once, with its next dates. */
+export function noticesToShow(notices: readonly NoticeView[], now: number): ShownNotice[] {
+  const near = notices.filter(
+    ({ status, startsAt }) => status !== 'completed' && startsAt <= now + aheadMs,
+  );
+  return [...Map.groupBy(near, ({ windowId }) => windowId).values()].flatMap(
+    ([notice, ...further]) => (notice === undefined ? [] : [{ notice, further }]),
+  );
+}
+
+export function noticePanel({ notice, further }: ShownNotice): Markup {
+  const isOn = notice.status === 'in_progress';
+  const shown = further.slice(0, furtherDates);
+  return html`<article class="panel edge3">
+    <div class="row">
+      <h3>${notice.name}</h3>
+      ${stateLabel('under_maintenance', wordsOfStatus(notice.status))}
+    </div>
+    <p class="muted facts">
+      ${stretchWords(notice.startsAt, notice.endsAt)} · ${isOn ? 'concerns' : 'will concern'}
+      ${listWords(notice.services.map(({ name }) => name))}
+    </p>
+    ${notice.description !== null && html`<div class="prose">${prose(notice.description)}</div>`}
+    ${
+      shown.length > 0 &&
+      html`<p class="muted facts">
+        Again ${listWords(shown.map(({ startsAt, endsAt }) => stretchWords(startsAt, endsAt)))}
+      </p>`
+    }
+  </article>`;
+}

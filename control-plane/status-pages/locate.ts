@@ -1,0 +1,47 @@
+/** Which status page a request is for, by its host and its path. */
+import { isIP } from 'node:net';
+import { domainToUnicode } from 'node:url';
+import type { PageAddress } from './read-page.ts';
+
+/** A page that a request may be for, with what is left of the path: `/`, `/history`. */
+export interface Candidate {
+  address: PageAddress;
+  /** What stands before the paths of the page. */
+  base: string;
+  rest: string;
+}
+
+/** `Status.Shop.example.:8443` → `status.shop.example`; null for what is no host. */
+export function hostName(header: string | undefined): string | null {
+  const host = (header ?? '')
+    .toLowerCase()
+    .replace(/:\d{1,5}$/, '')
+    .replace(/\.$/, '');
+  return /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(host) && isIP(host) === 0 ? host : null;
+}
+
+/** What is never a page of somebody's: whatever a customer calls their domain, this installation works. */
+const ownPaths = /^\/(v1|v2|accounts|console|docs|trace-viewer)(\/|$)|^\/openapi\.json$/;
+
+/** The page whose own domain this host may be; never for the hosts of the control plane itself. */
+export function byHost(
+  host: string | null,
+  path: string,
+  ownHosts: ReadonlySet<string>,
+): Candidate | null {
+  if (host === null || ownHosts.has(host) || ownPaths.test(path)) return null;
+  const hosts = [...new Set([host, domainToUnicode(host)])];
+  return { address: { kind: 'domain', hosts }, base: '', rest: path };
+}
+
+/** The page under `/status/{slug}`. `prefix` is what the public address has before it. */
+export function byPath(path: string, prefix: string): Candidate | null {
+  const match = /^\/status\/([A-Za-z0-9-]{1,255})(\/.*)?$/.exec(path);
+  if (match === null) return null;
+  const slug = (match[1] ?? '').toLowerCase();
+  return {
+    address: { kind: 'slug', slug },
+    base: `${prefix}/status/${slug}`,
+    rest: match[2] ?? '/',
+  };
+}

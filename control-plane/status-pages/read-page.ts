@@ -1,0 +1,113 @@
+/** The facts of a status page, out of the database. */
+import type { Kysely, Selectable } from 'kysely';
+import { fromFlag, fromJson } from '../db/columns.ts';
+import type { Database, StatusPagesTable } from '../db/tables.ts';
+import type { CardFacts, PageFacts, PageLook } from '../domain/status-page/facts.ts';
+import { shownSince } from '../domain/status-page/uptime.ts';
+import { readIncidents } from './read-incidents.ts';
+import { readWindows } from './read-windows.ts';
+
+/** How a visitor names a page: by its slug, or by the host they came to. */
+export type PageAddress =
+  { kind: 'slug'; slug: string } | { kind: 'domain'; hosts: readonly string[] };
+
+/** Who may see it. */
+export interface PageAccess {
+  isPrivate: boolean;
+  passwordHash: string | null;
+  passwordVersion: number;
+}
+
+export interface ReadPage {
+  accountId: string;
+  access: PageAccess;
+  facts: PageFacts;
+}
+
+type Row = Selectable<StatusPagesTable>;
+type Look = Pick<PageLook, 'description' | 'logo' | 'favicon' | 'redirectTo' | 'themeColors'> & {
+  defaultTheme: PageLook['theme'];
+};
+
+function findPage(db: Kysely<Database>, address: PageAddress): Promise<Row | undefined> {
+  // No account: visitors have none. Addresses are unique, and all else is read by the account of the row.
+  const pages = db.selectFrom('status_pages').selectAll();
+  return (
+    address.kind === 'slug'
+      ? pages.where('url', '=', address.slug)
+      : pages.where('custom_domain', 'in', address.hosts)
+  ).executeTakeFirst();
+}
+
+async function readCards(db: Kysely<Database>, page: Row): Promise<CardFacts[]> {
+  const cards = await db
+    .selectFrom('status_page_cards')
+    .selectAll()
+    .where('account_id', '=', page.account_id)
+    .where('status_page_id', '=', page.id)
+    .orderBy('position')
+    .execute();
+  const services = await db
+    .selectFrom('services')
+    .innerJoin('card_services', 'card_services.service_id', 'services.id')
+    .innerJoin('status_page_cards', 'status_page_cards.id', 'card_services.card_id')
+    .selectAll('services')
+    .select('card_services.card_id')
+    .where('services.account_id', '=', page.account_id)
+    .where('status_page_cards.status_page_id', '=', page.id)
+    .orderBy('card_services.position')
+    .execute();
+  const byCard = Map.groupBy(services, ({ card_id }) => card_id);
+  return cards.map((card) => ({
+    id: card.id,
+    name: card.name,
+    createdAt: card.created_at,
+    updatedAt: card.updated_at,
+    services: (byCard.get(card.id) ?? []).map((service) => ({
+      id: service.id,
+      name: service.name,
+      createdAt: service.created_at,
+      updatedAt: service.updated_at,
+    })),
+  }));
+}
+
+/** Undefined where there is no such page. */
+export async function readPage(
+  db: Kysely<Database>,
+  address: PageAddress,
+  now: number,
+): Promise<ReadPage | undefined> {
+  const row = await findPage(db, address);
+  if (row === undefined) return undefined;
+  const look = fromJson<Look>(row.body_json);
+  const key = { accountId: row.account_id, pageId: row.id };
+  return {
+    accountId: row.account_id,
+    access: {
+      isPrivate: fromFlag(row.is_private),
+      passwordHash: row.password_hash,
+      passwordVersion: row.password_version,
+    },
+    facts: {
+      page: {
+        id: row.id,
+        name: row.name,
+        url: row.url,
+        customDomain: row.custom_domain,
+        description: look.description,
+        logo: look.logo,
+        favicon: look.favicon,
+        redirectTo: look.redirectTo,
+        theme: look.defaultTheme,
+        themeColors: look.themeColors,
+        isPrivate: fromFlag(row.is_private),
+        createdAt: row.created_at,
+        updatedAt: row.updated_at,
+      },
+      cards: await readCards(db, row),
+      incidents: await readIncidents(db, key, { kind: 'current', since: shownSince(now), now }),
+      windows: await readWindows(db, key, now),
+    },
+  };
+}

@@ -1,0 +1,59 @@
+/**
+ * Maintenance windows that concern a page: one of its services is what a check reports to that the
+ * window applies to.
+ */
+import type { Kysely } from 'kysely';
+import { jsonValue } from '../db/expressions.ts';
+import type { Database } from '../db/tables.ts';
+import { heldBetween } from '../domain/planned-maintenance.ts';
+import type { WindowFacts } from '../domain/status-page/facts.ts';
+import { knownAheadMs, knownBackMs } from '../domain/status-page/notices.ts';
+import { selectionOf, windowsSince } from '../operations/maintenance.ts';
+
+interface PageKey {
+  accountId: string;
+  pageId: string;
+}
+
+/** The checks of the account that report to a service of the page. */
+function reportingChecks(
+  db: Kysely<Database>,
+  { accountId, pageId }: PageKey,
+): Promise<{ id: string; serviceId: string }[]> {
+  const reportsTo = jsonValue<string>('checks.body_json', '$.triggerIncident.serviceId');
+  return db
+    .selectFrom('checks')
+    .select((select) => ['checks.id', select.parens(reportsTo).as('serviceId')])
+    .where('checks.account_id', '=', accountId)
+    .where(
+      reportsTo,
+      'in',
+      db
+        .selectFrom('card_services')
+        .innerJoin('status_page_cards', 'status_page_cards.id', 'card_services.card_id')
+        .where('status_page_cards.status_page_id', '=', pageId)
+        .select('card_services.service_id'),
+    )
+    .execute();
+}
+
+/** Those that are in effect about now, as they are and as they were, and that show on the page. */
+export async function readWindows(
+  db: Kysely<Database>,
+  key: PageKey,
+  now: number,
+): Promise<WindowFacts[]> {
+  const windows = (await windowsSince(db, key.accountId, now - knownBackMs)).filter(
+    (window) => heldBetween(window, now - knownBackMs, now + knownAheadMs).length > 0,
+  );
+  if (windows.length === 0) return [];
+  const checks = await reportingChecks(db, key);
+  if (checks.length === 0) return [];
+  const ids = checks.map(({ id }) => id);
+  const isSelected = await selectionOf(db, key.accountId, windows, ids);
+  return windows.flatMap((window) => {
+    const concerned = checks.filter(({ id }) => isSelected(window, id));
+    const serviceIds = [...new Set(concerned.map(({ serviceId }) => serviceId))];
+    return serviceIds.length === 0 ? [] : [{ window, serviceIds }];
+  });
+}

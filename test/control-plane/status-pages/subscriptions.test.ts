@@ -1,0 +1,146 @@
+/** Subscribing, confirming and unsubscribing with forms alone. */
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import test from 'node:test';
+import { PageVisitor } from '../../support/page-visitor.ts';
+
+async function openWithSubscribers() {
+  const visitor = await PageVisitor.open();
+  const { db } = visitor.cp.controlPlane.services;
+  await visitor.page([]);
+  const mails = async () => {
+    const rows = await db.selectFrom('outbox').selectAll().orderBy('created_at').execute();
+    return rows.map((row) => JSON.stringify(row).replace(/\\+n/g, '\n'));
+  };
+  const links = async (what: string) =>
+    (await mails()).flatMap(
+      (mail) => new RegExp(`/subscriptions/${what}\\?token=[\\w.-]+`).exec(mail)?.[0] ?? [],
+    );
+  const statuses = async () =>
+    (await db.selectFrom('status_page_subscriptions').select('status').execute()).map(
+      ({ status }) => status,
+    );
+  const subscribe = (email: string) =>
+    visitor.see('/subscriptions', { method: 'POST', form: { email } });
+  return { visitor, mails, links, statuses, subscribe };
+}
+
+test('an address is told of, confirmed by its owner, and gone when they want', async () => {
+  const { visitor, links, statuses, subscribe } = await openWithSubscribers();
+  await using _ = visitor;
+  const page = await visitor.see('/');
+  assert.match(
+    page.text,
+    /<form class="fields" method="post" action="\/status\/shop\/subscriptions"/,
+  );
+  const sent = await subscribe('Ann@example.com');
+  assert.equal(sent.status, 200);
+  assert.match(sent.text, /Check your mail/);
+  assert.deepEqual(await statuses(), ['PENDING']);
+  assert.equal((await subscribe('ann@example.com')).text, sent.text);
+
+  const [link = ''] = await links('verify');
+  const asked = await visitor.see(link);
+  assert.equal(asked.status, 200);
+  const action = /action="([^"]+)"/.exec(asked.text)?.[1] ?? '';
+  assert.equal(action, `/status/shop${link}`);
+  assert.deepEqual(await statuses(), ['PENDING'], 'looking at a link confirms nothing');
+  const confirmed = await visitor.see(link, { method: 'POST' });
+  assert.match(confirmed.text, /You are subscribed/);
+  assert.deepEqual(await statuses(), ['VERIFIED']);
+  assert.equal((await subscribe('ann@example.com')).text, sent.text);
+
+  const unknown = await visitor.see('/subscriptions/verify?token=unknown', { method: 'POST' });
+  assert.deepEqual([unknown.status, /no longer works/.test(unknown.text)], [404, true]);
+});
+
+test('mail programs unsubscribe with one click, people with two', async () => {
+  const { visitor, statuses, links } = await openWithSubscribers();
+  await using _ = visitor;
+  const [search] = await visitor.services('Search');
+  assert.ok(search);
+  const { id } = (await visitor.done('GET', '/v1/status-pages')).entries[0];
+  await visitor.done('PUT', `/v1/status-pages/${id}`, {
+    name: 'Shop',
+    url: 'shop',
+    cards: [{ name: 'Web', services: [{ id: search.id }] }],
+  });
+  await visitor.done('POST', `/v1/status-pages/${id}/subscriptions/bulk`, {
+    subscriptions: [{ type: 'EMAIL', config: 'ann@example.com' }],
+    autoVerify: true,
+  });
+  await visitor.done('POST', '/v1/status-pages/incidents', {
+    name: 'Trouble',
+    severity: 'MAJOR',
+    services: [search],
+    incidentUpdates: [{ description: 'x', notifySubscribers: true }],
+  });
+  const { announceDueUpdates } =
+    await import('../../../control-plane/operations/subscribers/announce-due-updates.ts');
+  await announceDueUpdates(visitor.cp.controlPlane.services);
+  const [link = ''] = await links('unsubscribe');
+  assert.notEqual(link, '');
+  assert.match((await visitor.see(link)).text, /<button class="button">Unsubscribe<\/button>/);
+  assert.deepEqual(await statuses(), ['VERIFIED']);
+  const oneClick = { method: 'POST', form: { 'List-Unsubscribe': 'One-Click' } };
+  const ended = await visitor.see(link, oneClick);
+  assert.deepEqual([ended.status, /You are unsubscribed/.test(ended.text)], [200, true]);
+  assert.deepEqual(await statuses(), []);
+  assert.equal((await visitor.see(link, oneClick)).status, 200);
+});
+
+test('what is no address is said to be none, and kept where it can be corrected', async () => {
+  const { visitor, mails, subscribe } = await openWithSubscribers();
+  await using _ = visitor;
+  for (const email of [
+    '',
+    'ann',
+    'ann@example.com\r\nBcc: bob@example.com',
+    `${'a'.repeat(400)}@b.de`,
+  ]) {
+    const { status, text } = await subscribe(email);
+    assert.equal(status, 400, email);
+    assert.match(text, /role="alert">This is not an e-mail address/);
+  }
+  const large = await visitor.see('/subscriptions', {
+    method: 'POST',
+    form: { email: 'x'.repeat(5_000) },
+  });
+  assert.equal(large.status, 400);
+  assert.equal((await visitor.see('/subscriptions')).status, 405);
+  assert.deepEqual(await mails(), []);
+});
+
+test('without a way to send mails none are offered', async () => {
+  await using visitor = await PageVisitor.open({ SMTP_URL: '' });
+  await visitor.page([]);
+  assert.equal((await visitor.see('/')).text.includes('Subscribe'), false);
+  const sent = await visitor.see('/subscriptions', {
+    method: 'POST',
+    form: { email: 'a@b.example' },
+  });
+  assert.equal(sent.status, 404);
+});
+
+test('a form that does not arrive is not waited for', async () => {
+  const { visitor } = await openWithSubscribers();
+  await using _ = visitor;
+  const { port } = new URL(visitor.cp.url);
+  const socket = connect(Number(port), '127.0.0.1');
+  const answer = new Promise<string>((resolve) => {
+    socket.once('data', (data) => {
+      resolve(data.toString());
+    });
+  });
+  socket.write(
+    'POST /status/shop/subscriptions HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n' +
+      'Content-Type: application/x-www-form-urlencoded\r\n\r\nemail=',
+  );
+  // Until its headers have been read, there is nothing to run out.
+  const tick = setInterval(() => {
+    visitor.clock.advance(10_000);
+  }, 20);
+  assert.match(await answer, /^HTTP\/1\.1 400/);
+  clearInterval(tick);
+  socket.destroy();
+});
