@@ -12,6 +12,7 @@ import {
 } from '../domain/sweep.ts';
 import { sha256Hex } from '../keys.ts';
 import type { Services } from '../services.ts';
+import { PlannedGaps } from './planned-gaps.ts';
 import { RuntimeGaps } from './runtime-gaps.ts';
 
 /** So many at a time, for other writers wait meanwhile. */
@@ -49,7 +50,7 @@ const insertMissed = prepareQuery<
     .returning('id'),
 );
 
-const blameRuntime = prepareQuery<{ id: number; missed_reason: string }>((db, argument) =>
+const correctReason = prepareQuery<{ id: number; missed_reason: string }>((db, argument) =>
   db
     .updateTable('check_runs')
     .set({ missed_reason: argument('missed_reason') })
@@ -87,6 +88,7 @@ export async function sweepSlots(services: Services): Promise<boolean> {
         { servedSince: state.served_since, unservedSince: state.unserved_since },
       ]),
     );
+    const plannedGaps = new PlannedGaps(db);
     const runtimeGaps = new RuntimeGaps(db);
     let isBehind = periods.length === periodsPerSweep;
     for (const row of periods) {
@@ -118,9 +120,15 @@ export async function sweepSlots(services: Services): Promise<boolean> {
           missed_reason: reason,
           now,
         });
-        if (missed === undefined || reason !== 'not-run') continue;
-        if (await runtimeGaps.isGap(row.account_id, slot.checkId, slot.location)) {
-          await blameRuntime.run(db, { id: missed.id, missed_reason: 'no-runtime' });
+        if (missed === undefined) continue;
+        const { id } = missed;
+        if (await plannedGaps.isGap(row.account_id, slot.checkId, slot.scheduledFor)) {
+          await correctReason.run(db, { id, missed_reason: 'maintenance' });
+        } else if (
+          reason === 'not-run' &&
+          (await runtimeGaps.isGap(row.account_id, slot.checkId, slot.location))
+        ) {
+          await correctReason.run(db, { id, missed_reason: 'no-runtime' });
         }
       }
       const sweptUntil = accountedUntil(period, until);

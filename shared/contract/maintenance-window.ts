@@ -1,10 +1,10 @@
 /** Maintenance windows: times at which checks with certain tags do not run. Spec: Maintenance window. */
 import { z } from 'zod';
 import { tags } from './check.ts';
-import { pageQuery, pathInteger, timestamp } from './primitives.ts';
+import { pageQuery, pathInteger, queryInteger, timestamp } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
-/** ISO 8601, with an offset or in UTC; a date alone is its first moment. */
+/** ISO 8601, with an offset or local to the time zone; a date alone is its first moment. */
 function instantLike(example: string) {
   return z
     .union([z.iso.datetime({ offset: true }), z.iso.datetime({ local: true }), z.iso.date()])
@@ -12,7 +12,7 @@ function instantLike(example: string) {
       override: {
         type: 'string',
         format: 'date-time',
-        description: 'ISO 8601, in UTC unless it has an offset',
+        description: 'ISO 8601; without an offset, local time in `timezone`',
         example,
       },
     });
@@ -25,6 +25,32 @@ const repeatEndsAt = instantLike('2099-12-31T00:00:00Z').nullable();
 const repeatUnit = z.enum(['DAY', 'WEEK', 'MONTH']).nullable();
 const repeatInterval = z.int().min(1).max(1000).nullable();
 const name = z.string().trim().min(1).max(255);
+const description = z.string().max(2000).nullable();
+const pauseAllChecks = z.boolean().meta({
+  description: 'True pauses every check; otherwise no tags select no check',
+});
+
+/** Names of zones, not offsets: an offset knows no summer time. */
+function isTimezone(text: string): boolean {
+  try {
+    return /^[a-z]/i.test(text) && new Intl.DateTimeFormat('en', { timeZone: text }) !== null;
+  } catch {
+    return false;
+  }
+}
+
+const timezone = z
+  .string()
+  .max(64)
+  .refine(isTimezone, 'must be the name of a time zone, such as Europe/Berlin')
+  .nullable()
+  .meta({
+    override: {
+      type: ['string', 'null'],
+      description: 'IANA time zone in which repeats keep their local time; null for UTC',
+      example: 'Europe/Berlin',
+    },
+  });
 
 /** `repeatUnit` is required; null is how existing clients say that it does not repeat. */
 const createBody = z.object({
@@ -35,6 +61,9 @@ const createBody = z.object({
   tags: tags.default([]),
   repeatInterval: repeatInterval.default(null),
   repeatEndsAt: repeatEndsAt.default(null),
+  timezone: timezone.default(null),
+  description: description.default(null),
+  pauseAllChecks: pauseAllChecks.default(false),
 });
 
 const updateBody = z.object({
@@ -45,7 +74,14 @@ const updateBody = z.object({
   tags: tags.exactOptional(),
   repeatInterval: repeatInterval.exactOptional(),
   repeatEndsAt: repeatEndsAt.exactOptional(),
+  timezone: timezone.exactOptional(),
+  description: description.exactOptional(),
+  pauseAllChecks: pauseAllChecks.exactOptional(),
 });
+
+/** Of an occurrence: its window and its start, so it is the same whenever it is asked for. */
+const maintenanceId = z.string().meta({ example: '7-1763712000000' });
+const span = { startsAt: timestamp, endsAt: timestamp };
 
 export const maintenanceWindow = z
   .object({
@@ -57,13 +93,32 @@ export const maintenanceWindow = z
     tags,
     repeatInterval,
     repeatEndsAt: timestamp.nullable(),
+    timezone: z.string().nullable(),
+    description,
+    pauseAllChecks,
+    nextOccurrences: z
+      .array(z.object({ id: maintenanceId, ...span }))
+      .max(5)
+      .meta({
+        description: 'The next five that take place, one in progress first',
+      }),
     created_at: timestamp,
     updated_at: timestamp.nullable(),
   })
   .meta({ id: 'MaintenanceWindow' });
 
+export const maintenance = z
+  .object({
+    id: maintenanceId,
+    maintenanceWindowId: z.int(),
+    ...span,
+    status: z.enum(['SCHEDULED', 'IN_PROGRESS', 'COMPLETED', 'CANCELLED']),
+  })
+  .meta({ id: 'Maintenance' });
+
 const tag = 'Maintenance windows';
 const byId = z.object({ id: pathInteger });
+const occurrence = z.object({ id: pathInteger, maintenanceId: z.string() });
 
 const bounds = ['gt', 'gte', 'lt', 'lte'] as const;
 type BoundKey = `${'startsAt' | 'endsAt'}[${(typeof bounds)[number]}]`;
@@ -150,10 +205,57 @@ const deleteMaintenanceWindow = defineRoute({
   errors: [400, 404],
 });
 
+const listMaintenances = defineRoute({
+  operationId: 'listMaintenances',
+  method: 'GET',
+  path: '/v1/maintenance-windows/{id}/maintenances',
+  tag,
+  summary: 'List the occurrences of a maintenance window',
+  description:
+    'Those that are not over, soonest first, then those that are, newest first; at most a hundred of each.',
+  authentication: 'apiKey',
+  params: byId,
+  query: z.object({ ...pageQuery, limit: queryInteger(1, 50).default(10) }),
+  status: 200,
+  response: z.array(maintenance),
+  errors: [400, 404],
+  paged: true,
+});
+
+const getMaintenance = defineRoute({
+  operationId: 'getMaintenance',
+  method: 'GET',
+  path: '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}',
+  tag,
+  summary: 'Read an occurrence of a maintenance window',
+  authentication: 'apiKey',
+  params: occurrence,
+  status: 200,
+  response: maintenance,
+  errors: [400, 404],
+});
+
+const cancelMaintenance = defineRoute({
+  operationId: 'cancelMaintenance',
+  method: 'DELETE',
+  path: '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}',
+  tag,
+  summary: 'Call off an occurrence of a maintenance window',
+  description:
+    'The others stay. One in progress ends now, and checks run again from their next slot; one that is over answers 409.',
+  authentication: 'apiKey',
+  params: occurrence,
+  status: 204,
+  errors: [400, 404, 409],
+});
+
 export const maintenanceWindowRoutes = {
   listMaintenanceWindows,
   createMaintenanceWindow,
   getMaintenanceWindow,
   updateMaintenanceWindow,
   deleteMaintenanceWindow,
+  listMaintenances,
+  getMaintenance,
+  cancelMaintenance,
 };

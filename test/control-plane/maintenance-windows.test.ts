@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { startTestControlPlane } from '../support/control-plane.ts';
+import { TestClock } from '../support/test-clock.ts';
 
+const hour = 3_600_000;
+const start = Date.parse('2026-11-21T08:00:00Z');
 const window = {
   name: 'deploy',
   startsAt: '2026-11-21T22:00:00Z',
@@ -10,7 +13,7 @@ const window = {
 };
 
 test('a window is stored in UTC, with what it does not say at its default', async () => {
-  await using cp = await startTestControlPlane();
+  await using cp = await startTestControlPlane({ clock: new TestClock(start) });
   const { status, body } = await cp.api('POST', '/v1/maintenance-windows', window);
   assert.equal(status, 201);
   const { id, created_at: created, ...rest } = body;
@@ -24,6 +27,17 @@ test('a window is stored in UTC, with what it does not say at its default', asyn
     tags: [],
     repeatInterval: null,
     repeatEndsAt: null,
+    timezone: null,
+    description: null,
+    pauseAllChecks: false,
+    nextOccurrences: [21, 28, 35, 42, 49].map((day) => {
+      const startsAt = new Date(Date.UTC(2026, 10, day, 22));
+      return {
+        id: `${id}-${startsAt.getTime()}`,
+        startsAt: startsAt.toISOString(),
+        endsAt: new Date(startsAt.getTime() + 1_800_000).toISOString(),
+      };
+    }),
     updated_at: null,
   });
 });
@@ -55,6 +69,11 @@ test('what is missing or makes no sense is refused, by field', async () => {
     [{ repeatEndsAt: '2026-11-20' }, ['repeatEndsAt']],
     [{ startsAt: 'tomorrow' }, ['startsAt']],
     [{ endsAt: '9999-12-31T23:59:59-10:00' }, ['endsAt']],
+    [{ endsAt: '9999-12-31T23:00', timezone: 'Pacific/Honolulu' }, ['endsAt']],
+    [{ timezone: 'Europe/Atlantis' }, ['timezone']],
+    [{ timezone: '+02:00' }, ['timezone']],
+    [{ description: 'a'.repeat(2001) }, ['description']],
+    [{ endsAt: '2026-11-29T00:00:00Z' }, ['endsAt']],
   ] as const) {
     const { status, body } = await cp.api('POST', '/v1/maintenance-windows', {
       ...window,
@@ -95,4 +114,83 @@ test('windows are changed in part, filtered by their bounds, and deleted', async
   assert.equal((await cp.api('DELETE', path)).status, 204);
   assert.equal((await cp.api('GET', path)).status, 404);
   assert.equal((await cp.api('PUT', path, {})).status, 404);
+});
+
+test('in a zone of its own a window is given, and repeats, in local time', async () => {
+  await using cp = await startTestControlPlane({ clock: new TestClock(start) });
+  const { body } = await cp.api('POST', '/v1/maintenance-windows', {
+    name: 'monthly',
+    startsAt: '2027-01-31T02:30',
+    endsAt: '2027-01-31T04:00',
+    repeatUnit: 'MONTH',
+    timezone: 'Europe/Berlin',
+    description: 'reboots',
+    pauseAllChecks: true,
+  });
+  assert.deepEqual(
+    [body.startsAt, body.timezone, body.description, body.pauseAllChecks],
+    ['2027-01-31T01:30:00.000Z', 'Europe/Berlin', 'reboots', true],
+  );
+  assert.deepEqual(
+    body.nextOccurrences.map(({ startsAt, endsAt }: Record<string, string>) => [startsAt, endsAt]),
+    [
+      ['2027-01-31T01:30:00.000Z', '2027-01-31T03:00:00.000Z'],
+      ['2027-02-28T01:30:00.000Z', '2027-02-28T03:00:00.000Z'],
+      ['2027-03-31T00:30:00.000Z', '2027-03-31T02:00:00.000Z'],
+      ['2027-04-30T00:30:00.000Z', '2027-04-30T02:00:00.000Z'],
+      ['2027-05-31T00:30:00.000Z', '2027-05-31T02:00:00.000Z'],
+    ],
+  );
+});
+
+test('occurrences are listed, the coming ones first, and called off one by one', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const daily = {
+    name: 'daily',
+    startsAt: '2026-11-20T09:00:00Z',
+    endsAt: '2026-11-20T11:00:00Z',
+    repeatUnit: 'DAY',
+    repeatEndsAt: '2026-11-23T09:00:00Z',
+  };
+  const { body: made } = await cp.api('POST', '/v1/maintenance-windows', daily);
+  const path = `/v1/maintenance-windows/${made.id}/maintenances`;
+  const listed = async (query = '') => {
+    const { body, headers } = await cp.api('GET', `${path}${query}`);
+    const rows = body.map((one: Record<string, string>) =>
+      [one['startsAt']?.slice(8, 13), one['endsAt']?.slice(8, 13), one['status']].join(' '),
+    );
+    return { body, rows, range: headers.get('content-range') };
+  };
+  const { body: all, rows } = await listed();
+  assert.deepEqual(rows, [
+    '21T09 21T11 SCHEDULED',
+    '22T09 22T11 SCHEDULED',
+    '23T09 23T11 SCHEDULED',
+    '20T09 20T11 COMPLETED',
+  ]);
+  assert.deepEqual((await listed('?limit=3&page=2')).rows, ['20T09 20T11 COMPLETED']);
+  assert.equal((await cp.api('GET', `${path}?limit=51`)).status, 400);
+  assert.deepEqual((await cp.api('GET', `${path}/${all[1].id}`)).body, all[1]);
+
+  clock.advance(2 * hour);
+  assert.equal((await cp.api('DELETE', `${path}/${all[0].id}`)).status, 204);
+  assert.equal((await cp.api('DELETE', `${path}/${all[1].id}`)).status, 204);
+  assert.equal((await cp.api('DELETE', `${path}/${all[1].id}`)).status, 204);
+  assert.equal((await cp.api('DELETE', `${path}/${all[3].id}`)).status, 409);
+  for (const id of [`${made.id}-${start}`, `${Number(made.id) + 1}-${start}`, 'x']) {
+    assert.equal((await cp.api('DELETE', `${path}/${id}`)).status, 404, id);
+    assert.equal((await cp.api('GET', `${path}/${id}`)).status, 404, id);
+  }
+  assert.deepEqual((await listed()).rows, [
+    '21T09 21T10 CANCELLED',
+    '22T09 22T11 CANCELLED',
+    '23T09 23T11 SCHEDULED',
+    '20T09 20T11 COMPLETED',
+  ]);
+  const { body: after } = await cp.api('GET', `/v1/maintenance-windows/${made.id}`);
+  assert.deepEqual(
+    after.nextOccurrences.map(({ id }: { id: string }) => id),
+    [all[2].id],
+  );
 });

@@ -1,88 +1,49 @@
-/** Maintenance windows. */
-import type { Selectable } from 'kysely';
-import type { z } from 'zod';
-import type {
-  maintenanceWindow,
-  maintenanceWindowRoutes,
-} from '@monitor/shared/contract/maintenance-window.ts';
-import { invalidField, notFound } from '../../api-error.ts';
-import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+/** Maintenance windows and their occurrences. */
+import type { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
+import { notFound } from '../../api-error.ts';
 import { readPage } from '../../db/page.ts';
-import type { MaintenanceWindowsTable } from '../../db/tables.ts';
+import {
+  listedOccurrence,
+  occurrenceAt,
+  occurrencesToList,
+  type PlannedWindow,
+} from '../../domain/planned-maintenance.ts';
 import type { Handlers } from '../../http/implement.ts';
-import { readInstant } from '../../instant.ts';
+import {
+  callOffMaintenance,
+  createWindow,
+  deleteWindow,
+  updateWindow,
+} from '../../operations/change-maintenance.ts';
 import type { Services } from '../../services.ts';
-
-type Row = Selectable<MaintenanceWindowsTable>;
-type Wire = z.input<typeof maintenanceWindow>;
-type Fields = Pick<
-  Wire,
-  'name' | 'startsAt' | 'endsAt' | 'repeatUnit' | 'repeatInterval' | 'repeatEndsAt' | 'tags'
->;
-
-function fieldsOf(row: Row): Fields {
-  return {
-    name: row.name,
-    startsAt: toTimestamp(row.starts_at),
-    endsAt: toTimestamp(row.ends_at),
-    repeatUnit: row.repeat_unit as Wire['repeatUnit'],
-    repeatInterval: row.repeat_interval,
-    repeatEndsAt: toTimestampOrNull(row.repeat_ends_at),
-    tags: fromJson<string[]>(row.tags_json),
-  };
-}
-
-function toWire(row: Row): Wire {
-  return {
-    id: row.id,
-    ...fieldsOf(row),
-    created_at: toTimestamp(row.created_at),
-    updated_at: toTimestampOrNull(row.updated_at),
-  };
-}
-
-/** An instant without an offset is one in UTC, wherever this program runs. */
-function instantOf(text: string, field: string): number {
-  const hasTime = text.includes('T');
-  const hasOffset = /(Z|[+-]\d{2}:?\d{2})$/i.test(text.slice(text.indexOf('T')));
-  return readInstant(hasTime && !hasOffset ? `${text}Z` : text, field);
-}
-
-/** Refuses a window that never opens. */
-function toColumns(fields: Fields) {
-  const startsAt = instantOf(fields.startsAt, 'startsAt');
-  const endsAt = instantOf(fields.endsAt, 'endsAt');
-  const repeatEndsAt =
-    fields.repeatEndsAt === null ? null : instantOf(fields.repeatEndsAt, 'repeatEndsAt');
-  if (endsAt <= startsAt) throw invalidField('endsAt', 'must be after "startsAt"');
-  if (repeatEndsAt !== null && repeatEndsAt < startsAt) {
-    throw invalidField('repeatEndsAt', 'must not be before "startsAt"');
-  }
-  return {
-    name: fields.name,
-    starts_at: startsAt,
-    ends_at: endsAt,
-    repeat_unit: fields.repeatUnit,
-    repeat_interval: fields.repeatInterval,
-    repeat_ends_at: repeatEndsAt,
-    tags_json: JSON.stringify([...new Set(fields.tags)]),
-  };
-}
+import { calledOffOf, findWindow, windowFromRow, type WindowRow } from './store.ts';
+import { fieldsOf, occurrenceToWire, startOfOccurrence, toColumns, windowToWire } from './wire.ts';
 
 const operators = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 const columns = { startsAt: 'starts_at', endsAt: 'ends_at' } as const;
+/** Of the occurrences to come, and of those that are over. */
+const mostListed = 100;
 
-export function maintenanceWindowHandlers({
-  db,
-  clock,
-}: Services): Handlers<typeof maintenanceWindowRoutes> {
-  const get = async (accountId: string, id: number): Promise<Row> => {
-    const row = await db
-      .selectFrom('maintenance_windows')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .where('id', '=', id)
-      .executeTakeFirst();
+export function maintenanceWindowHandlers(
+  services: Services,
+): Handlers<typeof maintenanceWindowRoutes> {
+  const { db, clock } = services;
+
+  const present = async (accountId: string, rows: readonly WindowRow[]) => {
+    const ids = rows.map(({ id }) => id);
+    const calledOff = await calledOffOf(db, accountId, ids);
+    const now = clock.now();
+    return rows.map((row) => windowToWire(row, windowFromRow(row, calledOff.get(row.id)), now));
+  };
+
+  const plannedOf = async (accountId: string, row: WindowRow): Promise<PlannedWindow> =>
+    windowFromRow(row, (await calledOffOf(db, accountId, [row.id])).get(row.id));
+
+  const presentOne = async (accountId: string, row: WindowRow) =>
+    windowToWire(row, await plannedOf(accountId, row), clock.now());
+
+  const get = async (accountId: string, id: number): Promise<WindowRow> => {
+    const row = await findWindow(db, accountId, id);
     if (row === undefined) throw notFound('maintenance window', String(id));
     return row;
   };
@@ -104,49 +65,49 @@ export function maintenanceWindowHandlers({
       }
       const { rows, total, offset } = await readPage(windows, query);
       setTotal(total, offset, rows.length);
-      return rows.map(toWire);
+      return present(principal.accountId, rows);
     },
 
-    createMaintenanceWindow: async ({ body }, { principal }) => {
-      const row = await db
-        .insertInto('maintenance_windows')
-        .values({
-          account_id: principal.accountId,
-          ...toColumns(body),
-          created_at: clock.now(),
-          updated_at: null,
-        })
-        .returningAll()
-        .executeTakeFirstOrThrow();
-      return toWire(row);
-    },
+    createMaintenanceWindow: async ({ body }, { principal: { accountId } }) =>
+      presentOne(accountId, await createWindow(services, accountId, toColumns(body))),
 
-    getMaintenanceWindow: async ({ params }, { principal }) =>
-      toWire(await get(principal.accountId, params.id)),
+    getMaintenanceWindow: async ({ params }, { principal: { accountId } }) =>
+      presentOne(accountId, await get(accountId, params.id)),
 
-    updateMaintenanceWindow: async ({ params, body }, { principal }) => {
-      const before = await get(principal.accountId, params.id);
-      const after: Row = {
-        ...before,
-        ...toColumns({ ...fieldsOf(before), ...body }),
-        updated_at: clock.now(),
-      };
-      await db
-        .updateTable('maintenance_windows')
-        .set(after)
-        .where('account_id', '=', principal.accountId)
-        .where('id', '=', params.id)
-        .execute();
-      return toWire(after);
-    },
+    updateMaintenanceWindow: async ({ params, body }, { principal: { accountId } }) =>
+      presentOne(
+        accountId,
+        await updateWindow(services, accountId, params.id, (before) =>
+          toColumns({ ...fieldsOf(before), ...body }),
+        ),
+      ),
 
     deleteMaintenanceWindow: async ({ params }, { principal }) => {
-      await get(principal.accountId, params.id);
-      await db
-        .deleteFrom('maintenance_windows')
-        .where('account_id', '=', principal.accountId)
-        .where('id', '=', params.id)
-        .execute();
+      await deleteWindow(services, principal.accountId, params.id);
+      return undefined;
+    },
+
+    listMaintenances: async ({ params, query }, { principal: { accountId }, setTotal }) => {
+      const window = await plannedOf(accountId, await get(accountId, params.id));
+      const all = occurrencesToList(window, clock.now(), mostListed);
+      const offset = (query.page - 1) * query.limit;
+      const page = all.slice(offset, offset + query.limit);
+      setTotal(all.length, offset, page.length);
+      return page.map((each) => occurrenceToWire(window, each));
+    },
+
+    getMaintenance: async ({ params }, { principal: { accountId } }) => {
+      const window = await plannedOf(accountId, await get(accountId, params.id));
+      const startsAt = startOfOccurrence(window.id, params.maintenanceId);
+      const occurrence = startsAt === null ? undefined : occurrenceAt(window, startsAt);
+      if (occurrence === undefined) throw notFound('maintenance', params.maintenanceId);
+      return occurrenceToWire(window, listedOccurrence(window, occurrence, clock.now()));
+    },
+
+    cancelMaintenance: async ({ params }, { principal }) => {
+      const startsAt = startOfOccurrence(params.id, params.maintenanceId);
+      if (startsAt === null) throw notFound('maintenance', params.maintenanceId);
+      await callOffMaintenance(services, principal.accountId, params.id, startsAt);
       return undefined;
     },
   };
