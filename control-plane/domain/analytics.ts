@@ -1,36 +1,41 @@
 /**
  * From results to numbers: the window a request covers, and what many results amount to. Instants and
- * durations in milliseconds, days and weeks in UTC, shares in percent. Spec: Analytics (endpoints);
+ * durations in milliseconds, days and weeks in UTC unless a zone is named, shares in percent. Spec: Analytics (endpoints);
  * Analytics response.
  */
+import { DateTime } from 'luxon';
 import type { QuickRange } from '@monitor/shared/contract/analytics.ts';
-import type { BaseMetric, MeasuredMetric, Metric } from '@monitor/shared/domain/metrics.ts';
+import type { Metric } from '@monitor/shared/domain/metrics.ts';
 import type { Window } from './results-window.ts';
+import { Tally } from './roll-ups/tally.ts';
 import { isMeasured, type Group, type Sample } from './samples.ts';
-import { statisticOf } from './statistics.ts';
 
 const dayMs = 86_400_000;
 /** The first Monday after the epoch: buckets of whole weeks begin on Mondays, of days at midnight. */
 const firstMonday = 4 * dayMs;
 
-function mondayOf(now: number): number {
-  return bucketStart(now, 7 * dayMs);
+/** The first midnight of the week, or month, of an instant in a zone, or of the one before. */
+function startOf(unit: 'week' | 'month', now: number, zone: string, back = 0): number {
+  return DateTime.fromMillis(now, { zone })
+    .startOf(unit)
+    .minus({ [unit]: back })
+    .toMillis();
 }
 
-/** The first instant of the month of `now`, or of the one so many months later. */
-function monthOf(now: number, later = 0): number {
-  const date = new Date(now);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later, 1);
-}
-
-const windowsOf: Record<QuickRange, (now: number) => Window> = {
+const windowsOf: Record<QuickRange, (now: number, zone: string) => Window> = {
   last24Hours: (now) => ({ from: now - dayMs, to: now }),
   last7Days: (now) => ({ from: now - 7 * dayMs, to: now }),
   last30Days: (now) => ({ from: now - 30 * dayMs, to: now }),
-  thisWeek: (now) => ({ from: mondayOf(now), to: now }),
-  thisMonth: (now) => ({ from: monthOf(now), to: now }),
-  lastWeek: (now) => ({ from: mondayOf(now) - 7 * dayMs, to: mondayOf(now) }),
-  lastMonth: (now) => ({ from: monthOf(now, -1), to: monthOf(now) }),
+  thisWeek: (now, zone) => ({ from: startOf('week', now, zone), to: now }),
+  thisMonth: (now, zone) => ({ from: startOf('month', now, zone), to: now }),
+  lastWeek: (now, zone) => ({
+    from: startOf('week', now, zone, 1),
+    to: startOf('week', now, zone),
+  }),
+  lastMonth: (now, zone) => ({
+    from: startOf('month', now, zone, 1),
+    to: startOf('month', now, zone),
+  }),
 };
 
 /**
@@ -41,8 +46,11 @@ const windowsOf: Record<QuickRange, (now: number) => Window> = {
 export function analyticsWindow(
   given: { from?: number | undefined; to?: number | undefined; quickRange: QuickRange },
   now: number,
+  zone = 'UTC',
 ): Window | { field: 'from' | 'to'; problem: string } {
-  if (given.from === undefined && given.to === undefined) return windowsOf[given.quickRange](now);
+  if (given.from === undefined && given.to === undefined) {
+    return windowsOf[given.quickRange](now, zone);
+  }
   const to = given.to ?? now;
   const from = given.from ?? to - dayMs;
   if (from <= to) return { from, to };
@@ -57,35 +65,21 @@ export function bucketStart(at: number, intervalMs: number): number {
 }
 
 /** To the microsecond; what a clock gives beyond that is noise. */
-function rounded(value: number | null): number | null {
+export function rounded(value: number | null): number | null {
   return value === null ? null : Math.round(value * 1000) / 1000;
 }
 
-/** Metrics that count outcomes rather than values. */
-const countedOf: Record<
-  Exclude<BaseMetric, MeasuredMetric>,
-  (samples: readonly Sample[]) => number | null
-> = {
-  availability: (samples) =>
-    statisticOf(
-      samples.filter(({ isFinal }) => isFinal).map(({ hasFailures }) => (hasFailures ? 0 : 100)),
-      'avg',
-    ),
-  retries: (samples) => samples.filter(({ isFinal }) => !isFinal).length,
-};
-
-/** What samples amount to: a value for each metric that is an aggregate. */
+/** What a tally amounts to: a value for each metric that is an aggregate. Without one, of no results. */
 export function aggregate(
-  samples: readonly Sample[],
+  tally: Tally | undefined,
   metrics: readonly Pick<Metric, 'name' | 'base' | 'statistic'>[],
 ): Record<string, number | null> {
-  const numbers = metrics.flatMap(({ name, base, statistic }): [string, number | null][] => {
-    if (!isMeasured(base)) return [[name, rounded(countedOf[base](samples))]];
-    if (statistic === null) return [];
-    const values = samples.flatMap((sample) => sample.values[base] ?? []);
-    return [[name, rounded(statisticOf(values, statistic))]];
-  });
-  return Object.fromEntries(numbers);
+  const ofResults = tally ?? new Tally();
+  return Object.fromEntries(
+    metrics.flatMap(({ name, base, statistic }): [string, number | null][] =>
+      statistic === null ? [] : [[name, rounded(ofResults.number(base, statistic))]],
+    ),
+  );
 }
 
 /** A raw point, a bucket, or the only aggregate of a window; the former two with `startedAt`. */
@@ -96,17 +90,23 @@ export interface Series {
   group: Group;
 }
 
+/** By the key of their span, then by group. */
+export type Tallies = ReadonlyMap<number, ReadonlyMap<Group, Tally>>;
+
 function aggregatedPoints(
-  samples: readonly Sample[],
+  tallies: Tallies,
+  group: Group,
   metrics: readonly Metric[],
-  intervalMs: number | null,
+  hasBuckets: boolean,
 ): Point[] {
-  if (intervalMs === null) return [aggregate(samples, metrics)];
-  const buckets = Map.groupBy(samples, ({ startedAt }) => bucketStart(startedAt, intervalMs));
-  return [...buckets].map(([start, members]) => ({
-    startedAt: new Date(start).toISOString(),
-    ...aggregate(members, metrics),
-  }));
+  if (!hasBuckets) return [aggregate(tallies.get(0)?.get(group), metrics)];
+  return [...tallies]
+    .filter(([, groups]) => groups.has(group))
+    .sort(([left], [right]) => right - left)
+    .map(([start, groups]) => ({
+      startedAt: new Date(start).toISOString(),
+      ...aggregate(groups.get(group), metrics),
+    }));
 }
 
 function rawPoints(samples: readonly Sample[], metrics: readonly Metric[]): Point[] {
@@ -123,7 +123,7 @@ function rawPoints(samples: readonly Sample[], metrics: readonly Metric[]): Poin
     }));
 }
 
-function byGroup([left]: [Group, unknown], [right]: [Group, unknown]): number {
+function byGroup(left: Group, right: Group): number {
   if (left === null || right === null) return Number(left === null) - Number(right === null);
   return left < right ? -1 : 1;
 }
@@ -131,23 +131,25 @@ function byGroup([left]: [Group, unknown], [right]: [Group, unknown]): number {
 /**
  * The series of an answer: for each group, the aggregates and then the raw points, as far as either
  * is asked for. Samples come newest first, and so do points and buckets. Without grouping there is
- * one group even when there are no samples, so that "nothing was measured" is said.
+ * one group even when there are no results, so that "nothing was measured" is said.
  */
 export function seriesOf(
-  samples: readonly Sample[],
+  { tallies, samples }: { tallies: Tallies; samples: readonly Sample[] },
   metrics: readonly Metric[],
-  isGrouped: boolean,
-  intervalMs: number | null,
+  { isGrouped, hasBuckets }: { isGrouped: boolean; hasBuckets: boolean },
 ): Series[] {
   const aggregated = metrics.filter(({ statistic }) => statistic !== null);
   const raw = metrics.filter(({ statistic }) => statistic === null);
-  const groups: [Group, readonly Sample[]][] = isGrouped
-    ? [...Map.groupBy(samples, ({ group }) => group)].sort(byGroup)
-    : [[null, samples]];
-  return groups.flatMap(([group, members]) => [
+  const samplesOf = Map.groupBy(samples, ({ group }) => group);
+  const groups = isGrouped
+    ? [
+        ...new Set([...samplesOf.keys(), ...[...tallies.values()].flatMap((of) => [...of.keys()])]),
+      ].sort(byGroup)
+    : [null];
+  return groups.flatMap((group) => [
     ...(aggregated.length === 0
       ? []
-      : [{ group, data: aggregatedPoints(members, aggregated, intervalMs) }]),
-    ...(raw.length === 0 ? [] : [{ group, data: rawPoints(members, raw) }]),
+      : [{ group, data: aggregatedPoints(tallies, group, aggregated, hasBuckets) }]),
+    ...(raw.length === 0 ? [] : [{ group, data: rawPoints(samplesOf.get(group) ?? [], raw) }]),
   ]);
 }

@@ -52,15 +52,18 @@ export function isMeasured(base: BaseMetric): base is MeasuredMetric {
 }
 
 /** The values at a place: agents of other versions may have sent anything, or nothing. */
-function valuesAt(value: unknown, [key, ...rest]: readonly string[]): unknown[] {
+function valuesAt(value: unknown, place: readonly string[], depth = 0): unknown[] {
+  const key = place[depth];
   if (key === undefined) return [value];
   if (typeof value !== 'object' || value === null) return [];
-  if (key !== '*') return valuesAt((value as Record<string, unknown>)[key], rest);
-  return Array.isArray(value) ? value.flatMap((item) => valuesAt(item, rest)) : [];
+  if (key !== '*') {
+    return valuesAt((value as Record<string, unknown>)[key], place, depth + 1);
+  }
+  return Array.isArray(value) ? value.flatMap((item) => valuesAt(item, place, depth + 1)) : [];
 }
 
 /** What a result says of a metric; the mean over the pages it visited; null when nothing. */
-function measuredValue(result: StoredResult, base: MeasuredMetric): number | null {
+export function measuredValue(result: StoredResult, base: MeasuredMetric): number | null {
   if (base === 'responseTime') {
     // Agents send 0 when a run failed before anything could be timed.
     return result.hasFailures && result.responseTimeMs === 0 ? null : result.responseTimeMs;
@@ -74,7 +77,7 @@ function measuredValue(result: StoredResult, base: MeasuredMetric): number | nul
 export type Group = string | number | null;
 
 /** The groups a result belongs to, each with the part of it that counts there. */
-const groupsOf: Record<GroupBy, (result: StoredResult) => [Group, StoredResult][]> = {
+export const groupsOf: Record<GroupBy, (result: StoredResult) => [Group, StoredResult][]> = {
   runLocation: (result) => [[result.runLocation, result]],
   statusCode: (result) => {
     const [status] = valuesAt(result.payload, ['response', 'status']);

@@ -6,7 +6,9 @@ export function mean(values: ArrayLike<number>): number {
 }
 
 function sum(values: ArrayLike<number>): number {
-  return Array.from(values).reduce((total, value) => total + value, 0);
+  let total = 0;
+  for (let index = 0; index < values.length; index += 1) total += values[index] ?? 0;
+  return total;
 }
 
 /** Of sorted values, interpolated between the two nearest ranks. */
@@ -33,7 +35,7 @@ const statisticsOf: Record<Statistic, (sorted: Float64Array) => number> = {
   sum,
 };
 
-/** One statistic of some values; null of none. `stddev` is that of the population. */
-export function statisticOf(values: readonly number[], statistic: Statistic): number | null {
-  return values.length === 0 ? null : statisticsOf[statistic](Float64Array.from(values).sort());
+/** One statistic of values in ascending order; null of none. `stddev` is that of the population. */
+export function statisticOfSorted(sorted: Float64Array, statistic: Statistic): number | null {
+  return sorted.length === 0 ? null : statisticsOf[statistic](sorted);
 }

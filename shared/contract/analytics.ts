@@ -4,16 +4,14 @@ import { analyticsOf, metricsOf, type AnalyticsFacts, type Metric } from '../dom
 import {
   checkType,
   pageQuery,
-  queryBoolean,
   queryInstant,
   queryInteger,
-  queryList,
   timestamp,
   type CheckType,
 } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
-const quickRanges = [
+export const quickRanges = [
   'last24Hours',
   'last7Days',
   'last30Days',
@@ -24,17 +22,18 @@ const quickRanges = [
 ] as const;
 export type QuickRange = (typeof quickRanges)[number];
 
-/** Most results one answer about one check is computed from. */
+/** Most single results that are read for one answer about one check. */
 export const maxResultsPerCheck = 50_000;
-/** Most results an answer about many checks is computed from, over all of them. */
+/** Most single results that are read for an answer about many checks, over all of them. */
 export const maxResultsInAll = 200_000;
 
 const inWords = (count: number) => count.toLocaleString('en-US');
-const windowRules =
+export const windowRules =
   'Windows are in UTC and weeks start on Monday; `from` is part of the window and `to` is not. With `from` alone the window ends now, with `to` alone it begins 24 hours before.';
-const sharedBound = `All checks together are computed from at most ${inWords(maxResultsInAll)} results (and one from at most ${inWords(maxResultsPerCheck)}), newest first.`;
+export const precision =
+  'Counts, sums, averages and extremes are exact, percentiles of more than the last few seconds within 1 %.';
 
-const windowQuery = {
+export const windowQuery = {
   from: queryInstant.exactOptional(),
   to: queryInstant.exactOptional(),
 };
@@ -58,6 +57,12 @@ function csvOf(allowed: readonly string[], what: string, fallback?: string) {
     : schema.default([fallback]).meta({ override: { ...override, default: [fallback] } });
 }
 
+/** Also chosen by `Accept: text/csv`. */
+export const csvFormat = z.enum(['json', 'csv']).exactOptional().meta({
+  description: 'In place of the `Accept` header: `csv` answers as `Accept: text/csv` does',
+});
+export type Format = 'json' | 'csv';
+
 /** The parsed query of every operation on one check. Instants in ms, the interval in minutes. */
 export interface AnalyticsQuery {
   from?: number | undefined;
@@ -65,6 +70,7 @@ export interface AnalyticsQuery {
   quickRange: QuickRange;
   aggregationInterval?: number | undefined;
   filterByStatus?: string[] | undefined;
+  format?: Format | undefined;
   groupBy?: GroupBy | undefined;
   metrics: Metric[];
   limit: number;
@@ -85,6 +91,7 @@ function queryOf(facts: AnalyticsFacts): z.ZodType<AnalyticsQuery> {
     quickRange: z.enum(quickRanges).default('last24Hours'),
     ...(facts.groupBy.length === 0 ? {} : grouped),
     filterByStatus: csvOf(facts.statuses, `one of ${facts.statuses.join(', ')}`).exactOptional(),
+    format: csvFormat,
     metrics: csvOf(
       [...metrics.keys()],
       `a metric of ${facts.title}s; GET /v1/analytics/metrics lists them`,
@@ -131,7 +138,7 @@ export const analytics = z
       }),
     ),
     truncated: z.boolean().meta({
-      description: 'The window has more results than one answer is computed from',
+      description: 'More single results would have been needed than are read for one answer',
     }),
   })
   .meta({ id: 'Analytics' });
@@ -143,12 +150,13 @@ function analyticsRoute(facts: AnalyticsFacts & { path: string; operationId: str
     path: `/v1/analytics/${facts.path}/{id}`,
     tag: 'Analytics',
     summary: `Numbers over time of one ${facts.title}`,
-    description: `A metric without a suffix gives raw points, one for each FINAL result; with one (and always for \`availability\` and \`retries\`) an aggregate, per bucket when \`aggregationInterval\` (in minutes) is set. A request for both gives two series: the aggregates, then the points. \`availability\` is the share of FINAL results without failures, \`retries\` the number of ATTEMPT results. Results with \`hasErrors\` are our own faults and count neither way. Percentiles are interpolated, \`stddev\` is that of the population. \`page\` and \`limit\` page the \`data\` of every series. ${windowRules} An answer is computed from at most ${inWords(maxResultsPerCheck)} results, newest first; \`truncated\` tells when there are more.`,
+    description: `A metric without a suffix gives raw points, one for each FINAL result; with one (and always for \`availability\` and \`retries\`) an aggregate, per bucket when \`aggregationInterval\` (in minutes) is set. A request for both gives two series: the aggregates, then the points. \`availability\` is the share of FINAL results without failures (of heartbeat monitors the share of time in which they were not failing, unless \`filterByStatus\` asks for some of their pings), \`retries\` the number of ATTEMPT results. Results with \`hasErrors\` are our own faults and count neither way. Percentiles are interpolated, \`stddev\` is that of the population. ${precision} \`page\` and \`limit\` page the \`data\` of every series; CSV has all pages in one. ${windowRules} Whole hours and days are summed up beforehand. Raw points, and buckets that do not consist of whole hours, are read from at most ${inWords(maxResultsPerCheck)} single results, newest first; \`truncated\` tells when there are more. Where single results are no longer kept there are no raw points, and an hour counts where it begins.`,
     authentication: 'apiKey',
     rateLimit: { requests: 30, seconds: 60 },
     params: z.object({ id: z.string() }),
     query: queryOf(facts),
     status: 200,
+    orCsv: true,
     response: analytics,
     errors: [400, 404],
   });
@@ -204,7 +212,7 @@ const getAnalyticsOfChecks = defineRoute({
   path: '/v1/analytics/checks',
   tag: 'Analytics',
   summary: 'The main figures of up to 100 checks',
-  description: `In the order asked for; ids that do not exist are left out. Times in milliseconds, the rest in percent. ${sharedBound}`,
+  description: `In the order asked for; ids that do not exist are left out. Times in milliseconds, the rest in percent. ${precision}`,
   authentication: 'apiKey',
   role: 'READ_ONLY',
   rateLimit: { requests: 30, seconds: 60 },
@@ -212,9 +220,11 @@ const getAnalyticsOfChecks = defineRoute({
     quickRange: z
       .enum(['last24Hours', 'last7Days', 'thisWeek', 'lastWeek', 'lastMonth'])
       .default('last24Hours'),
+    format: csvFormat,
   }),
   body: z.object({ checkIds: z.array(z.uuid()).min(1).max(100) }),
   status: 200,
+  orCsv: true,
   response: z.array(checkFigures),
   errors: [400],
 });
@@ -240,40 +250,4 @@ const listMetrics = defineRoute({
   errors: [400],
 });
 
-const getReport = defineRoute({
-  operationId: 'getReport',
-  method: 'GET',
-  path: '/v1/reporting',
-  tag: 'Reporting',
-  summary: 'Success ratio and response times of all checks, by name',
-  description: `\`successRatio\` is in percent, times are in milliseconds; null without data. \`filterByTags\` keeps checks that have any of the tags. ${windowRules} ${sharedBound}`,
-  authentication: 'apiKey',
-  query: z.object({
-    ...windowQuery,
-    quickRange: z
-      .enum(['last24Hrs', ...quickRanges.slice(1)])
-      .default('last24Hrs')
-      .transform((range): QuickRange =>
-        range === 'last24Hrs' ? 'last24Hours' : (range as QuickRange),
-      ),
-    filterByTags: queryList(z.string().min(1)).exactOptional(),
-    deactivated: queryBoolean.exactOptional(),
-  }),
-  status: 200,
-  response: z.array(
-    z
-      .object({
-        name: z.string(),
-        checkId: z.uuid(),
-        checkType,
-        deactivated: z.boolean(),
-        tags: z.array(z.string()),
-        aggregate: z.object({ successRatio: value, avg: value, p95: value, p99: value }),
-      })
-      .meta({ id: 'ReportRow' }),
-  ),
-  errors: [400],
-});
-
 export const analyticsRoutes = { ...ofTypes, getAnalyticsOfChecks, listMetrics };
-export const reportingRoutes = { getReport };

@@ -2,11 +2,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
 import fc from 'fast-check';
-import {
-  availabilityOf,
-  stepHeartbeat,
-  type Heartbeat,
-} from '../../control-plane/domain/heartbeat.ts';
+import { availabilityWithin } from '../../control-plane/domain/heartbeat-times.ts';
+import { stepHeartbeat, type Heartbeat } from '../../control-plane/domain/heartbeat.ts';
 import { sweepHeartbeats } from '../../control-plane/operations/heartbeats.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { temporaryFolder } from '../support/system.ts';
@@ -70,14 +67,10 @@ test('never failing twice without a ping between, and never before the grace is 
 });
 
 test('availability is the share of time that was not failing', () => {
-  const events = [
-    { state: 'RECEIVED' as const, at: 0 },
-    { state: 'FAILING' as const, at: 50 },
-    { state: 'RECEIVED' as const, at: 75 },
-  ];
-  assert.equal(availabilityOf(events, 0, 100), 0.75);
-  assert.equal(availabilityOf(events, 60, 70), 0);
-  assert.equal(availabilityOf([], 0, 100), null);
+  const times = { firstAt: 0, failing: [{ from: 50, to: 75 }] };
+  assert.equal(availabilityWithin(times, [{ from: 0, to: 100 }], 100), 75);
+  assert.equal(availabilityWithin(times, [{ from: 60, to: 70 }], 100), 0);
+  assert.equal(availabilityWithin(times, [{ from: 100, to: 200 }], 100), null);
 });
 
 const body = {

@@ -4,60 +4,47 @@ import {
   maxResultsInAll,
   maxResultsPerCheck,
   type AnalyticsOperation,
+  type AnalyticsQuery,
   type AnalyticsRoute,
-  type QuickRange,
   type analyticsRoutes,
-  type reportingRoutes,
 } from '@monitor/shared/contract/analytics.ts';
+import type { CheckType } from '@monitor/shared/contract/primitives.ts';
 import {
   analyticsOf,
   metricsOf,
   type AnalyticsFacts,
   type Metric,
 } from '@monitor/shared/domain/metrics.ts';
-import { ApiError, notFound } from '../../api-error.ts';
+import { invalidQuery, notFound } from '../../api-error.ts';
 import { toTimestamp } from '../../db/columns.ts';
-import { aggregate, analyticsWindow, seriesOf } from '../../domain/analytics.ts';
+import { aggregate, analyticsWindow, seriesOf, type Series } from '../../domain/analytics.ts';
+import { csvOf } from '../../domain/csv.ts';
 import type { Window } from '../../domain/results-window.ts';
-import type { Handler, Handlers } from '../../http/implement.ts';
+import { buckets } from '../../domain/roll-ups/spans.ts';
+import { asCsv, wantsCsv, type Handler, type Handlers } from '../../http/implement.ts';
+import { listAnalysedChecks, type AnalysedCheck } from '../../operations/analysed-checks.ts';
+import { readSamples } from '../../operations/read-samples.ts';
+import { readTallies } from '../../operations/read-tallies.ts';
+import { readWholeWindow } from '../../operations/read-whole-window.ts';
 import type { Services } from '../../services.ts';
-import { listChecks, readSamples, type AnalysedCheck } from './store.ts';
-
-interface GivenWindow {
-  from?: number | undefined;
-  to?: number | undefined;
-  quickRange: QuickRange;
-}
-
-function windowOf(given: GivenWindow, now: number): Window {
-  const window = analyticsWindow(given, now);
-  if (!('field' in window)) return window;
-  const { field, problem } = window;
-  throw new ApiError('VALIDATION', `"${field}" ${problem}`, {
-    source: 'query',
-    keys: [field],
-    issues: [{ path: field, message: problem }],
-  });
-}
 
 type AskedMetric = Pick<Metric, 'name' | 'base' | 'statistic'>;
 
-/** What answers about many checks show of one, under the names that those answers use. */
-function figuresOf(check: AnalysedCheck): AskedMetric[] {
-  const { figures }: AnalyticsFacts = analyticsOf[check.type];
-  return figures.flatMap(({ prefix, base, statistics }) =>
-    statistics.map((statistic) => ({ name: `${prefix}_${statistic}`, base, statistic })),
-  );
+function windowOf(given: Parameters<typeof analyticsWindow>[0], now: number): Window {
+  const window = analyticsWindow(given, now);
+  if ('field' in window) throw invalidQuery(window.field, window.problem);
+  return window;
 }
 
-/** What the report shows of a check: the times of its first figure. */
-function reportOf(check: AnalysedCheck): AskedMetric[] {
-  const { figures }: AnalyticsFacts = analyticsOf[check.type];
-  return figures
-    .slice(0, 1)
-    .flatMap(({ base }) =>
-      (['avg', 'p95', 'p99'] as const).map((name) => ({ name, base, statistic: name })),
-    );
+/** What answers about many checks show of one, under the names that those answers use. */
+function figuresOf(type: CheckType): AskedMetric[] {
+  const { figures }: AnalyticsFacts = analyticsOf[type];
+  return [
+    { name: 'availability', base: 'availability', statistic: 'avg' },
+    ...figures.flatMap(({ prefix, base, statistics }) =>
+      statistics.map((statistic) => ({ name: `${prefix}_${statistic}`, base, statistic })),
+    ),
+  ];
 }
 
 function metadataOf(metrics: readonly Metric[]) {
@@ -74,57 +61,82 @@ function typeOf({ unit, statistic }: Metric): 'Integer' | 'Float' {
   return unit === 'count' && staysWhole ? 'Integer' : 'Float';
 }
 
-/** The numbers of many checks, one after the other; each leaves what it does not read to the rest. */
-async function numbersOf(
-  services: Services,
-  accountId: string,
-  checks: readonly AnalysedCheck[],
-  window: Window,
-  metricsOfCheck: (check: AnalysedCheck) => AskedMetric[],
-): Promise<Record<string, number | null>[]> {
-  const numbers: Record<string, number | null>[] = [];
-  let left = maxResultsInAll;
-  for (const [index, check] of checks.entries()) {
-    const share = Math.max(1, Math.floor(left / (checks.length - index)));
-    const metrics = metricsOfCheck(check);
-    const { samples, read } = await readSamples(services.db, {
-      accountId,
-      checkId: check.id,
-      window,
-      bases: metrics.map(({ base }) => base),
-      statuses: [],
-      maxResults: Math.min(share, maxResultsPerCheck),
-    });
-    left -= read;
-    numbers.push(aggregate(samples, metrics));
-  }
-  return numbers;
+interface SeriesRequest {
+  accountId: string;
+  check: AnalysedCheck;
+  window: Window;
+  query: AnalyticsQuery;
+  /** How many of the newest points and buckets of a series are shown. */
+  shown: number;
+}
+
+/** The aggregates and the raw points that a query asks for. */
+async function readSeries(
+  { db, clock }: Services,
+  { accountId, check, window, query, shown }: SeriesRequest,
+): Promise<{ series: Series[]; truncated: boolean }> {
+  const { metrics, groupBy, aggregationInterval } = query;
+  const hasBuckets = aggregationInterval !== undefined;
+  const of = {
+    accountId,
+    checkId: check.id,
+    bases: metrics.map(({ base }) => base),
+    groupBy,
+    statuses: query.filterByStatus ?? [],
+  };
+  const ofAll = { ...of, checkType: check.type, maxResults: maxResultsPerCheck };
+  const readSummed = () =>
+    hasBuckets
+      ? readTallies(db, { ...ofAll, spans: buckets(window, aggregationInterval * 60_000) })
+      : readWholeWindow(db, { ...ofAll, window }, clock.now());
+  const summed = metrics.some(({ statistic }) => statistic !== null)
+    ? await readSummed()
+    : { tallies: new Map(), truncated: false };
+  // The newest raw points are read and no others, unless they have to be told apart.
+  const enough = Math.min(groupBy === undefined ? shown : Infinity, maxResultsPerCheck);
+  const points = metrics.filter(({ statistic }) => statistic === null);
+  const bases = points.map(({ base }) => base);
+  const raw =
+    points.length > 0
+      ? await readSamples(db, { ...of, bases, window, maxResults: enough })
+      : { samples: [], truncated: false };
+  return {
+    series: seriesOf({ ...summed, ...raw }, metrics, {
+      isGrouped: groupBy !== undefined,
+      hasBuckets,
+    }),
+    truncated: summed.truncated || (raw.truncated && enough >= maxResultsPerCheck),
+  };
+}
+
+/** One line a point; aggregates and raw points have different columns. */
+function csvOfSeries(series: readonly Series[], { groupBy, metrics }: AnalyticsQuery): string {
+  const columns = [
+    ...(groupBy === undefined ? [] : [groupBy]),
+    'startedAt',
+    ...metrics.map(({ name }) => name),
+  ];
+  const rows = series.flatMap(({ data, group }) =>
+    data.map((point) => (groupBy === undefined ? point : { [groupBy]: group, ...point })),
+  );
+  return csvOf(columns, rows);
 }
 
 /** The operation of one type; all types have the same. */
 function typeHandler(services: Services, type: string): Handler<AnalyticsRoute> {
   const { db, clock } = services;
-  return async ({ params, query }, { principal }) => {
+  return async ({ params, query }, { principal, headers }) => {
     const { accountId } = principal;
-    const { metrics, groupBy, aggregationInterval, page, limit } = query;
+    const { metrics, groupBy, page, limit } = query;
     const window = windowOf(query, clock.now());
-    const [check] = await listChecks(db, accountId, { ids: [params.id] });
+    const [check] = await listAnalysedChecks(db, accountId, { ids: [params.id] });
     if (check === undefined || check.type !== type) throw notFound('check', params.id);
-    const isRawOnly = metrics.every(({ statistic }) => statistic === null);
-    // The newest raw points are read and no others; everything else needs the whole window.
-    const enough = isRawOnly && groupBy === undefined ? page * limit : maxResultsPerCheck;
-    const { samples, truncated } = await readSamples(db, {
-      accountId,
-      checkId: check.id,
-      window,
-      bases: metrics.map(({ base }) => base),
-      groupBy,
-      statuses: query.filterByStatus ?? [],
-      maxResults: Math.min(enough, maxResultsPerCheck),
-    });
-    const intervalMs = aggregationInterval === undefined ? null : aggregationInterval * 60_000;
+    const isCsv = wantsCsv(query.format, headers);
+    const shown = isCsv ? maxResultsPerCheck : page * limit;
+    const of = { accountId, check, window, query, shown };
+    const { series, truncated } = await readSeries(services, of);
+    if (isCsv) return asCsv(csvOfSeries(series, query), `${check.id}.csv`);
     const offset = (page - 1) * limit;
-    const series = seriesOf(samples, metrics, groupBy !== undefined, intervalMs);
     return {
       checkId: check.id,
       name: check.name,
@@ -141,41 +153,64 @@ function typeHandler(services: Services, type: string): Handler<AnalyticsRoute> 
       })),
       pagination: { page, limit },
       metadata: metadataOf(metrics),
-      truncated: truncated && enough >= maxResultsPerCheck,
+      truncated,
     };
   };
 }
 
+/** Every column that an answer about many checks may have. */
+const figureColumns = [
+  'checkId',
+  'checkType',
+  ...new Set(
+    Object.keys(analyticsOf).flatMap((type) =>
+      figuresOf(type as CheckType).map(({ name }) => name),
+    ),
+  ),
+];
+
 export function analyticsHandlers(services: Services): Handlers<typeof analyticsRoutes> {
+  const { db, clock } = services;
   const ofTypes = Object.fromEntries(
     analyticsTypeRoutes.map(({ type, route }) => [route.operationId, typeHandler(services, type)]),
   ) as Record<AnalyticsOperation, Handler<AnalyticsRoute>>;
   return {
     ...ofTypes,
 
-    getAnalyticsOfChecks: async ({ query, body }, { principal }) => {
+    getAnalyticsOfChecks: async ({ query, body }, { principal, headers }) => {
       const { accountId } = principal;
-      const window = windowOf(query, services.clock.now());
-      const known = await listChecks(services.db, accountId, { ids: body.checkIds });
+      const now = clock.now();
+      const window = windowOf(query, now);
+      const known = await listAnalysedChecks(db, accountId, { ids: body.checkIds });
       const order = new Map(body.checkIds.map((id, index) => [id, index]));
       const checks = known.toSorted(
         (left, right) => (order.get(left.id) ?? 0) - (order.get(right.id) ?? 0),
       );
-      const availability = {
-        name: 'availability',
-        base: 'availability',
-        statistic: 'avg',
-      } as const;
-      const numbers = await numbersOf(services, accountId, checks, window, (check) => [
-        availability,
-        ...figuresOf(check),
-      ]);
-      return checks.map(({ id, type }, index) => ({
-        checkId: id,
-        checkType: type,
-        availability: null,
-        ...numbers[index],
-      }));
+      const answer = [];
+      let left = maxResultsInAll;
+      for (const [index, check] of checks.entries()) {
+        const figures = figuresOf(check.type);
+        // Each leaves what it does not read to the rest.
+        const share = Math.max(1, Math.floor(left / (checks.length - index)));
+        const { tallies, read } = await readWholeWindow(
+          db,
+          {
+            accountId,
+            checkId: check.id,
+            checkType: check.type,
+            window,
+            bases: figures.map(({ base }) => base),
+            statuses: [],
+            maxResults: Math.min(share, maxResultsPerCheck),
+          },
+          now,
+        );
+        left -= read;
+        const numbers = aggregate(tallies.get(0)?.get(null), figures);
+        answer.push({ checkId: check.id, checkType: check.type, availability: null, ...numbers });
+      }
+      if (wantsCsv(query.format, headers)) return asCsv(csvOf(figureColumns, answer), 'checks.csv');
+      return answer;
     },
 
     listMetrics: ({ query }) =>
@@ -188,35 +223,5 @@ export function analyticsHandlers(services: Services): Handlers<typeof analytics
           aggregated: metric.statistic !== null,
         })),
       ),
-  };
-}
-
-export function reportingHandlers(services: Services): Handlers<typeof reportingRoutes> {
-  return {
-    getReport: async ({ query }, { principal }) => {
-      const { accountId } = principal;
-      const window = windowOf(query, services.clock.now());
-      const checks = await listChecks(services.db, accountId, {
-        ...(query.filterByTags && { tags: query.filterByTags }),
-        ...(query.deactivated !== undefined && { activated: !query.deactivated }),
-      });
-      const successRatio = {
-        name: 'successRatio',
-        base: 'availability',
-        statistic: 'avg',
-      } as const;
-      const numbers = await numbersOf(services, accountId, checks, window, (check) => [
-        successRatio,
-        ...reportOf(check),
-      ]);
-      return checks.map(({ id, name, type, activated, tags }, index) => ({
-        name,
-        checkId: id,
-        checkType: type,
-        deactivated: !activated,
-        tags,
-        aggregate: { successRatio: null, avg: null, p95: null, p99: null, ...numbers[index] },
-      }));
-    },
   };
 }

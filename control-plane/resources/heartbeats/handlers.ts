@@ -4,13 +4,14 @@ import type { HeartbeatState, heartbeatRoutes } from '@monitor/shared/contract/c
 import { notFound } from '../../api-error.ts';
 import { toTimestamp } from '../../db/columns.ts';
 import type { HeartbeatEventsTable } from '../../db/tables.ts';
-import { availabilityOf } from '../../domain/heartbeat.ts';
+import { availabilityWithin } from '../../domain/heartbeat-times.ts';
+import type { Window } from '../../domain/results-window.ts';
 import type { CallContext, Handlers } from '../../http/implement.ts';
 import { recordPing } from '../../operations/heartbeats.ts';
+import { readHeartbeatTimes } from '../../operations/read-heartbeat-times.ts';
 import type { Services } from '../../services.ts';
 
 const dayMs = 86_400_000;
-const statsEvents = 20_000;
 
 type EventRow = Selectable<HeartbeatEventsTable>;
 
@@ -47,20 +48,24 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
   /** Of the window and of the equally long one before it; null without any event. */
   const availability = async (accountId: string, checkId: string, from: number, to: number) => {
     const before = from - (to - from);
-    const rows = await eventsOf(accountId, checkId)
+    const times = await readHeartbeatTimes(db, accountId, checkId, before);
+    if (times === null || times.firstAt >= to) return null;
+    const counted = await eventsOf(accountId, checkId)
+      .where('happened_at', '>=', from)
       .where('happened_at', '<', to)
-      .orderBy('happened_at', 'desc')
-      .orderBy('seq', 'desc')
-      .limit(statsEvents)
-      .execute();
-    if (rows.length === 0) return null;
-    const events = rows.map((row) => ({ state: row.state as HeartbeatState, at: row.happened_at }));
+      .clearSelect()
+      .select((select) => select.fn.countAll<number>().as('events'))
+      .executeTakeFirstOrThrow();
+    const shareOf = (window: Window) => {
+      const percent = availabilityWithin(times, [window], window.to);
+      return percent === null ? null : percent / 100;
+    };
     return {
       successRatio: {
-        previousPeriod: availabilityOf(events, before, from),
-        currentPeriod: availabilityOf(events, from, to),
+        previousPeriod: shareOf({ from: before, to: from }),
+        currentPeriod: shareOf({ from, to }),
       },
-      totalEntitiesCurrentPeriod: events.filter(({ at }) => at >= from).length,
+      totalEntitiesCurrentPeriod: counted.events,
     };
   };
 

@@ -16,7 +16,8 @@ import {
   seriesOf,
 } from '../../../control-plane/domain/analytics.ts';
 import { samplesOf, type StoredResult } from '../../../control-plane/domain/samples.ts';
-import { statisticOf } from '../../../control-plane/domain/statistics.ts';
+import { statisticOfSorted } from '../../../control-plane/domain/statistics.ts';
+import { Tally } from '../../../control-plane/domain/roll-ups/tally.ts';
 
 const dayMs = 86_400_000;
 const at = (text: string): number => Date.parse(text);
@@ -25,6 +26,9 @@ const values = fc.array(fc.double({ min: 0, max: 1e6, noNaN: true }), {
   minLength: 1,
   maxLength: 60,
 });
+
+const statisticOf = (given: readonly number[], statistic: Statistic): number | null =>
+  statisticOfSorted(Float64Array.from(given).sort(), statistic);
 
 /** By selection, without sorting: the smallest value that so many others do not exceed. */
 function ranked(of: readonly number[], rank: number): number {
@@ -215,11 +219,14 @@ test('a failure that was never timed has no response time; a fast pass has one',
 
 test('availability lies between 0 and 100 and never rounds a failure away', () => {
   const availability = [{ name: 'a', base: 'availability', statistic: 'avg' }] as const;
-  const samples = Array.from({ length: 50_000 }, (_, index) =>
-    samplesOf(stored({ hasFailures: index === 7 }), [], undefined),
-  ).flat();
-  assert.deepEqual(aggregate(samples, availability), { a: 99.998 });
-  assert.deepEqual(aggregate([], availability), { a: null });
+  const tally = new Tally();
+  for (let index = 0; index < 50_000; index += 1) {
+    for (const sample of samplesOf(stored({ hasFailures: index === 7 }), [], undefined)) {
+      tally.addSample(sample);
+    }
+  }
+  assert.deepEqual(aggregate(tally, availability), { a: 99.998 });
+  assert.deepEqual(aggregate(undefined, availability), { a: null });
 });
 
 test('series: without results there is one that says so, unless it would be of some group', () => {
@@ -227,10 +234,12 @@ test('series: without results there is one that says so, unless it would be of s
   const metrics = metricsOf(facts).filter(({ name }) =>
     ['availability', 'retries', 'responseTime', 'wait_sum'].includes(name),
   );
-  assert.deepEqual(seriesOf([], metrics, false, null), [
+  const nothing = { tallies: new Map(), samples: [] };
+  assert.deepEqual(seriesOf(nothing, metrics, { isGrouped: false, hasBuckets: false }), [
     { group: null, data: [{ wait_sum: null, availability: null, retries: 0 }] },
     { group: null, data: [] },
   ]);
-  assert.deepEqual(seriesOf([], metrics, true, null), []);
-  assert.deepEqual(seriesOf([], metrics, false, 60_000)[0]?.data, []);
+  assert.deepEqual(seriesOf(nothing, metrics, { isGrouped: true, hasBuckets: false }), []);
+  const [buckets] = seriesOf(nothing, metrics, { isGrouped: false, hasBuckets: true });
+  assert.deepEqual(buckets?.data, []);
 });

@@ -1,0 +1,89 @@
+/** What results of one span and group amount to, added up from sums and from single results. */
+import type { BaseMetric, MeasuredMetric, Statistic } from '@monitor/shared/domain/metrics.ts';
+import { isMeasured, type Sample } from '../samples.ts';
+import { statisticOfSorted } from '../statistics.ts';
+import { unpackInto, type Distributions } from './packing.ts';
+
+interface Sums {
+  finals: number;
+  failures: number;
+  retries: number;
+  /** Null when nothing measured is asked for. */
+  metrics: Uint8Array | null;
+}
+
+export class Tally {
+  finals = 0;
+  failures = 0;
+  retries = 0;
+  /** Share of time that it was up, in percent, of what is told by time rather than by results. */
+  timeUp: number | null | undefined;
+  readonly #rolledUp: Distributions = new Map();
+  readonly #values = new Map<MeasuredMetric, number[]>();
+  readonly #sorted = new Map<MeasuredMetric, Float64Array>();
+
+  addSums(sums: Sums, wanted: ReadonlySet<MeasuredMetric>): void {
+    this.finals += sums.finals;
+    this.failures += sums.failures;
+    this.retries += sums.retries;
+    if (sums.metrics !== null) unpackInto(sums.metrics, this.#rolledUp, wanted);
+  }
+
+  addSample({ isFinal, hasFailures, values }: Sample): void {
+    if (isFinal) this.finals += 1;
+    else this.retries += 1;
+    if (isFinal && hasFailures) this.failures += 1;
+    for (const [name, value] of Object.entries(values)) {
+      if (value === null) continue;
+      const metric = name as MeasuredMetric;
+      const known = this.#values.get(metric);
+      if (known === undefined) this.#values.set(metric, [value]);
+      else known.push(value);
+    }
+  }
+
+  /** Adds another tally, which must not be used afterwards. */
+  merge(other: Tally): void {
+    this.finals += other.finals;
+    this.failures += other.failures;
+    this.retries += other.retries;
+    for (const [metric, values] of other.#rolledUp) {
+      const known = this.#rolledUp.get(metric);
+      if (known === undefined) this.#rolledUp.set(metric, values);
+      else known.merge(values);
+    }
+    for (const [metric, values] of other.#values) {
+      this.#values.set(metric, [...(this.#values.get(metric) ?? []), ...values]);
+    }
+  }
+
+  /** Exact while all is from single results; with sums among it, quantiles are within one percent. */
+  #measured(metric: MeasuredMetric, statistic: Statistic): number | null {
+    const rolledUp = this.#rolledUp.get(metric);
+    const values = this.#values.get(metric);
+    if (rolledUp !== undefined) {
+      for (const value of values ?? []) rolledUp.add(value);
+      this.#values.delete(metric);
+      return rolledUp.statistic(statistic);
+    }
+    if (values === undefined) return null;
+    let sorted = this.#sorted.get(metric);
+    if (sorted?.length !== values.length) {
+      sorted = Float64Array.from(values).sort();
+      this.#sorted.set(metric, sorted);
+    }
+    return statisticOfSorted(sorted, statistic);
+  }
+
+  /** Share of time, or else of FINAL results without failures, in percent; null without any. */
+  get availability(): number | null {
+    if (this.timeUp !== undefined) return this.timeUp;
+    return this.finals === 0 ? null : (100 * (this.finals - this.failures)) / this.finals;
+  }
+
+  /** One number; null when there is nothing to compute it from. */
+  number(base: BaseMetric, statistic: Statistic): number | null {
+    if (isMeasured(base)) return this.#measured(base, statistic);
+    return base === 'availability' ? this.availability : this.retries;
+  }
+}

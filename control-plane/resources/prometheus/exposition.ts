@@ -1,0 +1,47 @@
+/**
+ * Metrics as text, format 0.0.4. Our own because values come from the database: a client library
+ * counts what happens in its own process, and its summaries cannot be given their quantiles.
+ */
+
+type Labels = Readonly<Record<string, string>>;
+
+export interface Sample {
+  labels: Labels;
+  value: number;
+  /** `_sum` or `_count` of a summary. */
+  suffix?: '_sum' | '_count';
+}
+
+export interface Family {
+  name: string;
+  type: 'gauge' | 'summary';
+  help: string;
+  samples: readonly Sample[];
+}
+
+function escapeLabel(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
+}
+
+function escapeHelp(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+}
+
+function lineOf(name: string, { labels, value, suffix }: Sample): string {
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(text)}"`);
+  const braces = pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+  return `${name}${suffix ?? ''}${braces} ${value}`;
+}
+
+/** Families that have samples, each under its help and type. */
+export function exposition(families: readonly Family[]): string {
+  return families
+    .filter(({ samples }) => samples.length > 0)
+    .flatMap(({ name, type, help, samples }) => [
+      `# HELP ${name} ${escapeHelp(help)}`,
+      `# TYPE ${name} ${type}`,
+      ...samples.map((sample) => lineOf(name, sample)),
+    ])
+    .map((line) => `${line}\n`)
+    .join('');
+}

@@ -1,0 +1,18 @@
+/** The package brings no types. */
+declare module 'parse-prometheus-text-format' {
+  interface Family {
+    name: string;
+    help: string;
+    type: string;
+    metrics: {
+      labels?: Record<string, string>;
+      value?: string;
+      quantiles?: Record<string, string>;
+      sum?: string;
+      count?: string;
+    }[];
+  }
+  const parse: (text: string) => Family[];
+  // eslint-disable-next-line no-restricted-syntax -- so the package has it
+  export default parse;
+}

@@ -1,0 +1,143 @@
+/** Results of every type, as random as agents may make them, put straight into the database. */
+import { randomUUID } from 'node:crypto';
+import { encodePayload } from '../../control-plane/db/columns.ts';
+import type { Services } from '../../control-plane/services.ts';
+
+export interface RandomResults {
+  db: Services['db'];
+  accountId: string;
+  random: () => number;
+}
+
+const heartbeatStates = ['FAILING', 'EARLY', 'RECEIVED', 'GRACE', 'LATE'];
+
+/** Small, large, whole, zero. */
+function value(random: () => number): number {
+  const kind = random();
+  if (kind < 0.1) return 0;
+  if (kind < 0.25) return random() / 1000;
+  if (kind < 0.3) return Math.round(random() * 1e7);
+  return Math.round(Math.exp(random() * 7) * 100) / 100;
+}
+
+/** Sometimes missing, sometimes not a number. */
+function maybe(random: () => number): unknown {
+  const kind = random();
+  if (kind < 0.05) return null;
+  return kind < 0.07 ? 'soon' : value(random);
+}
+
+function record(names: readonly string[], random: () => number): Record<string, unknown> {
+  return Object.fromEntries(names.map((name) => [name, maybe(random)]));
+}
+
+const phases = ['wait', 'dns', 'tcp', 'firstByte', 'download', 'connection', 'data', 'total'];
+const vitals = ['TTFB', 'FCP', 'LCP', 'CLS', 'TBT'];
+const errors = ['consoleErrors', 'networkErrors', 'userScriptErrors', 'documentErrors'];
+
+function page(random: () => number): unknown {
+  return {
+    webVitals: Object.fromEntries(vitals.map((name) => [name, { value: maybe(random) }])),
+  };
+}
+
+function payloadOf(type: string, random: () => number): unknown {
+  switch (type) {
+    case 'ICMP':
+      return {
+        response: {
+          packetLoss: maybe(random),
+          latency: random() < 0.1 ? null : record(['min', 'max', 'avg', 'stdDev'], random),
+        },
+      };
+    case 'BROWSER': {
+      const visited = Math.floor(random() * 4);
+      return {
+        pages: Array.from({ length: visited }, () => page(random)),
+        traceSummary: record(errors, random),
+      };
+    }
+    default: {
+      const status = [200, 200, 200, 204, 404, 503][Math.floor(random() * 6)];
+      if (random() < 0.1) return { response: null };
+      return { response: { status, timingPhases: record(phases, random) } };
+    }
+  }
+}
+
+/** Inserts a result with its run, its payload, and the event of a heartbeat. Gives its `seq`. */
+export async function insertRandomResult(
+  { db, accountId, random }: RandomResults,
+  check: { id: string; type: string },
+  at: number,
+  receivedAt: number,
+): Promise<number> {
+  const isHeartbeat = check.type === 'HEARTBEAT';
+  const run = await db
+    .insertInto('check_runs')
+    .values({
+      account_id: accountId,
+      check_id: check.id,
+      run_id: randomUUID(),
+      location: 'eu-west-1',
+      scheduled_for: null,
+      state: 'FINAL',
+      missed_reason: null,
+      result_id: null,
+      late_results: 0,
+      created_at: receivedAt,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const kind = random();
+  const resultType = isHeartbeat || kind > 0.25 ? 'FINAL' : kind > 0.05 ? 'ATTEMPT' : 'LATE';
+  const hasFailures = random() < 0.2;
+  const { seq } = await db
+    .insertInto('check_results')
+    .values({
+      id: randomUUID(),
+      account_id: accountId,
+      check_id: check.id,
+      check_run_id: run.id,
+      check_type: check.type,
+      name: 'a',
+      result_type: resultType,
+      attempt: 1,
+      has_failures: Number(hasFailures),
+      has_errors: Number(!isHeartbeat && random() < 0.05),
+      is_degraded: Number(random() < 0.1),
+      over_max_response_time: 0,
+      under_load: 0,
+      run_location: random() < 0.7 ? 'eu-west-1' : 'us-east-1',
+      scheduled_for: null,
+      started_at: at,
+      stopped_at: at,
+      created_at: receivedAt,
+      response_time_ms: random() < 0.05 ? 0 : Math.round(Math.exp(random() * 9)),
+      epoch: 0,
+      is_cancelled: Number(!isHeartbeat && random() < 0.03),
+    })
+    .returning('seq')
+    .executeTakeFirstOrThrow();
+  if (isHeartbeat) {
+    const state = heartbeatStates[hasFailures ? 0 : 1 + Math.floor(random() * 4)] ?? '';
+    await db
+      .insertInto('heartbeat_events')
+      .values({
+        id: randomUUID(),
+        account_id: accountId,
+        check_id: check.id,
+        state,
+        happened_at: at,
+        source: null,
+        user_agent: null,
+      })
+      .execute();
+  } else if (random() > 0.03) {
+    await db
+      .insertInto('result_payloads')
+      .values({ result_seq: seq, ...encodePayload(payloadOf(check.type, random)) })
+      .execute();
+  }
+  return seq;
+}
