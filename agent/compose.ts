@@ -8,6 +8,7 @@ import { openRunArtifacts } from './artifacts/run-artifacts.ts';
 import { UploadLoop } from './artifacts/upload-loop.ts';
 import { requireKey, type AgentConfig } from './config.ts';
 import { ControlPlaneClient, createDispatcher } from './control-plane-client.ts';
+import { readCertificate } from './net/read-certificate.ts';
 import { startErrorReports } from './observability/error-reports.ts';
 import { createMetrics } from './observability/metrics.ts';
 import { serveProbes } from './observability/probes.ts';
@@ -16,6 +17,7 @@ import type { NetworkAccess } from './runners/runner.ts';
 import { runFolderOf } from './script-host/work-folder.ts';
 import { openScripting } from './scripting.ts';
 import { version } from './version.ts';
+import { CertificateWatch } from './worker/certificate-watch.ts';
 import { CheckInLoop } from './worker/check-in-loop.ts';
 import { CorrectedClock } from './worker/corrected-clock.ts';
 import { Executor } from './worker/execute-run.ts';
@@ -164,6 +166,14 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     },
   });
 
+  const certificates = new CertificateWatch({
+    clock,
+    read: readCertificate,
+    store: (entry) => outbox.put(entry),
+    seen: outbox.seenCertificates(),
+    logger: logger.child({ subsystem: 'certificates' }),
+  });
+
   let cancelCaching: (() => void) | null = null;
   const saveSchedule = (): void => {
     cancelCaching = null;
@@ -186,6 +196,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     }
     for (const runId of answer.cancellations) executor.cancel(runId);
     if (!isSame || answer.full || answer.upserts.length > 0 || answer.removals.length > 0) {
+      certificates.follow(scheduler.checks());
       cancelCaching ??= rawClock.after(cacheWithinMs, saveSchedule);
     }
     state = stepLifecycle(state, 'schedule-known');
@@ -249,6 +260,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   if (cached !== null) {
     ({ location, epoch } = cached);
     scheduler.apply(location, cached.checks, [], true);
+    certificates.follow(cached.checks);
     metrics.assignedChecks.set(scheduler.size);
     state = stepLifecycle(state, 'schedule-known');
     becomeReady();
@@ -293,6 +305,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     state = stepLifecycle(state, 'stop-asked');
     logger.info({ running: executor.running }, 'draining');
     scheduler.stop();
+    certificates.stop();
     if (executor.running > 0) checkIns.standDown();
     const timeout = rawClock.after(config.DRAIN_TIMEOUT_SECONDS * 1000, () => {
       logger.warn({ running: executor.running }, 'drain timeout reached, running checks are ended');
@@ -321,6 +334,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
 
   const dispose = async (): Promise<void> => {
     scheduler.stop();
+    certificates.stop();
     executor.abort();
     cancelCaching?.();
     await checkIns.stop();

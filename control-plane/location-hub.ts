@@ -83,7 +83,8 @@ export class LocationHub {
       known === undefined ||
       known.weight !== agent.weight ||
       !areEqual(known.checkTypes, agent.checkTypes) ||
-      !areEqual(known.runtimes, agent.runtimes);
+      !areEqual(known.runtimes, agent.runtimes) ||
+      known.hasBrowser !== agent.hasBrowser;
     entry.members.set(agent.id, { ...agent, stopWaiting: null, told: known?.told ?? null });
     if (isNew) this.#changed(accountId, location, []);
     return isNew;

@@ -91,6 +91,7 @@ function codeOf(definition: CheckTypeDefinition, fields: Record<string, unknown>
     clientCertificates: [],
     detectSecrets: true,
     learnedScript: null,
+    certificateTarget: null,
   };
 }
 
@@ -139,5 +140,6 @@ export function checkFromArgument(argument: string, withRetries: boolean): Assig
       : null,
     definition: Object.fromEntries(definition.definitionKeys.map((key) => [key, fields[key]])),
     proxyUrl: null,
+    pauses: [],
   };
 }

@@ -14,7 +14,7 @@ import type { ScriptedRequest } from '../script-host/request-scripts/messages.ts
 import type { RequestScripts } from '../script-host/request-scripts/request-scripts.ts';
 import { runVariables } from '../script-host/run-variables.ts';
 import { FieldProblem, type Completion } from '../templates/complete.ts';
-import { inUrl } from '../templates/places.ts';
+import { inUrl } from '@monitor/shared/templates/places.ts';
 import { render } from '../templates/render.ts';
 import { templateValues, variablesOf } from '../templates/run-values.ts';
 import { prepareRequest, scriptedRequest, type PreparedRequest } from './api/prepare-request.ts';

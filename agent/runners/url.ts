@@ -20,7 +20,7 @@ async function completeAddress(
   const [{ complete, completeUrl, FieldProblem }, { inUrl }, { templateValues, variablesOf }] =
     await Promise.all([
       import('../templates/complete.ts'),
-      import('../templates/places.ts'),
+      import('@monitor/shared/templates/places.ts'),
       import('../templates/run-values.ts'),
     ]);
   try {

@@ -7,6 +7,7 @@ import {
   type ResultSubmission,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Measurement } from '@monitor/shared/contract/checks/check-type.ts';
+import { detailsOfFault, type JobLog } from '@monitor/shared/domain/fault-details.ts';
 import { judge, type Verdict } from '@monitor/shared/domain/verdict.ts';
 import type { RunArtifacts } from '../artifacts/run-artifacts.ts';
 import { AgentError } from '../errors.ts';
@@ -22,8 +23,6 @@ import type {
 } from '../runners/runner.ts';
 import { createScrubber } from '../scrub/create-scrubber.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
-import { detailsOfFault } from './fault-details.ts';
-import type { JobLog } from './job-log.ts';
 import type { LagMeter } from './lag-meter.ts';
 import { parseCheck } from './parsed-check.ts';
 import { withShapeOf } from './scrubbed-shape.ts';

@@ -1,7 +1,8 @@
 /**
  * What is not yet delivered, on disk. A record is durable when `put` resolves: records that come
  * within a few milliseconds share one commit. It also keeps what a restart needs: the id of this
- * agent, the last finished slot of each check, and runs that wait between two attempts.
+ * agent, the last finished slot of each check, when its certificate was seen, and runs that wait
+ * between two attempts.
  *
  * Bounded by bytes and age. When it is full, ATTEMPTs go first, then the oldest records; every drop
  * is counted and reported, and nothing here makes a run fail.
@@ -30,6 +31,9 @@ const schema = `
   create table if not exists pending_retries (
     run_id text primary key, due_at integer not null, payload text not null
   ) strict, without rowid;
+  create table if not exists seen_certificates (
+    check_id text primary key, target text not null, measured_at integer not null
+  ) strict, without rowid;
   create table if not exists facts (name text primary key, value text not null) strict, without rowid;
 `;
 
@@ -41,6 +45,13 @@ export interface PendingRetry {
   payload: string;
 }
 
+/** When the certificate of a check was last seen; `target` is opaque here. */
+export interface SeenCertificate {
+  checkId: string;
+  target: string;
+  measuredAt: number;
+}
+
 /** What one commit writes together. */
 export interface OutboxEntry {
   submission: Submission;
@@ -50,6 +61,8 @@ export interface OutboxEntry {
   pendingRetry?: PendingRetry;
   /** The run that this submission continues no longer waits. */
   endsRetryOf?: string;
+  /** Set when the submission is about a certificate. */
+  seenCertificate?: SeenCertificate;
 }
 
 export interface StoredRecord {
@@ -149,6 +162,7 @@ export class Outbox implements AsyncDisposable {
   readonly #finish: StatementSync;
   readonly #addRetry: StatementSync;
   readonly #endRetry: StatementSync;
+  readonly #see: StatementSync;
   readonly #select: StatementSync;
   readonly #deleteMany: StatementSync;
   readonly #sumMany: StatementSync;
@@ -178,6 +192,9 @@ export class Outbox implements AsyncDisposable {
       'insert or replace into pending_retries (run_id, due_at, payload) values (?, ?, ?)',
     );
     this.#endRetry = this.#db.prepare('delete from pending_retries where run_id = ?');
+    this.#see = this.#db.prepare(
+      'insert or replace into seen_certificates (check_id, target, measured_at) values (?, ?, ?)',
+    );
     this.#select = this.#db.prepare(
       `select seq, payload, size_bytes, created_at from records
        where seq > ? and seq <= ? order by seq limit ?`,
@@ -255,7 +272,7 @@ export class Outbox implements AsyncDisposable {
     this.#db.exec('begin immediate');
     try {
       for (const { entry } of batch) {
-        const { submission, finishedSlot, pendingRetry, endsRetryOf } = entry;
+        const { submission, finishedSlot, pendingRetry, endsRetryOf, seenCertificate } = entry;
         const payload = JSON.stringify(submission);
         const isAttempt = submission.kind === 'result' && submission.resultType === 'ATTEMPT';
         const inserted = this.#insert.run(
@@ -271,6 +288,10 @@ export class Outbox implements AsyncDisposable {
         if (endsRetryOf !== undefined) this.#endRetry.run(endsRetryOf);
         if (pendingRetry) {
           this.#addRetry.run(pendingRetry.runId, pendingRetry.dueAt, pendingRetry.payload);
+        }
+        if (seenCertificate) {
+          const { checkId, target, measuredAt } = seenCertificate;
+          this.#see.run(checkId, target, measuredAt);
         }
       }
       this.#db.exec('commit');
@@ -388,6 +409,18 @@ export class Outbox implements AsyncDisposable {
   finishedSlots(): Map<string, number> {
     const rows = this.#db.prepare('select check_id, scheduled_for from finished_slots').all();
     return new Map(rows.map((row) => [String(row['check_id']), Number(row['scheduled_for'])]));
+  }
+
+  /** When the certificate of each check was last seen. */
+  seenCertificates(): SeenCertificate[] {
+    return this.#db
+      .prepare('select check_id, target, measured_at from seen_certificates')
+      .all()
+      .map((row) => ({
+        checkId: String(row['check_id']),
+        target: String(row['target']),
+        measuredAt: Number(row['measured_at']),
+      }));
   }
 
   /** The number of the newest record there ever was; 0 before the first. */

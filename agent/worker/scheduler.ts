@@ -5,6 +5,7 @@
  * For each check one slot is planned at a time. When it is due:
  *   in time     it runs, and the next one is planned
  *   too late    the process was stopped or overloaded: it is reported as missed
+ *   in a pause  it is passed over in silence: the control plane knows its maintenance windows itself
  * A new assignment, and a restart, make up for the latest slot if it is recent and was not finished.
  */
 import {
@@ -21,6 +22,10 @@ import { SlotQueue } from './slot-queue.ts';
 const latestStartMs = 30_000;
 /** A wake-up further away than this is made in steps, so that changes of the clock are noticed. */
 const longestSleepMs = 5_000;
+
+function isPaused({ pauses }: AssignedCheck, slot: number): boolean {
+  return pauses.some(({ from, to }) => from <= slot && slot < to);
+}
 
 interface Planned {
   check: AssignedCheck;
@@ -157,6 +162,7 @@ export class Scheduler {
       const lateMs = now - next.at;
       this.#lastSlot.set(check.id, next.at);
       this.#plan(planned, next.at);
+      if (isPaused(check, next.at)) continue;
       if (lateMs <= Math.min(schedule.intervalMs, latestStartMs)) onSlot(check, next.at, lateMs);
       else onMissed(check, next.at);
     }

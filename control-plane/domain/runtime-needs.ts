@@ -1,4 +1,4 @@
-/** Whether a check needs a runtime, and which. Spec: runtimeId. */
+/** Whether a check needs a runtime, and which, and whether it needs a browser. Spec: runtimeId. */
 import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { Needs } from './assignment.ts';
 
@@ -10,6 +10,8 @@ const scriptFields = [
   'setupSnippetId',
   'tearDownSnippetId',
 ] as const;
+
+const noTraits = { runtime: 'never', browser: 'never' } as const;
 
 function hasScripts(fields: Fields | null): boolean {
   return scriptFields.some((field) => {
@@ -28,20 +30,30 @@ export interface RuntimeSources {
   accountRuntimeId: string | null;
 }
 
-/** Whether runs of a type can ever rely on a runtime: most never do, and need no look at their fields. */
-export function mayNeedRuntime(type: string): boolean {
-  return type in checkTypes && checkTypes[type as KnownCheckType].runtime !== 'never';
+/** Whether runs of a type can ever need either: most never do, and need no look at their fields. */
+export function mayNeedMore(type: string): boolean {
+  if (!(type in checkTypes)) return false;
+  const { runtime, browser } = checkTypes[type as KnownCheckType];
+  return runtime !== 'never' || browser !== 'never';
+}
+
+function needsBrowser(trait: 'always' | 'as-named' | 'never', fields: Fields): boolean {
+  if (trait !== 'as-named') return trait === 'always';
+  const { browsers } = fields as { browsers?: readonly string[] };
+  return browsers?.includes('chromium') === true;
 }
 
 /** What a check asks of the agent that runs it: its own runtime over that of group and account. */
 export function needsOf({ type, fields, group, accountRuntimeId }: RuntimeSources): Needs {
   const named = fields['runtimeId'] ?? accountRuntimeId;
-  const trait = type in checkTypes ? checkTypes[type as KnownCheckType].runtime : 'never';
+  const traits = type in checkTypes ? checkTypes[type as KnownCheckType] : noTraits;
   const needsRuntime =
-    trait === 'always' || (trait === 'with-scripts' && (hasScripts(fields) || hasScripts(group)));
+    traits.runtime === 'always' ||
+    (traits.runtime === 'with-scripts' && (hasScripts(fields) || hasScripts(group)));
   return {
     type,
     needsRuntime,
     runtimeId: needsRuntime && typeof named === 'string' ? named : null,
+    needsBrowser: needsBrowser(traits.browser, fields),
   };
 }

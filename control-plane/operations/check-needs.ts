@@ -3,7 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import type { Candidate, Needs } from '../domain/assignment.ts';
-import { mayNeedRuntime, needsOf } from '../domain/runtime-needs.ts';
+import { mayNeedMore, needsOf } from '../domain/runtime-needs.ts';
 import { groupFieldsOf, type GroupRow } from '../resources/check-groups/store.ts';
 import type { CheckRow } from '../resources/checks/store.ts';
 import { effectiveAmong, groupsOf } from './effective-check.ts';
@@ -27,7 +27,9 @@ export function needsAmong(
   groups: ReadonlyMap<number, GroupRow>,
   accountRuntimeId: string | null,
 ): Needs {
-  if (!mayNeedRuntime(row.type)) return { type: row.type, needsRuntime: false, runtimeId: null };
+  if (!mayNeedMore(row.type)) {
+    return { type: row.type, needsRuntime: false, runtimeId: null, needsBrowser: false };
+  }
   const group = row.group_id === null ? undefined : groups.get(row.group_id);
   return needsOf({
     type: row.type,
@@ -52,7 +54,11 @@ type AgentRow = Pick<Selectable<Database['agents']>, 'id' | 'capacity_light' | '
 
 /** An agent as it last described itself. */
 export function candidateFromRow(row: AgentRow): Candidate {
-  const { checkTypes, runtimes = [] } = fromJson<{ checkTypes: string[]; runtimes?: string[] }>(
+  const {
+    checkTypes,
+    runtimes = [],
+    browsers = [],
+  } = fromJson<{ checkTypes: string[]; runtimes?: string[]; browsers?: string[] }>(
     row.capabilities_json,
   );
   return {
@@ -60,5 +66,6 @@ export function candidateFromRow(row: AgentRow): Candidate {
     weight: Math.max(1, row.capacity_light),
     checkTypes: new Set(checkTypes),
     runtimes: new Set(runtimes),
+    hasBrowser: browsers.length > 0,
   };
 }

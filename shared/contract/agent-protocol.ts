@@ -28,7 +28,9 @@ export const leaseRenewMs = 20_000;
 /** Most results in one batch. */
 export const maxBatchItems = 500;
 
-const instant = z.number().int();
+/** The last one that can be written with a year of four digits. */
+const latestInstant = Date.UTC(10_000, 0) - 1;
+const instant = z.int().min(0).max(latestInstant);
 const tag = 'Agent protocol';
 
 /** Most bytes of one artifact, 150 MB. Spec: Limits. */
@@ -59,6 +61,18 @@ export const learnedScript = z.object({
   script: z.string().max(524_288),
 });
 export type LearnedScript = z.output<typeof learnedScript>;
+
+/** Slots of a check in `[from, to)` are not run: maintenance. */
+const pause = z.object({ from: instant, to: instant });
+export type Pause = z.output<typeof pause>;
+/** Whose certificate is watched for a check. */
+const certificateTarget = z.object({
+  host: z.string().min(1).max(255),
+  port: z.int().min(1).max(65_535),
+  /** The name the server is asked for; null where `host` is an address. */
+  servername: z.string().max(255).nullable(),
+});
+export type CertificateTarget = z.output<typeof certificateTarget>;
 
 /** A check as an agent runs it: everything merged, nothing to look up. */
 export const assignedCheck = z.object({
@@ -97,6 +111,9 @@ export const assignedCheck = z.object({
   /** Values that look like secrets are removed too, although nobody declared them. */
   detectSecrets: z.boolean().default(true),
   learnedScript: learnedScript.nullable().default(null),
+  /** Those of the coming days, in order and apart; told anew before they run out. Runs of jobs ignore them. */
+  pauses: z.array(pause).default([]),
+  certificateTarget: certificateTarget.nullable().default(null),
 });
 export type AssignedCheck = z.output<typeof assignedCheck>;
 
@@ -259,7 +276,41 @@ export const missedSubmission = z.object({
 });
 export type MissedSubmission = z.output<typeof missedSubmission>;
 
-export const submission = z.discriminatedUnion('kind', [resultSubmission, missedSubmission]);
+/** What is wrong with a certificate besides that it will expire. */
+const certificateProblem = z.enum([
+  'expired',
+  'not-yet-valid',
+  'self-signed',
+  'wrong-host',
+  'untrusted',
+]);
+export type CertificateProblem = z.output<typeof certificateProblem>;
+
+/** The certificate that a server showed in the location of the agent. Whatever is wrong with it, it was shown. */
+const certificateSubmission = z.object({
+  kind: z.literal('certificate'),
+  id: z.uuid(),
+  checkId: z.uuid(),
+  /** As in the target of the check. */
+  host: z.string().min(1).max(255),
+  port: z.int().min(1).max(65_535),
+  measuredAt: instant,
+  validFrom: instant,
+  validTo: instant,
+  /** On one line: `C=US, O=Authority, CN=R3`. */
+  issuer: z.string().max(2048),
+  subject: z.string().max(2048),
+  fingerprint256: z.string().max(128),
+  /** Something a newer agent has a word for counts as not trusted. */
+  problem: certificateProblem.nullable().catch('untrusted'),
+});
+export type CertificateSubmission = z.output<typeof certificateSubmission>;
+
+export const submission = z.discriminatedUnion('kind', [
+  resultSubmission,
+  missedSubmission,
+  certificateSubmission,
+]);
 export type Submission = z.output<typeof submission>;
 
 const itemOutcome = z.object({

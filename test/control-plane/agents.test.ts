@@ -221,9 +221,10 @@ test('a run whose retry nobody takes ends with its last attempt', async () => {
 });
 
 test('status: old results widen the extremes only, and our faults say nothing of the target', async () => {
-  const { cp, agent } = await setUp();
+  const { clock, cp, agent } = await setUp();
   await using _cp = cp;
   const id = await makeCheck(cp);
+  clock.advance(15 * 60_000);
   const at = (minutes: number, fields: Partial<ResultSubmission>) =>
     resultOf(id, {
       scheduledFor: start + minutes * 60_000,

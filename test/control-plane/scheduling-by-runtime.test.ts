@@ -51,6 +51,85 @@ test('checks go to the agents that have their runtime', async () => {
   assert.equal([...ofOlder, ...ofNewer].filter((id) => id === either).length, 1);
 });
 
+test('browser checks and their jobs are for the agents with a browser, until none is left', async () => {
+  const { cp, newAgent, make } = await setUp();
+  await using _cp = cp;
+  const [bare, full] = [await newAgent(), await newAgent()];
+  const asBare = () => bare.checkIn(types, ['2026.04']);
+  const asFull = () => full.checkIn(types, ['2026.04'], ['chromium']);
+  await asBare();
+  await asFull();
+  const ids = [await make('browser'), await make('browser'), await make('browser')];
+  const idle = await asBare();
+  assert.deepEqual([idle.upserts, idle.jobs], [[], []]);
+  const busy = await asFull();
+  assert.deepEqual(busy.upserts.map(({ id }) => id).sort(), ids.toSorted());
+  assert.equal(busy.jobs.length, 3);
+  await full.call('release', { agentId: full.id, jobIds: busy.jobs.map(({ id }) => id) }, 204);
+  await full.call('goodbye', { agentId: full.id }, 204);
+  const last = await asBare();
+  assert.deepEqual(
+    [last.upserts.length, last.jobs.length],
+    [3, 3],
+    'their runs say what is missing',
+  );
+  bare.snapshot = null;
+  const before = await asFull();
+  assert.equal(before.upserts.length, 3);
+  assert.deepEqual((await asBare()).upserts, []);
+});
+
+test('an agent that has found a browser is given browser checks at its next check-in', async () => {
+  const { cp, newAgent, make } = await setUp();
+  await using _cp = cp;
+  const [one, other] = [await newAgent(), await newAgent()];
+  await one.checkIn(types, ['2026.04'], ['chromium']);
+  await other.checkIn(types, ['2026.04']);
+  for (let count = 0; count < 12; count += 1) await make('browser');
+  assert.equal((await other.checkIn(types, ['2026.04'])).upserts.length, 0);
+  assert.ok((await other.checkIn(types, ['2026.04'], ['chromium'])).upserts.length > 0);
+});
+
+test('a session that no agent can run ends at once and says why', async () => {
+  const { cp, newAgent, make } = await setUp();
+  await using _cp = cp;
+  const agent = await newAgent();
+  await agent.checkIn(types, ['2026.04']);
+  const id = await make('browser', { runtimeId: '2025.04' });
+  const { body } = await cp.api('POST', '/v2/check-sessions/trigger', {
+    target: { checkId: [id] },
+  });
+  const session = body.sessions[0].checkSessionId as string;
+  const { body: ended } = await cp.api('GET', `/v2/check-sessions/${session}`);
+  assert.equal(ended.status, 'FAILED');
+  const [result] = ended.results;
+  assert.deepEqual([result.hasErrors, result.hasFailures], [true, false]);
+  const read = await cp.api('GET', `/v1/check-results/${id}/${result.checkResultId as string}`);
+  assert.match(
+    read.body.browserCheckResult.errors[0].message as string,
+    /^no agent of eu-west-1 has the runtime 2025\.04; install it with/,
+  );
+  const status = await cp.api('GET', `/v1/check-statuses/${id}`);
+  assert.deepEqual([status.body.hasErrors, status.body.hasFailures], [true, false]);
+});
+
+test('a session goes to the location whose agents can run it', async () => {
+  const { cp, newAgent, make } = await setUp();
+  await using _cp = cp;
+  const near = await newAgent();
+  const far = new FakeAgent(cp, await cp.locationKey('us-east-1'));
+  await near.checkIn(types, ['2026.04']);
+  await far.checkIn(types, ['2025.04']);
+  const locations = ['eu-west-1', 'us-east-1'];
+  const id = await make('browser', { runtimeId: '2025.04', locations });
+  await far.checkIn(types, ['2025.04']);
+  const { body } = await cp.api('POST', '/v2/check-sessions/trigger', {
+    target: { checkId: [id] },
+  });
+  assert.deepEqual(body.sessions[0].runLocations, ['us-east-1']);
+  assert.equal((await far.checkIn(types, ['2025.04'])).jobs.length, 1);
+});
+
 test('an agent that gets a runtime is given its checks at its next check-in', async () => {
   const { cp, newAgent, make } = await setUp();
   await using _cp = cp;

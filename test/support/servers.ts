@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import {
   createServer as createTcpServer,
   type AddressInfo,
@@ -63,4 +64,32 @@ export function rawServer(answer: string, then: 'end' | 'reset' | 'stay'): Promi
       });
     });
   });
+}
+
+export interface TlsTestServer extends TestServer {
+  /** Completed ones. */
+  handshakes: number;
+  /** What came behind them. */
+  receivedBytes: number;
+  /** Resolves when a connection with a completed handshake has ended. */
+  closed(): Promise<void>;
+}
+
+/** A TLS server that says nothing behind the handshake. */
+export async function tlsServer(options: TlsOptions): Promise<TlsTestServer> {
+  const server = createTlsServer(options);
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const counts = { handshakes: 0, receivedBytes: 0, closed: () => promise };
+  const counted = Object.assign(await listening(server, 'tls'), counts);
+  server.on('secureConnection', (socket) => {
+    counted.handshakes += 1;
+    socket.on('error', () => undefined);
+    socket.on('data', (bytes: Buffer) => {
+      counted.receivedBytes += bytes.length;
+    });
+    socket.once('end', () => {
+      resolve(undefined);
+    });
+  });
+  return counted;
 }

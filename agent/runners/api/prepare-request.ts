@@ -5,7 +5,7 @@ import { headerOf, headersFrom, problemOfHeader, withoutHeaders } from '../../ne
 import { basicCredentials } from '../../net/http-proxy.ts';
 import type { ScriptedRequest } from '../../script-host/request-scripts/messages.ts';
 import { complete, completeUrl, FieldProblem, type Completion } from '../../templates/complete.ts';
-import { inForm, inQueryValue, inText, inUrl } from '../../templates/places.ts';
+import { inForm, inQueryValue, inText, inUrl } from '@monitor/shared/templates/places.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'HEAD', 'DELETE', 'PATCH', 'OPTIONS'];
 const bodyMethods = ['POST', 'PUT', 'PATCH'];

@@ -26,5 +26,6 @@ export const agenticCheck: CheckTypeDefinition = {
   isRetried: false,
   longestRunMs: 10 * 60_000,
   runtime: 'never',
+  browser: 'always',
   judging: scriptJudging,
 };

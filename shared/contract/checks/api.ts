@@ -97,6 +97,7 @@ export const apiCheck: CheckTypeDefinition = {
   isRetried: true,
   longestRunMs: 30_000,
   runtime: 'with-scripts',
+  browser: 'never',
   judging: {
     hasResponseTimeLimits: true,
     readSource(assertion, measurement, extract) {

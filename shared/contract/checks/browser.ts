@@ -21,5 +21,6 @@ export const browserCheck: CheckTypeDefinition = {
   isRetried: true,
   longestRunMs: 240_000,
   runtime: 'always',
+  browser: 'always',
   judging: scriptJudging,
 };

@@ -112,6 +112,8 @@ export interface CheckTypeDefinition {
   longestRunMs: number;
   /** Whether its runs execute code of the customer that relies on a runtime. */
   runtime: 'always' | 'with-scripts' | 'never';
+  /** Whether its runs drive the Chromium of the agent: those of a suite do when it names it. */
+  browser: 'always' | 'as-named' | 'never';
   /** Body of a creation as clients send it that leave out what the specification requires. */
   lenientCreate?: z.ZodObject;
 }
@@ -160,6 +162,7 @@ export const monitorTraits = {
   isRetried: true,
   longestRunMs: 30_000,
   runtime: 'never',
+  browser: 'never',
 } as const;
 
 /** True for a field that a type has only because all bodies have it: it means nothing to its runs. */

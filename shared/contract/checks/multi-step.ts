@@ -11,5 +11,6 @@ export const multiStepCheck: CheckTypeDefinition = {
   isRetried: true,
   longestRunMs: 240_000,
   runtime: 'always',
+  browser: 'never',
   judging: scriptJudging,
 };

@@ -30,5 +30,6 @@ export const playwrightCheck: CheckTypeDefinition = {
   // Installing takes up to 5 minutes, the tests up to 30; the rest is for files and their secrets.
   longestRunMs: 40 * 60_000,
   runtime: 'never',
+  browser: 'as-named',
   judging: scriptJudging,
 };

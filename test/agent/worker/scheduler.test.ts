@@ -152,3 +152,35 @@ test('the queue gives slots in order', () => {
     }),
   );
 });
+
+test('slots in a pause are passed over in silence, from its start to just before its end', () => {
+  const { raw, scheduler, ran, missed } = setUp();
+  const first = slotAtOrAfter(schedule, start + 1);
+  const slot = (n: number): number => first + n * 10_000;
+  const paused = (pauses: AssignedCheck['pauses']) => check({ scheduleFrom: start, pauses });
+  scheduler.apply('here', [paused([{ from: slot(1), to: slot(3) }])], [], true);
+  raw.advance(49_999);
+  assert.deepEqual(ran, [slot(0), slot(3), slot(4)]);
+
+  scheduler.apply('here', [paused([{ from: slot(5), to: slot(99) }])], [], false);
+  raw.advance(20_000);
+  assert.equal(ran.length, 3);
+  scheduler.apply('here', [paused([])], [], false);
+  raw.advance(10_000);
+  assert.deepEqual(ran.slice(3), [slot(7)], 'the window is gone: the next slot runs');
+  assert.deepEqual(missed, []);
+});
+
+test('a slot in a pause is not made up for after a restart, nor reported when it is noticed late', () => {
+  const last = slotAtOrAfter(schedule, start - 9_999);
+  const { raw, scheduler, ran, missed } = setUp();
+  const pauses = [{ from: last - 5_000, to: last + 5_000 }];
+  scheduler.apply('here', [check({ pauses })], [], true);
+  raw.advance(1);
+  assert.equal(ran.length, 0);
+  const next = last + 10_000;
+  scheduler.apply('here', [check({ pauses: [{ from: next, to: next + 1 }] })], [], true);
+  raw.setWall(next + 60_000);
+  raw.advance(10_000);
+  assert.equal(ran.includes(next) || missed.includes(next), false);
+});

@@ -3,6 +3,7 @@ import test from 'node:test';
 import {
   agentOfCheck,
   lacksOnlyRuntime,
+  whyNobodyCan,
   type Candidate,
   type Needs,
 } from '../../../control-plane/domain/assignment.ts';
@@ -13,8 +14,10 @@ function agent(
   runtimes: string[],
   checkTypes = ['URL', 'BROWSER'],
   weight = 1,
+  hasBrowser = false,
 ): Candidate {
-  return { id, weight, checkTypes: new Set(checkTypes), runtimes: new Set(runtimes) };
+  const [types, installed] = [new Set(checkTypes), new Set(runtimes)];
+  return { id, weight, checkTypes: types, runtimes: installed, hasBrowser };
 }
 
 const check = (needs: Partial<Needs>) => ({
@@ -22,6 +25,7 @@ const check = (needs: Partial<Needs>) => ({
   type: 'BROWSER',
   needsRuntime: true,
   runtimeId: null,
+  needsBrowser: false,
   ...needs,
 });
 
@@ -58,6 +62,37 @@ test('the runtime is to blame only where agents know the type', () => {
   assert.equal(lacksOnlyRuntime(needs, [agent('a', ['2026.04']), agent('b', ['2025.04'])]), false);
   assert.equal(lacksOnlyRuntime(needs, [agent('a', [], ['URL'])]), false);
   assert.equal(lacksOnlyRuntime(needs, []), false);
+});
+
+test('a check that needs a browser goes to the agents that have one, or to all when none has', () => {
+  const needs = check({ needsBrowser: true, runtimeId: '2026.04' });
+  const without = agent('a', ['2026.04'], undefined, 1_000);
+  const withBrowser = agent('b', ['2026.04'], undefined, 1, true);
+  const otherRuntime = agent('c', ['2025.04'], undefined, 1_000, true);
+  assert.equal(agentOfCheck(needs, [without, withBrowser, otherRuntime]), 'b');
+  assert.equal(agentOfCheck(needs, [without, otherRuntime]), 'a');
+  assert.equal(agentOfCheck(check({ runtimeId: '2026.04' }), [without, withBrowser]), 'a');
+});
+
+test('which checks need a browser', () => {
+  const of = (type: string, fields: Record<string, unknown> = {}) =>
+    needsOf({ type, fields, group: null, accountRuntimeId: null }).needsBrowser;
+  assert.deepEqual(
+    ['BROWSER', 'AGENTIC', 'MULTI_STEP', 'API', 'URL', 'NEW'].map((type) => of(type)),
+    [...[true, true, false], ...[false, false, false]],
+  );
+  assert.equal(of('PLAYWRIGHT', { browsers: ['firefox', 'chromium'] }), true);
+  assert.equal(of('PLAYWRIGHT', { browsers: ['firefox'] }), false);
+});
+
+test('why nobody can run a check is said in words, unless somebody can or may still come', () => {
+  const needs = check({ runtimeId: '2025.04' });
+  assert.equal(whyNobodyCan(needs, []), null);
+  assert.equal(whyNobodyCan(needs, [agent('a', ['2025.04'])]), null);
+  assert.match(whyNobodyCan(needs, [agent('a', ['2026.04'])]) ?? '', /^has the runtime 2025\.04; /);
+  assert.match(whyNobodyCan(check({}), [agent('a', [])]) ?? '', /^has a runtime; /);
+  const light = [agent('a', [], ['URL'])];
+  assert.equal(whyNobodyCan(needs, light), 'can run checks of type BROWSER');
 });
 
 test('which checks need a runtime, and whose: the check, else its group, else the account', () => {

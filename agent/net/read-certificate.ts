@@ -1,0 +1,167 @@
+/**
+ * The certificate a server shows. The handshake is all that is done, and whatever is wrong with the
+ * certificate, it is read: one that has expired is the very one that somebody has to hear of.
+ */
+import type { Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import type { Clock } from '@monitor/shared/clock.ts';
+import type {
+  AssignedCertificate,
+  CertificateProblem,
+  CertificateTarget,
+} from '@monitor/shared/contract/agent-protocol.ts';
+import { connectToProxy, openTunnel, parseHttpProxy, resolveProxy } from './http-proxy.ts';
+import { resolveByOs, type Address } from './resolve.ts';
+import { defaultSecureContext, secureContextOf } from './secure-context.ts';
+
+const withinMs = 10_000;
+const longestName = 2_048;
+
+export interface CertificateQuestion extends CertificateTarget {
+  proxyUrl: string | null;
+  /** Some servers complete the handshake only with those who show one. */
+  clientCertificate: AssignedCertificate | null;
+}
+
+export interface CertificateReading {
+  validFrom: number;
+  validTo: number;
+  issuer: string;
+  subject: string;
+  fingerprint256: string;
+  problem: CertificateProblem | null;
+}
+
+const problems: Readonly<Record<string, CertificateProblem>> = {
+  CERT_HAS_EXPIRED: 'expired',
+  CERT_NOT_YET_VALID: 'not-yet-valid',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'self-signed',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'wrong-host',
+};
+
+/** Lines of `KEY=value` as one. */
+function oneLine(name: string | undefined): string {
+  return (name ?? '').trim().replaceAll('\n', ', ').slice(0, longestName);
+}
+
+/** What OpenSSL found first may be less than what counts: a date that has passed comes before all. */
+function problemOf(
+  socket: TLSSocket,
+  validity: { validFrom: number; validTo: number },
+  now: number,
+): CertificateProblem | null {
+  if (validity.validTo <= now) return 'expired';
+  if (validity.validFrom > now) return 'not-yet-valid';
+  if (socket.authorized) return null;
+  return problems[String(socket.authorizationError)] ?? 'untrusted';
+}
+
+function readingOf(socket: TLSSocket, now: number): CertificateReading {
+  const certificate = socket.getPeerX509Certificate();
+  if (certificate === undefined) throw new Error('the server showed no certificate');
+  const validFrom = Date.parse(certificate.validFrom);
+  const validTo = Date.parse(certificate.validTo);
+  return {
+    ...{ validFrom, validTo },
+    issuer: oneLine(certificate.issuer),
+    subject: oneLine(certificate.subject),
+    fingerprint256: certificate.fingerprint256,
+    problem: problemOf(socket, { validFrom, validTo }, now),
+  };
+}
+
+function secureContextFor(certificate: AssignedCertificate | null) {
+  if (certificate === null) return defaultSecureContext();
+  try {
+    return secureContextOf(certificate);
+  } catch {
+    // Runs of the check say what is wrong with it; most servers show theirs all the same.
+    return defaultSecureContext();
+  }
+}
+
+/** The way to the server: the proxy's address where there is one, else its own of either family. */
+async function resolve(host: string): Promise<Address> {
+  const byIpv4 = await resolveByOs(host, 'IPv4');
+  if ('address' in byIpv4) return byIpv4.address;
+  const byIpv6 = await resolveByOs(host, 'IPv6');
+  if ('address' in byIpv6) return byIpv6.address;
+  throw new Error(byIpv4.failure.message);
+}
+
+/**
+ * Reads the certificate, at most ten seconds after the name is resolved. Throws when there was no
+ * handshake, whoever was to blame: that is no news about the certificate.
+ */
+export async function readCertificate(
+  question: CertificateQuestion,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): Promise<CertificateReading> {
+  const { host, port, servername, proxyUrl } = question;
+  const proxy = proxyUrl === null || proxyUrl === '' ? null : parseHttpProxy(proxyUrl);
+  const address = proxy === null ? await resolve(host) : await resolveProxy(proxy);
+  const secureContext = secureContextFor(question.clientCertificate);
+  signal.throwIfAborted();
+  return new Promise((resolveReading, reject) => {
+    const opened: Socket[] = [];
+    const release = (): void => {
+      cancelTimeout();
+      signal.removeEventListener('abort', onAbort);
+      // From the inside out: Node crashes when what TLS stands on is taken away first.
+      for (const socket of opened.toReversed()) socket.destroy();
+    };
+    const fail = (reason: unknown): void => {
+      // Settled first: a socket that is destroyed says at once that it was closed.
+      reject(reason instanceof Error ? reason : new Error(String(reason)));
+      release();
+    };
+    const onAbort = (): void => {
+      fail(signal.reason);
+    };
+    const cancelTimeout = clock.after(withinMs, () => {
+      fail(new Error(`no handshake within ${withinMs} ms`));
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+    const shakeHands = (below: ConnectionOptions): void => {
+      const socket = connectTls({
+        ...below,
+        secureContext,
+        rejectUnauthorized: false,
+        // Without a name the certificate is checked against `host`, the address.
+        ...(servername === null ? { host } : { servername }),
+      });
+      opened.push(socket);
+      socket.on('error', fail);
+      socket.once('close', () => {
+        fail(new Error('the connection was closed during the handshake'));
+      });
+      socket.once('secureConnect', () => {
+        try {
+          resolveReading(readingOf(socket, clock.now()));
+          // Ended rather than cut off: to the server it was a whole handshake. `close` releases the rest.
+          socket.destroySoon();
+        } catch (error) {
+          fail(error);
+        }
+      });
+    };
+    if (proxy === null) {
+      const target = { host: address.address, port, autoSelectFamily: false };
+      shakeHands(target);
+      return;
+    }
+    const tunnel = connectToProxy(proxy, address, () => undefined);
+    opened.push(tunnel);
+    tunnel.on('error', fail);
+    openTunnel(proxy, tunnel, `${host.includes(':') ? `[${host}]` : host}:${port}`, {
+      onOpen: () => {
+        if (!tunnel.destroyed) shakeHands({ socket: tunnel });
+      },
+      onFailure: (failure) => {
+        fail(new Error(failure.message));
+      },
+      onError: fail,
+    });
+  });
+}

@@ -1,0 +1,193 @@
+/**
+ * Looks at the certificates of the servers that checks are about: of each server once an hour, however
+ * many checks share it, at a moment of the hour of its own. What is seen is handed in like a result.
+ *
+ *   new        looked at within half a minute, unless it was shortly before a restart
+ *   seen       looked at again at its moment of the hour, at least half an hour later
+ *   not seen   tried again after 5, 10, 20, 40 minutes and then hourly; nothing is handed in, since a
+ *              connection that fails says nothing about a certificate
+ */
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '@monitor/shared/clock.ts';
+import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
+import { chooseClientCertificate } from '@monitor/shared/domain/client-certificate.ts';
+import { hash32 } from '@monitor/shared/domain/hash.ts';
+import type { Logger } from 'pino';
+import type { CertificateQuestion, CertificateReading } from '../net/read-certificate.ts';
+import type { OutboxEntry, SeenCertificate } from './outbox.ts';
+
+const hourMs = 3_600_000;
+const soonMs = 30_000;
+const leastPauseMs = hourMs / 2;
+const firstRetryMs = 5 * 60_000;
+const mostAtOnce = 4;
+/** A wake-up further away is made in steps, so that changes of the clock are noticed. */
+const longestSleepMs = 60_000;
+/** Servers that are due about the same time are looked for together. */
+const shortestSleepMs = 1_000;
+
+interface Watched {
+  key: string;
+  question: CertificateQuestion;
+  checkIds: Set<string>;
+  dueAt: number;
+  failures: number;
+  isBusy: boolean;
+}
+
+export interface CertificateWatchOptions {
+  clock: Clock;
+  read: (
+    question: CertificateQuestion,
+    how: { clock: Clock; signal: AbortSignal },
+  ) => Promise<CertificateReading>;
+  /** Keeps what was seen until it is handed in. */
+  store: (entry: OutboxEntry) => Promise<void>;
+  /** From before a restart. */
+  seen: readonly SeenCertificate[];
+  logger: Logger;
+}
+
+/** The same for all checks whose certificate is the same, seen the same way. */
+function questionOf(check: AssignedCheck): CertificateQuestion | null {
+  const { certificateTarget: target, proxyUrl, clientCertificates } = check;
+  if (target === null) return null;
+  const clientCertificate =
+    chooseClientCertificate(clientCertificates, target.host, target.port) ?? null;
+  return { ...target, proxyUrl, clientCertificate };
+}
+
+function keyOf({ host, port, servername, proxyUrl }: CertificateQuestion): string {
+  return JSON.stringify([host, port, servername, proxyUrl === null]);
+}
+
+/** The moment of the hour of a server that comes next, after an instant and a decent pause. */
+function nextMoment(key: string, after: number): number {
+  const phase = hash32(key) % hourMs;
+  const from = after + leastPauseMs;
+  return from + ((((phase - from) % hourMs) + hourMs) % hourMs);
+}
+
+export class CertificateWatch {
+  readonly #options: CertificateWatchOptions;
+  readonly #watched = new Map<string, Watched>();
+  /** By check; entries of other servers count for nothing. */
+  readonly #seen: Map<string, SeenCertificate>;
+  readonly #stopping = new AbortController();
+  #busy = 0;
+  #cancelWake: (() => void) | null = null;
+
+  constructor(options: CertificateWatchOptions) {
+    this.#options = options;
+    this.#seen = new Map(options.seen.map((each) => [each.checkId, each]));
+  }
+
+  /** Watches for these checks from now on, and for no others. */
+  follow(checks: readonly AssignedCheck[]): void {
+    if (this.#stopping.signal.aborted) return;
+    for (const watched of this.#watched.values()) watched.checkIds.clear();
+    for (const check of checks) {
+      const question = questionOf(check);
+      if (question !== null) this.#follow(check.id, question);
+    }
+    for (const { key, checkIds } of [...this.#watched.values()]) {
+      if (checkIds.size === 0) this.#watched.delete(key);
+    }
+    this.#sleep();
+  }
+
+  #follow(checkId: string, question: CertificateQuestion): void {
+    const key = keyOf(question);
+    const soon = this.#options.clock.now() + (hash32(key) % soonMs);
+    const seen = this.#seen.get(checkId);
+    const dueAt = seen?.target === key ? Math.max(nextMoment(key, seen.measuredAt), soon) : soon;
+    const known = this.#watched.get(key);
+    if (known === undefined) {
+      const checkIds = new Set([checkId]);
+      this.#watched.set(key, { key, question, checkIds, dueAt, failures: 0, isBusy: false });
+      return;
+    }
+    known.question = question;
+    known.checkIds.add(checkId);
+    // One whose last tries failed keeps its pause, whoever joins.
+    if (known.failures === 0) known.dueAt = Math.min(known.dueAt, dueAt);
+  }
+
+  #sleep(): void {
+    this.#cancelWake?.();
+    this.#cancelWake = null;
+    if (this.#stopping.signal.aborted || this.#busy >= mostAtOnce) return;
+    const waiting = [...this.#watched.values()].filter(({ isBusy }) => !isBusy);
+    if (waiting.length === 0) return;
+    const { clock } = this.#options;
+    const nextAt = waiting.reduce((least, { dueAt }) => Math.min(least, dueAt), Infinity);
+    const delayMs = Math.min(Math.max(nextAt - clock.now(), shortestSleepMs), longestSleepMs);
+    this.#cancelWake = clock.after(delayMs, () => {
+      this.#wake();
+    });
+  }
+
+  #wake(): void {
+    const now = this.#options.clock.now();
+    const due = [...this.#watched.values()]
+      .filter(({ dueAt, isBusy }) => dueAt <= now && !isBusy)
+      .sort((one, other) => one.dueAt - other.dueAt)
+      .slice(0, mostAtOnce - this.#busy);
+    for (const watched of due) {
+      watched.isBusy = true;
+      this.#busy += 1;
+      void this.#look(watched).finally(() => {
+        watched.isBusy = false;
+        this.#busy -= 1;
+        this.#sleep();
+      });
+    }
+    this.#sleep();
+  }
+
+  async #look(watched: Watched): Promise<void> {
+    const { clock, read, logger } = this.#options;
+    const { question } = watched;
+    let reading: CertificateReading;
+    try {
+      reading = await read(question, { clock, signal: this.#stopping.signal });
+    } catch (error) {
+      watched.dueAt = clock.now() + Math.min(hourMs, firstRetryMs * 2 ** watched.failures);
+      watched.failures += 1;
+      logger.debug({ err: error, host: question.host }, 'certificate not seen');
+      return;
+    }
+    watched.failures = 0;
+    const measuredAt = Math.round(clock.now());
+    watched.dueAt = nextMoment(watched.key, measuredAt);
+    await Promise.all(
+      [...watched.checkIds].map((checkId) => this.#keep(watched, checkId, measuredAt, reading)),
+    );
+  }
+
+  async #keep(
+    { key, question: { host, port } }: Watched,
+    checkId: string,
+    measuredAt: number,
+    reading: CertificateReading,
+  ): Promise<void> {
+    const seenCertificate = { checkId, target: key, measuredAt };
+    this.#seen.set(checkId, seenCertificate);
+    await this.#options.store({
+      submission: {
+        kind: 'certificate',
+        id: randomUUID(),
+        ...{ checkId, host, port, measuredAt },
+        ...reading,
+      },
+      seenCertificate,
+    });
+  }
+
+  /** Ends what is in progress; what was seen is stored, or on its way to be. */
+  stop(): void {
+    this.#stopping.abort();
+    this.#cancelWake?.();
+    this.#cancelWake = null;
+  }
+}

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import test from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { pino } from 'pino';
+import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
+import type {
+  CertificateQuestion,
+  CertificateReading,
+} from '../../../agent/net/read-certificate.ts';
+import { CertificateWatch } from '../../../agent/worker/certificate-watch.ts';
+import { Outbox, type OutboxEntry, type SeenCertificate } from '../../../agent/worker/outbox.ts';
+import { withoutCode } from '../../support/plain.ts';
+import { temporaryFolder } from '../../support/system.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+const start = Date.parse('2026-11-21T08:00:00Z');
+const minute = 60_000;
+const hour = 3_600_000;
+const logger = pino({ level: 'silent' });
+
+function check(host: string | null, fields: Partial<AssignedCheck> = {}): AssignedCheck {
+  return {
+    ...withoutCode,
+    ...{ id: randomUUID(), revision: 1, type: 'URL', name: 'c', frequency: 1, frequencyOffset: 1 },
+    ...{ runParallel: false, locations: ['here'], scheduleFrom: 0, retryStrategy: null },
+    ...{ definition: {}, proxyUrl: null },
+    certificateTarget: host === null ? null : { host, port: 443, servername: host },
+    ...fields,
+  };
+}
+
+const reading: CertificateReading = {
+  ...{ validFrom: start, validTo: start + 40 * 24 * hour, issuer: 'CN=a', subject: 'CN=b' },
+  ...{ fingerprint256: 'AA', problem: null },
+};
+
+interface Look {
+  host: string;
+  at: number;
+}
+
+function setUp(
+  answer: (question: CertificateQuestion) => Promise<CertificateReading> = () =>
+    Promise.resolve(reading),
+  seen: readonly SeenCertificate[] = [],
+) {
+  const clock = new TestClock(start);
+  const looks: Look[] = [];
+  const stored: OutboxEntry[] = [];
+  const watch = new CertificateWatch({
+    ...{ clock, seen, logger },
+    read: (question) => {
+      looks.push({ host: question.host, at: clock.now() });
+      return answer(question);
+    },
+    store: (entry) => {
+      stored.push(entry);
+      return Promise.resolve();
+    },
+  });
+  /** Lets time pass, and what falls due on the way be done. */
+  const pass = async (ms: number, step = 1_000): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += step) {
+      clock.advance(step);
+      await nextTurn();
+    }
+  };
+  return { clock, looks, stored, watch, pass };
+}
+
+const hostsOf = (looks: readonly Look[]) => looks.map(({ host }) => host);
+
+test('each server is looked at soon and then once an hour, at a moment of its own', async () => {
+  const { looks, watch, pass } = setUp();
+  const hosts = Array.from({ length: 20 }, (_, index) => `host-${index}.example`);
+  watch.follow([...hosts.map((host) => check(host)), check(null)]);
+  await pass(35_000);
+  assert.deepEqual(hostsOf(looks).sort(), hosts.toSorted());
+  await pass(24 * hour, 10_000);
+  const moments = new Set<number>();
+  for (const host of hosts) {
+    const times = looks.filter((look) => look.host === host).map(({ at }) => at);
+    const pauses = times.slice(1).map((at, index) => at - (times[index] ?? 0));
+    const [first = 0, ...others] = pauses;
+    assert.ok(first >= 30 * minute && first <= 91 * minute, `${first / minute} minutes`);
+    assert.ok(others.length >= 21, `${others.length} looks`);
+    for (const pause of others) assert.ok(Math.abs(pause - hour) <= minute, `${pause / minute}`);
+    moments.add(Math.floor(((times.at(-1) ?? 0) % hour) / minute));
+  }
+  assert.ok(moments.size >= 10, `spread over ${moments.size} minutes`);
+});
+
+test('checks that share a server share the look, and each is told', async () => {
+  const { looks, stored, watch, pass } = setUp();
+  const checks = [check('a.example'), check('a.example'), check('a.example')];
+  watch.follow(checks.slice(0, 2));
+  await pass(minute);
+  assert.deepEqual(hostsOf(looks), ['a.example']);
+  watch.follow(checks);
+  await pass(minute);
+  assert.deepEqual(hostsOf(looks), ['a.example', 'a.example']);
+  const told = stored.map(({ submission }) => submission.checkId);
+  const [one, other, third] = checks.map(({ id }) => id);
+  assert.deepEqual(told, [one, other, one, other, third]);
+  const [entry] = stored;
+  assert.ok(entry !== undefined);
+  assert.deepEqual(entry.submission, {
+    ...{ kind: 'certificate', id: entry.submission.id, checkId: one, host: 'a.example' },
+    ...{ port: 443, measuredAt: entry.seenCertificate?.measuredAt, ...reading },
+  });
+});
+
+test('what cannot be seen is tried again after longer and longer pauses, and nothing is said', async () => {
+  let isReachable = false;
+  const { looks, stored, watch, pass } = setUp(() =>
+    isReachable ? Promise.resolve(reading) : Promise.reject(new Error('refused')),
+  );
+  watch.follow([check('a.example')]);
+  await pass(4 * hour, 10_000);
+  const pauses = looks.slice(1).map(({ at }, index) => at - (looks[index]?.at ?? 0));
+  assert.deepEqual(
+    pauses.map((pause) => Math.round(pause / minute)),
+    [5, 10, 20, 40, 60, 60],
+  );
+  assert.deepEqual(stored, []);
+  isReachable = true;
+  await pass(hour, 10_000);
+  assert.equal(stored.length, 1);
+});
+
+test('at most four are looked at at once, and the others get their turn', async () => {
+  let open = 0;
+  let most = 0;
+  const ends: (() => void)[] = [];
+  const { looks, watch, pass } = setUp(async () => {
+    open += 1;
+    most = Math.max(most, open);
+    await new Promise<void>((resolve) => ends.push(resolve));
+    open -= 1;
+    return reading;
+  });
+  watch.follow(Array.from({ length: 30 }, (_, index) => check(`host-${index}.example`)));
+  await pass(minute);
+  assert.equal(looks.length, 4);
+  for (let done = 0; done < 30; done += 1) {
+    ends[done]?.();
+    await pass(2_000);
+  }
+  assert.deepEqual([most, new Set(hostsOf(looks)).size, looks.length], [4, 30, 30]);
+});
+
+test('a check that is gone when its server answers is told nothing, nor when the agent stops', async () => {
+  const ends: (() => void)[] = [];
+  const { looks, stored, watch, pass } = setUp(async () => {
+    await new Promise<void>((resolve) => ends.push(resolve));
+    return reading;
+  });
+  watch.follow([check('a.example')]);
+  await pass(minute);
+  watch.follow([]);
+  ends[0]?.();
+  await pass(2 * hour, 10_000);
+  assert.deepEqual([looks.length, stored.length], [1, 0]);
+  watch.follow([check('b.example')]);
+  watch.stop();
+  watch.follow([check('c.example')]);
+  await pass(2 * hour, 10_000);
+  assert.equal(looks.length, 1);
+});
+
+test('a check that names another server is looked at again soon', async () => {
+  const { looks, watch, pass } = setUp();
+  const known = check('a.example');
+  watch.follow([known]);
+  await pass(minute);
+  const moved = { host: 'b.example', port: 8443, servername: 'b.example' };
+  watch.follow([{ ...known, certificateTarget: moved }]);
+  await pass(minute);
+  assert.deepEqual(hostsOf(looks), ['a.example', 'b.example']);
+});
+
+test('a restart neither looks again too early nor forgets what was not yet handed in', async () => {
+  using folder = temporaryFolder();
+  const { clock, looks, watch, stored, pass } = setUp();
+  const open = () =>
+    new Outbox({ directory: folder.path, maxBytes: 1e9, maxAgeMs: 24 * hour, clock, logger });
+  const watched = check('a.example');
+  watch.follow([watched]);
+  await pass(minute);
+  const outbox = open();
+  const [entry] = stored;
+  assert.ok(entry !== undefined);
+  const isStored = outbox.put(entry);
+  outbox.commit();
+  await isStored;
+  await outbox[Symbol.asyncDispose]();
+
+  await using again = open();
+  const [record] = again.take(0, 10, 10, 1e6);
+  assert.deepEqual(JSON.parse(record?.payload ?? ''), entry.submission);
+  const restarted = setUp(undefined, again.seenCertificates());
+  restarted.watch.follow([watched]);
+  await restarted.pass(29 * minute, 10_000);
+  assert.deepEqual(restarted.looks, []);
+  await restarted.pass(62 * minute, 10_000);
+  assert.deepEqual([looks.length, restarted.looks.length], [1, 1]);
+});

@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import test from 'node:test';
+import type { LocationFacts } from '../../control-plane/notify/facts.ts';
+import { locationWatch } from '../../control-plane/operations/watch-locations.ts';
+import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
+import { FakeAgent } from '../support/fake-agent.ts';
+import { temporaryFolder } from '../support/system.ts';
+import { TestClock } from '../support/test-clock.ts';
+
+const start = Date.parse('2026-11-21T08:00:00Z');
+const second = 1_000;
+const minute = 60 * second;
+const location = 'eu-west-1';
+
+/** What was ever put into the outbox, whoever delivers it. */
+class Told implements Disposable {
+  readonly #db: DatabaseSync;
+
+  constructor(file: string) {
+    this.#db = new DatabaseSync(file);
+    this.#db.exec(`create table if not exists told (channel integer, content text);
+      create trigger if not exists listen after insert on outbox begin
+        insert into told values (new.alert_channel_id, new.content_json); end`);
+  }
+
+  /** Since the last call. */
+  take() {
+    const rows = this.#db.prepare('select channel, content from told order by channel').all();
+    this.#db.exec('delete from told');
+    return rows.map(({ channel, content }) => ({
+      channel: Number(channel),
+      facts: JSON.parse(String(content)) as LocationFacts,
+    }));
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close();
+  }
+}
+
+async function makeChannel(cp: TestControlPlane, fields: Record<string, unknown> = {}) {
+  const config = { address: 'ops@shop.example' };
+  const { body } = await cp.api('POST', '/v1/alert-channels', { type: 'EMAIL', config, ...fields });
+  return body.id as number;
+}
+
+async function makeCheck(
+  cp: TestControlPlane,
+  channels: readonly number[],
+  fields: Record<string, unknown> = {},
+): Promise<string> {
+  const { status, body } = await cp.api('POST', '/v1/checks/url?autoAssignAlerts=false', {
+    name: 'shop',
+    locations: [location],
+    frequency: 10,
+    request: { url: 'https://a.example' },
+    alertChannelSubscriptions: channels.map((alertChannelId) => ({
+      alertChannelId,
+      activated: true,
+    })),
+    ...fields,
+  });
+  assert.equal(status, 201, JSON.stringify(body));
+  return body.id as string;
+}
+
+interface Start {
+  file: string;
+  clock: TestClock;
+  /** How long the control plane has been running. */
+  runningMs: number;
+}
+
+/** A control plane on a file, with an agent that is alive when a test says so. */
+async function startOn({ file, clock, runningMs }: Start) {
+  const cp = await startTestControlPlane({ clock, file });
+  const told = new Told(file);
+  const watch = locationWatch(cp.controlPlane.services);
+  const agent = new FakeAgent(cp, await cp.locationKey(location));
+  clock.advance(runningMs);
+  /** Lets time pass; agents that are alive check in. */
+  const pass = async (ms: number, alive: readonly FakeAgent[] = []): Promise<void> => {
+    for (let passed = 0; passed < ms;) {
+      // Small steps while agents are alive, and until the control plane has noticed that they are not.
+      const isSmall = alive.length > 0 || passed < 30 * second;
+      const step = Math.min(ms - passed, isSmall ? 10 * second : 2 * minute);
+      clock.advance(step);
+      passed += step;
+      for (const each of alive) await each.checkIn();
+      await watch();
+    }
+  };
+  const said = () =>
+    told.take().map(({ channel, facts }) => `${channel} ${facts.isServed ? 'up' : 'down'}`);
+  const stop = async (): Promise<void> => {
+    told[Symbol.dispose]();
+    await cp[Symbol.asyncDispose]();
+  };
+  return { cp, agent, told, pass, said, stop };
+}
+
+async function setUp() {
+  const folder = temporaryFolder();
+  const file = join(folder.path, 'control-plane.db');
+  const world = await startOn({ file, clock: new TestClock(start), runningMs: 10 * minute });
+  return {
+    ...world,
+    async [Symbol.asyncDispose]() {
+      await world.stop();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+test('a location without an agent is told of once, and once more when it has one again', async () => {
+  await using world = await setUp();
+  const { cp, agent, told, pass } = world;
+  const channel = await makeChannel(cp);
+  const ids = [await makeCheck(cp, [channel]), await makeCheck(cp, [channel], { name: 'about' })];
+  await pass(20 * second, [agent]);
+  await pass(4 * minute);
+  assert.deepEqual(told.take(), []);
+  await pass(2 * minute);
+  const [down, ...furtherDown] = told.take();
+  assert.deepEqual(furtherDown, []);
+  assert.ok(down !== undefined);
+  const { facts } = down;
+  assert.deepEqual(facts, {
+    ...{ kind: 'location', at: facts.at, location, locationName: 'Ireland', isServed: false },
+    unservedSince: facts.unservedSince,
+    checks: [
+      { id: ids[1], name: 'about' },
+      { id: ids[0], name: 'shop' },
+    ],
+    incidentKey: facts.incidentKey,
+  });
+  const waited = facts.at - facts.unservedSince;
+  assert.ok(waited >= 5 * minute && waited <= 6 * minute, `${waited} ms`);
+  await pass(60 * minute);
+  assert.deepEqual(told.take(), []);
+  await pass(2 * minute, [agent]);
+  const [up, ...furtherUp] = told.take();
+  assert.deepEqual(furtherUp, []);
+  assert.deepEqual(
+    [up?.channel, up?.facts.isServed, up?.facts.incidentKey, up?.facts.unservedSince],
+    [channel, true, facts.incidentKey, facts.unservedSince],
+  );
+  await pass(7 * minute);
+  const [again] = told.take();
+  assert.equal(again?.facts.isServed, false);
+  assert.notEqual(again.facts.incidentKey, facts.incidentKey);
+});
+
+test('agents that come and go within five minutes are nobody’s business', async () => {
+  await using world = await setUp();
+  const { cp, agent, pass, said } = world;
+  await makeCheck(cp, [await makeChannel(cp)]);
+  await pass(20 * second, [agent]);
+  for (let round = 0; round < 4; round += 1) {
+    await pass(4 * minute + 50 * second);
+    await pass(10 * second, [agent]);
+  }
+  await agent.call('goodbye', { agentId: agent.id }, 204);
+  await pass(4 * minute + 50 * second);
+  assert.deepEqual(said(), []);
+  await pass(30 * second);
+  assert.deepEqual(said().length, 1, 'a planned stop counts the same');
+});
+
+test('another agent of the location is enough', async () => {
+  await using world = await setUp();
+  const { cp, agent, pass, said } = world;
+  await makeCheck(cp, [await makeChannel(cp)]);
+  const other = new FakeAgent(cp, await cp.locationKey(location));
+  await pass(minute, [agent, other]);
+  await pass(6 * minute, [other]);
+  assert.deepEqual(said(), []);
+});
+
+test('told are the channels of active, unmuted checks there, by check or group', async () => {
+  await using world = await setUp();
+  const { cp, agent, pass, said } = world;
+  const names = ['own', 'group', 'muted', 'mutedGroup', 'idle', 'elsewhere', 'off'] as const;
+  const channel = {} as Record<(typeof names)[number] | 'failureOnly' | 'recoveryOnly', number>;
+  for (const name of names) channel[name] = await makeChannel(cp);
+  channel.failureOnly = await makeChannel(cp, { sendRecovery: false });
+  channel.recoveryOnly = await makeChannel(cp, { sendFailure: false });
+  const group = async (id: number, fields: Record<string, unknown> = {}) => {
+    const subscription = [{ alertChannelId: id, activated: true }];
+    const fill = { name: 'g', alertChannelSubscriptions: subscription, ...fields };
+    const path = '/v2/check-groups?autoAssignAlerts=false';
+    return (await cp.api('POST', path, fill)).body.id as number;
+  };
+  await makeCheck(cp, [channel.own, channel.failureOnly, channel.recoveryOnly]);
+  await makeCheck(cp, [channel.own], { groupId: await group(channel.group) });
+  await makeCheck(cp, [channel.muted], { muted: true });
+  const mutedGroup = await group(channel.mutedGroup, { muted: true });
+  await makeCheck(cp, [channel.mutedGroup], { groupId: mutedGroup });
+  await makeCheck(cp, [channel.idle], { activated: false });
+  await makeCheck(cp, [channel.elsewhere], { locations: ['us-east-1'] });
+  await makeCheck(cp, [], {
+    alertChannelSubscriptions: [{ alertChannelId: channel.off, activated: false }],
+  });
+  await pass(20 * second, [agent]);
+  await pass(6 * minute);
+  const wanted = [channel.own, channel.group, channel.failureOnly];
+  assert.deepEqual(
+    said(),
+    wanted.map((id) => `${id} down`),
+  );
+  await cp.api('DELETE', `/v1/alert-channels/${channel.group}`);
+  await pass(minute, [agent]);
+  assert.deepEqual(said(), [`${channel.own} up`]);
+});
+
+test('a location that nobody wants to hear of is told of as soon as somebody does', async () => {
+  await using world = await setUp();
+  const { cp, agent, pass, said } = world;
+  const channel = await makeChannel(cp);
+  const id = await makeCheck(cp, []);
+  await pass(20 * second, [agent]);
+  await pass(10 * minute);
+  assert.deepEqual(said(), []);
+  const alertChannelSubscriptions = [{ alertChannelId: channel, activated: true }];
+  await cp.api('PUT', `/v1/checks/url/${id}`, { alertChannelSubscriptions });
+  await pass(20 * second);
+  assert.deepEqual(said(), [`${channel} down`]);
+});
+
+test('a private location counts from its first check, a data-center location from its first agent', async () => {
+  await using world = await setUp();
+  const { cp, told, pass } = world;
+  const channel = await makeChannel(cp);
+  await pass(20 * minute);
+  const place = { name: 'The basement', slugName: 'basement' };
+  assert.equal((await cp.api('POST', '/v1/private-locations', place)).status, 201);
+  await pass(20 * minute);
+  await makeCheck(cp, [channel], { locations: [], privateLocations: ['basement'] });
+  await makeCheck(cp, [channel], { locations: ['us-east-1'] });
+  await pass(4 * minute);
+  assert.deepEqual(told.take(), []);
+  await pass(10 * minute);
+  assert.deepEqual(
+    told.take().map(({ facts }) => [facts.location, facts.locationName, facts.checks.length]),
+    [['basement', 'The basement', 1]],
+  );
+});
+
+test('checks that are assigned to a location that was left long ago get their five minutes', async () => {
+  await using world = await setUp();
+  const { cp, agent, pass, said } = world;
+  await pass(minute, [agent]);
+  await pass(60 * minute);
+  await makeCheck(cp, [await makeChannel(cp)]);
+  await pass(4 * minute + 50 * second);
+  assert.deepEqual(said(), []);
+  await pass(20 * second);
+  assert.equal(said().length, 1);
+});
+
+test('a restart raises no false notice, and neither repeats nor loses one', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'control-plane.db');
+  const clock = new TestClock(start);
+  let { cp, agent, pass, said, stop } = await startOn({ file, clock, runningMs: 10 * minute });
+  const channel = await makeChannel(cp);
+  await makeCheck(cp, [channel]);
+  await pass(20 * second, [agent]);
+  await pass(minute);
+  /** Stops, stays down, starts, with the same agent. */
+  const restart = async (downMs: number): Promise<void> => {
+    await stop();
+    clock.advance(downMs);
+    ({ cp, agent, pass, said, stop } = await startOn({ file, clock, runningMs: 0 }));
+  };
+  await restart(30 * minute);
+  await pass(minute);
+  await pass(minute, [agent]);
+  await pass(4 * minute, [agent]);
+  assert.deepEqual(said(), [], 'it came back with the control plane');
+
+  await restart(minute);
+  await pass(6 * minute);
+  assert.deepEqual(said(), [`${channel} down`]);
+  await restart(minute);
+  await pass(30 * minute);
+  assert.deepEqual(said(), [], 'it was said before');
+  await restart(minute);
+  await pass(minute, [agent]);
+  assert.deepEqual(said(), [`${channel} up`]);
+  await stop();
+});
