@@ -1,0 +1,132 @@
+/** Which numbers each type of check has, and the questions the page of a check asks about them. */
+
+const http = {
+  time: 'responseTime',
+  phases: ['wait', 'dns', 'tcp', 'firstByte', 'download'],
+  isStacked: true,
+};
+const scripted = { time: 'responseTime', phases: [] };
+
+/** `path` of the operation; types that are not here have none. */
+const types = {
+  API: { path: 'api-checks', ...http },
+  URL: { path: 'url-monitors', ...http },
+  TCP: {
+    path: 'tcp-checks',
+    time: 'total',
+    phases: ['dns', 'connection', 'data'],
+    isStacked: true,
+  },
+  DNS: { path: 'dns', time: 'total', phases: [] },
+  ICMP: { path: 'icmp', time: 'latencyAvg', phases: ['packetLoss'], unit: 'percent' },
+  BROWSER: {
+    path: 'browser-checks',
+    time: 'responseTime',
+    phases: ['TTFB', 'FCP', 'LCP', 'TBT'],
+  },
+  MULTI_STEP: { path: 'multistep-checks', ...scripted },
+  PLAYWRIGHT: { path: 'playwright-checks', ...scripted },
+  HEARTBEAT: { path: 'heartbeat-checks', time: null, phases: [] },
+};
+
+const hour = 60;
+
+/** Buckets as wide as fit into one page of an answer. */
+export const ranges = {
+  last24Hours: { word: '24 hours', interval: hour / 4, days: 1 },
+  last7Days: { word: '7 days', interval: 2 * hour, days: 7 },
+  last30Days: { word: '30 days', interval: 8 * hour, days: 30 },
+};
+
+export function analyticsOf(type) {
+  return types[type];
+}
+
+const phaseNames = {
+  wait: 'Redirects',
+  dns: 'Name resolution',
+  tcp: 'Connection',
+  connection: 'Connection',
+  firstByte: 'First byte',
+  download: 'Download',
+  data: 'Data',
+  packetLoss: 'Packet loss',
+  TTFB: 'First byte (TTFB)',
+  FCP: 'First paint (FCP)',
+  LCP: 'Largest paint (LCP)',
+  TBT: 'Blocked (TBT)',
+};
+
+export function phaseName(phase) {
+  return phaseNames[phase] ?? phase;
+}
+
+/** The queries of the page of a check, by what they are for. */
+export function queriesOf(facts, range, statistic) {
+  const { interval } = ranges[range];
+  const times = ['p50', 'p95', 'p99'].map((one) => `${facts.time}_${one}`);
+  const window = { quickRange: range, limit: 100 };
+  return {
+    summary: {
+      ...window,
+      metrics: ['availability', 'retries', ...(facts.time === null ? [] : times)].join(','),
+    },
+    byLocation: {
+      ...window,
+      metrics: `${facts.time}_${statistic}`,
+      aggregationInterval: interval,
+      groupBy: 'runLocation',
+    },
+    phases: {
+      ...window,
+      metrics: ['availability', ...facts.phases.map((phase) => `${phase}_avg`)].join(','),
+      aggregationInterval: interval,
+    },
+  };
+}
+
+/**
+ * A bucket without a value is a hole in the line (null) when runs were due, and nothing at all
+ * (undefined, which is drawn through) when the neighbours are as close as runs are.
+ */
+function withHoles(instants, values, holeMs) {
+  const known = instants.filter((at) => values.get(at) != null);
+  let next = 0;
+  return instants.map((at) => {
+    while (known[next] < at) next += 1;
+    const value = values.get(at);
+    if (value != null) return value;
+    const [before, after] = [known[next - 1], known[next]];
+    return before === undefined || after === undefined || after - before > holeMs
+      ? null
+      : undefined;
+  });
+}
+
+/**
+ * Lines over one row of instants (seconds, ascending), one each `intervalMinutes`. `runsEveryMs` is
+ * how far two runs of a line are apart when none is missing.
+ */
+export function toLines(answer, intervalMinutes, runsEveryMs, lines) {
+  const stepMs = intervalMinutes * 60_000;
+  const valuesOf = lines.map(
+    ({ points, metric }) =>
+      new Map(points.map((point) => [Date.parse(point.startedAt), point[metric]])),
+  );
+  const from = Date.parse(answer.from);
+  const [anchor = from] = valuesOf.flatMap((values) => [...values.keys()].slice(0, 1));
+  const first = anchor - Math.floor((anchor - from) / stepMs) * stepMs;
+  const instants = [];
+  for (let at = first; at < Date.parse(answer.to); at += stepMs) instants.push(at);
+  const holeMs = 3 * Math.max(stepMs, runsEveryMs);
+  return [
+    instants.map((at) => at / 1000),
+    ...valuesOf.map((values) => withHoles(instants, values, holeMs)),
+  ];
+}
+
+/** How far apart the runs of a check are in one of its locations, when they take turns. */
+export function runsEveryMs({ frequency, frequencyOffset, locations }) {
+  const everyMs = frequency === 0 ? frequencyOffset * 1000 : frequency * 60_000;
+  return everyMs * Math.max(1, locations.length);
+}

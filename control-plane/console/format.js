@@ -1,0 +1,131 @@
+/** Numbers and times as people read them, in their own zone and language. */
+
+const number = new Intl.NumberFormat();
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const shortDateTime = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
+const clockTime = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
+
+export const nothing = '–';
+
+export function inNumbers(value) {
+  return value == null ? nothing : number.format(value);
+}
+
+/** 0.4 ms, 87 ms, 1.24 s, 2 min 5 s. */
+export function duration(ms) {
+  if (ms == null) return nothing;
+  if (ms < 10) return `${Number(ms.toFixed(1))} ms`;
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${Number((ms / 1000).toFixed(ms < 10_000 ? 2 : 1))} s`;
+  return span(ms);
+}
+
+/** A length of time in its two largest units: 3 h 20 min. */
+export function span(ms) {
+  const units = [
+    [86_400_000, 'd'],
+    [3_600_000, 'h'],
+    [60_000, 'min'],
+    [1000, 's'],
+  ];
+  const at = Math.max(
+    0,
+    units.findIndex(([size]) => ms >= size),
+  );
+  if (ms < 1000) return '0 s';
+  const [size, unit] = units[at];
+  const whole = Math.floor(ms / size);
+  const [nextSize, nextUnit] = units[at + 1] ?? [1, ''];
+  const rest = Math.floor((ms - whole * size) / nextSize);
+  return nextUnit === '' || rest === 0
+    ? `${whole} ${unit}`
+    : `${whole} ${unit} ${rest} ${nextUnit}`;
+}
+
+/** 100 %, 99.98 %, 97.2 %: never rounded up to a hundred. */
+export function percent(value) {
+  if (value == null) return nothing;
+  if (value === 100) return '100 %';
+  const digits = value >= 99 ? 2 : 1;
+  const down = Math.floor(value * 10 ** digits) / 10 ** digits;
+  return `${number.format(down)} %`;
+}
+
+export function bytes(count) {
+  if (count == null) return nothing;
+  const units = ['B', 'KB', 'MB', 'GB'];
+  const at = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10));
+  const value = count / 1024 ** at;
+  return `${at === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${units[at]}`;
+}
+
+export function wholeTime(instant) {
+  return dateTime.format(new Date(instant));
+}
+
+export function shortTime(instant) {
+  return shortDateTime.format(new Date(instant));
+}
+
+export function timeOfDay(instant) {
+  return clockTime.format(new Date(instant));
+}
+
+/** "20 s ago", "in 3 h 5 min". */
+export function ago(instant, now = Date.now()) {
+  const ms = now - new Date(instant).getTime();
+  if (Math.abs(ms) < 5000) return 'just now';
+  return ms > 0 ? `${span(ms)} ago` : `in ${span(-ms)}`;
+}
+
+/** "every 30 s", "every 5 min", "every 2 h". */
+export function every({ frequency, frequencyOffset }) {
+  const ms = frequency === 0 ? (frequencyOffset ?? 0) * 1000 : frequency * 60_000;
+  return ms === 0 ? nothing : span(ms);
+}
+
+/** "1 check", "3 checks". */
+export function count(amount, one, many = `${one}s`) {
+  return `${inNumbers(amount)} ${amount === 1 ? one : many}`;
+}
+
+/** ALERT_FAILURE_REMAIN → "Alert failure remain". */
+export function inWords(constant) {
+  const words = String(constant)
+    .toLowerCase()
+    .replaceAll('_', ' ')
+    .replace(/\b(json|sms|ssl|url|api)\b/g, (word) => word.toUpperCase());
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+const typeNames = {
+  API: 'API',
+  URL: 'URL',
+  TCP: 'TCP',
+  DNS: 'DNS',
+  ICMP: 'ICMP',
+  HEARTBEAT: 'Heartbeat',
+  BROWSER: 'Browser',
+  MULTI_STEP: 'Multi-step',
+  PLAYWRIGHT: 'Playwright',
+  AGENTIC: 'Agentic',
+};
+
+export function typeName(type) {
+  return typeNames[type] ?? inWords(type);
+}
+
+/** A link of somebody else's that may stand in an `href`: nothing that runs as script. */
+export function safeLink(url) {
+  return /^(https?:|data:(application|image)\/)/i.test(String(url ?? '')) ? url : null;
+}

@@ -1,0 +1,17 @@
+/** Whose key it is, for every view: what it may not do is said before it is tried. */
+import { createContext, useContext } from './dom.js';
+
+export const Me = createContext(null);
+
+const roles = ['OWNER', 'ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'];
+
+/** `{ name, role, accountName, mayWrite, mayRun, problem? }`; before it is known nothing may be done. */
+export function useMe() {
+  const me = useContext(Me);
+  const rank = me === null ? roles.length : roles.indexOf(me.role);
+  return {
+    ...me,
+    mayWrite: rank <= roles.indexOf('READ_WRITE'),
+    mayRun: rank <= roles.indexOf('READ_RUN'),
+  };
+}

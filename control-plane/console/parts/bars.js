@@ -1,0 +1,47 @@
+/** The latest runs of a check as bars: as high as they took long, in the colour of their outcome. */
+import { html, memo } from '../dom.js';
+import { count, duration } from '../format.js';
+import { outcomes } from '../state.js';
+
+const width = 4;
+const gap = 1;
+const height = 22;
+const least = 3;
+
+function describe({ outcomes: letters, responseTimes }) {
+  if (letters === '') return 'no runs yet';
+  const parts = Object.entries(outcomes).flatMap(([letter, { word }]) => {
+    const amount = [...letters].filter((one) => one === letter).length;
+    return amount === 0 ? [] : [`${amount} ${word.toLowerCase()}`];
+  });
+  return `Last ${count(letters.length, 'run')}: ${parts.join(', ')}; newest ${duration(responseTimes.at(-1))}`;
+}
+
+/** One path for each outcome: thousands of bars stay a few elements. */
+export const Bars = memo(({ runs, slots = 24 }) => {
+  const letters = [...runs.outcomes].slice(-slots);
+  const times = runs.responseTimes.slice(-slots);
+  const most = Math.max(1, ...times);
+  const paths = {};
+  for (const [index, letter] of letters.entries()) {
+    const share = letter === 'E' ? 0.5 : Math.sqrt((times[index] ?? 0) / most);
+    const tall = Math.round(least + share * (height - least));
+    const left = (slots - letters.length + index) * (width + gap);
+    paths[letter] = `${paths[letter] ?? ''}M${left} ${height - tall}h${width}v${tall}h-${width}z`;
+  }
+  const whole = slots * (width + gap) - gap;
+  return html`<svg
+    class="bars"
+    viewBox="0 0 ${whole} ${height}"
+    width=${whole}
+    height=${height}
+    role="img"
+    aria-label=${describe(runs)}
+  >
+    <title>${describe(runs)}</title>
+    <path class="base" d="M0 ${height - 1}h${whole}v1h-${whole}z" />
+    ${Object.entries(paths).map(
+      ([letter, path]) => html`<path key=${letter} class=${outcomes[letter].tone} d=${path} />`,
+    )}
+  </svg>`;
+});

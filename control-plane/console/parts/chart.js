@@ -1,0 +1,201 @@
+/** Charts over time. The library is loaded with the first of them. */
+import { html, useEffect, useRef, useState } from '../dom.js';
+import { duration, nothing, percent, shortTime } from '../format.js';
+
+let library;
+function loadLibrary() {
+  library ??= import('../vendor/uplot.js').then(({ uPlot }) => uPlot);
+  return library;
+}
+
+/** Distinguishable by most kinds of colour vision, on light and on dark. */
+const colorNames = Array.from({ length: 8 }, (_, index) => `--line-${index + 1}`);
+
+function readColors() {
+  const style = getComputedStyle(document.documentElement);
+  const value = (name) => style.getPropertyValue(name).trim();
+  return {
+    lines: colorNames.map(value),
+    axis: value('--muted'),
+    grid: value('--line'),
+  };
+}
+
+const formats = { ms: duration, percent };
+
+/** Each line on top of those before it; a gap in one is none in the sum. */
+function stacked([instants, ...lines]) {
+  const sums = instants.map(() => 0);
+  return [
+    instants,
+    ...lines.map((line) =>
+      line.map((value, index) => {
+        if (value == null) return value;
+        sums[index] += value;
+        return sums[index];
+      }),
+    ),
+  ];
+}
+
+/** Points without neighbours, which no line shows. */
+function alone(plot, line) {
+  const values = plot.data[line];
+  const known = [...values.keys()].filter((at) => values[at] !== undefined);
+  return known.filter(
+    (at, index) =>
+      values[at] !== null && values[known[index - 1]] == null && values[known[index + 1]] == null,
+  );
+}
+
+function optionsOf({ names, unit, isStacked, isStepped, most }, width, colors, uPlot) {
+  const format = formats[unit];
+  const axis = {
+    stroke: colors.axis,
+    font: '12px system-ui, sans-serif',
+    grid: { stroke: colors.grid, width: 1 },
+    ticks: { stroke: colors.grid, width: 1, size: 4 },
+  };
+  const series = names.map((label, index) => {
+    const color = colors.lines[index % colors.lines.length];
+    return {
+      label,
+      stroke: color,
+      width: isStacked ? 1 : 1.75,
+      ...(isStacked || isStepped ? { fill: `${color}${isStacked ? '66' : '22'}` } : {}),
+      ...(isStepped ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}),
+      points: { size: 5, show: true, filter: alone },
+      spanGaps: false,
+    };
+  });
+  return {
+    width,
+    height: isStepped ? 120 : 220,
+    legend: { show: false },
+    cursor: { points: { size: 6 }, drag: { x: false, y: false } },
+    scales: {
+      y: { range: (_plot, _low, high) => [0, most ?? (high > 0 ? high * 1.08 : 1)] },
+    },
+    series: [{}, ...series],
+    // Between each line and the one below it, not down to zero.
+    bands: isStacked ? names.slice(1).map((_, index) => ({ series: [index + 2, index + 1] })) : [],
+    axes: [
+      { ...axis, space: 70 },
+      { ...axis, size: 64, space: 36, values: (_plot, ticks) => ticks.map(format) },
+    ],
+  };
+}
+
+function summary({ title, names, data, unit }) {
+  const parts = names.map((name, index) => {
+    const values = (data[index + 1] ?? []).filter((value) => value != null);
+    if (values.length === 0) return `${name}: no data`;
+    const format = formats[unit];
+    return `${name}: ${format(Math.min(...values))} to ${format(Math.max(...values))}`;
+  });
+  return `${title}. ${parts.join('; ')}`;
+}
+
+function ValueTable({ names, data: [instants, ...lines], unit }) {
+  const format = formats[unit];
+  const rows = instants
+    .map((at, index) => [at, lines.map((line) => line[index])])
+    .filter(([, values]) => values.some((value) => value != null))
+    .reverse();
+  return html`<div class="scroll short" tabindex="0" role="region" aria-label="Values of the chart">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">From</th>
+          ${names.map((name) => html`<th scope="col" class="right" key=${name}>${name}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          ([at, values]) =>
+            html`<tr key=${at}>
+              <td>${shortTime(at * 1000)}</td>
+              ${values.map((value) => html`<td class="right">${value == null ? nothing : format(value)}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** `data` as `toLines` gives it; values are read off above the chart, or in the table below. */
+export function Chart(props) {
+  const { title, names, data, unit, isStacked = false } = props;
+  const place = useRef(null);
+  const plot = useRef(null);
+  const [at, setAt] = useState(null);
+  const [isTable, setTable] = useState(false);
+  const shape = JSON.stringify([names, unit, isStacked, props.isStepped, props.most]);
+  const drawn = isStacked ? stacked(data) : data;
+
+  useEffect(() => {
+    let isGone = false;
+    const stops = [];
+    const draw = (uPlot) => {
+      if (isGone) return;
+      plot.current?.destroy();
+      const options = optionsOf(props, place.current.clientWidth, readColors(), uPlot);
+      options.hooks = { setCursor: [(one) => setAt(one.cursor.idx ?? null)] };
+      plot.current = new uPlot(options, drawn, place.current);
+    };
+    void loadLibrary().then((uPlot) => {
+      draw(uPlot);
+      if (isGone) return;
+      const resize = new ResizeObserver(([entry]) => {
+        const width = Math.floor(entry.contentRect.width);
+        if (width > 0 && plot.current?.width !== width) {
+          plot.current?.setSize({ width, height: plot.current.height });
+        }
+      });
+      resize.observe(place.current);
+      const scheme = matchMedia('(prefers-color-scheme: dark)');
+      const redraw = () => draw(uPlot);
+      scheme.addEventListener('change', redraw);
+      stops.push(
+        () => resize.disconnect(),
+        () => scheme.removeEventListener('change', redraw),
+      );
+    });
+    return () => {
+      isGone = true;
+      for (const stop of stops) stop();
+      plot.current?.destroy();
+      plot.current = null;
+    };
+  }, [shape]);
+
+  useEffect(() => plot.current?.setData(drawn), [data]);
+
+  const format = formats[unit];
+  const instant = data[0][at];
+  return html`<figure class="chart">
+    <figcaption>
+      <strong>${title}</strong>
+      <span class="at">${instant === undefined ? '' : shortTime(instant * 1000)}</span>
+      <button
+        type="button"
+        class="plain-button"
+        aria-expanded=${String(isTable)}
+        onClick=${() => setTable(!isTable)}
+      >
+        ${isTable ? 'Hide values' : 'Values'}
+      </button>
+    </figcaption>
+    <ul class="legend">
+      ${names.map(
+        (name, index) =>
+          html`<li key=${name}>
+            <span class="swatch line-${(index % 8) + 1}" aria-hidden="true"></span>${name}
+            ${instant !== undefined && html`<b>${format(data[index + 1]?.[at])}</b>`}
+          </li>`,
+      )}
+    </ul>
+    <div ref=${place} class="plot" role="img" aria-label=${summary(props)}></div>
+    ${isTable && html`<${ValueTable} ...${props} />`}
+  </figure>`;
+}

@@ -1,0 +1,114 @@
+/** Pieces that pages are made of. */
+import { html, useState } from '../dom.js';
+import { nothing } from '../format.js';
+
+/** A part of a page under a heading; `aside` stands at the end of that line. */
+export function Section({ title, id, aside, children }) {
+  const headingId = id ?? title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+  return html`<section class="section" aria-labelledby=${headingId}>
+    <div class="section-head">
+      <h2 id=${headingId}>${title}</h2>
+      ${aside}
+    </div>
+    ${children}
+  </section>`;
+}
+
+/** Names with values; entries without a value are left out. */
+export function Facts({ entries, wide = false }) {
+  const shown = entries.filter(([, value]) => ![undefined, null, false, ''].includes(value));
+  return html`<dl class=${wide ? 'facts wide' : 'facts'}>
+    ${shown.map(
+      ([name, value]) =>
+        html`<div key=${name}>
+          <dt>${name}</dt>
+          <dd>${value}</dd>
+        </div>`,
+    )}
+  </dl>`;
+}
+
+/** A figure with its name below. */
+export function Tile({ name, value, tone = '', title }) {
+  return html`<div class="tile" title=${title}>
+    <strong class=${tone}>${value ?? nothing}</strong><span>${name}</span>
+  </div>`;
+}
+
+/** A choice of a few. */
+export function Choice({ label, options, value, onChange }) {
+  return html`<div class="choice" role="group" aria-label=${label}>
+    ${options.map(
+      ([option, word]) =>
+        html`<button
+          type="button"
+          key=${option}
+          aria-pressed=${String(option === value)}
+          onClick=${() => onChange(option)}
+        >
+          ${word}
+        </button>`,
+    )}
+  </div>`;
+}
+
+export function Select({ label, options, value, onChange }) {
+  return html`<label class="field"
+    ><span>${label}</span
+    ><select value=${value} onChange=${(event) => onChange(event.currentTarget.value)}>
+      ${options.map(
+        ([option, word]) =>
+          html`<option key=${option} value=${option} selected=${option === value}>${word}</option>`,
+      )}
+    </select></label
+  >`;
+}
+
+/**
+ * A table that scrolls by itself where it is too wide, reachable by keyboard. A column is a word, or a
+ * word and a class.
+ */
+export function Table({ label, columns, children, className = '' }) {
+  return html`<div class="scroll" tabindex="0" role="region" aria-label=${`Table: ${label}`}>
+    <table class=${className}>
+      <thead>
+        <tr>
+          ${columns.map((column) => {
+            const [word, kind = ''] = [column].flat();
+            if (word === '') return html`<td></td>`;
+            return html`<th scope="col" key=${word} class=${kind}>${word}</th>`;
+          })}
+        </tr>
+      </thead>
+      <tbody>
+        ${children}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+export function Tags({ tags }) {
+  return tags.map((tag) => html`<span class="tag" key=${tag}>${tag}</span>`);
+}
+
+/** A button that works on something and says how it went. */
+export function Action({ word, busy, run, disabled = false, title, kind = '' }) {
+  const [isBusy, setBusy] = useState(false);
+  const onClick = async () => {
+    setBusy(true);
+    try {
+      await run();
+    } finally {
+      setBusy(false);
+    }
+  };
+  return html`<button
+    type="button"
+    class=${kind}
+    disabled=${disabled || isBusy}
+    title=${title}
+    onClick=${onClick}
+  >
+    ${isBusy ? `${busy} …` : word}
+  </button>`;
+}

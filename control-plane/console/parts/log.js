@@ -1,0 +1,31 @@
+/** Lines that a run left, with their level. */
+import { html } from '../dom.js';
+import { timeOfDay } from '../format.js';
+
+const tones = { ERROR: 'bad', WARN: 'warn', WARNING: 'warn', DEBUG: 'quiet' };
+const shownAtMost = 2000;
+
+/** `lines` are `{ time, level, msg }`. */
+export function Log({ label, lines }) {
+  if (!lines || lines.length === 0) return null;
+  const shown = lines.slice(0, shownAtMost);
+  return html`<div class="code">
+    <div class="code-head"><span>${label}</span></div>
+    <div class="scroll short log-scroll" tabindex="0" role="region" aria-label=${label}>
+      <ol class="log">
+        ${shown.map(
+          ({ time, level, msg }, index) =>
+            html`<li key=${index}>
+              <span class="muted">${timeOfDay(time)}</span>
+              <span class=${tones[String(level).toUpperCase()] ?? 'muted'}>${level}</span>
+              <span>${msg}</span>
+            </li>`,
+        )}
+      </ol>
+    </div>
+    ${
+      shown.length < lines.length &&
+      html`<p class="muted">The first ${shown.length} of ${lines.length} lines.</p>`
+    }
+  </div>`;
+}

@@ -1,0 +1,59 @@
+/** What is shown in place of data, or above data that could not be refreshed. */
+import { html } from '../dom.js';
+import { timeOfDay } from '../format.js';
+import { Icon } from './icons.js';
+
+export function Loading({ what = 'Loading' }) {
+  return html`<p class="notice loading" role="status">
+    <span class="spinner" aria-hidden="true"></span>${what} …
+  </p>`;
+}
+
+/** Nothing to show, and what to do about it. */
+export function Empty({ title, children }) {
+  return html`<div class="notice empty">
+    <p><strong>${title}</strong></p>
+    ${children && html`<p>${children}</p>`}
+  </div>`;
+}
+
+export function wordsOf(problem) {
+  switch (problem.status) {
+    case 0:
+      return 'The control plane cannot be reached. Is it running, and are you online?';
+    case 403:
+      return `Not allowed with this key: ${problem.message}.`;
+    case 404:
+      return 'It does not exist, or not any more.';
+    case 429:
+      return 'Too many requests with this key at the moment. It goes on by itself.';
+    default:
+      return `${problem.message.charAt(0).toUpperCase()}${problem.message.slice(1)}.`;
+  }
+}
+
+export function Failure({ problem, reload }) {
+  return html`<div class="notice failure" role="alert">
+    <p><${Icon} tone="bad" /> ${wordsOf(problem)}</p>
+    ${reload && html`<button type="button" onClick=${reload}>Try again</button>`}
+  </div>`;
+}
+
+/**
+ * The states every view has: loading, failed, empty, there. `read` is what `useQuery` gave; data that
+ * could not be refreshed stays, with a line above it.
+ */
+export function Answer({ read, what, empty, isEmpty = (data) => data?.length === 0, children }) {
+  const { data, problem, isLoading, at, reload } = read;
+  if (data === undefined) {
+    if (problem !== null) return html`<${Failure} problem=${problem} reload=${reload} />`;
+    return isLoading ? html`<${Loading} what=${what} />` : null;
+  }
+  return html`${
+    problem !== null &&
+    html`<p class="notice stale" role="status">
+      ${wordsOf(problem)} Shown is what was known at ${timeOfDay(at)}.${' '}
+      <button type="button" class="plain-button" onClick=${reload}>Try again</button>
+    </p>`
+  }${isEmpty(data) ? empty : children(data)}`;
+}

@@ -1,0 +1,106 @@
+/** The frame around every view: navigation, whose account it is, and the view itself. */
+import { html, useEffect, useRef } from '../dom.js';
+import { Me } from '../me.js';
+import { useQuery } from '../query.js';
+import { link, useRoute } from '../router.js';
+import { signOut } from '../session.js';
+import { AgentsView } from '../views/agents.js';
+import { AlertsView } from '../views/alerts.js';
+import { CheckView } from '../views/check.js';
+import { ChecksView } from '../views/checks.js';
+import { IncidentsView } from '../views/incidents.js';
+import { ResultView } from '../views/result.js';
+import { Empty } from './notices.js';
+
+const places = [
+  ['checks', 'Checks'],
+  ['alerts', 'Alerts'],
+  ['agents', 'Agents'],
+  ['incidents', 'Incidents'],
+];
+
+function viewOf({ parts, query }) {
+  const [place = 'checks', id, what, resultId] = parts;
+  switch (place) {
+    case 'checks':
+      if (id === undefined) return html`<${ChecksView} query=${query} />`;
+      if (what === 'results' && resultId !== undefined) {
+        return html`<${ResultView} key=${resultId} checkId=${id} resultId=${resultId} />`;
+      }
+      return html`<${CheckView} key=${id} checkId=${id} query=${query} />`;
+    case 'alerts':
+      return html`<${AlertsView} query=${query} />`;
+    case 'agents':
+      return html`<${AgentsView} />`;
+    case 'incidents':
+      return html`<${IncidentsView} />`;
+    default:
+      return html`<h1>Nothing here</h1>
+        <${Empty} title="There is no such page">
+          <a href=${link('checks')}>All checks</a>
+        <//>`;
+  }
+}
+
+export function Shell() {
+  const route = useRoute();
+  const me = useQuery('v1/users/me');
+  const main = useRef(null);
+  const place = route.parts.join('/');
+  const isFirst = useRef(true);
+
+  // Whoever reads by ear or by keyboard begins at the new view, not at the navigation.
+  useEffect(() => {
+    if (isFirst.current) {
+      isFirst.current = false;
+      return;
+    }
+    scrollTo(0, 0);
+    main.current?.focus({ preventScroll: true });
+  }, [place]);
+
+  useEffect(() => {
+    const observer = new MutationObserver(() => {
+      const title = main.current?.querySelector('h1')?.textContent;
+      document.title = title ? `${title} · Console` : 'Console';
+    });
+    observer.observe(main.current, { childList: true, subtree: true, characterData: true });
+    return () => observer.disconnect();
+  }, []);
+
+  const current = route.parts[0] ?? 'checks';
+  const skip = (event) => {
+    event.preventDefault();
+    main.current?.focus();
+  };
+  return html`<${Me.Provider} value=${me.data ?? null}>
+    <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
+    <header class="top">
+      <a class="brand" href=${link('checks')} aria-label="Console, all checks">
+        <svg viewBox="0 0 32 32" aria-hidden="true">
+          <rect width="32" height="32" rx="8" />
+          <path d="M5 17h5l3-8 5 15 3.500-9.500 1.500 2.500H27" />
+        </svg>
+        <span>Console</span>
+      </a>
+      <nav aria-label="Views">
+        ${places.map(
+          ([name, word]) =>
+            html`<a
+              key=${name}
+              href=${link(name)}
+              aria-current=${name === current ? 'page' : undefined}
+              >${word}</a
+            >`,
+        )}
+      </nav>
+      <div class="account">
+        <span title=${me.data && `Key “${me.data.name}”, role ${me.data.role}`}>
+          ${me.data?.accountName ?? ''}
+        </span>
+        <button type="button" class="plain-button" onClick=${() => signOut()}>Sign out</button>
+      </div>
+    </header>
+    <main id="main" ref=${main} tabindex="-1">${viewOf(route)}</main>
+  <//>`;
+}

@@ -1,0 +1,58 @@
+/** Phases of a request one after the other, and requests beside each other. */
+import { html } from '../dom.js';
+import { duration } from '../format.js';
+import { phaseName } from '../analytics.js';
+
+/** In the order they happen; `tls` is a part of the first byte and stands within it. */
+const order = ['wait', 'dns', 'tcp', 'connection', 'firstByte', 'data', 'download'];
+
+function present(phases) {
+  const isShown = (phase) => phases?.[phase] > 0 || (phase !== 'wait' && phases?.[phase] === 0);
+  return order.filter(isShown);
+}
+
+/** Splits the handshake off the first byte, of which it is a part. */
+function withHandshake(phases) {
+  const tls = phases.tls ?? 0;
+  return present(phases).flatMap((phase) => {
+    if (phase !== 'firstByte' || tls <= 0) return [[phaseName(phase), phases[phase]]];
+    return [
+      ['TLS handshake', tls],
+      [phaseName(phase), Math.max(0, phases.firstByte - tls)],
+    ];
+  });
+}
+
+export function Phases({ phases }) {
+  const parts = withHandshake(phases ?? {});
+  const total = phases?.total ?? parts.reduce((sum, [, ms]) => sum + ms, 0);
+  if (parts.length === 0) return null;
+  let before = 0;
+  return html`<dl class="phases">
+    ${parts.map(([name, ms], index) => {
+      const left = total > 0 ? (before / total) * 100 : 0;
+      const wide = total > 0 ? Math.max(0.4, (ms / total) * 100) : 0;
+      before += ms;
+      return html`<dt>${name}</dt>
+        <dd>
+          <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+            <rect class=${`line-${(index % 8) + 1}`} x=${left} width=${wide} height="10" />
+          </svg>
+        </dd>
+        <dd class="right">${duration(ms)}</dd>`;
+    })}
+    <dt><strong>Total</strong></dt>
+    <dd></dd>
+    <dd class="right"><strong>${duration(total)}</strong></dd>
+  </dl>`;
+}
+
+/** When something ran within a whole, as a bar. */
+export function Span({ from, ms, start, end, tone = 'line-1' }) {
+  const whole = Math.max(1, end - start);
+  const left = Math.max(0, ((from - start) / whole) * 100);
+  const wide = Math.max(0.6, Math.min(100 - left, ((ms ?? 0) / whole) * 100));
+  return html`<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+    <rect class=${tone} x=${left} width=${wide} height="10" />
+  </svg>`;
+}

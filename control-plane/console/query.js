@@ -1,0 +1,97 @@
+/** What views read: shown at once when known, asked for again while somebody looks. */
+import { useCallback, useEffect, useRef, useState } from './dom.js';
+import { call } from './api.js';
+import { onSessionChange } from './session.js';
+
+const mostKept = 200;
+const known = new Map();
+
+onSessionChange(() => known.clear());
+
+function keep(key, entry) {
+  known.delete(key);
+  known.set(key, entry);
+  if (known.size > mostKept) known.delete(known.keys().next().value);
+}
+
+/** Entries of a list that did not change stay the same objects, so their rows are not drawn again. */
+function settled(before, next) {
+  if (!Array.isArray(before) || !Array.isArray(next)) return next;
+  const texts = new Map(before.map((entry) => [entry?.id, entry]));
+  return next.map((entry) => {
+    const old = entry?.id === undefined ? undefined : texts.get(entry.id);
+    return old !== undefined && JSON.stringify(old) === JSON.stringify(entry) ? old : entry;
+  });
+}
+
+function keyOf(path, query) {
+  return path === null ? null : `${path}?${new URLSearchParams(query ?? {})}`;
+}
+
+/**
+ * Reads `path`; null reads nothing. With `everyMs` it reads again as long as the page is visible.
+ * Gives what was read last, the problem of the last attempt, and `reload`.
+ */
+export function useQuery(path, { query, everyMs = null, method, body } = {}) {
+  const key = keyOf(path, {
+    ...query,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const [, redraw] = useState(0);
+  const state = useRef({ key: undefined, problem: null, isLoading: false });
+  const again = useRef(() => {});
+  if (state.current.key !== key) {
+    state.current = { key, problem: null, isLoading: path !== null };
+  }
+
+  useEffect(() => {
+    if (path === null) return undefined;
+    const stop = new AbortController();
+    let timer;
+    const load = async () => {
+      clearTimeout(timer);
+      const mine = state.current;
+      mine.isLoading = true;
+      let waitMs = everyMs;
+      try {
+        const answer = await call(path, { query, method, body, signal: stop.signal });
+        const before = known.get(key);
+        keep(key, { ...answer, data: settled(before?.data, answer.data), at: Date.now() });
+        mine.problem = null;
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        mine.problem = error;
+        waitMs = everyMs === null ? null : Math.max(everyMs, error.retryAfterMs ?? 0);
+      }
+      mine.isLoading = false;
+      redraw((count) => count + 1);
+      if (waitMs !== null) timer = setTimeout(look, waitMs);
+    };
+    const look = () => {
+      if (!document.hidden) void load();
+    };
+    const onVisible = () => {
+      const age = Date.now() - (known.get(key)?.at ?? 0);
+      if (!document.hidden && everyMs !== null && age >= everyMs) void load();
+    };
+    again.current = load;
+    document.addEventListener('visibilitychange', onVisible);
+    void load();
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', onVisible);
+    };
+  }, [key, everyMs]);
+
+  const entry = key === null ? undefined : known.get(key);
+  const { problem, isLoading } = state.current;
+  return {
+    data: entry?.data,
+    total: entry?.total ?? null,
+    at: entry?.at ?? null,
+    problem,
+    isLoading: isLoading && entry === undefined,
+    reload: useCallback(() => again.current(), []),
+  };
+}

@@ -1,0 +1,47 @@
+/** The address after `#`: a path and a query, so that every view can be linked to. */
+import { useEffect, useState } from './dom.js';
+
+function parse() {
+  const [path = '', search = ''] = location.hash.replace(/^#/, '').split('?');
+  const parts = path.split('/').filter((part) => part !== '');
+  return {
+    parts: parts.map((part) => {
+      try {
+        return decodeURIComponent(part);
+      } catch {
+        return part;
+      }
+    }),
+    query: Object.fromEntries(new URLSearchParams(search)),
+  };
+}
+
+/** `link('checks', id)` is `#/checks/<id>`. */
+export function link(...parts) {
+  return `#/${parts.map((part) => encodeURIComponent(part)).join('/')}`;
+}
+
+/** Changes parts of the query; empty values leave it. Typing does not fill the history. */
+export function changeQuery(changes, { replace = true } = {}) {
+  const { parts, query } = parse();
+  const next = Object.entries({ ...query, ...changes }).filter(([, value]) => value);
+  const search = new URLSearchParams(next).toString();
+  const hash = link(...parts) + (search === '' ? '' : `?${search}`);
+  if (replace) {
+    history.replaceState(null, '', hash);
+    dispatchEvent(new HashChangeEvent('hashchange'));
+  } else {
+    location.hash = hash;
+  }
+}
+
+/** `{ parts, query }` of the present address. */
+export function useRoute() {
+  const [route, setRoute] = useState(parse);
+  useEffect(() => {
+    const onChange = () => setRoute(parse());
+    addEventListener('hashchange', onChange);
+    return () => removeEventListener('hashchange', onChange);
+  }, []);
+  return route;
+}

@@ -1,0 +1,69 @@
+/** States of checks and results: a word, a shape and a colour each, so that none alone must be seen. */
+
+/** Worst first; `rank` is the order of lists. */
+export const states = {
+  FAILING: { word: 'Failing', tone: 'bad', rank: 0 },
+  DEGRADED: { word: 'Degraded', tone: 'warn', rank: 1 },
+  ERROR: { word: 'Could not run', tone: 'fault', rank: 2 },
+  UNSERVED: { word: 'No agent', tone: 'fault', rank: 3 },
+  MAINTENANCE: { word: 'Maintenance', tone: 'quiet', rank: 4 },
+  UNKNOWN: { word: 'Waiting', tone: 'quiet', rank: 5 },
+  PASSING: { word: 'Passing', tone: 'good', rank: 6 },
+  INACTIVE: { word: 'Inactive', tone: 'quiet', rank: 7 },
+};
+
+/** The state a check of the overview is shown in: what most needs somebody's attention. */
+export function stateOfCheck(check) {
+  if (!check.activated) return 'INACTIVE';
+  if (check.maintenance !== null) return 'MAINTENANCE';
+  if (check.state === 'FAILING' || check.state === 'DEGRADED') return check.state;
+  const isUnserved =
+    check.locations.length > 0 && check.unservedLocations.length === check.locations.length;
+  if (isUnserved) return 'UNSERVED';
+  return check.hasErrors ? 'ERROR' : check.state;
+}
+
+export const outcomes = {
+  P: { word: 'Passed', tone: 'good' },
+  D: { word: 'Degraded', tone: 'warn' },
+  F: { word: 'Failed', tone: 'bad' },
+  E: { word: 'Could not run', tone: 'fault' },
+  C: { word: 'Cancelled', tone: 'quiet' },
+};
+
+/** The letter of a result. A fault of ours is never one of the target. */
+export function outcomeOf(result) {
+  if (result.isCancelled) return 'C';
+  if (result.hasErrors) return 'E';
+  if (result.hasFailures) return 'F';
+  return result.isDegraded ? 'D' : 'P';
+}
+
+function firstLine(text) {
+  return String(text ?? '')
+    .split('\n')[0]
+    .trim();
+}
+
+/** Why a result is not a clean pass, in a line. */
+export function reasonOf(result) {
+  const letter = outcomeOf(result);
+  if (letter === 'P') return '';
+  const script =
+    result.browserCheckResult ?? result.multiStepCheckResult ?? result.playwrightCheckResult;
+  if (script != null) {
+    const inTests = (script.tests ?? []).flatMap(({ errors }) => errors ?? []);
+    return firstLine([...(script.errors ?? []), ...inTests][0]?.message);
+  }
+  const agentic = result.agenticCheckResult;
+  if (agentic != null) return firstLine(agentic.summary);
+  const seen = result.apiCheckResult;
+  if (seen == null) return '';
+  if (seen.requestError) return firstLine(seen.requestError);
+  const failed = (seen.assertions ?? []).find(({ error }) => error !== undefined);
+  if (failed !== undefined) return firstLine(failed.error);
+  if (result.overMaxResponseTime) return 'slower than its maximum';
+  if (letter === 'D') return 'slower than its degraded limit';
+  const status = seen.response?.status;
+  return status === undefined ? '' : `status ${status}`;
+}

@@ -1,0 +1,142 @@
+/** The agents and the locations they serve. */
+import { html } from '../dom.js';
+import { count, duration, inNumbers, span, typeName } from '../format.js';
+import { Icon, State } from '../parts/icons.js';
+import { Facts } from '../parts/layout.js';
+import { Answer, Empty } from '../parts/notices.js';
+import { Ago, Time } from '../parts/time.js';
+import { useQuery } from '../query.js';
+
+const refreshMs = 10_000;
+/** Results of an agent whose clock is further off are hard to compare. */
+const clockToleranceMs = 2000;
+
+function stateOf(agent) {
+  return agent.isServing ? { tone: 'good', word: 'Serving' } : { tone: 'quiet', word: 'Gone' };
+}
+
+function problemsOf({ outbox, clockOffsetMs, isServing }) {
+  return [
+    outbox.depth > 0 &&
+      `${count(outbox.depth, 'result')} not handed in yet${
+        outbox.oldestAt === null
+          ? ''
+          : `, the oldest ${span(Date.now() - Date.parse(outbox.oldestAt))} old`
+      }`,
+    outbox.droppedTotal > 0 && `${count(outbox.droppedTotal, 'result')} lost: its outbox was full`,
+    isServing &&
+      Math.abs(clockOffsetMs ?? 0) > clockToleranceMs &&
+      `its clock is ${duration(Math.abs(clockOffsetMs))} ${clockOffsetMs > 0 ? 'behind' : 'ahead'}`,
+  ].filter(Boolean);
+}
+
+function Agent({ agent }) {
+  const { capabilities, capacity } = agent;
+  const abilities = [
+    capabilities.icmp === 'none' ? 'no ICMP' : `ICMP by ${capabilities.icmp}`,
+    capabilities.capture && 'packet capture',
+    capabilities.traceroute && 'traceroute',
+  ].filter(Boolean);
+  return html`<li class="card">
+    <div class="card-head">
+      <${State} ...${stateOf(agent)} />
+      <span class="mono">${agent.id}</span>
+      <span class="tag">version ${agent.version}</span>
+    </div>
+    ${problemsOf(agent).map(
+      (text) => html`<p class="warn" key=${text}><${Icon} tone="warn" /> ${text}</p>`,
+    )}
+    <${Facts}
+      entries=${[
+        ['Last seen', html`<${Ago} at=${agent.lastSeenAt} />`],
+        ['Left', agent.goneAt && html`<${Time} at=${agent.goneAt} />`],
+        ['Started', html`<${Time} at=${agent.startedAt} />`],
+        ['Running now', inNumbers(agent.running)],
+        ['At most', `${capacity.light} monitors, ${capacity.heavy} scripts`],
+        ['Outbox', inNumbers(agent.outbox.depth)],
+        [
+          'Clock offset',
+          agent.clockOffsetMs === null ? null : duration(Math.abs(agent.clockOffsetMs)),
+        ],
+        ['Runs', capabilities.checkTypes.map(typeName).join(', ')],
+        ['Runtimes', capabilities.runtimes.join(', ')],
+        ['Browsers', capabilities.browsers.join(', ')],
+        ['Network', abilities.join(', ')],
+      ]}
+    />
+  </li>`;
+}
+
+/** Checks wait there for an agent. */
+function isMissing({ agentCount, checkCount }) {
+  return agentCount === 0 && checkCount > 0;
+}
+
+function Location({ state, agents }) {
+  const isMissed = isMissing(state);
+  const since =
+    state.unservedSince === null
+      ? ', and none ever did'
+      : html` since <${Time} at=${state.unservedSince} />`;
+  return html`<section class="section" aria-labelledby=${`at-${state.location}`}>
+    <div class="section-head">
+      <h2 id=${`at-${state.location}`}>
+        ${state.name}${' '}
+        ${state.name !== state.location && html`<span class="muted mono">${state.location}</span>`}
+      </h2>
+      <span class="muted">
+        ${count(state.checkCount, 'check')}, ${count(state.agentCount, 'agent')}
+        ${
+          state.waitingRuns > 0 &&
+          `, ${count(state.waitingRuns, 'run')} waiting for ${span(state.oldestWaitingSeconds * 1000)}`
+        }
+      </span>
+    </div>
+    ${
+      isMissed &&
+      html`<p class="notice fault">
+        <${Icon} tone="fault" /> No agent serves this location${since}.${' '}
+        ${count(state.checkCount, 'check')} cannot run here. Start an agent with a key of this
+        location, or look at why it stopped.
+      </p>`
+    }
+    ${
+      agents.length > 0
+        ? html`<ul>
+            ${agents.map((agent) => html`<${Agent} key=${agent.id} agent=${agent} />`)}
+          </ul>`
+        : !isMissed && html`<p class="notice empty">No agent, and no check that needs one.</p>`
+    }
+  </section>`;
+}
+
+export function AgentsView() {
+  const locations = useQuery('v1/location-states', { everyMs: refreshMs });
+  const agents = useQuery('v1/agents', { everyMs: refreshMs });
+  const byLocation = Map.groupBy(agents.data ?? [], ({ location }) => location);
+  const inOrder = (states) => {
+    return states.toSorted((left, right) => Number(isMissing(right)) - Number(isMissing(left)));
+  };
+  return html`<h1>Agents</h1>
+    <${Answer} read=${agents} what="Loading agents" isEmpty=${() => false}>
+      ${() =>
+        html`<${Answer}
+          read=${locations}
+          what="Loading locations"
+          empty=${html`<${Empty} title="No locations yet">
+            Create a private location and a key through the API, then start an agent with it:
+            <a href="../docs">how</a>.
+          <//>`}
+        >
+          ${(states) =>
+            inOrder(states).map(
+              (state) =>
+                html`<${Location}
+                  key=${state.location}
+                  state=${state}
+                  agents=${byLocation.get(state.location) ?? []}
+                />`,
+            )}
+        <//>`}
+    <//>`;
+}

@@ -1,0 +1,161 @@
+/** Who was told what: alerts of all checks, the notifications that went out, and the channels. */
+import { html, useMemo, useState } from '../dom.js';
+import { call } from '../api.js';
+import { inWords, span } from '../format.js';
+import { useMe } from '../me.js';
+import { Decisions, alertState } from '../parts/decisions.js';
+import { State } from '../parts/icons.js';
+import { Action, Choice, Section } from '../parts/layout.js';
+import { List } from '../parts/list.js';
+import { Empty, wordsOf } from '../parts/notices.js';
+import { Time } from '../parts/time.js';
+import { useQuery } from '../query.js';
+import { changeQuery, link } from '../router.js';
+import { Channels } from './channels.js';
+
+/** The API gives alerts of at most six hours at a time. */
+const windowMs = 6 * 3_600_000;
+const minuteMs = 60_000;
+/** A decision and the alert that follows from it are written together. */
+const besideSeconds = 60;
+
+function Alert({ alert }) {
+  const [isOpen, setOpen] = useState(false);
+  const at = Math.floor(Date.parse(alert.created_at) / 1000);
+  return html`<tr>
+      <td><${State} ...${alertState(alert.alertType)} /></td>
+      <th scope="row">
+        <a href=${link('checks', alert.checkId)}>${alert.name}</a>
+        <span class="under">
+          <${Time} at=${alert.created_at} />
+          ${alert.runLocation && html`<span>${alert.runLocation}</span>`}
+          <span class="breakable">${alert.error ?? ''}</span>
+        </span>
+      </th>
+      <td class="right">
+        <button type="button" aria-expanded=${String(isOpen)} onClick=${() => setOpen(!isOpen)}>
+          Why
+        </button>
+      </td>
+    </tr>
+    ${
+      isOpen &&
+      html`<tr>
+      <td colspan="3">
+        <${Decisions}
+          checkId=${alert.checkId}
+          query=${{ from: at - besideSeconds, to: at + besideSeconds }}
+          pick=${({ checkAlertId }) => checkAlertId === alert.id}
+        />
+      </td>
+    </tr>`
+    }`;
+}
+
+/** Alerts between two instants, or of the last six hours. */
+function AlertWindow({ from, to }) {
+  const isLatest = to === undefined;
+  const read = useQuery('v1/check-alerts', {
+    query: { limit: 100, ...(isLatest ? {} : { from: from / 1000, to: to / 1000 }) },
+    everyMs: isLatest ? 20_000 : null,
+  });
+  const when = isLatest
+    ? 'in the last six hours'
+    : `${span(Date.now() - to)} to ${span(Date.now() - from)} ago`;
+  return html`<${List}
+    read=${read}
+    label=${`Alerts ${when}`}
+    columns=${['Alert', 'Check', '']}
+    empty=${html`<p class="notice empty">No alerts ${when}.</p>`}
+    row=${(alert) => html`<${Alert} key=${alert.id} alert=${alert} />`}
+    after=${({ length }) =>
+      read.total > length && html`<p class="muted">The newest ${length} of ${read.total}.</p>`}
+  />`;
+}
+
+function Alerts() {
+  const [windows, setWindows] = useState(1);
+  const now = useMemo(() => Math.floor(Date.now() / minuteMs) * minuteMs, []);
+  const older = Array.from({ length: windows - 1 }, (_, index) => now - (index + 1) * windowMs);
+  return html`<${AlertWindow} />
+    ${older.map((to) => html`<${AlertWindow} key=${to} from=${to - windowMs} to=${to} />`)}
+    <button type="button" class="more" onClick=${() => setWindows(windows + 1)}>
+      Six hours earlier
+    </button>`;
+}
+
+const tones = { SUCCESS: 'good', FAILURE: 'bad', RATE_LIMITED: 'warn' };
+
+function Notification({ one, onSent }) {
+  const me = useMe();
+  const [message, setMessage] = useState('');
+  const about = one.checkResultId === null ? [] : ['results', one.checkResultId];
+  const sendAgain = async () => {
+    try {
+      await call(`v1/alert-notifications/${one.id}/redeliver`, { method: 'POST' });
+      await onSent();
+    } catch (problem) {
+      setMessage(wordsOf(problem));
+    }
+  };
+  return html`<tr>
+    <td><${State} tone=${tones[one.status] ?? 'quiet'} word=${inWords(one.status)} /></td>
+    <th scope="row"><${Time} at=${one.timestamp} /></th>
+    <td>${inWords(one.type)} <span class="muted">${one.alertChannelId}</span></td>
+    <td class="nowrap">
+      <a href=${link('checks', one.checkId, ...about)}>
+        ${one.checkResultId === null ? 'the check' : 'the result'}
+      </a>
+    </td>
+    <td class="reason">${one.notificationResult ?? ''}</td>
+    <td class="right">
+      ${
+        one.status === 'FAILURE' &&
+        me.mayWrite &&
+        html`
+        <${Action} word="Send again" busy="Sending" run=${sendAgain} />
+      `
+      }
+      ${message !== '' && html`<span class="under bad" role="status">${message}</span>`}
+    </td>
+  </tr>`;
+}
+
+function Notifications({ query }) {
+  const isFailed = query.notifications === 'failed';
+  const read = useQuery('v1/alert-notifications', {
+    query: { limit: 50, ...(isFailed ? { hasFailures: true } : {}) },
+    everyMs: 30_000,
+  });
+  const aside = html`<${Choice}
+    label="Which notifications"
+    options=${[
+      ['', 'All'],
+      ['failed', 'Not delivered'],
+    ]}
+    value=${query.notifications ?? ''}
+    onChange=${(notifications) => changeQuery({ notifications })}
+  />`;
+  return html`<${Section} title="Notifications of the last day" id="notifications" aside=${aside}>
+    <${List}
+      read=${read}
+      label="Notifications"
+      columns=${['Status', 'Sent', 'Channel', 'About', 'Answer', '']}
+      row=${(one) => html`<${Notification} key=${one.id} one=${one} onSent=${read.reload} />`}
+      empty=${
+        isFailed
+          ? html`<${Empty} title="All were delivered" />`
+          : html`<${Empty} title="Nothing was sent">
+            A notification goes to every channel that a failing check uses.
+          <//>`
+      }
+    />
+  <//>`;
+}
+
+export function AlertsView({ query }) {
+  return html`<h1>Alerts</h1>
+    <${Alerts} />
+    <${Notifications} query=${query} />
+    <${Channels} />`;
+}

@@ -1,0 +1,103 @@
+/** Where alerts go, and a way to try it. */
+import { html, useState } from '../dom.js';
+import { call } from '../api.js';
+import { count, inWords } from '../format.js';
+import { useMe } from '../me.js';
+import { Action, Section } from '../parts/layout.js';
+import { List } from '../parts/list.js';
+import { Empty, wordsOf } from '../parts/notices.js';
+import { useQuery } from '../query.js';
+
+/** The host alone: the rest of such an address is often the secret. */
+function hostOf(url) {
+  try {
+    return new URL(url).host;
+  } catch {
+    return url;
+  }
+}
+
+function destinationOf({ type, config }) {
+  switch (type) {
+    case 'EMAIL':
+      return config.address;
+    case 'SLACK':
+      return [config.channel, hostOf(config.url)].filter(Boolean).join(' at ');
+    case 'WEBHOOK':
+      return [config.name, hostOf(config.url)].filter(Boolean).join(', ');
+    case 'SMS':
+    case 'CALL':
+      return [config.name, config.number].filter(Boolean).join(', ');
+    case 'PAGERDUTY':
+      return [config.serviceName, config.account].filter(Boolean).join(', ');
+    default:
+      return config.name ?? '';
+  }
+}
+
+function tellsOf(channel) {
+  const events = [
+    [channel.sendFailure, 'failures'],
+    [channel.sendDegraded, 'degradations'],
+    [channel.sendRecovery, 'recoveries'],
+    [channel.sslExpiry, `certificates ${channel.sslExpiryThreshold} days ahead`],
+  ];
+  return events.flatMap(([isOn, word]) => (isOn ? [word] : [])).join(', ') || 'nothing';
+}
+
+function Channel({ channel }) {
+  const me = useMe();
+  const [outcome, setOutcome] = useState(null);
+  const test = async () => {
+    try {
+      const { data } = await call(`v1/alert-channels/${channel.id}/test`, { method: 'POST' });
+      const word = data.status === 'SUCCESS' ? 'Sent' : inWords(data.status);
+      const text = data.result === null ? word : `${word}: ${data.result}`;
+      setOutcome({ isBad: data.status === 'FAILURE', text });
+    } catch (problem) {
+      setOutcome({ isBad: true, text: wordsOf(problem) });
+    }
+  };
+  const users = channel.subscriptions.filter(({ activated }) => activated).length;
+  return html`<tr>
+    <td>${inWords(channel.type)}</td>
+    <th scope="row">
+      ${destinationOf(channel)}
+      <span class="under">
+        tells of ${tellsOf(channel)}
+        ${channel.autoSubscribe && html`<span class="tag">new checks use it</span>`}
+      </span>
+    </th>
+    <td class="wide-only">${count(users, 'check or group', 'checks and groups')}</td>
+    <td>
+      <${Action}
+        word="Send a test"
+        busy="Sending"
+        run=${test}
+        disabled=${!me.mayWrite}
+        title=${me.mayWrite ? undefined : 'The role of this key may not send tests'}
+      />
+      ${
+        outcome !== null &&
+        html`<span class=${`under ${outcome.isBad ? 'bad' : 'good'}`} role="status"
+          >${outcome.text}</span
+        >`
+      }
+    </td>
+  </tr>`;
+}
+
+export function Channels() {
+  const read = useQuery('v1/alert-channels', { query: { limit: 100 } });
+  return html`<${Section} title="Channels">
+    <${List}
+      read=${read}
+      label="Channels"
+      columns=${['Type', 'Goes to', ['Used by', 'wide-only'], 'Try it']}
+      row=${(channel) => html`<${Channel} key=${channel.id} channel=${channel} />`}
+      empty=${html`<${Empty} title="No channels: nobody is told">
+        Create one through the API: <a href="../docs">how</a>.
+      <//>`}
+    />
+  <//>`;
+}

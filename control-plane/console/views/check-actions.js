@@ -1,0 +1,125 @@
+/** What can be done with a check: run it now, mute it, switch it off. */
+import { html, useEffect, useRef, useState } from '../dom.js';
+import { call } from '../api.js';
+import { duration } from '../format.js';
+import { useMe } from '../me.js';
+import { State } from '../parts/icons.js';
+import { Action } from '../parts/layout.js';
+import { wordsOf } from '../parts/notices.js';
+import { link } from '../router.js';
+import { outcomeOf, outcomes } from '../state.js';
+
+const askAgainMs = 1500;
+const ended = new Set(['PASSED', 'FAILED', 'DEGRADED', 'TIMED_OUT', 'CANCELLED']);
+
+const pause = (ms, signal) =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+
+/** Starts a session and follows it; tells `onChange` every state it sees. */
+async function runNow(checkId, onChange, signal) {
+  const { data } = await call('v2/check-sessions/trigger', {
+    method: 'POST',
+    body: { target: { checkId: [checkId] } },
+    signal,
+  });
+  const id = data.sessions[0].checkSessionId;
+  while (!signal.aborted) {
+    const { data: current } = await call(`v2/check-sessions/${id}`, { signal });
+    onChange(current);
+    if (ended.has(current.status)) return;
+    await pause(askAgainMs, signal);
+  }
+}
+
+function Session({ session }) {
+  const finals = session.results.filter(({ resultType }) => resultType === 'FINAL');
+  const isOver = ended.has(session.status);
+  return html`<div class="notice" role="status">
+    ${
+      isOver
+        ? session.status === 'TIMED_OUT'
+          ? 'The run did not end in time.'
+          : 'The run has ended.'
+        : html`<span class="spinner" aria-hidden="true"></span>Running in ${session.runLocations.join(', ')} …`
+    }
+    <ul>
+      ${finals.map((result) => {
+        const { word, tone } = outcomes[outcomeOf(result)];
+        return html`<li key=${result.checkResultId}>
+          <${State} tone=${tone} word=${word} /> in ${result.runLocation},
+          ${duration(result.responseTime)},${' '}
+          <a href=${link('checks', result.checkId, 'results', result.checkResultId)}>the result</a>
+        </li>`;
+      })}
+    </ul>
+  </div>`;
+}
+
+export function CheckActions({ overview, check, reload }) {
+  const me = useMe();
+  const [session, setSession] = useState(null);
+  const [problem, setProblem] = useState(null);
+  const gone = useRef(new AbortController());
+  useEffect(() => () => gone.current.abort(), []);
+
+  const attempt = (work) => async () => {
+    setProblem(null);
+    try {
+      await work();
+    } catch (error) {
+      if (!gone.current.signal.aborted) setProblem(error);
+    }
+  };
+  const run = attempt(async () => {
+    setSession(null);
+    await runNow(overview.id, setSession, gone.current.signal);
+    await reload();
+  });
+  const change = (body) =>
+    attempt(async () => {
+      await call(`v1/checks/${overview.id}`, { method: 'PUT', body });
+      await reload();
+    });
+
+  const { signal } = gone.current;
+  const mayNot = me.mayWrite ? undefined : 'The role of this key may not change checks';
+  const mayNotRun = me.mayRun ? undefined : 'The role of this key may not run checks';
+  return html`<div class="actions">
+      ${
+        overview.checkType !== 'HEARTBEAT' &&
+        html`<${Action}
+          word="Run now"
+          busy="Running"
+          kind="primary"
+          run=${run}
+          disabled=${!me.mayRun || signal.aborted}
+          title=${mayNotRun}
+        />`
+      }
+      ${
+        check !== undefined &&
+        html`<${Action}
+            word=${check.muted ? 'Unmute' : 'Mute'}
+            busy="Saving"
+            run=${change({ muted: !check.muted })}
+            disabled=${!me.mayWrite}
+            title=${mayNot}
+          />
+          <${Action}
+            word=${check.activated ? 'Deactivate' : 'Activate'}
+            busy="Saving"
+            run=${change({ activated: !check.activated })}
+            disabled=${!me.mayWrite}
+            title=${mayNot}
+          />`
+      }
+    </div>
+    ${problem !== null && html`<p class="notice failure" role="alert">${wordsOf(problem)}</p>`}
+    ${session !== null && html`<${Session} session=${session} />`}`;
+}

@@ -1,0 +1,52 @@
+/** A heartbeat monitor: where its job reports to, and when it did. */
+import { html } from '../dom.js';
+import { inWords } from '../format.js';
+import { CopyButton } from '../parts/code.js';
+import { State } from '../parts/icons.js';
+import { Facts, Section } from '../parts/layout.js';
+import { List } from '../parts/list.js';
+import { Empty } from '../parts/notices.js';
+import { Time } from '../parts/time.js';
+import { useQuery } from '../query.js';
+
+const tones = { RECEIVED: 'good', EARLY: 'warn', GRACE: 'warn', LATE: 'warn', FAILING: 'bad' };
+
+/** Units come in the plural: `count(1, 'days')` is `1 day`. */
+const count = (number, unit) => `${number} ${number === 1 ? unit.replace(/s$/, '') : unit}`;
+
+export function CheckHeartbeat({ check, checkId }) {
+  const read = useQuery(`v1/checks/heartbeats/${encodeURIComponent(checkId)}/events`, {
+    everyMs: 15_000,
+  });
+  const settings = check?.heartbeat;
+  return html`<${Section} title="Pings">
+    ${
+      settings &&
+      html`<${Facts}
+        entries=${[
+          ['Expected every', count(settings.period, settings.periodUnit)],
+          ['Fails when later than', count(settings.grace, settings.graceUnit)],
+          [
+            'Address to ping',
+            html`<span class="mono">${settings.pingUrl}</span>
+              <${CopyButton} text=${settings.pingUrl} />`,
+          ],
+        ]}
+      />`
+    }
+    <${List}
+      read=${read}
+      label="Latest pings"
+      columns=${['State', 'When', 'From']}
+      pick=${([first]) => first?.events ?? []}
+      row=${(event) => html`<tr key=${event.id}>
+        <td><${State} tone=${tones[event.state] ?? 'quiet'} word=${inWords(event.state)} /></td>
+        <th scope="row"><${Time} at=${event.timestamp} /></th>
+        <td class="reason">${[event.source, event.userAgent].filter(Boolean).join(', ')}</td>
+      </tr>`}
+      empty=${html`<${Empty} title="No ping yet">
+        The monitor waits until the job pings its address for the first time.
+      <//>`}
+    />
+  <//>`;
+}

@@ -1,0 +1,146 @@
+/** The results of a check, newest first, page by page. */
+import { html, useEffect, useState } from '../dom.js';
+import { call } from '../api.js';
+import { duration } from '../format.js';
+import { State } from '../parts/icons.js';
+import { Action, Choice, Section, Select, Table } from '../parts/layout.js';
+import { Answer, Empty, Failure } from '../parts/notices.js';
+import { Time } from '../parts/time.js';
+import { useQuery } from '../query.js';
+import { changeQuery, link } from '../router.js';
+import { outcomeOf, outcomes, reasonOf } from '../state.js';
+
+const pageSize = 15;
+
+const columns = ['Outcome', 'Started', ['Location', 'wide-only'], ['Time', 'right'], 'Why'];
+
+function Row({ result }) {
+  const { word, tone } = outcomes[outcomeOf(result)];
+  const isAttempt = result.resultType === 'ATTEMPT';
+  return html`<tr>
+    <td><${State} tone=${tone} word=${word} /></td>
+    <th scope="row">
+      <a href=${link('checks', result.checkId, 'results', result.id)}>
+        <${Time} at=${result.startedAt} />
+      </a>
+      <span class="under">
+        ${isAttempt && html`<span class="tag">attempt ${result.attempts}, was repeated</span>`}
+        ${
+          !isAttempt &&
+          result.attempts > 1 &&
+          html`<span class="tag">after ${result.attempts} attempts</span>`
+        }
+        ${result.scheduledFor === null && html`<span class="tag">on demand</span>`}
+        ${
+          result.underLoad &&
+          html`<span class="tag" title="The agent was too busy to time it precisely"
+            >under load</span
+          >`
+        }
+      </span>
+    </th>
+    <td class="wide-only">${result.runLocation}</td>
+    <td class="right">${duration(result.responseTime)}</td>
+    <td class="reason">${reasonOf(result)}</td>
+  </tr>`;
+}
+
+function Filters({ locations, query }) {
+  return html`<div class="actions">
+    <${Choice}
+      label="Which outcomes"
+      options=${[
+        ['', 'All'],
+        ['failed', 'Failed'],
+      ]}
+      value=${query.outcome ?? ''}
+      onChange=${(outcome) => changeQuery({ outcome })}
+    />
+    <${Choice}
+      label="Which results"
+      options=${[
+        ['', 'Final'],
+        ['ALL', 'With attempts'],
+      ]}
+      value=${query.results ?? ''}
+      onChange=${(results) => changeQuery({ results })}
+    />
+    ${
+      locations.length > 1 &&
+      html`<${Select}
+        label="Location"
+        value=${query.location ?? ''}
+        options=${[['', 'All'], ...locations.map((one) => [one, one])]}
+        onChange=${(location) => changeQuery({ location })}
+      />`
+    }
+  </div>`;
+}
+
+export function CheckResults({ overview, query }) {
+  const filter = {
+    limit: pageSize,
+    resultType: query.results === 'ALL' ? 'ALL' : 'FINAL',
+    ...(query.outcome === 'failed' ? { hasFailures: true } : {}),
+    location: query.location,
+  };
+  const path = `v2/check-results/${encodeURIComponent(overview.id)}`;
+  const read = useQuery(path, { query: filter });
+  const [older, setOlder] = useState({ entries: [], nextId: undefined, problem: null });
+  const filterKey = JSON.stringify(filter);
+  useEffect(() => setOlder({ entries: [], nextId: undefined, problem: null }), [filterKey]);
+
+  // Results are large: they are read again when there is a new one, not every few seconds.
+  const { newestAt } = overview.recentRuns;
+  const [known, setKnown] = useState(newestAt);
+  useEffect(() => {
+    if (newestAt === known) return;
+    setKnown(newestAt);
+    if (older.entries.length === 0) void read.reload();
+  }, [newestAt]);
+
+  const nextId = older.nextId === undefined ? read.data?.nextId : older.nextId;
+  const readOlder = async () => {
+    try {
+      const { data } = await call(path, { query: { ...filter, nextId } });
+      setOlder((before) => ({
+        entries: [...before.entries, ...data.entries],
+        nextId: data.nextId,
+        problem: null,
+      }));
+    } catch (problem) {
+      setOlder((before) => ({ ...before, problem }));
+    }
+  };
+
+  const empty = html`<${Empty} title=${query.outcome ? 'Nothing has failed' : 'No results yet'}>
+    ${
+      query.outcome || query.location
+        ? 'Not with these filters.'
+        : 'The first one comes as soon as an agent has run the check.'
+    }
+  <//>`;
+  return html`<${Section}
+    title="Results"
+    aside=${html`<${Filters} locations=${overview.locations} query=${query} />`}
+  >
+    <${Answer}
+      read=${read}
+      what="Loading results"
+      empty=${empty}
+      isEmpty=${({ entries }) => entries.length === 0}
+    >
+      ${({ entries }) =>
+        html`<${Table} label="Results" columns=${columns} className="results">
+            ${[...entries, ...older.entries].map(
+              (result) => html`<${Row} key=${result.id} result=${result} />`,
+            )}
+          <//>
+          ${older.problem !== null && html`<${Failure} problem=${older.problem} />`}
+          ${
+            nextId &&
+            html`<${Action} word="Older results" busy="Loading" kind="more" run=${readOlder} />`
+          }`}
+    <//>
+  <//>`;
+}

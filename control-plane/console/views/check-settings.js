@@ -1,0 +1,70 @@
+/** How a check is set up: in words, and whole as the API gives it. */
+import { html } from '../dom.js';
+import { duration, inWords } from '../format.js';
+import { Code } from '../parts/code.js';
+import { Facts, Table } from '../parts/layout.js';
+
+function retriesOf({ retryStrategy: strategy, doubleCheck }) {
+  if (strategy == null) return doubleCheck ? 'once, as by default' : 'none';
+  if (strategy.type === 'SINGLE_RETRY') return 'once';
+  const base = duration(strategy.baseBackoffSeconds * 1000);
+  return `${inWords(strategy.type)}, up to ${strategy.maxRetries}, from ${base}`;
+}
+
+function alertingOf({ useGlobalAlertSettings, alertSettings: settings, muted }) {
+  if (muted) return 'muted';
+  if (useGlobalAlertSettings || settings == null) return 'as the account has it';
+  const when =
+    settings.escalationType === 'TIME_BASED'
+      ? `after ${settings.timeBasedEscalation.minutesFailingThreshold} min of failing`
+      : `after ${settings.runBasedEscalation.failedRunThreshold} failed run(s)`;
+  const { amount, interval } = settings.reminders;
+  return amount === 0 ? when : `${when}, reminders every ${interval} min`;
+}
+
+function Assertions({ assertions }) {
+  if (!assertions || assertions.length === 0) return null;
+  return html`<h3>Assertions</h3>
+    <${Table} label="Assertions" columns=${['Source', 'Property', 'Comparison', 'Target']}>
+      ${assertions.map(
+        (assertion, index) =>
+          html`<tr key=${index}>
+            <td>${inWords(assertion.source)}</td>
+            <td class="mono">${assertion.property}</td>
+            <td>${inWords(assertion.comparison)}</td>
+            <td class="mono">${assertion.target}</td>
+          </tr>`,
+      )}
+    <//>`;
+}
+
+export function CheckSettings({ check }) {
+  const channels = (check.alertChannelSubscriptions ?? []).filter(({ activated }) => activated);
+  return html`<div class="card">
+    <${Facts}
+      wide
+      entries=${[
+        ['Retries', check.checkType === 'HEARTBEAT' ? null : retriesOf(check)],
+        [
+          'Locations run',
+          check.runParallel === undefined ? null : check.runParallel ? 'all at once' : 'in turn',
+        ],
+        ['Alerts', alertingOf(check)],
+        ['Alert channels', String(channels.length)],
+        ['Degraded above', check.degradedResponseTime && duration(check.degradedResponseTime)],
+        ['Fails above', check.maxResponseTime && duration(check.maxResponseTime)],
+        ['Meant to fail', check.shouldFail ? 'yes' : null],
+        ['Runtime', check.runtimeId],
+        ['Opens an incident', check.triggerIncident?.name],
+        ['Id', html`<span class="mono">${check.id}</span>`],
+      ]}
+    />
+    <${Assertions} assertions=${check.request?.assertions} />
+    ${check.script && html`<${Code} label="Script" text=${check.script} />`}
+    ${check.prompt && html`<${Code} label="Prompt" text=${check.prompt} />`}
+    <details>
+      <summary>Everything, as the API gives it</summary>
+      <${Code} label="Check" text=${JSON.stringify(check)} />
+    </details>
+  </div>`;
+}

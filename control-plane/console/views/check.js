@@ -1,0 +1,152 @@
+/** One check: how it is, how fast, what it saw, who was told, and how it is set up. */
+import { html } from '../dom.js';
+import { every, inNumbers, safeLink, typeName } from '../format.js';
+import { Decisions } from '../parts/decisions.js';
+import { State } from '../parts/icons.js';
+import { Facts, Section, Tags } from '../parts/layout.js';
+import { Failure, Loading, wordsOf } from '../parts/notices.js';
+import { Ago, Time } from '../parts/time.js';
+import { useQuery } from '../query.js';
+import { link } from '../router.js';
+import { stateOfCheck, states } from '../state.js';
+import { CheckActions } from './check-actions.js';
+import { CheckHeartbeat } from './check-heartbeat.js';
+import { CheckNumbers } from './check-numbers.js';
+import { CheckResults } from './check-results.js';
+import { CheckSettings } from './check-settings.js';
+import { ErrorGroups } from './error-groups.js';
+
+const refreshMs = 15_000;
+
+/** What a check looks at, in a line. */
+export function targetOf(check) {
+  const { request } = check;
+  switch (check.checkType) {
+    case 'API':
+    case 'URL':
+      return request?.url;
+    case 'TCP':
+      return `${request?.hostname}:${request?.port}`;
+    case 'ICMP':
+      return request?.hostname;
+    case 'DNS':
+      return `${request?.recordType} ${request?.query}`;
+    case 'PLAYWRIGHT':
+      return check.codeBundlePath;
+    default:
+      return check.scriptPath ?? undefined;
+  }
+}
+
+function Target({ check }) {
+  const target = targetOf(check);
+  const isWeb = (check.checkType === 'URL' || check.checkType === 'API') && safeLink(target);
+  return isWeb
+    ? html`<a class="mono" href=${target} rel="noreferrer noopener" target="_blank">${target}</a>`
+    : target && html`<span class="mono">${target}</span>`;
+}
+
+/** What stands between this check and a result, in plain words. */
+function Warnings({ overview }) {
+  const { unservedLocations, hasErrors, maintenance, muted, state } = overview;
+  return html`${
+    unservedLocations.length > 0 &&
+    html`<p class="notice fault">
+      No agent serves ${unservedLocations.join(', ')} at the moment: the check does not run there.${' '}
+      <a href=${link('agents')}>Look at the agents</a>
+    </p>`
+  }
+  ${
+    hasErrors &&
+    html`<p class="notice fault">
+      The newest run could not be carried out. That is a fault on our side and says nothing about
+      the
+      target${state === 'UNKNOWN' ? '' : `, which was ${states[state].word.toLowerCase()} before`}.
+    </p>`
+  }
+  ${
+    maintenance !== null &&
+    html`<p class="notice warning">
+      In maintenance “${maintenance.name}” until <${Time} at=${maintenance.endsAt} />.
+    </p>`
+  }
+  ${muted && html`<p class="notice">Muted: nobody is told when it fails.</p>`}`;
+}
+
+function Head({ overview, check, reload }) {
+  const { word, tone } = states[stateOfCheck(overview)];
+  return html`<div class="title-line">
+      <h1>${overview.name}</h1>
+      <${State} tone=${tone} word=${word} />
+      <${CheckActions} overview=${overview} check=${check} reload=${reload} />
+    </div>
+    <${Facts}
+      entries=${[
+        ['Type', typeName(overview.checkType)],
+        ['Looks at', check && targetOf(check) && html`<${Target} check=${check} />`],
+        ['Every', overview.checkType === 'HEARTBEAT' ? null : every(overview)],
+        ['Locations', overview.locations.join(', ')],
+        ['Group', overview.groupName],
+        ['Tags', overview.tags.length > 0 && html`<${Tags} tags=${overview.tags} />`],
+        ['Last run', html`<${Ago} at=${overview.lastRunAt} fallback="not yet" />`],
+        [
+          'Certificate',
+          overview.sslDaysRemaining !== null &&
+            `${inNumbers(overview.sslDaysRemaining)} days until it expires`,
+        ],
+      ]}
+    />
+    ${check?.description && html`<p class="muted">${check.description}</p>`}
+    <${Warnings} overview=${overview} />`;
+}
+
+export function CheckView({ checkId, query }) {
+  const overviewRead = useQuery('v1/check-overview', {
+    query: { checkId, runs: 60 },
+    everyMs: refreshMs,
+  });
+  const checkRead = useQuery(`v1/checks/${encodeURIComponent(checkId)}`, {
+    query: { includeDependencies: false },
+  });
+  const overview = overviewRead.data?.[0];
+  const crumbs = html`<p class="crumbs"><a href=${link('checks')}>Checks</a></p>`;
+  if (overview === undefined) {
+    return html`${crumbs}
+    ${
+      overviewRead.problem === null
+        ? html`<h1>Check</h1>
+            <${Loading} what="Loading the check" />`
+        : html`<h1>Check</h1>
+            <${Failure} problem=${overviewRead.problem} reload=${overviewRead.reload} />`
+    }`;
+  }
+  const reload = () => Promise.all([overviewRead.reload(), checkRead.reload()]);
+  return html`${crumbs}
+    ${
+      overviewRead.problem !== null &&
+      html`<p class="notice stale" role="status">${wordsOf(overviewRead.problem)}</p>`
+    }
+    <${Head} overview=${overview} check=${checkRead.data} reload=${reload} />
+    <${CheckNumbers} overview=${overview} range=${query.range} statistic=${query.statistic} />
+    ${
+      overview.checkType === 'HEARTBEAT' &&
+      html`<${CheckHeartbeat} check=${checkRead.data} checkId=${checkId} />`
+    }
+    <${CheckResults} overview=${overview} query=${query} />
+    <${ErrorGroups} checkId=${checkId} />
+    <${Section}
+      title="Alerts and why"
+      aside=${html`<a href=${link('alerts')}>Alerts of all checks</a>`}
+    >
+      <${Decisions} checkId=${checkId} everyMs=${60_000} />
+    <//>
+    <${Section} title="Settings">
+      ${
+        checkRead.data === undefined
+          ? checkRead.problem === null
+            ? html`<${Loading} what="Loading settings" />`
+            : html`<${Failure} problem=${checkRead.problem} reload=${checkRead.reload} />`
+          : html`<${CheckSettings} check=${checkRead.data} />`
+      }
+    <//>`;
+}

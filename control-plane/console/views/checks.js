@@ -1,0 +1,250 @@
+/** All checks: what is wrong comes first. */
+import { html, memo, useEffect, useMemo, useRef, useState } from '../dom.js';
+import { useFigures } from '../figures.js';
+import { count, duration, every, inNumbers, nothing, percent, typeName } from '../format.js';
+import { Bars } from '../parts/bars.js';
+import { Icon, State } from '../parts/icons.js';
+import { Select, Tags } from '../parts/layout.js';
+import { Answer, Empty } from '../parts/notices.js';
+import { Ago } from '../parts/time.js';
+import { useQuery } from '../query.js';
+import { changeQuery, link } from '../router.js';
+import { stateOfCheck, states } from '../state.js';
+
+/** Rows drawn at first; the others when asked for. */
+const atFirst = 250;
+const manyChecks = 300;
+
+const byName = (left, right) => left.check.name.localeCompare(right.check.name);
+/** Missing values last, whichever way. */
+const byNumber = (valueOf) => (left, right) => {
+  const [a, b] = [valueOf(left), valueOf(right)];
+  if (a == null || b == null) return Number(a == null) - Number(b == null);
+  return a - b;
+};
+
+const orders = {
+  state: byNumber(({ state }) => states[state].rank),
+  name: byName,
+  type: (left, right) => left.check.checkType.localeCompare(right.check.checkType),
+  lastRun: byNumber(({ check }) =>
+    check.lastRunAt === null ? null : -Date.parse(check.lastRunAt),
+  ),
+  availability: byNumber(({ figures }) => figures?.availability),
+  p95: byNumber(({ figures }) => (figures?.p95 == null ? null : -figures.p95)),
+};
+
+const columns = [
+  ['state', 'State'],
+  ['name', 'Check'],
+  ['type', 'Type', 'wide-only'],
+  [null, 'Every', 'wide-only right'],
+  ['lastRun', 'Last run', 'wide-only'],
+  [null, 'Last runs'],
+  ['availability', '24 h', 'right'],
+  ['p95', 'p95', 'wide-only right'],
+];
+
+function matches({ check, state }, { q = '', state: wanted, type, tag }) {
+  if (wanted && state !== wanted) return false;
+  if (type && check.checkType !== type) return false;
+  if (tag && !check.tags.includes(tag)) return false;
+  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+  const text = [check.name, check.groupName, check.checkType, ...check.tags, ...check.locations]
+    .join(' ')
+    .toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+function toneOf(availability) {
+  if (availability == null || availability >= 99.9) return '';
+  return availability >= 99 ? 'warn' : 'bad';
+}
+
+const Row = memo(({ check, state, figures }) => {
+  const { word, tone } = states[state];
+  const places = check.locations.length;
+  return html`<tr>
+    <td class="state-cell"><${State} tone=${tone} word=${word} /></td>
+    <th scope="row">
+      <a href=${link('checks', check.id)}>${check.name}</a>
+      <span class="under">
+        ${check.groupName !== null && html`<span>${check.groupName}</span>`}
+        ${check.muted && html`<span class="tag">muted</span>`}
+        ${
+          check.unservedLocations.length > 0 &&
+          html`<span
+            class="tag fault"
+            title=${`Without an agent: ${check.unservedLocations.join(', ')}`}
+            >${count(check.unservedLocations.length, 'location')} without an agent</span
+          >`
+        }
+        <${Tags} tags=${check.tags} />
+        <span class="narrow-only">${typeName(check.checkType)}, ${every(check)}</span>
+      </span>
+    </th>
+    <td class="wide-only">
+      ${typeName(check.checkType)}
+      ${
+        places > 0 &&
+        html`<span class="under" title=${check.locations.join(', ')}
+          >${places === 1 ? check.locations[0] : count(places, 'location')}</span
+        >`
+      }
+    </td>
+    <td class="wide-only right">${check.checkType === 'HEARTBEAT' ? nothing : every(check)}</td>
+    <td class="wide-only nowrap"><${Ago} at=${check.lastRunAt} fallback="not yet" /></td>
+    <td><${Bars} runs=${check.recentRuns} /></td>
+    <td class=${`right ${toneOf(figures?.availability)}`}>${percent(figures?.availability)}</td>
+    <td class="wide-only right">${duration(figures?.p95)}</td>
+  </tr>`;
+});
+
+function Head({ order, isReversed }) {
+  const sort = (column) => () => {
+    const reverse = order === column && !isReversed;
+    changeQuery({ sort: column === 'state' && !reverse ? '' : column + (reverse ? '!' : '') });
+  };
+  return html`<thead>
+    <tr>
+      ${columns.map(([column, word, className = '']) => {
+        const direction = isReversed ? 'descending' : 'ascending';
+        return html`<th
+          key=${word}
+          scope="col"
+          class=${className}
+          aria-sort=${order === column ? direction : undefined}
+        >
+          ${
+            column === null
+              ? word
+              : html`<button type="button" class="sort" onClick=${sort(column)}>${word}</button>`
+          }
+        </th>`;
+      })}
+    </tr>
+  </thead>`;
+}
+
+function Filters({ entries, query }) {
+  const typesPresent = [...new Set(entries.map(({ check }) => check.checkType))].sort();
+  const tagsPresent = [...new Set(entries.flatMap(({ check }) => check.tags))].sort();
+  const search = useRef(null);
+  useEffect(() => {
+    const onKey = (event) => {
+      if (event.key !== '/' || event.target.closest('input, select, textarea')) return;
+      event.preventDefault();
+      search.current?.focus();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  return html`<form class="filters" role="search" onSubmit=${(event) => event.preventDefault()}>
+    <label class="field grow"
+      ><span>Search</span
+      ><input
+        ref=${search}
+        type="search"
+        value=${query.q ?? ''}
+        placeholder="Name, tag, location  ( / )"
+        onInput=${(event) => changeQuery({ q: event.currentTarget.value })}
+    /></label>
+    <${Select}
+      label="Type"
+      value=${query.type ?? ''}
+      options=${[['', 'All'], ...typesPresent.map((type) => [type, typeName(type)])]}
+      onChange=${(type) => changeQuery({ type })}
+    />
+    <${Select}
+      label="Tag"
+      value=${query.tag ?? ''}
+      options=${[['', 'All'], ...tagsPresent.map((tag) => [tag, tag])]}
+      onChange=${(tag) => changeQuery({ tag })}
+    />
+  </form>`;
+}
+
+/** How many checks are in each state; each is a filter. */
+function Summary({ entries, query }) {
+  const amounts = Map.groupBy(entries, ({ state }) => state);
+  const present = Object.keys(states).filter((state) => amounts.has(state));
+  return html`<div class="summary" role="group" aria-label="States">
+    ${present.map((state) => {
+      const isChosen = query.state === state;
+      return html`<button
+        type="button"
+        key=${state}
+        aria-pressed=${String(isChosen)}
+        onClick=${() => changeQuery({ state: isChosen ? '' : state })}
+      >
+        <${Icon} tone=${states[state].tone} />
+        <b>${inNumbers(amounts.get(state).length)}</b> ${states[state].word.toLowerCase()}
+      </button>`;
+    })}
+  </div>`;
+}
+
+function List({ checks, query }) {
+  const [isWhole, setWhole] = useState(false);
+  const entries = useMemo(
+    () => checks.map((check) => ({ check, state: stateOfCheck(check) })),
+    [checks],
+  );
+  const found = entries.filter((entry) => matches(entry, query));
+  const { figures } = useFigures(found.map(({ check }) => check.id));
+  const [order, isReversed] = [(query.sort ?? 'state').replace('!', ''), query.sort?.endsWith('!')];
+  const compare = orders[order] ?? orders.state;
+  const rows = found
+    .map((entry) => ({ ...entry, figures: figures.get(entry.check.id) }))
+    .sort((left, right) => (isReversed ? -1 : 1) * compare(left, right) || byName(left, right));
+  const shown = isWhole ? rows : rows.slice(0, atFirst);
+
+  return html`<${Summary} entries=${entries} query=${query} />
+    <${Filters} entries=${entries} query=${query} />
+    <p class="sr-only" role="status">${count(rows.length, 'check')} shown</p>
+    ${
+      rows.length === 0
+        ? html`<${Empty} title="No check matches">
+            <a href=${link('checks')}>Show all ${inNumbers(entries.length)}</a>
+          <//>`
+        : html`<div class="scroll">
+              <table class="checks">
+                <${Head} order=${order} isReversed=${isReversed} />
+                <tbody>
+                  ${shown.map(
+                    (entry) =>
+                      html`<${Row}
+                        key=${entry.check.id}
+                        check=${entry.check}
+                        state=${entry.state}
+                        figures=${entry.figures}
+                      />`,
+                  )}
+                </tbody>
+              </table>
+            </div>
+            ${
+              shown.length < rows.length &&
+              html`<button type="button" class="more" onClick=${() => setWhole(true)}>
+                Show all ${inNumbers(rows.length)} checks
+              </button>`
+            }`
+    }`;
+}
+
+export function ChecksView({ query }) {
+  const [everyMs, setEvery] = useState(15_000);
+  const read = useQuery('v1/check-overview', { everyMs });
+  const amount = read.data?.length ?? 0;
+  useEffect(() => setEvery(amount > manyChecks ? 30_000 : 15_000), [amount > manyChecks]);
+  return html`<h1>Checks</h1>
+    <${Answer}
+      read=${read}
+      what="Loading checks"
+      empty=${html`<${Empty} title="There are no checks yet">
+        Create the first one through the API: <a href="../docs">how</a>.
+      <//>`}
+    >
+      ${(checks) => html`<${List} checks=${checks} query=${query} />`}
+    <//>`;
+}

@@ -1,0 +1,112 @@
+/** What the public sees or is about to see: incidents, status pages, maintenance. */
+import { html } from '../dom.js';
+import { besideConsole } from '../api.js';
+import { count, inWords, span } from '../format.js';
+import { State } from '../parts/icons.js';
+import { Section, Tags } from '../parts/layout.js';
+import { List, entriesOf } from '../parts/list.js';
+import { Empty } from '../parts/notices.js';
+import { Time } from '../parts/time.js';
+import { useQuery } from '../query.js';
+
+const severityTones = { CRITICAL: 'bad', MAJOR: 'bad', MEDIUM: 'warn', MINOR: 'warn' };
+const refreshMs = 30_000;
+
+function Incident({ incident }) {
+  const status = incident.lastUpdateStatus;
+  const tone = status === 'RESOLVED' ? 'good' : severityTones[incident.severity];
+  return html`<tr>
+    <td><${State} tone=${tone} word=${inWords(status)} /></td>
+    <th scope="row">
+      ${incident.name}
+      <span class="under">
+        <span>${inWords(incident.severity)}</span>
+        <${Tags} tags=${incident.services.map(({ name }) => name)} />
+      </span>
+    </th>
+    <td><${Time} at=${incident.created_at} /></td>
+    <td class="right">${incident.duration === null ? '' : span(incident.duration)}</td>
+  </tr>`;
+}
+
+function StatusPage({ page }) {
+  const { name, url, customDomain, isPrivate, cards } = page;
+  const address = customDomain
+    ? `https://${customDomain}/`
+    : besideConsole(`status/${encodeURIComponent(url)}`);
+  const services = cards.flatMap((card) => card.services).length;
+  return html`<tr>
+    <th scope="row">${name} ${isPrivate && html`<span class="tag">private</span>`}</th>
+    <td>
+      <a href=${address} rel="noopener" target="_blank">${customDomain ?? `/status/${url}`}</a>
+    </td>
+    <td>${count(cards.length, 'card')}, ${count(services, 'service')}</td>
+  </tr>`;
+}
+
+function repeatOf({ repeatUnit, repeatInterval, repeatEndsAt }) {
+  if (repeatUnit === null) return 'once';
+  const unit = repeatUnit.toLowerCase();
+  const how = (repeatInterval ?? 1) === 1 ? `every ${unit}` : `every ${repeatInterval} ${unit}s`;
+  return html`${how}${repeatEndsAt !== null && html` until <${Time} at=${repeatEndsAt} />`}`;
+}
+
+function Window({ window }) {
+  const [next = window] = window.nextOccurrences ?? [];
+  const [from, to] = [Date.parse(next.startsAt), Date.parse(next.endsAt)];
+  const isNow = from <= Date.now() && Date.now() < to;
+  const word = isNow ? 'In effect' : to <= Date.now() ? 'Over' : 'Planned';
+  return html`<tr>
+    <td><${State} tone=${isNow ? 'warn' : 'quiet'} word=${word} /></td>
+    <th scope="row">
+      ${window.name}
+      <span class="under">
+        ${window.pauseAllChecks ? 'all checks' : html`<${Tags} tags=${window.tags} />`}
+      </span>
+    </th>
+    <td><${Time} at=${next.startsAt} /></td>
+    <td class="nowrap">${span(to - from)}</td>
+    <td>${repeatOf(window)}</td>
+  </tr>`;
+}
+
+export function IncidentsView() {
+  const incidents = useQuery('v1/status-pages/incidents', {
+    query: { limit: 20 },
+    everyMs: refreshMs,
+  });
+  const pages = useQuery('v1/status-pages', { query: { limit: 50 } });
+  const windows = useQuery('v1/maintenance-windows', { query: { limit: 100 }, everyMs: refreshMs });
+  return html`<h1>Incidents</h1>
+    <${List}
+      read=${incidents}
+      label="Incidents"
+      columns=${['Status', 'Incident', 'Began', ['Lasted', 'right']]}
+      pick=${entriesOf}
+      row=${(one) => html`<${Incident} key=${one.id} incident=${one} />`}
+      empty=${html`<${Empty} title="No incidents">
+        A check can open one by itself, and people can through the API.
+      <//>`}
+    />
+    <${Section} title="Status pages">
+      <${List}
+        read=${pages}
+        label="Status pages"
+        columns=${['Page', 'Address', 'Shows']}
+        pick=${entriesOf}
+        row=${(page) => html`<${StatusPage} key=${page.id} page=${page} />`}
+        empty=${html`<${Empty} title="No status pages" />`}
+      />
+    <//>
+    <${Section} title="Maintenance">
+      <${List}
+        read=${windows}
+        label="Maintenance windows"
+        columns=${['State', 'Window', 'Next begins', 'Lasts', 'Repeats']}
+        row=${(window) => html`<${Window} key=${window.id} window=${window} />`}
+        empty=${html`<${Empty} title="No maintenance is planned">
+          During maintenance checks with its tags do not run on schedule and nobody is told.
+        <//>`}
+      />
+    <//>`;
+}

@@ -1,0 +1,64 @@
+/** The files of a result: traces to look at, videos to watch, everything to download. */
+import { html } from '../dom.js';
+import { bytes, inWords, safeLink } from '../format.js';
+import { Section } from '../parts/layout.js';
+import { List } from '../parts/list.js';
+import { useQuery } from '../query.js';
+
+/** Links end after an hour; who comes back to this page gets new ones. */
+const refreshMs = 30 * 60_000;
+
+const withoutLink = {
+  PENDING: 'not arrived yet',
+  WITHHELD: 'kept on the agent',
+  EXPIRED: 'deleted after its time',
+};
+
+function File({ file }) {
+  const url = safeLink(file.url);
+  const viewer = safeLink(file.viewerUrl);
+  return html`<tr>
+    <th scope="row" class="mono">
+      ${file.name}
+      ${file.type === 'video' && url && html`<video controls preload="none" src=${url}></video>`}
+    </th>
+    <td>${inWords(file.type)}</td>
+    <td class="right">${bytes(file.size)}</td>
+    <td>
+      <div class="actions">
+        ${
+          viewer &&
+          html`<a class="button" href=${viewer} target="_blank" rel="noopener">Open the trace</a>`
+        }
+        ${
+          url
+            ? html`<a class="button" href=${url} download=${file.name.replace(/^.*\//, '')}
+                >Download</a
+              >`
+            : html`<span class="muted">
+                ${withoutLink[file.state] ?? inWords(file.state)}${file.reason && `: ${file.reason}`}
+              </span>`
+        }
+      </div>
+    </td>
+  </tr>`;
+}
+
+export function Files({ checkId, resultId }) {
+  const read = useQuery(
+    `v1/check-results/${encodeURIComponent(checkId)}/${encodeURIComponent(resultId)}/assets`,
+    { everyMs: refreshMs },
+  );
+  return html`<${Section} title="Files">
+    <${List}
+      read=${read}
+      label="Files of the run"
+      columns=${['Name', 'Kind', ['Size', 'right'], 'Get it']}
+      pick=${({ assets }) => assets}
+      row=${(file) => html`<${File} key=${file.name} file=${file} />`}
+      after=${({ assets, truncated, entriesTotal }) =>
+        truncated && html`<p class="muted">${assets.length} of ${entriesTotal} files.</p>`}
+      empty=${html`<p class="muted">This run left no files.</p>`}
+    />
+  <//>`;
+}

@@ -1,0 +1,213 @@
+/** What a monitor or an API check sent, what came back, and how it was judged. */
+import { html } from '../dom.js';
+import { duration, inNumbers, inWords, nothing, percent, safeLink } from '../format.js';
+import { Code, Pairs } from '../parts/code.js';
+import { State } from '../parts/icons.js';
+import { Facts, Section, Table } from '../parts/layout.js';
+import { Log } from '../parts/log.js';
+import { Phases } from '../parts/waterfall.js';
+
+function textOf(value) {
+  if (value === undefined) return nothing;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function Assertions({ assertions }) {
+  return html`<${Section} title="Assertions">
+    <${Table}
+      label="Assertions"
+      columns=${['Outcome', 'Source', 'Property', 'Comparison', 'Expected', 'Was']}
+    >
+      ${assertions
+        .toSorted((left, right) => left.order - right.order)
+        .map((assertion) => {
+          const isHeld = assertion.error === undefined;
+          return html`<tr key=${assertion.order}>
+            <td>
+              <${State} tone=${isHeld ? 'good' : 'bad'} word=${isHeld ? 'Held' : 'Did not hold'} />
+            </td>
+            <td>${inWords(assertion.source)}</td>
+            <td class="mono">${assertion.property}${assertion.regex && ` ${assertion.regex}`}</td>
+            <td>${inWords(assertion.comparison)}</td>
+            <td class="mono">${textOf(assertion.target)}</td>
+            <td class="mono">
+              ${textOf(assertion.actual)}
+              ${!isHeld && html`<span class="under bad">${assertion.error}</span>`}
+            </td>
+          </tr>`;
+        })}
+    <//>
+  <//>`;
+}
+
+function shownBody(body) {
+  if (body == null || body === '') return null;
+  return typeof body === 'string' ? body : JSON.stringify(body);
+}
+
+/** Whatever has no place of its own, so that nothing recorded stays unseen. */
+function Rest({ label, values, known }) {
+  const rest = Object.fromEntries(
+    Object.entries(values ?? {}).filter(([name, value]) => !known.has(name) && value != null),
+  );
+  if (Object.keys(rest).length === 0) return null;
+  return html`<${Code} label=${label} text=${JSON.stringify(rest)} />`;
+}
+
+const knownOfRequest = new Set(['method', 'url', 'headers', 'params', 'data', 'hostname', 'port']);
+const knownOfResponse = new Set(
+  `status statusText headers body data truncated href redirects remoteAddress ipFamily timings
+  timingPhases answer returnCode latency pingResults packetLoss packetsSent packetsReceived
+  resolvedIp traceroute`.split(/\s+/),
+);
+
+function RequestPart({ request }) {
+  const body = shownBody(request.data);
+  const target = request.url ?? [request.hostname, request.port].filter(Boolean).join(':');
+  return html`<div class="card">
+    <div class="card-head"><h3>Request</h3></div>
+    <p class="mono">${request.method && html`<strong>${request.method}</strong> `}${target}</p>
+    <${Pairs} label="Query" pairs=${request.params} />
+    <${Pairs} label="Headers sent" pairs=${request.headers} />
+    ${body !== null && html`<${Code} label="Body sent" text=${body} />`}
+    <${Rest} label="More" values=${request} known=${knownOfRequest} />
+  </div>`;
+}
+
+function Pings({ response }) {
+  if (!Array.isArray(response.pingResults)) return null;
+  return html`<${Table} label="Echo replies" columns=${['Packet', 'Outcome', ['Time', 'right']]}>
+    ${response.pingResults.map(
+      (ping, index) =>
+        html`<tr key=${index}>
+          <td>${index + 1}</td>
+          <td>
+            <${State}
+              tone=${ping.success ? 'good' : 'bad'}
+              word=${ping.success ? 'Answered' : 'Lost'}
+            />
+          </td>
+          <td class="right">${duration(ping.rtt)}</td>
+        </tr>`,
+    )}
+  <//>`;
+}
+
+function ResponsePart({ response }) {
+  if (response === null) {
+    return html`<div class="card">
+      <div class="card-head"><h3>Response</h3></div>
+      <p class="muted">None came.</p>
+    </div>`;
+  }
+  const body = shownBody(response.body ?? response.data ?? response.answer);
+  const { latency } = response;
+  return html`<div class="card">
+    <div class="card-head">
+      <h3>Response</h3>
+      ${
+        response.status !== undefined &&
+        html`<strong>${response.status} ${response.statusText ?? ''}</strong>`
+      }
+      ${response.returnCode && html`<strong>${response.returnCode}</strong>`}
+    </div>
+    <${Facts}
+      entries=${[
+        ['From', response.remoteAddress ?? response.resolvedIp],
+        ['Family', response.ipFamily],
+        ['Packet loss', response.packetLoss === undefined ? null : percent(response.packetLoss)],
+        ['Latency', latency && `${duration(latency.min)} to ${duration(latency.max)}`],
+        ['Average', latency && duration(latency.avg)],
+      ]}
+    />
+    <${Pings} response=${response} />
+    <${Pairs} label="Headers received" pairs=${response.headers} />
+    ${
+      body !== null &&
+      html`<${Code} label="Body" text=${body} isTruncated=${response.truncated === true} />`
+    }
+    ${
+      response.redirects?.length > 0 &&
+      html`<${Code} label="Redirects" text=${JSON.stringify(response.redirects)} />`
+    }
+    <${Rest} label="More" values=${response} known=${knownOfResponse} />
+  </div>`;
+}
+
+const first = (...values) => values.find((value) => value !== undefined && value !== null);
+
+function Hop({ hop, number }) {
+  const address = first(hop.address, hop.ip, hop.host, hop.hostname);
+  return html`<tr>
+    <td>${first(hop.hop, hop.ttl, number)}</td>
+    <td class="mono">
+      ${address ?? 'no answer'}
+      ${hop.hostname && hop.hostname !== address && html`<span class="under">${hop.hostname}</span>`}
+    </td>
+    <td class="right">${percent(first(hop.lossPercent, hop.packetLoss, hop.loss))}</td>
+    <td class="right">${duration(first(hop.avg, hop.avgMs, hop.rtt))}</td>
+    <td class="right">${duration(first(hop.best, hop.bestMs, hop.min))}</td>
+    <td class="right">${duration(first(hop.worst, hop.worstMs, hop.max))}</td>
+  </tr>`;
+}
+
+/** The way to a target that could not be reached, and what went over the wire. */
+function Evidence({ seen }) {
+  const route = first(seen.traceroute, seen.response?.traceroute);
+  const hops = Array.isArray(route) ? route : route?.hops;
+  const capture = safeLink(seen.pcapDataUrl);
+  if (!Array.isArray(hops) && !capture) return null;
+  return html`<${Section} title="Network">
+    ${
+      capture &&
+      html`<p>
+        <a class="button" href=${capture} download="capture.pcap">Packet capture (pcap)</a>
+      </p>`
+    }
+    ${
+      Array.isArray(hops) &&
+      html`<${Table}
+        label="Hops to the target"
+        columns=${[
+          'Hop',
+          'Address',
+          ['Loss', 'right'],
+          ['Average', 'right'],
+          ['Best', 'right'],
+          ['Worst', 'right'],
+        ]}
+      >
+        ${hops.map((hop, index) => html`<${Hop} key=${index} hop=${hop} number=${index + 1} />`)}
+      <//>`
+    }
+  <//>`;
+}
+
+export function NetworkDetail({ seen }) {
+  const { response, assertions, jobLog } = seen;
+  const held = assertions.filter(({ error }) => error === undefined).length;
+  return html`${
+    response?.timingPhases &&
+    html`<${Section} title="Where the time went">
+        <div class="card"><${Phases} phases=${response.timingPhases} /></div>
+      <//>`
+  }
+    ${assertions.length > 0 && html`<${Assertions} assertions=${assertions} />`}
+    <${Section} title="Request and response">
+      ${seen.requestError && html`<p class="notice failure">${seen.requestError}</p>`}
+      <div class="columns">
+        <${RequestPart} request=${seen.request} />
+        <${ResponsePart} response=${response} />
+      </div>
+    <//>
+    <${Evidence} seen=${seen} />
+    ${
+      Object.values(jobLog ?? {}).some((lines) => lines.length > 0) &&
+      html`<${Section} title="Log">
+        <${Log} label="Setup" lines=${jobLog.setup} />
+        <${Log} label="Request" lines=${jobLog.request} />
+        <${Log} label="Teardown" lines=${jobLog.teardown} />
+      <//>`
+    }
+    <p class="sr-only">${inNumbers(held)} of ${inNumbers(assertions.length)} assertions held</p>`;
+}

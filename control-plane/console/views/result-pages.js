@@ -1,0 +1,79 @@
+/** The pages a browser visited: how fast, what they said, what they loaded, what they looked like. */
+import { html } from '../dom.js';
+import { bytes, count, duration } from '../format.js';
+import { Section, Table } from '../parts/layout.js';
+import { Log } from '../parts/log.js';
+import { Shots } from '../parts/shots.js';
+
+const vitalTones = { GOOD: 'good', NEEDS_IMPROVEMENT: 'warn', POOR: 'bad' };
+const vitalWords = { GOOD: 'good', NEEDS_IMPROVEMENT: 'could be better', POOR: 'poor' };
+const requestsShown = 200;
+
+function Vitals({ vitals }) {
+  const entries = Object.entries(vitals);
+  if (entries.length === 0) return null;
+  return html`<dl class="facts">
+    ${entries.map(
+      ([name, { score, value }]) =>
+        html`<div key=${name}>
+          <dt>${name}</dt>
+          <dd>
+            ${name === 'CLS' ? value.toFixed(3) : duration(value)}
+            <span class=${vitalTones[score] ?? 'muted'}> ${vitalWords[score] ?? score}</span>
+          </dd>
+        </div>`,
+    )}
+  </dl>`;
+}
+
+function Network({ requests }) {
+  if (requests.length === 0) return null;
+  const failed = requests.filter(({ failure, status }) => failure !== null || status >= 400);
+  const shown = requests.slice(0, requestsShown);
+  return html`<details open=${failed.length > 0}>
+    <summary>
+      ${count(requests.length, 'request')}${failed.length > 0 && `, ${failed.length} failed`}
+    </summary>
+    <${Table}
+      label="Requests of the page"
+      columns=${['Status', 'Request', 'Kind', ['Size', 'right'], ['Time', 'right']]}
+    >
+      ${shown.map((request, index) => {
+        const isBad = request.failure !== null || request.status >= 400;
+        return html`<tr key=${index}>
+          <td class=${isBad ? 'bad' : ''}>${request.failure ?? request.status}</td>
+          <td class="mono">${request.method} ${request.url}</td>
+          <td>${request.resourceType}</td>
+          <td class="right">${bytes(request.sizeBytes)}</td>
+          <td class="right">${duration(request.durationMs)}</td>
+        </tr>`;
+      })}
+    <//>
+    ${
+      shown.length < requests.length &&
+      html`<p class="muted">The first ${shown.length}; the trace has them all.</p>`
+    }
+  </details>`;
+}
+
+function Page({ page }) {
+  const lines = page.console.map(({ time, type, text, location }) => ({
+    time,
+    level: type,
+    msg: location === null ? text : `${text}\n${location}`,
+  }));
+  return html`<div class="card">
+    <div class="card-head"><h3>${page.title || 'Page without a title'}</h3></div>
+    <p class="mono">${page.url}</p>
+    <${Vitals} vitals=${page.webVitals} />
+    <${Shots} links=${page.screenshots} name=${page.title || page.url} />
+    <${Log} label="Console of the page" lines=${lines} />
+    <${Network} requests=${page.network} />
+  </div>`;
+}
+
+export function Pages({ pages }) {
+  return html`<${Section} title="Pages">
+    ${pages.map((page, index) => html`<${Page} key=${index} page=${page} />`)}
+  <//>`;
+}

@@ -1,0 +1,113 @@
+/** One result: the verdict first, then everything it is based on. */
+import { html } from '../dom.js';
+import { duration, typeName } from '../format.js';
+import { Decisions } from '../parts/decisions.js';
+import { State } from '../parts/icons.js';
+import { Facts, Section } from '../parts/layout.js';
+import { Failure, Loading } from '../parts/notices.js';
+import { Time } from '../parts/time.js';
+import { useQuery } from '../query.js';
+import { link } from '../router.js';
+import { outcomeOf, outcomes, reasonOf } from '../state.js';
+import { AgenticDetail } from './result-agentic.js';
+import { Attempts } from './result-attempts.js';
+import { Files } from './result-files.js';
+import { NetworkDetail } from './result-network.js';
+import { ScriptDetail } from './result-script.js';
+
+function Verdict({ result }) {
+  const letter = outcomeOf(result);
+  const { word, tone } = outcomes[letter];
+  const reason = reasonOf(result);
+  return html`<div class="title-line">
+      <h1>${result.name}</h1>
+      <${State} tone=${tone} word=${word} />
+    </div>
+    ${
+      letter === 'E' &&
+      html`<p class="notice fault">
+        The run could not be carried out. That is a fault on our side; it does not count against the
+        target.${reason && ` ${reason}`}
+      </p>`
+    }
+    ${
+      (letter === 'F' || letter === 'D') &&
+      reason !== '' &&
+      html`<p class=${`notice ${letter === 'F' ? 'failure' : 'warning'}`}>${reason}</p>`
+    }
+    <div class="card">
+      <${Facts}
+        entries=${[
+          ['Started', html`<${Time} at=${result.startedAt} />`],
+          ['Took', duration(result.responseTime)],
+          ['Location', result.runLocation],
+          ['Type', typeName(result.checkType)],
+          [
+            'Run',
+            result.resultType === 'ATTEMPT'
+              ? `attempt ${result.attempts}, which was repeated`
+              : result.attempts > 1
+                ? `final, after ${result.attempts} attempts`
+                : 'first attempt',
+          ],
+          [
+            'Due',
+            result.scheduledFor === null
+              ? 'on demand'
+              : html`<${Time} at=${result.scheduledFor} />`,
+          ],
+          ['Limit', result.overMaxResponseTime ? 'slower than its maximum' : null],
+          ['Precision', result.underLoad ? 'the agent was busy: times are rough' : null],
+        ]}
+      />
+    </div>`;
+}
+
+function Detail({ result }) {
+  const script =
+    result.browserCheckResult ?? result.multiStepCheckResult ?? result.playwrightCheckResult;
+  if (script !== null) return html`<${ScriptDetail} seen=${script} />`;
+  if (result.agenticCheckResult !== null) {
+    return html`<${AgenticDetail} seen=${result.agenticCheckResult} />`;
+  }
+  if (result.apiCheckResult !== null) {
+    return html`<${NetworkDetail} seen=${result.apiCheckResult} type=${result.checkType} />`;
+  }
+  return html`<${Section} title="Detail"
+    ><p class="notice empty">Nothing else was recorded.</p><//
+  >`;
+}
+
+export function ResultView({ checkId, resultId }) {
+  const read = useQuery(
+    `v1/check-results/${encodeURIComponent(checkId)}/${encodeURIComponent(resultId)}`,
+  );
+  const result = read.data;
+  const crumbs = html`<p class="crumbs">
+    <a href=${link('checks')}>Checks</a>${' / '}
+    <a href=${link('checks', checkId)}>${result?.name ?? 'Check'}</a>${' / Result'}
+  </p>`;
+  if (result === undefined) {
+    return html`${crumbs}
+      <h1>Result</h1>
+      ${
+        read.problem === null
+          ? html`<${Loading} what="Loading the result" />`
+          : html`<${Failure} problem=${read.problem} reload=${read.reload} />`
+      }`;
+  }
+  return html`${crumbs}
+    <${Verdict} result=${result} />
+    <${Attempts} result=${result} />
+    <${Detail} result=${result} />
+    ${
+      result.resultType === 'FINAL' &&
+      outcomeOf(result) !== 'P' &&
+      html`
+      <${Section} title="Alert">
+        <${Decisions} checkId=${checkId} query=${{ checkResultId: resultId }} />
+      <//>
+    `
+    }
+    <${Files} checkId=${checkId} resultId=${resultId} />`;
+}

@@ -1,0 +1,166 @@
+/**
+ * The console, at `/console/`: a page for people who would rather look than read. Its files stand in
+ * `console/` and are served as they are; libraries come from their installed packages. Everything but
+ * the page itself is under the hash of it all, so it is kept for ever and never out of date.
+ */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { Router, type Request, type Response } from 'express';
+
+const folder = join(import.meta.dirname, '..', 'console');
+
+const contentTypes: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** Loaded when the first chart is drawn, not with the page. */
+const loadedLate: ReadonlySet<string> = new Set(['vendor/uplot.js']);
+
+interface Asset {
+  type: string;
+  body: Buffer;
+  gzipped: Buffer;
+}
+
+/** A file of a package, by the name under which one would import it. */
+function packageFile(name: string): string {
+  return readFileSync(fileURLToPath(import.meta.resolve(name)), 'utf8');
+}
+
+/** Browsers resolve no bare names without an import map, which would have to stand in the page. */
+function withPath(source: string, name: string, path: string): string {
+  const rewritten = source.replaceAll(`"${name}"`, `"${path}"`);
+  if (rewritten === source) throw new Error(`expected an import of ${name} in a library`);
+  return rewritten;
+}
+
+function vendorSources(): [path: string, source: string][] {
+  const hooks = withPath(packageFile('preact/hooks'), 'preact', './preact.js');
+  return [
+    ['vendor/preact.js', packageFile('preact')],
+    ['vendor/preact-hooks.js', hooks],
+    ['vendor/htm.js', packageFile('htm')],
+    // The minified build defines a global; as a module it exports it.
+    ['vendor/uplot.js', `${packageFile('uplot/dist/uPlot.iife.min.js')}\nexport { uPlot };\n`],
+    ['vendor/uplot.css', packageFile('uplot/dist/uPlot.min.css')],
+  ];
+}
+
+function ownSources(): [path: string, source: string][] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => extname(path) in contentTypes)
+    .map((path) => [path.replaceAll('\\', '/'), readFileSync(join(folder, path), 'utf8')]);
+}
+
+function toAsset(path: string, source: string): Asset {
+  const body = Buffer.from(source.replaceAll(/^\/\/# sourceMappingURL=.*$/gm, ''));
+  return {
+    type: contentTypes[extname(path)] ?? 'application/octet-stream',
+    body,
+    gzipped: gzipSync(body, { level: 9 }),
+  };
+}
+
+interface Files {
+  /** Names one state of all files. */
+  version: string;
+  page: Asset;
+  assets: ReadonlyMap<string, Asset>;
+}
+
+/** Reads everything once: a hundred kilobytes, from then on in memory. */
+function readFiles(): Files {
+  const { 'index.html': page = '', ...sources } = Object.fromEntries([
+    ...ownSources(),
+    ...vendorSources(),
+  ]);
+  const hash = createHash('sha256').update(page);
+  for (const [path, source] of Object.entries(sources)) hash.update(path).update(source);
+  const version = hash.digest('hex').slice(0, 12);
+  const preloads = Object.keys(sources)
+    .filter((path) => extname(path) === '.js' && !loadedLate.has(path))
+    .map((path) => `<link rel="modulepreload" href="${version}/${path}" />`)
+    .join('\n    ');
+  return {
+    version,
+    page: toAsset(
+      'index.html',
+      page.replaceAll('{version}', version).replace('<!-- modules -->', preloads),
+    ),
+    assets: new Map(Object.entries(sources).map(([path, source]) => [path, toAsset(path, source)])),
+  };
+}
+
+/** No script but our own, nothing from elsewhere; files of results are at the public address. */
+function contentSecurityPolicy(publicUrl: string): string {
+  const files = `'self' ${new URL(publicUrl).origin}`;
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    `img-src data: ${files}`,
+    `media-src ${files}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+function send(request: Request, response: Response, asset: Asset): void {
+  response.setHeader('Content-Type', asset.type);
+  response.setHeader('Vary', 'Accept-Encoding');
+  if (request.acceptsEncodings('gzip') === 'gzip') {
+    response.setHeader('Content-Encoding', 'gzip').end(asset.gzipped);
+  } else {
+    response.end(asset.body);
+  }
+}
+
+/** True for a browser that opens an address, not for a program that asks for JSON. */
+function wantsPage(request: Request): boolean {
+  return (request.get('accept') ?? '').includes('text/html');
+}
+
+/** A router of the console. Browsers that open the root are led there. */
+export function serveConsole(publicUrl: string): Router {
+  const { version, page, assets } = readFiles();
+  const policy = contentSecurityPolicy(publicUrl);
+  const router = Router({ strict: true });
+  router.get('/', (request, response, next) => {
+    if (wantsPage(request)) response.redirect(302, 'console/');
+    else next();
+  });
+  router.get('/console', (_request, response) => {
+    response.redirect(302, 'console/');
+  });
+  router.get('/console/', (request, response) => {
+    response
+      .set('Content-Security-Policy', policy)
+      .set('X-Content-Type-Options', 'nosniff')
+      .set('Referrer-Policy', 'no-referrer')
+      .set('Cache-Control', 'no-cache')
+      .set('ETag', `"${version}"`);
+    if (request.fresh) response.status(304).end();
+    else send(request, response, page);
+  });
+  router.get('/console/:version/*path', (request, response, next) => {
+    const path = (request.params.path as unknown as string[]).join('/');
+    const asset = request.params.version === version ? assets.get(path) : undefined;
+    if (asset === undefined) {
+      next();
+      return;
+    }
+    response
+      .set('X-Content-Type-Options', 'nosniff')
+      .set('Cache-Control', 'public, max-age=31536000, immutable');
+    send(request, response, asset);
+  });
+  return router;
+}

@@ -1,0 +1,122 @@
+/** What a list of checks shows: a handful of queries for all of them, and one for the runs of each. */
+import { scheduler } from 'node:timers/promises';
+import type { Kysely } from 'kysely';
+import { jsonValue } from '../../db/expressions.ts';
+import { prepareQuery } from '../../db/prepared.ts';
+import type { Database } from '../../db/tables.ts';
+
+/** Between two batches other requests have their turn: the driver blocks while it reads. */
+const batchChecks = 100;
+
+/** A check with its group and status; without either their columns are null. */
+export async function overviewRows(
+  db: Kysely<Database>,
+  accountId: string,
+  checkId: string | undefined,
+) {
+  let query = db
+    .selectFrom('checks')
+    .leftJoin('check_groups', 'check_groups.id', 'checks.group_id')
+    .leftJoin('check_statuses', 'check_statuses.check_id', 'checks.id')
+    .select([
+      'checks.id',
+      'checks.name',
+      'checks.type',
+      'checks.activated',
+      'checks.frequency',
+      'checks.frequency_offset',
+      'checks.group_id',
+      'check_groups.name as group_name',
+      'check_groups.activated as group_activated',
+      'check_statuses.has_failures',
+      'check_statuses.has_errors',
+      'check_statuses.is_degraded',
+      'check_statuses.last_started_at',
+      'check_statuses.ssl_days_remaining',
+    ])
+    .select(({ fn, lit }) => [
+      fn.coalesce(jsonValue<number>('checks.body_json', '$.muted'), lit(0)).as('muted'),
+      fn.coalesce(jsonValue<number>('check_groups.body_json', '$.muted'), lit(0)).as('group_muted'),
+    ])
+    .where('checks.account_id', '=', accountId);
+  if (checkId !== undefined) query = query.where('checks.id', '=', checkId);
+  return query.orderBy('checks.name').orderBy('checks.id').execute();
+}
+
+/** Values of a table beside checks, by check. */
+function byCheck<Row extends { check_id: string }, Value>(
+  rows: readonly Row[],
+  valueOf: (row: Row) => Value,
+): Map<string, Value[]> {
+  const values = new Map<string, Value[]>();
+  for (const row of rows) {
+    const known = values.get(row.check_id);
+    if (known === undefined) values.set(row.check_id, [valueOf(row)]);
+    else known.push(valueOf(row));
+  }
+  return values;
+}
+
+export async function locationsOfChecks(
+  db: Kysely<Database>,
+  accountId: string,
+  checkId: string | undefined,
+): Promise<ReadonlyMap<string, string[]>> {
+  let query = db
+    .selectFrom('check_locations')
+    .select(['check_id', 'location'])
+    .where('account_id', '=', accountId);
+  if (checkId !== undefined) query = query.where('check_id', '=', checkId);
+  return byCheck(await query.orderBy('position').execute(), ({ location }) => location);
+}
+
+export async function tagsOfChecks(
+  db: Kysely<Database>,
+  accountId: string,
+  checkId: string | undefined,
+): Promise<ReadonlyMap<string, string[]>> {
+  let query = db
+    .selectFrom('check_tags')
+    .select(['check_id', 'tag'])
+    .where('account_id', '=', accountId);
+  if (checkId !== undefined) query = query.where('check_id', '=', checkId);
+  return byCheck(await query.orderBy('tag').execute(), ({ tag }) => tag);
+}
+
+export interface RecentRun {
+  started_at: number;
+  response_time_ms: number;
+  has_failures: number;
+  has_errors: number;
+  is_degraded: number;
+}
+
+const recentRuns = prepareQuery<{ accountId: string; checkId: string; limit: number }, RecentRun>(
+  (db, argument) =>
+    db
+      .selectFrom('check_results')
+      .select(['started_at', 'response_time_ms', 'has_failures', 'has_errors', 'is_degraded'])
+      .where('account_id', '=', argument('accountId'))
+      .where('check_id', '=', argument('checkId'))
+      .where('result_type', '=', 'FINAL')
+      .where('is_cancelled', '=', 0)
+      .orderBy('started_at', 'desc')
+      .orderBy('seq', 'desc')
+      .limit(argument('limit')),
+);
+
+/** The latest runs of each check, oldest first. */
+export async function recentRunsOf(
+  db: Kysely<Database>,
+  accountId: string,
+  checkIds: readonly string[],
+  limit: number,
+): Promise<ReadonlyMap<string, RecentRun[]>> {
+  const runs = new Map<string, RecentRun[]>();
+  if (limit === 0) return runs;
+  for (const [index, checkId] of checkIds.entries()) {
+    if (index > 0 && index % batchChecks === 0) await scheduler.yield();
+    runs.set(checkId, (await recentRuns.run(db, { accountId, checkId, limit })).reverse());
+  }
+  return runs;
+}

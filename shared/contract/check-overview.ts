@@ -1,0 +1,65 @@
+/** All checks at a glance: what a list of them shows, in one answer of a few hundred bytes a check. */
+import { z } from 'zod';
+import { checkType, pathId, queryInteger, timestamp } from './primitives.ts';
+import { defineRoute } from './route.ts';
+
+export const checkOverview = z
+  .object({
+    id: z.uuid(),
+    name: z.string(),
+    checkType,
+    tags: z.array(z.string()),
+    groupId: z.int().nullable(),
+    groupName: z.string().nullable(),
+    activated: z.boolean().meta({ description: 'The check and its group are' }),
+    muted: z.boolean().meta({ description: 'The check or its group is' }),
+    frequency: z.int().meta({ description: 'Minutes; 0 for every `frequencyOffset` seconds' }),
+    frequencyOffset: z.int(),
+    locations: z.array(z.string()),
+    unservedLocations: z.array(z.string()).meta({
+      description: 'Locations of the check that no agent serves at the moment',
+    }),
+    state: z.enum(['PASSING', 'DEGRADED', 'FAILING', 'UNKNOWN']).meta({
+      description: 'Of the target, as far as it is known; UNKNOWN before the first result',
+    }),
+    hasErrors: z.boolean().meta({
+      description: 'The newest run could not be carried out; the target has nothing to do with it',
+    }),
+    lastRunAt: timestamp.nullable(),
+    sslDaysRemaining: z.number().nullable(),
+    maintenance: z.object({ name: z.string(), endsAt: timestamp }).nullable().meta({
+      description: 'The maintenance window that the check is in',
+    }),
+    recentRuns: z
+      .object({
+        outcomes: z.string().meta({
+          description:
+            'A letter for each run: P passed, D degraded, F failed, E could not be carried out',
+          example: 'PPDF',
+        }),
+        responseTimes: z.array(z.int()).meta({ description: 'Milliseconds' }),
+        newestAt: timestamp.nullable(),
+        oldestAt: timestamp.nullable(),
+      })
+      .meta({ description: 'The latest FINAL results of all locations, oldest first' }),
+  })
+  .meta({ id: 'CheckOverview' });
+export type CheckOverview = z.input<typeof checkOverview>;
+
+const listCheckOverview = defineRoute({
+  operationId: 'listCheckOverview',
+  method: 'GET',
+  path: '/v1/check-overview',
+  tag: 'Check statuses',
+  summary: 'All checks with their state and latest runs, by name',
+  authentication: 'apiKey',
+  query: z.object({
+    checkId: pathId.exactOptional().meta({ description: 'Only this check' }),
+    runs: queryInteger(0, 100).default(24).meta({ description: 'How many runs of each check' }),
+  }),
+  status: 200,
+  response: z.array(checkOverview),
+  errors: [400, 404],
+});
+
+export const checkOverviewRoutes = { listCheckOverview };

@@ -1,0 +1,79 @@
+/** The agents of an account and the locations they serve, for people who look after them. */
+import { z } from 'zod';
+import { timestamp } from './primitives.ts';
+import { defineRoute } from './route.ts';
+
+export const fleetAgent = z
+  .object({
+    id: z.uuid(),
+    location: z.string(),
+    version: z.string(),
+    isServing: z.boolean(),
+    startedAt: timestamp,
+    lastSeenAt: timestamp,
+    goneAt: timestamp.nullable().meta({ description: 'When it left or was given up' }),
+    running: z.int().meta({ description: 'Runs in progress at its last check-in' }),
+    capacity: z.object({ light: z.int(), heavy: z.int() }).meta({
+      description: 'Runs at the same time: of monitors, and of scripts and browsers',
+    }),
+    outbox: z
+      .object({ depth: z.int(), oldestAt: timestamp.nullable(), droppedTotal: z.int() })
+      .meta({ description: 'Results that have not been accepted yet' }),
+    clockOffsetMs: z.number().nullable().meta({
+      description: 'The clock of the control plane minus that of the agent',
+    }),
+    capabilities: z.object({
+      checkTypes: z.array(z.string()),
+      runtimes: z.array(z.string()),
+      icmp: z.string(),
+      capture: z.boolean(),
+      traceroute: z.boolean(),
+      browsers: z.array(z.string()),
+    }),
+  })
+  .meta({ id: 'Agent' });
+export type FleetAgent = z.input<typeof fleetAgent>;
+
+export const locationState = z
+  .object({
+    location: z.string(),
+    name: z.string(),
+    privateLocationId: z.uuid().nullable(),
+    checkCount: z.int().meta({ description: 'Activated checks that run there' }),
+    agentCount: z.int().meta({ description: 'Agents that serve it now' }),
+    servedSince: timestamp.nullable(),
+    unservedSince: timestamp.nullable().meta({
+      description: 'Null while it is served, and when it never was',
+    }),
+    waitingRuns: z.int().meta({ description: 'Runs on demand that no agent has begun' }),
+    oldestWaitingSeconds: z.number(),
+  })
+  .meta({ id: 'LocationState' });
+export type LocationState = z.input<typeof locationState>;
+
+const tag = 'Agents';
+
+const listAgents = defineRoute({
+  operationId: 'listAgents',
+  method: 'GET',
+  path: '/v1/agents',
+  tag,
+  summary: 'List the agents of all locations and how they are',
+  description: 'Agents that left are listed for a day.',
+  authentication: 'apiKey',
+  status: 200,
+  response: z.array(fleetAgent),
+});
+
+const listLocationStates = defineRoute({
+  operationId: 'listLocationStates',
+  method: 'GET',
+  path: '/v1/location-states',
+  tag,
+  summary: 'List the locations that checks or agents use, and whether agents serve them',
+  authentication: 'apiKey',
+  status: 200,
+  response: z.array(locationState),
+});
+
+export const fleetRoutes = { listAgents, listLocationStates };

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { CheckOverview } from '@monitor/shared/contract/check-overview.ts';
+import { hour, insertResults, iso, minute, now, setUp, type Bench } from '../support/results.ts';
+
+const overview = async (bench: Bench, query = '') =>
+  (await bench.get(`check-overview${query}`)) as CheckOverview[];
+
+test('a check without a result is unknown and has no runs', async () => {
+  await using bench = await setUp();
+  const id = await bench.check('url', { name: 'new', tags: ['b', 'a'] });
+  const [check] = await overview(bench);
+  assert.equal(check?.id, id);
+  assert.equal(check.state, 'UNKNOWN');
+  assert.deepEqual(check.tags, ['a', 'b']);
+  assert.deepEqual(check.unservedLocations, check.locations);
+  assert.deepEqual(check.recentRuns, {
+    outcomes: '',
+    responseTimes: [],
+    newestAt: null,
+    oldestAt: null,
+  });
+});
+
+test('the latest runs come oldest first, with what is ours told from what is the target’s', async () => {
+  await using bench = await setUp();
+  const id = await bench.check('url');
+  const run = (minutesAgo: number, fields: object) =>
+    bench.submit(id, 'URL', now - minutesAgo * minute, fields);
+  await run(9, { responseTime: 10 });
+  await run(7, { responseTime: 20, isDegraded: true });
+  await run(5, { responseTime: 30, hasFailures: true });
+  await run(3, { responseTime: 7777, hasFailures: true, resultType: 'ATTEMPT' });
+  await run(1, { responseTime: 40, hasFailures: true, hasErrors: true });
+  const [check] = await overview(bench);
+  assert.deepEqual(check?.recentRuns, {
+    outcomes: 'PDFE',
+    responseTimes: [10, 20, 30, 40],
+    newestAt: iso(now - minute),
+    oldestAt: iso(now - 9 * minute),
+  });
+  assert.equal(check.state, 'FAILING');
+  assert.equal(check.hasErrors, true);
+  assert.equal(check.lastRunAt, iso(now - minute));
+  const [short] = await overview(bench, '?runs=2');
+  assert.equal(short?.recentRuns.outcomes, 'FE');
+  const [none] = await overview(bench, '?runs=0');
+  assert.equal(none?.recentRuns.outcomes, '');
+});
+
+test('what a group mutes and switches off is muted and off in its checks', async () => {
+  await using bench = await setUp();
+  const { body } = await bench.cp.api('POST', '/v2/check-groups', {
+    name: 'Shop',
+    activated: false,
+    muted: true,
+    locations: ['eu-west-1'],
+  });
+  const groupId = (body as { id: number }).id;
+  await bench.check('url', { name: 'alone' });
+  await bench.check('url', { name: 'grouped', groupId });
+  const [alone, grouped] = await overview(bench);
+  assert.deepEqual([alone?.groupName, alone?.activated, alone?.muted], [null, true, false]);
+  assert.deepEqual([grouped?.groupName, grouped?.activated, grouped?.muted], ['Shop', false, true]);
+});
+
+test('one check can be asked for; one that does not exist is not found', async () => {
+  await using bench = await setUp();
+  await bench.check('url', { name: 'a' });
+  const id = await bench.check('tcp', { name: 'b' });
+  assert.deepEqual(
+    (await overview(bench, `?checkId=${id}`)).map(({ name }) => name),
+    ['b'],
+  );
+  const missing = await bench.cp.api('GET', '/v1/check-overview?checkId=nothing');
+  assert.equal(missing.status, 404);
+  const foreign = await bench.cp.api('GET', `/v1/check-overview?checkId=${id}`, undefined, {
+    authorization: `Bearer ${await bench.cp.foreignKey()}`,
+  });
+  assert.equal(foreign.status, 404);
+});
+
+test('results that were cancelled are not among the runs', async () => {
+  await using bench = await setUp();
+  const id = await bench.check('url');
+  await insertResults(bench, id, 'URL', [
+    { at: now - 2 * hour, responseTime: 1 },
+    { at: now - hour, responseTime: 2 },
+  ]);
+  await bench.cp.controlPlane.services.db
+    .updateTable('check_results')
+    .set({ is_cancelled: 1 })
+    .where('response_time_ms', '=', 2)
+    .execute();
+  const [check] = await overview(bench);
+  assert.deepEqual(check?.recentRuns.responseTimes, [1]);
+});

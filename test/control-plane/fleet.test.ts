@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { FleetAgent, LocationState } from '@monitor/shared/contract/fleet.ts';
+import { checkInOf, FakeAgent } from '../support/fake-agent.ts';
+import { hour, iso, minute, now, setUp, type Bench } from '../support/results.ts';
+import { eventually } from '../support/system.ts';
+
+async function agentAt(bench: Bench, location: string): Promise<FakeAgent> {
+  return new FakeAgent(bench.cp, await bench.cp.locationKey(location));
+}
+
+const agentsOf = async (bench: Bench) => (await bench.get('agents')) as FleetAgent[];
+const statesOf = async (bench: Bench) => (await bench.get('location-states')) as LocationState[];
+
+test('an agent is listed with what it last said of itself', async () => {
+  await using bench = await setUp();
+  const agent = await agentAt(bench, 'eu-west-1');
+  await agent.call(
+    'check-in',
+    checkInOf(
+      {
+        agentId: agent.id,
+        running: 3,
+        outbox: { depth: 7, oldestAt: now - minute, droppedTotal: 2 },
+        clock: { sentAt: now, offsetMs: 12.5 },
+      },
+      ['URL'],
+      ['2026.04'],
+    ),
+  );
+  const [listed] = await agentsOf(bench);
+  assert.deepEqual(
+    { ...listed, startedAt: '', capabilities: listed?.capabilities.runtimes },
+    {
+      id: agent.id,
+      location: 'eu-west-1',
+      version: '0.1.0',
+      isServing: true,
+      startedAt: '',
+      lastSeenAt: iso(now),
+      goneAt: null,
+      running: 3,
+      capacity: { light: 10, heavy: 1 },
+      outbox: { depth: 7, oldestAt: iso(now - minute), droppedTotal: 2 },
+      clockOffsetMs: 12.5,
+      capabilities: ['2026.04'],
+    },
+  );
+});
+
+test('an agent that left is listed as gone for a day', async () => {
+  await using bench = await setUp();
+  const agent = await agentAt(bench, 'eu-west-1');
+  await agent.checkIn();
+  await agent.call('goodbye', { agentId: agent.id }, 204);
+  await eventually(
+    async () => (await agentsOf(bench))[0]?.goneAt !== null,
+    5_000,
+    () => 'gone',
+  );
+  const [gone] = await agentsOf(bench);
+  assert.deepEqual([gone?.isServing, gone?.goneAt], [false, iso(now)]);
+  bench.clock.advance(25 * hour);
+  assert.deepEqual(await agentsOf(bench), []);
+});
+
+test('a location says whether it is served, since when, and how many checks need it', async () => {
+  await using bench = await setUp();
+  await bench.check('url', { locations: ['eu-west-1', 'us-east-1'] });
+  await bench.check('tcp', { locations: ['eu-west-1'], activated: false });
+  const { body } = await bench.cp.api('POST', '/v1/private-locations', {
+    name: 'Office',
+    slugName: 'office',
+  });
+  const agent = await agentAt(bench, 'eu-west-1');
+  await agent.checkIn();
+  await eventually(
+    async () => (await statesOf(bench)).some((one) => one.servedSince !== null),
+    5_000,
+    () => 'served',
+  );
+  const brief = (await statesOf(bench)).map((one) => [
+    one.name,
+    one.location,
+    one.privateLocationId,
+    one.checkCount,
+    one.agentCount,
+    one.servedSince,
+  ]);
+  assert.deepEqual(brief, [
+    ['Ireland', 'eu-west-1', null, 1, 1, iso(now)],
+    ['N. Virginia', 'us-east-1', null, 1, 0, null],
+    ['Office', 'office', (body as { id: string }).id, 0, 0, null],
+  ]);
+});
+
+test('runs that wait for an agent are counted, with the age of the oldest', async () => {
+  await using bench = await setUp();
+  const id = await bench.check('url', { locations: ['us-east-1'] });
+  await bench.cp.api('POST', '/v2/check-sessions/trigger', { target: { checkId: [id] } });
+  const before = (await statesOf(bench)).find(({ location }) => location === 'us-east-1');
+  assert.ok((before?.waitingRuns ?? 0) >= 1);
+  bench.clock.advance(5_000);
+  const after = (await statesOf(bench)).find(({ location }) => location === 'us-east-1');
+  assert.equal(after?.oldestWaitingSeconds, 5);
+});
+
+test('another account sees none of it', async () => {
+  await using bench = await setUp();
+  await bench.check('url');
+  await (await agentAt(bench, 'eu-west-1')).checkIn();
+  const authorization = `Bearer ${await bench.cp.foreignKey()}`;
+  for (const path of ['/v1/agents', '/v1/location-states', '/v1/check-overview']) {
+    const answer = await bench.cp.api('GET', path, undefined, { authorization });
+    assert.deepEqual(answer.body, [], path);
+  }
+});

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { after, before, test } from 'node:test';
+import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
+
+let cp: TestControlPlane;
+before(async () => {
+  cp = await startTestControlPlane();
+});
+after(() => cp[Symbol.asyncDispose]());
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  fetch(cp.url + path, { redirect: 'manual', headers });
+
+async function page(): Promise<{ text: string; version: string }> {
+  const text = await (await get('/console/')).text();
+  return { text, version: /src="(\w+)\/main\.js"/.exec(text)?.[1] ?? '' };
+}
+
+test('a browser that opens the root is led to the console, a program is not', async () => {
+  const browser = await get('/', { accept: 'text/html,application/xhtml+xml' });
+  assert.equal(browser.status, 302);
+  assert.equal(browser.headers.get('location'), 'console/');
+  const program = await get('/', { accept: 'application/json' });
+  assert.equal(program.headers.get('location'), '/docs');
+  assert.equal((await get('/console')).headers.get('location'), 'console/');
+});
+
+test('the page allows no script but its own files, and is asked for again', async () => {
+  const answer = await get('/console/');
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get('cache-control'), 'no-cache');
+  const policy = answer.headers.get('content-security-policy') ?? '';
+  assert.match(
+    policy,
+    /default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'/,
+  );
+  assert.doesNotMatch(policy, /unsafe/);
+  assert.doesNotMatch(await answer.text(), /<script(?![^>]* src=)/);
+  const etag = answer.headers.get('etag') ?? '';
+  // As a browser does; fetch would add that nothing may be kept.
+  const status = await new Promise((resolve, reject) => {
+    const headers = { 'if-none-match': etag };
+    const asked = request(`${cp.url}/console/`, { headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    asked.once('error', reject).end();
+  });
+  assert.equal(status, 304);
+});
+
+test('every file the page names is there, is kept for ever and comes compressed', async () => {
+  const { text } = await page();
+  const files = [...text.matchAll(/(?:src|href)="(\w{12}\/[^"]+)"/g)].map(
+    (match) => match[1] ?? '',
+  );
+  assert.ok(files.length > 20, String(files.length));
+  for (const file of files) {
+    const answer = await get(`/console/${file}`, { 'accept-encoding': 'gzip' });
+    assert.equal(answer.status, 200, file);
+    assert.match(answer.headers.get('cache-control') ?? '', /immutable/);
+    assert.equal(answer.headers.get('content-encoding'), 'gzip');
+    assert.match(answer.headers.get('content-type') ?? '', /javascript|css|svg/);
+    const plain = await get(`/console/${file}`, { 'accept-encoding': 'identity' });
+    assert.equal(plain.headers.get('content-encoding'), null);
+    assert.equal(await plain.text(), await answer.text(), file);
+  }
+});
+
+test('nothing else is served: no older version, no other file, no way out of the folder', async () => {
+  const { version } = await page();
+  for (const path of [
+    'console/000000000000/main.js',
+    `console/${version}/index.html`,
+    `console/${version}/missing.js`,
+    `console/${version}/..%2f..%2fpackage.json`,
+    `console/${version}/%2e%2e/http/console.ts`,
+  ]) {
+    assert.equal((await get(`/${path}`)).status, 404, path);
+  }
+});
