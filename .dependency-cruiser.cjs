@@ -38,11 +38,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^control-plane/domain/' },
       to: {
-        pathNot: [
-          '^control-plane/domain/',
-          '^shared/',
-          '^node_modules/(zod|luxon|@types/luxon)/',
-        ],
+        pathNot: ['^control-plane/domain/', '^shared/', '^node_modules/(zod|luxon|@types/luxon)/'],
       },
     },
     {

@@ -6,10 +6,13 @@ import {
   agentRoutes,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { alertChannelRoutes } from '@monitor/shared/contract/alert-channel.ts';
+import { alertDecisionRoutes } from '@monitor/shared/contract/alert-decision.ts';
+import { alertDeliveryRoutes } from '@monitor/shared/contract/alert-delivery.ts';
 import { alertRoutes } from '@monitor/shared/contract/alert-notification.ts';
-import { analyticsRoutes, reportingRoutes } from '@monitor/shared/contract/analytics.ts';
+import { analyticsRoutes } from '@monitor/shared/contract/analytics.ts';
 import { badgeRoutes } from '@monitor/shared/contract/badge.ts';
 import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
+import { checkOverviewRoutes } from '@monitor/shared/contract/check-overview.ts';
 import { artifactRoutes, checkResultRoutes } from '@monitor/shared/contract/check-result.ts';
 import { checkRoutes, heartbeatRoutes } from '@monitor/shared/contract/check-routes.ts';
 import { checkStatusRoutes } from '@monitor/shared/contract/check-status.ts';
@@ -18,12 +21,15 @@ import { clientCertificateRoutes } from '@monitor/shared/contract/client-certifi
 import { codeBundleRoutes } from '@monitor/shared/contract/code-bundle.ts';
 import { dashboardIncidentRoutes, dashboardRoutes } from '@monitor/shared/contract/dashboard.ts';
 import { errorGroupRoutes } from '@monitor/shared/contract/error-group.ts';
+import { fleetRoutes } from '@monitor/shared/contract/fleet.ts';
 import { incidentRoutes } from '@monitor/shared/contract/incident.ts';
 import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
 import {
   locationRoutes,
   privateLocationRoutes,
 } from '@monitor/shared/contract/private-location.ts';
+import { prometheusRoutes } from '@monitor/shared/contract/prometheus.ts';
+import { reportingRoutes } from '@monitor/shared/contract/reporting.ts';
 import { runtimeRoutes } from '@monitor/shared/contract/runtime.ts';
 import { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
 import { staticIpRoutes } from '@monitor/shared/contract/static-ip.ts';
@@ -36,12 +42,15 @@ import type { ResultIntake } from './operations/ingest-results.ts';
 import { accountHandlers } from './resources/accounts/handlers.ts';
 import { agentHandlers } from './resources/agents/handlers.ts';
 import { alertChannelHandlers } from './resources/alert-channels/handlers.ts';
+import { alertDecisionHandlers } from './resources/alert-decisions/handlers.ts';
+import { alertDeliveryHandlers } from './resources/alert-deliveries/handlers.ts';
 import { alertHandlers } from './resources/alerts/handlers.ts';
-import { analyticsHandlers, reportingHandlers } from './resources/analytics/handlers.ts';
+import { analyticsHandlers } from './resources/analytics/handlers.ts';
 import { apiKeyHandlers } from './resources/api-keys/handlers.ts';
 import { agentArtifactHandlers, artifactHandlers } from './resources/artifacts/handlers.ts';
 import { badgeHandlers } from './resources/badges/handlers.ts';
 import { checkGroupHandlers } from './resources/check-groups/handlers.ts';
+import { checkOverviewHandlers } from './resources/check-overview/handlers.ts';
 import { checkResultHandlers } from './resources/check-results/handlers.ts';
 import { checkSessionHandlers } from './resources/check-sessions/handlers.ts';
 import { checkStatusHandlers } from './resources/check-statuses/handlers.ts';
@@ -53,11 +62,14 @@ import type { CodeBundleStore } from './resources/code-bundles/store.ts';
 import { dashboardIncidentHandlers } from './resources/dashboard-incidents/handlers.ts';
 import { dashboardHandlers } from './resources/dashboards/handlers.ts';
 import { errorGroupHandlers } from './resources/error-groups/handlers.ts';
+import { fleetHandlers } from './resources/fleet/handlers.ts';
 import { heartbeatHandlers } from './resources/heartbeats/handlers.ts';
 import { incidentHandlers } from './resources/incidents/handlers.ts';
 import { locationHandlers } from './resources/locations/handlers.ts';
 import { maintenanceWindowHandlers } from './resources/maintenance-windows/handlers.ts';
 import { privateLocationHandlers } from './resources/private-locations/handlers.ts';
+import { prometheusHandlers } from './resources/prometheus/handlers.ts';
+import { reportingHandlers } from './resources/reporting/handlers.ts';
 import { runtimeHandlers } from './resources/runtimes/handlers.ts';
 import { snippetHandlers } from './resources/snippets/handlers.ts';
 import { serviceHandlers } from './resources/services/handlers.ts';
@@ -92,8 +104,10 @@ export function bindApi({
     ...bind(artifactRoutes, artifactHandlers(services)),
     ...bind(codeBundleRoutes, codeBundleHandlers(codeBundles)),
     ...bind(checkStatusRoutes, checkStatusHandlers(services)),
+    ...bind(checkOverviewRoutes, checkOverviewHandlers(services)),
     ...bind(analyticsRoutes, analyticsHandlers(services)),
     ...bind(reportingRoutes, reportingHandlers(services)),
+    ...bind(prometheusRoutes, prometheusHandlers(services)),
     ...bind(checkTriggerRoutes, checkTriggerHandlers(services)),
     ...bind(checkSessionRoutes, checkSessionHandlers(services)),
     ...bind(errorGroupRoutes, errorGroupHandlers(services)),
@@ -101,6 +115,8 @@ export function bindApi({
     ...bind(variableRoutes, variableHandlers(services)),
     ...bind(alertChannelRoutes, alertChannelHandlers(services)),
     ...bind(alertRoutes, alertHandlers(services)),
+    ...bind(alertDecisionRoutes, alertDecisionHandlers(services)),
+    ...bind(alertDeliveryRoutes, alertDeliveryHandlers(services)),
     ...bind(maintenanceWindowRoutes, maintenanceWindowHandlers(services)),
     ...bind(statusPageRoutes, statusPageHandlers(services)),
     ...bind(serviceRoutes, serviceHandlers(services)),
@@ -109,6 +125,7 @@ export function bindApi({
     ...bind(dashboardIncidentRoutes, dashboardIncidentHandlers(services)),
     ...bind(clientCertificateRoutes, clientCertificateHandlers(services)),
     ...bind(privateLocationRoutes, privateLocationHandlers(services, locationKeys)),
+    ...bind(fleetRoutes, fleetHandlers(services)),
     ...bind(locationRoutes, locationHandlers),
     ...bind(runtimeRoutes, runtimeHandlers),
     ...bind(staticIpRoutes, staticIpHandlers(config.STATIC_IPS)),

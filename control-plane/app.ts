@@ -12,6 +12,8 @@ import { ApiError } from './api-error.ts';
 interface AppParts {
   /** In the order they are tried. */
   steps: readonly RequestHandler[];
+  /** Addresses and networks of proxies that say who asks. */
+  trustedProxies: readonly string[];
   logger: Logger;
 }
 
@@ -77,6 +79,7 @@ export function buildApp(parts: AppParts): Express {
   app.disable('x-powered-by');
   app.set('etag', false);
   app.set('query parser', 'simple');
+  app.set('trust proxy', parts.trustedProxies);
   app.use(nameRequest);
   for (const step of parts.steps) app.use(step);
   app.use((request) => {

@@ -16,27 +16,42 @@ import type { Config } from './config.ts';
 import { CommitQueue } from './db/commit-queue.ts';
 import { migrateToLatest } from './db/migrate.ts';
 import { openDatabase } from './db/open.ts';
+import { DeliverySignal } from './delivery-signal.ts';
+import { serveConsole } from './http/console.ts';
 import { serveDocs } from './http/docs.ts';
 import { implement } from './http/implement.ts';
+import { serveStatusPages } from './http/status-pages.ts';
 import { serveTraceViewer } from './http/trace-viewer.ts';
 import { LocationHub } from './location-hub.ts';
+import { startDeliveries } from './notify/deliveries.ts';
 import { recordAgentsChanged } from './operations/agent-presence.ts';
 import { dropCancelledJobs } from './operations/check-sessions.ts';
+import { afterSettling } from './operations/after-settling.ts';
+import { pruneAlerts } from './operations/alerting/prune-alerts.ts';
+import { wakeAlerts } from './operations/alerting/wake-alerts.ts';
 import { expireJobs } from './operations/expire-jobs.ts';
 import { excuseDowntime, noteAlive, sweepHeartbeats } from './operations/heartbeats.ts';
 import { ResultIntake } from './operations/ingest-results.ts';
 import { forgetSessions } from './operations/forget-sessions.ts';
 import { pruneArtifacts } from './operations/prune-artifacts.ts';
 import { pruneCodeBundles } from './operations/prune-code-bundles.ts';
+import { announceDueUpdates } from './operations/subscribers/announce-due-updates.ts';
+import { forgetUnconfirmed } from './operations/subscribers/forget-unconfirmed.ts';
+import { pruneRollUps, ResultPruning } from './operations/prune-results.ts';
+import { RollUp } from './operations/roll-up.ts';
 import { sampleQueues } from './operations/sample-queues.ts';
 import { restoreAgents } from './operations/restore-agents.ts';
 import { sweepSlots } from './operations/sweep-slots.ts';
+import { watchCertificates } from './operations/watch-certificates.ts';
+import { locationWatch } from './operations/watch-locations.ts';
 import { CodeBundleStore } from './resources/code-bundles/store.ts';
 import { createApiKey, createLocationKey, KeyStore } from './resources/keys/store.ts';
 import { RunSignals } from './run-signals.ts';
 import { openSecretBox } from './secret-box.ts';
 import type { Services } from './services.ts';
 import { StatusCache } from './status-cache.ts';
+import { readPage } from './status-pages/read-page.ts';
+import { Snapshots } from './status-pages/snapshots.ts';
 import { startTimers } from './timers.ts';
 
 export interface ControlPlaneParts {
@@ -141,6 +156,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     hub,
     runs: new RunSignals(clock),
     statuses: new StatusCache(),
+    deliveries: new DeliverySignal(),
     logger,
     publicUrl,
   };
@@ -154,6 +170,11 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const forget = (): void => {
     keys.forget();
   };
+  const snapshots = new Snapshots({
+    clock,
+    logger: logger.child({ subsystem: 'status-pages' }),
+    read: (address, now) => readPage(db, address, now),
+  });
   const api = implement(
     bindApi({
       services,
@@ -177,9 +198,29 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       checkResponses: config.CHECK_RESPONSES,
       requestsPerMinute: config.REQUESTS_PER_MINUTE,
       bodyWithinMs: requestTimeout,
+      onChange: (accountId) => {
+        snapshots.expire(accountId);
+      },
     },
   );
-  handle = buildApp({ steps: [api, serveDocs(publicUrl), serveTraceViewer(publicUrl)], logger });
+  const statusPages = serveStatusPages({
+    services,
+    snapshots,
+    canSubscribe: config.SMTP_URL !== undefined,
+    host: config.HOST,
+  });
+  // Status pages come first: on a domain of its own, a page is what there is.
+  handle = buildApp({
+    steps: [
+      statusPages,
+      api,
+      serveConsole(publicUrl),
+      serveDocs(publicUrl),
+      serveTraceViewer(publicUrl),
+    ],
+    trustedProxies: config.TRUSTED_PROXIES,
+    logger,
+  });
   opening.resolve(handle);
   stack.defer(async () => {
     await new Promise<void>((resolve) => {
@@ -195,22 +236,54 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     });
   });
 
-  const keptMs = config.ARTIFACT_RETENTION_DAYS * 86_400_000;
+  stack.use(startDeliveries({ services, config }));
+
+  const dayMs = 86_400_000;
+  const keptMs = config.ARTIFACT_RETENTION_DAYS * dayMs;
+  const resultsKeptMs = config.RESULT_RETENTION_DAYS * dayMs;
+  const rollUp = new RollUp(services);
+  const resultPruning = new ResultPruning(services, resultsKeptMs);
+  const sumsKeptMs = config.ANALYTICS_RETENTION_DAYS * dayMs;
   stack.use(
     startTimers(
       [
         { name: 'sweep-slots', everyMs: 5_000, run: () => sweepSlots(services) },
         { name: 'sweep-heartbeats', everyMs: 1_000, run: () => sweepHeartbeats(services) },
+        {
+          name: 'wake-alerts',
+          everyMs: 1_000,
+          run: afterSettling(clock, () => wakeAlerts(services)),
+        },
         { name: 'note-alive', everyMs: 5_000, run: () => noteAlive(services) },
-        { name: 'expire-jobs', everyMs: 10_000, run: () => expireJobs(services) },
+        {
+          name: 'expire-jobs',
+          everyMs: 10_000,
+          run: afterSettling(clock, () => expireJobs(services)),
+        },
         { name: 'sample-queues', everyMs: 60_000, run: () => sampleQueues(services) },
         { name: 'drop-cancelled-jobs', everyMs: 10_000, run: () => dropCancelledJobs(services) },
+        { name: 'roll-up', everyMs: 2_000, run: () => rollUp.run() },
+        { name: 'prune-results', everyMs: 60_000, run: () => resultPruning.run() },
+        {
+          name: 'prune-roll-ups',
+          everyMs: 3_600_000,
+          run: () => pruneRollUps(services, sumsKeptMs),
+        },
         { name: 'prune-artifacts', everyMs: 60_000, run: () => pruneArtifacts(services, keptMs) },
+        {
+          name: 'prune-alerts',
+          everyMs: 60_000,
+          run: () => pruneAlerts(services, resultsKeptMs),
+        },
         {
           name: 'prune-code-bundles',
           everyMs: 3_600_000,
           run: () => pruneCodeBundles(codeBundles, clock),
         },
+        { name: 'announce-updates', everyMs: 1_000, run: () => announceDueUpdates(services) },
+        { name: 'forget-unconfirmed', everyMs: 3_600_000, run: () => forgetUnconfirmed(services) },
+        { name: 'watch-locations', everyMs: 10_000, run: locationWatch(services) },
+        { name: 'watch-certificates', everyMs: 60_000, run: () => watchCertificates(services) },
         { name: 'forget-sessions', everyMs: 3_600_000, run: () => forgetSessions(services) },
       ],
       clock,

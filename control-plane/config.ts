@@ -1,5 +1,6 @@
 /** The settings of the control plane: read from the environment once, here and nowhere else. */
 import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import { OperatorError } from './operator-error.ts';
@@ -7,6 +8,13 @@ import { OperatorError } from './operator-error.ts';
 const flag = z
   .enum(['true', 'false'], { error: 'must be true or false' })
   .transform((text) => text === 'true');
+
+/** Schemes are those that something here speaks; `host` is asked for because URLs without one parse. */
+function urlOf(protocol: RegExp, like: string): z.ZodURL {
+  return z.url({ protocol, hostname: /./, error: `must be a URL such as ${like}` });
+}
+
+const webUrl = (like: string): z.ZodURL => urlOf(/^https?$/, like);
 
 export interface StaticIp {
   region: string;
@@ -24,6 +32,19 @@ function parseStaticIps(text: string, context: z.RefinementCtx): StaticIp[] {
   });
 }
 
+function parseNetworks(text: string, context: z.RefinementCtx): string[] {
+  const networks = text
+    .split(',')
+    .map((network) => network.trim())
+    .filter((network) => network !== '');
+  for (const network of networks) {
+    if (!ipaddr.isValid(network) && !ipaddr.isValidCIDR(network)) {
+      context.addIssue(`"${network}" must be an address or a network such as 10.0.0.0/8`);
+    }
+  }
+  return networks;
+}
+
 const settings = {
   PORT: z.coerce.number().int().min(0).max(65_535).default(3000).describe('Port of the API'),
   HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
@@ -32,10 +53,9 @@ const settings = {
     .min(1)
     .default('.data/control-plane.db')
     .describe('File of the embedded database'),
-  PUBLIC_URL: z
-    .url()
+  PUBLIC_URL: webUrl('https://monitor.example.com')
     .optional()
-    .describe('Where people and agents reach this control plane; default http://localhost:PORT'),
+    .describe('Where people and agents reach this control plane; default http://HOST:PORT'),
   LENIENT_DNS_BODY: flag
     .default(false)
     .describe(
@@ -90,6 +110,53 @@ const settings = {
     .optional()
     .describe('Key of the store; default: what the environment of the machine offers'),
   ARTIFACTS_S3_SECRET_ACCESS_KEY: z.string().min(1).optional().describe('Its secret'),
+  RESULT_RETENTION_DAYS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(3650)
+    .default(30)
+    .describe('How long single results are kept'),
+  ANALYTICS_RETENTION_DAYS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(3650)
+    .default(400)
+    .describe('How long the hourly numbers of analytics are kept'),
+  SMTP_URL: urlOf(/^smtps?$/, 'smtp://user:password@host:587')
+    .optional()
+    .describe('Mail server: smtp://user:password@host:587, or smtps:// on port 465'),
+  MAIL_FROM: z
+    .string()
+    .regex(/[^\s<>@]@[^\s<>@]/, 'must be an address such as Monitor <monitor@example.com>')
+    .default('Monitor <monitor@localhost>')
+    .describe('Sender of mails'),
+  PHONE_API_URL: webUrl('https://api.twilio.com')
+    .default('https://api.twilio.com')
+    .describe('Twilio-compatible API for text messages and calls'),
+  PHONE_ACCOUNT_SID: z.string().min(1).optional().describe('Account of that API'),
+  PHONE_AUTH_TOKEN: z.string().min(1).optional().describe('Its secret'),
+  PHONE_FROM_NUMBER: z.string().min(1).optional().describe('Number that sends and calls'),
+  PAGERDUTY_EVENTS_URL: webUrl('https://events.pagerduty.com/v2/enqueue')
+    .default('https://events.pagerduty.com/v2/enqueue')
+    .describe('Where events of PAGERDUTY channels go'),
+  OPSGENIE_API_URL: webUrl('https://api.eu.opsgenie.com')
+    .optional()
+    .describe('Where alerts of OPSGENIE channels go; default: the API of their region'),
+  OUTGOING_ALLOWED_NETWORKS: z
+    .string()
+    .default('')
+    .describe(
+      'Private addresses that notifications may reach: 10.20.0.0/16,192.168.1.7. Without any they reach public addresses only',
+    ),
+  TRUSTED_PROXIES: z
+    .string()
+    .default('')
+    .transform(parseNetworks)
+    .describe(
+      'Reverse proxies whose X-Forwarded-For tells visitors of status pages apart: 10.0.0.0/8,::1',
+    ),
   STATIC_IPS: z
     .string()
     .default('')
@@ -107,9 +174,31 @@ const settings = {
 const secretSettings: ReadonlySet<string> = new Set([
   'ENCRYPTION_KEY',
   'ARTIFACTS_S3_SECRET_ACCESS_KEY',
+  'SMTP_URL',
+  'PHONE_AUTH_TOKEN',
 ]);
 
-const schema = z.object(settings);
+/** Either none of them is set or all are: the rest of a half would be missed by the first alert. */
+const phoneSettings = ['PHONE_ACCOUNT_SID', 'PHONE_AUTH_TOKEN', 'PHONE_FROM_NUMBER'] as const;
+
+const schema = z.object(settings).superRefine((config, context) => {
+  if (config.RESULT_RETENTION_DAYS > config.ANALYTICS_RETENTION_DAYS) {
+    context.addIssue({
+      code: 'custom',
+      path: ['RESULT_RETENTION_DAYS'],
+      message: `must not be above ANALYTICS_RETENTION_DAYS, which is ${config.ANALYTICS_RETENTION_DAYS}`,
+    });
+  }
+  const missing = phoneSettings.filter((name) => config[name] === undefined);
+  if (missing.length === phoneSettings.length) return;
+  for (const name of missing) {
+    context.addIssue({
+      code: 'custom',
+      path: [name],
+      message: `is needed for text messages and calls, as ${phoneSettings.join(', ')} belong together`,
+    });
+  }
+});
 export type Config = Readonly<z.output<typeof schema>>;
 
 /** Name, default and meaning of every setting: for `--help` and the README. */
@@ -133,7 +222,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   if (parsed.success) return Object.freeze(parsed.data);
   const problems = parsed.error.issues.map((issue) => {
     const name = String(issue.path[0]);
-    const value = secretSettings.has(name) ? '' : ` (given: ${String(given[name])})`;
+    const isShown = given[name] !== undefined && !secretSettings.has(name);
+    const value = isShown ? ` (given: ${given[name]})` : '';
     return `  ${issue.path.join('.')}: ${issue.message}${value}`;
   });
   throw new OperatorError(

@@ -5,6 +5,7 @@ import type { ArtifactStore } from './artifacts/artifact-store.ts';
 import type { ArtifactLinks } from './artifacts/links.ts';
 import type { CommitQueue } from './db/commit-queue.ts';
 import type { Database } from './db/tables.ts';
+import type { DeliverySignal } from './delivery-signal.ts';
 import type { LocationHub } from './location-hub.ts';
 import type { RunSignals } from './run-signals.ts';
 import type { SecretBox } from './secret-box.ts';
@@ -23,6 +24,8 @@ export interface Services {
   hub: LocationHub;
   runs: RunSignals;
   statuses: StatusCache;
+  /** To be woken after a commit that put something into the outbox. */
+  deliveries: DeliverySignal;
   /** Files of results. */
   artifacts: ArtifactStore;
   links: ArtifactLinks;

@@ -18,8 +18,9 @@ import {
   privateSlug,
 } from './demo/checks.ts';
 import { untilFiles } from './demo/files.ts';
+import { ensurePeople } from './demo/people.ts';
 import { startProgram, untilAnswering, type RunningProgram } from './demo/processes.ts';
-import { openTargets, type TargetPorts } from './demo/targets.ts';
+import { openTargets, type ReceivedAlert, type TargetPorts } from './demo/targets.ts';
 import { openView, type Outcome, type View } from './demo/view.ts';
 
 interface Kept {
@@ -130,10 +131,10 @@ async function ensureLocation(api: ApiCall, file: string, kept: Kept): Promise<s
 }
 
 /** Creates the demo's checks unless they are there. */
-async function ensureChecks(api: ApiCall, ports: TargetPorts): Promise<Check[]> {
+async function ensureChecks(api: ApiCall, ports: TargetPorts, serviceId: string): Promise<Check[]> {
   const known = await callApi<Check[]>(api, 'GET', `/v1/checks?limit=100&tag=${demoTag}`);
   const checks: Check[] = [];
-  for (const { pathPart, body } of demoChecks(ports)) {
+  for (const { pathPart, body } of demoChecks(ports, serviceId)) {
     const found = known.find((check) => check.name === body.name);
     checks.push(found ?? (await callApi<Check>(api, 'POST', `/v1/checks/${pathPart}`, body)));
   }
@@ -216,7 +217,12 @@ async function showFiles(
   for (const { type, url } of files.links) view.note(`  ${type.padEnd(11)}${url}`);
 }
 
-function introduction(api: ApiCall, checks: readonly Check[], healthPort: number): string {
+function introduction(
+  api: ApiCall,
+  checks: readonly Check[],
+  healthPort: number,
+  pagePath: string,
+): string {
   const [first] = checks;
   const id = first?.id ?? '';
   const authorization = `-H "Authorization: Bearer ${api.apiKey}"`;
@@ -226,6 +232,8 @@ function introduction(api: ApiCall, checks: readonly Check[], healthPort: number
     `results    curl -s ${authorization} ${api.baseUrl}/v1/check-results/${id}`,
     `status     curl -s ${authorization} ${api.baseUrl}/v1/check-statuses/${id}`,
     `readiness  curl -si http://127.0.0.1:${healthPort}/-/readiness`,
+    `console    ${api.baseUrl}/console/   (sign in with the key above)`,
+    `for all    ${api.baseUrl}${pagePath}   (the status page)`,
     `the API    ${api.baseUrl}/docs`,
     '',
     colors.dim('Ctrl-C ends it all; the next start finds the same keys, checks and results.'),
@@ -247,6 +255,8 @@ async function main(): Promise<void> {
     DATABASE_FILE: join(dataDirectory, 'control-plane.db'),
     // The view asks for results far more often than a client should.
     REQUESTS_PER_MINUTE: '0',
+    // The webhook of the demo listens on loopback, which no notification may reach otherwise.
+    OUTGOING_ALLOWED_NETWORKS: '127.0.0.1',
   };
 
   const stopping = new AbortController();
@@ -261,7 +271,12 @@ async function main(): Promise<void> {
   });
 
   await using stack = new AsyncDisposableStack();
-  stack.use(await openTargets(ports));
+  let hear: (alert: ReceivedAlert) => void = () => {};
+  stack.use(
+    await openTargets(ports, (alert) => {
+      hear(alert);
+    }),
+  );
   const start = (
     name: string,
     command: string[],
@@ -304,10 +319,14 @@ async function main(): Promise<void> {
   if (privateAgent !== undefined) {
     await untilAnswering(`http://127.0.0.1:${healthPort}/-/readiness`, privateAgent);
   }
-  const checks = await ensureChecks(api, ports);
+  const { serviceId, pagePath } = await ensurePeople(api, ports);
+  const checks = await ensureChecks(api, ports, serviceId);
 
-  console.log(introduction(api, checks, healthPort));
+  console.log(introduction(api, checks, healthPort, pagePath));
   const view = openView(checks.map(({ name }) => name));
+  hear = ({ type, checkName, reason }) => {
+    view.alert(`webhook heard ${type} ${checkName}${reason === '' ? '' : `: ${reason}`}`);
+  };
   const pingUrl = checks.find(({ name }) => name === heartbeatName)?.heartbeat?.pingUrl;
   const ping = (): void => {
     if (pingUrl !== undefined) void fetch(pingUrl, { method: 'POST' }).catch(() => undefined);

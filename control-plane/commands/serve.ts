@@ -1,7 +1,10 @@
+import { isIP } from 'node:net';
 import type { Command } from 'commander';
 import { pino } from 'pino';
 import { startControlPlane } from '../compose.ts';
 import { describeSettings, processEnvironment, readConfig } from '../config.ts';
+
+const isLoopback = (host: string): boolean => host === '::1' || host.startsWith('127.');
 
 function settingsHelp(): string {
   const lines = describeSettings().map(
@@ -22,6 +25,12 @@ export function registerServe(program: Command): void {
       const logger = pino({ level: config.LOG_LEVEL, base: null });
       const controlPlane = await startControlPlane({ config, logger });
       logger.info({ url: controlPlane.url, database: config.DATABASE_FILE }, 'serving');
+      if (config.PUBLIC_URL === undefined && isIP(config.HOST) !== 0 && !isLoopback(config.HOST)) {
+        logger.warn(
+          { url: controlPlane.url },
+          'PUBLIC_URL is not set: links in mails and alerts lead to this url, which others may not reach',
+        );
+      }
       const signal = await new Promise<string>((resolve) => {
         for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, resolve);
       });

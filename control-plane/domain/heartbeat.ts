@@ -65,26 +65,17 @@ export function stepHeartbeat(
   };
 }
 
-/** Share of a window in which the monitor was not failing, 0 to 1; null when it saw no event. */
-export function availabilityOf(
-  events: readonly { state: HeartbeatState; at: number }[],
-  from: number,
-  to: number,
-): number | null {
-  const sorted = [...events].sort((left, right) => left.at - right.at);
-  const [first] = sorted;
-  if (first === undefined || first.at >= to || to <= from) return null;
-  const start = Math.max(from, first.at);
-  let failingMs = 0;
-  let failingSince: number | null = null;
-  for (const { state, at } of sorted) {
-    if (at >= to) break;
-    if (state === 'FAILING') failingSince ??= Math.max(at, start);
-    else if (failingSince !== null) {
-      failingMs += Math.max(0, Math.max(at, start) - failingSince);
-      failingSince = null;
-    }
-  }
-  if (failingSince !== null) failingMs += to - failingSince;
-  return to === start ? 1 : 1 - failingMs / (to - start);
+/**
+ * The timer after maintenance that covers its deadline, or the moment the ping was expected at: as if the
+ * ping were expected when that ends. Null when nothing of it changes: there is no maintenance, or the
+ * deadline is later anyway.
+ */
+export function postponeHeartbeat(
+  heartbeat: Pick<Heartbeat, 'graceMs' | 'failsAt'>,
+  maintenanceEndsAt: number | null,
+): Pick<Heartbeat, 'expectedAt' | 'failsAt'> | null {
+  const { graceMs, failsAt } = heartbeat;
+  if (failsAt === null || maintenanceEndsAt === null) return null;
+  const postponed = maintenanceEndsAt + graceMs;
+  return postponed > failsAt ? { expectedAt: maintenanceEndsAt, failsAt: postponed } : null;
 }

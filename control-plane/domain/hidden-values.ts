@@ -53,6 +53,19 @@ export function presentUrl(url: string | null, role: Role): string | null {
 }
 
 /**
+ * The configuration of an alert channel as a reader sees it. Whoever knows the path of an incoming
+ * webhook of a chat may write there: of these only the host is shown to those who may not write.
+ */
+export function presentChannelConfig(type: string, config: unknown, role: Role): Fields {
+  const shown = presentCredentials(config, role) as Fields;
+  const { url, webhookType } = shown;
+  if (seesLockedValues(role) || typeof url !== 'string') return shown;
+  const bare = presentUrl(url, role) ?? '';
+  const isChat = type === 'SLACK' || (webhookType ?? '') !== '';
+  return { ...shown, url: isChat ? bare.replace(/^(https?:\/\/[^/?#]*).*$/is, '$1/') : bare };
+}
+
+/**
  * Variables to store. Null keeps the stored value; a secret stays one, for whoever could turn it
  * back could read it. `seal` makes the text that is stored for a secret.
  */

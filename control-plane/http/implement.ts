@@ -82,6 +82,8 @@ export interface ImplementOptions {
    * come over slow lines too, as long as something comes.
    */
   bodyWithinMs?: number;
+  /** Called when an account has changed something of its own, before it is told so. */
+  onChange?: (accountId: string) => void;
 }
 
 /** A caller that sends a stream and falls silent for so long is hung up on. */
@@ -265,6 +267,46 @@ export function asJson(text: string): never {
   return new JsonText(text) as never;
 }
 
+/** An answer as a table, with the name under which a browser saves it. */
+class CsvText {
+  readonly text: string;
+  readonly fileName: string;
+
+  constructor(text: string, fileName: string) {
+    this.text = text;
+    this.fileName = fileName;
+  }
+}
+
+/** Gives CSV in place of the answer of a route with `orCsv`. */
+export function asCsv(text: string, fileName: string): never {
+  return new CsvText(text, fileName) as never;
+}
+
+/**
+ * True when a caller of a route with `orCsv` asks for CSV: by `format`, or by naming `text/csv` in
+ * `Accept` before JSON.
+ */
+export function wantsCsv(format: string | undefined, { accept }: IncomingHttpHeaders): boolean {
+  if (format !== undefined) return format === 'csv';
+  const types = (accept ?? '')
+    .split(',')
+    .filter((type) => !/;\s*q=0(\.0*)?\s*$/.test(type))
+    .map((type) => type.split(';')[0]?.trim().toLowerCase() ?? '');
+  const csv = types.indexOf('text/csv');
+  const json = types.indexOf('application/json');
+  return csv !== -1 && (json === -1 || csv < json);
+}
+
+function sendCsv(response: Response, status: number, { text, fileName }: CsvText): void {
+  response.writeHead(status, {
+    'Content-Type': 'text/csv; charset=utf-8; header=present',
+    'Content-Disposition': `attachment; filename="${fileName}"`,
+    'Content-Length': Buffer.byteLength(text),
+  });
+  response.end(text);
+}
+
 /** An answer of any size, sent as it is read. */
 class StreamAnswer {
   readonly stream: Readable;
@@ -357,7 +399,15 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
     };
     const call = new Call(request, response, principal, receivedAt, route.status, limits);
     const answer = await handle(input as never, call as never);
+    if (principal.kind === 'apiKey' && route.method !== 'GET') {
+      options.onChange?.(principal.accountId);
+    }
     if (response.destroyed) return;
+    if (route.orCsv === true) response.setHeader('Vary', 'Accept');
+    if (answer instanceof CsvText) {
+      sendCsv(response, call.status, answer);
+      return;
+    }
     if (options.checkResponses && route.response !== undefined) {
       assertAnswer(route, route.response, answer);
     }

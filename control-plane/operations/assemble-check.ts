@@ -18,6 +18,7 @@ import { chooseClientCertificate } from '@monitor/shared/domain/client-certifica
 import { isSecretVariable } from '@monitor/shared/domain/secret-variable.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { ClientCertificatesTable, Database, SnippetsTable } from '../db/tables.ts';
+import { certificateTargetOf } from '../domain/certificate-target.ts';
 import { mergeVariables } from '../domain/group-settings.ts';
 import { mentionedSnippets } from '../domain/mentioned-snippets.ts';
 import { accountSettingsOf } from '../resources/accounts/store.ts';
@@ -38,7 +39,8 @@ interface Inheritance {
   learned: ReadonlyMap<string, LearnedScript>;
 }
 
-async function accountVariables(
+/** Variables of the account itself; secrets as they are stored. */
+export async function accountVariables(
   db: Kysely<Database>,
   accountId: string,
 ): Promise<EnvironmentVariable[]> {
@@ -223,6 +225,8 @@ export async function checkAssembly(
       clientCertificates: certificatesFor(fields),
       detectSecrets: inheritance.detectSecrets,
       learnedScript: inheritance.learned.get(row.id) ?? null,
+      pauses: [],
+      certificateTarget: certificateTargetOf(row.type, fields),
     };
   };
 }

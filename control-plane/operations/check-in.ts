@@ -8,7 +8,7 @@ import {
   type Job,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { badToken } from '../api-error.ts';
-import { agentOfCheck, canRun, type Candidate } from '../domain/assignment.ts';
+import { agentOfCheck, agentsFor, type Candidate } from '../domain/assignment.ts';
 import type { Database, JobsTable } from '../db/tables.ts';
 import { runsOnAgents, type CheckRow } from '../resources/checks/store.ts';
 import type { Services } from '../services.ts';
@@ -16,6 +16,7 @@ import { checkAssembly } from './assemble-check.ts';
 import { accountRuntime, needsAmong, needsOfChecks } from './check-needs.ts';
 import { cancellationsFor } from './check-sessions.ts';
 import { groupsOf } from './effective-check.ts';
+import { upcomingPauses } from './upcoming-pauses.ts';
 
 /** Most jobs handed out in one answer. */
 const jobsPerCheckIn = 50;
@@ -156,14 +157,16 @@ async function toJobs(
   });
 }
 
-/** Waiting jobs of the location that the agent has the check type and the runtime for. */
+/** Waiting jobs of the location that are for the agent, given what it and the others there have. */
 async function findJobs(
+  { hub }: Services,
   db: Kysely<Database>,
   caller: Caller,
   agent: Candidate,
   now: number,
 ): Promise<JobRow[]> {
   const found: JobRow[] = [];
+  const members = hub.members(caller.accountId, caller.location);
   // What this agent cannot run must not stand in the way of what it can.
   for (let offset = 0; found.length < jobsPerCheckIn; offset += jobsPerPage) {
     const page = await db
@@ -194,7 +197,7 @@ async function findJobs(
     found.push(
       ...page.filter((row) => {
         const needed = needs.get(row.check_id);
-        return needed !== undefined && canRun(agent, needed);
+        return needed !== undefined && agentsFor(needed, members).some(({ id }) => id === agent.id);
       }),
     );
     if (page.length < jobsPerPage) break;
@@ -207,7 +210,7 @@ async function leaseJobs(services: Services, caller: Caller, agent: Candidate): 
   const now = services.clock.now();
   const leaseUntil = now + leaseMs;
   const rows = await services.db.transaction().execute(async (db) => {
-    const waiting = await findJobs(db, caller, agent, now);
+    const waiting = await findJobs(services, db, caller, agent, now);
     if (waiting.length > 0) {
       await db
         .updateTable('jobs')
@@ -260,12 +263,17 @@ async function newsFor(services: Services, caller: Caller, request: CheckInReque
   const assigned = await assignmentsOf(services, caller, request.agentId);
   const proxyUrl = await proxyOf(services.db, caller);
   const shared = `${await environmentRevision(services.db, accountId)} ${proxyUrl ?? ''}`;
-  const revisions = new Map(assigned.map((row) => [row.id, `${row.revision} ${shared}`]));
+  const pausesOf = await upcomingPauses(services.db, accountId, services.clock.now());
+  const revisions = new Map(
+    assigned.map(({ id, revision }) => [id, `${revision} ${shared} ${pausesOf(id).key}`]),
+  );
   const changed =
     held === null ? assigned : assigned.filter(({ id }) => held.get(id) !== revisions.get(id));
   const assemble = changed.length === 0 ? null : await checkAssembly(services, accountId, changed);
   const upserts = changed.flatMap((row) =>
-    assemble === null ? [] : [assemble(row, row.schedule_from, proxyUrl)],
+    assemble === null
+      ? []
+      : [{ ...assemble(row, row.schedule_from, proxyUrl), pauses: pausesOf(row.id).pauses }],
   );
   const removals = held === null ? [] : [...held.keys()].filter((id) => !revisions.has(id));
   return { full: held === null, upserts, removals, revisions };
@@ -277,6 +285,7 @@ function candidateOf(request: CheckInRequest): Candidate {
     weight: Math.max(1, request.capacity.light),
     checkTypes: new Set(request.capabilities.checkTypes),
     runtimes: new Set(request.capabilities.runtimes),
+    hasBrowser: request.capabilities.browsers.length > 0,
   };
 }
 

@@ -4,6 +4,7 @@ import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
 import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { CheckResultsTable, CheckSessionsTable, Database } from '../db/tables.ts';
+import { agentsFor, whyNobodyCan, type Needs } from '../domain/assignment.ts';
 import { isTerminal, sessionStatusOf } from '../domain/check-session.ts';
 import {
   findCheck,
@@ -14,8 +15,10 @@ import {
   type ScheduledFields,
 } from '../resources/checks/store.ts';
 import type { Services } from '../services.ts';
+import { needsOfChecks } from './check-needs.ts';
 import { createJob } from './create-job.ts';
 import { effectiveFields, groupOf } from './effective-check.ts';
+import { recordFault } from './record-fault.ts';
 import { tellAgents } from './schedule-check.ts';
 
 export type SessionRow = Selectable<CheckSessionsTable>;
@@ -44,18 +47,22 @@ export function isRunnable(row: CheckRow, effective: CheckFields): boolean {
   return runsOnAgents(row.type) && locationsOf(effective).length > 0;
 }
 
-/** Where a session runs: everywhere for `runParallel`, else in one location that an agent serves. */
+/** Where a session runs: everywhere for `runParallel`, else in one location whose agents can run it. */
 function placesOf(
   { hub }: Services,
   row: CheckRow,
+  needs: Needs,
   locations: readonly string[],
   runParallel: boolean,
   wanted: string | undefined,
 ): string[] {
   if (wanted !== undefined && locations.includes(wanted)) return [wanted];
   if (runParallel) return [...locations];
-  const served = locations.find((location) => hub.isServed(row.account_id, location));
-  const place = served ?? locations[0];
+  const agents = (location: string) => hub.members(row.account_id, location);
+  const place =
+    locations.find((location) => agentsFor(needs, agents(location)).length > 0) ??
+    locations.find((location) => agents(location).length > 0) ??
+    locations[0];
   return place === undefined ? [] : [place];
 }
 
@@ -96,13 +103,22 @@ export async function startSessions(
       await db.insertInto('check_sessions').values(session).execute();
       const effective = effectiveFields(row, await groupOf(db, row));
       const { runParallel } = effective as unknown as ScheduledFields;
-      const places = placesOf(services, row, locationsOf(effective), runParallel, wanted);
+      const needs = (await needsOfChecks(db, accountId, [row])).get(row.id);
+      if (needs === undefined) continue;
+      const places = placesOf(services, row, needs, locationsOf(effective), runParallel, wanted);
       for (const location of places) {
         const runId = newId();
         await db
           .insertInto('check_session_runs')
           .values({ session_id: session.id, run_id: runId, location, cancelled: 0 })
           .execute();
+        const lack = whyNobodyCan(needs, services.hub.members(accountId, location));
+        if (lack !== null) {
+          // Rather than to wait for the deadline: nobody is there who could take it.
+          const reason = `no agent of ${location} ${lack}`;
+          await recordFault(services, db, { row, effective, needs, runId, location, reason });
+          continue;
+        }
         await createJob(services, db, {
           accountId: row.account_id,
           checkId: row.id,

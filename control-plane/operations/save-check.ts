@@ -31,6 +31,8 @@ import {
 } from './alert-subscriptions.ts';
 import { checkReferences } from './check-references.ts';
 import { effectiveFields, groupOf } from './effective-check.ts';
+import { withdrawAlerts } from './alerting/withdraw-alerts.ts';
+import { withdrawIncidentOf } from './incident-automation.ts';
 import { reschedule, runNow, tellAgents, writeNewSchedule } from './schedule-check.ts';
 
 const insertCheck = prepareQuery<CheckRow>((db, argument) =>
@@ -202,7 +204,7 @@ export async function updateCheck(
   changes: Record<string, unknown>,
 ): Promise<CheckRow> {
   const { clock, random } = services;
-  const { after, locations } = await services.commits.run(async (db) => {
+  const { after, locations, hasNews } = await services.commits.run(async (db) => {
     const known = await findCheck(db, accountId, id);
     if (known === undefined || known.type !== definition.type) throw notFound('check', id);
     const before = fieldsOf(known);
@@ -233,14 +235,16 @@ export async function updateCheck(
     await db.updateTable('checks').set(changed).where('id', '=', id).execute();
     const effectiveBefore = effectiveFields(known, await groupOf(db, known));
     const effective = effectiveFields(changed, group);
-    await reschedule(services, db, changed, effectiveBefore, effective);
+    const isTold = await reschedule(services, db, changed, effectiveBefore, effective);
     if (!runsOnAgents(definition.type)) await writeHeartbeat(db, accountId, id, effective);
     return {
       after: changed,
+      hasNews: isTold,
       locations: [...locationsOf(effectiveBefore), ...locationsOf(effective)],
     };
   });
   tellAgents(services, accountId, locations);
+  if (hasNews) services.deliveries.wake();
   return after;
 }
 
@@ -253,13 +257,17 @@ export async function deleteCheck(
   const row = await findCheck(services.db, accountId, id);
   if (row === undefined) throw notFound('check', id);
   const locations = locationsOf(effectiveFields(row, await groupOf(services.db, row)));
-  await services.commits.run(async (db) => {
+  const hasNews = await services.commits.run(async (db) => {
     services.statuses.drop(id);
+    const isTold = await withdrawAlerts(services, db, { accountId, checkId: id }, 'deleted');
+    await withdrawIncidentOf(services, db, { accountId, checkId: id }, 'deleted');
     await db
       .deleteFrom('checks')
       .where('account_id', '=', accountId)
       .where('id', '=', id)
       .execute();
+    return isTold;
   });
   tellAgents(services, accountId, locations);
+  if (hasNews) services.deliveries.wake();
 }

@@ -75,7 +75,7 @@ export async function updateGroup(
   changes: CheckGroupChanges,
 ): Promise<GroupRow> {
   const { clock, commits, secrets } = services;
-  const { after, locations } = await commits.run(async (db) => {
+  const { after, locations, hasNews } = await commits.run(async (db) => {
     const known = await findGroup(db, accountId, id);
     if (known === undefined) throw notFound('check group', String(id));
     const before = groupFieldsOf(known);
@@ -97,6 +97,7 @@ export async function updateGroup(
     await writeTags(db, accountId, id, fields.tags);
 
     const touched: string[] = [];
+    let hasNews = false;
     for (const row of await checksOfGroup(db, accountId, id)) {
       const check = { ...row, revision: row.revision + 1 };
       await db
@@ -106,12 +107,14 @@ export async function updateGroup(
         .execute();
       const fieldsBefore = effectiveFields(row, known);
       const fieldsAfter = effectiveFields(check, changed);
-      await reschedule(services, db, check, fieldsBefore, fieldsAfter);
+      const isTold = await reschedule(services, db, check, fieldsBefore, fieldsAfter);
+      hasNews ||= isTold;
       touched.push(...locationsOf(fieldsBefore), ...locationsOf(fieldsAfter));
     }
-    return { after: changed, locations: touched };
+    return { after: changed, locations: touched, hasNews };
   });
   tellAgents(services, accountId, locations);
+  if (hasNews) services.deliveries.wake();
   return after;
 }
 

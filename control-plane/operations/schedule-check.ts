@@ -11,7 +11,12 @@ import {
   type ScheduledFields,
 } from '../resources/checks/store.ts';
 import type { Services } from '../services.ts';
+import { forgetState } from './alerting/state-rows.ts';
+import { withdrawAlerts } from './alerting/withdraw-alerts.ts';
+import { dropOutdatedCertificates } from './count-certificate-days.ts';
 import { createJob } from './create-job.ts';
+import { withdrawIncidentOf } from './incident-automation.ts';
+import { maintenanceOf } from './maintenance.ts';
 
 const insertLocation = prepareQuery<{
   check_id: string;
@@ -118,8 +123,15 @@ function scheduleKey(row: CheckRow, fields: CheckFields): string {
   return JSON.stringify([isRunning, frequency, frequencyOffset, runParallel, locationsOf(fields)]);
 }
 
-/** Calls off what waits for a check that is no longer active: its jobs, the timer of its heartbeat. */
-async function stop(db: Kysely<Database>, row: CheckRow): Promise<void> {
+/**
+ * Calls off what waits for a check that is no longer active: jobs, alerts, the timer of its heartbeat.
+ * Gives true when something was put into the outbox.
+ */
+async function stop(services: Services, db: Kysely<Database>, row: CheckRow): Promise<boolean> {
+  const check = { accountId: row.account_id, checkId: row.id };
+  const hasNews = await withdrawAlerts(services, db, check, 'deactivated');
+  await forgetState(db, row.id);
+  await withdrawIncidentOf(services, db, check, 'deactivated');
   const waiting = await db
     .deleteFrom('jobs')
     .where('account_id', '=', row.account_id)
@@ -140,11 +152,13 @@ async function stop(db: Kysely<Database>, row: CheckRow): Promise<void> {
     .where('account_id', '=', row.account_id)
     .where('check_id', '=', row.id)
     .execute();
+  return hasNews;
 }
 
 /**
  * Brings locations, tags and schedule of a check to its effective fields after it, or its group,
- * changed; a check that has become active runs at once. Call `tellAgents` after the commit.
+ * changed; a check that has become active runs at once. Call `tellAgents` after the commit, and wake
+ * `services.deliveries` when this gives true.
  */
 export async function reschedule(
   services: Services,
@@ -152,12 +166,13 @@ export async function reschedule(
   row: CheckRow,
   before: CheckFields,
   effective: CheckFields,
-): Promise<void> {
+): Promise<boolean> {
   services.statuses.drop(row.id);
   await db.deleteFrom('check_locations').where('check_id', '=', row.id).execute();
   await writeLocations(db, row, locationsOf(effective));
   await db.deleteFrom('check_tags').where('check_id', '=', row.id).execute();
   await writeTags(db, row, effective);
+  await dropOutdatedCertificates(services, db, row, effective);
   if (scheduleKey(row, before) !== scheduleKey(row, effective)) {
     const now = services.clock.now();
     await db
@@ -168,9 +183,11 @@ export async function reschedule(
       .execute();
     await beginPeriod(db, row, effective, now);
   }
-  if (before.activated && !effective.activated) await stop(db, row);
+  const isStopped = before.activated && !effective.activated;
+  const hasNews = isStopped && (await stop(services, db, row));
   const isNewlyActive = !before.activated && effective.activated;
   if (isNewlyActive && runsOnAgents(row.type)) await runNow(services, db, row, effective);
+  return hasNews;
 }
 
 /** Wakes the agents of these locations: what they run has changed. */
@@ -182,13 +199,18 @@ export function tellAgents(
   for (const location of new Set(locations)) services.hub.notify(accountId, location);
 }
 
-/** Runs a new or newly activated check at once, so that nobody waits a period for the first result. */
+/**
+ * Runs a new or newly activated check at once, so that nobody waits a period for the first result; not
+ * in maintenance, where it is not to run by itself.
+ */
 export async function runNow(
   services: Services,
   db: Kysely<Database>,
   row: CheckRow,
   effective: CheckFields,
 ): Promise<void> {
+  const maintenance = await maintenanceOf(db, row.account_id, [row.id], services.clock.now());
+  if (maintenance.size > 0) return;
   const locations = locationsOf(effective);
   const served = locations.filter((location) => services.hub.isServed(row.account_id, location));
   const { runParallel } = effective as unknown as ScheduledFields;

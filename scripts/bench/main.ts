@@ -8,12 +8,14 @@ import { execFileSync } from 'node:child_process';
 import { inflateRawSync } from 'node:zlib';
 import { Program } from '../../test/support/program.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
+import { benchAnalytics } from './analytics.ts';
 import { benchApi } from './api.ts';
 import { benchHost } from './host.ts';
 import { benchBrowser } from './browser.ts';
 import { benchArtifact } from './artifact.ts';
 import { median, pssMib, quantile, treeCpuMs } from './process-cost.ts';
 import { benchScrub } from './scrub.ts';
+import { benchStatusPage } from './status-page.ts';
 
 interface Ports {
   http: number;
@@ -248,8 +250,10 @@ await using system = await System.start(folder.path, { CHECK_RESPONSES: 'false' 
 const only = process.argv.slice(2);
 const wants = (name: string): boolean => only.length === 0 || only.includes(name);
 console.log(`Node ${process.versions.node}, ${rounds} rounds, medians`);
+if (wants('analytics')) await benchAnalytics();
 if (wants('scrub')) await benchScrub(rounds);
 if (wants('api')) await benchApi(rounds);
+if (wants('status-page')) await benchStatusPage(rounds);
 if (wants('host')) await benchHost(rounds);
 if (wants('browser')) await benchBrowser();
 if (wants('artifact')) await benchArtifact(rounds);

@@ -61,7 +61,8 @@ request.headers['x-signature'] = createHmac('sha256', process.env.SERVICE_SECRET
   .digest('hex');
 `;
 
-export function demoChecks(ports: TargetPorts): DemoCheck[] {
+/** `serviceId` is what the flapping website reports to. */
+export function demoChecks(ports: TargetPorts, serviceId: string): DemoCheck[] {
   const everyTenSeconds = { frequency: 0, frequencyOffset: 10 };
   const common = {
     ...everyTenSeconds,
@@ -111,7 +112,18 @@ export function demoChecks(ports: TargetPorts): DemoCheck[] {
     },
     {
       pathPart: 'url',
-      body: { ...common, name: 'flapping website', request: website('/flapping') },
+      body: {
+        ...common,
+        name: 'flapping website',
+        request: website('/flapping'),
+        triggerIncident: {
+          serviceId,
+          severity: 'MAJOR',
+          name: 'The website does not answer',
+          description: 'We are looking into it.',
+          notifySubscribers: true,
+        },
+      },
     },
     {
       pathPart: 'tcp',

@@ -67,11 +67,9 @@ class Orders {
   readonly #orders = new Map<string, unknown>();
 
   place(request: IncomingMessage, response: ServerResponse): void {
-    let text = '';
-    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-    request.on('end', () => {
+    readJson(request, (body) => {
       const id = String(this.#orders.size + 1);
-      const order = { id, ...(JSON.parse(text) as object) };
+      const order = { id, ...(body as object) };
       this.#orders.set(id, order);
       this.#send(response, 201, order);
     });
@@ -85,6 +83,30 @@ class Orders {
   #send(response: ServerResponse, status: number, value: unknown): void {
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
   }
+}
+
+/** What the webhook of the demo was told. */
+export interface ReceivedAlert {
+  type: string;
+  checkName: string;
+  reason: string;
+}
+
+/** The template of that webhook: one that anybody could write. */
+export const alertTemplate = `{
+  "type": "{{ALERT_TYPE}}",
+  "checkName": "{{CHECK_NAME}}",
+  "reason": "{{CHECK_ERROR_MESSAGE}}"
+}`;
+
+type OnAlert = (alert: ReceivedAlert) => void;
+
+function readJson(request: IncomingMessage, take: (value: unknown) => void): void {
+  let text = '';
+  request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  request.on('end', () => {
+    take(JSON.parse(text));
+  });
 }
 
 function answer(response: ServerResponse, status: number, text: string): void {
@@ -113,7 +135,7 @@ function close(server: Server): Promise<void> {
   });
 }
 
-async function openWebsite(port: number): Promise<AsyncDisposable> {
+async function openWebsite(port: number, onAlert: OnAlert): Promise<AsyncDisposable> {
   const orders = new Orders();
   const server = createHttpServer((request, response) => {
     const order = /^\/shop\/orders\/(\w+)$/.exec(request.url ?? '');
@@ -130,6 +152,12 @@ async function openWebsite(port: number): Promise<AsyncDisposable> {
         break;
       case '/shop/orders':
         orders.place(request, response);
+        break;
+      case '/alerts':
+        readJson(request, (alert) => {
+          onAlert(alert as ReceivedAlert);
+          answer(response, 200, 'heard');
+        });
         break;
       case '/healthy':
         answer(response, 200, 'all is well');
@@ -195,9 +223,9 @@ async function openNameServer(port: number): Promise<AsyncDisposable> {
 }
 
 /** Opens all targets. Throws with the next step when a port is taken. */
-export async function openTargets(ports: TargetPorts): Promise<AsyncDisposable> {
+export async function openTargets(ports: TargetPorts, onAlert: OnAlert): Promise<AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
-  stack.use(await openWebsite(ports.http));
+  stack.use(await openWebsite(ports.http, onAlert));
   stack.use(await openEcho(ports.tcp));
   stack.use(await openNameServer(ports.dns));
   return stack.move();

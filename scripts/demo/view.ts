@@ -16,6 +16,7 @@ export interface SeenResult {
 }
 
 const historyLength = 20;
+const alertsShown = 4;
 
 const paint: Record<Outcome, (text: string) => string> = {
   passing: colors.green,
@@ -33,6 +34,8 @@ export interface View {
   show(result: SeenResult): void;
   /** Says something once; on a terminal it stays below the table. */
   note(text: string): void;
+  /** Says what the people who were alerted have heard; on a terminal the latest stay. */
+  alert(text: string): void;
   /** Ends the live part; what is printed next stands below it. */
   done(): void;
 }
@@ -42,6 +45,7 @@ class LiveTable implements View {
   readonly #latest = new Map<string, SeenResult>();
   readonly #history = new Map<string, Outcome[]>();
   readonly #notes: string[] = [];
+  #alerts: string[] = [];
 
   constructor(checkNames: readonly string[]) {
     for (const name of checkNames) this.#history.set(name, []);
@@ -57,6 +61,11 @@ class LiveTable implements View {
 
   note(text: string): void {
     this.#notes.push(text);
+    this.#draw();
+  }
+
+  alert(text: string): void {
+    this.#alerts = [...this.#alerts, text].slice(-alertsShown);
     this.#draw();
   }
 
@@ -78,8 +87,10 @@ class LiveTable implements View {
         dots
       );
     });
-    const notes = this.#notes.length === 0 ? [] : ['', ...this.#notes];
-    this.#update([colors.bold(header), ...rows, ...notes].join('\n'));
+    const below = [this.#alerts, this.#notes].flatMap((lines) =>
+      lines.length === 0 ? [] : ['', ...lines],
+    );
+    this.#update([colors.bold(header), ...rows, ...below].join('\n'));
   }
 
   done(): void {
@@ -95,6 +106,10 @@ class Lines implements View {
   }
 
   note(text: string): void {
+    console.log(text);
+  }
+
+  alert(text: string): void {
     console.log(text);
   }
 

@@ -187,6 +187,9 @@ const hopeless: ReadonlySet<Draw['packing']> = new Set([
 /** Operations that give all of a resource only when asked to. */
 const wholeBy = new Map([['getDashboardIncident', '?includeAllIncidentUpdates=true']]);
 
+/** Operations that call something off and keep it: it goes on being read. */
+const callingOff = new Set(['cancelMaintenance']);
+
 /** Fields that differ between creating and reading for a reason. */
 const passing = new Set([
   'rawKey',
@@ -195,6 +198,7 @@ const passing = new Set([
   'lastSeen',
   'agentCount',
   'updated_at',
+  'nextOccurrences',
 ]);
 
 /**
@@ -395,6 +399,8 @@ class Sequence {
     // It may have been another operation that answered.
     if (!made.isPathSound) return undefined;
     if (route.response === undefined) return text === '' ? undefined : 'a body where there is none';
+    const isCsv = String(headers['content-type']).startsWith('text/csv');
+    if (isCsv && route.orCsv === true) return undefined;
     let body: unknown = text;
     if (route.contentType === undefined) {
       try {
@@ -423,7 +429,7 @@ class Sequence {
   ): Promise<void> {
     const { route, reader } = operation;
     if (route.method === 'DELETE') {
-      const gone = findGet(route.path);
+      const gone = callingOff.has(route.operationId) ? undefined : findGet(route.path);
       if (gone !== undefined) await this.#expectGone(operation, made, gone, step);
       return;
     }

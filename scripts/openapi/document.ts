@@ -151,7 +151,12 @@ const statusNames = new Map<number, string>(
 
 function contentOf(route: Route, schema: z.ZodType): Json {
   const type = route.contentType ?? 'application/json';
-  return { [type]: { schema: schemaOf(schema, 'output') } };
+  return {
+    [type]: { schema: schemaOf(schema, 'output') },
+    ...(route.orCsv === true && {
+      'text/csv': { schema: { type: 'string', description: 'A header line, then a line a row' } },
+    }),
+  };
 }
 
 function successOf(route: Route, status: number): Json {

@@ -438,7 +438,7 @@ const downloadArtifact = defineRoute({
   errors: [403, 404],
 });
 
-/** Why a slot has no result. */
+/** Why a slot has no result. `maintenance`: it was not to have one; the others are outages of ours. */
 export const missedReason = z.enum([
   'no-agent',
   'agent-lost',
@@ -446,6 +446,7 @@ export const missedReason = z.enum([
   'agent-stopping',
   'no-runtime',
   'not-run',
+  'maintenance',
 ]);
 export type MissedReason = z.infer<typeof missedReason>;
 

@@ -1,12 +1,15 @@
 /** Every operation there is: what OpenAPI, the router and the conformance tests walk. */
 import { agentArtifactRoutes, agentCodeBundleRoutes, agentRoutes } from './agent-protocol.ts';
-import { analyticsRoutes, reportingRoutes } from './analytics.ts';
+import { analyticsRoutes } from './analytics.ts';
+import { checkOverviewRoutes } from './check-overview.ts';
 import { artifactRoutes, checkResultRoutes } from './check-result.ts';
 import { checkRoutes, checkTypeRoutes, heartbeatRoutes } from './check-routes.ts';
 import { checkStatusRoutes } from './check-status.ts';
 import { locationRoutes, privateLocationRoutes } from './private-location.ts';
 import { accountRoutes, apiKeyRoutes } from './account.ts';
 import { alertChannelRoutes } from './alert-channel.ts';
+import { alertDecisionRoutes } from './alert-decision.ts';
+import { alertDeliveryRoutes } from './alert-delivery.ts';
 import { alertRoutes } from './alert-notification.ts';
 import { badgeRoutes } from './badge.ts';
 import { checkGroupRoutes } from './check-group.ts';
@@ -15,8 +18,11 @@ import { clientCertificateRoutes } from './client-certificate.ts';
 import { codeBundleRoutes } from './code-bundle.ts';
 import { dashboardIncidentRoutes, dashboardRoutes } from './dashboard.ts';
 import { errorGroupRoutes } from './error-group.ts';
+import { fleetRoutes } from './fleet.ts';
 import { incidentRoutes } from './incident.ts';
 import { maintenanceWindowRoutes } from './maintenance-window.ts';
+import { prometheusRoutes } from './prometheus.ts';
+import { reportingRoutes } from './reporting.ts';
 import { runtimeRoutes } from './runtime.ts';
 import { snippetRoutes } from './snippet.ts';
 import { staticIpRoutes } from './static-ip.ts';
@@ -32,15 +38,20 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(checkResultRoutes),
   ...Object.values(artifactRoutes),
   ...Object.values(checkStatusRoutes),
+  ...Object.values(checkOverviewRoutes),
   ...Object.values(analyticsRoutes),
   ...Object.values(reportingRoutes),
+  ...Object.values(prometheusRoutes),
   ...Object.values(privateLocationRoutes),
   ...Object.values(locationRoutes),
+  ...Object.values(fleetRoutes),
   ...Object.values(checkGroupRoutes),
   ...Object.values(snippetRoutes),
   ...Object.values(variableRoutes),
   ...Object.values(alertChannelRoutes),
   ...Object.values(alertRoutes),
+  ...Object.values(alertDecisionRoutes),
+  ...Object.values(alertDeliveryRoutes),
   ...Object.values(checkTriggerRoutes),
   ...Object.values(checkSessionRoutes),
   ...Object.values(errorGroupRoutes),

@@ -105,6 +105,11 @@ export const customDomain = z
   .string()
   .max(253)
   .regex(/^[^\s/:.]+(\.[^\s/:.]+)+$/, 'must be a domain without scheme')
+  // Letters of any script, digits and hyphens, and what browsers take: it stands in links and mails.
+  .refine(
+    (text) => !/[\u0000-,;-@[-`{-\u007f]/.test(text) && URL.canParse(`https://${text}/`),
+    'must be a domain such as status.shop.example',
+  )
   .meta({ example: 'status.shop.example' });
 
 /** IPv4 (the default) or IPv6. */

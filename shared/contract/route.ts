@@ -48,7 +48,9 @@ export interface Route {
   readonly otherStatuses?: readonly number[];
   readonly response?: z.ZodType;
   /** Type of the body when it is not JSON; the handler then gives its text. */
-  readonly contentType?: 'image/svg+xml' | 'text/plain';
+  readonly contentType?: 'image/svg+xml' | 'text/plain' | 'text/plain; version=0.0.4';
+  /** The handler may answer with `asCsv` in place of JSON, when it is asked for. */
+  readonly orCsv?: true;
   /** Statuses of refusal that this operation may answer with, besides those every operation has. */
   readonly errors?: readonly (400 | 402 | 403 | 404 | 408 | 409 | 413 | 429)[];
   /** True when the body is one page of a list whose total stands in `Content-Range`. */

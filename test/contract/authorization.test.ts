@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import test from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { allRoutes } from '@monitor/shared/contract/index.ts';
 import { includesRole, roleOf, type Role, type Route } from '@monitor/shared/contract/route.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
@@ -79,7 +80,11 @@ class Stage {
     };
   }
 
-  dump(accountId?: string): Promise<Record<string, string[]>> {
+  /** What is being delivered changes rows by itself, so it is waited for. */
+  async dump(accountId?: string): Promise<Record<string, string[]>> {
+    const { db } = this.cp.controlPlane.services;
+    const isDelivering = () => db.selectFrom('outbox').select('id').executeTakeFirst();
+    while ((await isDelivering()) !== undefined) await setImmediate();
     return dumpTables(this.cp.controlPlane.services.db, accountId);
   }
 }
@@ -109,6 +114,7 @@ const unknownIds: Partial<Record<Kind, string | number>> = {
   snippet: 900_000_002,
   alertChannel: 900_000_003,
   maintenanceWindow: 900_000_004,
+  maintenance: '900000004-4070908800000',
   dashboardNumber: 900_000_005,
   slug: 'no-such-location',
   variable: 'no-such-variable',

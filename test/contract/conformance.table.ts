@@ -284,7 +284,10 @@ export const sections: readonly Section[] = [
       },
       {
         says: '4: notifications go out; those sent can be listed',
-        later: { change: 'D', why: 'alerting' },
+        proof: {
+          file: 'test/control-plane/notify/deliveries.test.ts',
+          test: 'a receiver that recovers gets it once, and the record says how often it was tried',
+        },
       },
       {
         says: '5: pages show services in cards; incidents attach to services',
@@ -295,7 +298,10 @@ export const sections: readonly Section[] = [
       },
       {
         says: '6: maintenance windows suppress checks selected by tag',
-        later: { change: 'D', why: 'windows are stored; the scheduler heeds them with alerting' },
+        proof: {
+          file: 'test/control-plane/maintenance-in-effect.test.ts',
+          test: 'what a window selects by tag is not run, and its slots are not outages',
+        },
       },
       {
         says: '7: error groups cluster similar errors',
@@ -1223,6 +1229,7 @@ export const sections: readonly Section[] = [
     values: 0,
     requests: ['createMaintenanceWindow'],
     responses: ['createMaintenanceWindow'],
+    further: ['timezone', 'description', 'pauseAllChecks', 'nextOccurrences'],
     table: [
       { at: 'id', kind: 'number', only: 'response', always: true },
       { at: 'name', kind: 'string', required: true, always: true, sample: 'renamed' },
@@ -1867,17 +1874,32 @@ export const sections: readonly Section[] = [
     table: [
       {
         says: '1: notifications on failure and recovery, unless muted',
-        later: { change: 'D', why: 'alerting' },
+        proof: {
+          file: 'test/control-plane/alerting.test.ts',
+          test: 'a check notifies when it fails and when it recovers, unless it is muted',
+        },
       },
       { says: '1: channel types', schema: 'AlertChannelType', values: channelTypes },
-      { says: '2: each sent notification is recorded', later: { change: 'D', why: 'alerting' } },
+      {
+        says: '2: each sent notification is recorded',
+        proof: {
+          file: 'test/control-plane/notify/deliveries.test.ts',
+          test: 'a receiver that recovers gets it once, and the record says how often it was tried',
+        },
+      },
       {
         says: '3: triggerIncident creates and resolves an incident',
-        later: { change: 'D', why: 'alerting' },
+        proof: {
+          file: 'test/control-plane/operations/incident-automation.test.ts',
+          test: 'an alert opens one incident, the recovery resolves it, the next alert opens another',
+        },
       },
       {
         says: '4: a webhook sends its method, url, headers and query parameters',
-        later: { change: 'D', why: 'alerting' },
+        proof: {
+          file: 'test/control-plane/notify/channels/webhook.test.ts',
+          test: 'method, address, headers, query and body are completed, with the variables of account, group and check',
+        },
       },
     ],
   },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { TestClock } from '../support/test-clock.ts';
+import { minute, now, setUp } from '../support/results.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
 
@@ -102,6 +103,27 @@ test('badges are pictures, once the account has switched them on', async () => {
     assert.equal(svg.includes('<b>'), false);
   }
   assert.equal((await fetch(`${cp.url}${paths[0]}?style=round`)).status, 400);
+});
+
+test('a badge is unknown until a run told something, and shows the time of such a run', async () => {
+  await using bench = await setUp();
+  const { db } = bench.cp.controlPlane.services;
+  await db.updateTable('accounts').set({ settings_json: '{"badges":true}' }).execute();
+  const id = await bench.check('url');
+  const badge = async () => {
+    const path = `/v1/badges/checks/${id}?responseTime=true`;
+    const svg = await (await fetch(bench.cp.url + path)).text();
+    return /<title>url: (.*?)<\/title>/.exec(svg)?.[1];
+  };
+  await bench.submit(id, 'URL', now - 5 * minute, { hasErrors: true, responseTime: 7 });
+  assert.equal(await badge(), 'unknown');
+  await bench.submit(id, 'URL', now - 4 * minute, { isCancelled: true, responseTime: 8 });
+  assert.equal(await badge(), 'unknown');
+  await bench.submit(id, 'URL', now - 3 * minute, { responseTime: 90 });
+  assert.equal(await badge(), 'passing | 90 ms');
+  await bench.submit(id, 'URL', now - 2 * minute, { hasErrors: true, responseTime: 7 });
+  await bench.submit(id, 'URL', now - minute, { isCancelled: true, responseTime: 8 });
+  assert.equal(await badge(), 'passing | 90 ms');
 });
 
 test('runtimes are listed newest first, and each by its name', async () => {

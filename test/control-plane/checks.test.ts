@@ -172,6 +172,7 @@ test('an update changes what it names and keeps the rest; null is a value', asyn
     description: 'before',
     tags: ['a'],
     frequency: 5,
+    frequencyOffset: 7,
   });
   const path = `/v1/checks/url/${created.body.id}`;
   const nothing = await cp.api('PUT', path, {});

@@ -68,7 +68,10 @@ async function setUp() {
     },
   );
   const server = createServer();
-  server.on('request', buildApp({ steps: [api], logger: pino({ level: 'silent' }) }));
+  server.on(
+    'request',
+    buildApp({ steps: [api], trustedProxies: [], logger: pino({ level: 'silent' }) }),
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   stack.defer(async () => {
     server.closeAllConnections();

@@ -28,6 +28,9 @@ test('npm start shows results of every check type and links to files, ends with 
   ]) {
     await demo.line(shown);
   }
+  await demo.line('webhook heard ALERT_FAILURE failing website');
+  const page = await (await fetch(`http://127.0.0.1:${environment.PORT}/status/demo`)).text();
+  assert.match(page, /Demo shop/);
   const vitals = await demo.line('shop in a browser: ');
   assert.match(vitals, /FCP \d+.*TTFB \d/);
   const linkIn = (line: string): string => /https?:\S+/.exec(line)?.[0] ?? '';

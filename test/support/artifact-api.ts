@@ -106,7 +106,10 @@ export async function openArtifactApi(
     },
   );
   const logger = pino({ level: 'silent' });
-  server.on('request', buildApp({ steps: [api, serveTraceViewer(url)], logger }));
+  server.on(
+    'request',
+    buildApp({ steps: [api, serveTraceViewer(url)], trustedProxies: [], logger }),
+  );
   stack.defer(async () => {
     server.closeAllConnections();
     server.close();

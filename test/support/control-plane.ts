@@ -62,6 +62,9 @@ export async function startTestControlPlane(
     DATABASE_FILE: options.file ?? ':memory:',
     CHECK_RESPONSES: 'true',
     LENIENT_DNS_BODY: String(options.lenientDnsBody ?? false),
+    // Nobody is paged by a test: nothing listens there.
+    PAGERDUTY_EVENTS_URL: 'http://127.0.0.1:1/',
+    OPSGENIE_API_URL: 'http://127.0.0.1:1/',
     ...options.settings,
     ...(options.requestsPerMinute === undefined
       ? {}

@@ -20,6 +20,7 @@ export function checkInOf(
   fields: Partial<CheckInRequest> = {},
   checkTypes: string[] = [],
   runtimes: string[] = [],
+  browsers: string[] = [],
 ): CheckInRequest {
   return {
     agentId: '11111111-1111-4111-8111-111111111111',
@@ -32,7 +33,7 @@ export function checkInOf(
       icmp: 'none',
       capture: false,
       traceroute: false,
-      browsers: [],
+      browsers,
     },
     capacity: { light: 10, heavy: 1 },
     running: 0,
@@ -66,8 +67,10 @@ export class FakeAgent {
   async checkIn(
     types = ['URL', 'TCP', 'DNS', 'ICMP'],
     runtimes: string[] = [],
+    browsers: string[] = [],
   ): Promise<CheckInAnswer> {
-    const request = checkInOf({ agentId: this.id, snapshot: this.snapshot }, types, runtimes);
+    const fields = { agentId: this.id, snapshot: this.snapshot };
+    const request = checkInOf(fields, types, runtimes, browsers);
     const answer = await this.call<CheckInAnswer>('check-in', request);
     this.snapshot = answer.snapshot;
     return answer;

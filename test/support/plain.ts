@@ -12,6 +12,8 @@ export const withoutCode = {
   clientCertificates: [],
   detectSecrets: true,
   learnedScript: null,
+  pauses: [],
+  certificateTarget: null,
 } satisfies Partial<AssignedCheck>;
 
 export const withoutDetails = {

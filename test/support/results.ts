@@ -47,13 +47,13 @@ export class Bench {
     return body.id as string;
   }
 
-  /** Hands in one result as an agent of its location does. */
-  async submit(checkId: string, checkType: string, at: number, fields: Fields = {}): Promise<void> {
+  /** A result as an agent of its location makes it. */
+  result(checkId: string, checkType: string, at: number, fields: Fields = {}): ResultSubmission {
     const { response, ...given } = fields;
     const location = fields.runLocation ?? 'eu-west-1';
     const runId = runIdOfSlot({ checkId, location, scheduledFor: at }, sha256Hex);
     const attempt = fields.attempt ?? 1;
-    const item: ResultSubmission = {
+    return {
       kind: 'result',
       id: resultIdOfAttempt(runId, attempt, sha256Hex),
       runId,
@@ -92,15 +92,27 @@ export class Bench {
             },
       ...given,
     };
+  }
+
+  /** Hands in one result as an agent of its location does. */
+  async submit(checkId: string, checkType: string, at: number, fields: Fields = {}): Promise<void> {
+    await this.submitAll([this.result(checkId, checkType, at, fields)]);
+  }
+
+  /** Hands in results of one location together, as an agent does that was cut off. */
+  async submitAll(items: readonly ResultSubmission[]): Promise<void> {
+    const location = items[0]?.runLocation ?? 'eu-west-1';
     const key = this.#keys.get(location) ?? (await this.cp.locationKey(location));
     this.#keys.set(location, key);
     const { body } = await this.cp.api(
       'POST',
       '/v1/agent/results',
-      { agentId: randomUUID(), items: [item] },
+      { agentId: randomUUID(), items },
       { authorization: `Bearer ${key}` },
     );
-    assert.match(body.items[0].outcome, /^(accepted|late)$/, JSON.stringify(body));
+    for (const { outcome } of body.items) {
+      assert.match(outcome as string, /^(accepted|late)$/, JSON.stringify(body));
+    }
   }
 
   async get(path: string) {
@@ -117,9 +129,11 @@ export class Bench {
   }
 }
 
-export async function setUp(): Promise<Bench & AsyncDisposable> {
+export async function setUp(
+  options: { settings?: Record<string, string>; requestsPerMinute?: number } = {},
+): Promise<Bench & AsyncDisposable> {
   const clock = new TestClock(now);
-  const cp = await startTestControlPlane({ clock, lenientDnsBody: true });
+  const cp = await startTestControlPlane({ clock, lenientDnsBody: true, ...options });
   return Object.assign(new Bench(clock, cp), {
     [Symbol.asyncDispose]: () => cp[Symbol.asyncDispose](),
   });

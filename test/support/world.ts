@@ -25,6 +25,7 @@ import { createLocationKey } from '../../control-plane/resources/keys/store.ts';
 import type { Services } from '../../control-plane/services.ts';
 import { selfSigned, type KeyAndCertificate } from './certificates.ts';
 import { checkInOf } from './fake-agent.ts';
+import { alertFacts } from './notifications.ts';
 
 type InputOf<R, Part extends string> =
   R extends Record<Part, infer S extends z.ZodType> ? z.input<S> : never;
@@ -323,11 +324,12 @@ async function insertNotification(
   checkId: string,
   channelId: number,
   marker: string,
-): Promise<void> {
+): Promise<string> {
+  const id = newId();
   await db
     .insertInto('alert_notifications')
     .values({
-      id: newId(),
+      id,
       account_id: accountId,
       type: 'EMAIL',
       status: 'SUCCESS',
@@ -339,8 +341,10 @@ async function insertNotification(
       check_alert_id: null,
       alert_channel_id: channelId,
       check_result_id: null,
+      facts_json: JSON.stringify(alertFacts()),
     })
     .execute();
+  return id;
 }
 
 /** Everything an account can have, by kind; each kind has at least one. */
@@ -364,7 +368,9 @@ export const kinds = [
   'snippet',
   'variable',
   'alertChannel',
+  'alertNotification',
   'maintenanceWindow',
+  'maintenance',
   'clientCertificate',
   'privateLocation',
   'privateLocationKey',
@@ -423,7 +429,9 @@ export async function buildWorld(
   ids.alertChannel.push(channel.id);
   ids.snippet.push((await createSnippet(target, marker)).id);
   ids.variable.push((await createVariable(target, marker)).key);
-  ids.maintenanceWindow.push((await createMaintenanceWindow(target, marker)).id);
+  const window = await createMaintenanceWindow(target, marker);
+  ids.maintenanceWindow.push(window.id);
+  ids.maintenance.push(...window.nextOccurrences.map(({ id }) => id));
   ids.clientCertificate.push((await createClientCertificate(target, marker)).id);
   ids.apiKey.push((await createApiKey(target, marker)).id);
 
@@ -467,7 +475,9 @@ export async function buildWorld(
   const { resultId, errorGroupId } = await insertRecords(services, accountId, checkId, marker);
   ids.checkResult.push(resultId);
   ids.errorGroup.push(errorGroupId);
-  await insertNotification(services, accountId, checkId, channel.id, marker);
+  ids.alertNotification.push(
+    await insertNotification(services, accountId, checkId, channel.id, marker),
+  );
 
   await buildPages(target, marker, ids);
   await buildDashboard(target, marker, ids);
@@ -527,7 +537,9 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/^\/v1\/snippets\/\{id\}$/, 'snippet'],
   [/^\/v1\/variables\/\{key\}$/, 'variable'],
   [/^\/v1\/alert-channels\/\{id\}$/, 'alertChannel'],
+  [/^\/v1\/alert-notifications\/\{id\}$/, 'alertNotification'],
   [/^\/v1\/maintenance-windows\/\{id\}$/, 'maintenanceWindow'],
+  [/\{maintenanceId\}$/, 'maintenance'],
   [/^\/v1\/client-certificates\/\{id\}$/, 'clientCertificate'],
   [/^\/v1\/private-locations\/\{id\}$/, 'privateLocation'],
   [/\{keyId\}$/, 'privateLocationKey'],

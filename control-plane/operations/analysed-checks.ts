@@ -1,0 +1,60 @@
+/** Checks as answers about their numbers show them. */
+import type { Kysely, Selectable } from 'kysely';
+import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import { fromFlag, fromJson, toFlag } from '../db/columns.ts';
+import type { ChecksTable, Database } from '../db/tables.ts';
+
+export interface AnalysedCheck {
+  id: string;
+  name: string;
+  type: CheckType;
+  activated: boolean;
+  muted: boolean;
+  frequency: number;
+  tags: string[];
+  groupId: number | null;
+  createdAt: number;
+}
+
+function toAnalysed(row: Selectable<ChecksTable>): AnalysedCheck {
+  const { muted, tags } = fromJson<{ muted: boolean; tags: string[] }>(row.body_json);
+  return {
+    id: row.id,
+    name: row.name,
+    type: row.type as CheckType,
+    activated: fromFlag(row.activated),
+    muted,
+    frequency: row.frequency,
+    tags,
+    groupId: row.group_id,
+    createdAt: row.created_at,
+  };
+}
+
+export interface CheckFilter {
+  ids?: readonly string[];
+  /** Any of these. */
+  tags?: readonly string[];
+  activated?: boolean;
+}
+
+/** The checks of an account that match, by name. */
+export async function listAnalysedChecks(
+  db: Kysely<Database>,
+  accountId: string,
+  { ids, tags, activated }: CheckFilter = {},
+): Promise<AnalysedCheck[]> {
+  let query = db.selectFrom('checks').selectAll().where('account_id', '=', accountId);
+  if (ids !== undefined) query = query.where('id', 'in', ids);
+  if (activated !== undefined) query = query.where('activated', '=', toFlag(activated));
+  if (tags !== undefined) {
+    query = query.where('id', 'in', (tagged) =>
+      tagged
+        .selectFrom('check_tags')
+        .select('check_id')
+        .where('account_id', '=', accountId)
+        .where('tag', 'in', tags),
+    );
+  }
+  return (await query.orderBy('name').orderBy('id').execute()).map(toAnalysed);
+}
