@@ -11,7 +11,7 @@ import { Empty, wordsOf } from '../parts/notices.js';
 import { Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
 import { changeQuery, link } from '../router.js';
-import { Channels } from './channels.js';
+import { Channels, destinationOf } from './channels.js';
 
 /** The API gives alerts of at most six hours at a time. */
 const windowMs = 6 * 3_600_000;
@@ -101,7 +101,10 @@ function Notification({ one, onSent }) {
   return html`<tr>
     <td><${State} tone=${tones[one.status] ?? 'quiet'} word=${inWords(one.status)} /></td>
     <th scope="row"><${Time} at=${one.timestamp} /></th>
-    <td>${inWords(one.type)} <span class="muted">${one.alertChannelId}</span></td>
+    <td>
+      ${inWords(one.type)}
+      <span class="under">${destinationOf({ type: one.type, config: one.alertConfig })}</span>
+    </td>
     <td class="nowrap">
       <a href=${link('checks', one.checkId, ...about)}>
         ${one.checkResultId === null ? 'the check' : 'the result'}

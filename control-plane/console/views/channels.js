@@ -17,7 +17,8 @@ function hostOf(url) {
   }
 }
 
-function destinationOf({ type, config }) {
+/** Where a channel leads, as people know it; empty when its settings do not say. */
+export function destinationOf({ type, config }) {
   switch (type) {
     case 'EMAIL':
       return config.address;

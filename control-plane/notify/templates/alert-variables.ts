@@ -93,5 +93,8 @@ export function alertVariables(
   message: Message,
   publicUrl: string,
 ): AlertVariables {
-  return { ...none, ...aboutFacts(facts, publicUrl), ALERT_TITLE: message.title };
+  const known = { ...none, ...aboutFacts(facts, publicUrl), ALERT_TITLE: message.title };
+  // Nothing has failed in a check that is merely slow, but receivers ask for the reason by this name.
+  const isSlow = message.tone === 'degraded' && message.reason !== '';
+  return isSlow ? { ...known, CHECK_ERROR_MESSAGE: message.reason } : known;
 }

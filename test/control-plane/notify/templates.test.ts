@@ -60,6 +60,19 @@ test('every documented variable has its value', () => {
   ]);
 });
 
+test('a template that asks why a check is degraded is told', () => {
+  const { result } = facts;
+  const slow = alertFacts({
+    alertType: 'ALERT_DEGRADED',
+    result: result && { ...result, error: null, statusCode: '200' },
+  });
+  const message = messageOf(slow, 'x', 'https://m.example');
+  assert.equal(
+    alertVariables(slow, message, 'https://m.example')['CHECK_ERROR_MESSAGE'],
+    '813 ms are above its degraded limit',
+  );
+});
+
 const rows: [template: string, expected: string][] = [
   [
     "{{#eq ALERT_TYPE 'ALERT_FAILURE'}}DOWN{{/eq}}{{#eq ALERT_TYPE 'ALERT_RECOVERY'}}UP{{/eq}}",
