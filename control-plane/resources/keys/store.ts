@@ -33,6 +33,8 @@ export class KeyStore implements KeyFinder {
   readonly #apiKeys = new Map<string, Remembered<ApiPrincipal> & { expiresAt: number | null }>();
   readonly #locationKeys = new Map<string, Remembered<LocationPrincipal>>();
   readonly #usedAt = new Map<string, number>();
+  /** Grows when all is dropped: what was read before is not remembered after it. */
+  #generation = 0;
 
   constructor(db: Kysely<Database>, clock: Clock) {
     this.#db = db;
@@ -48,6 +50,7 @@ export class KeyStore implements KeyFinder {
       return known.found;
     }
     const until = this.#clock.monotonic() + rememberKeysMs;
+    const generation = this.#generation;
     const row = await this.#db
       .selectFrom('api_keys')
       .selectAll()
@@ -66,7 +69,9 @@ export class KeyStore implements KeyFinder {
       role: row.role as Role,
       keyHash: row.key_hash,
     };
-    this.#apiKeys.set(keyHash, { found, until, expiresAt: row.expires_at });
+    if (generation === this.#generation) {
+      this.#apiKeys.set(keyHash, { found, until, expiresAt: row.expires_at });
+    }
     await this.#noteUse(row.id, now);
     return found;
   }
@@ -75,6 +80,7 @@ export class KeyStore implements KeyFinder {
     const known = this.#locationKeys.get(keyHash);
     if (known !== undefined && this.#clock.monotonic() < known.until) return known.found;
     const until = this.#clock.monotonic() + rememberKeysMs;
+    const generation = this.#generation;
     const row = await this.#db
       .selectFrom('location_keys')
       .selectAll()
@@ -91,7 +97,7 @@ export class KeyStore implements KeyFinder {
       location: row.location,
       keyHash: row.key_hash,
     };
-    this.#locationKeys.set(keyHash, { found, until });
+    if (generation === this.#generation) this.#locationKeys.set(keyHash, { found, until });
     return found;
   }
 
@@ -107,6 +113,7 @@ export class KeyStore implements KeyFinder {
 
   /** Drops everything remembered: after a key was revoked or a location deleted. */
   forget(): void {
+    this.#generation += 1;
     this.#apiKeys.clear();
     this.#locationKeys.clear();
   }

@@ -36,3 +36,19 @@ test('what another process does to a key counts once the key has been remembered
   assert.deepEqual(await isKnown(), [false, false]);
   await db.destroy();
 });
+
+test('a key that is looked up while another is revoked is not remembered', async () => {
+  const clock = new TestClock(Date.UTC(2026, 0, 1));
+  const db = openDatabase(':memory:');
+  await migrateToLatest(db);
+  const deps = { db, clock, newId: randomUUID };
+  const accountId = await findOrCreateAccount(deps);
+  const { id, rawKey } = await createApiKey(deps, accountId, { name: 'test' });
+  const store = new KeyStore(db, clock);
+  const looking = store.findApiKey(sha256Hex(rawKey));
+  store.forget();
+  assert.ok((await looking) !== undefined);
+  await revokeKey(deps, id);
+  assert.equal(await store.findApiKey(sha256Hex(rawKey)), undefined);
+  await db.destroy();
+});
