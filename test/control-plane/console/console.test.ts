@@ -140,7 +140,8 @@ test('a key that is revoked while somebody looks leads back to the way in, and s
   const { page } = opened;
   await page.getByRole('link', { name: 'Shop front page' }).waitFor();
   await world.cp.api('DELETE', `/v1/api-keys/${made.id}`);
-  await page.getByRole('link', { name: 'Agents' }).click();
+  // What the view asks for by itself may have been refused already: the link is gone then.
+  await page.evaluate("location.hash = '#/agents'");
   assert.match(await page.getByRole('alert').innerText(), /expired or was revoked/);
 });
 
