@@ -4,15 +4,16 @@
  * that fills the outbox, so that a restart neither repeats nor loses it.
  */
 import type { Kysely, Selectable } from 'kysely';
-import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import type { Database } from '../db/tables.ts';
 import type { LocationNoticesTable } from '../db/tables/certificates.ts';
 import { isNoticeDue, unservedForMs, waitingSince } from '../domain/location-notice.ts';
 import type { LocationFacts } from '../notify/facts.ts';
+import { locationName } from '../notify/message.ts';
 import type { Services } from '../services.ts';
 import { channelsToRecover, channelsToTell } from './channels-of-location.ts';
 import { checksWaitingIn } from './checks-of-location.ts';
 import { enqueueForChannel } from './outbox.ts';
+import { privateLocationName } from './private-location-name.ts';
 
 interface Place {
   accountId: string;
@@ -53,23 +54,6 @@ async function candidatesOf(db: Kysely<Database>, now: number): Promise<Candidat
   ];
 }
 
-async function privateNameOf(
-  db: Kysely<Database>,
-  { accountId, location }: Place,
-): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('private_locations')
-    .select('name')
-    .where('account_id', '=', accountId)
-    .where('slug_name', '=', location)
-    .executeTakeFirst();
-  return row?.name;
-}
-
-function nameOf(location: string, privateName: string | undefined): string {
-  return privateName ?? (dataCenterLocations as Record<string, string>)[location] ?? location;
-}
-
 async function tell(
   { clock, newId }: Services,
   db: Kysely<Database>,
@@ -93,7 +77,7 @@ async function notice(
   const { accountId, location } = place;
   return services.db.transaction().execute(async (db) => {
     const checks = await checksWaitingIn(db, place);
-    const privateName = await privateNameOf(db, place);
+    const privateName = await privateLocationName(db, accountId, location);
     const now = clock.now();
     const since = waitingSince({
       isServed: hub.isServed(accountId, location),
@@ -120,7 +104,7 @@ async function notice(
     if (written.numInsertedOrUpdatedRows !== 1n) return false;
     await tell(services, db, accountId, channels, {
       ...{ kind: 'location', at: now, isServed: false, unservedSince, incidentKey, location },
-      locationName: nameOf(location, privateName),
+      locationName: privateName ?? locationName(location),
       checks: checks.map(({ id, name }) => ({ id, name })),
     });
     return true;
@@ -147,7 +131,7 @@ async function recover(
     await tell(services, db, accountId, channels, {
       ...{ kind: 'location', at: services.clock.now(), isServed: true, location },
       ...{ unservedSince: sent.unserved_since, incidentKey: sent.incident_key },
-      locationName: nameOf(location, await privateNameOf(db, place)),
+      locationName: (await privateLocationName(db, accountId, location)) ?? locationName(location),
       checks: checks.map(({ id, name }) => ({ id, name })),
     });
     return channels.length > 0;

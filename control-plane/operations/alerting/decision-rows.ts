@@ -1,7 +1,8 @@
 /** Decisions at rest: what was decided, by which numbers, and who was told. */
-import type { Kysely } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import { prepareQuery } from '../../db/prepared.ts';
 import type { Database } from '../../db/tables.ts';
+import type { AlertDecisionsTable } from '../../db/tables/alerting.ts';
 import type { Addressee } from '../../domain/alerting/channels.ts';
 import type { AlertReason, Decision } from '../../domain/alerting/decision.ts';
 import type { AlertRules } from '../../domain/alerting/rules.ts';
@@ -26,21 +27,7 @@ export interface NewDecision {
   checkAlertId: string | null;
 }
 
-interface DecisionArguments {
-  id: string;
-  account_id: string;
-  check_id: string;
-  decided_at: number;
-  check_result_id: string | null;
-  cause: string;
-  alert_type: string;
-  outcome: string;
-  reason: string;
-  details_json: string;
-  check_alert_id: string | null;
-}
-
-const insert = prepareQuery<DecisionArguments>((db, argument) =>
+const insert = prepareQuery<Omit<Selectable<AlertDecisionsTable>, 'seq'>>((db, argument) =>
   db.insertInto('alert_decisions').values({
     id: argument('id'),
     account_id: argument('account_id'),

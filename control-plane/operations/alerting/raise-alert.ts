@@ -6,6 +6,7 @@ import type { Addressee } from '../../domain/alerting/channels.ts';
 import type { AlertFacts, RecentRun } from '../../notify/facts.ts';
 import type { Services } from '../../services.ts';
 import { enqueueAlert } from '../outbox.ts';
+import { privateLocationName } from '../private-location-name.ts';
 import type { AlertedCheck } from './alerted-checks.ts';
 import type { RunVerdict } from './run-verdict.ts';
 import type { AlertChannel } from './subscribed-channels.ts';
@@ -40,20 +41,6 @@ async function recentRuns(
         ? 'degraded'
         : 'passing',
   }));
-}
-
-async function privateNameOf(
-  db: Kysely<Database>,
-  accountId: string,
-  location: string,
-): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('private_locations')
-    .select('name')
-    .where('account_id', '=', accountId)
-    .where('slug_name', '=', location)
-    .executeTakeFirst();
-  return row?.name;
 }
 
 export interface RaisedAlert {
@@ -108,7 +95,7 @@ export async function raiseAlert(
   );
   if (wanted.size === 0) return alertId;
   const privateName =
-    result === null ? undefined : await privateNameOf(db, accountId, result.runLocation);
+    result === null ? undefined : await privateLocationName(db, accountId, result.runLocation);
   const facts: AlertFacts = {
     kind: 'alert',
     alertId,

@@ -1,0 +1,17 @@
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+
+/** The name people gave a location; undefined for one that is not private. */
+export async function privateLocationName(
+  db: Kysely<Database>,
+  accountId: string,
+  location: string,
+): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('private_locations')
+    .select('name')
+    .where('account_id', '=', accountId)
+    .where('slug_name', '=', location)
+    .executeTakeFirst();
+  return row?.name;
+}
