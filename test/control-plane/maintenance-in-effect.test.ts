@@ -248,33 +248,38 @@ test('a run that began before a window finishes in it and is kept', async () => 
   assert.equal((await agent.submit(result))[0]?.outcome, 'accepted');
 });
 
-test('a heartbeat does not fail in maintenance and has its grace time afterwards', async () => {
-  const { clock, cp } = await setUp();
-  await using _cp = cp;
-  const { services } = cp.controlPlane;
+/** One that is pinged every ten minutes. */
+async function makeHeartbeat(cp: TestControlPlane, graceMinutes: number) {
   const { body: check } = await cp.api('POST', '/v1/checks/heartbeat', {
     name: 'nightly',
     tags: ['shop'],
-    heartbeat: { period: 10, periodUnit: 'minutes', grace: 2, graceUnit: 'minutes' },
+    heartbeat: { period: 10, periodUnit: 'minutes', grace: graceMinutes, graceUnit: 'minutes' },
   });
   const failing = async () => {
-    await sweepHeartbeats(services);
+    await sweepHeartbeats(cp.controlPlane.services);
     return (await cp.api('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures as boolean;
   };
+  return { pingUrl: check.heartbeat.pingUrl as string, failing };
+}
+
+test('a heartbeat does not fail in maintenance and has its grace time afterwards', async () => {
+  const { clock, cp } = await setUp();
+  await using _cp = cp;
+  const { pingUrl, failing } = await makeHeartbeat(cp, 2);
   await makeWindow(cp, [11, 40], { tags: ['shop'] });
   const second = await makeWindow(cp, [100, 200], { tags: ['shop'] });
-  await fetch(check.heartbeat.pingUrl);
+  await fetch(pingUrl);
   clock.advance(41 * minute);
   assert.equal(await failing(), false);
   clock.advance(minute);
   assert.equal(await failing(), true, 'at the end of the window and two minutes');
 
   clock.advance(50 * minute);
-  await fetch(check.heartbeat.pingUrl);
+  await fetch(pingUrl);
   assert.equal(await failing(), false, 'a ping is heard');
   clock.advance(20 * minute);
   assert.equal(await failing(), false, 'in the second window');
-  await fetch(check.heartbeat.pingUrl);
+  await fetch(pingUrl);
   clock.advance(30 * minute);
   assert.equal(await failing(), false, 'after a ping in the window');
   await cp.api('DELETE', `/v1/maintenance-windows/${second}`);
@@ -287,18 +292,9 @@ test('a heartbeat does not fail in maintenance and has its grace time afterwards
 test('a ping that was expected in maintenance may come within the grace time after it', async () => {
   const { clock, cp } = await setUp();
   await using _cp = cp;
-  const { services } = cp.controlPlane;
-  const { body: check } = await cp.api('POST', '/v1/checks/heartbeat', {
-    name: 'nightly',
-    tags: ['shop'],
-    heartbeat: { period: 10, periodUnit: 'minutes', grace: 5, graceUnit: 'minutes' },
-  });
-  const failing = async () => {
-    await sweepHeartbeats(services);
-    return (await cp.api('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures as boolean;
-  };
+  const { pingUrl, failing } = await makeHeartbeat(cp, 5);
   await makeWindow(cp, [8, 12], { tags: ['shop'] });
-  await fetch(check.heartbeat.pingUrl);
+  await fetch(pingUrl);
   clock.advance(16 * minute);
   assert.equal(await failing(), false);
   clock.advance(minute);
