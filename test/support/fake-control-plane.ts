@@ -45,6 +45,9 @@ interface FakeOptions {
   readonly key?: string;
   readonly location?: string;
   readonly clock?: Clock;
+  /** Where it listens; on a free port of loopback by default. */
+  readonly host?: string;
+  readonly port?: number;
 }
 
 interface Told {
@@ -85,12 +88,15 @@ export class FakeControlPlane implements AsyncDisposable {
   readonly #watchers = new Set<() => void>();
   #jobs: Job[] = [];
   #cancellations: string[] = [];
-  #port = 0;
+  readonly #host: string;
+  #port: number;
 
   private constructor(options: FakeOptions) {
     this.key = options.key ?? 'pl_test_key';
     this.location = options.location ?? 'test-place';
     this.#clock = options.clock ?? systemClock;
+    this.#host = options.host ?? '127.0.0.1';
+    this.#port = options.port ?? 0;
     this.#server = createServer((request, response) => {
       void this.#answer(request, response);
     });
@@ -114,7 +120,7 @@ export class FakeControlPlane implements AsyncDisposable {
   goOnline(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen(this.#port, '127.0.0.1', () => {
+      this.#server.listen(this.#port, this.#host, () => {
         this.#server.off('error', reject);
         this.#port = (this.#server.address() as AddressInfo).port;
         resolve();

@@ -1,8 +1,10 @@
 /** An HTTP proxy: tunnels for https, forwarding for http. */
 import { once } from 'node:events';
 import { createServer, request as httpRequest } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { createServer as createSecureServer } from 'node:https';
+import { connect, isIP, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { connect as connectTls, TLSSocket } from 'node:tls';
 import type { TestServer } from './servers.ts';
 
 export interface ProxyServer extends TestServer {
@@ -15,28 +17,59 @@ interface Behaviour {
   credentials?: string;
   /** Answers every CONNECT with this status. */
   refusesWith?: number;
+  /** The schemes it names with 407. */
+  offers?: readonly string[];
+  /** Answers every CONNECT with a page. */
+  answersPage?: boolean;
+  /** Is spoken to in TLS. */
+  tls?: { key: string; cert: string };
+  /** Where it listens. */
+  host?: string;
+  /** Reads what passes: shows a certificate of its own for any host, and asks the true one itself. */
+  intercept?: (host: string) => Promise<{ key: string; cert: string }>;
+}
+
+/** `host:port` of a CONNECT, and `[v6]:port`. */
+function partsOf(authority: string): { host: string; port: number } {
+  const [, host = '', port = ''] = /^\[?(.*?)\]?:(\d+)$/.exec(authority) ?? [];
+  return { host, port: Number(port) };
+}
+
+/** Every name leads to this machine; what it really leads to is of no concern to a test. */
+function addressOf(host: string): string {
+  const bare = host.replace(/^\[|\]$/g, '');
+  return isIP(bare) === 0 ? '127.0.0.1' : bare;
 }
 
 export async function proxyServer({
   credentials,
   refusesWith,
+  offers = ['Basic realm="test"'],
+  answersPage = false,
+  tls,
+  host = '127.0.0.1',
+  intercept,
 }: Behaviour = {}): Promise<ProxyServer> {
   const asked: string[] = [];
   const sockets = new Set<Duplex>();
   const wanted =
     credentials === undefined ? undefined : `Basic ${Buffer.from(credentials).toString('base64')}`;
-  const keep = (socket: Duplex): void => {
+  const keep = <S extends Duplex>(socket: S): S => {
     sockets.add(socket);
     socket.on('error', () => undefined);
+    return socket;
   };
-  const server = createServer((request, response) => {
+  const server = tls === undefined ? createServer() : createSecureServer(tls);
+  server.on('request', (request, response) => {
     asked.push(`${request.method} ${request.url}`);
     if (request.headers['proxy-authorization'] !== wanted) {
-      response.writeHead(407).end();
+      response.writeHead(407, { 'proxy-authenticate': [...offers] }).end();
       return;
     }
     const { 'proxy-authorization': _credentials, ...headers } = request.headers;
-    const onward = httpRequest(request.url ?? '', { method: request.method, headers }, (answer) => {
+    const { hostname, port, pathname, search } = new URL(request.url ?? '');
+    const target = { host: addressOf(hostname), port, path: pathname + search };
+    const onward = httpRequest({ ...target, method: request.method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);
     });
@@ -48,27 +81,54 @@ export async function proxyServer({
   });
   server.on('connect', (request, client) => {
     asked.push(`CONNECT ${request.url}`);
+    if (answersPage) {
+      client.end('HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n<html>Please log in</html>');
+      return;
+    }
     const isRefused = request.headers['proxy-authorization'] !== wanted;
     const status = isRefused ? 407 : refusesWith;
     if (status !== undefined) {
-      client.end(`HTTP/1.1 ${status} No\r\n\r\n`);
+      const headers = offers.map((scheme) => `proxy-authenticate: ${scheme}\r\n`).join('');
+      client.end(`HTTP/1.1 ${status} No\r\n${status === 407 ? headers : ''}\r\n`);
       return;
     }
-    const port = Number(request.url?.split(':').at(-1));
-    const target = connect(port, '127.0.0.1', () => {
+    const to = partsOf(request.url ?? '');
+    const below = connect({ host: addressOf(to.host), port: to.port, autoSelectFamily: false });
+    keep(below);
+    below.once('error', () => client.end('HTTP/1.1 503 Unreachable\r\n\r\n'));
+    below.once('connect', () => {
       client.write('HTTP/1.1 200 OK\r\n\r\n');
-      target.pipe(client);
-      client.pipe(target);
+      void (async () => {
+        const [inner, target] =
+          intercept === undefined
+            ? [client, below]
+            : [
+                keep(
+                  new TLSSocket(client as Socket, {
+                    isServer: true,
+                    ...(await intercept(to.host)),
+                  }),
+                ),
+                keep(
+                  connectTls({
+                    socket: below,
+                    rejectUnauthorized: false,
+                    ...(isIP(to.host) === 0 ? { servername: to.host } : {}),
+                  }),
+                ),
+              ];
+        target.pipe(inner);
+        inner.pipe(target);
+      })();
     });
-    keep(target);
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
     port,
     asked,
-    url: `http://${credentials === undefined ? '' : `${credentials}@`}127.0.0.1:${port}`,
+    url: `${tls === undefined ? 'http' : 'https'}://${credentials === undefined ? '' : `${credentials}@`}${host.includes(':') ? `[${host}]` : host}:${port}`,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       server.close();

@@ -1,0 +1,14 @@
+/** What runners have where a test gives them nothing more: TCP and names, no evidence. */
+import type { NetworkAccess } from '../../agent/runners/runner.ts';
+
+const notGiven = 'not given by this test';
+
+export const plainNetwork: NetworkAccess = {
+  useOsResolver: false,
+  icmp: null,
+  icmpProblem: notGiven,
+  capture: null,
+  captureProblem: notGiven,
+  traceroute: null,
+  tracerouteProblem: notGiven,
+};
