@@ -1,0 +1,126 @@
+import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
+import type { TracerouteReport } from '@monitor/shared/contract/check-result.ts';
+import { InvalidArgumentError, type Command } from 'commander';
+import { AgentError } from '../errors.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { resolveByOs } from '../net/resolve.ts';
+import { tracerouteHeading, tracerouteTable, tracerouteText } from '../net/traceroute-text.ts';
+import { openTraceroute, type TracedTarget } from '../net/traceroute.ts';
+import { tracerouteTarget } from './traceroute-argument.ts';
+
+const examples = `
+With a port it connects by TCP, as a check does, and goes over to UDP when nobody answers TCP.
+Without one it sends UDP to the ports from 33434 on. It needs no root and no capability.
+
+Examples:
+  monitor-agent traceroute shop.internal:443
+  monitor-agent traceroute https://shop.internal/cart
+  monitor-agent traceroute -6 db.internal:5432
+  monitor-agent traceroute [fd00::17]:5432
+  monitor-agent traceroute 10.20.30.40              by UDP
+  monitor-agent traceroute 10.20.30.40:443 --json   for programs
+
+Reading it: loss at one hop that the hops behind it do not have is a router that answers rarely, and
+harmless. Loss from one hop on to the end is real. Silence from one hop on to the end is a drop there,
+or a firewall that says nothing.
+
+Exit codes: 0 the target answered, 1 it did not, 2 the way could not be traced.
+`;
+
+interface Options {
+  readonly '4'?: boolean;
+  readonly '6'?: boolean;
+  readonly udp?: boolean;
+  readonly json?: boolean;
+  readonly timeout: number;
+}
+
+function familiesOf(options: Options): IpFamily[] {
+  if (options[4] === options[6]) return ['IPv4', 'IPv6'];
+  return [options[6] === true ? 'IPv6' : 'IPv4'];
+}
+
+async function resolveTarget(argument: string, options: Options): Promise<TracedTarget> {
+  const { host, port: given, family: literal } = tracerouteTarget(argument);
+  const port = options.udp === true ? null : given;
+  const families = familiesOf(options);
+  if (literal !== null) {
+    if (families.includes(literal)) return { address: host, family: literal, port };
+    throw new AgentError('CONFIG_INVALID', `${host} is not an ${families.join()} address`);
+  }
+  let why = '';
+  for (const family of families) {
+    const resolution = await resolveByOs(host, family);
+    if ('address' in resolution) return { ...resolution.address, port };
+    why = resolution.failure.message;
+  }
+  throw new AgentError('CONFIG_INVALID', `${host} has no address to trace the way to: ${why}`);
+}
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (value >= 1 && value <= 60) return value;
+  throw new InvalidArgumentError('give seconds, from 1 to 60.');
+}
+
+/** A table that grows on a terminal, as much of it as fits, in place of the one before it. */
+function liveTable(stream: NodeJS.WriteStream) {
+  let shownLines = 0;
+  const clear = (): void => {
+    if (shownLines > 0) stream.write(`\u001b[${shownLines}A\u001b[0J`);
+    shownLines = 0;
+  };
+  return {
+    show(report: TracerouteReport): void {
+      const heading = `Tracing the way to ${tracerouteHeading(report)} (Ctrl-C ends it)`;
+      // Both are 0 on a terminal that does not know its size.
+      const rows = Math.max(stream.rows, 8);
+      const columns = stream.columns > 0 ? stream.columns : 80;
+      const table = tracerouteTable(report).slice(3 - rows);
+      const lines = [heading, '', ...table].map((line) => line.slice(0, columns - 1));
+      clear();
+      stream.write(`${lines.join('\n')}\n`);
+      shownLines = lines.length;
+    },
+    clear,
+  };
+}
+
+/** `monitor-agent traceroute`: the way to a target, as the evidence of a failed check shows it. */
+export function registerTraceroute(program: Command): void {
+  program
+    .command('traceroute')
+    .description('show the way to a target, hop by hop, with loss and times')
+    .argument('<target>', 'host, host:port or URL')
+    .option('-4', 'by IPv4 only')
+    .option('-6', 'by IPv6 only')
+    .option('--udp', 'send UDP even where a port is given')
+    .option('--timeout <seconds>', 'end after this time with what is known', seconds, 6)
+    .option('--json', 'print JSON')
+    .addHelpText('after', examples)
+    .action(async (argument: string, options: Options) => {
+      const opened = openTraceroute();
+      if (opened.traceroute === null)
+        throw new AgentError('TRACEROUTE_UNAVAILABLE', opened.problem);
+      await using traceroute = opened.traceroute;
+      const cancellation = new AbortController();
+      process.once('SIGINT', () => {
+        cancellation.abort();
+      });
+      const target = await resolveTarget(argument, options);
+      const isLive = process.stdout.isTTY && options.json !== true;
+      const live = liveTable(process.stdout);
+      const report = await traceroute.trace(target, {
+        timeoutMs: options.timeout * 1000,
+        signal: cancellation.signal,
+        ...(isLive ? { onProgress: live.show } : {}),
+      });
+      if (options.json === true) console.log(JSON.stringify(report, null, 2));
+      else {
+        live.clear();
+        process.stdout.write(tracerouteText(report));
+      }
+      if (cancellation.signal.aborted) process.exitCode = exitCodes.interrupted;
+      else process.exitCode = report.isReached ? exitCodes.ok : exitCodes.failed;
+    });
+}

@@ -1,0 +1,50 @@
+/** What ICMP messages say besides "it may not travel further". */
+import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
+
+/** Destination unreachable: RFC 792 and RFC 1812, and RFC 4443 for IPv6. Of other types no probe hears. */
+const unreachableType: Record<IpFamily, number> = { IPv4: 3, IPv6: 1 };
+const timeExceededType: Record<IpFamily, number> = { IPv4: 11, IPv6: 3 };
+
+const administratively = 'administratively prohibited';
+
+const reasons: Record<IpFamily, Readonly<Record<number, string>>> = {
+  IPv4: {
+    0: 'network unreachable',
+    1: 'host unreachable',
+    2: 'protocol unreachable',
+    3: 'port unreachable',
+    4: 'packet too big',
+    5: 'source route failed',
+    6: 'network unknown',
+    7: 'host unknown',
+    8: 'host isolated',
+    9: administratively,
+    10: administratively,
+    11: 'network unreachable for this type of service',
+    12: 'host unreachable for this type of service',
+    13: administratively,
+    14: 'host precedence violated',
+    15: 'precedence cut off',
+  },
+  IPv6: {
+    0: 'no route to the target',
+    1: administratively,
+    2: 'beyond the scope of the source address',
+    3: 'host unreachable',
+    4: 'port unreachable',
+    5: 'source address refused by policy',
+    6: 'route rejected',
+  },
+};
+
+/** True when the message ends the way: whoever sent it does not pass anything on to the target. */
+export function isUnreachable(family: IpFamily, type: number): boolean {
+  return type === unreachableType[family];
+}
+
+/** A few words, or null for "time exceeded", which is what a hop is expected to say. */
+export function icmpNote(family: IpFamily, type: number, code: number): string | null {
+  if (type === timeExceededType[family]) return code === 0 ? null : 'reassembly time exceeded';
+  if (!isUnreachable(family, type)) return `ICMP type ${type} code ${code}`;
+  return reasons[family][code] ?? `unreachable, code ${code}`;
+}
