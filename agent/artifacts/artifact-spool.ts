@@ -6,7 +6,7 @@
  *   committed      its result is in the outbox: it may be uploaded. What a crash leaves sealed is taken
  *                  as committed by the next start, since the result may have got there
  *
- * Bounded by bytes and age: the oldest entries go first, counted and logged. Nothing here makes a run
+ * Bounded by bytes, number and age: the oldest entries go first, counted and logged. Nothing here makes a run
  * fail.
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises';
@@ -19,6 +19,11 @@ import { AgentError } from '../errors.ts';
 
 const entryFile = 'entry.json';
 const complainEveryMs = 60_000;
+/**
+ * Small files take blocks and inodes that their bytes do not tell of: 20,000 captures are 4 MB, and
+ * 200 MB of disk.
+ */
+const mostEntries = 20_000;
 
 const spooledFile = z.object({
   /** In the folder of the entry. */
@@ -50,6 +55,8 @@ export interface SpoolOptions {
   /** ARTIFACTS_MAX_BYTES. */
   maxBytes: number;
   maxAgeMs: number;
+  /** Results whose files may wait. */
+  maxEntries?: number;
   clock: Clock;
   logger: Logger;
 }
@@ -253,9 +260,16 @@ export class ArtifactSpool {
   }
 
   async #makeRoom(): Promise<void> {
-    for (const entry of [...this.#entries.values()]) {
-      if (this.#bytes + this.#stagedBytes <= this.#options.maxBytes) return;
-      await this.#drop(entry, 'more than ARTIFACTS_MAX_BYTES');
+    const { maxBytes, maxEntries = mostEntries } = this.#options;
+    // The oldest is looked up anew each time: somebody else may have removed it meanwhile.
+    for (;;) {
+      const isTooMuch = this.#bytes + this.#stagedBytes > maxBytes;
+      const [oldest] = this.#entries.values();
+      if (oldest === undefined || (!isTooMuch && this.#entries.size <= maxEntries)) return;
+      await this.#drop(
+        oldest,
+        isTooMuch ? 'more than ARTIFACTS_MAX_BYTES' : `more than ${maxEntries} results with files`,
+      );
     }
   }
 

@@ -8,11 +8,11 @@ import {
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { artifactReference, type ArtifactType } from '@monitor/shared/contract/check-result.ts';
 import type { Logger } from 'pino';
-import type { ArtifactSink } from '../runners/runner.ts';
+import type { ArtifactSink, GivenFile } from '../runners/runner.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 import type { ArtifactSpool, SpooledFile } from './artifact-spool.ts';
 import { isArtifactName, numbered, toArtifactName, toContentType } from './artifact-name.ts';
-import { NotTaken, takeFile } from './take-file.ts';
+import { NotTaken, takeFile, writeFresh } from './take-file.ts';
 
 /** Most files of one result; so the wire has it. */
 const maxFiles = 200;
@@ -81,11 +81,14 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
     return name;
   };
 
-  const take = async (given: Parameters<ArtifactSink['add']>[0], one: Taken): Promise<void> => {
+  const take = async (given: GivenFile, one: Taken): Promise<void> => {
     const file = String(taken.indexOf(one));
     try {
       const path = join(await (folder ??= spool.begin(resultId)), file);
-      one.size = await takeFile(given.path, path, within?.(given.path) ?? null);
+      one.size =
+        'bytes' in given
+          ? await writeFresh(path, given.bytes)
+          : await takeFile(given.path, path, within?.(given.path) ?? null);
       one.file = file;
       if (one.size > maxArtifactBytes) {
         one.withheld = beyondLimit;

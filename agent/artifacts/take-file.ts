@@ -4,7 +4,7 @@
  * this user can open, or the file itself where it was this user's alone.
  */
 import { constants, createWriteStream, type Stats } from 'node:fs';
-import { lstat, open, realpath, rename, rm, type FileHandle } from 'node:fs/promises';
+import { lstat, open, realpath, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { maxArtifactBytes } from '@monitor/shared/contract/agent-protocol.ts';
@@ -89,6 +89,17 @@ export async function takeFile(path: string, to: string, within: string | null):
   } catch (error) {
     await rm(to, { force: true });
     if (error instanceof NotTaken) throw error;
+    throw new NotTaken(reasonOf(error), { cause: error });
+  }
+}
+
+/** Writes a file that only this user can open, and gives its size. Throws NotTaken. */
+export async function writeFresh(to: string, bytes: Uint8Array): Promise<number> {
+  try {
+    await writeFile(to, bytes, { flag: 'wx', mode: 0o600 });
+    return bytes.length;
+  } catch (error) {
+    await rm(to, { force: true });
     throw new NotTaken(reasonOf(error), { cause: error });
   }
 }

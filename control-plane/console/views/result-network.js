@@ -1,11 +1,12 @@
 /** What a monitor or an API check sent, what came back, and how it was judged. */
 import { html } from '../dom.js';
-import { duration, inNumbers, inWords, nothing, percent, safeLink } from '../format.js';
+import { duration, inNumbers, inWords, nothing, percent } from '../format.js';
 import { Code, Pairs } from '../parts/code.js';
 import { State } from '../parts/icons.js';
 import { Facts, Section, Table } from '../parts/layout.js';
 import { Log } from '../parts/log.js';
 import { Phases } from '../parts/waterfall.js';
+import { Evidence } from './result-evidence.js';
 
 function textOf(value) {
   if (value === undefined) return nothing;
@@ -58,7 +59,7 @@ const knownOfRequest = new Set(['method', 'url', 'headers', 'params', 'data', 'h
 const knownOfResponse = new Set(
   `status statusText headers body data truncated href redirects remoteAddress ipFamily timings
   timingPhases answer returnCode latency pingResults packetLoss packetsSent packetsReceived
-  resolvedIp traceroute`.split(/\s+/),
+  resolvedIp`.split(/\s+/),
 );
 
 function RequestPart({ request }) {
@@ -132,55 +133,6 @@ function ResponsePart({ response }) {
     }
     <${Rest} label="More" values=${response} known=${knownOfResponse} />
   </div>`;
-}
-
-const first = (...values) => values.find((value) => value !== undefined && value !== null);
-
-function Hop({ hop, number }) {
-  const address = first(hop.address, hop.ip, hop.host, hop.hostname);
-  return html`<tr>
-    <td>${first(hop.hop, hop.ttl, number)}</td>
-    <td class="mono">
-      ${address ?? 'no answer'}
-      ${hop.hostname && hop.hostname !== address && html`<span class="under">${hop.hostname}</span>`}
-    </td>
-    <td class="right">${percent(first(hop.lossPercent, hop.packetLoss, hop.loss))}</td>
-    <td class="right">${duration(first(hop.avg, hop.avgMs, hop.rtt))}</td>
-    <td class="right">${duration(first(hop.best, hop.bestMs, hop.min))}</td>
-    <td class="right">${duration(first(hop.worst, hop.worstMs, hop.max))}</td>
-  </tr>`;
-}
-
-/** The way to a target that could not be reached, and what went over the wire. */
-function Evidence({ seen }) {
-  const route = first(seen.traceroute, seen.response?.traceroute);
-  const hops = Array.isArray(route) ? route : route?.hops;
-  const capture = safeLink(seen.pcapDataUrl);
-  if (!Array.isArray(hops) && !capture) return null;
-  return html`<${Section} title="Network">
-    ${
-      capture &&
-      html`<p>
-        <a class="button" href=${capture} download="capture.pcap">Packet capture (pcap)</a>
-      </p>`
-    }
-    ${
-      Array.isArray(hops) &&
-      html`<${Table}
-        label="Hops to the target"
-        columns=${[
-          'Hop',
-          'Address',
-          ['Loss', 'right'],
-          ['Average', 'right'],
-          ['Best', 'right'],
-          ['Worst', 'right'],
-        ]}
-      >
-        ${hops.map((hop, index) => html`<${Hop} key=${index} hop=${hop} number=${index + 1} />`)}
-      <//>`
-    }
-  <//>`;
 }
 
 export function NetworkDetail({ seen }) {

@@ -156,3 +156,14 @@ test('a folder that cannot be used is named, with what to do', async () => {
     message: /set AGENT_DATA_DIR/,
   });
 });
+
+test('files of too many results are given up, oldest first, however small they are', async () => {
+  using folder = temporaryFolder();
+  const spool = await openSpool(join(folder.path, 'live'), { maxEntries: 2 });
+  for (const id of ['a', 'b', 'c']) {
+    await fill(spool, folder.path, id, [1]);
+    spool.commit(id);
+  }
+  assert.deepEqual(Object.keys(kept(spool)), ['b', 'c']);
+  assert.equal(spool.state().droppedTotal, 1);
+});

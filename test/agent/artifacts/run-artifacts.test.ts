@@ -59,6 +59,20 @@ test('a file is moved, freed of secrets, measured, and referred to by its name',
   );
 });
 
+test('bytes are taken as a file is', async () => {
+  using set = await setUp();
+  const run = openRun(set.spool, set.work);
+  const bytes = Buffer.from('a capture');
+  const kind = { type: 'pcap', contentType: 'application/vnd.tcpdump.pcap' } as const;
+  assert.equal(await run.add({ bytes, name: 'capture.pcap', ...kind }), 'artifact:capture.pcap');
+  assert.deepEqual(await run.finish(), [
+    { name: 'capture.pcap', ...kind, size: bytes.length, withheld: null },
+  ]);
+  const stored = set.spool.pathOf(resultId, '0');
+  assert.deepEqual(readFileSync(stored), bytes);
+  assert.equal(statSync(stored).mode & 0o777, 0o600);
+});
+
 test('the type of a file, which a script may choose, shows no secret', async () => {
   using set = await setUp();
   const run = openRun(set.spool, set.work);

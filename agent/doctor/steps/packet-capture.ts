@@ -1,0 +1,48 @@
+import { ok, warn, type Statement } from '../finding.ts';
+import { hasCapability, netRaw } from '../limits.ts';
+import type { Step } from '../step.ts';
+
+export interface CaptureFacts {
+  isWanted: boolean;
+  /** Why packets cannot be captured; null where they can. */
+  problem: string | null;
+  hasNetRaw: boolean | null;
+  mayHaveNetRaw: boolean | null;
+}
+
+export function judgeCapture({
+  isWanted,
+  problem,
+  hasNetRaw,
+  mayHaveNetRaw,
+}: CaptureFacts): Statement[] {
+  if (!isWanted) return [ok('switched off by PACKET_CAPTURE=off')];
+  if (problem === null) return [ok('packets of failures are kept as evidence')];
+  const rights =
+    hasNetRaw === false
+      ? mayHaveNetRaw === false
+        ? 'start the container with CAP_NET_RAW (docker --cap-add NET_RAW, capabilities.add of Kubernetes)'
+        : 'give this user CAP_NET_RAW as an ambient capability (AmbientCapabilities of systemd, setpriv --ambient-caps +net_raw)'
+      : 'see the reason';
+  return [
+    warn(
+      problem,
+      `${rights}, or set PACKET_CAPTURE=off; without it failures come with a log of events in place of packets`,
+    ),
+  ];
+}
+
+export const packetCapture: Step = {
+  id: 'packet-capture',
+  name: 'packet capture',
+  needs: [],
+  limitMs: 3_000,
+  look: ({ network, config, machine }) =>
+    judgeCapture({
+      isWanted: config.PACKET_CAPTURE,
+      problem:
+        network.capture === null ? (network.captureProblem ?? 'packets cannot be captured') : null,
+      hasNetRaw: hasCapability(machine, 'CapEff', netRaw),
+      mayHaveNetRaw: hasCapability(machine, 'CapBnd', netRaw),
+    }),
+};

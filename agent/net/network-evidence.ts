@@ -1,0 +1,153 @@
+/**
+ * What is gathered when an attempt failed in the network: the packets of the failing connection, the
+ * way to its target, and what its sockets saw. All of it is over within seconds, none of it can make
+ * a run fail, and none of it counts as time of the attempt: it is gathered afterwards.
+ */
+import { sleep, type Clock } from '@monitor/shared/clock.ts';
+import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import type {
+  NetworkDiagnostics,
+  TracerouteReport,
+} from '@monitor/shared/contract/check-result.ts';
+import { AgentError } from '../errors.ts';
+import type { ArtifactSink, Evidence, NetworkAccess, Observation } from '../runners/runner.ts';
+import type { ConnectionTrail } from './connection-trail.ts';
+import { tracerouteText } from './traceroute-text.ts';
+
+/** What a run gives to it; part of the context of a runner. */
+export interface EvidenceTools {
+  readonly network: Pick<
+    NetworkAccess,
+    'capture' | 'captureProblem' | 'traceroute' | 'tracerouteProblem'
+  >;
+  readonly artifacts: ArtifactSink;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+const withinMs = 8_000;
+/** The last packets of a connection come after its failure: its end, errors from afar. */
+const lastPacketsMs = 200;
+
+type Capture = NetworkDiagnostics['capture'] & { pcapReference: string | null };
+type Way = Pick<NetworkDiagnostics, 'traceroute' | 'tracerouteMissing'>;
+
+function events(missing: string): Capture {
+  return {
+    kind: 'events',
+    packets: 0,
+    missing: `${missing}; the events of the socket are listed instead`,
+    pcapReference: null,
+  };
+}
+
+async function cutPackets(
+  trail: ConnectionTrail,
+  { network, artifacts, clock }: EvidenceTools,
+  signal: AbortSignal,
+): Promise<Capture> {
+  const { capture, captureProblem } = network;
+  if (capture === null) return events(captureProblem ?? 'packets cannot be captured');
+  const { flow } = trail;
+  if (flow === null) return events('no connection was begun, so there are no packets of it');
+  await sleep(clock, lastPacketsMs, signal);
+  const cut = await capture.cut({ ...flow, to: flow.to + lastPacketsMs }, signal);
+  if ('missing' in cut) return events(cut.missing);
+  const pcapReference = await artifacts.add({
+    bytes: cut.bytes,
+    name: 'capture.pcap',
+    type: 'pcap',
+    contentType: 'application/vnd.tcpdump.pcap',
+  });
+  const missing =
+    cut.leftOut === 0
+      ? null
+      : `${cut.leftOut} packets in the middle of the connection were left out`;
+  return { kind: 'packets', packets: cut.packets, missing, pcapReference };
+}
+
+async function keepTable(report: TracerouteReport, artifacts: ArtifactSink): Promise<void> {
+  await artifacts.add({
+    bytes: Buffer.from(tracerouteText(report)),
+    name: 'traceroute.txt',
+    type: 'log',
+    contentType: 'text/plain; charset=utf-8',
+  });
+}
+
+async function traceWay(
+  { target }: ConnectionTrail,
+  { network, artifacts }: EvidenceTools,
+  signal: AbortSignal,
+): Promise<Way> {
+  const without = (tracerouteMissing: string): Way => ({ traceroute: null, tracerouteMissing });
+  const { traceroute: tracer, tracerouteProblem } = network;
+  if (target === null) return without('no address was found, so there is no way to trace');
+  if (target.isProxy) {
+    return without('the proxy of the location stands before the target and alone knows the way');
+  }
+  if (tracer === null) return without(tracerouteProblem ?? 'the way cannot be traced');
+  try {
+    const { address, family, port } = target;
+    const report = await tracer.trace({ address, family, port }, { timeoutMs: withinMs, signal });
+    await keepTable(report, artifacts);
+    return { traceroute: report, tracerouteMissing: null };
+  } catch (error) {
+    const isKnown = error instanceof AgentError;
+    return without(isKnown ? error.message : `the tracer failed: ${String(error)}`);
+  }
+}
+
+async function collect(
+  trail: ConnectionTrail,
+  tools: EvidenceTools,
+  enough: AbortSignal = tools.signal,
+): Promise<Evidence> {
+  const deadline = new AbortController();
+  const cancel = tools.clock.after(withinMs, () => {
+    deadline.abort();
+  });
+  const signal = AbortSignal.any([tools.signal, enough, deadline.signal]);
+  try {
+    const [{ pcapReference, ...capture }, way] = await Promise.all([
+      cutPackets(trail, tools, signal).catch((error: unknown) =>
+        events(`the packets could not be kept: ${String(error)}`),
+      ),
+      traceWay(trail, tools, signal),
+    ]);
+    return { pcapReference, diagnostics: { capture, events: trail.events, ...way } };
+  } finally {
+    cancel();
+  }
+}
+
+const tooMany = 'so many attempts failed at the same time';
+
+function justEvents(trail: ConnectionTrail): Evidence {
+  const { pcapReference, ...capture } = events(`${tooMany} that these packets were not kept`);
+  const tracerouteMissing = `${tooMany} that the way was not traced`;
+  return {
+    pcapReference,
+    diagnostics: { capture, events: trail.events, traceroute: null, tracerouteMissing },
+  };
+}
+
+/** True for failures that packets and the way to the target can explain. */
+function isOfNetwork(failure: Failure, trail: ConnectionTrail): boolean {
+  if (failure.code === 'CANCELLED') return false;
+  if (failure.isNetworkError) return true;
+  return trail.target !== null && ['connect', 'tls'].includes(failure.phase);
+}
+
+/** The part of an observation that gathers evidence once the attempt is judged; empty without need. */
+export function evidenceOf(
+  failure: Failure | null,
+  trail: ConnectionTrail,
+  tools: EvidenceTools,
+): Pick<Observation, 'evidence'> {
+  if (failure === null || !isOfNetwork(failure, trail)) return {};
+  return {
+    evidence: (extent, enough) =>
+      extent === 'all' ? collect(trail, tools, enough) : Promise.resolve(justEvents(trail)),
+  };
+}
