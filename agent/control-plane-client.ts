@@ -1,11 +1,13 @@
 /** Calls to the control plane, typed by the agent protocol. The only place that classifies their failures. */
 import { createWriteStream } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip, gzip } from 'node:zlib';
 import { promisify } from 'node:util';
-import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici';
+import { request, type Dispatcher } from 'undici';
 import type { z } from 'zod';
+import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import {
   agentArtifactRoutes,
   agentCodeBundleRoutes,
@@ -21,18 +23,35 @@ import {
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { maxCodeBundleBytes } from '@monitor/shared/contract/code-bundle.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
-import type { AgentConfig } from './config.ts';
 import { AgentError } from './errors.ts';
+import { LinkFault } from './link/link-fault.ts';
+import { connectWithinMs } from './link/open-connection.ts';
+import { Patience } from './link/patience.ts';
+import { StallWatch } from './link/stall-watch.ts';
+
+export { createDispatcher } from './link/dispatcher.ts';
 
 const compress = promisify(gzip);
 
-/** A call without a wait of its own may take so long; a half-open connection is noticed after it. */
-const answerWithinMs = 20_000;
-const connectWithinMs = 10_000;
+/**
+ * A connection that is half-open is noticed within 30 s, whatever it is busy with: a poll waits 20 s
+ * for news and its answer is due 8 s later; any other call has to move every 20 s. A link that is too
+ * slow for that gets more time after each failure.
+ */
+export const pollMs = 20_000;
+const pollAnswerMs = { least: 8_000, most: 64_000 };
+const answerMs = { least: 20_000, most: 160_000 };
+const fileMs = { least: 20_000, most: 320_000 };
+/** What is silent in calls that send much is buffers on the way that empty: they are as deep the next time. */
+const buffersMargin = 2;
+/** Nobody waits for the answer to a goodbye when the process has to end. */
+const goodbyeMs = 5_000;
+/** What is still to come when the connection should stand: its first bytes. */
+const connectSlackMs = 8_000;
 const compressFromBytes = 4_096;
-/** Files take as long as they take; but something has to move. */
-const stalledAfterMs = 60_000;
 const fileBlockBytes = 262_144;
+/** Bodies go out in pieces of this size, so that it shows when a slow link takes them. */
+const pieceBytes = 16_384;
 
 /** A failed call: whether trying again can help, and when the server asked for it. */
 export class CallFailure extends AgentError {
@@ -66,7 +85,33 @@ export interface ArtifactUpload {
 interface CallOptions {
   body: string;
   waitMs?: number;
+  patience?: Patience;
   signal?: AbortSignal;
+}
+
+interface Exchange {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  body: AsyncIterable<Buffer> | Iterable<Buffer> | null;
+  /** How long the other side may hold the call before it answers. */
+  waitMs?: number;
+  patience: Patience;
+  signal: AbortSignal | undefined;
+}
+
+type Answer = Dispatcher.ResponseData;
+/** Hands chunks on and notes that something moves. */
+type Watched = (chunks: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
+
+function* piecesOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
+}
+
+async function textOf(chunks: AsyncIterable<Buffer>): Promise<string> {
+  const all: Buffer[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return Buffer.concat(all).toString('utf8');
 }
 
 function retryAfterMs(header: string | string[] | undefined): number | null {
@@ -83,15 +128,24 @@ function retryAfterMs(header: string | string[] | undefined): number | null {
  *   404       not a control plane, or one from before this protocol
  *   other 4xx this call is wrong and stays wrong
  *   5xx       its fault, it may pass
+ * A refusal without a message in JSON is not the control plane's: something in between said it.
  */
 function failureOf(
   status: number,
   url: string,
-  message: string,
+  text: string,
   headers: Record<string, string | string[] | undefined>,
 ): CallFailure {
+  const message = messageIn(text);
   const details = { statusCode: status, retryAfterMs: retryAfterMs(headers['retry-after']) };
   const said = message === '' ? '' : `: ${message}`;
+  if (message === '' && (status === 401 || status === 403)) {
+    return new CallFailure(
+      'CONTROL_PLANE_ANSWER',
+      `${url} answered ${status}, but not as a control plane does; let the proxy or gateway in between pass it`,
+      details,
+    );
+  }
   if (status === 401 || status === 403) {
     return new CallFailure(
       'KEY_REFUSED',
@@ -113,6 +167,13 @@ function failureOf(
 }
 
 function unreachable(url: string, cause: unknown): CallFailure {
+  if (cause instanceof LinkFault) {
+    return new CallFailure(
+      'CONTROL_PLANE_UNREACHABLE',
+      `${url} cannot be reached: ${cause.message}; ${cause.fix}`,
+      { cause },
+    );
+  }
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new CallFailure(
     'CONTROL_PLANE_UNREACHABLE',
@@ -147,71 +208,103 @@ function limitedTo(maxBytes: number) {
   };
 }
 
-type ProxySettings = Pick<AgentConfig, 'HTTPS_PROXY' | 'HTTP_PROXY' | 'NO_PROXY'>;
-
-/** How a connection to the control plane is made: through a proxy where the settings name one. */
-export function createDispatcher(proxy: ProxySettings): Dispatcher {
-  const options = {
-    connect: { timeout: connectWithinMs },
-    keepAliveTimeout: 60_000,
-    pipelining: 1,
-  };
-  const { HTTPS_PROXY: https, HTTP_PROXY: http, NO_PROXY: none } = proxy;
-  if (https === undefined && http === undefined) return new Agent(options);
-  return new EnvHttpProxyAgent({
-    ...options,
-    httpProxy: http?.reveal() ?? '',
-    httpsProxy: https?.reveal() ?? '',
-    noProxy: none ?? '',
-  });
-}
-
 export interface ClientOptions {
   baseUrl: string;
   apiKey: { reveal(): string };
   dispatcher: Dispatcher;
   agentId: string;
   version: string;
+  /** Measures how long nothing moves. */
+  clock?: Clock;
 }
 
 export class ControlPlaneClient {
   readonly #options: ClientOptions;
+  readonly #clock: Clock;
+  readonly #ofPolls = new Patience(pollAnswerMs.least, pollAnswerMs.most);
+  readonly #ofCalls = new Patience(answerMs.least, answerMs.most, buffersMargin);
+  readonly #ofFiles = new Patience(fileMs.least, fileMs.most, buffersMargin);
 
   constructor(options: ClientOptions) {
     this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** One request and its answer, ended when nothing moves any more. */
+  async #exchange<T>(
+    { method, url, headers, body, waitMs = 0, patience, signal }: Exchange,
+    read: (answer: Answer, watched: Watched) => Promise<T>,
+  ): Promise<T> {
+    const { apiKey, dispatcher } = this.#options;
+    using watch = new StallWatch(this.#clock, connectWithinMs + connectSlackMs);
+    const outgoing = async function* (chunks: AsyncIterable<Buffer> | Iterable<Buffer>) {
+      // The first piece is asked for when the connection stands.
+      watch.begin(patience.ms);
+      for await (const chunk of chunks) {
+        for (const piece of piecesOf(chunk)) {
+          yield piece;
+          watch.moved(piece.length);
+        }
+      }
+      watch.expect(waitMs + patience.ms);
+    };
+    const incoming: Watched = async function* (chunks) {
+      for await (const chunk of chunks) {
+        watch.moved(chunk.length);
+        yield chunk;
+      }
+    };
+    try {
+      const answer = await request(url, {
+        method,
+        dispatcher,
+        signal: signal === undefined ? watch.signal : AbortSignal.any([watch.signal, signal]),
+        headers: { authorization: `Bearer ${apiKey.reveal()}`, ...headers },
+        body: body === null ? null : Readable.from(outgoing(body)),
+      });
+      watch.moved(0);
+      watch.expect(patience.ms);
+      const result = await read(answer, incoming);
+      // How long a poll was silent says nothing: see `checkIn`.
+      if (waitMs === 0) patience.answered(watch.longestSilenceMs);
+      return result;
+    } catch (error) {
+      if (watch.isStalled && signal?.aborted !== true) patience.ranOut();
+      throw error;
+    }
   }
 
   async #call<R extends Route>(
     route: R,
-    { body, waitMs = 0, signal }: CallOptions,
+    { body, waitMs = 0, patience = this.#ofCalls, signal }: CallOptions,
   ): Promise<R extends Record<'response', infer S extends z.ZodType> ? z.output<S> : undefined> {
-    const { baseUrl, apiKey, dispatcher } = this.#options;
-    const url = baseUrl + route.path;
-    const timeout = AbortSignal.timeout(waitMs + answerWithinMs);
+    const url = this.#options.baseUrl + route.path;
     const isLarge = body.length >= compressFromBytes;
+    const bytes = isLarge ? await compress(body, { level: 1 }) : Buffer.from(body);
     let status: number;
     let headers: Record<string, string | string[] | undefined>;
     let text: string;
     try {
-      const response = await request(url, {
-        method: route.method,
-        dispatcher,
-        signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
-        headers: {
-          authorization: `Bearer ${apiKey.reveal()}`,
-          'content-type': 'application/json',
-          ...(isLarge ? { 'content-encoding': 'gzip' } : {}),
+      ({ status, headers, text } = await this.#exchange(
+        {
+          ...{ method: route.method, url, waitMs, patience, signal },
+          headers: {
+            'content-type': 'application/json',
+            'content-length': String(bytes.length),
+            ...(isLarge ? { 'content-encoding': 'gzip' } : {}),
+          },
+          body: [bytes],
         },
-        body: isLarge ? await compress(body, { level: 1 }) : body,
-        headersTimeout: waitMs + answerWithinMs,
-        bodyTimeout: answerWithinMs,
-      });
-      ({ statusCode: status, headers } = response);
-      text = await response.body.text();
+        async (answer, watched) => ({
+          status: answer.statusCode,
+          headers: answer.headers,
+          text: await textOf(watched(answer.body)),
+        }),
+      ));
     } catch (cause) {
       throw unreachable(url, cause);
     }
-    if (status !== route.status) throw failureOf(status, url, messageIn(text), headers);
+    if (status !== route.status) throw failureOf(status, url, text, headers);
     if (route.response === undefined) return undefined as never;
     try {
       return route.response.parse(JSON.parse(text)) as never;
@@ -225,8 +318,14 @@ export class ControlPlaneClient {
     }
   }
 
-  checkIn(body: CheckInRequest, signal: AbortSignal): Promise<CheckInAnswer> {
-    return this.#call(checkIn, { body: JSON.stringify(body), waitMs: body.waitMs, signal });
+  async checkIn(body: CheckInRequest, signal: AbortSignal): Promise<CheckInAnswer> {
+    const patience = this.#ofPolls;
+    const text = JSON.stringify(body);
+    const begunAt = this.#clock.monotonic();
+    const answer = await this.#call(checkIn, { body: text, waitMs: body.waitMs, patience, signal });
+    const { receivedAt, sentAt } = answer.serverTime;
+    patience.answered(Math.max(0, this.#clock.monotonic() - begunAt - (sentAt - receivedAt)));
+    return answer;
   }
 
   /** Hands in submissions that are JSON already, so that the outbox need not parse them again. */
@@ -245,7 +344,8 @@ export class ControlPlaneClient {
   }
 
   async goodbye(): Promise<void> {
-    await this.#call(goodbye, { body: this.#body({}) });
+    const patience = new Patience(goodbyeMs, goodbyeMs);
+    await this.#call(goodbye, { body: this.#body({}), patience });
   }
 
   async report(events: readonly { code: string; count: number }[]): Promise<void> {
@@ -259,10 +359,11 @@ export class ControlPlaneClient {
    * or not yet), DATA_DIR_UNUSABLE when the file itself cannot be read.
    */
   async uploadArtifact(upload: ArtifactUpload, signal: AbortSignal): Promise<void> {
-    const { baseUrl, apiKey, dispatcher } = this.#options;
+    const { baseUrl } = this.#options;
     const { resultId, name, path, size, digest, isCompressed } = upload;
     const route = agentArtifactRoutes.uploadArtifact;
     const url = baseUrl + fillPath(route.path, { resultId, name });
+    using closing = new DisposableStack();
     let fileProblem: unknown = null;
     const noteProblem = (problem: unknown): void => {
       fileProblem ??= problem;
@@ -274,26 +375,28 @@ export class ControlPlaneClient {
       });
       const file = handle.createReadStream({ highWaterMark: fileBlockBytes });
       file.once('error', noteProblem);
+      // Of a request that never began nobody has touched the stream, which would keep the file open.
+      closing.defer(() => file.destroy());
       const body = isCompressed
         ? file.compose(createGzip({ level: constants.Z_BEST_SPEED, chunkSize: 262_144 }))
         : file;
-      const response = await request(url, {
-        method: route.method,
-        dispatcher,
-        signal,
-        headers: {
-          authorization: `Bearer ${apiKey.reveal()}`,
-          'content-type': 'application/octet-stream',
-          digest: `sha-256=${digest}`,
-          ...(isCompressed ? { 'content-encoding': 'gzip' } : { 'content-length': String(size) }),
+      const { status, headers, text } = await this.#exchange(
+        {
+          ...{ method: route.method, url, signal, patience: this.#ofFiles },
+          headers: {
+            'content-type': 'application/octet-stream',
+            digest: `sha-256=${digest}`,
+            ...(isCompressed ? { 'content-encoding': 'gzip' } : { 'content-length': String(size) }),
+          },
+          body,
         },
-        body,
-        headersTimeout: stalledAfterMs,
-        bodyTimeout: answerWithinMs,
-      });
-      const { statusCode, headers } = response;
-      const text = await response.body.text();
-      if (statusCode !== route.status) throw failureOf(statusCode, url, messageIn(text), headers);
+        async (answer, watched) => ({
+          status: answer.statusCode,
+          headers: answer.headers,
+          text: await textOf(watched(answer.body)),
+        }),
+      );
+      if (status !== route.status) throw failureOf(status, url, text, headers);
     } catch (error) {
       if (fileProblem !== null) {
         throw new AgentError(
@@ -313,26 +416,24 @@ export class ControlPlaneClient {
    * and leaves nothing behind then.
    */
   async downloadCodeBundle(checkId: string, file: string, signal: AbortSignal): Promise<void> {
-    const { baseUrl, apiKey, dispatcher } = this.#options;
+    const { baseUrl } = this.#options;
     const route = agentCodeBundleRoutes.downloadCodeBundle;
     const url = baseUrl + fillPath(route.path, { checkId });
     try {
-      const response = await request(url, {
-        method: route.method,
-        dispatcher,
-        signal,
-        headers: { authorization: `Bearer ${apiKey.reveal()}` },
-        headersTimeout: answerWithinMs,
-        bodyTimeout: stalledAfterMs,
-      });
-      if (response.statusCode !== route.status) {
-        const said = messageIn(await response.body.text());
-        throw failureOf(response.statusCode, url, said, response.headers);
-      }
-      await pipeline(
-        response.body,
-        limitedTo(maxCodeBundleBytes),
-        createWriteStream(file, { flags: 'wx', mode: 0o600, highWaterMark: fileBlockBytes }),
+      const exchange = { method: route.method, url, headers: {}, body: null };
+      await this.#exchange(
+        { ...exchange, signal, patience: this.#ofFiles },
+        async (answer, watched) => {
+          const chunks = watched(answer.body);
+          if (answer.statusCode !== route.status) {
+            throw failureOf(answer.statusCode, url, await textOf(chunks), answer.headers);
+          }
+          await pipeline(
+            chunks,
+            limitedTo(maxCodeBundleBytes),
+            createWriteStream(file, { flags: 'wx', mode: 0o600, highWaterMark: fileBlockBytes }),
+          );
+        },
       );
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {

@@ -31,10 +31,14 @@ function toAscii(name: string): string | null {
 }
 
 /**
- * Asks for one type of records of one name, recursion desired. The bit AD asks the resolver to say
+ * Asks for one type of records of one name, recursion desired unless told otherwise. The bit AD asks the resolver to say
  * whether it validated the answer (RFC 6840 section 5.7). Null when the name cannot be asked for.
  */
-export function encodeQuery(name: string, type: RecordType): DnsQuery | null {
+export function encodeQuery(
+  name: string,
+  type: RecordType,
+  isRecursionDesired = true,
+): DnsQuery | null {
   const ascii = toAscii(name);
   if (ascii === null) return null;
   const id = randomInt(65_536);
@@ -43,7 +47,7 @@ export function encodeQuery(name: string, type: RecordType): DnsQuery | null {
   const message = dnsPacket.encode({
     type: 'query',
     id,
-    flags: dnsPacket.RECURSION_DESIRED | dnsPacket.AUTHENTIC_DATA,
+    flags: (isRecursionDesired ? dnsPacket.RECURSION_DESIRED : 0) | dnsPacket.AUTHENTIC_DATA,
     questions: [question],
   });
   return { id, message };

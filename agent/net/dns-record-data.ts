@@ -35,7 +35,7 @@ const namingAuthority: Present = (reader) => {
 };
 
 /** What a monitor can ask for, and what else commonly comes along. */
-const presenters: Record<RecordType | 'DNAME' | 'SVCB', Present> = {
+const presenters: Record<Exclude<RecordType, 'ANY'> | 'DNAME' | 'SVCB', Present> = {
   A: (reader) => ipv4Text(reader.bytes(4)),
   AAAA: (reader) => ipv6Text(reader.bytes(16)),
   CNAME: name,

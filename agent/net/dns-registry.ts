@@ -1,7 +1,8 @@
 /** Names and numbers of the DNS registries, as far as a monitor meets them. */
 import type { DnsRequest } from '@monitor/shared/contract/checks/dns.ts';
 
-export type RecordType = DnsRequest['recordType'];
+/** What can be asked for; monitors do not offer `ANY`. */
+export type RecordType = DnsRequest['recordType'] | 'ANY';
 export type DnsProtocol = DnsRequest['protocol'];
 
 const typeNumbers = {

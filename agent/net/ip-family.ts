@@ -1,25 +1,43 @@
+import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 
 const checkedForMs = 30_000;
 let checkedAt = Number.NEGATIVE_INFINITY;
-let hasIpv6 = true;
+let enabled: ReadonlySet<IpFamily> = new Set();
 
-/** True when some interface of this machine has an IPv6 address; looked at every half minute. */
-function isIpv6Enabled(): boolean {
+/**
+ * The families this machine can use at all, looked at every half minute: IPv6 where an interface has
+ * an address of it, if only its own loopback; IPv4, whose loopback is always there, where another has.
+ */
+function enabledFamilies(): ReadonlySet<IpFamily> {
   const now = performance.now();
   if (now - checkedAt > checkedForMs) {
     checkedAt = now;
-    hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
-      addresses?.some(({ family }) => family === 'IPv6'),
-    );
+    const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+    const hasIpv4 = all.some(({ family, internal }) => family === 'IPv4' && !internal);
+    const hasIpv6 = all.some(({ family }) => family === 'IPv6');
+    const isIpv6Only = all.some(({ family, internal }) => family === 'IPv6' && !internal);
+    enabled = new Set<IpFamily>([
+      ...(hasIpv4 || !isIpv6Only ? (['IPv4'] as const) : []),
+      ...(hasIpv6 ? (['IPv6'] as const) : []),
+    ]);
   }
-  return hasIpv6;
+  return enabled;
 }
 
-/** The family to use: the wanted one, but IPv4 where IPv6 is switched off on this machine. */
-export function usableFamily(wanted: IpFamily, log: (message: string) => void): IpFamily {
-  if (wanted === 'IPv4' || isIpv6Enabled()) return wanted;
-  log('IPv6 is disabled on this machine, falling back to IPv4');
-  return 'IPv4';
+/**
+ * The family to use for a host: the wanted one, but the other where that is switched off on this
+ * machine. An address is of the family it is.
+ */
+export function usableFamily(
+  wanted: IpFamily,
+  host: string,
+  log: (message: string) => void,
+): IpFamily {
+  const isAddress = isIP(host.replace(/^\[|\]$/g, '')) !== 0;
+  if (isAddress || enabledFamilies().has(wanted)) return wanted;
+  const other = wanted === 'IPv4' ? 'IPv6' : 'IPv4';
+  log(`${wanted} is disabled on this machine, falling back to ${other}`);
+  return other;
 }

@@ -5,7 +5,7 @@
  * The operating system's way occupies a thread of libuv's small pool until the resolver answers, so
  * at most `osLookups` names are looked up at once; the others wait in line and their time counts.
  */
-import { promises as dnsPromises, Resolver } from 'node:dns';
+import { getServers, promises as dnsPromises, Resolver } from 'node:dns';
 import { isIP } from 'node:net';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
@@ -22,6 +22,7 @@ export type Resolution = { address: Address } | { failure: Failure };
 const osLookups = 3;
 const queryTimeoutMs = 3_000;
 const queryTries = 2;
+const canaryMs = 1_500;
 
 let lookingUp = 0;
 const waiting: (() => void)[] = [];
@@ -82,6 +83,56 @@ function query(resolver: Resolver, host: string, family: IpFamily): Promise<stri
   });
 }
 
+/**
+ * True when a resolver answers at all. Everyone knows the root, or refuses to talk about it: then its
+ * silence about a name is that name's own, whose servers are down.
+ */
+async function isAnyoneThere(servers: readonly string[] | undefined): Promise<boolean> {
+  const resolver = new Resolver({ timeout: canaryMs, tries: 1 });
+  if (servers !== undefined) resolver.setServers([...servers]);
+  return new Promise((resolve) => {
+    resolver.resolveNs('.', (error) => {
+      resolve(error === null || !isResolverGone(codeOf(error)));
+    });
+  });
+}
+
+/** Answers that say nothing about the name: another resolver may know better. Node asks no other. */
+const inconclusive = new Set(['EREFUSED', 'ESERVFAIL', 'ENOTIMP', 'EFORMERR']);
+
+type Queried = { addresses: string[] } | { code: string; error: unknown };
+
+async function queryServers(
+  host: string,
+  family: IpFamily,
+  servers: readonly string[] | null,
+  tries: number,
+): Promise<Queried> {
+  const resolver = new Resolver({ timeout: queryTimeoutMs, tries });
+  if (servers !== null) resolver.setServers([...servers]);
+  try {
+    return { addresses: await query(resolver, host, family) };
+  } catch (error) {
+    return { code: codeOf(error), error };
+  }
+}
+
+/** As all resolvers say it: the first that is conclusive counts, failing that the first of all. */
+async function queryAll(
+  host: string,
+  family: IpFamily,
+  servers: readonly string[] | undefined,
+): Promise<Queried> {
+  const first = await queryServers(host, family, servers ?? null, queryTries);
+  if ('addresses' in first || !inconclusive.has(first.code)) return first;
+  for (const server of (servers ?? getServers()).slice(1)) {
+    const next = await queryServers(host, family, [server], 1);
+    if ('addresses' in next) return next;
+    if (!inconclusive.has(next.code) && !isResolverGone(next.code)) return next;
+  }
+  return first;
+}
+
 /** Resolves a name by a DNS query to the resolvers of this machine, or to `servers`. */
 export async function resolveByQuery(
   host: string,
@@ -90,17 +141,18 @@ export async function resolveByQuery(
 ): Promise<Resolution> {
   const direct = withoutResolver(host, family);
   if (direct !== null) return direct;
-  const resolver = new Resolver({ timeout: queryTimeoutMs, tries: queryTries });
-  if (servers !== undefined) resolver.setServers([...servers]);
-  try {
-    const [address] = await query(resolver, host, family);
+  const found = await queryAll(host, family, servers);
+  if ('addresses' in found) {
+    const [address] = found.addresses;
     if (address !== undefined) return { address: { address, family } };
     return { failure: failureOf('resolve', 'ENODATA', host) };
-  } catch (error) {
-    const code = codeOf(error);
-    if (isResolverGone(code)) throw resolverGone(host, error);
-    return { failure: failureOf('resolve', code, host) };
   }
+  const { code, error } = found;
+  // Who refuses to answer at all is no resolver for this machine.
+  const isGone = code === 'EREFUSED' || isResolverGone(code);
+  const isSilentName = code === 'ETIMEOUT' && (await isAnyoneThere(servers));
+  if (isGone && !isSilentName) throw resolverGone(host, error);
+  return { failure: failureOf('resolve', code, host) };
 }
 
 /** The operating system itself waits for minutes when no resolver answers; nobody else should. */
@@ -130,6 +182,9 @@ export async function resolveByOs(host: string, family: IpFamily): Promise<Resol
     // Said both when the name's servers fail and when no resolver answers; a query tells which.
     if (code === 'EAI_AGAIN') return resolveByQuery(host, family);
     if (code === 'ENOTFOUND') return { failure: failureOf('resolve', code, host) };
+    if (code === 'ETIMEOUT' && (await isAnyoneThere(undefined))) {
+      return { failure: failureOf('resolve', code, host) };
+    }
     throw resolverGone(host, error);
   }
 }

@@ -41,11 +41,11 @@ export class CorrectedClock implements Clock {
   }
 
   /**
-   * Takes a measurement of the control plane's clock minus this one. Gives true when it was large
-   * enough to be followed.
+   * Takes a measurement of the control plane's clock minus this one, and by how much it may be wrong.
+   * Gives true when it was large enough to be followed.
    */
-  observeOffset(offsetMs: number): boolean {
-    if (Math.abs(offsetMs) <= tolerableMs) return false;
+  observeOffset(offsetMs: number, uncertaintyMs = 0): boolean {
+    if (Math.abs(offsetMs) <= tolerableMs + uncertaintyMs) return false;
     this.#correctionMs += offsetMs;
     return true;
   }

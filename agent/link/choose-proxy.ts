@@ -1,0 +1,51 @@
+/** Which proxy the agent itself goes through: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY. */
+import type { AgentConfig } from '../config.ts';
+import { parseHttpProxy, type HttpProxy } from '../net/http-proxy.ts';
+import { parseNoProxy } from './no-proxy.ts';
+
+export type ProxySettings = Partial<
+  Pick<AgentConfig, 'HTTPS_PROXY' | 'HTTP_PROXY' | 'ALL_PROXY' | 'NO_PROXY'>
+>;
+
+export interface LinkProxy extends HttpProxy {
+  /** The setting that named it, for messages. */
+  readonly setting: 'HTTPS_PROXY' | 'HTTP_PROXY' | 'ALL_PROXY';
+}
+
+export interface Destination {
+  readonly protocol: string;
+  /** Without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What a URL, or an origin, points at. */
+export function destinationOf(address: string | URL): Destination {
+  const { protocol, hostname, port } = new URL(address);
+  const usual = protocol === 'https:' ? 443 : 80;
+  return {
+    protocol,
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? usual : Number(port),
+  };
+}
+
+/** Gives for each destination its proxy, or null for a direct connection. */
+export function proxyChooser(
+  settings: ProxySettings,
+): (destination: Destination) => LinkProxy | null {
+  const isDirect = parseNoProxy(settings.NO_PROXY ?? '');
+  const named = (names: readonly LinkProxy['setting'][]): LinkProxy | null => {
+    for (const setting of names) {
+      const url = settings[setting]?.reveal();
+      if (url !== undefined) return { ...parseHttpProxy(url), setting };
+    }
+    return null;
+  };
+  const byProtocol: Record<string, LinkProxy | null> = {
+    'https:': named(['HTTPS_PROXY', 'ALL_PROXY']),
+    'http:': named(['HTTP_PROXY', 'ALL_PROXY']),
+  };
+  return ({ protocol, host, port }) =>
+    isDirect(host, port) ? null : (byProtocol[protocol] ?? null);
+}

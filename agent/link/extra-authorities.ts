@@ -1,0 +1,109 @@
+/**
+ * NODE_EXTRA_CA_CERTS, looked at before anything is trusted to it: Node itself reads the file at its
+ * start and goes on without it when it cannot.
+ */
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import type { AgentConfig } from '../config.ts';
+import { AgentError } from '../errors.ts';
+
+type Texts = Readonly<Record<string, string | undefined>>;
+
+const bundleFrom = 50;
+
+function unusable(path: string, reason: string, cause?: unknown): AgentError {
+  return new AgentError(
+    'CONFIG_INVALID',
+    `the certificate authorities in NODE_EXTRA_CA_CERTS cannot be used: ${path} ${reason}`,
+    { cause },
+  );
+}
+
+function oneLine(name: string): string {
+  return name.trim().replaceAll('\n', ', ');
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist; correct the path, or mount the file',
+  EACCES: 'may not be read by this user; correct its permissions',
+  EISDIR: 'is a folder; name a file with all certificates one after the other',
+};
+
+function read(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    const code = String((error as NodeJS.ErrnoException).code);
+    throw unusable(path, reasons[code] ?? `cannot be read (${code})`, error);
+  }
+}
+
+const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g;
+
+/** The certificates of a file in PEM. Throws CONFIG_INVALID with what is wrong with it. */
+export function readAuthorities(path: string): X509Certificate[] {
+  const bytes = read(path);
+  const blocks = [...bytes.toString('latin1').matchAll(block)];
+  if (blocks.length === 0) {
+    // DER begins with a SEQUENCE of a length in two bytes.
+    const isDer = bytes[0] === 0x30 && bytes[1] === 0x82;
+    throw unusable(
+      path,
+      isDer
+        ? `is in DER, not in PEM; convert it: openssl x509 -inform der -in ${path} -out ca.pem`
+        : 'is not in PEM: it has no "-----BEGIN CERTIFICATE-----"',
+    );
+  }
+  const certificates = blocks.filter(([, label]) => /CERTIFICATE$/.test(label ?? ''));
+  if (certificates.length === 0) {
+    const labels = [...new Set(blocks.map(([, label]) => label))].join(', ');
+    throw unusable(path, `holds no certificate, only ${labels}`);
+  }
+  return certificates.map(([pem], index) => {
+    try {
+      return new X509Certificate(pem);
+    } catch (error) {
+      const which = `certificate ${index + 1} of ${certificates.length}`;
+      throw unusable(path, `is damaged: ${which} cannot be read`, error);
+    }
+  });
+}
+
+/**
+ * Makes sure that the settings about trust mean what the operator thinks. Gives warnings for the log;
+ * throws CONFIG_INVALID where the authorities cannot be used.
+ */
+export function applyTrust(
+  config: Pick<AgentConfig, 'NODE_EXTRA_CA_CERTS'>,
+  environment: Texts,
+  now: number,
+): string[] {
+  const warnings: string[] = [];
+  if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
+    warnings.push(
+      'NODE_TLS_REJECT_UNAUTHORIZED=0: whoever is on the way can read the key of this agent and pose as the control plane; remove it and set NODE_EXTRA_CA_CERTS to a file with the authority that is missing',
+    );
+  }
+  const path = config.NODE_EXTRA_CA_CERTS;
+  if (path === undefined) return warnings;
+  const authorities = readAuthorities(path);
+  const expired = authorities.filter(({ validTo }) => Date.parse(validTo) <= now);
+  const sayExpired = ({ subject, validTo }: X509Certificate): string =>
+    `"${oneLine(subject)}" expired on ${new Date(validTo).toISOString().slice(0, 10)}`;
+  if (expired.length === authorities.length) {
+    const list = expired.map(sayExpired).join(', ');
+    throw unusable(path, `holds nothing that is still valid: ${list}; put the new authority in`);
+  }
+  // The bundle of an operating system carries a few of old; nobody put them there for this.
+  if (expired.length > 0 && authorities.length < bundleFrom) {
+    const list = expired.map(sayExpired).join(', ');
+    warnings.push(`NODE_EXTRA_CA_CERTS: ${list}; the others in ${path} are used`);
+  }
+  // Given by a flag, Node does not know of it.
+  if (environment['NODE_EXTRA_CA_CERTS'] !== path) {
+    const known = getCACertificates('default');
+    setDefaultCACertificates([...known, ...authorities.map((one) => one.toString())]);
+  }
+  return warnings;
+}

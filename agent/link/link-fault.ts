@@ -1,0 +1,278 @@
+/** Why the way to the control plane (or another service of the agent) is closed, and what opens it. */
+import { codeOf } from '../net/failure.ts';
+
+export type LinkFaultKind =
+  /** No such name, or no resolver. */
+  | 'name'
+  | 'refused'
+  | 'no-route'
+  | 'timeout'
+  | 'reset'
+  /** TLS where there is none, or the other way round. */
+  | 'scheme'
+  /** The authority is not known here: a private one, or a proxy that reads along. */
+  | 'untrusted'
+  | 'expired'
+  | 'wrong-name'
+  | 'tls'
+  /** The proxy wants credentials, others, or of another kind. */
+  | 'proxy-credentials'
+  | 'proxy-refused'
+  /** The proxy tried and could not reach the control plane. */
+  | 'proxy-target'
+  /** What answers is not a proxy. */
+  | 'proxy-answer'
+  | 'other';
+
+/** Where it failed: at a proxy, or at what the URL names. */
+export interface LinkPlace {
+  /** Null at the destination itself. */
+  readonly proxySetting: string | null;
+  /** `host:port`, with brackets around IPv6. */
+  readonly authority: string;
+  /** The setting that names the destination, such as CONTROL_PLANE_URL. */
+  readonly urlSetting: string;
+}
+
+export class LinkFault extends Error {
+  readonly kind: LinkFaultKind;
+  readonly place: LinkPlace;
+  readonly fix: string;
+  readonly code: string;
+
+  constructor(
+    kind: LinkFaultKind,
+    place: LinkPlace,
+    { what, fix, cause }: { what: string; fix: string; cause?: unknown },
+  ) {
+    super(what, { cause });
+    this.name = 'LinkFault';
+    this.kind = kind;
+    this.place = place;
+    this.fix = fix;
+    this.code = cause === undefined ? kind : codeOf(cause);
+  }
+}
+
+/** `10.0.0.1:443`, `[fd00::1]:443`. */
+export function authorityOf(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** The errors of several addresses as one; a single one as itself. */
+function flattened(error: unknown): { code: string; text: string } {
+  if (error instanceof AggregateError && error.errors.length > 0) {
+    const parts = (error.errors as unknown[]).map((one) => ({
+      code: codeOf(one),
+      text: one instanceof Error ? one.message : String(one),
+    }));
+    // Missing IPv6 says least when there is an IPv4 address that failed as well.
+    const telling = parts.find(({ code }) => code !== 'ENETUNREACH') ?? parts[0];
+    return { code: telling?.code ?? 'UNKNOWN', text: parts.map(({ text }) => text).join(', ') };
+  }
+  return { code: codeOf(error), text: error instanceof Error ? error.message : String(error) };
+}
+
+const untrustedCodes = new Set([
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'CERT_UNTRUSTED',
+  // Another authority of the same name.
+  'CERT_SIGNATURE_FAILURE',
+  'INVALID_CA',
+]);
+
+/** What TLS says of an answer that is not TLS. */
+const notTlsCodes = new Set([
+  'EPROTO',
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+  'ERR_SSL_HTTP_REQUEST',
+  'ERR_SSL_RECORD_LAYER_FAILURE',
+]);
+
+const openWay = 'open the way in the firewall';
+
+/** A connection that could not be made. `certificate` is what the other side showed. */
+export function connectFault(
+  error: unknown,
+  place: LinkPlace,
+  certificate: { subject: string; issuer: string } | null = null,
+): LinkFault {
+  const { code, text } = flattened(error);
+  const isProxy = place.proxySetting !== null;
+  const setting = place.proxySetting ?? place.urlSetting;
+  const who = isProxy ? `the proxy ${place.authority}` : place.authority;
+  const orProxy = isProxy ? '' : ', or set HTTPS_PROXY if this network has a proxy';
+  const fault = (kind: LinkFaultKind, what: string, fix: string) =>
+    new LinkFault(kind, place, { what, fix, cause: error });
+
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EAI_NODATA') {
+    const what =
+      code === 'EAI_AGAIN' ? 'no resolver answered for the name' : 'the name does not exist';
+    return fault(
+      'name',
+      `${what} of ${who} (${code})`,
+      `correct ${setting}, or /etc/resolv.conf of this machine${orProxy}`,
+    );
+  }
+  if (code === 'ECONNREFUSED') {
+    return fault(
+      'refused',
+      `${who} refuses the connection (${text})`,
+      `start what should listen there, or correct ${setting}`,
+    );
+  }
+  if (
+    [
+      'ENETUNREACH',
+      'EHOSTUNREACH',
+      'EADDRNOTAVAIL',
+      'EAFNOSUPPORT',
+      'EACCES',
+      'EPERM',
+      'EINVAL',
+    ].includes(code)
+  ) {
+    return fault(
+      'no-route',
+      `this machine has no way to ${who} (${text})`,
+      `check the routes and the firewall of this machine${orProxy}`,
+    );
+  }
+  if (code === 'ETIMEDOUT') {
+    return fault(
+      'timeout',
+      `${who} does not answer (${text})`,
+      `${openWay} to ${place.authority}${orProxy}`,
+    );
+  }
+  if (untrustedCodes.has(code)) {
+    const issuer = certificate === null ? '' : `, signed by "${certificate.issuer}"`;
+    return fault(
+      'untrusted',
+      `the certificate of ${who}${issuer}, comes from an authority that is not trusted here (${code})`,
+      'put the certificate of that authority, in PEM, into a file and set NODE_EXTRA_CA_CERTS to its path; a proxy that reads TLS signs with its own',
+    );
+  }
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
+    return fault(
+      'expired',
+      `the certificate of ${who} is ${code === 'CERT_HAS_EXPIRED' ? 'expired' : 'not valid yet'} (${code})`,
+      'renew it, or set the clock of this machine',
+    );
+  }
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return fault(
+      'wrong-name',
+      `the certificate of ${who}, "${certificate?.subject ?? 'unknown'}", is for another name (${code})`,
+      `correct ${setting}`,
+    );
+  }
+  if (notTlsCodes.has(code) || /wrong version number|packet length too long/i.test(text)) {
+    return fault(
+      'scheme',
+      `${who} does not speak TLS (${code})`,
+      `write http:// in ${setting}, or correct its port`,
+    );
+  }
+  if (code.startsWith('HPE_')) {
+    return fault(
+      'scheme',
+      `${who} does not speak HTTP (${code})`,
+      `write https:// in ${setting} if it speaks TLS, or correct its port`,
+    );
+  }
+  if (code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')) {
+    return fault(
+      'tls',
+      `no TLS connection with ${who} (${text})`,
+      `check TLS there, and ${setting}`,
+    );
+  }
+  if (code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET') {
+    return fault(
+      'reset',
+      `${who} cuts the connection (${text})`,
+      `check the firewall on the way, and ${setting}: whether it needs ${isProxy ? 'https://' : 'https:// or http://'}, and its port${orProxy}`,
+    );
+  }
+  return fault(
+    'other',
+    `${who}: ${text === '' ? code : text}`,
+    `check ${setting} and the network of this machine`,
+  );
+}
+
+/** The schemes of `Proxy-Authenticate`; several may stand in one header, between their parameters. */
+function schemesOf(header: string | readonly string[] | undefined): string[] {
+  const text = [header ?? []].flat().join(', ');
+  return [...text.matchAll(/(?:^|,)\s*([A-Za-z][\w-]*)(?=\s|,|$)/g)].flatMap(
+    ([, name]) => name ?? [],
+  );
+}
+
+/** What a proxy answered instead of opening the way. */
+export function proxyAnswerFault(
+  place: LinkPlace,
+  target: string,
+  {
+    status,
+    headers,
+    hadCredentials,
+  }: {
+    status: number;
+    headers: Readonly<Record<string, string | string[] | undefined>>;
+    hadCredentials: boolean;
+  },
+): LinkFault {
+  const who = `the proxy ${place.authority}`;
+  const setting = place.proxySetting ?? 'HTTPS_PROXY';
+  const fault = (kind: LinkFaultKind, what: string, fix: string) =>
+    new LinkFault(kind, place, { what, fix });
+  // tinyproxy says 401.
+  if (status === 407 || status === 401) {
+    const schemes = schemesOf(headers['proxy-authenticate']);
+    const hasBasic = schemes.length === 0 || schemes.some((one) => one.toLowerCase() === 'basic');
+    if (!hasBasic) {
+      return fault(
+        'proxy-credentials',
+        `${who} asks for credentials by ${schemes.join(' or ')} (407); the agent can only do Basic`,
+        `let the proxy accept Basic, or let this machine pass to ${target} without credentials`,
+      );
+    }
+    return hadCredentials
+      ? fault(
+          'proxy-credentials',
+          `${who} refuses the credentials (${status})`,
+          `correct user and password in ${setting}; write special characters as %XX`,
+        )
+      : fault(
+          'proxy-credentials',
+          `${who} asks for credentials (${status})`,
+          `write them into ${setting}: http://user:password@${place.authority}`,
+        );
+  }
+  if (status >= 500) {
+    return fault(
+      'proxy-target',
+      `${who} could not reach ${target} (${status})`,
+      `let the proxy resolve and reach ${target}, or name it in NO_PROXY to go there directly`,
+    );
+  }
+  if (status >= 200 && status < 300) {
+    return fault(
+      'proxy-answer',
+      `${who} answered with a page of its own instead of a tunnel`,
+      `correct ${setting}; a login page in between has to be passed first`,
+    );
+  }
+  return fault(
+    'proxy-refused',
+    `${who} refuses the way to ${target} (${status})`,
+    `allow ${target} there`,
+  );
+}

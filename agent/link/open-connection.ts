@@ -1,0 +1,243 @@
+/**
+ * Connections of the agent's own calls: direct ones, and those through a tunnel that a proxy opens
+ * (CONNECT). All of it within one time; what goes wrong is a LinkFault that names the place.
+ */
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import {
+  connect as connectTls,
+  type ConnectionOptions,
+  type DetailedPeerCertificate,
+  type TLSSocket,
+} from 'node:tls';
+import { proxyHeaders } from '../net/http-proxy.ts';
+import { defaultSecureContext } from '../net/secure-context.ts';
+import type { Destination, LinkProxy } from './choose-proxy.ts';
+import {
+  authorityOf,
+  connectFault,
+  LinkFault,
+  proxyAnswerFault,
+  type LinkPlace,
+} from './link-fault.ts';
+
+/** Time for names, proxy, tunnel and TLS together: six round trips of two seconds, and some more. */
+export const connectWithinMs = 20_000;
+/** An idle connection whose other end is gone is noticed 15 s later: then a probe each second, ten times. */
+const keepAliveAfterMs = 5_000;
+/** Before the next address of a name is tried as well: satellites need two seconds for an answer. */
+const nextAddressAfterMs = 2_500;
+
+interface Certificate {
+  subject: string;
+  issuer: string;
+}
+
+function oneLine(name: object): string {
+  return Object.entries(name)
+    .map(([key, value]) => `${key}=${[value].flat().join('+')}`)
+    .join(', ');
+}
+
+/** The last certificate that was shown tells whose chain it is. */
+function certificateOf(socket: TLSSocket): Certificate | null {
+  const shown = socket.getPeerCertificate(true);
+  if (!('subject' in shown)) return null;
+  let last = shown;
+  const seen = new Set<DetailedPeerCertificate>();
+  while (!seen.has(last) && 'issuerCertificate' in last && 'issuer' in last.issuerCertificate) {
+    seen.add(last);
+    last = last.issuerCertificate;
+  }
+  return { subject: oneLine(shown.subject), issuer: oneLine(last.issuer) };
+}
+
+/** What is being opened, so that all of it can be closed when the time is over. */
+class Opening {
+  readonly #sockets = new Set<Socket>();
+  readonly urlSetting: string;
+  #isOver = false;
+
+  constructor(urlSetting: string) {
+    this.urlSetting = urlSetting;
+  }
+
+  keep<S extends Socket>(socket: S): S {
+    this.#sockets.add(socket);
+    if (this.#isOver) socket.destroy();
+    return socket;
+  }
+
+  close(): void {
+    this.#isOver = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  place(host: string, port: number, proxySetting: string | null): LinkPlace {
+    return { proxySetting, authority: authorityOf(host, port), urlSetting: this.urlSetting };
+  }
+}
+
+function tcp(opening: Opening, host: string, port: number, place: LinkPlace): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = opening.keep(
+      connectTcp({
+        host,
+        port,
+        noDelay: true,
+        keepAlive: true,
+        keepAliveInitialDelay: keepAliveAfterMs,
+        autoSelectFamilyAttemptTimeout: nextAddressAfterMs,
+      }),
+    );
+    const onError = (error: unknown): void => {
+      reject(connectFault(error, place));
+    };
+    socket.once('error', onError);
+    socket.once('connect', () => {
+      socket.off('error', onError);
+      resolve(socket);
+    });
+  });
+}
+
+function tls(opening: Opening, below: Socket, host: string, place: LinkPlace): Promise<TLSSocket> {
+  const options: ConnectionOptions = {
+    socket: below,
+    secureContext: defaultSecureContext(),
+    ALPNProtocols: ['http/1.1'],
+    // An address is no server name; the certificate is then held against `host`.
+    ...(isIP(host) === 0 ? { servername: host } : { host }),
+  };
+  return new Promise((resolve, reject) => {
+    const socket = opening.keep(connectTls(options));
+    let certificate: Certificate | null = null;
+    // Emitted before the certificate is judged; afterwards there is no connection to ask for it.
+    socket.prependOnceListener('secure', () => {
+      certificate = certificateOf(socket);
+    });
+    const onError = (error: unknown): void => {
+      reject(connectFault(error, place, certificate));
+    };
+    const onClose = (): void => {
+      onError(Object.assign(new Error('closed in the TLS handshake'), { code: 'ECONNRESET' }));
+    };
+    below.once('close', onClose);
+    socket.once('error', onError);
+    socket.once('secureConnect', () => {
+      below.off('close', onClose);
+      socket.off('error', onError);
+      resolve(socket);
+    });
+  });
+}
+
+/** True for a page in place of a tunnel: after CONNECT there is no body. */
+function isPage({ headers }: IncomingMessage, head: Buffer): boolean {
+  return /^text\//.test(headers['content-type'] ?? '') || /^\s*</.test(head.toString('latin1'));
+}
+
+function tunnel(below: Socket, proxy: LinkProxy, target: string, place: LinkPlace): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({
+      method: 'CONNECT',
+      path: target,
+      headers: { host: target, ...proxyHeaders(proxy) },
+      createConnection: () => below,
+    });
+    request.once('connect', (response, _socket, head) => {
+      const status = response.statusCode ?? 0;
+      if (status >= 200 && status < 300 && !isPage(response, head)) {
+        if (head.length > 0) below.unshift(head);
+        resolve();
+        return;
+      }
+      const answer = {
+        status,
+        headers: response.headers,
+        hadCredentials: proxy.authorization !== null,
+      };
+      reject(proxyAnswerFault(place, target, answer));
+    });
+    request.on('error', (error) => {
+      reject(connectFault(error, place));
+    });
+    request.end();
+  });
+}
+
+/** The connection to a proxy itself. */
+async function toProxy(opening: Opening, proxy: LinkProxy): Promise<Socket> {
+  const place = opening.place(proxy.host, proxy.port, proxy.setting);
+  const socket = await tcp(opening, proxy.host, proxy.port, place);
+  return proxy.isSecure ? tls(opening, socket, proxy.host, place) : socket;
+}
+
+async function toDestination(
+  opening: Opening,
+  { protocol, host, port }: Destination,
+  proxy: LinkProxy | null,
+): Promise<Socket> {
+  const place = opening.place(host, port, null);
+  const isSecure = protocol === 'https:';
+  if (proxy === null) {
+    const socket = await tcp(opening, host, port, place);
+    return isSecure ? tls(opening, socket, host, place) : socket;
+  }
+  const socket = await toProxy(opening, proxy);
+  const proxyPlace = opening.place(proxy.host, proxy.port, proxy.setting);
+  await tunnel(socket, proxy, place.authority, proxyPlace);
+  return isSecure ? tls(opening, socket, host, place) : socket;
+}
+
+async function within(
+  urlSetting: string,
+  subject: LinkPlace,
+  work: (opening: Opening) => Promise<Socket>,
+): Promise<Socket> {
+  const opening = new Opening(urlSetting);
+  const { promise: tooLong, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const error = Object.assign(new Error(`nothing within ${connectWithinMs / 1000} s`), {
+      code: 'ETIMEDOUT',
+    });
+    reject(connectFault(error, subject));
+  }, connectWithinMs);
+  try {
+    return await Promise.race([work(opening), tooLong]);
+  } catch (error) {
+    opening.close();
+    throw error instanceof LinkFault ? error : connectFault(error, subject);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function placeOf(
+  { host, port }: Destination,
+  proxy: LinkProxy | null,
+  urlSetting: string,
+): LinkPlace {
+  return proxy === null
+    ? { proxySetting: null, authority: authorityOf(host, port), urlSetting }
+    : { proxySetting: proxy.setting, authority: authorityOf(proxy.host, proxy.port), urlSetting };
+}
+
+/** A connection to a destination, ready for its requests. Rejects with a LinkFault. */
+export function openConnection(
+  destination: Destination,
+  proxy: LinkProxy | null,
+  urlSetting: string,
+): Promise<Socket> {
+  return within(urlSetting, placeOf(destination, proxy, urlSetting), (opening) =>
+    toDestination(opening, destination, proxy),
+  );
+}
+
+/** A connection to a proxy that is told whole addresses. Rejects with a LinkFault. */
+export function openProxyConnection(proxy: LinkProxy, urlSetting: string): Promise<Socket> {
+  const destination = { protocol: 'http:', host: proxy.host, port: proxy.port };
+  return within(urlSetting, placeOf(destination, proxy, urlSetting), (opening) =>
+    toProxy(opening, proxy),
+  );
+}

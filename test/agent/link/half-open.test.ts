@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { join } from 'node:path';
+import test, { suite } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { protocolVersion, type CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
+import {
+  CallFailure,
+  ControlPlaneClient,
+  createDispatcher,
+  pollMs,
+} from '../../../agent/control-plane-client.ts';
+import { Secret } from '../../../agent/secret.ts';
+import { proxyServer } from '../../support/proxy-server.ts';
+import { temporaryFolder } from '../../support/system.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+const agentId = randomUUID();
+
+function poll(waitMs: number): CheckInRequest {
+  return {
+    agentId,
+    protocol: protocolVersion,
+    version: 'test',
+    startedAt: 0,
+    capabilities: {
+      ...{ checkTypes: [], runtimes: [], icmp: 'none', browsers: [] },
+      ...{ capture: false, traceroute: false },
+    },
+    capacity: { light: 1, heavy: 1 },
+    running: 0,
+    outbox: { depth: 0, oldestAt: null, droppedTotal: 0 },
+    snapshot: null,
+    waitMs,
+    clock: { sentAt: 0, offsetMs: null },
+  };
+}
+
+/** A server that takes everything and never says a word, and a client of it on a clock of its own. */
+async function silence(settings: Parameters<typeof createDispatcher>[0] = {}) {
+  let arrived = 0;
+  const { promise: spoken, resolve: speak } = Promise.withResolvers<undefined>();
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('data', (data) => {
+      arrived += data.length;
+      speak(undefined);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const clock = new TestClock(0);
+  const dispatcher = createDispatcher(settings);
+  const client = new ControlPlaneClient({
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    apiKey: new Secret('pl_key'),
+    ...{ dispatcher, agentId, version: 'test', clock },
+  });
+  return {
+    ...{ client, clock, spoken },
+    arrived: () => arrived,
+    async [Symbol.asyncDispose]() {
+      await dispatcher.destroy();
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+/** How long on its clock a call lasts that nobody answers. */
+async function msUntilNoticed(
+  { clock, spoken, arrived }: Awaited<ReturnType<typeof silence>>,
+  call: Promise<unknown>,
+): Promise<number> {
+  let failure: unknown = null;
+  call.catch((error: unknown) => (failure = error));
+  await spoken;
+  for (let before = -1; before !== arrived();) {
+    before = arrived();
+    for (let turn = 0; turn < 20; turn += 1) await setImmediate();
+  }
+  const from = clock.monotonic();
+  while (failure === null && clock.monotonic() < 200_000) {
+    clock.advance(500);
+    for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+  }
+  assert.ok(failure instanceof CallFailure);
+  assert.equal(failure.code, 'CONTROL_PLANE_UNREACHABLE');
+  assert.match(failure.message, /nothing moved/);
+  return clock.monotonic() - from;
+}
+
+suite('a half-open connection is noticed within 30 s', () => {
+  test('in a poll for news', async () => {
+    await using world = await silence();
+    const call = world.client.checkIn(poll(pollMs), new AbortController().signal);
+    assert.ok((await msUntilNoticed(world, call)) <= 30_000);
+  });
+
+  test('while results are handed in', async () => {
+    await using world = await silence();
+    const results = Array.from({ length: 500 }, () => JSON.stringify({ text: randomUUID() }));
+    assert.ok((await msUntilNoticed(world, world.client.submit(results))) <= 30_000);
+  });
+
+  test('while a file is uploaded', async () => {
+    await using world = await silence();
+    using folder = temporaryFolder();
+    const path = join(folder.path, 'file');
+    writeFileSync(path, Buffer.alloc(3_000_000, 'x'));
+    const call = world.client.uploadArtifact(
+      {
+        ...{ resultId: randomUUID(), name: 'a.bin', path, size: 3_000_000 },
+        ...{ digest: 'x', isCompressed: false },
+      },
+      new AbortController().signal,
+    );
+    assert.ok((await msUntilNoticed(world, call)) <= 30_000);
+  });
+
+  test('behind a proxy that itself stays alive', async () => {
+    await using proxy = await proxyServer();
+    await using world = await silence({ HTTP_PROXY: new Secret(proxy.url) });
+    const call = world.client.checkIn(poll(pollMs), new AbortController().signal);
+    assert.ok((await msUntilNoticed(world, call)) <= 30_000);
+    assert.equal(proxy.asked.length, 1);
+  });
+});
+
+test('after it was noticed the next try may take longer, so that slow links get through', async () => {
+  await using world = await silence();
+  const { signal } = new AbortController();
+  const first = await msUntilNoticed(world, world.client.checkIn(poll(0), signal));
+  const second = await msUntilNoticed(world, world.client.checkIn(poll(0), signal));
+  assert.ok(second >= first * 1.9, `${first} ms, then ${second} ms`);
+});

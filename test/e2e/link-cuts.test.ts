@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import test from 'node:test';
+import { callApi } from '../../scripts/demo/api.ts';
+import { assertEverySlotOnce, assertNothingDoubled } from '../support/accounting.ts';
+import { FaultProxy, type Fault, type FaultKind } from '../support/fault-proxy.ts';
+import { makeKeys, openAgent, openControlPlane } from '../support/in-process.ts';
+import { seededRandom, testSeed } from '../support/random.ts';
+import { scaledClock } from '../support/scaled-clock.ts';
+import { openTarget, queryDatabase, temporaryFolder, type CheckWire } from '../support/system.ts';
+
+/** Hours of bad link in minutes: all waits of agent and control plane run so much faster. */
+const factor = 20;
+const location = 'eu-central-1';
+const rounds = Number(process.env['LINK_ROUNDS'] ?? 60);
+
+const kinds: readonly FaultKind[] = [
+  'latency',
+  'down',
+  'bandwidth',
+  'slow-close',
+  'silence',
+  'reset',
+  'slicer',
+  'limit',
+];
+
+function faultOf(kind: FaultKind, random: () => number): Fault {
+  switch (kind) {
+    case 'latency':
+      return { kind, delayMs: 5 + random() * 30, jitterMs: random() * 60 };
+    case 'bandwidth':
+      return { kind, bytesPerSecond: 2_000 + Math.floor(random() * 60_000) };
+    case 'slow-close':
+      return { kind, delayMs: random() * 200 };
+    case 'reset':
+      return { kind, afterMs: random() * 20 };
+    case 'slicer':
+      return { kind, bytes: 1 + Math.floor(random() * 400), delayMs: random() * 2 };
+    case 'limit':
+      // Most answers are shorter than this: half of the time it is the acknowledgement that is lost.
+      return {
+        kind,
+        bytes: random() < 0.5 ? 0 : Math.floor(random() * 3_000),
+        towards: random() < 0.7 ? 'client' : 'server',
+      };
+    case 'down':
+    case 'silence':
+      return { kind };
+  }
+}
+
+const moment = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+test(`${rounds} rounds of link faults lose and double no result`, async (t) => {
+  const seed = testSeed();
+  t.diagnostic(`TEST_SEED=${seed}`);
+  const random = seededRandom(seed);
+  using folder = temporaryFolder();
+  await using target = await openTarget();
+  const clock = scaledClock(factor);
+  const file = join(folder.path, 'control-plane.db');
+  await using controlPlane = await openControlPlane(folder.path, clock);
+  const { apiKey, locationKeys } = await makeKeys(controlPlane, [location]);
+  await using link = await FaultProxy.start(Number(new URL(controlPlane.url).port), random);
+  await using agent = await openAgent(
+    join(folder.path, 'agent'),
+    link.url,
+    locationKeys[0] ?? '',
+    clock,
+  );
+  await agent.ready;
+  const checks: CheckWire[] = [];
+  for (let index = 0; index < 24; index += 1) {
+    const isFailing = index % 4 === 0;
+    checks.push(
+      await callApi<CheckWire>({ baseUrl: controlPlane.url, apiKey }, 'POST', '/v1/checks/url', {
+        name: `check ${index}`,
+        frequency: 1,
+        locations: [location],
+        doubleCheck: false,
+        request: { url: `${target.url}/${isFailing ? 'fail' : 'ok'}/${index}` },
+        ...(isFailing
+          ? { retryStrategy: { type: 'FIXED', baseBackoffSeconds: 2, maxRetries: 1 } }
+          : {}),
+      }),
+    );
+  }
+  await moment(1_500);
+  const suffered = new Map<FaultKind, number>();
+  for (let round = 0; round < rounds; round += 1) {
+    const kind = kinds[Math.floor(random() * kinds.length)] ?? 'down';
+    suffered.set(kind, (suffered.get(kind) ?? 0) + 1);
+    await link.fail(faultOf(kind, random));
+    // Up to a quarter of a minute on the clock of the agent, or once in a while a whole one.
+    await moment(random() < 0.04 ? 2_000 : 20 + random() * 250);
+    await link.heal();
+    await moment(20 + random() * 150);
+    if (round % 50 === 49) assertNothingDoubled(file);
+  }
+  // The clock runs fast: a machine that is busy for a second misses slots here, and says so.
+  const excuse = 'agent-overloaded';
+  const slots = await assertEverySlotOnce(file, checks, clock.now(), 90_000, excuse);
+  const overdue = queryDatabase(file, "select id from check_runs where state = 'MISSED'").length;
+  const [answers] = queryDatabase<{ n: number }>(file, 'select count(*) as n from check_results');
+  const metrics = await (await fetch(`http://127.0.0.1:${agent.healthPort}/metrics`)).text();
+  const again = /submissions_total\{outcome="duplicate"\} (\d+)/.exec(metrics)?.[1] ?? '0';
+  t.diagnostic(
+    `${slots} slots, each with exactly one FINAL but for ${overdue} that this machine was too slow for; ${answers?.n} results, ${again} of them handed in twice, ${link.connections} connections, ` +
+      [...suffered].map(([kind, count]) => `${kind} ${count}`).join(', '),
+  );
+  assert.notEqual(again, '0', 'some acknowledgements were lost after the commit');
+  assert.ok(overdue <= slots / 10, 'the agent was at work all the time');
+});
