@@ -6,20 +6,30 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import { createBrowserPool } from './browsers/browser-pool.ts';
 import { findBrowser } from './browsers/find-browser.ts';
 import { createScriptSessions } from './browsers/script-sessions.ts';
+import { fetch as fetchBy, type Dispatcher } from 'undici';
 import type { AgentConfig } from './config.ts';
+import { createDispatcher } from './link/dispatcher.ts';
+import type { AgentMetrics } from './observability/metrics.ts';
+import { readExtraAuthorities } from './net/extra-authorities.ts';
+import { createGateway } from './net/gateway/gateway.ts';
 import { builtinRuntime } from './runtimes/builtin-runtime.ts';
 import { publicBaseUrls } from './runners/agentic/model-client.ts';
 import { openRuntimes } from './runtimes/runtimes.ts';
 import type { FoundBrowser, ModelSettings, Scripting } from './runners/runner.ts';
 import { createScriptHost } from './script-host/create-script-host.ts';
+import { trustOfRuns } from './script-host/trust-of-runs.ts';
+import { isUserOfOwnRuns } from './script-host/user-ids.ts';
 
 const megabyte = 1_048_576;
 const mostFiles = 200_000;
 const outputBytes = 16 * megabyte;
 
-function modelOf(config: AgentConfig): ModelSettings | null {
+function modelOf(config: AgentConfig, dispatcher: Dispatcher): ModelSettings | null {
   if (config.LLM_MODEL === undefined) return null;
   return {
+    fetch: (url, init) =>
+      // The types of undici and of Node's own copy of it differ in name only.
+      fetchBy(url, { ...(init as object), dispatcher }) as unknown as Promise<Response>,
     provider: config.LLM_PROVIDER,
     baseUrl: (config.LLM_BASE_URL ?? publicBaseUrls[config.LLM_PROVIDER]).replace(/\/+$/, ''),
     model: config.LLM_MODEL,
@@ -31,20 +41,19 @@ function modelOf(config: AgentConfig): ModelSettings | null {
 
 /** How installations reach the network. Both cases: tools differ in which one they read. */
 function proxyEnvironmentOf(config: AgentConfig): Record<string, string> {
-  const { HTTP_PROXY: http, HTTPS_PROXY: https, NO_PROXY: none } = config;
+  const { HTTP_PROXY, HTTPS_PROXY, NO_PROXY: none, ALL_PROXY: all } = config;
+  const [http, https] = [HTTP_PROXY ?? all, HTTPS_PROXY ?? all];
   const values = {
     ...(http === undefined ? {} : { HTTP_PROXY: http.reveal() }),
     ...(https === undefined ? {} : { HTTPS_PROXY: https.reveal() }),
     ...(none === undefined ? {} : { NO_PROXY: none }),
   };
-  const authorities = config.NODE_EXTRA_CA_CERTS;
-  const proxies = Object.fromEntries(
+  return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => [
       [name, value],
       [name.toLowerCase(), value],
     ]),
   );
-  return authorities === undefined ? proxies : { ...proxies, NODE_EXTRA_CA_CERTS: authorities };
 }
 
 export interface OpenScripting extends AsyncDisposable {
@@ -62,6 +71,8 @@ export interface ScriptingParts {
   /** What no run may see: the data of the agent, files with its keys. */
   hidden: readonly string[];
   downloadCodeBundle: Scripting['downloadCodeBundle'];
+  /** Nobody scrapes a command that makes one run. */
+  metrics?: Pick<AgentMetrics, 'browserLaunches' | 'browserEnds'>;
 }
 
 /** Prepares this machine for running code. Throws an AgentError when it cannot be prepared. */
@@ -71,6 +82,7 @@ export async function openScripting({
   clock,
   hidden,
   downloadCodeBundle,
+  metrics,
 }: ScriptingParts): Promise<OpenScripting> {
   const limits = {
     memoryBytes: config.SCRIPT_MEMORY_MB * megabyte,
@@ -79,10 +91,18 @@ export async function openScripting({
     processes: config.SCRIPT_PROCESSES,
     outputBytes,
   };
+  const extra = readExtraAuthorities(config.NODE_EXTRA_CA_CERTS);
+  if (extra.problem !== null)
+    logger.warn({ problem: extra.problem }, 'authorities are not trusted');
+  const gateway = createGateway({
+    now: () => clock.now(),
+    isWelcome: (uid) => uid === process.getuid?.() || isUserOfOwnRuns(uid),
+  });
   await using stack = new AsyncDisposableStack();
   const host = stack.use(
     await createScriptHost({
       workFolder: config.AGENT_WORK_DIR,
+      trust: await trustOfRuns(extra.certificates, gateway.certificate),
       limits,
       hidden,
       logger: logger.child({ subsystem: 'script-host' }),
@@ -103,7 +123,7 @@ export async function openScripting({
       const search = findBrowser({
         packagesFolder: builtin?.folder ?? import.meta.dirname,
         chosenPath: config.AGENT_CHROMIUM_PATH,
-      });
+      }).then((one) => ({ ...one, args: [...one.args, ...gateway.browserArgs] }));
       // One that is installed later is found by the next run.
       search.catch(() => (found = null));
       found = search;
@@ -118,12 +138,16 @@ export async function openScripting({
           host,
           clock,
           browser,
-          onRetired: (reason) => {
+          onLaunched: () => metrics?.browserLaunches.inc(),
+          onRetired: (cause, reason) => {
+            metrics?.browserEnds.inc({ reason: cause });
             logger.debug({ reason }, 'browser is replaced');
           },
         }),
       )
     : null;
+  const toModel = createDispatcher(config, 'LLM_BASE_URL');
+  stack.defer(() => toModel.destroy());
   const cacheFolder =
     config.DEPENDENCY_CACHE === 'OFF' ? null : join(config.AGENT_DATA_DIR, 'dependency-cache');
   if (cacheFolder !== null) await mkdir(cacheFolder, { recursive: true, mode: 0o700 });
@@ -145,7 +169,8 @@ export async function openScripting({
       sessions,
       browsers: pool,
       isWarm,
-      model: modelOf(config),
+      gateway,
+      model: modelOf(config, toModel),
       downloadCodeBundle,
       cacheFolder,
       cacheMaxBytes: config.DEPENDENCY_CACHE_MAX_MB * megabyte,

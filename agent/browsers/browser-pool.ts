@@ -20,14 +20,18 @@ import type {
 import type { ScriptHost } from '../script-host/script-host.ts';
 import { browsersFolder } from './browsers-folder.ts';
 
+/** `unclean`: its last run ended in an unusual way; `gone`: it ended by itself; `memory`: it took too much. */
+export type RetireCause = 'served' | 'aged' | 'unclean' | 'gone' | 'memory' | 'broken' | 'stopping';
+
 export interface BrowserPoolTools {
   readonly host: ScriptHost;
   readonly clock: Clock;
   readonly browser: () => Promise<FoundBrowser>;
   readonly maxRuns?: number;
   readonly maxAgeMs?: number;
-  /** Called with what was thrown away and why. */
-  readonly onRetired?: (reason: string) => void;
+  readonly onLaunched?: () => void;
+  /** Called for each browser that is ended, with why in one word and as a sentence. */
+  readonly onRetired?: (cause: RetireCause, reason: string) => void;
 }
 
 const message = z.discriminatedUnion('type', [
@@ -48,6 +52,7 @@ interface WarmBrowser {
   check(): void;
   close(): Promise<void>;
   isGone(): boolean;
+  isOutOfMemory(): boolean;
   readonly ended: BrowserLease['ended'];
 }
 
@@ -94,9 +99,11 @@ async function openBrowser(
       }
     },
   });
+  let isOutOfMemory = false;
   const ended = program.done.then(({ reason }) => ({ isOutOfMemory: reason === 'memory' }));
   void program.done.then((end) => {
     isGone = true;
+    isOutOfMemory = end.reason === 'memory';
     broken(end.explanation ?? `its host ended: ${end.stderr.slice(-500)}`);
   });
   return {
@@ -110,6 +117,7 @@ async function openBrowser(
       else program.send({ type: 'check' });
     },
     isGone: () => isGone,
+    isOutOfMemory: () => isOutOfMemory,
     ended,
     async close() {
       isGone = true;
@@ -127,6 +135,7 @@ export function createBrowserPool(tools: BrowserPoolTools): BrowserPool {
   let isClosed = false;
 
   const open = (runtime: InstalledRuntime): Promise<WarmBrowser> => {
+    tools.onLaunched?.();
     const opening = openBrowser(tools, runtime);
     opening.catch(() => all.delete(opening));
     all.add(opening);
@@ -137,12 +146,29 @@ export function createBrowserPool(tools: BrowserPoolTools): BrowserPool {
     idle.set(runtime.folder, list);
     return list;
   };
-  const retire = (opening: Promise<WarmBrowser>, reason: string): Promise<void> => {
-    tools.onRetired?.(reason);
+  const retire = (
+    opening: Promise<WarmBrowser>,
+    cause: RetireCause,
+    reason: string,
+  ): Promise<void> => {
+    tools.onRetired?.(cause, reason);
     return opening
       .then((browser) => browser.close())
       .catch(() => undefined)
       .finally(() => all.delete(opening));
+  };
+  const whyRetired = (
+    browser: WarmBrowser,
+    isClean: boolean,
+    age: number,
+  ): [cause: RetireCause, reason: string] | null => {
+    if (isClosed) return ['stopping', 'the agent stops'];
+    if (browser.isOutOfMemory()) return ['memory', 'it used more memory than a run may'];
+    if (!isClean) return ['unclean', 'its last run ended in an unusual way'];
+    if (browser.isGone()) return ['gone', 'it has ended'];
+    if (browser.runs >= maxRuns) return ['served', `it has served ${browser.runs} runs`];
+    if (age >= maxAgeMs) return ['aged', `it has been open for ${Math.round(age / 1000)} s`];
+    return null;
   };
   const giveBack = (
     opening: Promise<WarmBrowser>,
@@ -151,23 +177,13 @@ export function createBrowserPool(tools: BrowserPoolTools): BrowserPool {
     isClean: boolean,
   ): void => {
     const age = clock.monotonic() - browser.openedAt;
-    const reason = isClosed
-      ? 'the agent stops'
-      : !isClean
-        ? 'its last run ended in an unusual way'
-        : browser.isGone()
-          ? 'it has ended'
-          : browser.runs >= maxRuns
-            ? `it has served ${browser.runs} runs`
-            : age >= maxAgeMs
-              ? `it has been open for ${Math.round(age / 1000)} s`
-              : null;
-    if (reason === null) {
+    const why = whyRetired(browser, isClean, age);
+    if (why === null) {
       browser.check();
       idleOf(runtime).push(opening);
       return;
     }
-    void retire(opening, reason);
+    void retire(opening, ...why);
     // Its successor starts now rather than when a run waits for it.
     if (!isClosed && idleOf(runtime).length === 0) idleOf(runtime).push(open(runtime));
   };
@@ -195,14 +211,14 @@ export function createBrowserPool(tools: BrowserPoolTools): BrowserPool {
           };
         } catch (error) {
           fault = error;
-          void retire(opening, error instanceof Error ? error.message : String(error));
+          void retire(opening, 'broken', error instanceof Error ? error.message : String(error));
         }
       }
       throw fault;
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;
-      await Promise.all([...all].map((opening) => retire(opening, 'the agent stops')));
+      await Promise.all([...all].map((opening) => retire(opening, 'stopping', 'the agent stops')));
     },
   };
 }

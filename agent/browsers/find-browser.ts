@@ -1,5 +1,5 @@
 /** Finding a Chromium on this machine, and what it needs to be started with here. */
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { constants, existsSync, readFileSync, statfsSync } from 'node:fs';
 import { access, chmod, lstat, mkdir, rename, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -63,7 +63,17 @@ function canSandbox(): boolean {
     readNumber('/proc/sys/kernel/unprivileged_userns_clone') === 0 ||
     readNumber('/proc/sys/user/max_user_namespaces') === 0 ||
     readNumber('/proc/sys/kernel/apparmor_restrict_unprivileged_userns') === 1;
-  return !isForbidden && existsSync('/proc/self/ns/user');
+  return !isForbidden && existsSync('/proc/self/ns/user') && makesUserNamespaces();
+}
+
+/** Containers refuse them without a sign anywhere (seccomp, a root that is a chroot): only trying tells. */
+function makesUserNamespaces(): boolean {
+  try {
+    execFileSync('unshare', ['--user', 'true'], { stdio: 'ignore', timeout: 5_000 });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function hasLittleSharedMemory(): boolean {

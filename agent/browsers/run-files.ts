@@ -89,18 +89,8 @@ export interface TestRunnerOptions {
   readonly written: WrittenScript;
   readonly hasBrowser: boolean;
   readonly canRecordVideo: boolean;
-  readonly proxyUrl: string | null;
-}
-
-function proxyOf(proxyUrl: string | null): Record<string, string> | undefined {
-  if (proxyUrl === null) return undefined;
-  const { protocol, host, username, password } = new URL(proxyUrl);
-  return {
-    server: `${protocol}//${host}`,
-    ...(username === ''
-      ? {}
-      : { username: decodeURIComponent(username), password: decodeURIComponent(password) }),
-  };
+  /** `http://127.0.0.1:port`, or null. */
+  readonly proxyServer: string | null;
 }
 
 function escapeRegExp(text: string): string {
@@ -129,7 +119,7 @@ export function testRunnerConfig(options: TestRunnerOptions): string {
             ...(options.canRecordVideo ? { video: 'retain-on-failure' } : {}),
           }
         : { trace: 'off' }),
-      ...(options.proxyUrl === null ? {} : { proxy: proxyOf(options.proxyUrl) }),
+      ...(options.proxyServer === null ? {} : { proxy: { server: options.proxyServer } }),
     },
   };
   const given =

@@ -11,6 +11,7 @@ import type {
   RunnerContext,
   ScriptSession,
 } from '../runners/runner.ts';
+import type { Passage } from '../net/gateway/gateway.ts';
 import { beginTrace } from '../net/trace-context.ts';
 import { runVariables } from '../script-host/run-variables.ts';
 import { canRecordVideo } from './browsers-folder.ts';
@@ -22,6 +23,7 @@ import {
   type RunEvent,
   type SeenStep,
 } from './run-events.ts';
+import { openPassage } from './run-passage.ts';
 import { failureOfBrowser, failureOfRun, isOnlySoft } from './run-failure.ts';
 import { testRunnerConfig, writeScript } from './run-files.ts';
 
@@ -129,11 +131,16 @@ interface Surroundings {
   readonly runtime: InstalledRuntime;
   readonly browser: FoundBrowser | null;
   readonly lease: BrowserLease | null;
+  /** Null when the run may go its own way. */
+  readonly passage: Passage | null;
 }
 
 function environmentOf(context: RunnerContext, runtime: InstalledRuntime): Record<string, string> {
   const given = context.environment.map(({ key, value }) => [key, value] as const);
-  return { ...runVariables(context.run, runtime.id, beginTrace()), ...Object.fromEntries(given) };
+  return {
+    ...runVariables(context.run, runtime.id, beginTrace(context.run)),
+    ...Object.fromEntries(given),
+  };
 }
 
 /** A browser that ended: so long until it is known why. */
@@ -159,7 +166,8 @@ async function runInSession(
   definition: CheckDefinition,
   surroundings: Surroundings,
 ): Promise<Ended> {
-  const { context, runtime, browser, lease } = surroundings;
+  const { context, runtime, browser, lease, passage } = surroundings;
+  const proxyServer = passage?.server ?? null;
   const { script, scriptPath, dependencies } = definitionParts.parse(definition);
   if (script === null || script.trim() === '') {
     return beforeStart(invalid('the check has no script; write one'));
@@ -181,6 +189,8 @@ async function runInSession(
     recordRequests: browser === null,
     traceScripts: browser !== null && !written.isTest,
     nodeOptions: environment['NODE_OPTIONS'] ?? null,
+    // Of tests it is an option in their configuration, which the customer's comes after.
+    proxyServer: written.isTest ? null : proxyServer,
   };
   const job: Record<string, unknown> = { environment: withoutOwn(environment), settings };
   if (written.isTest) {
@@ -191,7 +201,7 @@ async function runInSession(
         written,
         hasBrowser: browser !== null,
         canRecordVideo: canRecordVideo(runtime.folder),
-        proxyUrl: context.proxyUrl,
+        proxyServer,
       }),
     );
     job['args'] = ['--config', `${workspace.folder}/monitor/playwright.config.cjs`];
@@ -260,12 +270,16 @@ export async function runScript(
   const scripting = context.scripting();
   const runtime = await scripting.runtime(context.runtimeId);
   const browser = withBrowser ? await scripting.browser() : null;
+  const notes: CommonDetails['jobLog'] = [];
+  await using passage = await openPassage(context, (msg) => {
+    notes.push({ time: clock.now(), msg, level: 'WARN' });
+  });
   const lease = withBrowser ? ((await scripting.browsers?.lease(runtime)) ?? null) : null;
   const startedAt = clock.now();
   const start = clock.monotonic();
   let ended: Ended;
   try {
-    ended = await runInSession(definition, { context, runtime, browser, lease });
+    ended = await runInSession(definition, { context, runtime, browser, lease, passage });
   } finally {
     // Whatever was thrown on the way here came unexpectedly; a second release has no effect.
     lease?.release(false);
@@ -273,6 +287,8 @@ export async function runScript(
   const responseTime = clock.monotonic() - start;
   const stoppedAt = startedAt + Math.ceil(responseTime);
   const { events, failure, artifacts } = ended;
+  // What the run could not reach because of us says nothing about the target.
+  if (failure !== null && passage?.fault) throw passage.fault;
   const tests = testsOf(events);
   const errors: ScriptError[] = [
     ...eventsOf(events, 'error').map(({ message, stack, title }) => ({ message, stack, title })),
@@ -293,6 +309,7 @@ export async function runScript(
         level: 'WARN',
       })),
       ...eventsOf(events, 'output').map(({ time, text, level }) => ({ time, msg: text, level })),
+      ...notes,
       ...ended.lines,
     ],
     jobAssets: artifacts.all,

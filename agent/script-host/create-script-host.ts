@@ -14,6 +14,7 @@ import type { Launched, Order } from './launch.ts';
 import type { OutputCeilings } from './program-output.ts';
 import { runProgram } from './run-program.ts';
 import type { ScriptHost, ScriptLimits, Workspace } from './script-host.ts';
+import { nothingTrusted, type TrustOfRuns } from './trust-of-runs.ts';
 import { isUserOfRuns, takeUserId } from './user-ids.ts';
 import { openWorkFolder, runFoldersIn, shortName, type OwnFolder } from './work-folder.ts';
 import { openWorkspace } from './workspace.ts';
@@ -22,6 +23,8 @@ export interface ScriptHostOptions {
   /** Shared by the agents of this machine. */
   readonly workFolder: string;
   readonly limits: ScriptLimits;
+  /** What programs of runs trust besides the well-known authorities. */
+  readonly trust?: TrustOfRuns;
   /** Files and folders that runs must not see where namespaces can hide them: keys, data. */
   readonly hidden?: readonly string[];
   readonly logger?: Logger;
@@ -43,6 +46,10 @@ const defaultCeilings = {
 };
 
 const probeTimeoutMs = 20_000;
+
+/** What root must have to run code as other users. */
+const capabilitiesOfRoot =
+  'CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_KILL, CAP_SETGID and CAP_SETUID';
 
 /** What is settled once, before the first run. */
 interface Ground {
@@ -113,6 +120,17 @@ class LocalScriptHost implements ScriptHost, AsyncDisposable {
   }
 
   async #probe(ground: Ground): Promise<string | null> {
+    try {
+      return await this.#tryProgram(ground);
+    } catch (error) {
+      // Root in a container that lacks some of its capabilities.
+      const code = error instanceof Error && 'code' in error ? error.code : null;
+      if (code !== 'EPERM' && code !== 'EACCES') throw error;
+      return `a user of its own cannot be used (${(error as Error).message}): as root, runs of code need ${capabilitiesOfRoot}`;
+    }
+  }
+
+  async #tryProgram(ground: Ground): Promise<string | null> {
     await using workspace = await this.#openOn(ground, this.#options.limits);
     const end = await workspace.start({
       command: process.execPath,
@@ -148,6 +166,7 @@ class LocalScriptHost implements ScriptHost, AsyncDisposable {
     return openWorkspace({
       folder,
       isolation: way.isolation,
+      trust: this.#options.trust ?? nothingTrusted,
       owner: user === null ? null : { uid: user.uid, gid: user.uid },
       run: (program, order) => runProgram(program, order, { clock, ceilings, launch }),
       close: async () => {

@@ -29,7 +29,7 @@ export function runVariables(
   // compatibility: scripts of the field ask for this to know where they run
   variables['CHECKLY'] = '1';
   if (trace !== undefined) {
-    const traceparent = trace.nextTraceparent();
+    const { traceparent } = trace;
     variables['TRACE_ID'] = trace.traceId;
     variables['TRACEPARENT'] = traceparent;
     variables['TRACESTATE'] = trace.tracestate;

@@ -36,6 +36,7 @@ my $number;
 
 use constant {
     PR_SET_PDEATHSIG => 1, PR_SET_DUMPABLE => 4, PR_SET_CHILD_SUBREAPER => 36, PR_SET_NO_NEW_PRIVS => 38,
+    PR_CAP_AMBIENT => 47, PR_CAP_AMBIENT_CLEAR_ALL => 4,
     CLONE_NEWNS => 0x20000, CLONE_NEWIPC => 0x8000000, CLONE_NEWUSER => 0x10000000,
     CLONE_NEWPID => 0x20000000,
     MS_RDONLY => 1, MS_NOSUID => 2, MS_NODEV => 4, MS_NOEXEC => 8, MS_BIND => 4096,
@@ -225,6 +226,8 @@ sub become {
     # Counted by user, so only where the user is the run's own; threads count, hence so many.
     limit(RLIMIT_NPROC, $order->{processes} * 16) if defined $order->{uid} || $order->{userns};
     kernel('prctl', PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    # An agent may have the right to read packets by inheritance; it is for the agent alone.
+    kernel('prctl', PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     kernel('prctl', PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     chdir($order->{cwd}) or give_up("the folder $order->{cwd} cannot be used: $!");
     $SIG{$_} = 'DEFAULT' for @ignored;

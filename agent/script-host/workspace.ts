@@ -4,11 +4,13 @@ import { AgentError } from '../errors.ts';
 import { makeFolderInside, openInside, stepsOf, writeInside, type Owner } from './inside.ts';
 import type { Order } from './launch.ts';
 import type { Program, RunningProgram, Workspace } from './script-host.ts';
+import type { TrustOfRuns } from './trust-of-runs.ts';
 
 export interface WorkspaceParts {
   readonly folder: string;
   readonly isolation: Workspace['isolation'];
   readonly owner: Owner;
+  readonly trust: TrustOfRuns;
   readonly run: (program: Program, order: Order) => RunningProgram;
   /** Ends what is left and deletes the folder. */
   readonly close: () => Promise<void>;
@@ -19,8 +21,9 @@ const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 /** Makes the folder ready for programs. */
 export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
-  const { folder, owner } = parts;
+  const { folder, owner, trust } = parts;
   await makeFolderInside(folder, temporaryFolder, owner);
+  for (const { path, content } of trust.files) await writeInside(folder, path, content, owner);
   const running = new Map<RunningProgram, AbortController>();
   let isClosed = false;
   return {
@@ -47,6 +50,7 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
           TMPDIR: join(folder, temporaryFolder),
           LANG: 'C.UTF-8',
           TZ: 'UTC',
+          ...trust.environment(folder),
           ...given.environment,
         },
         timeoutMs: given.timeoutMs,

@@ -13,13 +13,13 @@ const pem = (label: string) =>
     )
     .meta({ example: `-----BEGIN ${label}-----\nMIIB…\n-----END ${label}-----\n` });
 
-/** A domain without scheme; `*` stands for one label. */
+/** A domain without scheme; each `*` stands for any characters, dots among them. */
 const host = z
   .string()
   .max(253)
   .regex(
-    /^(\*\.)?[^\s/:*]+(:\d{1,5})?$|^\*$/,
-    'must be a domain without scheme; "*." may come first',
+    /^(\[[0-9a-fA-F:.]+\]|[^\s/:[\]@]+)(:\d{1,5})?$/,
+    'must be a domain without scheme, such as "*.internal.example"; a port may follow',
   )
   .meta({ example: '*.internal.example' });
 

@@ -4,36 +4,60 @@ interface ForHost {
   host: string;
 }
 
-/** How closely a pattern names a host: 3 for the host itself, 2 for `*.x`, 1 for `*`, 0 for not. */
-function closeness(pattern: string, host: string): 0 | 1 | 2 | 3 {
-  if (pattern === '*') return 1;
-  if (pattern === host) return 3;
-  if (!pattern.startsWith('*.')) return 0;
-  const dot = host.indexOf('.');
-  return dot > 0 && host.slice(dot) === pattern.slice(1) ? 2 : 0;
+interface Pattern {
+  /** Lower case, without brackets; may hold stars. */
+  readonly name: string;
+  /** Null for every port. */
+  readonly port: number | null;
+}
+
+/** Reads `host`, `host:port`, `[::1]` or `[::1]:port`. */
+function parsePattern(text: string): Pattern {
+  const [, address, name = '', port] =
+    /^(?:\[(.*)\]|(.*?))(?::(\d+))?$/.exec(text.trim().toLowerCase()) ?? [];
+  return { name: address ?? name, port: port === undefined ? null : Number(port) };
+}
+
+/** True when the pattern gives the name; each star stands for any characters, dots among them. */
+function matches(pattern: string, name: string): boolean {
+  const [first = '', ...rest] = pattern.split('*');
+  const last = rest.pop();
+  if (last === undefined) return first === name;
+  if (!name.startsWith(first) || !name.endsWith(last)) return false;
+  let at = first.length;
+  for (const part of rest) {
+    const found = name.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return at <= name.length - last.length;
+}
+
+/** 4 and 5 for the host itself, 2 and 3 for a pattern with stars, the greater with a port; 0 for not. */
+function closeness({ name, port }: Pattern, host: string, wantedPort: number): number {
+  if (port !== null && port !== wantedPort) return 0;
+  if (!matches(name, host)) return 0;
+  return (name.includes('*') ? 2 : 4) + (port === null ? 0 : 1);
 }
 
 /**
- * The certificate for a host, or undefined. `certificates` come newest first. The host itself beats
- * `*.x`, where the star is one label, which beats `*`; at equal closeness a pattern with a port beats
- * one without, then the newer beats the older. A pattern with a port is for that port alone.
+ * The certificate for a host, or undefined. `certificates` come newest first. The host itself beats a
+ * pattern with stars; at equal closeness a pattern with a port beats one without, then the newer beats
+ * the older. A pattern with a port is for that port alone. `host` has no brackets.
  */
 export function chooseClientCertificate<T extends ForHost>(
   certificates: readonly T[],
   host: string,
   port: number,
 ): T | undefined {
+  const wanted = host.toLowerCase();
   let best: T | undefined;
-  let bestRank = 0;
+  let bestCloseness = 0;
   for (const certificate of certificates) {
-    const [, name = '', wantedPort] =
-      /^(.*?)(?::(\d+))?$/.exec(certificate.host.trim().toLowerCase()) ?? [];
-    if (wantedPort !== undefined && Number(wantedPort) !== port) continue;
-    const close = closeness(name, host.toLowerCase());
-    const rank = close === 0 ? 0 : close * 2 + (wantedPort === undefined ? 0 : 1);
-    if (rank > bestRank) {
+    const close = closeness(parsePattern(certificate.host), wanted, port);
+    if (close > bestCloseness) {
       best = certificate;
-      bestRank = rank;
+      bestCloseness = close;
     }
   }
   return best;

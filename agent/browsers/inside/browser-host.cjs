@@ -105,8 +105,9 @@ async function check(chromium, endpoint) {
 
 async function main() {
   const settings = JSON.parse(process.env.MONITOR_BROWSER);
+  // By way of `playwright`, as scripts do: another package may have brought a newer core beside it.
   const { chromium } = createRequire(path.join(settings.runtimeFolder, 'package.json'))(
-    'playwright-core',
+    'playwright',
   );
   const { browser: server, ...guarded } = await launchGuarded(chromium, {
     executablePath: settings.executablePath,

@@ -29,6 +29,7 @@ const allowedUse = [
   'contextOptions',
   'bypassCSP',
   'proxy',
+  'clientCertificates',
   'userAgent',
 ];
 const allowedExpect = ['timeout', 'toHaveScreenshot', 'toMatchSnapshot'];
@@ -55,7 +56,10 @@ function mergeConfig(own, given) {
       message: `the Playwright configuration of the check sets what the agent decides: ${ignored.join(', ')} (ignored)`,
     });
   }
-  return { ...own, ...kept, use: { ...own.use, ...use }, expect };
+  const merged = { ...own.use, ...use };
+  // A browser that is elsewhere cannot reach the way out that the agent gives.
+  if (use.connectOptions && !use.proxy) delete merged.proxy;
+  return { ...own, ...kept, use: merged, expect };
 }
 
 /** `exports.default` of a module that was compiled from ES syntax. */

@@ -101,7 +101,7 @@ function instrumentBrowser(browser, recorder, settings) {
   });
   const newContext = browser.newContext.bind(browser);
   browser.newContext = async (options = {}) => {
-    const context = await newContext(withDefaults(options, browser, recorder));
+    const context = await newContext(withDefaults(withProxy(options, settings), browser, recorder));
     await recorder.watchContext(context);
     if (settings.traceScripts) await traceContext(context);
     return context;
@@ -125,6 +125,12 @@ function instrumentBrowser(browser, recorder, settings) {
     };
   }
   return browser;
+}
+
+/** The way out that the agent gives, unless the script has one of its own. */
+function withProxy(options, settings) {
+  if (!settings.proxyServer || options.proxy) return options;
+  return { ...options, proxy: { server: settings.proxyServer } };
 }
 
 function withDefaults(options, browser, recorder) {
@@ -215,6 +221,9 @@ function instrumentChromium(chromium, recorder, settings) {
     }
   };
   const watch = (browser) => instrumentBrowser(browser, recorder, settings);
+  // A browser that is elsewhere cannot reach our way out, and one with a proxy of the script has its own.
+  const watchAsItIs = (browser) =>
+    instrumentBrowser(browser, recorder, { ...settings, proxyServer: null });
   chromium.launch = async (options = {}) => {
     if (!settings.browser) throw new Error('this check makes requests only: no browser is started');
     if (settings.endpoint && !needsOwnBrowser(options)) {
@@ -226,12 +235,15 @@ function instrumentChromium(chromium, recorder, settings) {
     }
     // Options of the script can make the start fail: then it is not for us to answer for.
     const start = () => launch.call(chromium, own(options));
-    return watch(await (needsOwnBrowser(options) ? start() : failing(start)));
+    const keep = options.proxy ? watchAsItIs : watch;
+    return keep(await (needsOwnBrowser(options) ? start() : failing(start)));
   };
-  chromium.connect = async (...args) => watch(await connect.apply(chromium, args));
-  chromium.connectOverCDP = async (...args) => watch(await connectOverCDP.apply(chromium, args));
+  chromium.connect = async (...args) => watchAsItIs(await connect.apply(chromium, args));
+  chromium.connectOverCDP = async (...args) =>
+    watchAsItIs(await connectOverCDP.apply(chromium, args));
   chromium.launchPersistentContext = async (folder, options = {}) => {
-    const context = await launchPersistentContext.call(chromium, folder, own(options));
+    const given = own(withProxy(options, settings));
+    const context = await launchPersistentContext.call(chromium, folder, given);
     return recorder.watchContext(context);
   };
 }
@@ -249,8 +261,8 @@ function instrument(settings) {
     instrumentChromium(playwright.chromium, recorder, settings);
     requests.watchSockets();
     const { newContext } = playwright.request;
-    playwright.request.newContext = async (...args) => {
-      const context = await newContext.apply(playwright.request, args);
+    playwright.request.newContext = async (options = {}) => {
+      const context = await newContext.call(playwright.request, withProxy(options, settings));
       return settings.recordRequests ? requests.watchRequests(context) : context;
     };
   }

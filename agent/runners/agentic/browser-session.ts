@@ -1,9 +1,12 @@
 /** The browser of a run, in a process of its own: one command at a time, one answer each. */
 import { lstat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { AgentError } from '../../errors.ts';
+import { openPassage } from '../../browsers/run-passage.ts';
+import type { Passage } from '../../net/gateway/gateway.ts';
 import type { RunnerContext } from '../runner.ts';
 import type { ProgramEnd, RunningProgram, Workspace } from '../../script-host/script-host.ts';
 import { failureOf, RunEnded } from './outcomes.ts';
@@ -51,14 +54,13 @@ function cut(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most)}\n… (the rest is left out)`;
 }
 
-function proxyOf(proxyUrl: string | null): Record<string, string> | null {
-  if (proxyUrl === null) return null;
-  const { protocol, host, username, password } = new URL(proxyUrl);
-  return {
-    server: `${protocol}//${host}`,
-    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
-    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
-  };
+const { refusalOf } = createRequire(import.meta.url)('./browser-tools/addresses.cjs') as {
+  refusalOf: (url: string) => string | null;
+};
+
+/** Through a gateway or proxy the browser's own guard no longer sees what a name leads to. */
+function isForbidden(host: string): boolean {
+  return refusalOf(`http://${host.includes(':') ? `[${host}]` : host}/`) !== null;
 }
 
 export class BrowserSession implements AsyncDisposable {
@@ -66,6 +68,7 @@ export class BrowserSession implements AsyncDisposable {
   readonly #running: RunningProgram;
   readonly #deadline: AbortSignal;
   readonly #scrub: (text: string) => string;
+  readonly #passage: Passage | null;
   readonly #waiting = new Map<number, (answer: Message) => void>();
   #nextId = 1;
   #busyMs = 0;
@@ -75,11 +78,13 @@ export class BrowserSession implements AsyncDisposable {
     workspace: Workspace,
     deadline: AbortSignal,
     scrub: (text: string) => string,
+    passage: Passage | null,
     start: (onMessage: (raw: unknown) => void) => RunningProgram,
   ) {
     this.#workspace = workspace;
     this.#deadline = deadline;
     this.#scrub = scrub;
+    this.#passage = passage;
     this.#running = start((raw) => {
       const parsed = message.safeParse(raw).data;
       if (parsed !== undefined) this.#waiting.get(parsed.id)?.(parsed);
@@ -93,8 +98,13 @@ export class BrowserSession implements AsyncDisposable {
       scripting.runtime(context.runtimeId),
       scripting.browser(),
     ]);
-    const workspace = await scripting.host.open();
-    const session = new BrowserSession(workspace, deadline, context.scrub, (onMessage) =>
+    await using stack = new AsyncDisposableStack();
+    const note = (sentence: string): void => {
+      context.log(sentence, 'WARN');
+    };
+    const passage = stack.use(await openPassage(context, note, isForbidden));
+    const workspace = stack.use(await scripting.host.open());
+    const session = new BrowserSession(workspace, deadline, context.scrub, passage, (onMessage) =>
       workspace.start({
         command: runtime.nodePath,
         args: [program, runtime.folder],
@@ -106,10 +116,11 @@ export class BrowserSession implements AsyncDisposable {
     );
     try {
       const { executablePath, args } = browser;
-      const proxy = proxyOf(context.proxyUrl);
+      const proxy = passage === null ? null : { server: passage.server };
       const answer = await session.call('open', { executablePath, args, proxy });
       if (answer.ok) {
         session.#isOpen = true;
+        stack.move();
         return session;
       }
       throw new AgentError(
@@ -120,6 +131,11 @@ export class BrowserSession implements AsyncDisposable {
       await session[Symbol.asyncDispose]();
       throw error;
     }
+  }
+
+  /** Ours, met on the way out: what failed then says nothing about the target. */
+  get fault(): AgentError | null {
+    return this.#passage?.fault ?? null;
   }
 
   /** Time the browser worked, without the thinking of the model. */
@@ -172,6 +188,7 @@ export class BrowserSession implements AsyncDisposable {
     await this.close(false);
     // Ends the program too, if closing did not.
     await this.#workspace[Symbol.asyncDispose]();
+    await this.#passage?.[Symbol.asyncDispose]();
   }
 
   /** What was cut before secrets are removed could show half of one. */

@@ -144,7 +144,8 @@ export class ModelClient {
     let response: Response;
     let text: string;
     try {
-      response = await fetch(settings.baseUrl.replace(/\/+$/, '') + this.#protocol.path, {
+      const call = settings.fetch ?? fetch;
+      response = await call(settings.baseUrl.replace(/\/+$/, '') + this.#protocol.path, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...this.#protocol.headers(key) },
         body: JSON.stringify(this.#protocol.body(settings.model, conversation)),

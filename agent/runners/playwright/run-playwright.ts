@@ -12,6 +12,7 @@ import { join, posix } from 'node:path';
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { PlaywrightCheckResult } from '@monitor/shared/contract/check-result.ts';
 import type { ScriptLimits, Workspace } from '../../script-host/script-host.ts';
+import { openPassage } from '../../browsers/run-passage.ts';
 import type { Observation, RunnerContext } from '../runner.ts';
 import type { BundleListing } from './bundle-listing.ts';
 import { chooseNode } from './choose-node.ts';
@@ -23,7 +24,7 @@ import { processesWith } from './processes-of-run.ts';
 import { eventsFile, runTests, type TestRun } from './run-tests.ts';
 import { suiteSettings, type SuiteSettings } from './settings.ts';
 import { prepareBrowsers } from './suite-browsers.ts';
-import { suiteVariables } from './suite-environment.ts';
+import { proxyOfTests, suiteVariables } from './suite-environment.ts';
 import { readSuiteEvents, type SuiteEvents } from './suite-events.ts';
 import { SuiteFailure } from './suite-failure.ts';
 import { SuiteLog } from './suite-log.ts';
@@ -84,6 +85,13 @@ async function unpack(workspace: Workspace, file: string) {
   return { project, listing, read };
 }
 
+/** By the proxy of the location; client certificates are for suites to configure. */
+function passageOf(context: RunnerContext, log: SuiteLog) {
+  return openPassage({ ...context, clientCertificates: [] }, (sentence) => {
+    log.add(sentence, 'WARN');
+  });
+}
+
 async function perform(
   settings: SuiteSettings,
   context: RunnerContext,
@@ -119,10 +127,14 @@ async function perform(
   const browsers = await log.during('browsers', () =>
     prepareBrowsers(settings, context, workspace, log, { workingDir, nodePath }),
   );
+  await using passage = await passageOf(context, log);
+  const environment = { ...proxyOfTests(passage?.server ?? null), ...variables, ...browsers };
   const run = await log.during('test', () =>
-    runTests(settings, { workspace, shell, workingDir }, { ...variables, ...browsers }, leftMs()),
+    runTests(settings, { workspace, shell, workingDir }, environment, leftMs()),
   );
   await finish(run, { context, log, workspace, seen, workingDir });
+  // What the suite could not reach because of us says nothing about the target.
+  if (seen.failure !== null && passage?.fault) throw passage.fault;
   if (seen.failure === null) await installed.keep();
 }
 

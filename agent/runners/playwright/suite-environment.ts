@@ -21,7 +21,7 @@ export function suiteVariables(
   const { run, environment } = context;
   const source = run.source ?? 'SCHEDULER';
   return {
-    ...runVariables(run, null, beginTrace()),
+    ...runVariables(run, null, beginTrace(run)),
     ...Object.fromEntries(environment.map(({ key, value }) => [key, value])),
     MONITOR: '1',
     MONITOR_RUN_SOURCE: source,
@@ -69,5 +69,15 @@ export function installVariables(
     npm_config_update_notifier: 'false',
     COREPACK_ENABLE_DOWNLOAD_PROMPT: '0',
     ...variables,
+  };
+}
+
+/** The way out of tests, for browsers and clients that ask their environment. Null where they need none. */
+export function proxyOfTests(server: string | null): Record<string, string> {
+  if (server === null) return {};
+  const itself = 'localhost,127.0.0.1,::1';
+  return {
+    ...{ HTTP_PROXY: server, http_proxy: server, HTTPS_PROXY: server, https_proxy: server },
+    ...{ NO_PROXY: itself, no_proxy: itself },
   };
 }

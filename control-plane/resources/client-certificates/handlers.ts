@@ -26,27 +26,49 @@ interface Pair {
   ca: string | null;
 }
 
-function readCertificate(field: string, pem: string): X509Certificate {
-  try {
-    return new X509Certificate(pem);
-  } catch {
-    throw invalidField(field, 'cannot be read as a certificate');
-  }
+const block = /-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[^-]*-----END [A-Z0-9 ]*CERTIFICATE-----/g;
+
+/** All certificates of a text; the first is the one the others stand for, or lead to an authority. */
+function readCertificates(field: string, pem: string): [X509Certificate, ...X509Certificate[]] {
+  const [first = pem, ...others] = pem.match(block) ?? [];
+  const read = (text: string, index: number): X509Certificate => {
+    try {
+      return new X509Certificate(text);
+    } catch {
+      const which = index === 0 ? '' : `, its ${index + 1}. one`;
+      throw invalidField(field, `cannot be read as a certificate${which}`);
+    }
+  };
+  return [read(first, 0), ...others.map((text, index) => read(text, index + 1))];
+}
+
+/** Node names a missing passphrase, and OpenSSL one that does not open the key. */
+function whyUnreadable(error: unknown): string {
+  const code = String((error as { code?: unknown }).code);
+  if (/MISSING_PASSPHRASE|INTERRUPTED_OR_CANCELLED/.test(code))
+    return 'is encrypted; give its "passphrase"';
+  if (code.includes('BAD_DECRYPT')) return 'cannot be decrypted: "passphrase" is wrong';
+  return 'cannot be read as a private key: it is damaged, or of a kind or encrypted in a way that is not supported';
 }
 
 /** A pair that can never work is refused now rather than at every run. */
 function checkPair({ cert, key, passphrase, ca }: Pair): void {
-  const certificate = readCertificate('cert', cert);
-  if (ca !== null) readCertificate('ca', ca);
+  const [certificate, ...chain] = readCertificates('cert', cert);
+  if (ca !== null) readCertificates('ca', ca);
   let privateKey;
   try {
     privateKey = createPrivateKey({ key, ...(passphrase === null ? {} : { passphrase }) });
-  } catch {
-    throw invalidField('key', 'cannot be read as a private key with this passphrase');
+  } catch (error) {
+    throw invalidField('key', whyUnreadable(error));
   }
-  if (!certificate.checkPrivateKey(privateKey)) {
-    throw invalidField('key', 'is not the key of "cert"');
-  }
+  if (certificate.checkPrivateKey(privateKey)) return;
+  const isLater = chain.some((each) => each.checkPrivateKey(privateKey));
+  throw invalidField(
+    'key',
+    isLater
+      ? 'is the key of a later certificate of "cert"; its own must come first, then the intermediates'
+      : 'is not the key of "cert"',
+  );
 }
 
 export function clientCertificateHandlers(

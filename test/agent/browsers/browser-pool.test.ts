@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { chromium } from 'playwright-core';
 import { builtinRuntime, scriptWorld } from '../../support/script-context.ts';
+import { temporaryFolder } from '../../support/system.ts';
 
 test('a browser serves runs one after another, and is replaced when it has served enough', async (t) => {
   const world = await scriptWorld(t, { maxRuns: 2 });
@@ -94,4 +102,26 @@ test('what a run recorded is gone from the browser before the next one gets it',
   assert.deepEqual(filesWith('first-secret'), []);
   assert.deepEqual(world.retired, []);
   releaseSecond();
+});
+
+test('a runtime whose packages brought another core of Playwright gets browsers by its own', async (t) => {
+  const world = await scriptWorld(t);
+  using folder = temporaryFolder();
+  // Runs have a user of their own.
+  chmodSync(folder.path, 0o755);
+  const modules = join(folder.path, 'node_modules');
+  mkdirSync(join(modules, 'playwright-core'), { recursive: true });
+  writeFileSync(join(folder.path, 'package.json'), '{}');
+  writeFileSync(join(modules, 'playwright-core', 'index.js'), 'throw new Error("the other core");');
+  symlinkSync(
+    join(builtinRuntime.folder, 'node_modules', 'playwright'),
+    join(modules, 'playwright'),
+  );
+  const { browsers } = world.scripting;
+  assert.ok(browsers);
+  const lease = await browsers.lease({ ...builtinRuntime, folder: folder.path });
+  const browser = await chromium.connect(lease.endpoint);
+  await browser.newPage();
+  await browser.close();
+  lease.release(true);
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import fc from 'fast-check';
 import { chooseClientCertificate } from '@monitor/shared/domain/client-certificate.ts';
 
 function chosen(hosts: string[], host: string, port = 443): number | undefined {
@@ -7,20 +8,53 @@ function chosen(hosts: string[], host: string, port = 443): number | undefined {
   return chooseClientCertificate(certificates, host, port)?.index;
 }
 
-test('the host itself beats a wildcard, which beats the star, whatever is newer', () => {
+test('the host itself beats a pattern with stars, whatever is newer', () => {
   assert.equal(chosen(['*', '*.shop.example', 'api.shop.example'], 'api.shop.example'), 2);
-  assert.equal(chosen(['*', '*.shop.example'], 'api.shop.example'), 1);
-  assert.equal(chosen(['*'], 'api.shop.example'), 0);
 });
 
-test('of two for the same host the newer is used', () => {
+test('of two that are equally close the newer is used', () => {
   assert.equal(chosen(['api.example', 'api.example'], 'api.example'), 0);
+  assert.equal(chosen(['*.shop.example', '*'], 'api.shop.example'), 0);
+  assert.equal(chosen(['*', '*.shop.example'], 'api.shop.example'), 0);
 });
 
-test('a wildcard stands for one label, no more and no less', () => {
-  assert.equal(chosen(['*.example'], 'a.b.example'), undefined);
-  assert.equal(chosen(['*.shop.example'], 'shop.example'), undefined);
-  assert.equal(chosen(['*.example'], '.example'), undefined);
+test('a star stands for any characters, dots among them', () => {
+  for (const [pattern, host, isMatch] of [
+    ['*', 'a.b.example', true],
+    ['*.example', 'a.example', true],
+    ['*.example', 'a.b.example', true],
+    ['*.shop.example', 'shop.example', false],
+    ['*.example', 'an-example', false],
+    ['api-*.example', 'api-eu.example', true],
+    ['api-*.example', 'api.example', false],
+    ['a*c*e.example', 'abcde.example', true],
+    ['a*c*e.example', 'aec.example', false],
+    ['*aba*aba*', 'ababa', false],
+    ['ab*ba', 'aba', false],
+  ] as const) {
+    assert.equal(chosen([pattern], host), isMatch ? 0 : undefined, `${pattern} and ${host}`);
+  }
+});
+
+test('what a pattern matches is what a regular expression says, and is known at once', () => {
+  const letters = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 12 });
+  fc.assert(
+    fc.property(fc.array(letters, { minLength: 1, maxLength: 5 }), letters, (parts, host) => {
+      const escaped = parts.map((part) => part.replaceAll('.', '\\.')).join('.*');
+      const wanted = new RegExp(`^${escaped}$`).test(host);
+      assert.equal(chosen([parts.join('*')], host), wanted ? 0 : undefined);
+    }),
+  );
+  const started = performance.now();
+  assert.equal(chosen(['*a'.repeat(120) + 'b'], 'a'.repeat(250)), undefined);
+  assert.ok(performance.now() - started < 100);
+});
+
+test('an address of IPv6 stands in brackets', () => {
+  assert.equal(chosen(['[::1]'], '::1'), 0);
+  assert.equal(chosen(['[::1]:8443'], '::1', 8443), 0);
+  assert.equal(chosen(['[::1]:8443'], '::1', 443), undefined);
+  assert.equal(chosen(['10.0.0.*'], '10.0.0.7'), 0);
 });
 
 test('a port narrows a pattern down, and beats the same pattern without one', () => {

@@ -10,6 +10,7 @@ import { playwrightCheckResult } from '@monitor/shared/contract/check-result.ts'
 import { AgentError } from '../../../../agent/errors.ts';
 import { processesWith } from '../../../../agent/runners/playwright/processes-of-run.ts';
 import { runPlaywright } from '../../../../agent/runners/playwright/run-playwright.ts';
+import { proxyServer } from '../../../support/proxy-server.ts';
 import { browserOfMachine, openSuiteWorld, suiteOf } from '../../../support/suite-context.ts';
 
 const installedPlaywright = dirname(
@@ -360,4 +361,39 @@ test('two runs of Playwright in one command are one result', async () => {
   });
   assert.equal(seen.failure?.code, 'TESTS_FAILED', log);
   assert.equal(seen.details?.playwrightCheckResult?.metrics.total, 2);
+});
+
+test('tests go by the proxy of the location, whose login they never see', async () => {
+  await using target = await shop();
+  await using proxy = await proxyServer({ credentials: 'agent:pa55word' });
+  await using strict = await proxyServer({ credentials: 'somebody:else' });
+  await using world = await openSuiteWorld();
+  const bundle = await world.bundle({
+    'package.json': manifest,
+    'shop.spec.ts': `
+      import { test, expect } from '@playwright/test';
+      test('opens', async ({ page }) => {
+        console.log(JSON.stringify(process.env));
+        await page.goto(process.env.SHOP_URL);
+        await expect(page).toHaveTitle('shop');
+      });`,
+  });
+  const { port } = new URL(target.url);
+  const contextBy = (proxyUrl: string) =>
+    world.context(bundle, {
+      scripting: { browser: browserOfMachine },
+      environment: [{ key: 'SHOP_URL', value: `http://shop.internal:${port}/`, secret: false }],
+      proxyUrl,
+    });
+  const suite = suiteOf({ browsers: ['chromium'], installCommand });
+  const context = contextBy(proxy.url);
+  const seen = await runPlaywright(suite, context);
+  assert.equal(seen.failure, null);
+  assert.ok(proxy.asked.includes(`GET http://shop.internal:${port}/`));
+  assert.match(context.logged.join('\n'), /HTTPS_PROXY/);
+  assert.doesNotMatch(context.logged.join('\n'), /pa55word/);
+  await assert.rejects(
+    runPlaywright(suite, contextBy(`http://127.0.0.1:${strict.port}`)),
+    (error) => error instanceof AgentError && error.code === 'NETWORK_UNAVAILABLE',
+  );
 });

@@ -3,9 +3,11 @@ import test from 'node:test';
 import { runSource } from '@monitor/shared/contract/check-trigger.ts';
 import { suiteVariables } from '../../../../agent/runners/playwright/suite-environment.ts';
 
+const runId = '7e4c9b1e-0000-4000-8000-000000000002';
+
 const run = {
   ...{ accountId: 'account', checkId: 'check', checkName: 'shop', checkType: 'PLAYWRIGHT' },
-  ...{ runId: 'run', resultId: 'result', location: 'office', attempt: 1 },
+  ...{ runId, resultId: '7e4c9b1e-0000-4000-8000-000000000003', location: 'office', attempt: 1 },
 };
 
 const variablesOf = (source: string | null, environment: Record<string, string> = {}) =>
@@ -43,7 +45,7 @@ test('CI is set for sessions, deployments and the command line, and never otherw
 
 test('a run has a trace of its own', () => {
   const { CHECKLY_TRACE_ID: id = '', TRACEPARENT: parent = '' } = variablesOf(null);
-  assert.match(id, /^[\da-f]{32}$/);
+  assert.equal(id, runId.replaceAll('-', ''));
   assert.ok(parent.startsWith(`00-${id}-`));
 });
 
@@ -51,7 +53,7 @@ test('a run of the service is marked as one, and only a scheduled one has ids of
   const scheduled = variablesOf(null);
   assert.deepEqual(
     [scheduled['MONITOR'], scheduled['MONITOR_RUN_SOURCE'], scheduled['CHECK_RUN_ID']],
-    ['1', 'SCHEDULER', 'run'],
+    ['1', 'SCHEDULER', runId],
   );
   const triggered = variablesOf('TRIGGER_API', { MONITOR: 'no' });
   assert.equal(triggered['MONITOR'], '1');

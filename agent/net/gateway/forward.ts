@@ -1,0 +1,113 @@
+/** Requests that come whole rather than as a tunnel: http, and https of clients that know no better. */
+import {
+  request as httpRequest,
+  type ClientRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import { pipeline } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
+import { proxyFault, proxyHeaders } from '../http-proxy.ts';
+import { defaultSecureContext, secureContextOf } from '../secure-context.ts';
+import { dial, dialProxy, proxyFor, type Target } from './dial.ts';
+import type { Inside } from './inside.ts';
+import { certificateFor } from './stand-between.ts';
+
+/** For the next on the way and nobody else. RFC 9110, 7.6.1. */
+const ofThisConnection =
+  /^(connection|proxy-connection|proxy-authorization|keep-alive|te|trailer|upgrade)$/i;
+
+function onwardHeaders(raw: readonly string[]): string[] {
+  return raw.filter((_each, index) => !ofThisConnection.test(raw[index - (index % 2)] ?? ''));
+}
+
+function targetOf(url: URL): Target {
+  const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
+  return { host: url.hostname.replace(/^\[|\]$/g, ''), port };
+}
+
+async function openSecure(target: Target, inside: Inside): Promise<Socket> {
+  const certificate = certificateFor(target, inside.clientCertificates);
+  const secureContext =
+    certificate === undefined ? defaultSecureContext() : secureContextOf(certificate);
+  const socket = await dial(target, inside.way);
+  const isName = /[a-z]/i.test(target.host) && !target.host.includes(':');
+  return connectTls({
+    ...{ socket, secureContext },
+    ...(isName ? { servername: target.host } : { host: target.host }),
+  });
+}
+
+async function begin(url: URL, request: IncomingMessage, inside: Inside): Promise<ClientRequest> {
+  const target = targetOf(url);
+  const isSecure = url.protocol === 'https:';
+  const proxy = isSecure ? null : proxyFor(target, inside.way);
+  const socket = isSecure
+    ? await openSecure(target, inside)
+    : proxy === null
+      ? await dial(target, inside.way)
+      : await dialProxy(proxy);
+  const login = proxy === null ? {} : proxyHeaders(proxy);
+  return httpRequest({
+    method: request.method ?? 'GET',
+    path: proxy === null ? url.pathname + url.search : url.href,
+    headers: [
+      ...onwardHeaders(request.rawHeaders),
+      ...Object.entries(login).flat(),
+      ...['connection', 'close'],
+    ],
+    setHost: false,
+    createConnection: () => socket,
+  });
+}
+
+/** Makes the request in place of the client. */
+export async function forward(
+  request: IncomingMessage,
+  response: ServerResponse,
+  inside: Inside,
+): Promise<void> {
+  const url = URL.canParse(request.url ?? '') ? new URL(request.url ?? '') : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    response.writeHead(400, { 'content-type': 'text/plain' }).end('this is a proxy\n');
+    return;
+  }
+  const fail = (error: unknown): void => {
+    inside.note(error, targetOf(url));
+    // No answer of ours: the run would take it for one of the target.
+    request.socket.destroy();
+  };
+  try {
+    const sent = await begin(url, request, inside);
+    sent.on('error', fail);
+    sent.once('response', (answer) => {
+      const proxy = url.protocol === 'http:' ? proxyFor(targetOf(url), inside.way) : null;
+      if (proxy !== null && answer.statusCode === 407) {
+        fail(proxyFault(proxy, 'asks for credentials (status 407)'));
+        return;
+      }
+      try {
+        response.writeHead(
+          answer.statusCode ?? 502,
+          answer.statusMessage,
+          onwardHeaders(answer.rawHeaders),
+        );
+      } catch (error) {
+        // A target may send what is not allowed to be sent on, such as status 000.
+        sent.destroy();
+        fail(error);
+        return;
+      }
+      pipeline(answer, response, () => undefined);
+    });
+    // An answer of 101 that nobody asked for ends without any other event.
+    sent.once('close', () => {
+      if (!response.headersSent) request.socket.destroy();
+    });
+    response.once('close', () => sent.destroy());
+    pipeline(request, sent, () => undefined);
+  } catch (error) {
+    fail(error);
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * The way out for browsers and request contexts of runs, where a client certificate or the proxy of the
+ * location has to be used. It stands in the agent, so that keys and the login of the proxy never get
+ * into a run: neither its memory nor its folder, variables or arguments.
+ *
+ * To a run it is an HTTP proxy on the loopback interface, for that run alone and as long as it lasts.
+ * Connections to hosts without a client certificate are passed through untouched. Those to hosts with
+ * one end here and go on with the certificate shown; towards the run it shows a certificate of its own
+ * authority, unless the one of the server is not to be trusted: then one that nobody trusts, so that
+ * the run sees what it would have seen.
+ */
+import { once } from 'node:events';
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
+import { AgentError } from '../../errors.ts';
+import { parseHttpProxy } from '../http-proxy.ts';
+import { dial, sentenceOf, type Target } from './dial.ts';
+import { forward } from './forward.ts';
+import type { Inside } from './inside.ts';
+import { makeOwnAuthority } from './own-authority.ts';
+import { userAtOtherEnd } from './peer-user.ts';
+import { certificateFor, join, standBetween } from './stand-between.ts';
+
+const mostNotes = 50;
+
+export interface PassageOptions {
+  readonly clientCertificates: readonly AssignedCertificate[];
+  readonly proxyUrl: string | null;
+  /** Names and addresses that must not be connected to. */
+  readonly isForbidden?: (address: string) => boolean;
+  /** Hears, in sentences, why connections failed; each sentence once. */
+  readonly onProblem: (sentence: string) => void;
+}
+
+/** The gateway as one run has it; dispose it when the run is over. */
+export interface Passage extends AsyncDisposable {
+  /** `http://127.0.0.1:port`, for the proxy setting of a browser or a client. */
+  readonly server: string;
+  /** The first fault of ours that a connection met: a proxy of the location that refuses us. */
+  readonly fault: AgentError | null;
+}
+
+export interface Gateway {
+  /** What a browser is started with so that it believes the gateway. */
+  readonly browserArgs: readonly string[];
+  /** What other clients must trust, in PEM. */
+  readonly certificate: string;
+  /** Opens it for a run. Throws NETWORK_UNAVAILABLE when `proxyUrl` is none. */
+  open(options: PassageOptions): Promise<Passage>;
+}
+
+export interface GatewayOptions {
+  /** Time in ms. */
+  readonly now: () => number;
+  /** Which users of this machine may come in. */
+  readonly isWelcome: (uid: number) => boolean;
+}
+
+function targetOf(authority: string | undefined): Target | null {
+  const [, host, port] = /^\[?([^\]]+?)\]?:(\d{1,5})$/.exec(authority ?? '') ?? [];
+  return host === undefined || Number(port) > 65_535 ? null : { host, port: Number(port) };
+}
+
+function refuse(client: Duplex, status: string): void {
+  client.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+}
+
+function keepUntilClosed<S extends Duplex>(socket: S, open: Set<Duplex>): S {
+  open.add(socket);
+  socket.once('close', () => open.delete(socket));
+  // What ends it is told where it is read; nobody else has to hear of it.
+  socket.on('error', () => undefined);
+  return socket;
+}
+
+async function onConnect(
+  request: IncomingMessage,
+  client: Duplex,
+  head: Buffer,
+  inside: Inside,
+): Promise<void> {
+  const target = targetOf(request.url);
+  if (target === null) {
+    refuse(client, '400 Bad Request');
+    return;
+  }
+  let onward: Socket | undefined;
+  try {
+    onward = keepUntilClosed(await dial(target, inside.way), inside.open);
+    // Whoever asked may have gone meanwhile.
+    if (client.destroyed) {
+      onward.destroy();
+      return;
+    }
+    client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+    if (head.length > 0) client.unshift(head);
+    const certificate = certificateFor(target, inside.clientCertificates);
+    if (certificate === undefined) join(client, onward);
+    else await standBetween(client, onward, target, certificate, inside);
+  } catch (error) {
+    inside.note(error, target);
+    if (onward === undefined) refuse(client, '502 Bad Gateway');
+    else client.destroy();
+    onward?.destroy();
+  }
+}
+
+/** Makes the gateway of this process. It opens nothing until a run needs it. */
+export function createGateway({ now, isWelcome }: GatewayOptions): Gateway {
+  const trusted = makeOwnAuthority('Monitoring agent', now);
+  const untrusted = makeOwnAuthority('Not trusted by the monitoring agent', now);
+
+  return {
+    // Of this one key, all errors are ignored; whom to trust is decided here.
+    browserArgs: [`--ignore-certificate-errors-spki-list=${trusted.fingerprint}`],
+    certificate: trusted.certificate,
+    async open({ clientCertificates, proxyUrl, isForbidden = () => false, onProblem }) {
+      const proxy = proxyUrl === null || proxyUrl === '' ? null : parseHttpProxy(proxyUrl);
+      const open = new Set<Duplex>();
+      const said = new Set<string>();
+      let fault: AgentError | null = null;
+      const say = (sentence: string): void => {
+        if (said.has(sentence) || said.size >= mostNotes) return;
+        said.add(sentence);
+        onProblem(sentence);
+      };
+      const inside: Inside = {
+        way: { proxy, isForbidden },
+        ...{ clientCertificates, trusted, untrusted, open, say },
+        note(error, target) {
+          if (error instanceof AgentError) fault ??= error;
+          say(sentenceOf(error, target));
+        },
+      };
+      const http = createHttpServer({ maxHeaderSize: 262_144, requestTimeout: 0 });
+      http.on('connect', (request: IncomingMessage, client: Duplex, head: Buffer) => {
+        client.on('error', () => undefined);
+        void onConnect(request, client, head, inside);
+      });
+      http.on('request', (request, response) => {
+        void forward(request, response, inside);
+      });
+      const server = createServer((socket) => {
+        keepUntilClosed(socket, open);
+        void userAtOtherEnd(socket).then((uid) => {
+          if (uid !== null && isWelcome(uid)) http.emit('connection', socket);
+          else socket.destroy();
+        });
+      });
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      return {
+        server: `http://127.0.0.1:${port}`,
+        get fault() {
+          return fault;
+        },
+        async [Symbol.asyncDispose]() {
+          if (!server.listening) return;
+          const closed = once(server, 'close');
+          server.close();
+          for (const socket of open) socket.destroy();
+          http.closeAllConnections();
+          await closed;
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,17 @@
+/** What the parts of a passage through the gateway share. */
+import type { Duplex } from 'node:stream';
+import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
+import type { Target, Way } from './dial.ts';
+import type { OwnAuthority } from './own-authority.ts';
+
+export interface Inside {
+  readonly way: Way;
+  readonly clientCertificates: readonly AssignedCertificate[];
+  readonly trusted: OwnAuthority;
+  readonly untrusted: OwnAuthority;
+  /** Connections that end with the passage. */
+  readonly open: Set<Duplex>;
+  /** Takes note of why a connection failed. */
+  note(error: unknown, target: Target): void;
+  say(sentence: string): void;
+}

@@ -1,0 +1,359 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { connect as connectHttp2 } from 'node:http2';
+import type { Socket } from 'node:net';
+import { suite, test, type TestContext } from 'node:test';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
+import {
+  createGateway,
+  type Gateway,
+  type Passage,
+  type PassageOptions,
+} from '../../../../agent/net/gateway/gateway.ts';
+import { makeAuthority } from '../../../support/certificates.ts';
+import { mutualServer, type MutualServer } from '../../../support/mutual-server.ts';
+import { proxyServer } from '../../../support/proxy-server.ts';
+import { httpServer, tcpServer } from '../../../support/servers.ts';
+
+const authority = await makeAuthority('Servers');
+const clients = await makeAuthority('Clients');
+const own = await authority.issue({
+  host: 'localhost',
+  others: ['shop.internal'],
+  validForDays: 9,
+});
+const person = await clients.issue({ host: 'agent', validForDays: 9 });
+const gateway = createGateway({ now: () => Date.now(), isWelcome: () => true });
+
+const stored = (host: string, further: Partial<AssignedCertificate> = {}): AssignedCertificate => ({
+  ...{ host, ...person, passphrase: null, ca: authority.cert },
+  ...further,
+});
+
+async function passageFor(
+  t: TestContext,
+  options: Partial<PassageOptions>,
+  by: Gateway = gateway,
+): Promise<Passage & { said: string[] }> {
+  const said: string[] = [];
+  const passage = await by.open({
+    ...{ clientCertificates: [], proxyUrl: null },
+    onProblem: (sentence) => said.push(sentence),
+    ...options,
+  });
+  t.after(() => passage[Symbol.asyncDispose]());
+  return Object.assign(passage, { said });
+}
+
+/** Asks for a tunnel, as browsers do. */
+async function tunnel(
+  { server }: Passage,
+  authorityName: string,
+): Promise<{ status: number; socket: Socket }> {
+  const asked = request(server, { method: 'CONNECT', path: authorityName });
+  asked.end();
+  const [response, socket, head] = (await once(asked, 'connect')) as [
+    { statusCode: number },
+    Socket,
+    Buffer,
+  ];
+  socket.on('error', () => undefined);
+  if (head.length > 0) socket.unshift(head);
+  return { status: response.statusCode, socket };
+}
+
+interface Shown {
+  socket: TLSSocket;
+  issuer: string;
+}
+
+/** A handshake through a tunnel, of somebody who trusts the gateway and the servers. */
+async function handshake(
+  passage: Passage,
+  port: number,
+  protocols: string[] = ['http/1.1'],
+): Promise<Shown> {
+  const { socket: below } = await tunnel(passage, `localhost:${port}`);
+  const socket = connectTls({
+    ...{ socket: below, servername: 'localhost', ALPNProtocols: protocols },
+    ca: [gateway.certificate, authority.cert],
+    rejectUnauthorized: false,
+  });
+  await once(socket, 'secureConnect');
+  return { socket, issuer: String(socket.getPeerCertificate().issuer.CN) };
+}
+
+/** The body of an answer over a socket. */
+async function get(socket: TLSSocket): Promise<string> {
+  socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+  return Buffer.concat(await socket.toArray()).toString();
+}
+
+async function mutual(t: TestContext, tls: object = {}): Promise<MutualServer> {
+  const server = await mutualServer({ own, accepts: clients, ...tls });
+  t.after(() => server[Symbol.asyncDispose]());
+  return server;
+}
+
+suite('a host with a client certificate', () => {
+  test('is shown it, and the run is shown a certificate of the gateway', async (t) => {
+    const server = await mutual(t);
+    const passage = await passageFor(t, { clientCertificates: [stored('localhost')] });
+    const { socket, issuer } = await handshake(passage, server.port);
+    assert.deepEqual([issuer, socket.authorized], ['Monitoring agent', true]);
+    assert.match(await get(socket), /200 OK[^]*<body>agent/);
+    assert.deepEqual([server.seen, passage.said, passage.fault], [['agent'], [], null]);
+  });
+
+  test('is spoken to in the protocol that both ends know', async (t) => {
+    const server = await mutual(t);
+    const passage = await passageFor(t, { clientCertificates: [stored('localhost')] });
+    const { socket } = await handshake(passage, server.port, ['h2', 'http/1.1']);
+    assert.equal(socket.alpnProtocol, 'h2');
+    const session = connectHttp2('https://localhost', { createConnection: () => socket });
+    const stream = session.request({ ':path': '/' });
+    assert.match(Buffer.concat(await stream.toArray()).toString(), /<body>agent/);
+    session.destroy();
+    const old = await handshake(passage, server.port, ['http/1.1']);
+    assert.equal(old.socket.alpnProtocol, 'http/1.1');
+    old.socket.destroy();
+  });
+
+  test('that is not to be trusted is not trusted by the run either, and it is said why', async (t) => {
+    const expired = await authority.issue({ host: 'localhost', validForDays: -1 });
+    const wrong = await authority.issue({ host: 'other.internal', validForDays: 9 });
+    const cases = [
+      { tls: { own: expired }, ca: authority.cert, said: /has expired: localhost:\d+/ },
+      { tls: { own: wrong }, ca: authority.cert, said: /is for another host: localhost/ },
+      { tls: {}, ca: null, said: /unknown authority: localhost/ },
+    ];
+    for (const { tls, ca, said } of cases) {
+      const server = await mutual(t, tls);
+      const clientCertificates = [stored('localhost', { ca })];
+      const passage = await passageFor(t, { clientCertificates });
+      const { socket, issuer } = await handshake(passage, server.port);
+      assert.deepEqual([issuer, socket.authorized], ['Not trusted by the monitoring agent', false]);
+      assert.match(passage.said.join(), said);
+      socket.destroy();
+    }
+  });
+
+  test('that rejects the certificate is quoted, in TLS 1.2 and 1.3', async (t) => {
+    const strangers = await makeAuthority('Strangers');
+    for (const maxVersion of ['TLSv1.2', 'TLSv1.3']) {
+      const server = await mutual(t, { accepts: strangers, rejectUnauthorized: true, maxVersion });
+      const passage = await passageFor(t, { clientCertificates: [stored('local*')] });
+      await handshake(passage, server.port)
+        .then(({ socket }) => get(socket))
+        .catch(() => undefined);
+      assert.match(
+        passage.said.join(),
+        /server .*client certificate \(the one stored for local\*\).*: localhost:\d+/,
+        maxVersion,
+      );
+    }
+  });
+
+  test('is not connected to with a key that cannot be used, and the key is not shown', async (t) => {
+    const server = await mutual(t);
+    const other = await clients.issue({ host: 'other', validForDays: 9 });
+    const clientCertificates = [stored('localhost', { key: other.key })];
+    const passage = await passageFor(t, { clientCertificates });
+    await assert.rejects(handshake(passage, server.port), /alert internal error/i);
+    assert.deepEqual(passage.said, [
+      'the client certificate for localhost cannot be used: its key belongs to another certificate; store it again',
+    ]);
+  });
+
+  test('may be spoken to without TLS', async (t) => {
+    await using server = await tcpServer((socket) => socket.pipe(socket));
+    const passage = await passageFor(t, { clientCertificates: [stored('localhost')] });
+    const { socket } = await tunnel(passage, `localhost:${server.port}`);
+    socket.write('plain words');
+    assert.equal(String((await once(socket, 'data'))[0]), 'plain words');
+    socket.destroy();
+  });
+});
+
+suite('every other host', () => {
+  test('is passed through: the run sees its own certificate', async (t) => {
+    const server = await mutual(t);
+    const passage = await passageFor(t, { clientCertificates: [stored('else.internal')] });
+    const { socket, issuer } = await handshake(passage, server.port);
+    assert.equal(issuer, 'Servers');
+    assert.match(await get(socket), /403/);
+    assert.deepEqual(server.seen, ['-']);
+  });
+
+  test('may speak first, and end when it likes', async (t) => {
+    await using server = await tcpServer((socket) => socket.end('welcome'));
+    const passage = await passageFor(t, { clientCertificates: [stored('else.internal')] });
+    const { socket } = await tunnel(passage, `localhost:${server.port}`);
+    assert.equal(Buffer.concat(await socket.toArray()).toString(), 'welcome');
+  });
+
+  test('that cannot be reached is named, once', async (t) => {
+    const passage = await passageFor(t, {});
+    for (const target of ['localhost:1', 'localhost:1', 'no-such-host.invalid:443']) {
+      assert.equal((await tunnel(passage, target)).status, 502);
+    }
+    assert.equal(passage.said.length, 2);
+    assert.match(passage.said[0] ?? '', /refused: localhost:1 \(ECONNREFUSED\)/);
+    assert.match(passage.said[1] ?? '', /no-such-host\.invalid:443 \((ENOTFOUND|EAI_AGAIN)\)/);
+    assert.equal(passage.fault, null);
+    assert.equal((await tunnel(passage, 'nonsense')).status, 400);
+  });
+
+  test('is not connected to when it is forbidden, by name and by what the name leads to', async (t) => {
+    await using server = await httpServer((_request, response) => response.end('secret'));
+    for (const forbidden of ['localhost', '127.0.0.1']) {
+      const passage = await passageFor(t, { isForbidden: (host) => host === forbidden });
+      const { status } = await tunnel(passage, `localhost:${server.port}`);
+      assert.deepEqual([status, passage.said.length], [502, 1], forbidden);
+    }
+  });
+});
+
+suite('http', () => {
+  const ask = async (passage: Passage, url: string, headers: Record<string, string> = {}) => {
+    const sent = request(passage.server, { path: url, method: 'POST', headers });
+    sent.end('body');
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    const body = Buffer.concat(await response.toArray()).toString();
+    return { response, body };
+  };
+
+  test('is passed on as it is, without what was for the gateway', async (t) => {
+    await using server = await httpServer((asked, response) => {
+      response.setHeader('set-cookie', ['a=1', 'b=2']);
+      response.statusCode = 418;
+      void asked.toArray().then((parts) => {
+        response.end(
+          `${asked.method} ${asked.url} ${asked.headers.host} ${Object.keys(asked.headers).join()} ${Buffer.concat(parts).toString()}`,
+        );
+      });
+    });
+    const passage = await passageFor(t, {});
+    const { response, body } = await ask(passage, `http://localhost:${server.port}/a?b=c`, {
+      host: `localhost:${server.port}`,
+      'proxy-connection': 'keep-alive',
+      'x-mine': '1',
+    });
+    assert.equal(response.statusCode, 418);
+    assert.deepEqual(response.headers['set-cookie'], ['a=1', 'b=2']);
+    assert.match(body, new RegExp(`^POST /a\\?b=c localhost:${server.port} host,x-mine,.* body$`));
+    assert.doesNotMatch(body, /proxy-connection/);
+  });
+
+  test('to nobody ends without an answer, which could be taken for one of the target', async (t) => {
+    const passage = await passageFor(t, {});
+    await assert.rejects(ask(passage, 'http://localhost:1/'), /socket hang up/);
+    assert.match(passage.said[0] ?? '', /ECONNREFUSED/);
+  });
+
+  const hostileAnswers = [
+    'HTTP/1.1 000 OK',
+    'HTTP/1.1 099 OK',
+    'HTTP/1.1 200 O\x01K',
+    'HTTP/1.1 101 Changed\r\nUpgrade: none\r\nConnection: upgrade',
+  ];
+  for (const answer of hostileAnswers) {
+    test(`that is answered ${JSON.stringify(answer)} ends, and the agent goes on`, async (t) => {
+      const server = await tcpServer((socket) => {
+        socket.on('error', () => undefined);
+        socket.once('data', () => socket.end(`${answer}\r\n\r\n`));
+      });
+      t.after(() => server[Symbol.asyncDispose]());
+      const passage = await passageFor(t, {});
+      const path = `http://127.0.0.1:${server.port}/`;
+      const asked = request(passage.server, { path, signal: AbortSignal.timeout(5_000) });
+      asked.end();
+      await assert.rejects(once(asked, 'response'), { code: 'ECONNRESET' });
+    });
+  }
+
+  test('of clients that send https as a request rather than a tunnel shows the certificate too', async (t) => {
+    const server = await mutual(t);
+    const passage = await passageFor(t, { clientCertificates: [stored('localhost')] });
+    const { body } = await ask(passage, `https://localhost:${server.port}/`, { host: 'localhost' });
+    assert.match(body, /<body>agent/);
+  });
+});
+
+suite('the proxy of the location', () => {
+  test('is used for everything but this machine itself, with its login', async (t) => {
+    await using proxy = await proxyServer({ credentials: 'agent:secret' });
+    await using web = await httpServer((_request, response) => response.end('web'));
+    const server = await mutual(t);
+    const passage = await passageFor(t, {
+      clientCertificates: [stored('*.internal')],
+      proxyUrl: proxy.url,
+    });
+    const { socket: below } = await tunnel(passage, `shop.internal:${server.port}`);
+    const socket = connectTls({
+      ...{ socket: below, servername: 'shop.internal', ca: gateway.certificate },
+    });
+    assert.match(await get(socket), /<body>agent/);
+    const direct = await tunnel(passage, `localhost:${web.port}`);
+    assert.equal(direct.status, 200);
+    direct.socket.destroy();
+    assert.deepEqual(proxy.asked, [`CONNECT shop.internal:${server.port}`]);
+  });
+
+  test('that cannot be reached, or refuses us, is our fault', async (t) => {
+    await using strict = await proxyServer({ credentials: 'a:b' });
+    const gone = await proxyServer();
+    await gone[Symbol.asyncDispose]();
+    for (const [proxyUrl, message] of [
+      [`http://127.0.0.1:${strict.port}`, /refuses a tunnel to shop\.internal:443 with status 407/],
+      [gone.url, /cannot be reached \(ECONNREFUSED\)/],
+    ] as const) {
+      const passage = await passageFor(t, { proxyUrl });
+      assert.equal((await tunnel(passage, 'shop.internal:443')).status, 502);
+      assert.equal(passage.fault?.code, 'NETWORK_UNAVAILABLE');
+      assert.match(passage.fault.message, message);
+      const plain = request(passage.server, { path: 'http://shop.internal/' }).end();
+      await assert.rejects(once(plain, 'response'));
+    }
+    await assert.rejects(passageFor(t, { proxyUrl: 'socks5://x' }), /not an http or https URL/);
+  });
+
+  test('that cannot reach the target says so about the target', async (t) => {
+    await using proxy = await proxyServer({ refusesWith: 504 });
+    const passage = await passageFor(t, { proxyUrl: proxy.url });
+    assert.equal((await tunnel(passage, 'shop.internal:443')).status, 502);
+    assert.equal(passage.fault, null);
+    assert.match(passage.said[0] ?? '', /could not connect \(status 504\): shop\.internal:443/);
+  });
+});
+
+test('other users of the machine do not get in', async (t) => {
+  const asked: number[] = [];
+  const guarded = createGateway({
+    now: () => Date.now(),
+    isWelcome: (uid) => {
+      asked.push(uid);
+      return false;
+    },
+  });
+  const passage = await passageFor(t, {}, guarded);
+  await assert.rejects(tunnel(passage, 'localhost:1'), /socket hang up|ECONNRESET/);
+  assert.deepEqual(asked, [process.getuid?.()]);
+});
+
+test('when a run is over its connections end, and nobody gets in any more', async (t) => {
+  const left = Promise.withResolvers<undefined>();
+  await using server = await tcpServer((socket) => {
+    socket.resume().once('close', () => {
+      left.resolve(undefined);
+    });
+  });
+  const passage = await passageFor(t, { clientCertificates: [stored('localhost')] });
+  const { socket } = await tunnel(passage, `localhost:${server.port}`);
+  const ended = once(socket.resume(), 'close');
+  await passage[Symbol.asyncDispose]();
+  await Promise.all([ended, left.promise]);
+  await assert.rejects(tunnel(passage, `localhost:${server.port}`), /ECONNREFUSED/);
+});
