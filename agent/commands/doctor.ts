@@ -1,27 +1,63 @@
 import type { Command } from 'commander';
-import { processEnvironment, readConfig } from '../config.ts';
-import { checkBrowser, checkScripts } from '../doctor/code.ts';
-import { checkControlPlane } from '../doctor/control-plane.ts';
-import type { Finding } from '../doctor/finding.ts';
-import {
-  checkDataDirectory,
-  checkDescriptors,
-  checkIcmp,
-  checkVersions,
-} from '../doctor/machine.ts';
-import { checkRuntimes } from '../doctor/runtimes.ts';
+import { systemClock } from '@monitor/shared/clock.ts';
+import { processEnvironment } from '../config.ts';
+import { counted } from '../doctor/amounts.ts';
+import { examine } from '../doctor/examine.ts';
+import type { Finding, Report } from '../doctor/finding.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { openNetwork, relaunch } from '../net/icmp-launcher.ts';
-import { colorsFor, type Colors } from './output.ts';
+import { relaunch } from '../net/icmp-launcher.ts';
+import { printableValue } from '../printable.ts';
+import { colorsFor, wrapped, type Colors } from './output.ts';
 
-function print(finding: Finding, colors: Colors): void {
+const examples = `
+Examples:
+  monitor-agent doctor                       with the settings and the user of the agent
+  monitor-agent doctor --only dns,proxy,tls  these, and what they need
+  docker exec agent monitor-agent doctor     beside a running agent, which it does not disturb
+
+The first failure is the cause; what follows from it is not tested. agent/doctor/README.md explains
+every line. Exit codes: 0 nothing failed (warnings allowed), 1 something failed, 2 settings unusable.
+`;
+
+interface DoctorOptions {
+  json?: boolean;
+  only?: string;
+  skip?: string;
+  offline?: boolean;
+  quick?: boolean;
+}
+
+const labelWidth = 17;
+const markWidth = 6;
+const indent = ' '.repeat(markWidth + labelWidth);
+
+function lines({ id, verdict, evidence, fix }: Finding, colors: Colors, width: number): string {
   const mark = {
-    ok: colors.green('ok  '),
+    ok: colors.green('ok'),
     warn: colors.yellow('warn'),
     fail: colors.red('fail'),
-  }[finding.verdict];
-  console.log(`${mark}  ${finding.name.padEnd(16)}  ${finding.evidence}`);
-  if (finding.fix !== null) console.log(`${' '.repeat(24)}-> ${finding.fix}`);
+    skip: colors.dim('skip'),
+  }[verdict];
+  const room = width - indent.length;
+  const text = wrapped(evidence, room).join(`\n${indent}`);
+  const first = `${mark}${' '.repeat(markWidth - verdict.length)}${id.padEnd(labelWidth)}`;
+  const shown = verdict === 'skip' ? colors.dim(text) : text;
+  if (fix === null) return `${first}${shown}`;
+  const [head = '', ...rest] = wrapped(fix, room - 3);
+  const advice = [head, ...rest.map((line) => `   ${line}`)].join(`\n${indent}`);
+  return `${first}${shown}\n${indent}${colors.cyan('->')} ${advice}`;
+}
+
+function summary({ findings, durationMs }: Report): string {
+  const count = (wanted: Finding['verdict']) =>
+    findings.filter(({ verdict }) => verdict === wanted).length;
+  const first = findings.find(({ verdict }) => verdict === 'fail');
+  const totals = `${count('ok')} ok, ${counted(count('warn'), 'warning')}, ${count('fail')} failed, ${count('skip')} not tested, in ${(durationMs / 1_000).toFixed(1)} s`;
+  return first === undefined ? totals : `${totals}; begin with "${first.id}"`;
+}
+
+function idsIn(text: string | undefined): string[] | undefined {
+  return text?.split(',').map((id) => id.trim());
 }
 
 /** `monitor-agent doctor`: each thing an agent needs, with evidence and the fix. */
@@ -30,34 +66,38 @@ export function registerDoctor(program: Command): void {
     .command('doctor')
     .description('find out why an agent would not work here, and what to do')
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      '\nExit codes: 0 nothing failed (warnings allowed), 1 something failed, 2 settings unusable.\n',
-    )
-    .action(async (options: { json?: boolean }) => {
-      const { config, warnings } = readConfig({ environment: processEnvironment });
+    .option('--only <ids>', 'only these steps, and what they need; separated by commas')
+    .option('--skip <ids>', 'without these steps')
+    .option('--offline', 'nothing that needs the network')
+    .option('--quick', 'without browsers, code and longer measurements')
+    .addHelpText('after', examples)
+    .action(async (options: DoctorOptions) => {
       relaunch(processEnvironment);
-      const network = openNetwork(processEnvironment, config.USE_OS_DNS_RESOLVER);
       const colors = colorsFor(process.stdout, processEnvironment['NO_COLOR']);
-      const findings: Finding[] = [];
-      const add = (finding: Finding): void => {
-        findings.push(finding);
-        if (options.json !== true) print(finding, colors);
-      };
-      add(checkVersions());
-      for (const warning of warnings) {
-        add({ name: 'settings', verdict: 'warn', evidence: warning, fix: 'correct or remove it' });
-      }
-      for (const finding of await checkControlPlane(config)) add(finding);
-      add(checkDataDirectory(config));
-      add(checkIcmp(network));
-      add(checkDescriptors());
-      for (const finding of checkRuntimes(config)) add(finding);
-      add(await checkScripts(config));
-      add(await checkBrowser(config));
-      network.icmp?.close();
-      const hasFailed = findings.some(({ verdict }) => verdict === 'fail');
-      if (options.json === true) console.log(JSON.stringify({ ok: !hasFailed, findings }, null, 2));
-      process.exitCode = hasFailed ? exitCodes.failed : exitCodes.ok;
+      const isPlain = options.json === true;
+      const isLive = process.stdout.isTTY && !isPlain;
+      const clear = isLive ? '\r\u001b[K' : '';
+      const { report, isUsable } = await examine({
+        environment: processEnvironment,
+        clock: systemClock,
+        choice: {
+          only: idsIn(options.only),
+          skip: idsIn(options.skip) ?? [],
+          isOffline: options.offline === true,
+          isQuick: options.quick === true,
+        },
+        onWaiting: ({ id }) => {
+          if (isLive) process.stdout.write(`${clear}${colors.dim(`...   ${id}`)}`);
+        },
+        onFinding: (finding) => {
+          const width = isLive ? process.stdout.columns : Number.POSITIVE_INFINITY;
+          if (!isPlain)
+            process.stdout.write(`${clear}${lines(printableValue(finding), colors, width)}\n`);
+        },
+      });
+      if (isPlain) console.log(JSON.stringify(report, null, 2));
+      else console.log(`${clear}\n${summary(report)}`);
+      if (!isUsable) process.exitCode = exitCodes.error;
+      else process.exitCode = report.ok ? exitCodes.ok : exitCodes.failed;
     });
 }

@@ -1,21 +1,57 @@
-/** One thing `doctor` looked at. */
-export interface Finding {
-  name: string;
-  verdict: 'ok' | 'warn' | 'fail';
-  /** What was seen. */
+/**
+ * What `doctor` found out. `skip` is what could not be tested, or what follows from a failure above it
+ * and would only be noise.
+ */
+export type Verdict = 'ok' | 'warn' | 'fail' | 'skip';
+
+/** What a step says of one thing it looked at. */
+export interface Statement {
+  verdict: Verdict;
+  /** What was seen; for `skip`, why it was not looked at. */
   evidence: string;
   /** What to do, when it is not ok. */
   fix: string | null;
+  /** The step whose failure this follows from. */
+  cause?: string;
 }
 
-export function ok(name: string, evidence: string): Finding {
-  return { name, verdict: 'ok', evidence, fix: null };
+/** A statement with the step it comes from. A step can have several findings. */
+export interface Finding extends Omit<Statement, 'cause'> {
+  /** Stable: tools may rely on it. */
+  id: string;
+  name: string;
+  /** How long the whole step took. */
+  durationMs: number;
 }
 
-export function warn(name: string, evidence: string, fix: string): Finding {
-  return { name, verdict: 'warn', evidence, fix };
+/** The JSON of `doctor`. */
+export interface Report {
+  /** True when nothing failed. */
+  ok: boolean;
+  /** ISO 8601. */
+  startedAt: string;
+  durationMs: number;
+  findings: Finding[];
 }
 
-export function fail(name: string, evidence: string, fix: string): Finding {
-  return { name, verdict: 'fail', evidence, fix };
+export function ok(evidence: string): Statement {
+  return { verdict: 'ok', evidence, fix: null };
+}
+
+export function warn(evidence: string, fix: string): Statement {
+  return { verdict: 'warn', evidence, fix };
+}
+
+export function fail(evidence: string, fix: string): Statement {
+  return { verdict: 'fail', evidence, fix };
+}
+
+/** Not looked at, and why. */
+export function skip(reason: string): Statement {
+  return { verdict: 'skip', evidence: `not tested: ${reason}`, fix: null };
+}
+
+/** Not looked at, since it would fail for the reason of an earlier step. */
+export function follows(cause: string): Statement {
+  return { ...skip(`follows from the failure of ${cause}`), cause };
 }

@@ -1,80 +1,114 @@
-/** What `doctor` can say about this machine without asking anybody. */
-import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
-import { release } from 'node:os';
-import { join } from 'node:path';
-import { protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
-import type { AgentConfig } from '../config.ts';
-import type { NetworkAccess } from '../runners/runner.ts';
-import { version } from '../version.ts';
-import { fail, ok, warn, type Finding } from './finding.ts';
+/** The machine as steps see it. Everything is read below one folder, which is `/` but in tests. */
+import { execFile, type ExecFileException } from 'node:child_process';
+import {
+  accessSync,
+  constants,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statfsSync,
+  statSync,
+  type Stats,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { codeOf } from '../net/failure.ts';
 
-const mebibyte = 1_048_576;
-const fewDescriptors = 1_024;
-
-export function checkVersions(): Finding {
-  return ok(
-    'versions',
-    `monitor-agent ${version}, protocol ${protocolVersion}, Node ${process.versions.node}, ${process.platform} ${release()} ${process.arch}`,
-  );
+/** What a file system says of itself. */
+export interface FileSystem {
+  totalBytes: number;
+  freeBytes: number;
+  /** 0 where the file system does not count them. */
+  inodes: number;
+  freeInodes: number;
 }
 
-export function checkDataDirectory(config: AgentConfig): Finding {
-  const directory = config.AGENT_DATA_DIR;
-  const probe = join(directory, `.doctor-${randomUUID()}`);
+/** How a program ended. `problem` is the code of an error when it could not even be started. */
+export interface Ended {
+  exitCode: number | null;
+  stdout: string;
+  stderr: string;
+  problem: string | null;
+  isTimeout: boolean;
+}
+
+export interface Machine {
+  /** Where all paths begin. */
+  readonly root: string;
+  /** Null where it cannot be read. */
+  read(path: string): string | null;
+  /** Names; none where it cannot be read. */
+  list(path: string): string[];
+  stat(path: string): Stats | null;
+  link(path: string): string | null;
+  fileSystem(path: string): FileSystem | null;
+  may(path: string, right: 'read' | 'write' | 'execute'): boolean;
+  /** Runs a program of this machine with no more environment than it is given. */
+  run(
+    program: string,
+    words: readonly string[],
+    options: { environment?: Record<string, string>; timeoutMs: number },
+  ): Promise<Ended>;
+}
+
+const rights = { read: constants.R_OK, write: constants.W_OK, execute: constants.X_OK };
+
+function attempt<T>(work: () => T): T | null {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    writeFileSync(probe, 'probe', { mode: 0o600 });
-    rmSync(probe);
-  } catch (error) {
-    return fail(
-      'data directory',
-      `${directory} cannot be written: ${error instanceof Error ? error.message : String(error)}`,
-      `make ${directory} writable for uid ${process.getuid?.() ?? 'of the agent'}, or name another folder with AGENT_DATA_DIR`,
-    );
-  }
-  const { bavail, bsize } = statfsSync(directory);
-  const freeBytes = bavail * bsize;
-  const evidence = `${directory} is writable, ${Math.floor(freeBytes / mebibyte)} MiB free`;
-  return freeBytes < config.OUTBOX_MAX_BYTES
-    ? warn(
-        'data directory',
-        evidence,
-        `an outage may need up to ${Math.floor(config.OUTBOX_MAX_BYTES / mebibyte)} MiB; make room or lower OUTBOX_MAX_BYTES`,
-      )
-    : ok('data directory', evidence);
-}
-
-export function checkIcmp(network: NetworkAccess): Finding {
-  if (network.icmp === null) {
-    return fail(
-      'icmp',
-      network.icmpProblem ?? 'echo requests cannot be sent',
-      'see the evidence; only ICMP monitors are affected',
-    );
-  }
-  const ways = {
-    datagram: 'an unprivileged ICMP socket',
-    relay: 'a raw socket held by a small relay process (CAP_NET_RAW)',
-    ping: 'the ping program: works, at the cost of a process each',
-  };
-  return ok('icmp', `echo requests go out by ${ways[network.icmp.way]}`);
-}
-
-export function checkDescriptors(): Finding {
-  let limit: number;
-  try {
-    const line = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'));
-    if (line?.[1] === undefined) throw new Error('no such line');
-    limit = Number(line[1]);
+    return work();
   } catch {
-    return ok('file descriptors', 'the limit is not known on this platform');
+    return null;
   }
-  return limit < fewDescriptors
-    ? warn(
-        'file descriptors',
-        `at most ${limit} open files`,
-        `raise the limit to ${fewDescriptors} or more (ulimit -n, LimitNOFILE), or lower UPTIME_CONCURRENCY`,
-      )
-    : ok('file descriptors', `at most ${limit} open files`);
+}
+
+/** The machine below a folder. */
+export function openMachine(root = '/'): Machine {
+  const at = (path: string): string => (root === '/' ? path : join(root, path));
+  return {
+    root,
+    read: (path) => attempt(() => readFileSync(at(path), 'utf8')),
+    list: (path) => attempt(() => readdirSync(at(path))) ?? [],
+    stat: (path) => attempt(() => statSync(at(path))),
+    link: (path) => attempt(() => readlinkSync(at(path))),
+    fileSystem: (path) =>
+      attempt(() => {
+        const { bsize, blocks, bavail, files, ffree } = statfsSync(at(path));
+        return {
+          totalBytes: bsize * blocks,
+          freeBytes: bsize * bavail,
+          inodes: files,
+          freeInodes: ffree,
+        };
+      }),
+    may: (path, right) =>
+      attempt(() => {
+        accessSync(at(path), rights[right]);
+        return true;
+      }) ?? false,
+    run: (program, words, { environment = {}, timeoutMs }) =>
+      new Promise((resolve) => {
+        const env = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', ...environment };
+        const options = { env, timeout: timeoutMs, killSignal: 'SIGKILL' as const };
+        try {
+          execFile(program, [...words], options, (error, stdout, stderr) => {
+            const isTimeout = error?.killed === true;
+            const isStarted = typeof error?.code !== 'string';
+            const failedWith = typeof error?.code === 'number' ? error.code : null;
+            const exitCode = error === null ? 0 : failedWith;
+            const problem = isStarted ? null : String(error.code);
+            resolve({ stdout, stderr, isTimeout, exitCode, problem });
+          });
+        } catch (error) {
+          // Some errors are thrown at once, as EPERM for a file capability that is not allowed here.
+          const nothing = { stdout: '', stderr: '', isTimeout: false, exitCode: null };
+          resolve({ ...nothing, problem: codeOf(error) });
+        }
+      }),
+  };
+}
+
+/** The folder itself, or the nearest one above it that exists. */
+export function nearestFolder(machine: Machine, path: string): string {
+  let folder = path;
+  while (machine.stat(folder) === null && dirname(folder) !== folder) folder = dirname(folder);
+  return folder;
 }

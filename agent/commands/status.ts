@@ -1,0 +1,119 @@
+import type { Command } from 'commander';
+import { processEnvironment, readConfig } from '../config.ts';
+import { bytesText, counted, longTime } from '../doctor/amounts.ts';
+import { degradations } from '../doctor/judge-status.ts';
+import { askStatus } from '../doctor/running-agent.ts';
+import { exitCodes } from '../exit-codes.ts';
+import type { AgentStatus } from '../observability/agent-status.ts';
+import { printableValue } from '../printable.ts';
+import { colorsFor, table, type Colors } from './output.ts';
+
+const help = `
+Asks the agent that runs with the same AGENT_DATA_DIR, through a socket in it that only its user can
+open. Exit codes: 0 ready, 1 not ready or degraded (it says why), 2 no agent answers.
+`;
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no socket in it: no agent runs there',
+  ENOTDIR: 'it is not a folder',
+  ECONNREFUSED: 'its socket is left from an agent that has ended',
+  EACCES: 'its socket belongs to another user: run this as the user of the agent',
+  EPERM: 'its socket belongs to another user: run this as the user of the agent',
+  TIMEOUT: 'the agent does not answer: it may be stuck',
+};
+
+function rows(status: AgentStatus): string[][] {
+  const { now, link, outbox, artifacts, pools, network } = status;
+  const ago = (at: number | null): string => (at === null ? 'never' : `${longTime(now - at)} ago`);
+  const pool = ({ running, queued, places }: AgentStatus['pools']['light']): string =>
+    `${running} running, ${queued} queued, ${counted(places, 'place')}`;
+  const offset = link.clockOffsetMs;
+  const failure =
+    link.lastFailure === null
+      ? []
+      : [['last failure', `${ago(link.lastFailure.at)}: ${link.lastFailure.message}`]];
+  const waiting =
+    outbox.depth === 0
+      ? 'none waits'
+      : `${outbox.depth} wait (${bytesText(outbox.bytes)}), the oldest since ${ago(outbox.oldestAt)}`;
+  const dropped = (count: number): string => (count === 0 ? '' : `, ${count} dropped`);
+  const errors = Object.entries(status.internalErrors).map(([code, count]) => `${code} ${count}`);
+  return [
+    [
+      'agent',
+      `${status.version}, process ${status.pid} on ${status.hostname}, for ${longTime(now - status.startedAt)}`,
+    ],
+    ['id', status.agentId],
+    ['location', status.location ?? 'not known yet'],
+    [
+      'control plane',
+      `${status.controlPlane}: ${link.state} for ${longTime(now - link.since)}, last answer ${ago(link.lastAnswerAt)}`,
+    ],
+    ...failure,
+    [
+      'clock',
+      offset === null
+        ? 'not measured yet'
+        : `${Math.round(Math.abs(offset))} ms ${offset >= 0 ? 'behind' : 'ahead of'} the control plane`,
+    ],
+    ['checks', `${status.checks} assigned`],
+    ['light runs', pool(pools.light)],
+    ['heavy runs', pool(pools.heavy)],
+    [
+      'results',
+      `${waiting}${dropped(outbox.droppedTotal)}, last handed in ${ago(outbox.lastDeliveredAt)}`,
+    ],
+    [
+      'files',
+      `${artifacts.files} wait (${bytesText(artifacts.bytes)})${dropped(artifacts.droppedTotal)}`,
+    ],
+    ['runtimes', status.runtimes.join(', ') || 'none'],
+    ['browsers', status.browsers.join(', ') || 'none'],
+    ['icmp', network.icmp],
+    ['capture', network.capture],
+    ['traceroute', network.traceroute],
+    ['health port', String(status.healthPort)],
+    ['own errors', errors.join(', ') || 'none'],
+  ];
+}
+
+function print(status: AgentStatus, problems: readonly string[], colors: Colors): void {
+  const state =
+    problems.length === 0 ? colors.green(status.state) : colors.yellow(`${status.state}, degraded`);
+  console.log(status.notReady === null ? state : colors.red(status.state));
+  for (const problem of problems) console.log(`  ${colors.yellow('!')} ${problem}`);
+  console.log(`\n${table(rows(status))}`);
+}
+
+/** `monitor-agent status`: what the agent that runs here says of itself. */
+export function registerStatus(program: Command): void {
+  program
+    .command('status')
+    .description('ask the agent that runs on this machine how it is')
+    .option('--json', 'print JSON')
+    .addHelpText('after', help)
+    .action(async (options: { json?: boolean }) => {
+      const { AGENT_DATA_DIR: directory } = readConfig({ environment: processEnvironment }).config;
+      const asked = await askStatus(directory);
+      if (asked.answer === null) {
+        const why = reasons[asked.code] ?? `its socket cannot be asked (${asked.code})`;
+        const message = `no agent answers in AGENT_DATA_DIR (${directory}): ${why}. Give this command the settings of the agent.`;
+        if (options.json === true)
+          console.log(JSON.stringify({ running: false, problem: message }));
+        else console.error(message);
+        process.exitCode = exitCodes.error;
+        return;
+      }
+      const { status } = asked.answer;
+      const problems = degradations(status);
+      if (options.json === true) {
+        console.log(JSON.stringify({ running: true, degraded: problems, ...status }, null, 2));
+      } else
+        print(
+          printableValue(status),
+          printableValue(problems),
+          colorsFor(process.stdout, processEnvironment['NO_COLOR']),
+        );
+      process.exitCode = problems.length === 0 ? exitCodes.ok : exitCodes.failed;
+    });
+}

@@ -1,0 +1,111 @@
+/** A whole examination: what it needs is opened, every step is run, and all is closed again. */
+import type { Clock } from '@monitor/shared/clock.ts';
+import { findBrowser } from '../browsers/find-browser.ts';
+import { readConfig, type AgentConfig } from '../config.ts';
+import { AgentError } from '../errors.ts';
+import { openNetwork } from '../network.ts';
+import type { FoundBrowser } from '../runners/runner.ts';
+import { builtinRuntime } from '../runtimes/builtin-runtime.ts';
+import { fail, follows, ok, type Finding, type Report, type Statement } from './finding.ts';
+import { Link } from './link.ts';
+import { openMachine, type Machine } from './machine.ts';
+import { chooseSteps, runSteps, type RunOptions } from './run-steps.ts';
+import { askStatus } from './running-agent.ts';
+import type { DoctorContext, Step } from './step.ts';
+import { steps as allSteps } from './steps.ts';
+import { describeVersions } from './steps/versions.ts';
+
+/** A person waits at most 15 s: this, and the start of the program. */
+const withinMs = 13_500;
+
+export interface Examination {
+  report: Report;
+  /** False when the settings cannot be used, and hardly anything was looked at. */
+  isUsable: boolean;
+}
+
+export interface ExamineOptions {
+  environment: Readonly<Record<string, string | undefined>>;
+  clock: Clock;
+  choice?: Parameters<typeof chooseSteps>[1];
+  onWaiting?: RunOptions['onWaiting'];
+  onFinding?: RunOptions['onFinding'];
+  machine?: Machine;
+  steps?: readonly Step[];
+}
+
+function once<T>(find: () => Promise<T>): () => Promise<T> {
+  let found: Promise<T> | null = null;
+  return () => (found ??= find());
+}
+
+async function lookForBrowser(config: AgentConfig): Promise<FoundBrowser | AgentError> {
+  try {
+    return await findBrowser({
+      packagesFolder: builtinRuntime()?.folder ?? import.meta.dirname,
+      chosenPath: config.AGENT_CHROMIUM_PATH,
+    });
+  } catch (error) {
+    if (error instanceof AgentError) return error;
+    throw error;
+  }
+}
+
+/** What can be said where the settings cannot be used: which they are. */
+function withoutConfig(
+  error: AgentError,
+  chosen: readonly { step: Step }[],
+  machine: Machine,
+): Finding[] {
+  const problems = Array.isArray(error.cause) ? error.cause.map(String) : [error.message];
+  const statements = (id: string): Statement[] => {
+    if (id === 'versions') return [ok(describeVersions(machine))];
+    if (id !== 'settings') return [follows('settings')];
+    return problems.map((problem) =>
+      fail(problem, 'correct it; "monitor-agent start --help" lists every setting'),
+    );
+  };
+  return chosen.flatMap(({ step: { id, name } }) =>
+    statements(id).map(({ cause: _root, ...told }) => ({ id, name, ...told, durationMs: 0 })),
+  );
+}
+
+/** Never throws for what it finds; throws CONFIG_INVALID for a choice of steps that do not exist. */
+export async function examine(options: ExamineOptions): Promise<Examination> {
+  const { environment, clock, choice = {}, onWaiting, onFinding } = options;
+  const { machine = openMachine(), steps = allSteps } = options;
+  const startedAt = new Date(clock.now()).toISOString();
+  const began = clock.monotonic();
+  const chosen = chooseSteps(steps, choice);
+  const reportOf = (findings: Finding[]): Report => ({
+    ok: findings.every(({ verdict }) => verdict !== 'fail'),
+    startedAt,
+    durationMs: Math.round(clock.monotonic() - began),
+    findings,
+  });
+
+  let given: ReturnType<typeof readConfig>;
+  try {
+    given = readConfig({ environment });
+  } catch (error) {
+    if (!(error instanceof AgentError)) throw error;
+    const findings = withoutConfig(error, chosen, machine);
+    for (const finding of findings) onFinding?.(finding);
+    return { report: reportOf(findings), isUsable: false };
+  }
+  const { config, warnings } = given;
+  await using network = await openNetwork(config, environment);
+  await using link = new Link(config, machine, clock);
+  const context: DoctorContext = {
+    ...{ environment, config, warnings, clock, machine, network, link },
+    runningAgent: once(async () => (await askStatus(config.AGENT_DATA_DIR)).answer),
+    browser: once(() => lookForBrowser(config)),
+  };
+  const findings = await runSteps(chosen, context, {
+    limitMs: withinMs - (clock.monotonic() - began),
+    clock,
+    ...(onWaiting && { onWaiting }),
+    ...(onFinding && { onFinding }),
+  });
+  return { report: reportOf(findings), isUsable: true };
+}

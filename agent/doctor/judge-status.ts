@@ -1,0 +1,48 @@
+/** What an operator should know of a status: nothing, or why the agent is not as it should be. */
+import type { AgentStatus } from '../observability/agent-status.ts';
+import { bytesText, counted, longTime } from './amounts.ts';
+
+const lateResultsMs = 5 * 60_000;
+const tolerableOffsetMs = 2_000;
+const nearlyFull = 0.8;
+/** The first check-in is on its way. */
+const freshMs = 30_000;
+
+/** Reasons to call the agent degraded, the gravest first. Empty for a healthy one. */
+export function degradations(status: AgentStatus): string[] {
+  const { link, outbox, artifacts, pools, now, startedAt, notReady } = status;
+  const reasons: string[] = [];
+  if (notReady !== null) reasons.push(notReady);
+  if (link.state === 'down' || link.state === 'refused') {
+    const said = link.lastFailure === null ? '' : `: ${link.lastFailure.message}`;
+    const state = link.state === 'refused' ? 'refuses this agent' : 'is not reached';
+    reasons.push(`the control plane ${state} for ${longTime(now - link.since)}${said}`);
+  } else if (link.state === 'unknown' && now - startedAt > freshMs) {
+    reasons.push('the control plane has not answered yet');
+  }
+  if (outbox.oldestAt !== null && now - outbox.oldestAt > lateResultsMs) {
+    reasons.push(
+      `${counted(outbox.depth, 'result')} wait, the oldest for ${longTime(now - outbox.oldestAt)}`,
+    );
+  }
+  for (const [what, { bytes, maxBytes }] of [
+    ['results', outbox],
+    ['files of results', artifacts],
+  ] as const) {
+    if (bytes > maxBytes * nearlyFull) {
+      reasons.push(
+        `the room for ${what} is nearly used up: ${bytesText(bytes)} of ${bytesText(maxBytes)}`,
+      );
+    }
+  }
+  if (link.clockOffsetMs !== null && Math.abs(link.clockOffsetMs) > tolerableOffsetMs) {
+    const side = link.clockOffsetMs > 0 ? 'behind' : 'ahead of';
+    reasons.push(
+      `the clock of this machine is ${Math.round(Math.abs(link.clockOffsetMs))} ms ${side} the control plane`,
+    );
+  }
+  for (const [name, { queued, places }] of Object.entries(pools)) {
+    if (queued > places) reasons.push(`${queued} ${name} runs wait for one of ${places} places`);
+  }
+  return reasons;
+}

@@ -1,0 +1,173 @@
+/**
+ * The way from here to the control plane, piece by piece. Each piece is found out once, when the first
+ * step asks for it, so that steps can be left out without changing the others.
+ */
+import type { Dispatcher } from 'undici';
+import type { Clock } from '@monitor/shared/clock.ts';
+import type { AgentConfig } from '../config.ts';
+import { createDispatcher } from '../control-plane-client.ts';
+import { codeOf } from '../net/failure.ts';
+import {
+  askProxy,
+  observeConnection,
+  openTcp,
+  type ConnectionFacts,
+  type ProxyAnswer,
+} from './link/connections.ts';
+import { destinationOf, type Destination } from './link/destination.ts';
+import { observeCheckIn, observeRoundTrip, type CheckInFacts } from './link/exchange.ts';
+import { observeHandshake, type HandshakeFacts } from './link/handshake.ts';
+import { observeNames, type NameFacts } from './link/names.ts';
+import { observeRoute, type RouteFacts } from './link/routes.ts';
+import type { Machine } from './machine.ts';
+
+/** Something that went wrong, by its code and in words. */
+export interface Problem {
+  code: string;
+  message: string;
+}
+
+export type Observed<T> = { facts: T; problem: null } | { facts: null; problem: Problem };
+
+/** More are not looked at one by one. */
+const mostAddresses = 4;
+const roundTrips = 5;
+
+async function observed<T>(work: () => Promise<T>): Promise<Observed<T>> {
+  try {
+    return { facts: await work(), problem: null };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { facts: null, problem: { code: codeOf(error), message } };
+  }
+}
+
+export class Link implements AsyncDisposable {
+  readonly destination: Destination;
+  readonly #config: AgentConfig;
+  readonly #machine: Machine;
+  readonly #clock: Clock;
+  readonly #known = new Map<string, Promise<unknown>>();
+  #dispatcher: Dispatcher | null = null;
+
+  constructor(config: AgentConfig, machine: Machine, clock: Clock) {
+    this.destination = destinationOf(config);
+    this.#config = config;
+    this.#machine = machine;
+    this.#clock = clock;
+  }
+
+  #once<T>(what: string, find: () => Promise<T>): Promise<T> {
+    const known = this.#known.get(what) as Promise<T> | undefined;
+    if (known !== undefined) return known;
+    const finding = find();
+    this.#known.set(what, finding);
+    return finding;
+  }
+
+  /** How the name of the hop becomes addresses. */
+  names(): Promise<NameFacts> {
+    const { host } = this.destination.hop;
+    return this.#once('names', () => observeNames(host, this.#machine, this.#clock));
+  }
+
+  async #addresses(): Promise<string[]> {
+    return (await this.names()).os.addresses.slice(0, mostAddresses);
+  }
+
+  routes(): Promise<RouteFacts[]> {
+    const { port } = this.destination.hop;
+    return this.#once('routes', async () =>
+      Promise.all(
+        (await this.#addresses()).map((address) => observeRoute(address, port, this.#machine)),
+      ),
+    );
+  }
+
+  /** One attempt to each address of the hop, all at the same time. */
+  connections(): Promise<ConnectionFacts[]> {
+    const { port } = this.destination.hop;
+    return this.#once('connections', async () =>
+      Promise.all(
+        (await this.#addresses()).map((address) => observeConnection(address, port, this.#clock)),
+      ),
+    );
+  }
+
+  /** The address that answered first. Throws what the others said when there is none. */
+  async usableAddress(): Promise<string> {
+    const connections = await this.connections();
+    const [fastest] = connections
+      .filter(({ durationMs }) => durationMs !== null)
+      .toSorted((left, right) => (left.durationMs ?? 0) - (right.durationMs ?? 0));
+    if (fastest !== undefined) return fastest.address;
+    const code = connections[0]?.code ?? 'ENOTFOUND';
+    throw Object.assign(new Error('no connection'), { code });
+  }
+
+  /** What the proxy says; there must be one. */
+  proxyAnswer(): Promise<Observed<ProxyAnswer>> {
+    return this.#once('proxy', () =>
+      observed(async () => {
+        const { proxy } = this.destination;
+        if (proxy === null) throw new Error('there is no proxy');
+        const { answer, tunnel } = await askProxy(
+          this.destination,
+          proxy,
+          await this.usableAddress(),
+        );
+        tunnel?.destroy();
+        return answer;
+      }),
+    );
+  }
+
+  /** The handshake; the control plane must be https. */
+  handshake(): Promise<Observed<HandshakeFacts>> {
+    return this.#once('handshake', () =>
+      observed(async () => {
+        const { proxy, port } = this.destination;
+        const address = await this.usableAddress();
+        if (proxy === null) {
+          return observeHandshake(this.destination, await openTcp(address, port));
+        }
+        const { tunnel } = await askProxy(this.destination, proxy, address);
+        if (tunnel === null) throw Object.assign(new Error('no tunnel'), { code: 'PROXY' });
+        return observeHandshake(this.destination, tunnel);
+      }),
+    );
+  }
+
+  #connection(): Dispatcher {
+    this.#dispatcher ??= createDispatcher(this.#config);
+    return this.#dispatcher;
+  }
+
+  checkIn(): Promise<CheckInFacts> {
+    const key = this.#config.API_KEY?.reveal() ?? null;
+    return this.#once('check-in', () =>
+      observeCheckIn(this.destination.baseUrl, key, this.#connection(), this.#clock),
+    );
+  }
+
+  /** One small round trip; null when it was lost. */
+  async roundTrip(): Promise<number | null> {
+    return observeRoundTrip(this.destination.baseUrl, this.#connection(), this.#clock);
+  }
+
+  /** Some round trips, one after the other; null for each that was lost. */
+  roundTrips(): Promise<(number | null)[]> {
+    return this.#once('round trips', async () => {
+      const times: (number | null)[] = [];
+      while (times.length < roundTrips) {
+        const { baseUrl } = this.destination;
+        times.push(await observeRoundTrip(baseUrl, this.#connection(), this.#clock));
+      }
+      return times;
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#dispatcher?.destroy();
+  }
+}

@@ -1,0 +1,124 @@
+/** TCP connections to where the link begins, and what a proxy there says. */
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { Clock } from '@monitor/shared/clock.ts';
+import { codeOf } from '../../net/failure.ts';
+import { endpointOf, type Destination, type Proxy } from './destination.ts';
+
+/** A little more than the 3 s after which the kernel gives up looking for a neighbour. */
+const connectWithinMs = 3_500;
+const answerWithinMs = 4_000;
+
+export interface ConnectionFacts {
+  address: string;
+  /** Null where there was none. */
+  durationMs: number | null;
+  /** ECONNREFUSED …, TIMEOUT for silence. */
+  code: string | null;
+}
+
+/** Resolves with an open socket, rejects with an error that has a code. The caller closes it. */
+export function openTcp(address: string, port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connectTcp({ host: address, port, autoSelectFamily: false });
+    socket.setTimeout(connectWithinMs, () => {
+      socket.destroy(Object.assign(new Error('no answer'), { code: 'TIMEOUT' }));
+    });
+    socket.once('error', reject);
+    socket.once('connect', () => {
+      socket.setTimeout(0);
+      socket.off('error', reject);
+      // Whoever takes it listens too; until then nothing may go unheard.
+      socket.on('error', () => undefined);
+      resolve(socket);
+    });
+  });
+}
+
+/** One attempt. Never rejects. */
+export async function observeConnection(
+  address: string,
+  port: number,
+  clock: Clock,
+): Promise<ConnectionFacts> {
+  const began = clock.monotonic();
+  try {
+    const socket = await openTcp(address, port);
+    const durationMs = Math.round((clock.monotonic() - began) * 10) / 10;
+    socket.destroy();
+    return { address, durationMs, code: null };
+  } catch (error) {
+    return { address, durationMs: null, code: codeOf(error) };
+  }
+}
+
+/** A connection to the proxy through which one can speak HTTP. */
+async function openProxy(proxy: Proxy, address: string): Promise<Socket> {
+  const socket = await openTcp(address, proxy.port);
+  if (!proxy.isSecure) return socket;
+  return new Promise((resolve, reject) => {
+    const secure = connectTls({
+      socket,
+      host: proxy.host,
+      ...(isIP(proxy.host) === 0 ? { servername: proxy.host } : {}),
+    });
+    secure.setTimeout(answerWithinMs, () => {
+      secure.destroy(Object.assign(new Error('no handshake'), { code: 'TIMEOUT' }));
+    });
+    secure.once('error', reject);
+    secure.once('secureConnect', () => {
+      secure.setTimeout(0);
+      secure.off('error', reject);
+      secure.on('error', () => undefined);
+      resolve(secure);
+    });
+  });
+}
+
+export interface ProxyAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+}
+
+/**
+ * Asks the proxy for a tunnel, or, to an http control plane, for a page of it. Gives the answer, and
+ * the tunnel where there is one: the caller closes it. Rejects with an error that has a code.
+ */
+export async function askProxy(
+  destination: Destination,
+  proxy: Proxy,
+  address: string,
+): Promise<{ answer: ProxyAnswer; tunnel: Socket | null }> {
+  const socket = await openProxy(proxy, address);
+  const authority = endpointOf(destination.host, destination.port);
+  const login = proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization };
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({
+      method: destination.isSecure ? 'CONNECT' : 'HEAD',
+      path: destination.isSecure ? authority : `${destination.url.origin}/`,
+      headers: { host: authority, ...login },
+      createConnection: () => socket,
+    });
+    const timer = setTimeout(() => {
+      request.destroy(Object.assign(new Error('no answer'), { code: 'TIMEOUT' }));
+    }, answerWithinMs);
+    const settle = (status: number, headers: IncomingHttpHeaders, tunnel: Socket | null): void => {
+      clearTimeout(timer);
+      if (tunnel === null) socket.destroy();
+      resolve({ answer: { status, headers }, tunnel });
+    };
+    request.once('connect', ({ statusCode = 0, headers }) => {
+      settle(statusCode, headers, statusCode >= 200 && statusCode < 300 ? socket : null);
+    });
+    request.once('response', ({ statusCode = 0, headers }) => {
+      settle(statusCode, headers, null);
+    });
+    request.on('error', (error) => {
+      clearTimeout(timer);
+      socket.destroy();
+      reject(error);
+    });
+    request.end();
+  });
+}

@@ -1,0 +1,67 @@
+/** Where the link of the agent leads, and what it goes through first. */
+import type { AgentConfig } from '../../config.ts';
+import { destinationOf as addressOf, type LinkProxy } from '../../link/choose-proxy.ts';
+import { chooseProxy, type ChosenProxy } from './chosen-proxy.ts';
+
+export interface Proxy {
+  readonly host: string;
+  readonly port: number;
+  readonly isSecure: boolean;
+  /** Value of `Proxy-Authorization`; null without credentials. */
+  readonly authorization: string | null;
+  /** Without credentials. */
+  readonly shown: string;
+}
+
+export interface Destination {
+  /** Of the control plane, without the slash at its end. */
+  readonly baseUrl: string;
+  readonly url: URL;
+  readonly host: string;
+  readonly port: number;
+  readonly isSecure: boolean;
+  readonly proxy: Proxy | null;
+  readonly because: ChosenProxy['because'];
+  /** Whom this machine itself talks to: the proxy, or the control plane. */
+  readonly hop: { readonly host: string; readonly port: number; readonly whose: string };
+}
+
+/** `10.0.0.1:443`, `[fd00::1]:443`. */
+export function endpointOf(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function proxyOf(chosen: LinkProxy): Proxy {
+  const { host, port, isSecure, authorization } = chosen;
+  const shown = `${isSecure ? 'https' : 'http'}://${endpointOf(host, port)}`;
+  return { host, port, isSecure, authorization, shown };
+}
+
+/** What the settings make of the way to the control plane. */
+export function destinationOf(config: AgentConfig): Destination {
+  const url = new URL(config.CONTROL_PLANE_URL);
+  const target = addressOf(url);
+  const chosen = chooseProxy(target, config);
+  const { host, port } = target;
+  const proxy = chosen.proxy === null ? null : proxyOf(chosen.proxy);
+  return {
+    baseUrl: config.CONTROL_PLANE_URL.replace(/\/+$/, ''),
+    ...{ url, host, port, proxy },
+    isSecure: url.protocol === 'https:',
+    because: chosen.because,
+    hop:
+      proxy === null
+        ? { host, port, whose: 'the control plane' }
+        : { host: proxy.host, port: proxy.port, whose: 'the proxy' },
+  };
+}
+
+/** The address as it may be shown: without a login. */
+export function shownUrl(text: string): string {
+  if (!URL.canParse(text)) return text;
+  const url = new URL(text);
+  if (url.username === '' && url.password === '') return text;
+  url.username = '';
+  url.password = '';
+  return url.href;
+}

@@ -1,0 +1,135 @@
+/** The TLS handshake with the control plane, whatever is wrong with its certificate. */
+import { request as httpRequest } from 'node:http';
+import { isIP, type Socket } from 'node:net';
+import { connect as connectTls, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
+import { codeOf } from '../../net/failure.ts';
+import type { Destination } from './destination.ts';
+
+const handshakeWithinMs = 4_000;
+const dateWithinMs = 1_500;
+const longestChain = 10;
+
+export interface ChainLink {
+  subject: string;
+  issuer: string;
+  validFrom: number;
+  validTo: number;
+  /** Where the certificate of its issuer can be had, as it says. */
+  hasIssuerAddress: boolean;
+}
+
+export interface HandshakeFacts {
+  protocol: string;
+  cipher: string;
+  /** From that of the server upwards, as the server sent it. */
+  chain: ChainLink[];
+  /** Names the certificate is for. */
+  names: string;
+  /** The code of OpenSSL or Node; null where it is trusted. */
+  problem: string | null;
+  /** What the server says the time is; null where it does not. */
+  serverTime: number | null;
+}
+
+/** One line: `CN=Example, O=Example`. */
+function nameOf(name: object): string {
+  return Object.entries(name)
+    .map(([key, value]) => `${key}=${Array.isArray(value) ? value.join('+') : String(value)}`)
+    .toReversed()
+    .join(', ');
+}
+
+function chainOf(leaf: DetailedPeerCertificate): ChainLink[] {
+  const chain: ChainLink[] = [];
+  const seen = new Set<string>();
+  let at: DetailedPeerCertificate | undefined = leaf;
+  while (at?.fingerprint256 !== undefined && !seen.has(at.fingerprint256)) {
+    seen.add(at.fingerprint256);
+    chain.push({
+      subject: nameOf(at.subject),
+      issuer: nameOf(at.issuer),
+      validFrom: Date.parse(at.valid_from),
+      validTo: Date.parse(at.valid_to),
+      hasIssuerAddress: Object.hasOwn(at.infoAccess ?? {}, 'CA Issuers - URI'),
+    });
+    if (chain.length >= longestChain) break;
+    at = at.issuerCertificate as DetailedPeerCertificate | undefined;
+  }
+  return chain;
+}
+
+/** A `Date` header in answer to a request that tells nothing: nobody is trusted yet. */
+function askTime(socket: TLSSocket, host: string): Promise<number | null> {
+  return new Promise((resolve) => {
+    const request = httpRequest({
+      method: 'HEAD',
+      path: '/',
+      headers: { host, connection: 'close' },
+      createConnection: () => socket,
+      timeout: dateWithinMs,
+    });
+    const give = (time: number | null): void => {
+      resolve(time);
+      request.destroy();
+    };
+    request.once('timeout', () => {
+      give(null);
+    });
+    request.on('error', () => {
+      give(null);
+    });
+    request.once('response', ({ headers }) => {
+      const time = Date.parse(headers.date ?? '');
+      give(Number.isNaN(time) ? null : time);
+    });
+    request.end();
+  });
+}
+
+/** Shakes hands over a socket, which is closed afterwards. Rejects with an error that has a code. */
+export async function observeHandshake(
+  destination: Destination,
+  socket: Socket,
+): Promise<HandshakeFacts> {
+  const { host } = destination;
+  const secure = connectTls({
+    socket,
+    host,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    rejectUnauthorized: false,
+    ALPNProtocols: ['http/1.1'],
+  });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        reject(Object.assign(new Error('no handshake'), { code: 'TIMEOUT' }));
+      }, handshakeWithinMs);
+      secure.once('secureConnect', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+      const fail = (error: Error): void => {
+        clearTimeout(timer);
+        reject(error);
+      };
+      secure.on('error', fail);
+      secure.once('close', () => {
+        fail(Object.assign(new Error('closed in the handshake'), { code: 'ECONNRESET' }));
+      });
+    });
+    const leaf = secure.getPeerCertificate(true);
+    // Typed as an Error, and documented as one, yet it is a code.
+    const problem = secure.authorized ? null : String(secure.authorizationError);
+    return {
+      protocol: secure.getProtocol() ?? 'unknown',
+      cipher: secure.getCipher().standardName,
+      chain: chainOf(leaf),
+      names: leaf.subjectaltname ?? '',
+      problem: problem === null ? null : codeOf({ code: problem }),
+      serverTime: await askTime(secure, host),
+    };
+  } finally {
+    secure.destroy();
+    socket.destroy();
+  }
+}

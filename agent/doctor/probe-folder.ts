@@ -1,0 +1,36 @@
+/** Finds out whether a folder can be written, by doing it, and leaves nothing behind. */
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { codeOf } from '../net/failure.ts';
+
+/** Folders that were made, innermost first; `made` is the outermost. */
+function removeEmpty(path: string, made: string): void {
+  for (let folder = path; folder.startsWith(made); folder = dirname(folder)) {
+    try {
+      rmdirSync(folder);
+    } catch {
+      // Somebody has begun to use it.
+      return;
+    }
+  }
+}
+
+/** Null when it worked. */
+export function probeFolder(path: string): { code: string; message: string } | null {
+  const probe = join(path, `.doctor-${randomUUID()}`);
+  let made: string | undefined;
+  let isBegun = false;
+  try {
+    made = mkdirSync(path, { recursive: true, mode: 0o700 });
+    isBegun = true;
+    // With content: an empty file fits onto a full disk.
+    writeFileSync(probe, 'x'.repeat(4_096), { mode: 0o600, flag: 'wx' });
+    return null;
+  } catch (error) {
+    return { code: codeOf(error), message: error instanceof Error ? error.message : String(error) };
+  } finally {
+    if (isBegun) rmSync(probe, { force: true });
+    if (made !== undefined) removeEmpty(path, made);
+  }
+}

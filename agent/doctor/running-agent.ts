@@ -1,0 +1,52 @@
+/** Asks the agent that runs on a data directory. */
+import { request } from 'node:http';
+import { hostname } from 'node:os';
+import { agentStatus, type AgentStatus } from '../observability/agent-status.ts';
+import { withSocketPath } from '../observability/status-socket.ts';
+import { codeOf } from '../net/failure.ts';
+
+const withinMs = 2_000;
+
+export interface StatusAnswer {
+  status: AgentStatus;
+  /** It runs on this machine, or in this container. */
+  isHere: boolean;
+}
+
+/** The text behind a path of the status socket. Rejects with an error that has a code. */
+export function askAgent(
+  directory: string,
+  path: '/status' | '/log' | '/metrics',
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    // Connects at once, while a folder with a long path is open.
+    withSocketPath(directory, (socketPath) => {
+      const asking = request({ socketPath, path, timeout: withinMs }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => {
+          if (response.statusCode === 200) resolve(Buffer.concat(chunks).toString());
+          else
+            reject(Object.assign(new Error('no answer'), { code: `HTTP_${response.statusCode}` }));
+        });
+      });
+      asking.once('timeout', () => {
+        asking.destroy(Object.assign(new Error('no answer'), { code: 'TIMEOUT' }));
+      });
+      asking.once('error', reject);
+      asking.end();
+    });
+  });
+}
+
+/** The status, or the code of what kept it from being told: ENOENT where no agent ever ran. */
+export async function askStatus(
+  directory: string,
+): Promise<{ answer: StatusAnswer } | { answer: null; code: string }> {
+  try {
+    const status = agentStatus.parse(JSON.parse(await askAgent(directory, '/status')));
+    return { answer: { status, isHere: status.hostname === hostname() } };
+  } catch (error) {
+    return { answer: null, code: codeOf(error) };
+  }
+}

@@ -1,0 +1,41 @@
+/** One thing `doctor` looks at. */
+import type { Clock } from '@monitor/shared/clock.ts';
+import type { AgentConfig } from '../config.ts';
+import type { AgentError } from '../errors.ts';
+import type { FoundBrowser, NetworkAccess } from '../runners/runner.ts';
+import type { Statement } from './finding.ts';
+import type { Link } from './link.ts';
+import type { Machine } from './machine.ts';
+import type { StatusAnswer } from './running-agent.ts';
+
+/** What steps look at. They change nothing that stays. */
+export interface DoctorContext {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly config: AgentConfig;
+  /** What reading the settings complained about. */
+  readonly warnings: readonly string[];
+  readonly clock: Clock;
+  readonly machine: Machine;
+  readonly network: NetworkAccess;
+  /** The way to the control plane; each part is found out once. */
+  readonly link: Link;
+  /** The agent that runs on the same AGENT_DATA_DIR, if it answers. */
+  readonly runningAgent: () => Promise<StatusAnswer | null>;
+  /** The browser that checks would get, or why there is none. */
+  readonly browser: () => Promise<FoundBrowser | AgentError>;
+}
+
+export interface Step {
+  readonly id: string;
+  readonly name: string;
+  /** Earlier steps whose failure is the reason for a failure here: this one is then skipped. */
+  readonly needs: readonly string[];
+  /** Nothing takes longer. */
+  readonly limitMs: number;
+  /** Left out by `--offline`. */
+  readonly isOnline?: true;
+  /** Left out by `--quick`. */
+  readonly isSlow?: true;
+  /** At least one statement. Rejecting is a bug of ours and shown as such. */
+  look(context: DoctorContext, signal: AbortSignal): Statement[] | Promise<Statement[]>;
+}

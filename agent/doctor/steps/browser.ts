@@ -1,0 +1,161 @@
+/** The browser that checks would get: found, complete, and really started. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { AgentError } from '../../errors.ts';
+import type { FoundBrowser } from '../../runners/runner.ts';
+import { missingLibraries, packagesFor } from '../browser-libraries.ts';
+import { fail, ok, warn, type Statement } from '../finding.ts';
+import type { Ended, Machine } from '../machine.ts';
+import type { Step } from '../step.ts';
+
+const only = 'only checks that drive a browser are affected';
+const startWithinMs = 9_000;
+const systemPath = '/usr/local/bin:/usr/bin:/bin:/usr/lib/chromium:/snap/bin';
+const systemNames = [
+  'chromium-headless-shell',
+  'chrome-headless-shell',
+  'chromium',
+  'google-chrome-stable',
+];
+
+/** What is said where no browser works. One that was chosen and does not is a failure; none is a choice. */
+export function judgeMissing(
+  isChosen: boolean,
+  message: string,
+  libraries: { path: string; missing: readonly string[] } | null,
+): Statement[] {
+  const verdict = isChosen ? fail : warn;
+  if (libraries !== null && libraries.missing.length > 0) {
+    return [
+      verdict(
+        `${libraries.path} does not start: it lacks ${libraries.missing.join(', ')}`,
+        `${packagesFor(libraries.missing)}; ${only}`,
+      ),
+    ];
+  }
+  const [what = '', ...tried] = message.split('\n').map((line) => line.trim());
+  const install = tried.pop() ?? '';
+  return [
+    verdict(
+      [what, tried.join('; ')].filter((part) => part !== '').join(' '),
+      `${install} ${only}`.trim(),
+    ),
+  ];
+}
+
+/** What a browser that was asked for an empty page answered. */
+export function judgeStart(
+  { executablePath, version, args }: Pick<FoundBrowser, 'executablePath' | 'version' | 'args'>,
+  ended: Ended,
+): Statement[] {
+  const found = `${executablePath}, version ${version}`;
+  const said = `${ended.stderr}\n${ended.stdout}`;
+  if (/<html>/i.test(ended.stdout)) {
+    const sandbox = args.includes('--no-sandbox')
+      ? 'without its own sandbox (runs are kept apart by the agent)'
+      : 'in its sandbox';
+    return [ok(`${found}, starts ${sandbox}`)];
+  }
+  const missing = missingLibraries(said);
+  if (missing.length > 0) return judgeMissing(true, '', { path: executablePath, missing });
+  if (ended.isTimeout) {
+    return [
+      warn(
+        `${found}, shows no empty page within ${startWithinMs / 1_000} s`,
+        `see CPU and memory limits above; ${only}`,
+      ),
+    ];
+  }
+  if (/sandbox|user namespace|setuid|zygote/i.test(said)) {
+    return [
+      fail(
+        `${found}, does not start its sandbox`,
+        `allow user namespaces (kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0, a seccomp profile that allows clone and unshare); ${only}`,
+      ),
+    ];
+  }
+  if (/shared memory|\/dev\/shm|No space left/i.test(said)) {
+    return [
+      fail(
+        `${found}, ends for want of shared memory or disk`,
+        `see the lines shared-memory and work-directory; ${only}`,
+      ),
+    ];
+  }
+  const line =
+    said
+      .split('\n')
+      .map((one) => one.trim())
+      .find((one) => /error|fatal|cannot|failed/i.test(one)) ?? '';
+  const how =
+    ended.problem ?? (ended.exitCode === null ? 'a signal' : `exit code ${ended.exitCode}`);
+  return [
+    fail(
+      `${found}, ends with ${how} in place of showing an empty page${line === '' ? '' : `: ${line.slice(0, 200)}`}`,
+      `start it by hand to see more: ${executablePath} --headless --no-sandbox --dump-dom about:blank; ${only}`,
+    ),
+  ];
+}
+
+/** The first browser that is there, whether or not it works, and the libraries it lacks. */
+async function lookForLibraries(
+  machine: Machine,
+  chosen: string | undefined,
+): Promise<{ path: string; missing: string[] } | null> {
+  const candidates =
+    chosen === undefined
+      ? systemNames.flatMap((name) =>
+          systemPath.split(delimiter).map((folder) => join(folder, name)),
+        )
+      : [chosen];
+  const path = candidates.find((candidate) => machine.may(candidate, 'execute'));
+  if (path === undefined) return null;
+  // What ldd does: the loader lists what it would load, and what it cannot find. A script in front of
+  // the browser hides that; then the browser's own complaint is left.
+  const environments = [{ LD_TRACE_LOADED_OBJECTS: '1' }, {}];
+  const outputs = await Promise.all(
+    environments.map((environment) =>
+      machine.run(path, ['--version'], { environment, timeoutMs: 3_000 }),
+    ),
+  );
+  const said = outputs.map(({ stdout, stderr }) => `${stdout}\n${stderr}`).join('\n');
+  return { path, missing: missingLibraries(said) };
+}
+
+async function start(machine: Machine, found: FoundBrowser): Promise<Ended> {
+  const home = mkdtempSync(join(tmpdir(), 'doctor-browser-'));
+  try {
+    return await machine.run(
+      found.executablePath,
+      [
+        '--headless',
+        ...found.args,
+        '--disable-gpu',
+        `--user-data-dir=${join(home, 'profile')}`,
+        '--dump-dom',
+        'about:blank',
+      ],
+      { environment: { HOME: home, ...found.environment }, timeoutMs: startWithinMs },
+    );
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+export const browser: Step = {
+  id: 'browser',
+  name: 'browser',
+  needs: ['work-directory'],
+  limitMs: 12_000,
+  isSlow: true,
+  async look({ config, machine, browser: find }) {
+    const chosenPath = config.AGENT_CHROMIUM_PATH;
+    const found = await find();
+    if (found instanceof AgentError) {
+      const libraries = await lookForLibraries(machine, chosenPath);
+      return judgeMissing(chosenPath !== undefined, found.message, libraries);
+    }
+    return judgeStart(found, await start(machine, found));
+  },
+};

@@ -1,0 +1,43 @@
+import { longTime } from '../amounts.ts';
+import { ok, skip, warn, type Statement } from '../finding.ts';
+import type { CheckInFacts } from '../link/exchange.ts';
+import type { Step } from '../step.ts';
+import { readAnswer } from './control-plane.ts';
+
+const tolerableMs = 2_000;
+/** A `Date` header has whole seconds, and may have been made at either end of the way. */
+const dateStepMs = 1_500;
+
+const fix =
+  'keep the clock right with NTP (timedatectl set-ntp true, chronyd; containers have the clock of their host); until then slots and results follow the control plane';
+
+/** By the protocol where the key was accepted, otherwise by the `Date` of the answer. */
+export function judgeClock(facts: CheckInFacts): Statement[] {
+  const answer = readAnswer(facts);
+  const { serverDate, sentAt, receivedAt } = facts;
+  const byDate = serverDate === null ? null : serverDate + 500 - (sentAt + receivedAt) / 2;
+  const offsetMs = answer.kind === 'accepted' ? answer.offsetMs : byDate;
+  if (offsetMs === null) return [skip('the answer does not say what time it is')];
+  const amount = Math.round(Math.abs(offsetMs));
+  const isExact = answer.kind === 'accepted';
+  if (amount > tolerableMs + (isExact ? 0 : dateStepMs)) {
+    const shown = amount < 10_000 ? `${amount} ms` : longTime(amount);
+    const side = offsetMs > 0 ? 'behind' : 'ahead of';
+    return [warn(`this clock is ${shown} ${side} that of the control plane`, fix)];
+  }
+  return [
+    ok(
+      isExact ? `within ${amount} ms of the control plane` : 'within seconds of the control plane',
+    ),
+  ];
+}
+
+export const clock: Step = {
+  id: 'clock',
+  name: 'clock',
+  // Not the key: what was refused still says what time it is.
+  needs: ['dns', 'route', 'proxy', 'connect', 'tls', 'control-plane'],
+  limitMs: 8_000,
+  isOnline: true,
+  look: async ({ link }) => judgeClock(await link.checkIn()),
+};

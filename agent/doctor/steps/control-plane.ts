@@ -1,0 +1,158 @@
+import { checkInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
+import { errorBody } from '@monitor/shared/contract/errors.ts';
+import { longTime } from '../amounts.ts';
+import { fail, ok, warn, type Statement } from '../finding.ts';
+import { shownUrl } from '../link/destination.ts';
+import type { CheckInFacts } from '../link/exchange.ts';
+import type { Step } from '../step.ts';
+
+/** What the body of an answer is. */
+export type Answer =
+  | { kind: 'accepted'; location: string; offsetMs: number }
+  | { kind: 'error'; message: string }
+  | { kind: 'page'; title: string }
+  | { kind: 'other' };
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Reads an answer to a check-in. */
+export function readAnswer(facts: CheckInFacts): Answer {
+  const { body, contentType, sentAt, receivedAt } = facts;
+  const json = parse(body);
+  const accepted = checkInAnswer.safeParse(json);
+  if (accepted.success) {
+    const { location, serverTime } = accepted.data;
+    const offsetMs = (serverTime.receivedAt - sentAt + (serverTime.sentAt - receivedAt)) / 2;
+    return { kind: 'accepted', location, offsetMs: Math.round(offsetMs) };
+  }
+  const refused = errorBody.pick({ message: true }).safeParse(json);
+  if (refused.success) return { kind: 'error', message: refused.data.message };
+  if (/html/i.test(contentType) || /^\s*<(!doctype|html|head|body)/i.test(body)) {
+    const title = /<title[^>]*>([^<]*)/i.exec(body)?.[1] ?? '';
+    return { kind: 'page', title: title.replace(/\s+/g, ' ').trim().slice(0, 80) };
+  }
+  return { kind: 'other' };
+}
+
+function judgeSilence(facts: CheckInFacts, url: string, isSmallAnswered: boolean): Statement {
+  const { code, message } = facts.problem ?? { code: 'UNKNOWN', message: '' };
+  if (code === 'TIMEOUT' || /UND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT/.test(code)) {
+    if (isSmallAnswered) {
+      return fail(
+        `${url} answers small requests, and not a whole check-in within ${longTime(facts.durationMs)}: large packets vanish on the way (MTU), or what is in between holds bodies back`,
+        'let ICMP "fragmentation needed" and "packet too big" through, or lower the MTU of this interface to that of the way (VPNs and overlays take 50 to 100 bytes: ip link set DEVICE mtu 1400; "ping -M do -s 1400 HOST" finds it)',
+      );
+    }
+    return fail(
+      `${url} accepts the connection and does not answer within ${longTime(facts.durationMs)}`,
+      'see whether the control plane is overloaded or stuck (its log, its health), or something in between holds requests back',
+    );
+  }
+  if (/ECONNRESET|UND_ERR_SOCKET|EPIPE/.test(code)) {
+    return fail(
+      `${url} cuts the connection instead of answering (${code})`,
+      'see the log of the control plane and of what is in between; a port that speaks another protocol does that too',
+    );
+  }
+  if (/HPE_|UND_ERR_INFO/.test(code) || /does not match the HTTP/.test(message)) {
+    return fail(
+      `${url} does not answer in HTTP: another protocol is spoken on that port`,
+      'correct host and port in CONTROL_PLANE_URL',
+    );
+  }
+  return fail(
+    `${url}: ${message} (${code})`,
+    'correct CONTROL_PLANE_URL, or see the findings above',
+  );
+}
+
+/** Whether what answers is a control plane. What it says about the key and the protocol comes after. */
+export function judgeControlPlane(
+  facts: CheckInFacts,
+  url: string,
+  isSmallAnswered = false,
+): Statement[] {
+  const { status, durationMs, location } = facts;
+  if (status === null) return [judgeSilence(facts, url, isSmallAnswered)];
+  const answer = readAnswer(facts);
+  const title = answer.kind === 'page' && answer.title !== '' ? ` ("${answer.title}")` : '';
+  if (status === 200 && answer.kind === 'accepted')
+    return [ok(`${url} answered in ${durationMs} ms`)];
+  if (location !== null && status >= 300 && status < 400) {
+    return [
+      fail(
+        `${url} redirects to ${location.slice(0, 200)}`,
+        'set CONTROL_PLANE_URL to the address it redirects to; if that is a login page, a captive portal or proxy answers in place of the control plane',
+      ),
+    ];
+  }
+  if (status >= 500) {
+    const gateway = status === 502 || status === 503 || status === 504;
+    return [
+      fail(
+        `${url} answered ${status}${title}${answer.kind === 'error' ? `: ${answer.message}` : ''}`,
+        gateway && answer.kind !== 'error'
+          ? 'what stands before the control plane is up, the control plane behind it is not: start it, or see its log'
+          : 'see the log of the control plane; results are kept here until it is well again',
+      ),
+    ];
+  }
+  if (status === 407) {
+    return [
+      fail(
+        `a proxy on the way to ${url} wants a login (407)`,
+        'write user and password into the proxy setting',
+      ),
+    ];
+  }
+  if (status === 429) {
+    return [
+      warn(
+        `${url} answers that there are too many requests (429)`,
+        'wait a minute; if it stays, see how many agents use the key',
+      ),
+    ];
+  }
+  if (answer.kind === 'page') {
+    return [
+      fail(
+        `${url} answered ${status} with a web page${title}: a captive portal, a proxy or another web server answers in place of the control plane`,
+        'correct CONTROL_PLANE_URL; sign in to the portal, or ask for this address to be exempt from it',
+      ),
+    ];
+  }
+  if (answer.kind === 'error' && status !== 404) return [ok(`${url} answered in ${durationMs} ms`)];
+  if (status === 404) {
+    return [
+      fail(
+        `${url} has no /v1/agent/check-in (404): it is another server, a wrong path, or a control plane older than this agent`,
+        'set CONTROL_PLANE_URL to the address of the control plane without a path such as /v1 or /console',
+      ),
+    ];
+  }
+  return [
+    fail(
+      `${url} answered ${status} with something else than the protocol says`,
+      'correct CONTROL_PLANE_URL: this is another server, or something in between changes answers',
+    ),
+  ];
+}
+
+export const controlPlane: Step = {
+  id: 'control-plane',
+  name: 'control plane',
+  needs: ['dns', 'route', 'proxy', 'connect', 'tls'],
+  limitMs: 9_500,
+  isOnline: true,
+  async look({ link }) {
+    const facts = await link.checkIn();
+    const isSmallAnswered = facts.problem?.code === 'TIMEOUT' && (await link.roundTrip()) !== null;
+    return judgeControlPlane(facts, shownUrl(link.destination.baseUrl), isSmallAnswered);
+  },
+};

@@ -1,0 +1,188 @@
+/** AGENT_DATA_DIR holds results until the control plane has them: where it fails, results are lost. */
+import { join } from 'node:path';
+import { bytesText, counted } from '../amounts.ts';
+import { fail, follows, ok, warn, type Statement } from '../finding.ts';
+import { nearestFolder, type FileSystem, type Machine } from '../machine.ts';
+import { mountBelow } from '../mounts.ts';
+import { probeFolder } from '../probe-folder.ts';
+import type { Step } from '../step.ts';
+import { isOnReadOnly } from './root-filesystem.ts';
+
+export interface DataFacts {
+  path: string;
+  /** Code and words of a failed attempt to write; null where it worked, or an agent shows that it does. */
+  problem: { code: string; message: string } | null;
+  /** Of the folder, or of the nearest one above it. */
+  owner: { folder: string; uid: number; gid: number; mode: number } | null;
+  uid: number;
+  fileSystem: FileSystem | null;
+  fileSystemType: string | null;
+  wantedBytes: number;
+  heldBy: Holder;
+}
+
+/** Who uses the folder: the agent of this machine, one elsewhere, or something that does not answer. */
+export type Holder =
+  | { kind: 'nobody' }
+  | { kind: 'agent-here'; pid: number }
+  | { kind: 'agent-elsewhere'; hostname: string }
+  | { kind: 'silent'; pid: number };
+
+const network = /^(nfs\d?|cifs|smb\d?|smbfs|9p|afs|ceph|glusterfs|fuse\.(sshfs|glusterfs|s3fs))$/;
+const volatileTypes = /^(tmpfs|ramfs)$/;
+/** The outbox, its log, the schedule and a few files of results. */
+const fewInodes = 200;
+/** Not even the outbox can be opened with less. */
+const leastBytes = 1_048_576;
+
+function judgeWriting({ path, problem, owner, uid }: DataFacts): Statement | null {
+  if (problem === null) return null;
+  const { code, message } = problem;
+  const whose =
+    owner === null
+      ? ''
+      : ` (${owner.folder} is owned by ${owner.uid}:${owner.gid}, mode ${owner.mode.toString(8)}; this is uid ${uid})`;
+  switch (code) {
+    case 'EACCES':
+    case 'EPERM':
+      return fail(
+        `${path} cannot be written${whose}`,
+        `mkdir -p ${path} && chown -R ${uid} ${path}, or run as its owner, or set AGENT_DATA_DIR to another folder; in Kubernetes set fsGroup`,
+      );
+    case 'ENOSPC':
+      return fail(
+        `${path}: no space is left, or no inode`,
+        'make room on that disk (see df -h and df -i), or set AGENT_DATA_DIR to a folder on another one',
+      );
+    case 'EDQUOT':
+      return fail(`${path}: the quota of uid ${uid} is used up`, 'raise the quota, or make room');
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return fail(`${path} is, or lies below, a file`, 'set AGENT_DATA_DIR to a folder');
+    case 'EROFS':
+      return fail(`${path} lies on a read-only file system`, `mount a volume at ${path}`);
+    default:
+      return fail(`${path} cannot be written: ${message}`, 'set AGENT_DATA_DIR to another folder');
+  }
+}
+
+function judgeHolder({ path, heldBy }: DataFacts): Statement | null {
+  switch (heldBy.kind) {
+    case 'agent-elsewhere':
+      return fail(
+        `${path} is used by an agent on ${heldBy.hostname}`,
+        'give each agent a folder of its own with AGENT_DATA_DIR (in Kubernetes a claim for each replica)',
+      );
+    case 'silent':
+      return warn(
+        `${path} is used by process ${heldBy.pid}, which does not tell its status`,
+        `if that is the agent, nothing; another agent needs an AGENT_DATA_DIR of its own (ps -p ${heldBy.pid} tells what it is)`,
+      );
+    case 'agent-here':
+    case 'nobody':
+      return null;
+  }
+}
+
+function judgeRoom({ path, fileSystem, wantedBytes }: DataFacts): Statement | null {
+  if (fileSystem === null) return null;
+  const { freeBytes, inodes, freeInodes } = fileSystem;
+  if (freeBytes < leastBytes) {
+    return fail(
+      `${path} has ${bytesText(freeBytes)} free: results cannot be kept`,
+      'make room on that disk (df -h), or set AGENT_DATA_DIR to a folder on another one',
+    );
+  }
+  if (inodes > 0 && freeInodes < fewInodes) {
+    const evidence = `${path} has ${counted(freeInodes, 'inode')} left: no file can be made although there is space`;
+    const fix = 'delete files on that file system (df -i), or set AGENT_DATA_DIR to another one';
+    return freeInodes < 10 ? fail(evidence, fix) : warn(evidence, fix);
+  }
+  if (freeBytes < wantedBytes) {
+    return warn(
+      `${path} has ${bytesText(freeBytes)} free; an outage may need ${bytesText(wantedBytes)}`,
+      'make room, or lower OUTBOX_MAX_BYTES and ARTIFACTS_MAX_BYTES; until then the oldest results may be lost in an outage',
+    );
+  }
+  return null;
+}
+
+function judgeKind({ path, fileSystemType: type }: DataFacts): Statement | null {
+  if (type === null) return null;
+  if (volatileTypes.test(type)) {
+    return warn(
+      `${path} is in memory (${type}): results that wait are lost with a restart of the machine or container`,
+      `mount a volume that keeps its files at ${path}`,
+    );
+  }
+  if (network.test(type)) {
+    return warn(
+      `${path} is on a network (${type}), where SQLite's locks and memory maps are not dependable`,
+      'set AGENT_DATA_DIR to a local disk or a block volume',
+    );
+  }
+  return null;
+}
+
+/** What keeps results from being safe first, what merely threatens them after it. */
+export function judgeData(facts: DataFacts): Statement[] {
+  const held = judgeHolder(facts);
+  const writing = judgeWriting(facts);
+  const found = [writing ?? held, writing === null ? judgeRoom(facts) : null, judgeKind(facts)];
+  const statements = found.filter((statement) => statement !== null);
+  if (statements.length > 0) return statements;
+  const free = facts.fileSystem === null ? '' : `, ${bytesText(facts.fileSystem.freeBytes)} free`;
+  const used =
+    facts.heldBy.kind === 'agent-here' ? `, in use by the agent (process ${facts.heldBy.pid})` : '';
+  return [ok(`${facts.path} can be written${free}${used}`)];
+}
+
+/** The process that holds a lock on a file, by /proc/locks: `MAJOR:MINOR:INODE` in hex, hex, decimal. */
+export function lockHolder(locks: string, inode: number): number | null {
+  for (const line of locks.split('\n')) {
+    const [, pid, file] = /\sWRITE\s+(\d+)\s+(\S+)/.exec(line) ?? [];
+    if (file?.split(':')[2] === String(inode)) return Number(pid);
+  }
+  return null;
+}
+
+function holderByLock(machine: Machine, path: string): Holder {
+  const inode = machine.stat(join(path, 'outbox.db'))?.ino;
+  const locks = machine.read('/proc/locks') ?? '';
+  const pid = inode === undefined ? null : lockHolder(locks, inode);
+  return pid === null ? { kind: 'nobody' } : { kind: 'silent', pid };
+}
+
+export const dataDirectory: Step = {
+  id: 'data-directory',
+  name: 'data directory',
+  needs: [],
+  limitMs: 3_000,
+  async look({ config, machine, runningAgent }) {
+    const path = config.AGENT_DATA_DIR;
+    if (isOnReadOnly(machine, path)) return [follows('root-filesystem')];
+    const running = await runningAgent();
+    const heldBy: Holder =
+      running === null
+        ? holderByLock(machine, path)
+        : running.isHere
+          ? { kind: 'agent-here', pid: running.status.pid }
+          : { kind: 'agent-elsewhere', hostname: running.status.hostname };
+    const existing = nearestFolder(machine, path);
+    const stat = machine.stat(existing);
+    return judgeData({
+      path,
+      heldBy,
+      // Whoever holds the folder can write to it; nobody disturbs it.
+      problem: heldBy.kind === 'nobody' ? probeFolder(path) : null,
+      owner:
+        stat === null
+          ? null
+          : { folder: existing, uid: stat.uid, gid: stat.gid, mode: stat.mode & 0o7777 },
+      uid: process.getuid?.() ?? 0,
+      fileSystem: machine.fileSystem(existing),
+      fileSystemType: mountBelow(machine, path)?.type ?? null,
+      wantedBytes: config.OUTBOX_MAX_BYTES + config.ARTIFACTS_MAX_BYTES,
+    });
+  },
+};

@@ -1,0 +1,181 @@
+import { isIPv6 } from 'node:net';
+import { fail, ok, warn, type Statement } from '../finding.ts';
+import type { NameFacts, ServerAnswer } from '../link/names.ts';
+import type { Step } from '../step.ts';
+
+/** What the resolver of this machine could have said and did not. */
+const slowMs = 1_500;
+
+export interface DnsFacts extends NameFacts {
+  /** `the control plane` or `the proxy`. */
+  whose: string;
+  setting: string;
+  /** IPv6 can leave this machine; only asked where there is nothing else. */
+  hasIpv6: boolean;
+}
+
+function shown({ server, durationMs, addresses, returnCode, failure }: ServerAnswer): string {
+  if (returnCode === null) return `${server}: ${shortFailure(failure ?? 'no answer')}`;
+  const said =
+    addresses.length > 0
+      ? addresses.join(', ')
+      : returnCode === 'NOERROR'
+        ? 'no address'
+        : returnCode;
+  return `${server}: ${said} (${durationMs} ms)`;
+}
+
+/** `the name server 10.0.0.1:53 did not answer in 2500 ms (TIMEOUT)` without what stands before it already. */
+function shortFailure(text: string): string {
+  return text
+    .replace(/^the name server \S+ /, '')
+    .replace(/^this machine could not.*\((\w+)\).*$/, 'cannot be reached ($1)');
+}
+
+function isKnown({ addresses }: ServerAnswer): boolean {
+  return addresses.length > 0;
+}
+
+function judgeFailure(facts: DnsFacts): Statement {
+  const { host, servers, whose, setting, search, hasResolvConf, os } = facts;
+  const list = servers.map(shown).join('; ');
+  const what = `${host}, the name of ${whose}, has no address`;
+  if (!hasResolvConf || servers.length === 0) {
+    return fail(
+      `${what}: /etc/resolv.conf ${hasResolvConf ? 'names no server' : 'is missing'}`,
+      'put the address of a DNS server there ("nameserver 10.0.0.2"; docker --dns, dnsPolicy of Kubernetes)',
+    );
+  }
+  const silent = servers.filter(({ returnCode }) => returnCode === null);
+  if (silent.length === servers.length) {
+    return fail(
+      `${what}: no name server of /etc/resolv.conf answers: ${list}`,
+      'let UDP and TCP port 53 to these servers through the firewall, or name others in /etc/resolv.conf (docker --dns, dnsPolicy of Kubernetes)',
+    );
+  }
+  if (servers.some(isKnown)) {
+    return fail(
+      `the operating system finds no address for ${host} (${os.code ?? 'no answer'}), although there is one: ${list}`,
+      'make the server that knows the name the first or only one in /etc/resolv.conf; the C library does not ask the next one after a "no"; see also "hosts" in /etc/nsswitch.conf',
+    );
+  }
+  if (servers.some(({ returnCode }) => returnCode === 'SERVFAIL' || returnCode === 'REFUSED')) {
+    return fail(
+      `${what}: ${list}`,
+      'the DNS server cannot, or may not, find it: look at its forwarding, at DNSSEC, and at who may ask it',
+    );
+  }
+  if (servers.some(({ returnCode }) => returnCode === 'NOERROR')) {
+    return fail(
+      `${what}: the name exists, without an A or AAAA record: ${list}`,
+      `give it an address in the DNS, or correct ${setting}`,
+    );
+  }
+  const domains = search.length > 0 ? `; search domains: ${search.join(', ')}` : '';
+  return fail(
+    `${what}: it does not exist for the DNS here: ${list}${domains}`,
+    `correct ${setting}, or use the DNS server of the network in which the name is known (split DNS)`,
+  );
+}
+
+function sameAddresses(one: readonly string[], other: readonly string[]): boolean {
+  return one.some((address) => other.includes(address));
+}
+
+/** How the name of the link's first hop becomes addresses, and what threatens that. */
+export function judgeDns(facts: DnsFacts): Statement[] {
+  const { host, isAddress, os, servers, hostsFile, hasIpv6, whose, setting } = facts;
+  if (isAddress) return [ok(`${host} is an address: no name has to be resolved`)];
+  if (os.addresses.length === 0) return [judgeFailure(facts)];
+  const evidence = `${host} is ${os.addresses.slice(0, 4).join(', ')} (${os.durationMs} ms)`;
+  if (!hasIpv6 && os.addresses.every(isIPv6)) {
+    return [
+      fail(
+        `${evidence}: IPv6 only, and this machine has no way out over IPv6`,
+        `give ${host} an IPv4 address (A record), or this machine IPv6`,
+      ),
+    ];
+  }
+  if (
+    /^(0\.0\.0\.0|::|127\.)/.test(os.addresses[0] ?? '') &&
+    !/localhost/.test(host) &&
+    hostsFile.length === 0
+  ) {
+    return [
+      warn(
+        `${evidence}: that is this machine itself; a DNS filter answers so for names it blocks`,
+        `ask for ${host} to be allowed, if ${whose} is not on this machine`,
+      ),
+    ];
+  }
+  const list = servers.map(shown).join('; ');
+  const statements: Statement[] = [];
+  if (hostsFile.length > 0) {
+    const differs = servers.some(
+      (one) => isKnown(one) && !sameAddresses(one.addresses, os.addresses),
+    );
+    statements.push(
+      differs
+        ? warn(
+            `${evidence}, from /etc/hosts; the DNS says otherwise: ${list}`,
+            'remove the line from /etc/hosts if it is out of date',
+          )
+        : ok(`${evidence}, from /etc/hosts`),
+    );
+    return statements;
+  }
+  const dead = servers.filter(({ returnCode }) => returnCode === null);
+  if (dead.length > 0) {
+    statements.push(
+      warn(
+        `${evidence}, but a server of /etc/resolv.conf does not answer: ${dead.map(shown).join('; ')}`,
+        'remove it from /etc/resolv.conf, or let port 53 to it through: each lookup that asks it waits for seconds',
+      ),
+    );
+  }
+  const ignorant = servers.filter((one) => one.returnCode !== null && !isKnown(one));
+  if (ignorant.length > 0 && servers.some(isKnown)) {
+    statements.push(
+      warn(
+        `${evidence}, but not every server of /etc/resolv.conf knows it: ${list}`,
+        'list only servers that know the same names: which one is asked changes when one is slow',
+      ),
+    );
+  }
+  if (statements.length > 0) return statements;
+  if (ignorant.length > 0 && servers.length > 0 && !host.endsWith('localhost')) {
+    return [
+      ok(
+        `${evidence}, by the operating system alone (search domain, mDNS or another source); the DNS does not know this name`,
+      ),
+    ];
+  }
+  if (os.durationMs > slowMs) {
+    return [
+      warn(
+        `${evidence}: that is slow; ${list}`,
+        `look at the DNS servers; ${setting} may also hold an address`,
+      ),
+    ];
+  }
+  return [ok(servers.length > 0 ? `${evidence}; ${list}` : evidence)];
+}
+
+export const dns: Step = {
+  id: 'dns',
+  name: 'name resolution',
+  needs: [],
+  limitMs: 7_000,
+  isOnline: true,
+  async look({ link }) {
+    const { proxy, hop } = link.destination;
+    const names = await link.names();
+    const isIpv6Only = names.os.addresses.length > 0 && names.os.addresses.every(isIPv6);
+    return judgeDns({
+      ...names,
+      whose: hop.whose,
+      setting: proxy === null ? 'CONTROL_PLANE_URL' : 'the proxy setting',
+      hasIpv6: !isIpv6Only || (await link.routes()).some(({ code }) => code === null),
+    });
+  },
+};

@@ -1,0 +1,112 @@
+import { createServer } from 'node:net';
+import { codeOf } from '../../net/failure.ts';
+import { fail, ok, warn, type Statement } from '../finding.ts';
+import type { Machine } from '../machine.ts';
+import type { Step } from '../step.ts';
+
+export interface PortFacts {
+  host: string;
+  port: number;
+  /** What opening it said; null where that worked. */
+  code: string | null;
+  /** The agent that runs here has it. */
+  isOurs: boolean;
+  /** `nginx (process 17)`; null where it cannot be told. */
+  holder: string | null;
+}
+
+export function judgePort({ host, port, code, isOurs, holder }: PortFacts): Statement[] {
+  const where = `port ${port} on ${host === '::' ? 'all interfaces' : host}`;
+  if (port === 0) return [ok('AGENT_HEALTH_PORT=0: a free port is taken')];
+  if (isOurs) return [ok(`${where} is held by the agent that runs here`)];
+  switch (code) {
+    case null:
+      return [ok(`${where} is free`)];
+    case 'EADDRINUSE':
+      return [
+        fail(
+          `${where} is held by ${holder ?? 'another program, which this user may not look at'}: the agent does not start`,
+          `set AGENT_HEALTH_PORT to a free port, or 0 for any; ${holder === null ? `"ss -ltnp sport = :${port}" as root tells who has it` : 'or end that program'}`,
+        ),
+      ];
+    case 'EACCES':
+      return [
+        fail(
+          `${where} may not be opened by this user: ports below 1024 are for root`,
+          'set AGENT_HEALTH_PORT to a port from 1024 on',
+        ),
+      ];
+    case 'EADDRNOTAVAIL':
+      return [
+        fail(
+          `AGENT_HEALTH_HOST=${host} is not an address of this machine`,
+          'set it to one of its addresses (ip addr), or leave it out for all',
+        ),
+      ];
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return [
+        fail(`AGENT_HEALTH_HOST=${host} has no address`, 'set it to an address of this machine'),
+      ];
+    default:
+      return [warn(`${where} cannot be opened (${code})`, 'set AGENT_HEALTH_PORT to another port')];
+  }
+}
+
+/** Inodes of sockets that listen on a port, in /proc/net/tcp or tcp6. */
+export function listeningInodes(table: string, port: number): string[] {
+  const wanted = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  return table.split('\n').flatMap((line) => {
+    const [, local, , state, , , , , , inode] = line.trim().split(/\s+/);
+    return state === '0A' && local?.endsWith(wanted) === true && inode !== undefined ? [inode] : [];
+  });
+}
+
+function holderOf(machine: Machine, port: number): string | null {
+  const inodes = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) =>
+    listeningInodes(machine.read(path) ?? '', port),
+  );
+  const wanted = new Set(inodes.map((inode) => `socket:[${inode}]`));
+  for (const pid of machine.list('/proc')) {
+    if (!/^\d+$/.test(pid)) continue;
+    const folder = `/proc/${pid}/fd`;
+    const isIt = machine
+      .list(folder)
+      .some((fd) => wanted.has(machine.link(`${folder}/${fd}`) ?? ''));
+    if (isIt) return `${machine.read(`/proc/${pid}/comm`)?.trim() ?? '?'} (process ${pid})`;
+  }
+  return null;
+}
+
+function tryPort(host: string, port: number): Promise<string | null> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error) => {
+      const code = codeOf(error);
+      // Without IPv6 the agent takes all of IPv4.
+      const isFamily = code === 'EAFNOSUPPORT' || code === 'EADDRNOTAVAIL';
+      resolve(host === '::' && isFamily ? tryPort('0.0.0.0', port) : code);
+    });
+    server.listen({ host, port, exclusive: true }, () => {
+      server.close(() => {
+        resolve(null);
+      });
+    });
+  });
+}
+
+export const healthPort: Step = {
+  id: 'health-port',
+  name: 'health port',
+  needs: [],
+  limitMs: 3_000,
+  async look({ config, machine, runningAgent }) {
+    const host = config.AGENT_HEALTH_HOST ?? '::';
+    const port = config.AGENT_HEALTH_PORT;
+    const running = await runningAgent();
+    const isOurs = running?.isHere === true && running.status.healthPort === port;
+    const code = port === 0 || isOurs ? null : await tryPort(host, port);
+    const holder = code === 'EADDRINUSE' ? holderOf(machine, port) : null;
+    return judgePort({ host, port, code, isOurs, holder });
+  },
+};

@@ -1,0 +1,39 @@
+import { protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
+import { fail, ok, skip, type Statement } from '../finding.ts';
+import type { CheckInFacts } from '../link/exchange.ts';
+import type { Step } from '../step.ts';
+import { readAnswer } from './control-plane.ts';
+
+/** A check-in that was read and not taken is one of another version. */
+export function judgeProtocol(facts: CheckInFacts): Statement[] {
+  const answer = readAnswer(facts);
+  if (answer.kind === 'accepted') return [ok(`version ${protocolVersion} is understood`)];
+  const { status } = facts;
+  if (status === 400 || status === 422 || status === 426 || status === 410) {
+    const said = answer.kind === 'error' ? `: ${answer.message.slice(0, 300)}` : '';
+    return [
+      fail(
+        `the control plane does not take check-ins of protocol ${protocolVersion} (${status})${said}`,
+        'bring agent and control plane to neighbouring versions: the control plane first, then its agents',
+      ),
+    ];
+  }
+  if (status === 200) {
+    return [
+      fail(
+        'the control plane accepts the check-in and answers in a way this agent does not understand',
+        'bring agent and control plane to neighbouring versions',
+      ),
+    ];
+  }
+  return [skip(`the control plane answered ${status ?? 'nothing'}`)];
+}
+
+export const protocol: Step = {
+  id: 'protocol',
+  name: 'protocol',
+  needs: ['dns', 'route', 'proxy', 'connect', 'tls', 'control-plane', 'key'],
+  limitMs: 8_000,
+  isOnline: true,
+  look: async ({ link }) => judgeProtocol(await link.checkIn()),
+};

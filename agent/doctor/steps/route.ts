@@ -1,0 +1,76 @@
+import { isIPv6 } from 'node:net';
+import { fail, ok, type Statement } from '../finding.ts';
+import type { RouteFacts } from '../link/routes.ts';
+import type { Step } from '../step.ts';
+
+const reasons: Readonly<Record<string, { what: string; fix: string }>> = {
+  ENETUNREACH: {
+    what: 'there is no route to it',
+    fix: 'add a default route (ip route add default via GATEWAY), or see why the interface has none',
+  },
+  EHOSTUNREACH: {
+    what: 'the route to it says "unreachable"',
+    fix: 'remove that route (ip route get … shows it), or correct it',
+  },
+  EINVAL: {
+    what: 'the route to it is a black hole',
+    fix: 'remove that route (ip route get … shows it)',
+  },
+  EACCES: {
+    what: 'the route to it, or a rule of this machine, forbids it',
+    fix: 'remove the "prohibit" route or the rule (ip route get …, nft list ruleset)',
+  },
+  EPERM: {
+    what: 'a firewall of this machine forbids it',
+    fix: 'allow it (nft list ruleset, iptables -S OUTPUT)',
+  },
+  EAFNOSUPPORT: {
+    what: 'this address family is switched off here',
+    fix: 'switch IPv6 on, or give the name an IPv4 address',
+  },
+  EADDRNOTAVAIL: {
+    what: 'this machine has no address of this family',
+    fix: 'give the interface an address; see the line "ipv6"',
+  },
+};
+
+/** One way is enough; addresses without one are told only where there is none at all. */
+export function judgeRoute(routes: readonly RouteFacts[], isIpv6Off: boolean): Statement[] {
+  if (routes.length === 0) return [ok('no address to reach')];
+  const open = routes.filter(({ code }) => code === null);
+  const closed = routes.filter(({ code }) => code !== null);
+  if (open.length > 0) {
+    const ways = open.map(
+      ({ address, source, via }) =>
+        `to ${address} from ${source ?? '?'}${via === null ? '' : ` through ${via}`}`,
+    );
+    const without = closed.map(({ address }) => `none to ${address}`);
+    return [ok([...ways, ...without].join('; '))];
+  }
+  return closed.map(({ address, code }) => {
+    const { what, fix } = reasons[code ?? ''] ?? {
+      what: `no way (${code ?? '?'})`,
+      fix: 'see ip route get',
+    };
+    const isSwitchedOff = isIPv6(address) && isIpv6Off;
+    return fail(
+      `${address}: ${what} (${code ?? '?'})${isSwitchedOff ? '; IPv6 is switched off by net.ipv6.conf.all.disable_ipv6=1' : ''}`,
+      isSwitchedOff
+        ? 'switch IPv6 on, or give the name an IPv4 address (A record)'
+        : fix.replace('…', address),
+    );
+  });
+}
+
+export const route: Step = {
+  id: 'route',
+  name: 'route',
+  needs: ['dns'],
+  limitMs: 1_500,
+  isOnline: true,
+  look: async ({ link, machine }) =>
+    judgeRoute(
+      await link.routes(),
+      machine.read('/proc/sys/net/ipv6/conf/all/disable_ipv6')?.trim() === '1',
+    ),
+};

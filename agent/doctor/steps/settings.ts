@@ -1,0 +1,272 @@
+/** Settings that cannot be meant so. What makes them unusable altogether ends `doctor` before its steps. */
+import { join, sep } from 'node:path';
+import { describeSettings, type AgentConfig } from '../../config.ts';
+import { fail, ok, warn, type Statement } from '../finding.ts';
+import { shownUrl } from '../link/destination.ts';
+import type { Step } from '../step.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Given {
+  environment: Environment;
+  config: AgentConfig;
+  warnings: readonly string[];
+  /** The content of a file; null where it cannot be read. */
+  read(path: string): string | null;
+}
+
+const known = describeSettings();
+
+/** The value of a secret as it was given, before white space is taken from its ends. */
+function givenSecret(
+  name: string,
+  { environment, read }: Given,
+): { text: string; where: string } | null {
+  const file = environment[`${name}_FILE`];
+  if (file) {
+    const text = read(file);
+    return text === null ? null : { text, where: `the file ${file}` };
+  }
+  const text = environment[name];
+  return text ? { text, where: name } : null;
+}
+
+function shapeOf(text: string): string | null {
+  const value = text.trim();
+  if (/^(["'`]).*\1$/s.test(value)) return 'has quotes around it, which are taken as part of it';
+  if (/\$\{?\w+\}?/.test(value) && /^\$/.test(value))
+    return 'is the name of a variable that nobody has replaced';
+  if (/^<.*>$/s.test(value) || /^(changeme|your[-_ ].*)$/i.test(value)) return 'is a placeholder';
+  if (/[\r\n]/.test(value)) return 'has more than one line';
+  if (/\s/.test(value)) return 'has white space in it';
+  return null;
+}
+
+function secretStatements(given: Given): Statement[] {
+  const found = givenSecret('API_KEY', given);
+  if (found === null) return [];
+  const shape = shapeOf(found.text);
+  return shape === null
+    ? []
+    : [
+        fail(
+          `API_KEY (${found.text.trim().length} characters, from ${found.where}) ${shape}`,
+          `write the key and nothing else into ${found.where}: in env files of docker quotes are not removed, and YAML needs "|-" or one line`,
+        ),
+      ];
+}
+
+function plainStatements({ environment }: Given): Statement[] {
+  return known.flatMap(({ name, isSecret }): Statement[] => {
+    const text = environment[name];
+    if (isSecret || !text) return [];
+    if (/^(["']).*\1$/s.test(text.trim())) {
+      return [
+        warn(
+          `${name} has quotes around it, which are taken as part of it: ${text.trim()}`,
+          `set ${name} without quotes; env files of docker do not remove them`,
+        ),
+      ];
+    }
+    return text === text.trim()
+      ? []
+      : [warn(`${name} begins or ends with white space`, `set ${name} without it`)];
+  });
+}
+
+const lowerCased = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'NO_PROXY'];
+
+function duplicates({ environment }: Given): Statement[] {
+  return lowerCased.flatMap((name) => {
+    const [upper, lower] = [environment[name], environment[name.toLowerCase()]];
+    if (!upper || !lower || upper === lower) return [];
+    return [
+      warn(
+        `${name} and ${name.toLowerCase()} differ; the agent uses ${name.toLowerCase()}`,
+        'set both to the same, or only one of them',
+      ),
+    ];
+  });
+}
+
+/** How many single changes make one word of the other; stops counting above two. */
+export function isMisspelling(word: string, of: string): boolean {
+  if (word === of || Math.abs(word.length - of.length) > 2) return false;
+  let before = Array.from({ length: of.length + 1 }, (_, index) => index);
+  for (const [row, letter] of [...word].entries()) {
+    const now = [row + 1];
+    for (const [column, other] of [...of].entries()) {
+      now.push(
+        Math.min(
+          (now[column] ?? 0) + 1,
+          (before[column + 1] ?? 0) + 1,
+          (before[column] ?? 0) + (letter === other ? 0 : 1),
+        ),
+      );
+    }
+    before = now;
+  }
+  return (before[of.length] ?? 9) <= 2;
+}
+
+/** Other programs' variables; they look like ours and are none. */
+const foreign = /^(NODE_|OTEL_|npm_|FTP_PROXY$|LOG_FILE$)/i;
+/** Names by which people know these settings elsewhere. */
+const aliases: Readonly<Record<string, string>> = {
+  APIKEY: 'API_KEY',
+  AGENT_KEY: 'API_KEY',
+  AGENT_API_KEY: 'API_KEY',
+  MONITOR_API_KEY: 'API_KEY',
+  LOCATION_KEY: 'API_KEY',
+  CONTROL_PLANE: 'CONTROL_PLANE_URL',
+  CONTROLPLANE_URL: 'CONTROL_PLANE_URL',
+  SERVER_URL: 'CONTROL_PLANE_URL',
+  DATA_DIR: 'AGENT_DATA_DIR',
+  HEALTH_PORT: 'AGENT_HEALTH_PORT',
+  EXTRA_CA_CERTS: 'NODE_EXTRA_CA_CERTS',
+};
+
+function misspellings({ environment }: Given): Statement[] {
+  const names = known.flatMap(({ name, isSecret }) => [
+    name,
+    ...(isSecret ? [`${name}_FILE`] : []),
+  ]);
+  return Object.keys(environment).flatMap((given) => {
+    const upper = given.toUpperCase().replaceAll('-', '_');
+    // Those that begin with AGENT_ were complained about already.
+    const isOurs = names.includes(given as never) || lowerCased.includes(upper);
+    if (isOurs || foreign.test(given) || given.startsWith('AGENT_')) return [];
+    const isWrongCase = upper !== given && names.includes(upper as never);
+    const meant = isWrongCase
+      ? upper
+      : (aliases[upper] ?? names.find((name) => name.length > 6 && isMisspelling(upper, name)));
+    if (meant === undefined || environment[meant]) return [];
+    return [warn(`${given} is not a setting and has no effect`, `did you mean ${meant}?`)];
+  });
+}
+
+function isInside(inner: string, outer: string): boolean {
+  return join(inner, sep).startsWith(join(outer, sep));
+}
+
+function contradictions({ config, environment }: Given): Statement[] {
+  const found: Statement[] = [];
+  const { AGENT_DATA_DIR: data, AGENT_WORK_DIR: work, AGENT_RUNTIMES_DIR: runtimes } = config;
+  if (isInside(data, work)) {
+    found.push(
+      fail(
+        `AGENT_DATA_DIR (${data}) lies in AGENT_WORK_DIR (${work}), whose content is deleted`,
+        'set them to folders beside each other',
+      ),
+    );
+  }
+  if (isInside(runtimes, work)) {
+    found.push(
+      warn(
+        `AGENT_RUNTIMES_DIR (${runtimes}) lies in AGENT_WORK_DIR (${work}), whose content is deleted`,
+        'set them to folders beside each other',
+      ),
+    );
+  }
+  const url = new URL(config.CONTROL_PLANE_URL);
+  if (!environment['CONTROL_PLANE_URL']) {
+    found.push(
+      warn(
+        `CONTROL_PLANE_URL is not set: ${config.CONTROL_PLANE_URL} is used`,
+        'set CONTROL_PLANE_URL to the address of your control plane',
+      ),
+    );
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    found.push(
+      warn(
+        `CONTROL_PLANE_URL has more than an address: ${shownUrl(`${url.origin}${url.pathname}`)} is all it may have`,
+        'remove the login, "?" and "#"; the key goes into API_KEY',
+      ),
+    );
+  }
+  if (/^\/(v1|api|console|docs)(\/|$)/.test(url.pathname)) {
+    found.push(
+      warn(
+        `CONTROL_PLANE_URL ends with ${url.pathname}, to which the agent adds /v1/agent/…`,
+        `set it to ${url.origin}`,
+      ),
+    );
+  }
+  const isLocal = /^(localhost|127\.|\[::1\])/.test(url.hostname);
+  if (url.protocol === 'http:' && !isLocal) {
+    found.push(
+      warn(
+        'CONTROL_PLANE_URL is http: the key and all results travel unencrypted',
+        'use https outside of a network that is yours alone',
+      ),
+    );
+  }
+  if (
+    config.HTTPS_PROXY !== undefined &&
+    config.HTTP_PROXY === undefined &&
+    config.ALL_PROXY === undefined &&
+    url.protocol === 'http:'
+  ) {
+    found.push(
+      warn(
+        'HTTPS_PROXY is set, but CONTROL_PLANE_URL is http: the proxy is not used',
+        'set HTTP_PROXY, or make CONTROL_PLANE_URL https',
+      ),
+    );
+  }
+  if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
+    found.push(
+      warn(
+        'NODE_TLS_REJECT_UNAUTHORIZED=0: every certificate is accepted, so anybody in between can read the key',
+        'remove it, and set NODE_EXTRA_CA_CERTS to a file with the authority that is missing',
+      ),
+    );
+  }
+  if (config.PROBE_CONFIG_FILE !== undefined && !config.PROBE_ENDPOINT) {
+    found.push(
+      warn('PROBE_CONFIG_FILE has no effect without PROBE_ENDPOINT=on', 'set both or none'),
+    );
+  }
+  if (
+    config.OTEL_EXPORTER_OTLP_HEADERS !== undefined &&
+    config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
+  ) {
+    found.push(
+      warn(
+        'OTEL_EXPORTER_OTLP_HEADERS has no effect without OTEL_EXPORTER_OTLP_ENDPOINT',
+        'set both or none',
+      ),
+    );
+  }
+  if (config.LLM_API_KEY !== undefined && config.LLM_MODEL === undefined) {
+    found.push(warn('LLM_API_KEY has no effect without LLM_MODEL', 'set both or none'));
+  }
+  return found;
+}
+
+/** What looks wrong in settings that can be used. */
+export function judgeSettings(given: Given): Statement[] {
+  const found = [
+    ...secretStatements(given),
+    ...contradictions(given),
+    ...plainStatements(given),
+    ...duplicates(given),
+    ...misspellings(given),
+    ...given.warnings.map((text) => warn(text, 'correct or remove it')),
+  ];
+  const order = { fail: 0, warn: 1, ok: 2, skip: 3 };
+  if (found.length > 0) return found.toSorted((a, b) => order[a.verdict] - order[b.verdict]);
+  const names = known.filter(({ name }) => given.environment[name]).map(({ name }) => name);
+  return [ok(names.length === 0 ? 'none is given' : `${names.join(', ')} given`)];
+}
+
+export const settings: Step = {
+  id: 'settings',
+  name: 'settings',
+  needs: [],
+  limitMs: 1_000,
+  look({ environment, config, warnings, machine }) {
+    return judgeSettings({ environment, config, warnings, read: (path) => machine.read(path) });
+  },
+};

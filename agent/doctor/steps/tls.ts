@@ -1,0 +1,260 @@
+/** The handshake with the control plane: who signed its certificate, and why we may not believe it. */
+import { longTime } from '../amounts.ts';
+import { fail, ok, warn, type Statement } from '../finding.ts';
+import type { Observed } from '../link.ts';
+import { readAuthorities, type AuthoritiesFile, type Authority } from '../link/authorities.ts';
+import { endpointOf, type Destination } from '../link/destination.ts';
+import type { ChainLink, HandshakeFacts } from '../link/handshake.ts';
+import type { Step } from '../step.ts';
+
+const dayMs = 86_400_000;
+const soonMs = 14 * dayMs;
+const mostOnPurpose = 10;
+/** Further off than any time zone mistake: certificates look expired, or not yet valid. */
+const wrongClockMs = dayMs / 2;
+
+export interface TlsFacts {
+  destination: Destination;
+  handshake: Observed<HandshakeFacts>;
+  authorities: AuthoritiesFile;
+  /** NODE_TLS_REJECT_UNAUTHORIZED=0. */
+  acceptsAnything: boolean;
+  now: number;
+}
+
+function day(at: number): string {
+  return Number.isNaN(at) ? 'an unknown day' : new Date(at).toISOString().slice(0, 10);
+}
+
+function shownAuthorities(authorities: readonly Authority[]): string {
+  const first = authorities.slice(0, mostOnPurpose).map(({ subject }) => subject);
+  const more = authorities.length - first.length;
+  return `${first.join('; ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+function judgeFile(file: AuthoritiesFile, now: number): Statement | null {
+  const without = 'the agent does not start with it';
+  switch (file.kind) {
+    case 'none':
+      return null;
+    case 'missing':
+      return fail(
+        `NODE_EXTRA_CA_CERTS names ${file.path}, which does not exist; ${without}`,
+        'correct the path, or mount the file there',
+      );
+    case 'unreadable':
+      return fail(
+        `NODE_EXTRA_CA_CERTS names ${file.path}, which uid ${process.getuid?.() ?? '?'} cannot read; ${without}`,
+        `chmod a+r ${file.path}, and see that its folders can be entered`,
+      );
+    case 'empty':
+      return fail(
+        `NODE_EXTRA_CA_CERTS names ${file.path}, which is empty; ${without}`,
+        'put the certificate of the authority into it, in PEM',
+      );
+    case 'not-pem':
+      return fail(
+        `NODE_EXTRA_CA_CERTS names ${file.path}, which has no certificate in PEM ("-----BEGIN CERTIFICATE-----"); ${without}`,
+        `if it is DER: openssl x509 -inform der -in ${file.path} -out authority.pem`,
+      );
+    case 'broken':
+      return fail(
+        `NODE_EXTRA_CA_CERTS names ${file.path}, whose certificates cannot be read (${file.message}); ${without}`,
+        'get the file again: a line is missing or changed',
+      );
+    case 'read': {
+      const expired = file.authorities.filter(({ validTo }) => validTo < now);
+      const isAll = expired.length === file.authorities.length;
+      // In the bundles of systems some always are; few were put there for a purpose.
+      const isBundle = file.authorities.length > mostOnPurpose;
+      if (expired.length === 0 || (isBundle && !isAll)) return null;
+      const list = shownAuthorities(
+        expired.map(({ subject, validTo }) => ({
+          subject: `${subject} (${day(validTo)})`,
+          validTo,
+        })),
+      );
+      return (isAll ? fail : warn)(
+        `${file.path} has authorities that have expired: ${list}${isAll ? `; ${without}` : ''}`,
+        'put their successors into the file',
+      );
+    }
+  }
+}
+
+/** From the server upwards, as `CN=a (until 2030-01-01) < CN=b (until …)`. */
+function shownChain(chain: readonly ChainLink[]): string {
+  const links = chain.map(({ subject, validTo }) => `${subject} (until ${day(validTo)})`);
+  const last = chain.at(-1);
+  const isRoot = last !== undefined && last.subject === last.issuer;
+  return [...links, ...(isRoot || last === undefined ? [] : [`issuer ${last.issuer}`])].join(' < ');
+}
+
+function judgeProblem(facts: HandshakeFacts, given: TlsFacts): Statement {
+  const { chain, problem, names, serverTime } = facts;
+  const { destination, authorities, now } = given;
+  const [leaf] = chain;
+  const top = chain.at(-1);
+  const needed = top?.issuer ?? 'unknown';
+  const shown = shownChain(chain);
+  const outOfDate = chain.find(({ validFrom, validTo }) => validTo < now || validFrom > now);
+  if (outOfDate !== undefined) {
+    const { subject, validFrom, validTo } = outOfDate;
+    const isExpired = validTo < now;
+    const when = isExpired ? `expired on ${day(validTo)}` : `is valid from ${day(validFrom)} on`;
+    const offMs = serverTime === null ? 0 : now - serverTime;
+    const isRightByServer =
+      serverTime !== null &&
+      serverTime > validFrom &&
+      serverTime < validTo &&
+      Math.abs(offMs) > wrongClockMs;
+    // A certificate of today that is not valid yet: time runs back nowhere but in clocks.
+    if (isRightByServer || (!isExpired && serverTime === null)) {
+      const said =
+        serverTime === null ? '' : `; the server says ${new Date(serverTime).toISOString()}`;
+      return fail(
+        `the clock of this machine is wrong: it says ${new Date(now).toISOString()}${said}, so the certificate ${subject} seems to be out of date (${when})`,
+        'set the clock and keep it right with NTP (timedatectl set-ntp true, chronyd); containers have the clock of their host',
+      );
+    }
+    return fail(
+      `the certificate ${subject} ${when}: ${shown}`,
+      outOfDate === leaf
+        ? `renew the certificate of ${destination.host}`
+        : 'the server, or the interception in between, sends an authority that has expired: replace it there',
+    );
+  }
+  if (problem === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return fail(
+      `the certificate is not for ${destination.host} but for ${names === '' ? (leaf?.subject ?? 'nobody') : names}`,
+      `use a name of the certificate in CONTROL_PLANE_URL, or get one for ${destination.host}; if the name is strange, something in between answers in the place of the control plane`,
+    );
+  }
+  const proxied =
+    destination.proxy === null
+      ? ' (or something in between intercepts TLS)'
+      : `; the proxy ${destination.proxy.shown} probably intercepts TLS`;
+  if (problem === 'DEPTH_ZERO_SELF_SIGNED_CERT') {
+    return fail(
+      `the certificate signed itself: ${shown}${proxied}`,
+      `set NODE_EXTRA_CA_CERTS to a file with this certificate in PEM (openssl s_client -connect ${endpointOf(destination.host, destination.port)} -showcerts), after comparing its fingerprint with the owner's`,
+    );
+  }
+  if (chain.length === 1 && leaf?.hasIssuerAddress === true && leaf.issuer !== leaf.subject) {
+    return fail(
+      `the server sends its certificate without the one of its issuer (${leaf.issuer}): ${shown}`,
+      `let the server send the whole chain, or put "${leaf.issuer}" into the file of NODE_EXTRA_CA_CERTS`,
+    );
+  }
+  const has =
+    authorities.kind === 'read'
+      ? `${authorities.path} has ${shownAuthorities(authorities.authorities)}`
+      : 'NODE_EXTRA_CA_CERTS is not set';
+  return fail(
+    `the certificate is signed by an authority that is not known here: "${needed}"${proxied}; chain: ${shown} (${problem ?? '?'})`,
+    `put the certificate with the subject "${needed}" in PEM into a file and set NODE_EXTRA_CA_CERTS to it; ${has}`,
+  );
+}
+
+function judgeFailedHandshake(code: string, message: string, { destination }: TlsFacts): Statement {
+  const target = endpointOf(destination.host, destination.port);
+  const said = `${code} ${message}`;
+  if (/WRONG_VERSION_NUMBER|packet length|PACKET_LENGTH|HTTP_REQUEST|wrong version/i.test(said)) {
+    return fail(
+      `${target} does not speak TLS`,
+      'write CONTROL_PLANE_URL with http://, or correct its port; a captive portal or proxy may also answer here in its place',
+    );
+  }
+  if (/CERTIFICATE_REQUIRED|certificate required|bad certificate/i.test(said)) {
+    return fail(
+      `${target} wants a client certificate`,
+      'let agents in without one: the link of the agent has its key instead',
+    );
+  }
+  if (/PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|HANDSHAKE_FAILURE|NO_SHARED|alert/i.test(said)) {
+    return fail(
+      `${target} and this agent have no version or cipher of TLS in common (${code})`,
+      'let the server, or what intercepts TLS in between, speak TLS 1.2 or later',
+    );
+  }
+  if (code === 'TIMEOUT') {
+    return fail(
+      `${target} accepts the connection and is then silent: what is in between (a firewall that inspects TLS, a small MTU) may swallow the handshake`,
+      `exempt ${target} from inspection; for the MTU try "ping -M do -s 1400 ${destination.host}"`,
+    );
+  }
+  if (code === 'ECONNRESET' || code === 'EPIPE') {
+    return fail(
+      `${target} cuts the connection during the TLS handshake: a firewall that reads the name in it may do that, or there is no TLS`,
+      `ask the firewall's keeper to allow TLS to ${destination.host}, or see whether the port is right`,
+    );
+  }
+  return fail(
+    `the TLS handshake with ${target} failed: ${message} (${code})`,
+    'see the log of the server',
+  );
+}
+
+export function judgeTls(facts: TlsFacts): Statement[] {
+  const { destination, handshake, authorities, acceptsAnything, now } = facts;
+  const file = judgeFile(authorities, now);
+  const files = file === null ? [] : [file];
+  if (!destination.isSecure) {
+    return [ok('none: CONTROL_PLANE_URL is http'), ...files];
+  }
+  if (handshake.problem !== null) {
+    const { code, message } = handshake.problem;
+    return [judgeFailedHandshake(code, message, facts), ...files];
+  }
+  const { protocol, cipher, chain, problem } = handshake.facts;
+  if (problem !== null) {
+    const judged = judgeProblem(handshake.facts, facts);
+    if (!acceptsAnything) {
+      // What is wrong with the file is then most often the very reason.
+      return file?.verdict === 'fail' ? [file, judged] : [judged, ...files];
+    }
+    return [
+      warn(
+        `accepted only because of NODE_TLS_REJECT_UNAUTHORIZED=0: ${judged.evidence}`,
+        judged.fix ?? '',
+      ),
+      ...files,
+    ];
+  }
+  const evidence = `${protocol}, ${cipher}; ${shownChain(chain)}`;
+  const ends = Math.min(...chain.map(({ validTo }) => validTo));
+  const trust = authorities.kind === 'read' ? trustedBy(chain, authorities) : '';
+  const main =
+    ends - now < soonMs
+      ? warn(
+          `${evidence}; it expires in ${longTime(ends - now)}`,
+          `renew the certificate of ${destination.host}`,
+        )
+      : ok(`${evidence}${trust}`);
+  return [main, ...files];
+}
+
+function trustedBy(chain: readonly ChainLink[], file: AuthoritiesFile & { kind: 'read' }): string {
+  const names = new Set(chain.flatMap(({ subject, issuer }) => [subject, issuer]));
+  const used = file.authorities.find(({ subject }) => names.has(subject));
+  return used === undefined ? '' : `; trusted by NODE_EXTRA_CA_CERTS (${used.subject})`;
+}
+
+export const tls: Step = {
+  id: 'tls',
+  name: 'TLS',
+  needs: ['dns', 'route', 'proxy', 'connect'],
+  limitMs: 10_000,
+  isOnline: true,
+  async look({ link, config, machine, environment, clock }) {
+    const { destination } = link;
+    const none: Observed<HandshakeFacts> = { facts: null, problem: { code: 'NONE', message: '' } };
+    return judgeTls({
+      destination,
+      handshake: destination.isSecure ? await link.handshake() : none,
+      authorities: readAuthorities(config.NODE_EXTRA_CA_CERTS, machine),
+      acceptsAnything: environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0',
+      now: clock.now(),
+    });
+  },
+};

@@ -1,0 +1,70 @@
+import { bytesText } from '../amounts.ts';
+import { fail, follows, ok, warn, type Statement } from '../finding.ts';
+import { nearestFolder } from '../machine.ts';
+import { mountBelow } from '../mounts.ts';
+import { probeFolder } from '../probe-folder.ts';
+import type { Step } from '../step.ts';
+import { isOnReadOnly } from './root-filesystem.ts';
+
+const affected = 'only checks with code or a browser are affected';
+
+export interface WorkFacts {
+  path: string;
+  problem: string | null;
+  /** Mounted with `noexec`. */
+  isNoExec: boolean;
+  point: string;
+  freeBytes: number | null;
+  wantedBytes: number;
+}
+
+/** Runs write here, and start what they have written. */
+export function judgeWork(facts: WorkFacts): Statement[] {
+  const { path, problem, isNoExec, point, freeBytes, wantedBytes } = facts;
+  if (problem !== null) {
+    return [
+      fail(
+        `${path} cannot be written: ${problem}`,
+        `make it writable for uid ${process.getuid?.() ?? 'of the agent'}, or set AGENT_WORK_DIR to another folder; ${affected}`,
+      ),
+    ];
+  }
+  if (isNoExec) {
+    return [
+      fail(
+        `${point}, where ${path} lies, is mounted with noexec: programs of suites and browsers cannot be started`,
+        `mount it with exec (docker --tmpfs ${point}:exec), or set AGENT_WORK_DIR to a folder elsewhere; ${affected}`,
+      ),
+    ];
+  }
+  if (freeBytes !== null && freeBytes < wantedBytes) {
+    return [
+      warn(
+        `${path} has ${bytesText(freeBytes)} free; one run may use ${bytesText(wantedBytes)}`,
+        `make room, or lower SCRIPT_DISK_MB; ${affected}`,
+      ),
+    ];
+  }
+  const free = freeBytes === null ? '' : `, ${bytesText(freeBytes)} free`;
+  return [ok(`${path} can be written, and programs started from it${free}`)];
+}
+
+export const workDirectory: Step = {
+  id: 'work-directory',
+  name: 'work directory',
+  needs: [],
+  limitMs: 2_000,
+  look({ config, machine }) {
+    const path = config.AGENT_WORK_DIR;
+    if (isOnReadOnly(machine, path)) return [follows('root-filesystem')];
+    const mount = mountBelow(machine, path);
+    return judgeWork({
+      path,
+      problem: probeFolder(path)?.message ?? null,
+      isNoExec: mount?.options.includes('noexec') ?? false,
+      point: mount?.point ?? '/',
+      freeBytes: machine.fileSystem(nearestFolder(machine, path))?.freeBytes ?? null,
+      wantedBytes: config.SCRIPT_DISK_MB * 1_048_576,
+    });
+  },
+};

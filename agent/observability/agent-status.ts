@@ -1,0 +1,54 @@
+/** What a running agent says of itself to its operator: no target, no URL of one, no secret. */
+import { z } from 'zod';
+
+const instant = z.number();
+const pool = z.object({ running: z.number(), queued: z.number(), places: z.number() });
+
+/** Instants are milliseconds since the epoch. */
+export const agentStatus = z.object({
+  pid: z.number(),
+  hostname: z.string(),
+  version: z.string(),
+  protocol: z.number(),
+  agentId: z.string(),
+  startedAt: instant,
+  /** By the agent's clock: what ages are counted from. */
+  now: instant,
+  state: z.enum(['starting', 'ready', 'draining', 'stopped']),
+  /** Why readiness is 503. */
+  notReady: z.string().nullable(),
+  location: z.string().nullable(),
+  controlPlane: z.string(),
+  healthPort: z.number(),
+  link: z.object({
+    state: z.enum(['unknown', 'up', 'down', 'refused']),
+    /** Since when it is in this state. */
+    since: instant,
+    lastAnswerAt: instant.nullable(),
+    lastFailure: z.object({ at: instant, code: z.string(), message: z.string() }).nullable(),
+    clockOffsetMs: z.number().nullable(),
+  }),
+  checks: z.number(),
+  pools: z.object({ light: pool, heavy: pool }),
+  outbox: z.object({
+    depth: z.number(),
+    bytes: z.number(),
+    maxBytes: z.number(),
+    oldestAt: instant.nullable(),
+    droppedTotal: z.number(),
+    lastDeliveredAt: instant.nullable(),
+  }),
+  artifacts: z.object({
+    files: z.number(),
+    bytes: z.number(),
+    maxBytes: z.number(),
+    droppedTotal: z.number(),
+  }),
+  runtimes: z.array(z.string()),
+  browsers: z.array(z.string()),
+  /** For each: the way, or why there is none. */
+  network: z.object({ icmp: z.string(), capture: z.string(), traceroute: z.string() }),
+  /** Since the start, by code. */
+  internalErrors: z.record(z.string(), z.number()),
+});
+export type AgentStatus = z.output<typeof agentStatus>;

@@ -1,0 +1,90 @@
+/** Gathers the status of a running agent from its parts. */
+import { hostname } from 'node:os';
+import { protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
+import type { Clock } from '@monitor/shared/clock.ts';
+import type { ArtifactSpool } from '../artifacts/artifact-spool.ts';
+import type { AgentConfig } from '../config.ts';
+import type { NetworkAccess } from '../runners/runner.ts';
+import { version } from '../version.ts';
+import type { CheckInLoop } from '../worker/check-in-loop.ts';
+import type { Executor } from '../worker/execute-run.ts';
+import { notReadyReason, type LifecycleState } from '../worker/lifecycle.ts';
+import type { Outbox } from '../worker/outbox.ts';
+import type { SubmitLoop } from '../worker/submit-loop.ts';
+import type { AgentStatus } from './agent-status.ts';
+import type { AgentMetrics } from './metrics.ts';
+
+export interface StatusParts {
+  config: AgentConfig;
+  clock: Clock;
+  rawClock: Clock;
+  network: NetworkAccess;
+  state: LifecycleState;
+  location: string | null;
+  startedAt: number;
+  healthPort: number;
+  checks: number;
+  runtimes: readonly string[];
+  browsers: readonly string[];
+  outbox: Outbox;
+  spool: ArtifactSpool;
+  executor: Executor;
+  checkIns: CheckInLoop;
+  submitLoop: SubmitLoop;
+  metrics: AgentMetrics;
+}
+
+function withoutLogin(address: string): string {
+  const url = new URL(address);
+  return `${url.protocol}//${url.host}${url.pathname === '/' ? '' : url.pathname}`;
+}
+
+async function countsByCode(metrics: AgentMetrics): Promise<Record<string, number>> {
+  const { values } = await metrics.internalErrors.get();
+  return Object.fromEntries(
+    values
+      .filter(({ value }) => value > 0)
+      .map(({ labels, value }) => [String(labels.code ?? 'UNKNOWN'), value]),
+  );
+}
+
+/** Everything as it is this moment. */
+export async function tellStatus(parts: StatusParts): Promise<AgentStatus> {
+  const { config, network, outbox, spool, executor, checkIns, submitLoop, clock, rawClock } = parts;
+  const { icmp, icmpProblem, capture, captureProblem, traceroute, tracerouteProblem } = network;
+  const { depth, bytes, oldestAt, droppedTotal } = outbox.state();
+  // Deliveries are noted by the clock of this machine, all else by that of the control plane.
+  const correctionMs = clock.now() - rawClock.now();
+  const deliveredAt = submitLoop.lastDeliveredAt;
+  return {
+    pid: process.pid,
+    hostname: hostname(),
+    version,
+    protocol: protocolVersion,
+    agentId: outbox.agentId,
+    startedAt: parts.startedAt + correctionMs,
+    now: clock.now(),
+    state: parts.state,
+    notReady: notReadyReason(parts.state),
+    location: parts.location,
+    controlPlane: withoutLogin(config.CONTROL_PLANE_URL),
+    healthPort: parts.healthPort,
+    link: { ...checkIns.history, clockOffsetMs: checkIns.offsetMs },
+    checks: parts.checks,
+    pools: executor.pools,
+    outbox: {
+      ...{ depth, bytes, oldestAt, droppedTotal },
+      maxBytes: config.OUTBOX_MAX_BYTES,
+      lastDeliveredAt: deliveredAt === null ? null : deliveredAt + correctionMs,
+    },
+    artifacts: { ...spool.state(), maxBytes: config.ARTIFACTS_MAX_BYTES },
+    runtimes: [...parts.runtimes],
+    browsers: [...parts.browsers],
+    network: {
+      icmp: icmp?.way ?? icmpProblem ?? 'none',
+      capture: capture === null ? (captureProblem ?? 'none') : 'packets',
+      traceroute: traceroute === null ? (tracerouteProblem ?? 'none') : 'works',
+    },
+    internalErrors: await countsByCode(parts.metrics),
+  };
+}

@@ -1,0 +1,109 @@
+/** Facts about the machine that explain how an agent fares: limits, mounts, routes, names. */
+import type { Machine } from '../doctor/machine.ts';
+
+/** Kernel settings that decide what an agent can do. */
+const sysctls = [
+  'net/ipv4/ping_group_range',
+  'net/ipv4/ip_local_port_range',
+  'net/ipv4/ip_unprivileged_port_start',
+  'net/ipv4/tcp_syn_retries',
+  'net/ipv6/conf/all/disable_ipv6',
+  'net/ipv6/conf/default/disable_ipv6',
+  'kernel/unprivileged_userns_clone',
+  'kernel/apparmor_restrict_unprivileged_userns',
+  'kernel/pid_max',
+  'kernel/threads-max',
+  'user/max_user_namespaces',
+  'fs/file-nr',
+  'vm/overcommit_memory',
+];
+
+const cgroupFiles = [
+  'memory.max',
+  'memory.current',
+  'memory.events',
+  'cpu.max',
+  'cpu.stat',
+  'pids.max',
+  'pids.current',
+];
+
+/** What is in the archive of the machine, by file: where it is read from, and what it is. */
+const sources: readonly { file: string; what: string; paths: readonly string[] }[] = [
+  { file: 'limits.txt', what: 'resource limits', paths: ['/proc/self/limits'] },
+  { file: 'mounts.txt', what: 'mounts', paths: ['/proc/self/mountinfo'] },
+  {
+    file: 'routes.txt',
+    what: 'routes and addresses',
+    paths: ['/proc/net/route', '/proc/net/ipv6_route', '/proc/net/if_inet6', '/proc/net/dev'],
+  },
+  {
+    file: 'names.txt',
+    what: 'how names are resolved',
+    paths: ['/etc/resolv.conf', '/etc/nsswitch.conf', '/etc/gai.conf'],
+  },
+  {
+    file: 'system.txt',
+    what: 'the system',
+    paths: ['/etc/os-release', '/proc/version', '/proc/loadavg', '/proc/meminfo'],
+  },
+  {
+    file: 'cgroup.txt',
+    what: 'control group and its limits',
+    paths: ['/proc/self/cgroup', ...cgroupFiles.map((name) => `/sys/fs/cgroup/${name}`)],
+  },
+  {
+    file: 'sysctls.txt',
+    what: 'kernel settings',
+    paths: sysctls.map((name) => `/proc/sys/${name}`),
+  },
+];
+
+/** Texts by file, each piece under the path it was read from. */
+export function machineFacts(machine: Machine): { file: string; what: string; text: string }[] {
+  return sources.map(({ file, what, paths }) => ({
+    file: `machine/${file}`,
+    what,
+    text: paths.map((path) => `# ${path}\n${machine.read(path) ?? '(not there)\n'}`).join('\n'),
+  }));
+}
+
+interface Process {
+  pid: number;
+  parent: number;
+  line: string;
+}
+
+function processOf(machine: Machine, pid: string): Process | null {
+  const status = machine.read(`/proc/${pid}/status`);
+  if (status === null) return null;
+  const field = (name: string): string =>
+    new RegExp(`^${name}:\\s+(.*)$`, 'm').exec(status)?.[1] ?? '?';
+  // Not the command line: what somebody wrote there is not ours to tell.
+  const line = [
+    pid,
+    field('PPid'),
+    field('Name'),
+    field('State'),
+    `threads ${field('Threads')}`,
+    `rss ${field('VmRSS')}`,
+  ].join('\t');
+  return { pid: Number(pid), parent: Number(field('PPid')), line };
+}
+
+/** A process and everything it has started, without their arguments and environments. */
+export function processTree(machine: Machine, root: number): string {
+  const all = machine
+    .list('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => processOf(machine, pid))
+    .filter((one) => one !== null);
+  const tree = new Set([root]);
+  // Ids are not always in the order of their birth: until nothing is added.
+  for (let before = 0; before !== tree.size;) {
+    before = tree.size;
+    for (const { pid, parent } of all) if (tree.has(parent)) tree.add(pid);
+  }
+  const lines = all.filter(({ pid }) => tree.has(pid)).map(({ line }) => line);
+  return ['pid\tparent\tname\tstate\tthreads\tmemory', ...lines, ''].join('\n');
+}

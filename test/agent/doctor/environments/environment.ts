@@ -1,0 +1,134 @@
+/** An environment in which agents fail, how it is made, and what `doctor` has to say in it. */
+import { execFile } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Finding, Report } from '../../../../agent/doctor/finding.ts';
+import { FakeControlPlane } from '../../../support/fake-control-plane.ts';
+import type { Office } from './office.ts';
+
+export interface Environment {
+  /** A sentence. */
+  readonly name: string;
+  /** What the machine must offer: nothing, root, or root and `ip`. */
+  readonly needs: 'nothing' | 'root' | 'lab';
+  /** Waits for what never comes, or is much like another one: only in the lab. */
+  readonly isSlow?: boolean;
+  /** The first failure, or where there is none the first warning; null where all is well. */
+  readonly first: { readonly id: string; readonly verdict: 'warn' | 'fail' } | null;
+  /** What its evidence and its fix must contain. */
+  readonly evidence: readonly string[];
+  readonly fix: readonly string[];
+  make(ground: Ground): Promise<void> | void;
+}
+
+export const locationKey = 'pl_0123456789abcdef0123456789abcdef';
+const nobody = 65_534;
+const agent = resolve(import.meta.dirname, '../../../../agent/main.ts');
+const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** What a browser says that works. The true one takes a second of each environment. */
+const soundBrowser = `#!/bin/sh
+case "$*" in *--version*) echo 'Chromium 150.0.0.0' ;; *) echo '<html></html>' ;; esac
+`;
+
+/** A sound environment, which `make` of an environment breaks. */
+export class Ground implements AsyncDisposable {
+  readonly folder = mkdtempSync(join(tmpdir(), 'environment-'));
+  readonly stack = new AsyncDisposableStack();
+  readonly settings: Record<string, string>;
+  /** Words before the command of the agent: they change limits, rights, mounts or the network. */
+  before: string[] = [];
+  /** Warnings that are right here and not what it is about. */
+  readonly expected = new Set<string>();
+  readonly office: Office | null;
+  readonly controlPlane: FakeControlPlane;
+
+  private constructor(controlPlane: FakeControlPlane, office: Office | null) {
+    this.controlPlane = this.stack.use(controlPlane);
+    this.office = office;
+    chmodSync(this.folder, 0o755);
+    for (const name of ['data', 'work']) {
+      mkdirSync(join(this.folder, name));
+      chmodSync(join(this.folder, name), 0o700);
+    }
+    this.settings = {
+      PATH: path,
+      API_KEY: locationKey,
+      CONTROL_PLANE_URL: controlPlane.url,
+      AGENT_DATA_DIR: join(this.folder, 'data'),
+      AGENT_WORK_DIR: join(this.folder, 'work'),
+      AGENT_HEALTH_PORT: '0',
+      AGENT_CHROMIUM_PATH: this.program('browser', soundBrowser),
+      JOB_CONCURRENCY: '1',
+    };
+  }
+
+  static async open(office: Office | null): Promise<Ground> {
+    return new Ground(await FakeControlPlane.start({ key: locationKey }), office);
+  }
+
+  file(name: string, text: string): string {
+    const at = join(this.folder, name);
+    writeFileSync(at, text);
+    return at;
+  }
+
+  program(name: string, text: string): string {
+    const at = this.file(name, text);
+    chmodSync(at, 0o755);
+    return at;
+  }
+
+  /** The agent runs as nobody. */
+  asNobody(...more: string[]): void {
+    for (const name of ['data', 'work']) chownSync(join(this.folder, name), nobody, nobody);
+    this.before.push(
+      'setpriv',
+      `--reuid=${nobody}`,
+      `--regid=${nobody}`,
+      '--clear-groups',
+      ...more,
+      '--',
+    );
+  }
+
+  /** A script runs first, in mounts of its own that nobody else sees; `$0` is the folder of the ground. */
+  withMounts(script: string): void {
+    const all = `set -e; mount --make-rprivate /; ${script}; exec "$@"`;
+    this.before.push('unshare', '-m', 'sh', '-c', all, this.folder);
+  }
+
+  /** Runs the real command in it. */
+  async doctor(options: readonly string[] = []): Promise<{ report: Report; exitCode: number }> {
+    const [program = '', ...words] = [
+      ...this.before,
+      ...[process.execPath, agent, 'doctor', '--json', ...options],
+    ];
+    return new Promise((done, fail) => {
+      const settings = { env: this.settings, timeout: 60_000, maxBuffer: 10_000_000 };
+      const child = execFile(program, words, settings, (error, stdout, stderr) => {
+        try {
+          const report = JSON.parse(stdout) as Report;
+          done({ report, exitCode: error === null ? 0 : Number(error.code) });
+        } catch {
+          fail(new Error(`doctor printed no report: ${stdout}\n${stderr}`));
+        }
+      });
+      child.stdin?.end();
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stack.disposeAsync();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** The first failure; the first warning where nothing failed. */
+export function firstFinding({ findings }: Report, expected: ReadonlySet<string>): Finding | null {
+  const failed = findings.find(({ verdict }) => verdict === 'fail');
+  const warned = findings.find(({ id, verdict }) => verdict === 'warn' && !expected.has(id));
+  return failed ?? warned ?? null;
+}

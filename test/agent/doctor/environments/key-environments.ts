@@ -1,0 +1,90 @@
+/** Keys and settings. */
+import type { Environment } from './environment.ts';
+
+export const keyEnvironments: readonly Environment[] = [
+  {
+    name: 'API_KEY is not set',
+    needs: 'nothing',
+    first: { id: 'key', verdict: 'fail' },
+    evidence: ['API_KEY is not set'],
+    fix: ['make a key for the private location'],
+    make: ({ settings }) => {
+      delete settings['API_KEY'];
+    },
+  },
+  {
+    name: 'API_KEY has quotes around it, as env files of docker leave them',
+    needs: 'nothing',
+    first: { id: 'settings', verdict: 'fail' },
+    evidence: ['has quotes around it'],
+    fix: ['quotes are not removed'],
+    make: ({ settings }) => {
+      settings['API_KEY'] = `"${settings['API_KEY']}"`;
+    },
+  },
+  {
+    name: 'API_KEY_FILE has a line more than the key',
+    needs: 'nothing',
+    first: { id: 'settings', verdict: 'fail' },
+    evidence: ['has more than one line'],
+    fix: ['write the key and nothing else'],
+    make: (ground) => {
+      ground.settings['API_KEY_FILE'] = ground.file(
+        'key',
+        `# key\n${ground.settings['API_KEY']}\n`,
+      );
+      delete ground.settings['API_KEY'];
+    },
+  },
+  {
+    name: 'API_KEY_FILE does not exist',
+    needs: 'nothing',
+    first: { id: 'settings', verdict: 'fail' },
+    evidence: ['/run/secrets/api-key', 'no such file'],
+    fix: ['correct it'],
+    make: ({ settings }) => {
+      delete settings['API_KEY'];
+      settings['API_KEY_FILE'] = '/run/secrets/api-key';
+    },
+  },
+  {
+    name: 'API_KEY is a key of the API in place of one of a location',
+    needs: 'nothing',
+    first: { id: 'key', verdict: 'fail' },
+    evidence: ['is a key of the API'],
+    fix: ['make a key for the private location'],
+    make: ({ settings }) => {
+      settings['API_KEY'] = 'cu_0123456789abcdef0123456789abcdef';
+    },
+  },
+  {
+    name: 'the key was revoked',
+    needs: 'nothing',
+    first: { id: 'key', verdict: 'fail' },
+    evidence: ['refuses pl_…3210', 'revoked'],
+    fix: ['make a key'],
+    make: ({ settings }) => {
+      settings['API_KEY'] = 'pl_fedcba9876543210fedcba9876543210';
+    },
+  },
+  {
+    name: 'the agent is too old for the control plane',
+    needs: 'nothing',
+    first: { id: 'protocol', verdict: 'fail' },
+    evidence: ['does not take check-ins of protocol'],
+    fix: ['neighbouring versions'],
+    make: ({ controlPlane }) => {
+      controlPlane.misbehave('all', { kind: 'status', status: 426 });
+    },
+  },
+  {
+    name: 'CONTROL_PLANE_URL is not an address',
+    needs: 'nothing',
+    first: { id: 'settings', verdict: 'fail' },
+    evidence: ['must be an http or https URL'],
+    fix: ['correct it'],
+    make: ({ settings }) => {
+      settings['CONTROL_PLANE_URL'] = 'monitor.example.com';
+    },
+  },
+];

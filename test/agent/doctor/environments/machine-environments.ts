@@ -1,0 +1,273 @@
+/** Folders, limits, rights and programs of the machine. */
+import { createServer } from 'node:net';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Environment } from './environment.ts';
+import { placed, listening } from './places.ts';
+
+const main = resolve(import.meta.dirname, '../../../../agent/main.ts');
+
+export const machineEnvironments: readonly Environment[] = [
+  {
+    name: 'nothing is wrong, and the agent is not root',
+    needs: 'lab',
+    first: null,
+    evidence: [],
+    fix: [],
+    make: async (ground) => {
+      const { host } = await placed(ground, 'http://cp.example:3000');
+      await host.sysctl('net.ipv4.ping_group_range', '0 2147483647');
+      ground.expected.add('packet-capture');
+      ground.asNobody();
+    },
+  },
+  {
+    name: 'the data directory belongs to somebody else',
+    needs: 'root',
+    first: { id: 'data-directory', verdict: 'fail' },
+    evidence: ['owned by 0:0, mode 755; this is uid 65534'],
+    fix: ['chown -R 65534'],
+    make: (ground) => {
+      ground.asNobody();
+      chownSync(`${ground.folder}/data`, 0, 0);
+      chmodSync(`${ground.folder}/data`, 0o755);
+    },
+  },
+  {
+    name: 'the disk of the data directory is full',
+    needs: 'root',
+    first: { id: 'data-directory', verdict: 'fail' },
+    evidence: ['no space is left'],
+    fix: ['df -h'],
+    make: (ground) => {
+      ground.withMounts(
+        'mount -t tmpfs -o size=2m tmpfs "$0/data"; head -c 3000000 /dev/zero > "$0/data/full" 2>/dev/null || true',
+      );
+    },
+  },
+  {
+    name: 'the disk of the data directory has no inode left',
+    needs: 'root',
+    isSlow: true,
+    first: { id: 'data-directory', verdict: 'fail' },
+    evidence: ['no inode'],
+    fix: ['df -i'],
+    make: (ground) => {
+      ground.withMounts('mount -t tmpfs -o size=2g,nr_inodes=1 tmpfs "$0/data"');
+    },
+  },
+  {
+    name: 'the data directory is in memory',
+    needs: 'root',
+    isSlow: true,
+    first: { id: 'data-directory', verdict: 'warn' },
+    evidence: ['is in memory (tmpfs)'],
+    fix: ['mount a volume'],
+    make: (ground) => {
+      ground.withMounts('mount -t tmpfs -o size=4g tmpfs "$0/data"');
+    },
+  },
+  {
+    name: 'an agent of another machine uses the data directory',
+    needs: 'root',
+    isSlow: true,
+    first: { id: 'data-directory', verdict: 'fail' },
+    evidence: ['is used by an agent on other-machine'],
+    fix: ['a folder of its own'],
+    make: async (ground) => {
+      const words = ['-u', 'sh', '-c', 'hostname other-machine; exec "$@"', 'sh'];
+      const other = spawn('unshare', [...words, process.execPath, main, 'start'], {
+        env: { ...ground.settings },
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      ground.stack.defer(async () => {
+        if (other.exitCode !== null) return;
+        other.kill('SIGKILL');
+        await once(other, 'exit');
+      });
+      await ground.controlPlane.until(
+        'the other agent checks in',
+        () => ground.controlPlane.requestsOf('checkIn').length > 0,
+        30_000,
+      );
+    },
+  },
+  {
+    name: 'a read-only root, and no volume for the data',
+    needs: 'root',
+    first: { id: 'root-filesystem', verdict: 'fail' },
+    evidence: ['AGENT_DATA_DIR', 'read-only file system'],
+    fix: ['mount a volume'],
+    make: (ground) => {
+      ground.withMounts('mount -o remount,ro,bind /');
+    },
+  },
+  {
+    name: 'few files may be open',
+    needs: 'nothing',
+    first: { id: 'descriptors', verdict: 'fail' },
+    evidence: ['at most 100 open files'],
+    fix: ['ulimit -n'],
+    make: (ground) => {
+      ground.before.push('prlimit', '--nofile=100:100', '--');
+    },
+  },
+  {
+    name: 'few processes may be started',
+    needs: 'root',
+    first: { id: 'processes', verdict: 'fail' },
+    evidence: ['limit of processes of this user is 40'],
+    fix: ['ulimit -u'],
+    make: (ground) => {
+      ground.before.push('prlimit', '--nproc=40:40', '--');
+      ground.asNobody();
+    },
+  },
+  {
+    name: '/dev/shm is small',
+    needs: 'root',
+    isSlow: true,
+    first: null,
+    evidence: [],
+    fix: [],
+    make: (ground) => {
+      ground.withMounts('mount -t tmpfs -o size=64m tmpfs /dev/shm');
+    },
+  },
+  {
+    name: '/dev/shm cannot be written',
+    needs: 'root',
+    first: { id: 'shared-memory', verdict: 'fail' },
+    evidence: ['/dev/shm cannot be written'],
+    fix: ['chmod 1777 /dev/shm'],
+    make: (ground) => {
+      ground.withMounts('mount -t tmpfs -o size=1g,mode=755 tmpfs /dev/shm');
+      ground.asNobody();
+    },
+  },
+  {
+    name: 'no program may be started from the work directory (noexec)',
+    needs: 'root',
+    first: { id: 'work-directory', verdict: 'fail' },
+    evidence: ['mounted with noexec'],
+    fix: ['mount it with exec'],
+    make: (ground) => {
+      ground.withMounts('mount -t tmpfs -o size=4g,noexec tmpfs "$0/work"');
+    },
+  },
+  {
+    name: 'the container may use less memory than the agent needs',
+    needs: 'root',
+    first: { id: 'memory', verdict: 'fail' },
+    evidence: ['the control group may use 128 MiB'],
+    fix: ['docker --memory'],
+    make: (ground) => {
+      ground.withMounts(
+        'mount -t tmpfs tmpfs /sys/fs/cgroup; mkdir /sys/fs/cgroup/memory; echo 134217728 > /sys/fs/cgroup/memory.max; echo 134217728 > /sys/fs/cgroup/memory/memory.limit_in_bytes',
+      );
+    },
+  },
+  {
+    name: 'a user id without an entry in /etc/passwd, and no HOME',
+    needs: 'root',
+    first: { id: 'data-directory', verdict: 'fail' },
+    evidence: ['cannot be written', 'uid 54321'],
+    fix: ['set AGENT_DATA_DIR'],
+    make: (ground) => {
+      delete ground.settings['AGENT_DATA_DIR'];
+      ground.before.push('setpriv', '--reuid=54321', '--regid=54321', '--clear-groups', '--');
+    },
+  },
+  {
+    name: 'perl is not installed',
+    needs: 'root',
+    isSlow: true,
+    first: { id: 'icmp', verdict: 'warn' },
+    evidence: ['perl'],
+    fix: ['perl'],
+    make: (ground) => {
+      ground.withMounts(
+        'for at in /usr/bin/perl /bin/perl /usr/local/bin/perl; do if [ -e "$at" ]; then mount --bind "$0/empty" "$(readlink -f "$at")"; break; fi; done',
+      );
+      ground.file('empty', '');
+    },
+  },
+  {
+    name: 'no way to send echo requests',
+    needs: 'lab',
+    first: { id: 'icmp', verdict: 'fail' },
+    evidence: ['ping_group_range', 'no CAP_NET_RAW'],
+    fix: ['net.ipv4.ping_group_range'],
+    make: async (ground) => {
+      const { host } = await placed(ground, 'http://cp.example:3000');
+      await host.sysctl('net.ipv4.ping_group_range', '1 0');
+      ground.asNobody('--bounding-set=-net_raw', '--inh-caps=-net_raw');
+    },
+  },
+  {
+    name: 'packets may not be captured',
+    needs: 'lab',
+    isSlow: true,
+    first: { id: 'packet-capture', verdict: 'warn' },
+    evidence: ['CAP_NET_RAW'],
+    fix: ['PACKET_CAPTURE=off'],
+    make: async (ground) => {
+      const { host } = await placed(ground, 'http://cp.example:3000');
+      await host.sysctl('net.ipv4.ping_group_range', '0 2147483647');
+      ground.asNobody();
+    },
+  },
+  {
+    name: 'the browser that is set is not there',
+    needs: 'nothing',
+    first: { id: 'browser', verdict: 'fail' },
+    evidence: ['/opt/chromium/chrome is not there'],
+    fix: ['AGENT_CHROMIUM_PATH'],
+    make: ({ settings }) => {
+      settings['AGENT_CHROMIUM_PATH'] = '/opt/chromium/chrome';
+    },
+  },
+  {
+    name: 'the browser lacks a library',
+    needs: 'nothing',
+    first: { id: 'browser', verdict: 'fail' },
+    evidence: ['libnss3.so'],
+    fix: ['apt-get install libnss3'],
+    make: (ground) => {
+      ground.settings['AGENT_CHROMIUM_PATH'] = ground.program(
+        'chrome',
+        '#!/bin/sh\necho "chrome: error while loading shared libraries: libnss3.so: cannot open shared object file: No such file or directory" >&2\nexit 127\n',
+      );
+    },
+  },
+  {
+    name: 'the browser crashes when it starts',
+    needs: 'nothing',
+    isSlow: true,
+    first: { id: 'browser', verdict: 'fail' },
+    evidence: ['cannot create GPU thread'],
+    fix: ['start it by hand'],
+    make: (ground) => {
+      ground.settings['AGENT_CHROMIUM_PATH'] = ground.program(
+        'chrome',
+        '#!/bin/sh\ncase "$*" in *--version*) echo "Chromium 150.0.0.0"; exit ;; esac\necho "FATAL: cannot create GPU thread" >&2\nkill -SEGV $$\n',
+      );
+    },
+  },
+  {
+    name: 'another program has the health port',
+    needs: 'nothing',
+    first: { id: 'health-port', verdict: 'fail' },
+    evidence: ['is held by'],
+    fix: ['AGENT_HEALTH_PORT'],
+    make: async (ground) => {
+      const url = ground.settings['CONTROL_PLANE_URL'] ?? '';
+      const port = await listening(ground, createServer());
+      ground.settings['CONTROL_PLANE_URL'] = url;
+      ground.settings['AGENT_HEALTH_HOST'] = '127.0.0.1';
+      ground.settings['AGENT_HEALTH_PORT'] = String(port);
+    },
+  },
+];

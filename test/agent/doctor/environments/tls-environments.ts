@@ -1,0 +1,167 @@
+/** Certificates, authorities, protocols and clocks. */
+import { createServer as createTcpServer } from 'node:net';
+import { makeAuthority, selfSigned } from '../../../support/certificates.ts';
+import type { Environment } from './environment.ts';
+import { listening } from './places.ts';
+import { secureControlPlane } from './secure-control-plane.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+export const tlsEnvironments: readonly Environment[] = [
+  {
+    name: 'the certificate of the control plane has expired',
+    needs: 'nothing',
+    first: { id: 'tls', verdict: 'fail' },
+    evidence: ['expired on'],
+    fix: ['renew the certificate'],
+    make: async (ground) => {
+      const { authority } = await secureControlPlane(ground, {
+        certificate: (by) => by.issue({ host: 'localhost', validForDays: -3 }),
+      });
+      ground.settings['NODE_EXTRA_CA_CERTS'] = ground.file('authority.pem', authority.cert);
+    },
+  },
+  {
+    name: 'the clock of this machine is ten days ahead, so certificates look expired',
+    needs: 'nothing',
+    first: { id: 'tls', verdict: 'fail' },
+    evidence: ['the clock of this machine is wrong'],
+    fix: ['NTP'],
+    make: async (ground) => {
+      const { authority } = await secureControlPlane(ground, {
+        certificate: (by) => by.issue({ host: 'localhost', validForDays: -3 }),
+        clockOffsetMs: -10 * dayMs,
+      });
+      ground.settings['NODE_EXTRA_CA_CERTS'] = ground.file('authority.pem', authority.cert);
+    },
+  },
+  {
+    name: 'the certificate is for another host',
+    needs: 'nothing',
+    first: { id: 'tls', verdict: 'fail' },
+    evidence: ['not for localhost but for DNS:other.example'],
+    fix: ['a name of the certificate'],
+    make: async (ground) => {
+      const { authority } = await secureControlPlane(ground, {
+        certificate: (by) => by.issue({ host: 'other.example', validForDays: 30 }),
+      });
+      ground.settings['NODE_EXTRA_CA_CERTS'] = ground.file('authority.pem', authority.cert);
+    },
+  },
+  {
+    name: 'the certificate is self-signed',
+    needs: 'nothing',
+    first: { id: 'tls', verdict: 'fail' },
+    evidence: ['signed itself'],
+    fix: ['fingerprint'],
+    make: async (ground) => {
+      await secureControlPlane(ground, {
+        certificate: () => selfSigned({ host: 'localhost', validForDays: 30 }),
+      });
+    },
+  },
+  {
+    name: 'NODE_EXTRA_CA_CERTS is not set, and the authority is a private one',
+    needs: 'nothing',
+    isSlow: true,
+    first: { id: 'tls', verdict: 'fail' },
+    evidence: ['not known here: "CN=Company authority"'],
+    fix: ['NODE_EXTRA_CA_CERTS is not set'],
+    make: async (ground) => {
+      await secureControlPlane(ground);
+    },
+  },
+  {
+    name: 'NODE_EXTRA_CA_CERTS names a file that is not there',
+    needs: 'nothing',
+    first: { id: 'tls', verdict: 'fail' },
+    evidence: ['/etc/ssl/nowhere.pem, which does not exist'],
+    fix: ['correct the path'],
+    make: async (ground) => {
+      await secureControlPlane(ground);
+      ground.settings['NODE_EXTRA_CA_CERTS'] = '/etc/ssl/nowhere.pem';
+    },
+  },
+  {
+    name: 'NODE_EXTRA_CA_CERTS names a file that is not PEM',
+    needs: 'nothing',
+    first: { id: 'tls', verdict: 'fail' },
+    evidence: ['no certificate in PEM'],
+    fix: ['openssl x509 -inform der'],
+    make: async (ground) => {
+      await secureControlPlane(ground);
+      ground.settings['NODE_EXTRA_CA_CERTS'] = ground.file('authority.der', '0\u0082 binary');
+    },
+  },
+  {
+    name: 'NODE_EXTRA_CA_CERTS has another authority than is needed',
+    needs: 'nothing',
+    first: { id: 'tls', verdict: 'fail' },
+    evidence: ['"CN=Company authority"'],
+    fix: ['has CN=Last year authority'],
+    make: async (ground) => {
+      await secureControlPlane(ground);
+      const other = await makeAuthority('Last year authority');
+      ground.settings['NODE_EXTRA_CA_CERTS'] = ground.file('authority.pem', other.cert);
+    },
+  },
+  {
+    name: 'the server speaks nothing newer than TLS 1.1',
+    needs: 'nothing',
+    first: { id: 'tls', verdict: 'fail' },
+    evidence: ['no version or cipher of TLS in common'],
+    fix: ['TLS 1.2 or later'],
+    make: async (ground) => {
+      const { authority } = await secureControlPlane(ground, {
+        tls: { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' },
+      });
+      ground.settings['NODE_EXTRA_CA_CERTS'] = ground.file('authority.pem', authority.cert);
+    },
+  },
+  {
+    name: 'https is set, and http is spoken on the port',
+    needs: 'nothing',
+    first: { id: 'tls', verdict: 'fail' },
+    evidence: ['does not speak TLS'],
+    fix: ['http://'],
+    make: ({ settings, controlPlane }) => {
+      settings['CONTROL_PLANE_URL'] = controlPlane.url.replace('http:', 'https:');
+    },
+  },
+  {
+    name: 'http is set, and https is spoken on the port',
+    needs: 'nothing',
+    first: { id: 'control-plane', verdict: 'fail' },
+    evidence: ['cuts the connection instead of answering'],
+    fix: ['speaks another protocol'],
+    make: async (ground) => {
+      const { port } = await secureControlPlane(ground);
+      ground.settings['CONTROL_PLANE_URL'] = `http://127.0.0.1:${port}`;
+    },
+  },
+  {
+    name: 'a firewall cuts the connection when it has seen the TLS greeting',
+    needs: 'nothing',
+    isSlow: true,
+    first: { id: 'tls', verdict: 'fail' },
+    evidence: ['cuts the connection during the TLS handshake'],
+    fix: ['allow TLS'],
+    make: async (ground) => {
+      const firewall = createTcpServer((socket) => {
+        socket.on('error', () => undefined).once('data', () => socket.resetAndDestroy());
+      });
+      await listening(ground, firewall, { scheme: 'https' });
+    },
+  },
+  {
+    name: 'the clock of this machine is an hour behind',
+    needs: 'nothing',
+    first: { id: 'clock', verdict: 'warn' },
+    evidence: ['behind that of the control plane'],
+    fix: ['NTP'],
+    make: ({ controlPlane }) => {
+      controlPlane.clockOffsetMs = hourMs;
+    },
+  },
+];

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { degradations } from '../../../agent/doctor/judge-status.ts';
+import type { AgentStatus } from '../../../agent/observability/agent-status.ts';
+
+const now = 1_000_000_000;
+const pool = { running: 0, queued: 0, places: 4 };
+const healthy: AgentStatus = {
+  ...{ pid: 1, hostname: 'h', version: '1', protocol: 1, agentId: 'a', healthPort: 8081 },
+  ...{ startedAt: now - 3_600_000, now, state: 'ready', notReady: null, location: 'office' },
+  controlPlane: 'https://cp.example',
+  link: {
+    ...{ state: 'up', since: now - 60_000, lastAnswerAt: now - 1_000 },
+    ...{ lastFailure: null, clockOffsetMs: 12 },
+  },
+  checks: 3,
+  pools: { light: pool, heavy: pool },
+  outbox: {
+    ...{ depth: 0, bytes: 0, maxBytes: 1_000, oldestAt: null, droppedTotal: 0 },
+    lastDeliveredAt: null,
+  },
+  artifacts: { files: 0, bytes: 0, maxBytes: 1_000, droppedTotal: 0 },
+  ...{ runtimes: [], browsers: [], internalErrors: {} },
+  network: { icmp: 'datagram', capture: 'packets', traceroute: 'works' },
+};
+
+test('a healthy agent has nothing to tell, and each trouble has its sentence', () => {
+  assert.deepEqual(degradations(healthy), []);
+  const { link, outbox } = healthy;
+  const lastFailure = { at: now, code: 'X', message: 'refused' };
+  const rows: [Partial<AgentStatus>, RegExp][] = [
+    [{ notReady: 'no schedule yet' }, /^no schedule yet$/],
+    [{ link: { ...link, state: 'down', lastFailure } }, /is not reached for 60 seconds: refused/],
+    [{ link: { ...link, state: 'refused', lastFailure } }, /refuses this agent/],
+    [{ link: { ...link, state: 'unknown' } }, /has not answered yet/],
+    [{ link: { ...link, clockOffsetMs: -4_000 } }, /4000 ms ahead of/],
+    [
+      { outbox: { ...outbox, depth: 9, oldestAt: now - 600_000 } },
+      /9 results wait, the oldest for 10 minutes/,
+    ],
+    [{ outbox: { ...outbox, bytes: 900 } }, /room for results is nearly used up/],
+    [
+      { pools: { light: pool, heavy: { ...pool, queued: 9 } } },
+      /9 heavy runs wait for one of 4 places/,
+    ],
+  ];
+  for (const [facts, words] of rows) {
+    const found = degradations({ ...healthy, ...facts });
+    assert.equal(found.length, 1, JSON.stringify(found));
+    assert.match(found[0] ?? '', words);
+  }
+});

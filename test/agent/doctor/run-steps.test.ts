@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { systemClock } from '@monitor/shared/clock.ts';
+import { fail, follows, ok, type Finding, type Statement } from '../../../agent/doctor/finding.ts';
+import { chooseSteps, runSteps } from '../../../agent/doctor/run-steps.ts';
+import type { DoctorContext, Step } from '../../../agent/doctor/step.ts';
+import { steps } from '../../../agent/doctor/steps.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+const noContext = {} as DoctorContext;
+
+function step(id: string, needs: string[], look: Step['look'], more: Partial<Step> = {}): Step {
+  return { id, name: id, needs, limitMs: 5_000, look, ...more };
+}
+
+const says = (statement: Statement) => () => [statement];
+
+async function run(list: readonly Step[], choice = {}): Promise<Finding[]> {
+  return runSteps(chooseSteps(list, choice), noContext, { limitMs: 10_000, clock: systemClock });
+}
+
+const brief = (findings: readonly Finding[]) =>
+  findings.map(({ id, verdict, evidence }) => `${id} ${verdict}: ${evidence}`);
+
+test('what follows from a failure is skipped, and names the first cause', async () => {
+  const findings = await run([
+    step('a', [], says(fail('broken', 'mend it'))),
+    step('b', ['a'], says(ok('never looked at'))),
+    step('c', ['b'], says(ok('never looked at'))),
+    step('d', [], says(ok('apart'))),
+  ]);
+  assert.deepEqual(brief(findings), [
+    'a fail: broken',
+    'b skip: not tested: follows from the failure of a',
+    'c skip: not tested: follows from the failure of a',
+    'd ok: apart',
+  ]);
+});
+
+test('a step that sees its own failure coming names the cause, also for those that need it', async () => {
+  const findings = await run([
+    step('a', [], says(fail('broken', 'mend it'))),
+    step('b', [], says(follows('a'))),
+    step('c', ['b'], says(ok('never looked at'))),
+  ]);
+  assert.deepEqual(brief(findings).slice(1), [
+    'b skip: not tested: follows from the failure of a',
+    'c skip: not tested: follows from the failure of a',
+  ]);
+  assert.deepEqual(Object.keys(findings[1] ?? {}).toSorted(), [
+    ...['durationMs', 'evidence', 'fix', 'id', 'name', 'verdict'],
+  ]);
+});
+
+test('steps run side by side and are told in their order', async () => {
+  const { promise: slow, resolve } = Promise.withResolvers<Statement[]>();
+  const told: string[] = [];
+  const list = [
+    step('slow', [], () => slow),
+    step('quick', [], () => {
+      // Only a step that runs beside the first can end it.
+      resolve([ok('at last')]);
+      return [ok('at once')];
+    }),
+  ];
+  const chosen = chooseSteps(list, {});
+  await runSteps(chosen, noContext, {
+    limitMs: 10_000,
+    clock: systemClock,
+    onWaiting: ({ id }) => told.push(`... ${id}`),
+    onFinding: ({ id }) => told.push(id),
+  });
+  assert.deepEqual(told, ['... slow', 'slow', '... quick', 'quick']);
+});
+
+test('a step that hangs becomes a warning, and is told to stop', async () => {
+  const clock = new TestClock(0);
+  let isAborted = false;
+  const hanging = step('hangs', [], (_context, signal) => {
+    signal.addEventListener('abort', () => (isAborted = true));
+    return new Promise(() => undefined);
+  });
+  const running = runSteps(chooseSteps([hanging], {}), noContext, { limitMs: 60_000, clock });
+  await new Promise(setImmediate);
+  clock.advance(5_000);
+  assert.deepEqual(brief(await running), ['hangs warn: took longer than 5 s']);
+  assert.equal(isAborted, true);
+});
+
+test('what throws is a warning about doctor, never a stack trace', async () => {
+  const findings = await run([
+    step('a', [], () => {
+      throw new Error('bug of ours');
+    }),
+    step('b', ['a'], says(ok('goes on'))),
+  ]);
+  assert.deepEqual(brief(findings), ['a warn: could not be tested: bug of ours', 'b ok: goes on']);
+});
+
+test('--only brings what is needed, --skip leaves it out, --offline and --quick say so', async () => {
+  const list = [
+    step('a', [], says(ok('a'))),
+    step('b', ['a'], says(ok('b')), { isOnline: true }),
+    step('c', ['b'], says(ok('c')), { isSlow: true }),
+    step('d', [], says(ok('d'))),
+  ];
+  const ids = (findings: readonly Finding[]) => findings.map(({ id }) => id).join('');
+  assert.equal(ids(await run(list, { only: ['c'] })), 'abc');
+  assert.equal(ids(await run(list, { skip: ['b'] })), 'acd');
+  assert.match(brief(await run(list, { isOffline: true }))[1] ?? '', /left out by --offline/);
+  assert.match(brief(await run(list, { isQuick: true }))[2] ?? '', /left out by --quick/);
+  assert.throws(() => chooseSteps(list, { only: ['x'] }), /no step "x"; there are a, b, c, d/);
+});
+
+test('every step needs only earlier ones, and ids are unique', () => {
+  const seen = new Set<string>();
+  for (const { id, needs } of steps) {
+    assert.equal(seen.has(id), false, id);
+    for (const needed of needs) assert.equal(seen.has(needed), true, `${id} needs ${needed}`);
+    seen.add(id);
+  }
+  assert.equal(seen.size, 30);
+});

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { readConfig } from '../../../../agent/config.ts';
+import { isMisspelling, judgeSettings } from '../../../../agent/doctor/steps/settings.ts';
+
+function judged(given: Record<string, string>, files: Record<string, string> = {}) {
+  const environment = { CONTROL_PLANE_URL: 'https://cp.example', ...given };
+  const read = (path: string): string => files[path] ?? '';
+  const { config, warnings } = readConfig({ environment, readFile: read });
+  return judgeSettings({ environment, config, warnings, read });
+}
+
+test('what cannot be meant so is named, with what to do', () => {
+  const rows: [Record<string, string>, 'warn' | 'fail', RegExp][] = [
+    [{ API_KEY: '"pl_0123456789"' }, 'fail', /quotes.*docker/],
+    [{ API_KEY: '${KEY}' }, 'fail', /nobody has replaced/],
+    [{ API_KEY: '<your key>' }, 'fail', /placeholder/],
+    [{ API_KEY: 'pl_0123 456789' }, 'fail', /white space in it/],
+    [{ AGENT_DATA_DIR: '/data ' }, 'warn', /AGENT_DATA_DIR begins or ends with white space/],
+    [{ AGENT_CHROMIUM_PATH: '"/usr/bin/chromium"' }, 'warn', /AGENT_CHROMIUM_PATH has quotes/],
+    [{ HTTPS_PROXY: 'http://a:1', https_proxy: 'http://b:1' }, 'warn', /uses https_proxy/],
+    [{ AGENT_KEY: 'x' }, 'warn', /AGENT_KEY is not a setting/],
+    [{ MONITOR_API_KEY: 'x' }, 'warn', /did you mean API_KEY/],
+    [{ LOG_LEVLE: 'DEBUG' }, 'warn', /did you mean LOG_LEVEL/],
+    [{ api_key: 'x' }, 'warn', /did you mean API_KEY/],
+    [{ CONTROL_PLANE_URL: 'http://cp.example' }, 'warn', /unencrypted/],
+    [{ CONTROL_PLANE_URL: 'https://cp.example/v1' }, 'warn', /set it to https:\/\/cp\.example/],
+    [{ CONTROL_PLANE_URL: 'https://u:s3cret@cp.example' }, 'warn', /more than an address/],
+    [
+      { CONTROL_PLANE_URL: 'http://localhost:1', HTTPS_PROXY: 'http://a:1' },
+      'warn',
+      /proxy is not used/,
+    ],
+    [{ AGENT_WORK_DIR: '/w', AGENT_DATA_DIR: '/w/data' }, 'fail', /content is deleted/],
+    [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, 'warn', /NODE_EXTRA_CA_CERTS/],
+    [{ PROBE_CONFIG_FILE: '/p' }, 'warn', /PROBE_ENDPOINT=on/],
+    [{ LLM_API_KEY: 'sk-0123' }, 'warn', /LLM_MODEL/],
+  ];
+  for (const [environment, verdict, words] of rows) {
+    const statements = judged(environment);
+    const found = statements.find((one) => words.test(`${one.evidence} -> ${one.fix ?? ''}`));
+    assert.equal(found?.verdict, verdict, JSON.stringify([environment, statements]));
+    assert.doesNotMatch(JSON.stringify(statements), /0123|s3cret/);
+  }
+});
+
+test('a key file may end with a line break, and with nothing else', () => {
+  const given = { API_KEY_FILE: '/run/key' };
+  assert.equal(judged(given, { '/run/key': 'pl_0123456789\n' })[0]?.verdict, 'ok');
+  const [twoLines] = judged(given, { '/run/key': 'pl_0123456789\npl_9876543210\n' });
+  assert.match(twoLines?.evidence ?? '', /from the file \/run\/key\) has more than one line/);
+});
+
+test('settings in order are listed by name, and variables of others are nobody’s business', () => {
+  const statements = judged({
+    API_KEY: 'pl_0123456789',
+    PATH: '/bin',
+    HOSTNAME: 'x',
+    LOGNAME: 'y',
+  });
+  assert.deepEqual(
+    statements.map(({ verdict, evidence }) => [verdict, evidence]),
+    [['ok', 'API_KEY, CONTROL_PLANE_URL given']],
+  );
+});
+
+test('two changes make a misspelling, three another word', () => {
+  assert.equal(isMisspelling('LOG_LEVLE', 'LOG_LEVEL'), true);
+  assert.equal(isMisspelling('LOGLEVEL', 'LOG_LEVEL'), true);
+  assert.equal(isMisspelling('LOG_LEVEL', 'LOG_LEVEL'), false);
+  assert.equal(isMisspelling('LOG_FILES', 'LOG_LEVEL'), false);
+});

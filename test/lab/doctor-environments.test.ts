@@ -1,0 +1,22 @@
+/** The whole `monitor-agent doctor` in every environment, each within 15 seconds. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { environments } from '../agent/doctor/environments/environments.ts';
+import { Office } from '../agent/doctor/environments/office.ts';
+import { tryEnvironment } from '../agent/doctor/environments/try-environment.ts';
+import { labProblem } from '../support/network-lab.ts';
+
+test('this machine can make networks', () => {
+  assert.equal(labProblem(), null);
+});
+
+for (const [group, list] of Object.entries(environments)) {
+  describe(`doctor, ${group}`, () => {
+    for (const environment of list) {
+      test(environment.name, async () => {
+        await using office = environment.needs === 'lab' ? await Office.open() : null;
+        await tryEnvironment(environment, office);
+      });
+    }
+  });
+}
