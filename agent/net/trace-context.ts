@@ -6,24 +6,42 @@ export type RandomBytes = (size: number) => Buffer;
 export interface TraceContext {
   readonly traceId: string;
   readonly tracestate: string;
-  /** A new value for each call. */
+  /** Names the attempt itself, for what runs inside of it. */
+  readonly traceparent: string;
+  /** A new value for each call, for one request. */
   nextTraceparent(): string;
 }
 
-/** All zeros mean "invalid" in the standard, and never come out of a sound generator. */
-function hex(random: RandomBytes, size: number): string {
-  return random(size).toString('hex');
+/** A run is a trace: whoever knows the one knows the other. All attempts share it, on any agent. */
+export function traceIdOf(runId: string): string {
+  return runId.replaceAll('-', '');
+}
+
+/** Span of a run, or of an attempt by the id of its result. The variant bits keep it from zero. */
+export function spanIdOf(id: string): string {
+  return id.replaceAll('-', '').slice(-16);
+}
+
+/** The span that a `traceparent` names; null for what is none. */
+export function spanIdIn(traceparent: string | undefined): string | null {
+  return /^00-[0-9a-f]{32}-([0-9a-f]{16})-/.exec(traceparent ?? '')?.[1] ?? null;
 }
 
 /**
- * Begins a trace. It is marked as sampled: the usual sampler of a monitored service follows its
- * caller, so without the mark it would record none of the requests of checks.
+ * The trace of one attempt. It is marked as sampled: the usual sampler of a monitored service follows
+ * its caller, so without the mark it would record none of the requests of checks.
  */
-export function beginTrace(random: RandomBytes = randomBytes): TraceContext {
-  const traceId = hex(random, 16);
+export function beginTrace(
+  run: { readonly runId: string; readonly resultId: string },
+  random: RandomBytes = randomBytes,
+): TraceContext {
+  const traceId = traceIdOf(run.runId);
+  const naming = (spanId: string): string => `00-${traceId}-${spanId}-01`;
   return {
     traceId,
     tracestate: 'monitor=true',
-    nextTraceparent: () => `00-${traceId}-${hex(random, 8)}-01`,
+    traceparent: naming(spanIdOf(run.resultId)),
+    // All zeros mean "invalid" in the standard, and never come out of a sound generator.
+    nextTraceparent: () => naming(random(8).toString('hex')),
   };
 }

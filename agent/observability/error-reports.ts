@@ -22,7 +22,13 @@ export function startErrorReports(
       return count > 0 ? [{ code, count }] : [];
     });
     if (events.length === 0) return;
-    await client.report(events);
+    try {
+      await client.report(events);
+    } catch (error) {
+      metrics.errorReports.inc({ outcome: 'failed' });
+      throw error;
+    }
+    metrics.errorReports.inc({ outcome: 'sent' });
     for (const { code, count } of events) reported.set(code, (reported.get(code) ?? 0) + count);
   };
 

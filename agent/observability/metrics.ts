@@ -1,32 +1,57 @@
 /** Every metric of the agent. Base units; no target, URL or error text is ever a label. */
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { statfs } from 'node:fs/promises';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 export interface AgentMetrics {
   registry: Registry;
   runs: Counter<'check_type' | 'outcome'>;
+  runDuration: Histogram<'check_type'>;
   running: Gauge<'pool'>;
+  places: Gauge<'pool'>;
   queued: Gauge<'pool'>;
+  queueWait: Histogram<'pool'>;
   slotLateness: Histogram;
   missedSlots: Counter<'reason'>;
+  retries: Counter<'where'>;
+  underLoad: Counter;
   outboxRecords: Gauge;
   outboxBytes: Gauge;
+  outboxMaxBytes: Gauge;
   outboxOldest: Gauge;
   outboxDropped: Gauge;
   submissions: Counter<'outcome'>;
   submitFailures: Counter<'code'>;
+  lastSubmission: Gauge;
   checkIns: Counter<'outcome'>;
+  linkUp: Gauge;
+  lastCheckIn: Gauge;
   clockOffset: Gauge;
   internalErrors: Counter<'code'>;
+  errorReports: Counter<'outcome'>;
   assignedChecks: Gauge;
+  draining: Gauge;
+  abilities: Gauge<'ability'>;
+  browserLaunches: Counter;
+  browserEnds: Counter<'reason'>;
+  scrubbed: Counter;
+  captures: Counter<'kind'>;
+  traceroutes: Counter<'outcome'>;
   artifactUploads: Counter<'outcome'>;
   artifactUploadedBytes: Counter;
   artifactUploadFailures: Counter<'code'>;
   artifactSpoolFiles: Gauge;
   artifactSpoolBytes: Gauge;
   artifactsDropped: Gauge;
+  probes: Counter<'prober' | 'outcome'>;
+  spans: Counter<'outcome'>;
 }
 
-/** Declares all metrics on a registry. */
+const quick = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const long = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
+/** The event loop is looked at this often; finer costs more wake-ups than it tells. */
+const lagPrecisionMs = 20;
+
+/** Declares all metrics on a registry, those of the process and of Node under their usual names. */
 export function createMetrics(registry: Registry, version: string): AgentMetrics {
   const registers = [registry];
   const name = (tail: string) => `monitor_agent_${tail}`;
@@ -34,49 +59,105 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
     new Counter<L>({ name: name(tail), help, labelNames, registers });
   const gauge = <L extends string>(tail: string, help: string, labelNames: L[] = []) =>
     new Gauge<L>({ name: name(tail), help, labelNames, registers });
-  new Gauge({
-    name: name('build_info'),
-    help: 'Version of the agent; always 1',
-    labelNames: ['version', 'node'],
-    registers,
-  }).set({ version, node: process.versions.node }, 1);
-  new Gauge({
-    name: name('resident_memory_bytes'),
-    help: 'Memory of the agent process',
-    registers,
-    collect() {
-      this.set(process.memoryUsage.rss());
-    },
-  });
+  const histogram = <L extends string>(
+    tail: string,
+    help: string,
+    buckets: number[],
+    labelNames: L[] = [],
+  ) => new Histogram<L>({ name: name(tail), help, buckets, labelNames, registers });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: lagPrecisionMs });
+  gauge('build_info', 'Version of the agent; always 1', ['version', 'node']).set(
+    { version, node: process.versions.node },
+    1,
+  );
   return {
     registry,
-    runs: counter('runs_total', 'Attempts made, by check type and outcome', [
-      'check_type',
-      'outcome',
+    runs: counter(
+      'runs_total',
+      'Attempts made, by check type and outcome: passed, failed, or error for faults of ours',
+      ['check_type', 'outcome'],
+    ),
+    runDuration: histogram(
+      'run_duration_seconds',
+      'Time an attempt took, from its start to its verdict',
+      long,
+      ['check_type'],
+    ),
+    running: gauge('running', 'Attempts in progress, by pool: light or heavy', ['pool']),
+    places: gauge('places', 'Attempts that may be in progress at once, by pool', ['pool']),
+    queued: gauge('queued', 'Attempts that wait for a free place, by pool', ['pool']),
+    queueWait: histogram('queue_wait_seconds', 'Time an attempt waited for a free place', quick, [
+      'pool',
     ]),
-    running: gauge('running', 'Runs in progress, by pool', ['pool']),
-    queued: gauge('queued', 'Runs that wait for a free place, by pool', ['pool']),
-    slotLateness: new Histogram({
-      name: name('slot_lateness_seconds'),
-      help: 'Time from a slot to the start of its run',
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
-      registers,
-    }),
+    slotLateness: histogram(
+      'slot_lateness_seconds',
+      'Time from a slot to when its run was started',
+      quick,
+    ),
     missedSlots: counter('missed_slots_total', 'Slots the agent did not run, by reason', [
       'reason',
     ]),
+    retries: counter('retries_total', 'Retries decided on: here, or elsewhere', ['where']),
+    underLoad: counter(
+      'runs_under_load_total',
+      'Attempts during which the event loop lagged, so that their times are too long',
+    ),
     outboxRecords: gauge('outbox_records', 'Results not yet delivered'),
     outboxBytes: gauge('outbox_bytes', 'Size of the results not yet delivered'),
+    outboxMaxBytes: gauge('outbox_max_bytes', 'Room for results not yet delivered'),
     outboxOldest: gauge('outbox_oldest_age_seconds', 'Age of the oldest result not yet delivered'),
     outboxDropped: gauge('outbox_dropped_results', 'Results given up since the outbox was made'),
-    submissions: counter('submissions_total', 'Results handed in, by outcome', ['outcome']),
-    submitFailures: counter('submit_failures_total', 'Batches that could not be handed in', [
-      'code',
+    submissions: counter(
+      'submissions_total',
+      'Results handed in, by outcome: accepted, duplicate, late or refused',
+      ['outcome'],
+    ),
+    submitFailures: counter(
+      'submit_failures_total',
+      'Batches of results that have to come again, by code',
+      ['code'],
+    ),
+    lastSubmission: gauge(
+      'last_submission_timestamp_seconds',
+      'When the control plane last took results',
+    ),
+    checkIns: counter('check_ins_total', 'Check-ins: answered, or the code of what went wrong', [
+      'outcome',
     ]),
-    checkIns: counter('check_ins_total', 'Check-ins, by outcome', ['outcome']),
+    linkUp: gauge('link_up', '1 while the control plane answers check-ins'),
+    lastCheckIn: gauge('last_check_in_timestamp_seconds', 'When a check-in was last answered'),
     clockOffset: gauge('clock_offset_seconds', 'Clock of the control plane minus ours'),
     internalErrors: counter('internal_errors_total', 'Faults of our own, by code', ['code']),
+    errorReports: counter(
+      'error_reports_total',
+      'Reports of external error observability: sent, failed',
+      ['outcome'],
+    ),
     assignedChecks: gauge('assigned_checks', 'Checks this agent runs at the moment'),
+    draining: gauge('draining', '1 from the signal to stop on'),
+    abilities: gauge(
+      'ability',
+      '1 for what this agent can do, 0 for what it cannot: icmp, capture, traceroute, browser',
+      ['ability'],
+    ),
+    browserLaunches: counter('browser_launches_total', 'Browsers started to stay open'),
+    browserEnds: counter(
+      'browser_ends_total',
+      'Browsers that were ended: served, aged, unclean, gone, memory, broken or stopping',
+      ['reason'],
+    ),
+    scrubbed: counter(
+      'scrubbed_texts_total',
+      'Texts and files of results in which something secret was removed',
+    ),
+    captures: counter('captures_total', 'Failures in the network, by evidence: packets or events', [
+      'kind',
+    ]),
+    traceroutes: counter(
+      'traceroutes_total',
+      'Failures in the network, by traceroute: made or missing',
+      ['outcome'],
+    ),
     artifactUploads: counter('artifact_uploads_total', 'Files of results, by outcome', ['outcome']),
     artifactUploadedBytes: counter(
       'artifact_uploaded_bytes_total',
@@ -84,11 +165,42 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
     ),
     artifactUploadFailures: counter(
       'artifact_upload_failures_total',
-      'Uploads of files that have to come again',
+      'Uploads of files that have to come again, by code',
       ['code'],
     ),
     artifactSpoolFiles: gauge('artifact_spool_files', 'Files of results not yet uploaded'),
     artifactSpoolBytes: gauge('artifact_spool_bytes', 'Size of the files not yet uploaded'),
     artifactsDropped: gauge('artifacts_dropped', 'Files of results given up since the start'),
+    probes: counter(
+      'probes_total',
+      'Requests to /probe: success, failure, error (a fault of ours), invalid or busy',
+      ['prober', 'outcome'],
+    ),
+    spans: counter('spans_total', 'Spans of runs: exported, refused or dropped', ['outcome']),
   };
+}
+
+/** Adds the room that is left where the agent writes; `folders` by the name they get as a label. */
+export function measureDisks(registry: Registry, folders: Readonly<Record<string, string>>): void {
+  const name = 'monitor_agent_disk';
+  const size = new Gauge({
+    name: `${name}_size_bytes`,
+    help: 'Size of the disk, by folder: data (AGENT_DATA_DIR) or work (AGENT_WORK_DIR)',
+    labelNames: ['folder'],
+    registers: [registry],
+  });
+  new Gauge({
+    name: `${name}_free_bytes`,
+    help: 'Room that is left on the disk, by folder',
+    labelNames: ['folder'],
+    registers: [registry],
+    async collect() {
+      for (const [folder, path] of Object.entries(folders)) {
+        const disk = await statfs(path).catch(() => null);
+        if (disk === null) continue;
+        this.set({ folder }, disk.bavail * disk.bsize);
+        size.set({ folder }, disk.blocks * disk.bsize);
+      }
+    },
+  });
 }

@@ -3,7 +3,7 @@
  * for the whole drain, so that nobody kills an agent that is finishing its work. Spec: Private
  * location agent probes.
  */
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { AgentError } from '../errors.ts';
@@ -13,11 +13,17 @@ export interface ProbeState {
   notReady(): string | null;
   /** Null when alive; otherwise what is stuck. */
   notAlive(): string | null;
+  /** Brings gauges up to date before they are read. */
+  observe?(): void;
+  /** Answers `/probe`; null where it is switched off. */
+  probe?: RequestListener | null;
 }
 
 export interface ProbeServer extends AsyncDisposable {
   port: number;
 }
+
+const probeIsOff = 'set PROBE_ENDPOINT=on to serve /probe\n';
 
 function answer(response: ServerResponse, problem: string | null): void {
   const status = problem === null ? 'ok' : problem;
@@ -83,7 +89,12 @@ export async function serveProbes(
         answer(response, null);
         break;
       case '/metrics':
+        state.observe?.();
         void answerMetrics(response, registry);
+        break;
+      case '/probe':
+        if (state.probe == null) response.writeHead(404).end(probeIsOff);
+        else state.probe(request, response);
         break;
       default:
         response.writeHead(404).end();

@@ -252,6 +252,9 @@ const definitions: readonly Definition[] = [
   },
 ];
 
+/** Names of the metrics of checks. */
+export const checkMetricNames: readonly string[] = definitions.map(({ name }) => name);
+
 /** The metrics of all checks of an account. */
 export async function checkFamilies(
   db: Kysely<Database>,

@@ -1,0 +1,233 @@
+/**
+ * What became of an attempt, as spans: the attempt, below it what it did, and with the last attempt the
+ * run itself. Made from the result as it is stored, so there is nothing in a span that is not in a
+ * result, and nothing secret.
+ */
+import { randomBytes } from 'node:crypto';
+import type { ScriptStep, ScriptTest } from '@monitor/shared/contract/check-result.ts';
+import { spanIdOf, traceIdOf, type RandomBytes } from '../../net/trace-context.ts';
+import type { TracedRequest } from '../../net/traced-request.ts';
+import type { FinishedAttempt } from '../../worker/execute-run.ts';
+import type { Span } from './otlp.ts';
+
+/** Of a script that takes more steps, the first ones are shown. */
+const mostSteps = 200;
+const longestText = 1_024;
+
+const short = (text: string): string =>
+  text.length > longestText ? `${text.slice(0, longestText)}…` : text;
+
+/** Makes spans below a parent. */
+interface Trace {
+  traceId: string;
+  nextId: () => string;
+}
+
+type SpanFields = Pick<Span, 'name' | 'startedAt' | 'endedAt'> & Partial<Span>;
+
+function spanBelow(trace: Trace, parentSpanId: string | null, fields: SpanFields): Span {
+  const { traceId, nextId } = trace;
+  return {
+    ...{ traceId, parentSpanId, kind: 'internal', attributes: {}, problem: null },
+    ...fields,
+    spanId: fields.spanId ?? nextId(),
+  };
+}
+
+function isFailedStatus(status: number | null): status is number {
+  return status !== null && status >= 400;
+}
+
+/** Semantic conventions of HTTP client spans; where there is no URL that parses, without its parts. */
+function requestSpans(request: TracedRequest, parent: string, trace: Trace): Span[] {
+  const { status, errorCode, httpVersion } = request;
+  const url = URL.canParse(request.url) ? new URL(request.url) : null;
+  const port = url?.port || (url?.protocol === 'https:' ? '443' : '80');
+  const span = spanBelow(trace, parent, {
+    ...(request.spanId === null ? {} : { spanId: request.spanId }),
+    name: request.method,
+    kind: 'client',
+    startedAt: request.begunAt,
+    endedAt: request.endedAt,
+    attributes: {
+      'http.request.method': request.method,
+      'url.full': short(request.url),
+      'server.address': url?.hostname ?? null,
+      'server.port': url === null ? null : Number(port),
+      'http.response.status_code': status,
+      'network.protocol.name': 'http',
+      'network.protocol.version': httpVersion,
+      'network.transport': 'tcp',
+      'network.type': request.ipFamily === 'IPv6' ? 'ipv6' : 'ipv4',
+      'network.peer.address': request.remoteAddress,
+      'error.type': errorCode ?? (isFailedStatus(status) ? String(status) : null),
+      'user_agent.synthetic.type': 'test',
+    },
+    problem: errorCode ?? (isFailedStatus(status) ? `status ${status}` : null),
+  });
+  const { lookedUpAt, connectedAt, securedAt, answeredAt, endedAt, begunAt } = request;
+  const phases: [name: string, from: number | null, to: number | null][] = [
+    ['dns', begunAt, lookedUpAt],
+    ['connect', lookedUpAt, connectedAt],
+    ['tls', securedAt === null ? null : connectedAt, securedAt],
+    ['first byte', securedAt ?? connectedAt, answeredAt],
+    ['body', answeredAt, endedAt],
+  ];
+  const below = phases.flatMap(([name, startedAt, phaseEnd]) =>
+    startedAt === null || phaseEnd === null
+      ? []
+      : [spanBelow(trace, span.spanId, { name, startedAt, endedAt: phaseEnd })],
+  );
+  return [span, ...below];
+}
+
+/** The phases of monitors without HTTP, from the times in their results. */
+function monitorSpans(
+  { submission }: FinishedAttempt,
+  parent: string,
+  trace: Trace,
+): { spans: Span[]; attributes: Span['attributes'] } {
+  const { checkType, startedAt, stoppedAt, apiCheckResult } = submission;
+  const request = apiCheckResult?.request ?? {};
+  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+  const number = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+  const response = apiCheckResult?.response ?? {};
+  const times = (response['timings'] ?? {}) as Record<string, unknown>;
+  const phase = (name: string, from: unknown, to: unknown): Span[] =>
+    typeof from !== 'number' || typeof to !== 'number'
+      ? []
+      : [spanBelow(trace, parent, { name, startedAt: startedAt + from, endedAt: startedAt + to })];
+  switch (checkType) {
+    case 'TCP':
+      return {
+        attributes: {
+          'server.address': text(request['hostname']),
+          'server.port': number(request['port']),
+          'network.transport': 'tcp',
+        },
+        spans: [
+          ...phase('dns', 0, times['lookup']),
+          ...phase('connect', times['lookup'], times['connect']),
+          ...(response['data'] == null ? [] : phase('data', times['connect'], times['end'])),
+        ],
+      };
+    case 'DNS':
+      return {
+        attributes: {
+          'dns.question.name': text(request['query']),
+          'server.address': text(request['nameServer']),
+          'network.transport': text(request['protocol'])?.toLowerCase() ?? null,
+        },
+        spans: phase('query', times['sent'], times['answered']),
+      };
+    case 'ICMP': {
+      const resolved = number(response['dnsResolutionTime']);
+      return {
+        attributes: { 'server.address': text(request['hostname']) },
+        spans: [
+          ...phase('dns', 0, resolved),
+          ...phase(
+            'echo',
+            resolved,
+            apiCheckResult?.response == null ? null : stoppedAt - startedAt,
+          ),
+        ],
+      };
+    }
+    default:
+      return { attributes: {}, spans: [] };
+  }
+}
+
+function stepSpans(steps: readonly ScriptStep[], parent: string, trace: Trace, room: number) {
+  const spans: Span[] = [];
+  for (const step of steps) {
+    if (spans.length >= room) break;
+    const span = spanBelow(trace, parent, {
+      name: short(step.title),
+      startedAt: step.startTime,
+      endedAt: step.startTime + step.durationMs,
+      attributes: { 'monitor.step.category': step.category },
+      problem: step.error === null ? null : short(step.error),
+    });
+    spans.push(span);
+    spans.push(...stepSpans(step.steps, span.spanId, trace, room - spans.length));
+  }
+  return spans;
+}
+
+function scriptTestsOf({ submission }: FinishedAttempt): readonly ScriptTest[] {
+  const { browserCheckResult, multiStepCheckResult, playwrightCheckResult } = submission;
+  return (browserCheckResult ?? multiStepCheckResult ?? playwrightCheckResult)?.tests ?? [];
+}
+
+function outcomeOf({
+  hasErrors,
+  hasFailures,
+  isDegraded,
+  isCancelled,
+}: FinishedAttempt['submission']) {
+  if (isCancelled) return 'cancelled';
+  if (hasErrors) return 'error';
+  if (hasFailures) return 'failed';
+  return isDegraded ? 'degraded' : 'passed';
+}
+
+/** The spans of an attempt; with a FINAL one also that of its run. */
+export function spansOf(attempt: FinishedAttempt, random: RandomBytes = randomBytes): Span[] {
+  const { submission, requests, faultCode, reason, sequenceStartedAt } = attempt;
+  const trace: Trace = {
+    traceId: traceIdOf(submission.runId),
+    nextId: () => random(8).toString('hex'),
+  };
+  const [runSpanId, attemptSpanId] = [spanIdOf(submission.runId), spanIdOf(submission.id)];
+  const outcome = outcomeOf(submission);
+  const endedAt = Math.max(submission.stoppedAt, ...requests.map((request) => request.endedAt));
+  const isProblem = outcome === 'error' || outcome === 'failed';
+  const monitor = monitorSpans(attempt, attemptSpanId, trace);
+  const common: Span['attributes'] = {
+    'monitor.check.id': submission.checkId,
+    'monitor.check.name': short(submission.name),
+    'monitor.check.type': submission.checkType,
+    'monitor.run.id': submission.runId,
+    'monitor.location': submission.runLocation,
+    'monitor.outcome': outcome,
+  };
+  const problem = isProblem ? short(reason ?? outcome) : null;
+  const own = spanBelow(trace, runSpanId, {
+    spanId: attemptSpanId,
+    name: `${submission.checkType} attempt`,
+    startedAt: submission.startedAt,
+    endedAt,
+    attributes: {
+      ...common,
+      ...monitor.attributes,
+      'monitor.result.id': submission.id,
+      'monitor.attempt': submission.attempt,
+      'monitor.under_load': submission.underLoad,
+      'error.type': isProblem ? (faultCode ?? outcome) : null,
+    },
+    problem,
+  });
+  const run =
+    submission.resultType !== 'FINAL'
+      ? []
+      : [
+          spanBelow(trace, null, {
+            spanId: runSpanId,
+            name: `${submission.checkType} run`,
+            startedAt: Math.min(sequenceStartedAt, submission.startedAt),
+            endedAt,
+            attributes: { ...common, 'monitor.attempts': submission.attempt },
+            problem,
+          }),
+        ];
+  const tests = scriptTestsOf(attempt).flatMap(({ steps }) => steps);
+  return [
+    ...run,
+    own,
+    ...requests.flatMap((request) => requestSpans(request, attemptSpanId, trace)),
+    ...monitor.spans,
+    ...stepSpans(tests, attemptSpanId, trace, mostSteps),
+  ];
+}
