@@ -48,6 +48,7 @@ function areEqual(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean
 export class LocationHub {
   readonly #entries = new Map<string, LocationEntry>();
   readonly #clock: Clock;
+  #isClosed = false;
   readonly #onAgentsChanged: (change: AgentsChanged) => void;
 
   constructor(clock: Clock, onAgentsChanged: (change: AgentsChanged) => void) {
@@ -68,6 +69,20 @@ export class LocationHub {
   /** The agents that serve a location now. */
   members(accountId: string, location: string): readonly Candidate[] {
     return [...this.#entry(accountId, location).members.values()];
+  }
+
+  /** Every location that an agent serves now. */
+  served(): { accountId: string; location: string; count: number }[] {
+    return [...this.#entries]
+      .filter(([, { members }]) => members.size > 0)
+      .map(([key, { members }]) => {
+        const slash = key.indexOf('/');
+        return {
+          accountId: key.slice(0, slash),
+          location: key.slice(slash + 1),
+          count: members.size,
+        };
+      });
   }
 
   isServed(accountId: string, location: string): boolean {
@@ -113,6 +128,7 @@ export class LocationHub {
 
   #expectBack(accountId: string, location: string, member: Member, withinMs: number): void {
     member.stopWaiting?.();
+    if (this.#isClosed) return;
     member.stopWaiting = this.#clock.after(withinMs, () => {
       this.remove(accountId, location, member.id);
     });
@@ -186,12 +202,17 @@ export class LocationHub {
     });
   }
 
-  /** Forgets everyone and wakes who waits, without announcing it: the process is stopping. */
+  /** True once the process is stopping: whoever asks now must be sent away, not told that nobody serves. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Wakes who waits. Agents stay known, since they go on by what they were told last. */
   close(): void {
+    this.#isClosed = true;
     for (const entry of this.#entries.values()) {
       for (const member of entry.members.values()) member.stopWaiting?.();
       for (const wake of entry.waiters) wake();
     }
-    this.#entries.clear();
   }
 }

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { startTestControlPlane } from '../../support/control-plane.ts';
+
+async function probe(url: string, path: string): Promise<{ status: number; body: unknown }> {
+  const response = await fetch(`${url}${path}`);
+  return { status: response.status, body: await response.json() };
+}
+
+test('health probes need no key and are not counted', async () => {
+  await using world = await startTestControlPlane({ requestsPerMinute: 1 });
+  for (const path of ['/-/readiness', '/-/liveness', '/health', '/-/readiness']) {
+    assert.deepEqual(await probe(world.url, path), { status: 200, body: { status: 'ok' } }, path);
+  }
+});
+
+test('without its database a control plane is alive but not ready', async () => {
+  const world = await startTestControlPlane();
+  await world.controlPlane.services.db.destroy();
+  assert.deepEqual(await probe(world.url, '/-/readiness'), {
+    status: 503,
+    body: { status: 'the database does not answer' },
+  });
+  assert.equal((await probe(world.url, '/-/liveness')).status, 200);
+  await world[Symbol.asyncDispose]();
+});
