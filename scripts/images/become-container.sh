@@ -1,0 +1,39 @@
+#!/bin/sh
+# Started by container.ts in fresh namespaces: makes the root of an image, read-only but for /tmp and
+# one folder, the root of this process, and becomes the given command.
+#
+#   become-container.sh pivot|chroot ROOT DATA_FOLDER COMMAND ...
+set -eu
+way=$1 root=$2 data=$3
+shift 3
+mount --make-rprivate /
+mount --bind "$root" "$root"
+mount -t proc -o nosuid,nodev,noexec proc "$root/proc"
+mount -t tmpfs -o nosuid,mode=755 dev "$root/dev"
+for device in null zero full random urandom tty; do
+  touch "$root/dev/$device"
+  mount --bind "/dev/$device" "$root/dev/$device"
+done
+mkdir "$root/dev/shm"
+mount -t tmpfs -o nosuid,nodev,noexec,mode=1777,size=64m shm "$root/dev/shm"
+ln -s /proc/self/fd "$root/dev/fd"
+ln -s /proc/self/fd/1 "$root/dev/stdout"
+ln -s /proc/self/fd/2 "$root/dev/stderr"
+mount -t tmpfs -o nosuid,nodev,mode=1777 tmp "$root/tmp"
+# As a volume gets it: with the owner and the mode of the folder it covers.
+mode=$(stat -c %a "$root$data")
+mount -t tmpfs -o "nosuid,nodev,mode=$mode" data "$root$data"
+printf '127.0.0.1 localhost\n::1 localhost\n' > "$root/tmp/hosts"
+[ -e "$root/etc/hosts" ] || touch "$root/etc/hosts"
+mount --bind "$root/tmp/hosts" "$root/etc/hosts"
+mount -o remount,bind,ro "$root"
+cd "$root"
+if [ "$way" = pivot ]; then
+  mkdir tmp/old
+  pivot_root . tmp/old
+  cd /
+  umount -l /tmp/old
+  rmdir /tmp/old
+  exec "$@"
+fi
+exec chroot "$root" "$@"

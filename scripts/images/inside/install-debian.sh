@@ -1,0 +1,20 @@
+#!/bin/sh
+# Installs Debian packages while an image is built, with what is already there brought up to date.
+# What only an installation needs is gone afterwards, and so is every way to become another user.
+#
+#   install-debian.sh PACKAGE ...
+#
+# A CA for package mirrors behind an intercepting proxy may be the build secret "ca".
+set -eu
+export DEBIAN_FRONTEND=noninteractive
+ca=/run/secrets/ca
+authorities=Acquire::Languages=none
+[ -s "$ca" ] && authorities=Acquire::https::CAInfo=$ca
+apt-get -o "$authorities" update
+apt-get -o "$authorities" upgrade --yes
+apt-get -o "$authorities" install --yes --no-install-recommends "$@"
+apt-get clean
+rm -rf /var/lib/apt/lists/* /var/cache/debconf/*-old /var/cache/ldconfig /var/log/*.log \
+  /var/log/apt /var/lib/dpkg/*-old /usr/share/man/* /usr/share/info/*
+find /usr/share/doc -type f ! -name copyright -delete
+find / -xdev -type f -perm /6000 -exec chmod a-s {} +

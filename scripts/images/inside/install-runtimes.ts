@@ -1,0 +1,37 @@
+/**
+ * Installs runtimes while an image is built: `node install-runtimes.ts FOLDER RUNTIME…`. With nothing
+ * of the command line of the agent, so that its changes do not install them anew.
+ */
+import { existsSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { installRuntime } from '../../../agent/runtimes/install-runtime.ts';
+import { planOf } from '../../../agent/runtimes/runtime-plan.ts';
+
+const [folder = '', ...ids] = process.argv.slice(2);
+const directory = resolve(folder);
+const secrets = {
+  NODE_EXTRA_CA_CERTS: '/run/secrets/ca',
+  npm_config_userconfig: '/run/secrets/npmrc',
+};
+const environment = {
+  ...process.env,
+  ...Object.fromEntries(Object.entries(secrets).filter(([, file]) => existsSync(file))),
+};
+
+for (const id of ids) {
+  const plan = planOf(id);
+  const { verification } = await installRuntime({
+    plan,
+    directory,
+    environment,
+    now: () => Number(process.env['SOURCE_DATE_EPOCH'] ?? 0) * 1000,
+  });
+  const { packages, nodeVersion, sizeBytes } = verification;
+  console.log(
+    `${id}: ${Object.keys(packages).length} packages, Node ${nodeVersion}, ${Math.round(sizeBytes / 1e6)} MB`,
+  );
+  for (const { package: name, wanted, instead } of plan.substitutions) {
+    console.log(`  ${name} ${instead ?? 'left out'} instead of ${wanted}`);
+  }
+}
+rmSync(join(directory, '.lock'), { force: true });

@@ -1,0 +1,72 @@
+/**
+ * Images without a Docker engine, by way of buildah:
+ *
+ *   npm run images -- build [TARGET …] [--build-arg NAME=value]
+ *   npm run images -- smoke [TARGET …]     runs them: as root and not, with and without NET_RAW
+ *   npm run images -- sizes
+ *   npm run images -- clean                removes what was built
+ *
+ * Targets: control-plane, uptime, full, migration, dev, or all; without any, the first two.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { parseArgs } from 'node:util';
+import { buildah, buildahProblem, hasImage } from './buildah.ts';
+import { buildImages } from './build.ts';
+import { sizesOfImages } from './sizes.ts';
+import { smoke } from './smoke/smoke.ts';
+import { chooseTargets, imageTargets } from './targets.ts';
+
+const usage = 'npm run images -- build|smoke|sizes|clean [TARGET …]';
+
+/** Starts this command again in a network of its own, so that its ports are nobody else's. */
+async function inOwnNetwork(names: readonly string[]): Promise<number> {
+  const self = [process.execPath, import.meta.filename, 'smoke-here', ...names];
+  const child = spawn('unshare', ['--net', '--', ...self], { stdio: 'inherit' });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return code ?? 1;
+}
+
+/** Removes the images that were built, and layers that no image has any more. */
+async function clean(): Promise<void> {
+  for (const { image } of [...imageTargets].reverse()) {
+    if (await hasImage(image)) await buildah('rmi', '--force', image);
+  }
+  await buildah('rmi', '--prune', '--force');
+}
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { 'build-arg': { type: 'string', multiple: true, default: [] } },
+  });
+  const [command = '', ...names] = positionals;
+  const problem = await buildahProblem();
+  if (problem !== null) throw new Error(problem);
+  switch (command) {
+    case 'build':
+      await buildImages(chooseTargets(names), values['build-arg']);
+      break;
+    case 'smoke':
+      process.exitCode = await inOwnNetwork(names);
+      break;
+    case 'smoke-here':
+      await smoke(chooseTargets(names));
+      break;
+    case 'sizes':
+      console.log(await sizesOfImages());
+      break;
+    case 'clean':
+      await clean();
+      break;
+    default:
+      throw new Error(usage);
+  }
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+}

@@ -1,0 +1,169 @@
+/** Starts an image of the agent, has it run its checks, stops it, and counts. */
+import { writeFileSync } from 'node:fs';
+import { Container } from '../container.ts';
+import type { ImageTarget } from '../targets.ts';
+import { codeChecks, monitorChecks, type SmokeCheck } from './checks.ts';
+import { pingRanges, type Scenario } from './scenarios.ts';
+import { answers, until, type World } from './world.ts';
+
+export interface Trial {
+  readyMs: number;
+  /** Of all processes of the container, before the first check. */
+  idleRssBytes: number;
+  drainMs: number;
+  results: number;
+}
+
+interface Result {
+  id: string;
+  resultType: string;
+  hasErrors: boolean;
+  hasFailures: boolean;
+}
+
+interface Finding {
+  name: string;
+  verdict: string;
+}
+
+const readiness = 'http://127.0.0.1:8081/-/readiness';
+const settleMs = 3_000;
+const gracePeriodMs = 30_000;
+const minute = 60_000;
+
+function expect(isTrue: boolean, problem: string): void {
+  if (!isTrue) throw new Error(problem);
+}
+
+/** Orphans of a command become children of process 1, which must not let them stay as zombies. */
+async function checkReaping(container: Container): Promise<void> {
+  await container.exec(['sh', '-c', 'for i in 1 2 3; do (sleep 0.1 &) ; done']);
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  const zombies = container.processes().filter(({ state }) => state.startsWith('Z'));
+  expect(zombies.length === 0, `${zombies.length} zombies are left`);
+}
+
+async function checkHealthCommand(container: Container): Promise<void> {
+  const [, ...words] = container.config.Healthcheck?.Test ?? [];
+  const { code, output } = await container.exec(words);
+  expect(code === 0, `the health check ended with ${String(code)}: ${output}`);
+}
+
+async function checkDoctor(container: Container, { icmp }: Scenario): Promise<void> {
+  const { output } = await container.exec(['monitor-agent', 'doctor', '--json']);
+  const { findings } = JSON.parse(output) as { findings: Finding[] };
+  const verdict = findings.find(({ name }) => name === 'icmp')?.verdict;
+  expect(
+    verdict !== undefined && (verdict === 'ok') === (icmp !== 'none'),
+    `doctor says ${verdict ?? 'nothing'} of ICMP: ${output}`,
+  );
+}
+
+async function checkReadOnly(container: Container): Promise<void> {
+  const { code } = await container.exec(['sh', '-c', 'touch /opt/x /usr/x /etc/x /var/lib/x']);
+  expect(code !== 0, 'the root can be written');
+}
+
+/** Waits for a FINAL result and holds it against what is expected. */
+async function finalOf(world: World, id: string, check: SmokeCheck, log: string[]): Promise<void> {
+  const path = `/v1/check-results/${id}?limit=10`;
+  const final = await until(
+    async () => {
+      const results = await world.api<Result[]>('GET', path);
+      return results.find(({ resultType }) => resultType === 'FINAL');
+    },
+    3 * minute,
+    () => `no FINAL result of "${check.body.name}":\n${log.slice(-15).join('\n')}`,
+  );
+  const wanted = check.endsInError === true;
+  if (final.hasErrors !== wanted || final.hasFailures) {
+    const whole = await world.api<object>('GET', `/v1/check-results/${id}/${final.id}`);
+    throw new Error(
+      `"${check.body.name}" ended otherwise: ${JSON.stringify(whole).slice(0, 3000)}\n${log.slice(-10).join('\n')}`,
+    );
+  }
+}
+
+async function finals(world: World, id: string): Promise<number> {
+  const results = await world.api<Result[]>('GET', `/v1/check-results/${id}?limit=100`);
+  return results.filter(({ resultType }) => resultType === 'FINAL').length;
+}
+
+/** Tries one image in one scenario. Throws with what went wrong. */
+export async function tryAgent(
+  target: ImageTarget,
+  scenario: Scenario,
+  world: World,
+  location: string,
+): Promise<Trial> {
+  writeFileSync('/proc/sys/net/ipv4/ping_group_range', pingRanges[scenario.pingRange]);
+  const key = await world.makeLocation(location);
+  const started = performance.now();
+  await using container = await Container.start({
+    image: target.image,
+    ...(scenario.user === undefined ? {} : { user: scenario.user }),
+    capabilities: scenario.capabilities,
+    hasUserNamespaces: scenario.hasUserNamespaces,
+    dataFolder: '/var/lib/monitor-agent',
+    environment: { API_KEY: key, CONTROL_PLANE_URL: world.baseUrl },
+  });
+  const log = container.lines;
+  await until(
+    () => answers(readiness),
+    minute,
+    () => `it is not ready:\n${log.slice(-20).join('\n')}`,
+  );
+  const readyMs = performance.now() - started;
+  const way = /"icmp":"([^"]*)"/.exec(log.join('\n'))?.[1] ?? '';
+  expect(
+    scenario.icmp === 'none' ? /cannot be sent/.test(way) : way === scenario.icmp,
+    `ICMP goes by "${way}"`,
+  );
+  await new Promise((resolve) => setTimeout(resolve, settleMs));
+  const idleRssBytes = container.processes().reduce((sum, { rssBytes }) => sum + rssBytes, 0);
+
+  await checkHealthCommand(container);
+  await checkReadOnly(container);
+  await checkDoctor(container, scenario);
+
+  const runtimes = { full: ['2026.04', '2025.04'], migration: ['2026.04', '2025.04', '2024.09'] };
+  const checks = [
+    ...monitorChecks(location, world.slowUrl, scenario.icmp !== 'none'),
+    ...(target.name in runtimes
+      ? await codeChecks(location, world, runtimes[target.name as keyof typeof runtimes])
+      : []),
+  ];
+  const ids = new Map<SmokeCheck, string>();
+  for (const check of checks) {
+    const { id } = await world.api<{ id: string }>('POST', `/v1/checks/${check.path}`, check.body);
+    ids.set(check, id);
+  }
+  for (const [check, id] of ids) await finalOf(world, id, check, log);
+  await checkReaping(container);
+
+  const slowId = [...ids].find(([{ body }]) => body.name === 'slow')?.[1] ?? '';
+  const visits = (): number => world.visits.get(`/${location}`) ?? 0;
+  const before = visits();
+  await until(
+    () => Promise.resolve(visits() > before),
+    minute,
+    () => 'no run is under way',
+  );
+  const asked = performance.now();
+  const code = await container.stop();
+  const drainMs = performance.now() - asked;
+  expect(code === 0, `it ended with ${String(code)}:\n${log.slice(-10).join('\n')}`);
+  expect(drainMs < gracePeriodMs, `it took ${Math.round(drainMs)} ms to end`);
+  expect(
+    log.some((line) => /"left":0,/.test(line)),
+    'results were left behind',
+  );
+  const stored = await finals(world, slowId);
+  expect(stored === visits(), `${visits()} runs of the slow check gave ${stored} results`);
+  let results = 0;
+  for (const id of ids.values()) {
+    results += await finals(world, id);
+    await world.api('DELETE', `/v1/checks/${id}`);
+  }
+  return { readyMs, idleRssBytes, drainMs, results };
+}

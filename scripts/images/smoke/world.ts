@@ -1,0 +1,121 @@
+/** What the images are tried in: a control plane from its own image, targets, locations with keys. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { callApi, type ApiCall } from '../../demo/api.ts';
+import { openTargets } from '../../demo/targets.ts';
+import { Container } from '../container.ts';
+
+const port = 3000;
+const baseUrl = `http://127.0.0.1:${port}`;
+export const targetPorts = { http: 3100, tcp: 3101, dns: 3102 };
+/** Long enough to stop an agent meanwhile. */
+const slowAnswerMs = 2_500;
+
+export interface World extends AsyncDisposable {
+  baseUrl: string;
+  /** A website that takes its time, and how often each path of it was asked for. */
+  slowUrl: string;
+  visits: ReadonlyMap<string, number>;
+  api<T>(method: string, path: string, body?: unknown): Promise<T>;
+  apiKey: string;
+  /** Makes a private location and gives a key for its agents. */
+  makeLocation(slugName: string): Promise<string>;
+}
+
+/** Asks until something is there. Throws with `describe` after `withinMs`. */
+export async function until<T>(
+  ask: () => Promise<T | null | undefined | false>,
+  withinMs: number,
+  describe: () => string,
+): Promise<T> {
+  const end = performance.now() + withinMs;
+  for (;;) {
+    const found = await ask();
+    if (found !== null && found !== undefined && found !== false) return found;
+    if (performance.now() > end) throw new Error(`not within ${withinMs} ms: ${describe()}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** True when an address answers with a success. */
+export function answers(url: string): Promise<boolean> {
+  return fetch(url).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
+async function openSlowSite(): Promise<
+  AsyncDisposable & { url: string; visits: Map<string, number> }
+> {
+  const visits = new Map<string, number>();
+  const server = createServer(({ url = '/' }, response) => {
+    visits.set(url, (visits.get(url) ?? 0) + 1);
+    setTimeout(() => response.end('late'), slowAnswerMs);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    visits,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** Opens everything; the control plane runs from `image`, as a user that the image does not know. */
+export async function openWorld(image: string): Promise<World> {
+  await using stack = new AsyncDisposableStack();
+  const slow = stack.use(await openSlowSite());
+  stack.use(await openTargets(targetPorts, () => undefined));
+  const controlPlane = stack.use(
+    await Container.start({
+      image,
+      user: '34567:34567',
+      dataFolder: '/var/lib/control-plane',
+      environment: { PUBLIC_URL: baseUrl, REQUESTS_PER_MINUTE: '0' },
+    }),
+  );
+  await until(
+    () => answers(`${baseUrl}/openapi.json`),
+    60_000,
+    () => `the control plane is not up:\n${controlPlane.lines.slice(-20).join('\n')}`,
+  );
+  const made = await controlPlane.exec([
+    'control-plane',
+    'keys',
+    'create',
+    '--name',
+    'smoke',
+    '--json',
+  ]);
+  if (made.code !== 0) throw new Error(`no key could be made: ${made.output}`);
+  const { rawKey } = JSON.parse(made.output) as { rawKey: string };
+  const call: ApiCall = { baseUrl, apiKey: rawKey };
+  const api = <T>(method: string, path: string, body?: unknown) =>
+    callApi<T>(call, method, path, body);
+  const opened = stack.move();
+  return {
+    baseUrl,
+    slowUrl: slow.url,
+    visits: slow.visits,
+    api,
+    apiKey: rawKey,
+    async makeLocation(slugName) {
+      const { id } = await api<{ id: string }>('POST', '/v1/private-locations', {
+        name: slugName,
+        slugName,
+      });
+      const key = await api<{ rawKey: string }>('POST', `/v1/private-locations/${id}/keys`);
+      return key.rawKey;
+    },
+    async [Symbol.asyncDispose]() {
+      const code = await controlPlane.stop();
+      await opened.disposeAsync();
+      if (code !== 0) throw new Error(`the control plane ended with ${String(code)}`);
+    },
+  };
+}
