@@ -20,8 +20,8 @@ import { defineRoute } from './route.ts';
 
 export const protocolVersion = 1;
 
-/** Longest a check-in waits for news. */
-export const longPollMs = 25_000;
+/** Longest a check-in may ask to wait for news. */
+const longPollMs = 25_000;
 /** A lease on a job: renewed every 20 s, lost after 60. */
 export const leaseMs = 60_000;
 export const leaseRenewMs = 20_000;

@@ -42,6 +42,64 @@ export const jobLogLine = z.object({
   level: z.string(),
 });
 
+/** All probes of a traceroute that were sent to one distance. Times are milliseconds, null without an answer. */
+const tracerouteHop = z.object({
+  /** Distance from the agent; the first router is 1. */
+  hop: z.int().min(1),
+  /** Who answered from there, the most frequent first; empty where nobody did. */
+  addresses: z.array(z.string()),
+  sent: z.int(),
+  received: z.int(),
+  lossPercent: z.number().min(0).max(100),
+  last: z.number().nullable(),
+  avg: z.number().nullable(),
+  best: z.number().nullable(),
+  worst: z.number().nullable(),
+  stdDev: z.number().nullable(),
+  isTarget: z.boolean(),
+  /** What else the answer said, such as `administratively prohibited`. */
+  note: z.string().nullable(),
+});
+export type TracerouteHop = z.output<typeof tracerouteHop>;
+
+export const tracerouteReport = z
+  .object({
+    /** `tcp` connects to the port of the target, `udp` sends to high ports. */
+    method: z.enum(['tcp', 'udp']),
+    address: z.string(),
+    port: z.int().nullable(),
+    ipFamily: z.enum(['IPv4', 'IPv6']),
+    startedAt: z.number().meta({ description: 'Milliseconds since the epoch' }),
+    durationMs: z.number(),
+    /** Whether the target itself answered. */
+    isReached: z.boolean(),
+    hops: z.array(tracerouteHop),
+  })
+  .meta({ id: 'Traceroute' });
+export type TracerouteReport = z.output<typeof tracerouteReport>;
+
+/**
+ * Evidence of a failure in the network. `capture` says what was kept of the failing connection: its
+ * packets (the file behind `pcapDataUrl`), or, without the right to capture, only what its socket saw.
+ */
+export const networkDiagnostics = z
+  .object({
+    capture: z.object({
+      kind: z.enum(['packets', 'events']),
+      /** Packets in the file; 0 for `events`. */
+      packets: z.int().min(0),
+      /** Why there are no packets, and what would give them; null where there are. */
+      missing: z.string().nullable(),
+    }),
+    /** What the socket saw, in order. `at` is milliseconds since the start of the attempt. */
+    events: z.array(z.object({ at: z.number(), phase: z.string(), event: z.string() })),
+    traceroute: tracerouteReport.nullable(),
+    /** Why there is no traceroute; null where there is one. */
+    tracerouteMissing: z.string().nullable(),
+  })
+  .meta({ id: 'NetworkDiagnostics' });
+export type NetworkDiagnostics = z.output<typeof networkDiagnostics>;
+
 /**
  * What one attempt saw. All monitors use this shape: `response` is the HTTP response of a URL
  * monitor, the answer of a name server, the echo replies of an ICMP monitor.
@@ -59,6 +117,8 @@ export const apiCheckResult = z
     }),
     jobAssets: z.array(z.string()).nullable(),
     pcapDataUrl: z.string().nullable(),
+    /** Of API and URL checks that failed in the network. */
+    networkDiagnostics: networkDiagnostics.nullable().default(null),
   })
   .meta({ id: 'ApiCheckResult' });
 
@@ -445,6 +505,7 @@ export const missedReason = z.enum([
   'agent-overloaded',
   'agent-stopping',
   'no-runtime',
+  'type-not-served',
   'not-run',
   'maintenance',
 ]);

@@ -44,6 +44,7 @@ const shapes = {
     jobLog,
     jobAssets: null,
     pcapDataUrl: null,
+    networkDiagnostics: null,
   }),
   browserCheckResult: (fault: Fault) => ({
     type: 'PLAYWRIGHT_TEST',

@@ -135,6 +135,7 @@ export interface Section {
 
 const here = 'test/contract/conformance-proofs.test.ts';
 const windows = 'test/contract/conformance-windows.test.ts';
+const imageTests = 'test/scripts/images/dockerfiles.test.ts';
 const agentTests = 'test/e2e/agents.test.ts';
 
 export const locationIds = [
@@ -856,6 +857,7 @@ export const sections: readonly Section[] = [
       '[].checkType',
       '[].scheduledFor',
       '[].underLoad',
+      '[].apiCheckResult.networkDiagnostics',
       '[].isCancelled',
       // Shapes that the specification does not show.
       '[].browserCheckResult',
@@ -2078,7 +2080,13 @@ export const sections: readonly Section[] = [
         proof: { file: here, test: 'doubleCheck is published as deprecated' },
       },
       { says: '3: runtime identifiers', schema: 'RuntimeId', values: runtimeIds },
-      { says: 'agent 7.0.2', later: { change: 'E', why: 'an image with several runtimes' } },
+      {
+        says: 'agent 7.0.2: a migration image with several runtimes',
+        proof: {
+          file: imageTests,
+          test: 'the full image has 2026.04 and 2025.04, the migration image 2024.09 too',
+        },
+      },
       {
         says: 'agent 7.0.1: ICMP without root',
         proof: {
@@ -2087,10 +2095,10 @@ export const sections: readonly Section[] = [
         },
       },
       {
-        says: 'agent 7.0.0: EXTERNAL_OBSERVABILITY, uptime image',
-        later: {
-          change: 'E',
-          why: 'images; nothing is sent anywhere, so there is nothing to switch off',
+        says: 'agent 7.0.0: uptime image, EXTERNAL_OBSERVABILITY',
+        proof: {
+          file: 'test/scripts/images/uptime-image.test.ts',
+          test: 'with these packages alone the agent serves monitors, offers nothing else, and stops',
         },
       },
       {
@@ -2107,10 +2115,19 @@ export const sections: readonly Section[] = [
           test: 'SIGTERM lets a running check finish, keeps liveness and ends with 0',
         },
       },
-      { says: 'agent 6.3.0: dev image', later: { change: 'E', why: 'images' } },
+      {
+        says: 'agent 6.3.0: dev image',
+        proof: {
+          file: imageTests,
+          test: 'the dev image adds compilers and package managers to the full one',
+        },
+      },
       {
         says: 'agent 6.2.0: no devDependencies in the image',
-        later: { change: 'E', why: 'images' },
+        proof: {
+          file: imageTests,
+          test: 'no image installs devDependencies: one script installs packages, and omits them',
+        },
       },
       {
         says: 'agent 6.1.7: the Authorization header is scrubbed',
