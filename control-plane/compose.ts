@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { bindApi } from './api.ts';
 import { buildApp } from './app.ts';
@@ -19,11 +20,16 @@ import { openDatabase } from './db/open.ts';
 import { DeliverySignal } from './delivery-signal.ts';
 import { serveConsole } from './http/console.ts';
 import { serveDocs } from './http/docs.ts';
+import { serveHealth } from './http/health.ts';
 import { implement } from './http/implement.ts';
+import { measureRequests } from './http/measure-requests.ts';
 import { serveStatusPages } from './http/status-pages.ts';
 import { serveTraceViewer } from './http/trace-viewer.ts';
 import { LocationHub } from './location-hub.ts';
 import { startDeliveries } from './notify/deliveries.ts';
+import { createMetrics } from './observability/metrics.ts';
+import { observeState } from './observability/observe-state.ts';
+import { serveMetrics } from './observability/serve-metrics.ts';
 import { recordAgentsChanged } from './operations/agent-presence.ts';
 import { dropCancelledJobs } from './operations/check-sessions.ts';
 import { afterSettling } from './operations/after-settling.ts';
@@ -33,6 +39,7 @@ import { expireJobs } from './operations/expire-jobs.ts';
 import { excuseDowntime, noteAlive, sweepHeartbeats } from './operations/heartbeats.ts';
 import { ResultIntake } from './operations/ingest-results.ts';
 import { forgetSessions } from './operations/forget-sessions.ts';
+import { pruneAgentReports } from './operations/prune-agent-reports.ts';
 import { pruneArtifacts } from './operations/prune-artifacts.ts';
 import { pruneCodeBundles } from './operations/prune-code-bundles.ts';
 import { announceDueUpdates } from './operations/subscribers/announce-due-updates.ts';
@@ -53,6 +60,7 @@ import { StatusCache } from './status-cache.ts';
 import { readPage } from './status-pages/read-page.ts';
 import { Snapshots } from './status-pages/snapshots.ts';
 import { startTimers } from './timers.ts';
+import { version } from './version.ts';
 
 export interface ControlPlaneParts {
   config: Config;
@@ -64,11 +72,14 @@ export interface ControlPlaneParts {
 export interface ControlPlane extends AsyncDisposable {
   /** Where it listens, for example `http://127.0.0.1:3000`. */
   url: string;
+  /** Where it serves metrics about itself; null when it does not. */
+  metricsPort: number | null;
   services: Services;
 }
 
 /** How long answers in progress may take once the process is asked to stop. */
 const closeWithinMs = 5_000;
+const closeIdleEveryMs = 50;
 
 /** Beside the database; that of a database in memory goes with it. */
 function codeBundleFolder(databaseFile: string): Disposable & { path: string } {
@@ -126,7 +137,11 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     else handle(request, response);
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      // A kernel without IPv6 has no `::`; all of IPv4 is what was meant.
+      if (config.HOST !== '::' || error.code !== 'EAFNOSUPPORT') reject(error);
+      else server.once('error', reject).listen(config.PORT, '0.0.0.0', resolve);
+    });
     server.listen(config.PORT, config.HOST, resolve);
   });
   // Should the start fail below, the process must be able to end.
@@ -134,6 +149,12 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     server.close();
     server.closeAllConnections();
   });
+  const metrics = createMetrics(new Registry(), version);
+  observeState(metrics.registry, { db, hub, clock, databaseFile: config.DATABASE_FILE });
+  const scraped =
+    config.METRICS_PORT === undefined
+      ? null
+      : stack.use(await serveMetrics(metrics.registry, config));
   const { port } = server.address() as AddressInfo;
   const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST;
   const url = `http://${host}:${port}`;
@@ -144,7 +165,15 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const links = new ArtifactLinks(secrets, publicUrl);
   const services: Services = {
     db,
-    commits: new CommitQueue(db),
+    commits: new CommitQueue(db, {
+      clock,
+      onCommit({ tookMs, writes, isDurable }) {
+        metrics.commitDuration.observe(tookMs / 1000);
+        metrics.commitWrites.observe(writes);
+        if (!isDurable) metrics.commitFailures.inc();
+      },
+    }),
+    metrics,
     secrets,
     artifacts,
     links,
@@ -209,9 +238,11 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     canSubscribe: config.SMTP_URL !== undefined,
     host: config.HOST,
   });
-  // Status pages come first: on a domain of its own, a page is what there is.
+  // Status pages come before all else: on a domain of its own, a page is what there is.
   handle = buildApp({
     steps: [
+      measureRequests(metrics, clock),
+      serveHealth(db),
       statusPages,
       api,
       serveConsole(publicUrl),
@@ -223,6 +254,14 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   });
   opening.resolve(handle);
   stack.defer(async () => {
+    // Agents ask again as soon as they are answered: on a connection that stays they would hold up the
+    // end until they are cut off.
+    server.prependListener('request', (_request, response) => {
+      response.setHeader('connection', 'close');
+    });
+    const closingIdle = setInterval(() => {
+      server.closeIdleConnections();
+    }, closeIdleEveryMs);
     await new Promise<void>((resolve) => {
       server.close(() => {
         resolve();
@@ -234,6 +273,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
         server.closeAllConnections();
       });
     });
+    clearInterval(closingIdle);
   });
 
   stack.use(startDeliveries({ services, config }));
@@ -284,16 +324,23 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
         { name: 'forget-unconfirmed', everyMs: 3_600_000, run: () => forgetUnconfirmed(services) },
         { name: 'watch-locations', everyMs: 10_000, run: locationWatch(services) },
         { name: 'watch-certificates', everyMs: 60_000, run: () => watchCertificates(services) },
+        {
+          name: 'prune-agent-reports',
+          everyMs: 3_600_000,
+          run: () => pruneAgentReports(services, resultsKeptMs),
+        },
         { name: 'forget-sessions', everyMs: 3_600_000, run: () => forgetSessions(services) },
       ],
       clock,
       logger.child({ subsystem: 'timers' }),
+      metrics,
     ),
   );
 
   const opened = stack.move();
   return {
     url,
+    metricsPort: scraped?.port ?? null,
     services,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

@@ -164,6 +164,23 @@ const settings = {
     .describe(
       'Addresses of data-center locations for /v1/static-ips: eu-central-1=192.0.2.1,eu-west-1=2001:db8::1',
     ),
+  METRICS_PORT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .optional()
+    .describe('Port on which this process serves /metrics about itself; without it, it does not'),
+  METRICS_HOST: z
+    .string()
+    .min(1)
+    .default('127.0.0.1')
+    .describe('Address to listen on for /metrics'),
+  METRICS_TOKEN: z
+    .string()
+    .min(8)
+    .optional()
+    .describe('Bearer token that whoever scrapes /metrics must send'),
   LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error'])
     .default('info')
@@ -176,6 +193,7 @@ const secretSettings: ReadonlySet<string> = new Set([
   'ARTIFACTS_S3_SECRET_ACCESS_KEY',
   'SMTP_URL',
   'PHONE_AUTH_TOKEN',
+  'METRICS_TOKEN',
 ]);
 
 /** Either none of them is set or all are: the rest of a half would be missed by the first alert. */

@@ -6,6 +6,7 @@ import type { ArtifactLinks } from './artifacts/links.ts';
 import type { CommitQueue } from './db/commit-queue.ts';
 import type { Database } from './db/tables.ts';
 import type { DeliverySignal } from './delivery-signal.ts';
+import type { ControlPlaneMetrics } from './observability/metrics.ts';
 import type { LocationHub } from './location-hub.ts';
 import type { RunSignals } from './run-signals.ts';
 import type { SecretBox } from './secret-box.ts';
@@ -30,6 +31,8 @@ export interface Services {
   artifacts: ArtifactStore;
   links: ArtifactLinks;
   logger: Logger;
+  /** Of the process. */
+  metrics: ControlPlaneMetrics;
   /** Puts expiring links in place of references to files, in the JSON of what a result saw. */
   resolveReferences: (json: string, resultId: string) => string;
   /** Where this control plane is reached from outside, without a slash at the end. */

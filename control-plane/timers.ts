@@ -1,6 +1,7 @@
 /** Which operation runs how often. No logic. */
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Logger } from 'pino';
+import type { ControlPlaneMetrics } from './observability/metrics.ts';
 
 export interface RepeatedOperation {
   name: string;
@@ -14,18 +15,23 @@ export function startTimers(
   operations: readonly RepeatedOperation[],
   clock: Clock,
   logger: Logger,
+  metrics: Pick<ControlPlaneMetrics, 'timerDuration' | 'timerFailures'>,
 ): AsyncDisposable {
   let isStopped = false;
   const cancels = new Map<string, () => void>();
   const running = new Set<Promise<void>>();
 
   const turn = async (operation: RepeatedOperation): Promise<void> => {
+    const { name } = operation;
+    const begunAt = clock.monotonic();
     let isBehind = false;
     try {
       isBehind = (await operation.run()) === true;
     } catch (error) {
-      logger.error({ err: error, operation: operation.name }, 'operation failed');
+      metrics.timerFailures.inc({ operation: name });
+      logger.error({ err: error, operation: name }, 'operation failed');
     }
+    metrics.timerDuration.observe({ operation: name }, (clock.monotonic() - begunAt) / 1000);
     schedule(operation, isBehind ? 0 : operation.everyMs);
   };
 

@@ -4,6 +4,7 @@
  * that fails undoes only itself. A write is answered after the commit.
  */
 import type { Kysely } from 'kysely';
+import type { Clock } from '@monitor/shared/clock.ts';
 import type { Database } from './tables.ts';
 
 interface Waiting {
@@ -12,13 +13,21 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
+/** Told of each commit: how long it took, how many writes shared it, and whether it holds. */
+type OnCommit = (commit: { tookMs: number; writes: number; isDurable: boolean }) => void;
+
 export class CommitQueue {
   readonly #db: Kysely<Database>;
+  readonly #measured: { clock: Pick<Clock, 'monotonic'>; onCommit: OnCommit } | undefined;
   #waiting: Waiting[] = [];
   #isWorking = false;
 
-  constructor(db: Kysely<Database>) {
+  constructor(
+    db: Kysely<Database>,
+    measured?: { clock: Pick<Clock, 'monotonic'>; onCommit: OnCommit },
+  ) {
     this.#db = db;
+    this.#measured = measured;
   }
 
   /** Runs the work in a transaction, with whatever else is waiting, and gives its value once durable. */
@@ -36,12 +45,15 @@ export class CommitQueue {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;
       this.#waiting = [];
-      await this.#commit(batch);
+      const begunAt = this.#measured?.clock.monotonic() ?? 0;
+      const isDurable = await this.#commit(batch);
+      const tookMs = (this.#measured?.clock.monotonic() ?? 0) - begunAt;
+      this.#measured?.onCommit({ tookMs, writes: batch.length, isDurable });
     }
     this.#isWorking = false;
   }
 
-  async #commit(batch: readonly Waiting[]): Promise<void> {
+  async #commit(batch: readonly Waiting[]): Promise<boolean> {
     const settle: (() => void)[] = [];
     try {
       const transaction = await this.#db.startTransaction().execute();
@@ -68,8 +80,9 @@ export class CommitQueue {
       }
     } catch (error) {
       for (const { reject } of batch) reject(error);
-      return;
+      return false;
     }
     for (const each of settle) each();
+    return true;
   }
 }

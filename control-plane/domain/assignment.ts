@@ -55,6 +55,20 @@ export function lacksOnlyRuntime(needs: Needs, candidates: readonly Candidate[])
 }
 
 /**
+ * What no agent of a location has that a check needs; null when one has it all, and when none serves:
+ * one that is stopping offers no types.
+ */
+export function gapOf(
+  needs: Needs,
+  candidates: readonly Candidate[],
+): 'type-not-served' | 'no-runtime' | null {
+  const serving = candidates.filter(({ checkTypes }) => checkTypes.size > 0);
+  if (serving.length === 0 || serving.some((candidate) => canRun(candidate, needs))) return null;
+  const knowsType = serving.some(({ checkTypes }) => checkTypes.has(needs.type));
+  return knowsType ? 'no-runtime' : 'type-not-served';
+}
+
+/**
  * Why none of the agents of a location can run a check, for people to read; null when one can, and
  * when there are no agents, since one may come.
  */

@@ -417,6 +417,11 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
   return run;
 }
 
+interface Bound {
+  run: Serve;
+  operationId: string;
+}
+
 const methods: readonly HTTPMethod[] = ['HEAD', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 function pathOf(request: Request): string {
@@ -429,22 +434,30 @@ function pathOf(request: Request): string {
  * other whether it matches would cost more than answering. Paths that exist answer other methods with
  * 405 and `Allow`; what does not exist is left to the next step.
  */
-export function implement(bound: readonly BoundRoute[], options: ImplementOptions): RequestHandler {
+export function implement(
+  routes: readonly BoundRoute[],
+  options: ImplementOptions,
+): RequestHandler {
   const limiter = new RateLimiter(options.monotonic);
   const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 4096 });
-  for (const one of bound) {
-    const run = serve(one, options, limiter);
+  for (const one of routes) {
+    const bound: Bound = {
+      run: serve(one, options, limiter),
+      operationId: one.route.operationId,
+    };
     const path = one.route.path.replace(/\{(\w+)\}/g, ':$1');
-    router.on(one.route.method, path, () => undefined, run);
+    router.on(one.route.method, path, () => undefined, bound);
     if (one.route.method === 'GET' && one.route.hasEffects !== true) {
-      router.on('HEAD', path, () => undefined, run);
+      router.on('HEAD', path, () => undefined, bound);
     }
   }
   return async (request, response, next) => {
     const path = pathOf(request);
     const found = router.find(request.method as HTTPMethod, path);
     if (found !== null) {
-      await (found.store as Serve)(request, response, found.params);
+      const { run, operationId } = found.store as Bound;
+      response.locals['operationId'] = operationId;
+      await run(request, response, found.params);
       return;
     }
     // Throws for an escape that is none.

@@ -187,7 +187,7 @@ class Deliveries {
     attempt: Attempt,
     configJson: string | null,
   ): Promise<void> {
-    const { commits, clock, deliveries } = this.#services;
+    const { commits, clock, deliveries, metrics } = this.#services;
     const attempts = row.attempts + 1;
     const { result } = attempt;
     const next = afterAttempt(attempt, attempts, pausesMs);
@@ -199,11 +199,13 @@ class Deliveries {
     };
     if ('retryInMs' in next) {
       const nextAttemptAt = clock.now() + next.retryInMs;
+      metrics.deliveries.inc({ outcome: 'retry' });
       await commits.run((unit) => recordRetry(unit, row, { attempts, nextAttemptAt, result }));
       this.#logger.info({ ...facts, result, ...next }, 'notification not delivered, trying again');
       return;
     }
     const { status } = next;
+    metrics.deliveries.inc({ outcome: status.toLowerCase() });
     await commits.run((unit) => recordOutcome(unit, row, { status, result, attempts, configJson }));
     deliveries.ended(row.id, { status, result });
     if (status === 'SUCCESS') this.#logger.debug(facts, 'notification delivered');

@@ -143,12 +143,20 @@ function sourcesOf(fields: CheckFields, scripts: readonly NamedScript[]): string
   ];
 }
 
-/** The certificate for the host of an address; all of them where a template names the host. */
+/** Scripts of these go where they want; what they do on the way out is the agent's. */
+const goAnywhere: ReadonlySet<string> = new Set(['BROWSER', 'MULTI_STEP', 'AGENTIC']);
+
+/**
+ * The certificate for the host of an address; all of them where a template names the host. An http
+ * address has the one that it would be redirected to on the same host.
+ */
 function certificatesOfUrl<C extends { host: string }>(url: string, certificates: C[]): C[] {
-  const authority = /^https:\/\/([^/?#]*)/i.exec(url)?.[1] ?? '{{';
+  const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1] ?? '{{';
   if (authority.includes('{{') || !URL.canParse(url)) return certificates;
-  const { hostname, port } = new URL(url);
-  const chosen = chooseClientCertificate(certificates, hostname, Number(port || 443));
+  const { protocol, hostname, port } = new URL(url);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const isSecure = protocol === 'https:';
+  const chosen = chooseClientCertificate(certificates, host, isSecure ? Number(port || 443) : 443);
   return chosen === undefined ? [] : [chosen];
 }
 
@@ -183,10 +191,14 @@ export async function checkAssembly(
     return baseUrl ? [{ key: 'GROUP_BASE_URL', value: baseUrl, secret: false }, ...given] : given;
   };
 
-  const certificatesFor = (fields: CheckFields): AssignedCertificate[] => {
+  const rowsFor = (type: string, fields: CheckFields) => {
+    if (goAnywhere.has(type)) return inheritance.certificates;
     const url = (fields['request'] as { url?: unknown } | undefined)?.url;
-    if (typeof url !== 'string' || !/^(https:|\{\{)/i.test(url)) return [];
-    return certificatesOfUrl(url, inheritance.certificates).map((row) => ({
+    if (typeof url !== 'string' || !/^(https?:|\{\{)/i.test(url)) return [];
+    return certificatesOfUrl(url, inheritance.certificates);
+  };
+  const certificatesFor = (type: string, fields: CheckFields): AssignedCertificate[] =>
+    rowsFor(type, fields).map((row) => ({
       host: row.host,
       cert: row.cert,
       ca: row.ca,
@@ -194,7 +206,6 @@ export async function checkAssembly(
       passphrase:
         row.passphrase_sealed === null ? null : secrets.open(row.passphrase_sealed, accountId),
     }));
-  };
 
   return (row, scheduleFrom, proxyUrl) => {
     const type = checkTypes[row.type as KnownCheckType];
@@ -222,7 +233,7 @@ export async function checkAssembly(
             })),
           )
         : [],
-      clientCertificates: certificatesFor(fields),
+      clientCertificates: certificatesFor(row.type, fields),
       detectSecrets: inheritance.detectSecrets,
       learnedScript: inheritance.learned.get(row.id) ?? null,
       pauses: [],

@@ -7,7 +7,7 @@ import {
   type CheckInRequest,
   type Job,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import { badToken } from '../api-error.ts';
+import { ApiError, badToken } from '../api-error.ts';
 import { agentOfCheck, agentsFor, type Candidate } from '../domain/assignment.ts';
 import type { Database, JobsTable } from '../db/tables.ts';
 import { runsOnAgents, type CheckRow } from '../resources/checks/store.ts';
@@ -279,6 +279,12 @@ async function newsFor(services: Services, caller: Caller, request: CheckInReque
   return { full: held === null, upserts, removals, revisions };
 }
 
+/** An agent that is answered keeps to the answer; one that is sent away keeps to what it knows. */
+function refuseWhenStopping({ hub }: Services): void {
+  if (!hub.isClosed) return;
+  throw new ApiError('UNAVAILABLE', 'the control plane is stopping; ask again in a moment');
+}
+
 function candidateOf(request: CheckInRequest): Candidate {
   return {
     id: request.agentId,
@@ -303,6 +309,7 @@ export async function checkIn(
   const { accountId, location } = caller;
   const { hub, clock } = services;
   const { agentId } = request;
+  refuseWhenStopping(services);
   await saveAgent(services.db, caller, request, receivedAt);
   const agent = candidateOf(request);
   hub.arrive(accountId, location, agent);
@@ -320,6 +327,7 @@ export async function checkIn(
       [news.upserts, news.removals, jobs, cancellations].some((list) => list.length > 0);
     if (!hasNews && remainingMs > 0 && !signal.aborted) {
       await hub.changed(accountId, location, version, remainingMs, signal);
+      refuseWhenStopping(services);
       try {
         await refuseRevoked(services.db, caller);
       } catch (error) {

@@ -44,9 +44,12 @@ interface Batch {
 }
 
 interface QueuedBatch extends Batch {
+  arrivedAt: number;
   resolve: (outcomes: ItemOutcome[]) => void;
   reject: (error: unknown) => void;
 }
+
+type ParsedItem = ReturnType<typeof submission.safeParse>;
 
 /** What is about a run. */
 type RunSubmission = Exclude<Submission, CertificateSubmission>;
@@ -384,7 +387,8 @@ export class ResultIntake {
   /** Stores a batch durably and says what became of each item, in order. */
   ingest(batch: Batch): Promise<ItemOutcome[]> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ ...batch, resolve, reject });
+      const arrivedAt = this.#services.clock.monotonic();
+      this.#queue.push({ ...batch, arrivedAt, resolve, reject });
       if (!this.#working) void this.#work();
     });
   }
@@ -397,7 +401,7 @@ export class ResultIntake {
       try {
         const outcomes = await this.#commit(batches);
         batches.forEach((batch, index) => {
-          batch.resolve(outcomes[index] ?? []);
+          this.#settle(batch, outcomes[index]);
         });
       } catch (error) {
         if (batches.length === 1) {
@@ -407,7 +411,7 @@ export class ResultIntake {
           for (const batch of batches) {
             await this.#commit([batch]).then(
               ([outcome]) => {
-                batch.resolve(outcome ?? []);
+                this.#settle(batch, outcome);
               },
               (reason: unknown) => {
                 batch.reject(reason);
@@ -418,6 +422,26 @@ export class ResultIntake {
       }
     }
     this.#working = false;
+  }
+
+  #settle(batch: QueuedBatch, outcomes: ItemOutcome[] = []): void {
+    const { metrics, clock } = this.#services;
+    metrics.ingestDuration.observe((clock.monotonic() - batch.arrivedAt) / 1000);
+    batch.resolve(outcomes);
+  }
+
+  /** Of a batch that is committed. */
+  #count(items: readonly ParsedItem[], outcomes: readonly ItemOutcome[]): void {
+    const { metrics, clock } = this.#services;
+    for (const [index, { data }] of items.entries()) {
+      const outcome = outcomes[index]?.outcome ?? 'refused';
+      metrics.ingested.inc({ kind: data?.kind ?? 'unreadable', outcome });
+      if (outcome !== 'accepted' || data === undefined) continue;
+      if (data.kind === 'missed') metrics.missedSlots.inc({ reason: data.reason });
+      if (data.kind === 'result') {
+        metrics.resultLag.observe(Math.max(0, clock.now() - data.stoppedAt) / 1000);
+      }
+    }
   }
 
   async #commit(batches: readonly Batch[]): Promise<ItemOutcome[][]> {
@@ -447,6 +471,10 @@ export class ResultIntake {
       if (await alertOn(this.#services, db, unitOfWork.verdicts)) unitOfWork.hasTold = true;
       return { unit: unitOfWork, outcomes: taken };
     });
+    this.#services.metrics.ingestBatch.observe(
+      parsed.reduce((sum, { items }) => sum + items.length, 0),
+    );
+    for (const [index, { items }] of parsed.entries()) this.#count(items, outcomes[index] ?? []);
     if (unit.hasTold) this.#services.deliveries.wake();
     for (const { accountId, location } of unit.locationsWithNews) {
       this.#services.hub.notify(accountId, location);

@@ -12,8 +12,8 @@ import {
 } from '../domain/sweep.ts';
 import { sha256Hex } from '../keys.ts';
 import type { Services } from '../services.ts';
+import { CapabilityGaps } from './capability-gaps.ts';
 import { PlannedGaps } from './planned-gaps.ts';
-import { RuntimeGaps } from './runtime-gaps.ts';
 
 /** So many at a time, for other writers wait meanwhile. */
 const periodsPerSweep = 500;
@@ -67,6 +67,18 @@ const markSwept = prepareQuery<{ id: number; until: number; due: number }>((db, 
 /** One sweep. Gives true when there is more to account for at once. */
 export async function sweepSlots(services: Services): Promise<boolean> {
   const now = services.clock.now();
+  const reasons: string[] = [];
+  const isBehind = await sweep(services, now, (reason) => reasons.push(reason));
+  // Not before the commit: what is undone was not missed.
+  for (const reason of reasons) services.metrics.missedSlots.inc({ reason });
+  return isBehind;
+}
+
+async function sweep(
+  services: Services,
+  now: number,
+  onMissed: (reason: string) => void,
+): Promise<boolean> {
   return services.db.transaction().execute(async (db) => {
     const periods = await db
       .selectFrom('schedule_periods')
@@ -89,7 +101,7 @@ export async function sweepSlots(services: Services): Promise<boolean> {
       ]),
     );
     const plannedGaps = new PlannedGaps(db);
-    const runtimeGaps = new RuntimeGaps(db);
+    const capabilityGaps = new CapabilityGaps(db);
     let isBehind = periods.length === periodsPerSweep;
     for (const row of periods) {
       const dueAfterMs = accountAfterMs(row.type as KnownCheckType);
@@ -122,14 +134,15 @@ export async function sweepSlots(services: Services): Promise<boolean> {
         });
         if (missed === undefined) continue;
         const { id } = missed;
+        let finalReason: string = reason;
         if (await plannedGaps.isGap(row.account_id, slot.checkId, slot.scheduledFor)) {
-          await correctReason.run(db, { id, missed_reason: 'maintenance' });
-        } else if (
-          reason === 'not-run' &&
-          (await runtimeGaps.isGap(row.account_id, slot.checkId, slot.location))
-        ) {
-          await correctReason.run(db, { id, missed_reason: 'no-runtime' });
+          finalReason = 'maintenance';
+        } else if (reason === 'not-run') {
+          finalReason =
+            (await capabilityGaps.gapOf(row.account_id, slot.checkId, slot.location)) ?? reason;
         }
+        if (finalReason !== reason) await correctReason.run(db, { id, missed_reason: finalReason });
+        onMissed(finalReason);
       }
       const sweptUntil = accountedUntil(period, until);
       await markSwept.run(db, { id: row.id, until: sweptUntil, due: sweptUntil + dueAfterMs });

@@ -6,7 +6,7 @@ import { selfSigned } from '../support/certificates.ts';
 import { FakeAgent } from '../support/fake-agent.ts';
 
 const location = 'eu-west-1';
-const types = ['URL', 'TCP', 'API', 'BROWSER', 'MULTI_STEP', 'AGENTIC'];
+const types = ['URL', 'TCP', 'API', 'BROWSER', 'MULTI_STEP', 'AGENTIC', 'PLAYWRIGHT'];
 const runtimes = ['2026.04', '2025.04', '2024.09'];
 
 async function agentOf(cp: TestControlPlane): Promise<FakeAgent> {
@@ -154,6 +154,30 @@ test('the certificate of the host is chosen, or all of them where a template nam
   );
   assert.equal(chosen[0]?.key, pair.key);
   assert.equal((await assigned(agent, open)).clientCertificates.length, 3);
+  const redirecting = await make(cp, 'api', {
+    request: { method: 'GET', url: 'http://shop.example:8080/' },
+  });
+  assert.equal((await assigned(agent, redirecting)).clientCertificates[0]?.host, 'shop.example');
+});
+
+test('scripts that go where they want have all certificates; suites have none', async () => {
+  await using cp = await startTestControlPlane();
+  const agent = await agentOf(cp);
+  const pair = await selfSigned({ host: 'client.example', validForDays: 30 });
+  for (const host of ['older.example', '*.newer.example']) {
+    await cp.api('POST', '/v1/client-certificates', { host, ...pair });
+  }
+  for (const [path, fields] of Object.entries({
+    browser: { script: '1' },
+    multistep: { script: '1' },
+    agentic: { prompt: 'look at the shop' },
+  })) {
+    const { clientCertificates } = await assigned(agent, await make(cp, path, fields));
+    const hosts = clientCertificates.map(({ host }) => host);
+    assert.deepEqual(hosts.sort(), ['*.newer.example', 'older.example'], path);
+  }
+  const suite = await make(cp, 'playwright', { codeBundlePath: 'bundles/x.tgz' });
+  assert.deepEqual((await assigned(agent, suite)).clientCertificates, []);
 });
 
 test('agents are told again when what checks inherit has changed', async () => {

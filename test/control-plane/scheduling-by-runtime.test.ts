@@ -200,6 +200,29 @@ test('a slot that no agent has the runtime for is missed with that reason', asyn
   assert.deepEqual(await reasons(fits), ['not-run']);
 });
 
+test('a location whose agents run monitors only says so for a check of code', async () => {
+  const { clock, cp, newAgent, make } = await setUp();
+  await using _cp = cp;
+  const uptime = await newAgent();
+  const monitors = ['URL', 'TCP', 'DNS', 'ICMP'];
+  await uptime.checkIn(monitors, []);
+  const [api, url] = [await make('api'), await make('url')];
+  const { upserts } = await uptime.checkIn(monitors, []);
+  assert.deepEqual(
+    upserts.map(({ id }) => id),
+    [url],
+  );
+  for (let step = 0; step < 60; step += 1) {
+    clock.advance(10_000);
+    await uptime.checkIn(monitors, []);
+  }
+  await sweepSlots(cp.controlPlane.services);
+  const { body } = await cp.api('GET', `/v1/check-runs/${api}`);
+  const reasons = (body as { missedReason: string }[]).map(({ missedReason }) => missedReason);
+  assert.ok(reasons.length > 0);
+  assert.deepEqual([...new Set(reasons)], ['type-not-served']);
+});
+
 test('the default runtime of the account counts where check and group name none', async () => {
   const { cp, newAgent, make } = await setUp();
   await using _cp = cp;

@@ -1,6 +1,7 @@
 /** The agent protocol: thin callers of operations. */
 import { leaseMs, type agentRoutes } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Handlers } from '../../http/implement.ts';
+import { boundedLabel } from '../../observability/metrics.ts';
 import { checkIn } from '../../operations/check-in.ts';
 import type { ResultIntake } from '../../operations/ingest-results.ts';
 import type { Services } from '../../services.ts';
@@ -9,7 +10,8 @@ export function agentHandlers(
   services: Services,
   intake: ResultIntake,
 ): Handlers<typeof agentRoutes> {
-  const { db, clock, hub } = services;
+  const { db, clock, hub, metrics, logger } = services;
+  const codeLabel = boundedLabel();
   return {
     checkIn: ({ body }, { principal, receivedAt, signal }) =>
       checkIn(services, principal, body, receivedAt, signal),
@@ -58,6 +60,13 @@ export function agentHandlers(
     reportErrors: async ({ body }, { principal }) => {
       const { accountId, location } = principal;
       if (body.events.length === 0) return undefined;
+      for (const { code, count } of body.events) {
+        metrics.agentErrors.inc({ code: codeLabel(code) }, count);
+      }
+      logger.info(
+        { accountId, location, agentId: body.agentId, events: body.events },
+        'agent reported faults of its own',
+      );
       await db
         .insertInto('agent_reports')
         .values(

@@ -277,7 +277,11 @@ test('a failed API check says what was asserted, sent and received, and shows ho
     /503 Service Unavailable/,
     /"code": "BASKET_DOWN"/,
     /retry-after/,
-    /10\.0\.0\.1\s+0 %\s+0\.6 ms/,
+    /9 packets of the failing connection, headers only/,
+    /1\.84 s\s+Body\s+the connection was reset/,
+    /the target did not answer/,
+    /3\s+192\.0\.2\.1\s+also 192\.0\.2\.2; administratively prohibited\s+66\.7 %\s+3\s+31 ms/,
+    /10\.0\.0\.1\s+0 %\s+3\s+0\.6 ms/,
     /token fetched/,
     /<img src=x onerror/,
   ]) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
   agentOfCheck,
+  gapOf,
   lacksOnlyRuntime,
   whyNobodyCan,
   type Candidate,
@@ -54,6 +55,15 @@ test('when an agent leaves, only its own checks move', () => {
     if (winner !== 'c') assert.equal(after[index], winner);
   });
   assert.ok(before.filter((winner) => winner === 'c').length > 50);
+});
+
+test('what a location lacks is the type or the runtime, and nothing while nobody serves', () => {
+  const needs = check({ runtimeId: '2025.04' });
+  const [light, older] = [agent('a', [], ['URL']), agent('b', ['2025.04'])];
+  assert.equal(gapOf(needs, [light]), 'type-not-served');
+  assert.equal(gapOf(needs, [light, agent('c', ['2026.04'])]), 'no-runtime');
+  assert.equal(gapOf(needs, [light, older]), null);
+  for (const nobody of [[], [agent('stopping', [], [])]]) assert.equal(gapOf(needs, nobody), null);
 });
 
 test('the runtime is to blame only where agents know the type', () => {
