@@ -7,13 +7,20 @@ import { ArtifactSpool } from './artifacts/artifact-spool.ts';
 import { openRunArtifacts } from './artifacts/run-artifacts.ts';
 import { UploadLoop } from './artifacts/upload-loop.ts';
 import { requireKey, type AgentConfig } from './config.ts';
+import { secretsOf } from './config-secrets.ts';
 import { ControlPlaneClient, createDispatcher } from './control-plane-client.ts';
 import { readCertificate } from './net/read-certificate.ts';
 import { startErrorReports } from './observability/error-reports.ts';
-import { createMetrics } from './observability/metrics.ts';
+import type { LogRing } from './observability/log-ring.ts';
+import { createMetrics, measureDisks } from './observability/metrics.ts';
 import { serveProbes } from './observability/probes.ts';
-import { runners as allRunners, type RunnerRegistry } from './runners/index.ts';
+import { serveStatus } from './observability/status-socket.ts';
+import { tellStatus } from './observability/tell-status.ts';
+import { openTraces } from './observability/tracing/open-traces.ts';
+import { openProbeEndpoint } from './probe/probe-endpoint.ts';
+import { canRunCode, runnersFor, type RunnerRegistry } from './runners/index.ts';
 import type { NetworkAccess } from './runners/runner.ts';
+import { createScrubber } from './scrub/create-scrubber.ts';
 import { runFolderOf } from './script-host/work-folder.ts';
 import { openScripting } from './scripting.ts';
 import { version } from './version.ts';
@@ -28,6 +35,7 @@ import { ScheduleCache } from './worker/schedule-cache.ts';
 import { Seal } from './worker/seal.ts';
 import { Scheduler } from './worker/scheduler.ts';
 import { SubmitLoop } from './worker/submit-loop.ts';
+import { tryUntil } from './worker/try-until.ts';
 
 export interface AgentParts {
   config: AgentConfig;
@@ -35,6 +43,8 @@ export interface AgentParts {
   secretFiles?: readonly string[];
   logger: Logger;
   network: NetworkAccess;
+  /** The last lines of the log, for support bundles. */
+  logRing?: LogRing;
   clock?: Clock;
   random?: () => number;
   runners?: RunnerRegistry;
@@ -58,6 +68,8 @@ export interface RunningAgent extends AsyncDisposable {
 const stuckAfterMs = 15_000;
 const maintainEveryMs = 10_000;
 const flushWithinMs = 10_000;
+/** Results matter more than traces when time is short. */
+const tracesWithinMs = 2_000;
 /** Soon enough that a crash right after an assignment finds it; late enough to gather a burst. */
 const cacheWithinMs = 100;
 
@@ -79,12 +91,15 @@ function repeat(clock: Clock, everyMs: number, work: () => void): () => void {
 /** Starts an agent. Throws an AgentError when its data directory or its health port cannot be used. */
 export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   const { config, logger, network, secretFiles = [] } = parts;
-  const { clock: rawClock = systemClock, random = Math.random, runners = allRunners } = parts;
+  const { clock: rawClock = systemClock, random = Math.random } = parts;
+  const runners = runnersFor(config.AGENT_CHECK_TYPES, parts.runners);
   const apiKey = requireKey(config);
   await using stack = new AsyncDisposableStack();
 
   const clock = new CorrectedClock(rawClock);
+  const startedAt = rawClock.now();
   const metrics = createMetrics(new Registry(), version);
+  measureDisks(metrics.registry, { data: config.AGENT_DATA_DIR, work: config.AGENT_WORK_DIR });
   const outbox = stack.use(
     new Outbox({
       directory: config.AGENT_DATA_DIR,
@@ -94,6 +109,10 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
       logger: logger.child({ subsystem: 'outbox' }),
     }),
   );
+  network.capture?.onTrouble((fault) => {
+    metrics.internalErrors.inc({ code: fault.code });
+    logger.warn({ err: fault, subsystem: 'capture' }, 'packets are not kept for a moment');
+  });
   const cache = new ScheduleCache(config.AGENT_DATA_DIR, apiKey, logger);
   const dispatcher = createDispatcher(config);
   stack.defer(() => dispatcher.destroy());
@@ -103,6 +122,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     dispatcher,
     agentId: outbox.agentId,
     version,
+    clock: rawClock,
   });
 
   const spool = await ArtifactSpool.open({
@@ -112,14 +132,24 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     clock,
     logger: logger.child({ subsystem: 'artifacts' }),
   });
-  const code = stack.use(
-    await openScripting({
-      config,
-      logger,
-      clock: rawClock,
-      hidden: [config.AGENT_DATA_DIR, ...secretFiles],
-      downloadCodeBundle: (checkId, file, signal) =>
-        client.downloadCodeBundle(checkId, file, signal),
+  const code = canRunCode(runners)
+    ? stack.use(
+        await openScripting({
+          config,
+          logger,
+          clock: rawClock,
+          hidden: [config.AGENT_DATA_DIR, ...secretFiles],
+          metrics,
+          downloadCodeBundle: (checkId, file, signal) =>
+            client.downloadCodeBundle(checkId, file, signal),
+        }),
+      )
+    : null;
+
+  const traces = stack.use(
+    openTraces({
+      ...{ config, version, random, metrics, agentId: outbox.agentId, clock: rawClock },
+      logger: logger.child({ subsystem: 'traces' }),
     }),
   );
 
@@ -140,8 +170,8 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     heavyConcurrency: config.JOB_CONCURRENCY,
     isLinkUp: () => checkIns.state === 'up',
     seal: new Seal(apiKey, 'waiting runs v1'),
-    scripting: code.scripting,
-    scriptingProblem: null,
+    scripting: code?.scripting ?? null,
+    scriptingProblem: code === null ? 'AGENT_CHECK_TYPES names no type with code' : null,
     artifactsOf: (resultId, scrubber) =>
       openRunArtifacts({
         spool,
@@ -152,6 +182,12 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
       }),
     onStored: ({ id }) => {
       spool.commit(id);
+    },
+    onAttempt: (attempt) => {
+      traces.record(attempt);
+    },
+    onScrubbed: () => {
+      metrics.scrubbed.inc();
     },
   });
   const scheduler = new Scheduler({
@@ -214,11 +250,11 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     version,
     capabilities: {
       checkTypes: Object.keys(runners),
-      runtimes: code.runtimes,
+      runtimes: code?.runtimes ?? [],
       icmp: network.icmp?.way ?? 'none',
-      capture: false,
-      traceroute: false,
-      browsers: code.browsers,
+      capture: network.capture !== null,
+      traceroute: network.traceroute !== null,
+      browsers: code?.browsers ?? [],
     },
     capacity: { light: config.UPTIME_CONCURRENCY, heavy: config.JOB_CONCURRENCY },
     running: () => executor.running,
@@ -243,17 +279,62 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     metrics,
   });
 
+  const observe = (): void => {
+    const { depth, bytes, oldestAt, droppedTotal } = outbox.state();
+    metrics.outboxRecords.set(depth);
+    metrics.outboxBytes.set(bytes);
+    metrics.outboxOldest.set(oldestAt === null ? 0 : (clock.now() - oldestAt) / 1000);
+    metrics.outboxDropped.set(droppedTotal);
+    executor.observe();
+    uploads.observe();
+  };
+  metrics.outboxMaxBytes.set(config.OUTBOX_MAX_BYTES);
+  const abilities = {
+    icmp: network.icmp,
+    capture: network.capture,
+    traceroute: network.traceroute,
+  };
+  for (const [ability, means] of Object.entries(abilities)) {
+    metrics.abilities.set({ ability }, means === null ? 0 : 1);
+  }
+  metrics.abilities.set({ ability: 'browser' }, (code?.browsers ?? []).length > 0 ? 1 : 0);
   const probes = stack.use(
     await serveProbes(
       {
         notReady: () => notReadyReason(state),
         notAlive: () =>
           scheduler.overdueMs() > stuckAfterMs ? 'the scheduler does not wake up' : null,
+        observe,
+        probe: await openProbeEndpoint({
+          ...{ config, network, metrics, clock: rawClock },
+          logger: logger.child({ subsystem: 'probe' }),
+        }),
       },
       metrics.registry,
       config.AGENT_HEALTH_HOST ?? '::',
       config.AGENT_HEALTH_PORT,
     ),
+  );
+
+  // The log holds no secret by the rules of the house; here it leaves the process by another door.
+  const scrubber = createScrubber({ secrets: secretsOf(config), detect: true });
+  stack.use(
+    await serveStatus({
+      directory: config.AGENT_DATA_DIR,
+      status: () =>
+        tellStatus({
+          ...{ config, clock, rawClock, network, state, location },
+          ...{ outbox, spool, executor, checkIns, submitLoop, metrics },
+          startedAt,
+          healthPort: probes.port,
+          checks: scheduler.size,
+          runtimes: code?.runtimes ?? [],
+          browsers: code?.browsers ?? [],
+        }),
+      log: () => scrubber.text(parts.logRing?.text() ?? ''),
+      registry: metrics.registry,
+      logger: logger.child({ subsystem: 'status' }),
+    }),
   );
 
   const cached = cache.load();
@@ -271,17 +352,11 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   uploads.start();
   checkIns.start();
 
-  const observe = (): void => {
+  const maintain = (): void => {
     outbox.dropAged();
-    const { depth, bytes, oldestAt, droppedTotal } = outbox.state();
-    metrics.outboxRecords.set(depth);
-    metrics.outboxBytes.set(bytes);
-    metrics.outboxOldest.set(oldestAt === null ? 0 : (clock.now() - oldestAt) / 1000);
-    metrics.outboxDropped.set(droppedTotal);
-    executor.observe();
-    uploads.observe();
+    observe();
   };
-  stack.defer(repeat(rawClock, maintainEveryMs, observe));
+  stack.defer(repeat(rawClock, maintainEveryMs, maintain));
   const renewLeases = async (): Promise<void> => {
     const jobIds = executor.activeJobs;
     for (const id of jobRuns.keys()) if (!jobIds.includes(id)) jobRuns.delete(id);
@@ -303,13 +378,14 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
 
   const drain = async (): Promise<number> => {
     state = stepLifecycle(state, 'stop-asked');
+    metrics.draining.set(1);
     logger.info({ running: executor.running }, 'draining');
     scheduler.stop();
     certificates.stop();
     if (executor.running > 0) checkIns.standDown();
     const timeout = rawClock.after(config.DRAIN_TIMEOUT_SECONDS * 1000, () => {
       logger.warn({ running: executor.running }, 'drain timeout reached, running checks are ended');
-      executor.abort();
+      void executor.abort();
     });
     await executor.drain();
     timeout();
@@ -318,14 +394,28 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
       (cancelCaching as () => void)();
       saveSchedule();
     }
-    const left = await submitLoop.flush(flushWithinMs);
+    const until = rawClock.monotonic() + flushWithinMs;
+    const left = await tryUntil(
+      rawClock,
+      until,
+      () => submitLoop.flush(Math.max(0, until - rawClock.monotonic())),
+      (waiting) => waiting === 0,
+    );
     const filesLeft = await uploads.flush(flushWithinMs);
+    await traces.flush(tracesWithinMs);
     const jobIds = executor.activeJobs;
-    try {
-      if (jobIds.length > 0) await client.release(jobIds);
-      await client.goodbye();
-    } catch (error) {
-      logger.warn({ err: error }, 'goodbye not heard; the control plane notices by itself');
+    const sayGoodbye = async (): Promise<unknown> => {
+      try {
+        if (jobIds.length > 0) await client.release(jobIds);
+        await client.goodbye();
+        return null;
+      } catch (error) {
+        return error;
+      }
+    };
+    const problem = await tryUntil(rawClock, until, sayGoodbye, (failure) => failure === null);
+    if (problem !== null) {
+      logger.warn({ err: problem }, 'goodbye not heard; the control plane notices by itself');
     }
     state = stepLifecycle(state, 'work-finished');
     logger.info({ left, filesLeft }, 'drained');
@@ -335,9 +425,10 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   const dispose = async (): Promise<void> => {
     scheduler.stop();
     certificates.stop();
-    executor.abort();
+    const stored = executor.abort();
     cancelCaching?.();
     await checkIns.stop();
+    await stored;
     await submitLoop.flush(0);
     await uploads.stop();
     await opened.disposeAsync();
@@ -349,7 +440,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     ready,
     drain: () => (draining ??= drain()),
     abort() {
-      executor.abort();
+      void executor.abort();
     },
     [Symbol.asyncDispose]: () => (disposing ??= dispose()),
   };

@@ -3,10 +3,12 @@
  * each; `--help`, `doctor` and the table in the README are printed from this list.
  */
 import { readFileSync } from 'node:fs';
-import { availableParallelism, homedir, tmpdir, totalmem } from 'node:os';
+import { availableParallelism, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import { AgentError } from './errors.ts';
+import { homeFolder } from './home-folder.ts';
 import { Secret } from './secret.ts';
 
 const secret = z
@@ -15,11 +17,14 @@ const secret = z
   .min(1, { error: 'must not be empty' })
   .transform((text) => new Secret(text));
 
+/** Without a scheme it is http, as elsewhere. */
 const proxy = z
   .string()
   .trim()
+  .transform((text) => (text.includes('://') ? text : `http://${text}`))
   .refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text), {
-    error: 'must be a URL such as http://proxy.example:3128',
+    error:
+      'must be a URL such as http://proxy.example:3128; other kinds of proxy are not supported',
   })
   .transform((text) => new Secret(text));
 
@@ -49,6 +54,16 @@ function oneOf<const T extends string>(values: readonly [T, ...T[]], normalise: 
     .transform((text) => (normalise === 'upper' ? text.trim().toUpperCase() : text.trim()))
     .pipe(z.enum(values, { error: `must be one of ${values.join(', ')}` }));
 }
+
+/** Heartbeats wait on the control plane: no agent runs them. */
+const typesOfAgents = Object.keys(checkTypes).filter((type) => type !== 'HEARTBEAT');
+
+const checkTypeList = z
+  .string()
+  .transform((text) => text.split(',').map((type) => type.trim().toUpperCase()))
+  .refine((types) => types.every((type) => typesOfAgents.includes(type)), {
+    error: `must be one or more of ${typesOfAgents.join(', ')}, separated by commas`,
+  });
 
 /** What defaults may depend on. */
 export interface Surroundings {
@@ -108,6 +123,12 @@ const settings = {
       join(stateFolder ?? join(homeFolder, '.local', 'state'), 'monitor-agent'),
     fallbackShown: '`$XDG_STATE_HOME/monitor-agent` or `~/.local/state/monitor-agent`',
     meaning: 'Folder for results that wait and for the schedule; one agent each',
+  },
+  AGENT_CHECK_TYPES: {
+    schema: checkTypeList,
+    fallbackShown: 'all',
+    meaning:
+      'Types of checks that this agent takes, separated by commas: the uptime image has `URL,TCP,DNS,ICMP`',
   },
   LOG_LEVEL: {
     schema: oneOf(['DEBUG', 'LOG', 'INFO', 'WARN', 'ERROR'], 'upper'),
@@ -241,6 +262,50 @@ const settings = {
     meaning:
       'Resolve names of TCP targets through the operating system (hosts file, cluster names)',
   },
+  PACKET_CAPTURE: {
+    schema: flag('must be on or off'),
+    fallback: 'on',
+    meaning:
+      'on keeps the headers of recent packets, where this process may see them, as evidence of failures',
+  },
+  PACKET_CAPTURE_BUFFER_MB: {
+    schema: wholeNumber(1, 1_024),
+    fallback: '32',
+    meaning: 'Room for recent packets, in memory',
+  },
+  TRACEROUTE: {
+    schema: flag('must be on or off'),
+    fallback: 'on',
+    meaning: 'on traces the way to targets that API and URL checks could not reach',
+  },
+  PROBE_ENDPOINT: {
+    schema: flag('must be on or off'),
+    fallback: 'off',
+    meaning:
+      'on serves /probe on AGENT_HEALTH_PORT, as Prometheus scrapes it; whoever reaches the port can then probe from here',
+  },
+  PROBE_CONFIG_FILE: {
+    schema: z.string().min(1, { error: 'must be the path of a file' }),
+    fallbackShown: 'the common modules',
+    meaning: 'File with the modules of /probe, in YAML',
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    schema: z
+      .string()
+      .trim()
+      .pipe(z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })),
+    meaning: 'Where traces of runs are sent, by OTLP over HTTP; nothing is sent without it',
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    schema: secret,
+    meaning: 'Headers for it, as name=value separated by commas',
+    isSecret: true,
+  },
+  OTEL_SERVICE_NAME: {
+    schema: z.string().trim().min(1, { error: 'must be a name' }),
+    fallback: 'monitor-agent',
+    meaning: 'Name of this agent in traces',
+  },
   EXTERNAL_OBSERVABILITY: {
     schema: flag('must be on or off'),
     fallback: 'on',
@@ -248,12 +313,18 @@ const settings = {
   },
   HTTPS_PROXY: {
     schema: proxy,
-    meaning: 'Proxy to an https control plane; checks do not use it',
+    meaning:
+      'Proxy to an https control plane, http://user:password@host:port; checks do not use it',
     isSecret: true,
   },
   HTTP_PROXY: {
     schema: proxy,
     meaning: 'Proxy to an http control plane; checks do not use it',
+    isSecret: true,
+  },
+  ALL_PROXY: {
+    schema: proxy,
+    meaning: 'Proxy where neither of the two before is set for the scheme',
     isSecret: true,
   },
   NODE_EXTRA_CA_CERTS: {
@@ -262,7 +333,8 @@ const settings = {
   },
   NO_PROXY: {
     schema: z.string(),
-    meaning: 'Hosts reached without a proxy, separated by commas',
+    meaning:
+      'Hosts reached without a proxy: names (with all below), .names (only those below), addresses, networks such as 10.0.0.0/8, each also with :port, or *',
   },
 } as const satisfies Record<string, Setting>;
 
@@ -293,7 +365,7 @@ export interface ConfigSources {
 const entries = Object.entries(settings) as [SettingName, Setting][];
 
 /** Common in lower case too; the lower-case form wins, as with curl. */
-const lowerCaseAliases: readonly string[] = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'];
+const lowerCaseAliases: readonly string[] = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'NO_PROXY'];
 
 /** What this machine offers to defaults. */
 export function surroundingsOf(environment: Texts): Surroundings {
@@ -301,7 +373,7 @@ export function surroundingsOf(environment: Texts): Surroundings {
     isTerminal: process.stdout.isTTY,
     cores: availableParallelism(),
     memoryBytes: Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY),
-    homeFolder: homedir(),
+    homeFolder: homeFolder(),
     stateFolder: environment['XDG_STATE_HOME'] || undefined,
   };
 }
@@ -417,6 +489,7 @@ export function readConfig(sources: ConfigSources): {
       'CONFIG_INVALID',
       `the configuration cannot be used:\n${problems.map((problem) => `  ${problem}`).join('\n')}\n` +
         'Correct these; "monitor-agent start --help" lists every setting.',
+      { cause: problems },
     );
   }
   return {

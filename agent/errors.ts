@@ -15,6 +15,7 @@ const catalogue = {
   RESOLVER_UNAVAILABLE: { retryable: true },
   NETWORK_UNAVAILABLE: { retryable: true },
   ICMP_UNAVAILABLE: { retryable: false },
+  TRACEROUTE_UNAVAILABLE: { retryable: false },
   CHECK_TYPE_UNKNOWN: { retryable: false },
   JOB_INVALID: { retryable: false },
   SCRIPTING_UNAVAILABLE: { retryable: false },
@@ -29,6 +30,10 @@ const catalogue = {
   CODE_BUNDLE_NOT_FOUND: { retryable: false },
   ARTIFACT_TOO_LARGE: { retryable: false },
   SCRUBBING_FAILED: { retryable: false },
+  /** Packets are not kept at the moment; it mends itself. */
+  CAPTURE_BROKEN: { retryable: true },
+  /** So many failures at once that the way to each target cannot be traced. */
+  TRACEROUTE_BUSY: { retryable: true },
   RUNNER_BROKEN: { retryable: false },
 } as const satisfies Record<string, { retryable: boolean }>;
 

@@ -3,9 +3,13 @@ import { registerDoctor } from './commands/doctor.ts';
 import { registerRun } from './commands/run.ts';
 import { registerRuntime } from './commands/runtime.ts';
 import { registerStart } from './commands/start.ts';
+import { registerStatus } from './commands/status.ts';
+import { registerSupportBundle } from './commands/support-bundle.ts';
+import { registerTraceroute } from './commands/traceroute.ts';
 import { registerVersion } from './commands/version.ts';
 import { AgentError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
+import { printableValue } from './printable.ts';
 
 const program = new Command('monitor-agent')
   .description('Runs checks from inside your network and reports to the control plane')
@@ -16,6 +20,9 @@ registerStart(program);
 registerRun(program);
 registerRuntime(program);
 registerDoctor(program);
+registerStatus(program);
+registerSupportBundle(program);
+registerTraceroute(program);
 registerVersion(program);
 
 try {
@@ -26,7 +33,9 @@ try {
   } else {
     const isKnown = error instanceof AgentError;
     const message = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`${isKnown ? '' : 'unexpected: '}${message}\n`);
+    process.stderr.write(
+      `${isKnown ? '' : 'unexpected: '}${printableValue(message, { hasLines: true })}\n`,
+    );
     process.exitCode = exitCodes.error;
   }
 }

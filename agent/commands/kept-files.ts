@@ -1,5 +1,5 @@
 /** Where `monitor-agent run` puts the files of a run: a folder of the user's, or nowhere. */
-import { copyFile, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { ArtifactDeclaration } from '@monitor/shared/contract/agent-protocol.ts';
@@ -22,8 +22,9 @@ export async function keepFilesIn(
     of(scrubber) {
       const files: { name: string; type: ArtifactDeclaration['type']; contentType: string }[] = [];
       return {
-        async add({ path, name, type, contentType }) {
-          await move(path, join(waiting, name));
+        async add({ name, type, contentType, ...given }) {
+          if ('bytes' in given) await writeFile(join(waiting, name), given.bytes);
+          else await move(given.path, join(waiting, name));
           files.push({ name, type, contentType });
           return folder === null ? artifactReference(name) : join(folder, name);
         },

@@ -9,14 +9,18 @@ import { pino } from 'pino';
 import { processEnvironment, readConfig } from '../config.ts';
 import { AgentError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { openNetwork, relaunch } from '../net/icmp-launcher.ts';
+import { relaunch } from '../net/icmp-launcher.ts';
+import { openNetwork } from '../network.ts';
 import { poolOf, runners, type RunnerEntry, type RunnerRegistry } from '../runners/index.ts';
 import type { RunFacts } from '../runners/runner.ts';
 import { openScripting } from '../scripting.ts';
 import { makeAttempt, type AttemptOutcome, type AttemptTools } from '../worker/attempt.ts';
+import { applyTrust } from '../link/extra-authorities.ts';
 import { LagMeter } from '../worker/lag-meter.ts';
 import { checkFromArgument } from './check-argument.ts';
 import { keepFilesIn } from './kept-files.ts';
+import { printEvidence } from './print-evidence.ts';
+import { printable, printableValue } from '../printable.ts';
 import { colorsFor, table, type Colors } from './output.ts';
 
 const examples = `
@@ -26,7 +30,8 @@ Examples:
   monitor-agent run "dns://10.0.0.2/shop.internal?type=MX"
   monitor-agent run icmp://10.0.0.1
   monitor-agent run check.json --json        the body of a check, with "checkType"
-  monitor-agent run browser.json --files out  keep its trace, screenshots and report in out/
+  monitor-agent run browser.json --files out  keep its trace, screenshots and report in out/;
+                                             of a failure in the network, capture.pcap
 
 Exit codes: 0 passed or degraded, 1 failed, 2 could not be run.
 `;
@@ -162,6 +167,7 @@ function printForPeople(check: AssignedCheck, outcome: AttemptOutcome, colors: C
     if (rows.length === 0) continue;
     console.log(`\n${colors.bold(title)}\n${table(rows.map((row) => [' ', ...row]))}`);
   }
+  if (seen.networkDiagnostics !== null) printEvidence(seen.networkDiagnostics, colors);
   if (typeof response['answer'] === 'string') console.log(`\n${response['answer']}`);
   if (outcome.underLoad)
     console.log(colors.yellow('\nthis machine was busy; times may be too long'));
@@ -170,6 +176,11 @@ function printForPeople(check: AssignedCheck, outcome: AttemptOutcome, colors: C
 function needsCode(check: AssignedCheck): boolean {
   const entry: RunnerEntry | undefined = (runners as RunnerRegistry)[check.type];
   return entry !== undefined && poolOf(entry, check) === 'heavy';
+}
+
+/** Nothing is captured or traced for other types. */
+function hasEvidence({ type }: AssignedCheck): boolean {
+  return ['URL', 'API', 'TCP'].includes(type);
 }
 
 function factsOf(check: AssignedCheck): Omit<RunFacts, 'attempt'> {
@@ -208,19 +219,28 @@ export function registerRun(program: Command): void {
     .argument('<check>', 'a file with a check, or an address')
     .option('--json', 'print the result as JSON')
     .option('--retries', 'follow the retry strategy of the check')
-    .option('--files <folder>', 'keep the files of the run there: traces, screenshots, reports')
+    .option('--files <folder>', 'keep the files of the run there: traces, screenshots, captures')
     .addHelpText('after', examples)
     .action(
       async (argument: string, options: { json?: boolean; retries?: boolean; files?: string }) => {
         const check = checkFromArgument(argument, options.retries === true);
         if (check.type === 'ICMP') relaunch(processEnvironment);
         const { config } = readConfig({ environment: processEnvironment });
-        const network = openNetwork(processEnvironment, config.USE_OS_DNS_RESOLVER);
+        // Without the authorities it was told to trust, a certificate would seem to be the target's fault.
+        for (const warning of applyTrust(config, processEnvironment, Date.now())) {
+          console.error(warning);
+        }
+        await using stack = new AsyncDisposableStack();
+        const network = stack.use(
+          await openNetwork(
+            hasEvidence(check) ? config : { ...config, PACKET_CAPTURE: false, TRACEROUTE: false },
+            processEnvironment,
+          ),
+        );
         const cancellation = new AbortController();
         process.once('SIGINT', () => {
           cancellation.abort();
         });
-        await using stack = new AsyncDisposableStack();
         const files = stack.use(await keepFilesIn(options.files ?? null));
         const opened = needsCode(check)
           ? stack.use(
@@ -261,11 +281,15 @@ export function registerRun(program: Command): void {
           });
           if (decision.kind === 'final' || cancellation.signal.aborted) break;
           console.error(
-            `attempt ${attempt} failed (${outcome.reason ?? ''}), next in ${decision.delayMs} ms`,
+            `attempt ${attempt} failed (${printable(outcome.reason ?? '')}), next in ${decision.delayMs} ms`,
           );
           await sleep(systemClock, decision.delayMs, cancellation.signal);
         }
-        network.icmp?.close();
+        if (cancellation.signal.aborted) {
+          console.error('interrupted; nothing is said about the target');
+          process.exitCode = exitCodes.interrupted;
+          return;
+        }
         const verdict = verdictOf(outcome);
         if (options.json === true) {
           const { isNetworkError: _network, faultCode, ...result } = outcome;
@@ -277,11 +301,10 @@ export function registerRun(program: Command): void {
             ),
           );
         } else {
-          printForPeople(check, outcome, colorsFor(process.stdout, processEnvironment['NO_COLOR']));
+          const shown = printableValue(outcome, { hasLines: true });
+          printForPeople(check, shown, colorsFor(process.stdout, processEnvironment['NO_COLOR']));
         }
-        process.exitCode = cancellation.signal.aborted
-          ? exitCodes.interrupted
-          : exitCodeOf[verdict];
+        process.exitCode = exitCodeOf[verdict];
       },
     );
 }

@@ -8,7 +8,10 @@ import {
   secretVariables,
 } from '../config.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { inheritedSecrets, openNetwork, relaunch } from '../net/icmp-launcher.ts';
+import { applyTrust } from '../link/extra-authorities.ts';
+import { inheritedSecrets, relaunch } from '../net/icmp-launcher.ts';
+import { openNetwork } from '../network.ts';
+import { LogRing } from '../observability/log-ring.ts';
 import { createLogger } from '../observability/logger.ts';
 import { version } from '../version.ts';
 
@@ -73,17 +76,21 @@ export function registerStart(program: Command): void {
       secrets: secretVariables(),
       heavyRuns: config.JOB_CONCURRENCY,
     });
-    const logger = createLogger(config, process.stdout);
+    const logRing = new LogRing();
+    const logger = createLogger(config, logRing.before(process.stdout));
     for (const warning of warnings) logger.warn({ warning }, 'setting ignored');
-    const network = openNetwork(environment, config.USE_OS_DNS_RESOLVER);
+    for (const warning of applyTrust(config, environment, Date.now())) {
+      logger.warn({ warning }, 'trust of this agent needs attention');
+    }
+    const network = await openNetwork(config, environment);
     logger.info(
       { version, config, icmp: network.icmp?.way ?? network.icmpProblem },
       'agent is starting',
     );
-    const agent = await startAgent({ config, secretFiles, logger, network }).catch(
-      (error: unknown) => {
+    const agent = await startAgent({ config, secretFiles, logger, network, logRing }).catch(
+      async (error: unknown) => {
         // Open sockets would keep the process from ending.
-        network.icmp?.close();
+        await network[Symbol.asyncDispose]();
         throw error;
       },
     );
@@ -95,6 +102,6 @@ export function registerStart(program: Command): void {
       void Promise.resolve(agent[Symbol.asyncDispose]()).finally(() => process.exit(exitCodes.bug));
     });
     process.exitCode = await serveUntilSignalled(agent);
-    network.icmp?.close();
+    await network[Symbol.asyncDispose]();
   });
 }

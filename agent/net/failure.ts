@@ -1,6 +1,7 @@
 /** Whose fault an error of the network is, and how it reads. */
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { AgentError } from '../errors.ts';
+import { alertOf, sentenceOfAlert } from './tls-alert.ts';
 
 /**
  * Codes that mean this machine could not even try. They say nothing about the target:
@@ -10,6 +11,7 @@ import { AgentError } from '../errors.ts';
  *   EAFNOSUPPORT        the address family is switched off here
  *   ENETUNREACH, ENETDOWN  this machine has no route, or its interface is down
  *   EACCES, EPERM       a local rule forbids the connection
+ *   EINVAL              a local route throws such packets away
  */
 const ownFaults = new Set([
   'EMFILE',
@@ -22,7 +24,14 @@ const ownFaults = new Set([
   'ENETDOWN',
   'EACCES',
   'EPERM',
+  'EINVAL',
 ]);
+
+/** Of those, the ones that a router far away can cause as well, by answering to what we sent. */
+const saidByRouters = new Set(['ENETUNREACH', 'EACCES']);
+
+/** Our fault where no packet had left: then a route of this machine says so, and nobody else. */
+const saidByOwnRoute = 'EHOSTUNREACH';
 
 /** Codes for which `onlyOn: NETWORK_ERROR` retries. */
 const networkErrors = new Set([
@@ -33,6 +42,7 @@ const networkErrors = new Set([
   'ENODATA',
   'ESERVFAIL',
   'ETIMEDOUT',
+  'ETIMEOUT',
   'TIMEOUT',
   'SOCKET_TIMEOUT',
   'CONNECT_TIMEOUT',
@@ -47,9 +57,12 @@ const sentences: Record<string, string> = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was reset',
   EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'a router on the way knows no route',
+  EACCES: 'a router on the way forbids it',
   ENOTFOUND: 'the name does not exist',
   ENODATA: 'the name has no address of this family',
   ESERVFAIL: 'the name servers of the name failed',
+  ETIMEOUT: 'the name servers of the name do not answer',
   EPIPE: 'the connection was closed while sending',
   SOCKET_CLOSED: 'the connection was closed early',
   CERT_HAS_EXPIRED: 'the certificate has expired',
@@ -79,21 +92,41 @@ export function failureOf(phase: string, code: string, subject: string, detail?:
     phase,
     code,
     message: `${sentence}: ${subject} (${code})`,
-    isNetworkError: networkErrors.has(code),
+    isNetworkError: networkErrors.has(code) || saidByRouters.has(code),
   };
 }
 
-/** Turns an error into an observation about the target, or throws when the fault is ours. */
-export function observeError(phase: string, error: unknown, subject: string): Failure {
+/** OpenSSL says where in its sources it found out; only what it found out is of interest. */
+function plain(message: string): string {
+  const reason = /:SSL routines:[^:]*:([^:]+):/.exec(message)?.[1];
+  return reason === undefined ? message : `TLS failed with "${reason}"`;
+}
+
+/**
+ * Turns an error into an observation about the target, or throws when the fault is ours. `hasLeft` says
+ * that a packet had left this machine by then, so that what says there is no way stands further away;
+ * leave it out where that is not known.
+ */
+export function observeError(
+  phase: string,
+  error: unknown,
+  subject: string,
+  { hasLeft }: { hasLeft?: boolean } = {},
+): Failure {
   const code = codeOf(error);
-  if (isOwnFault(code)) {
+  const isOurs =
+    (isOwnFault(code) && !(hasLeft === true && saidByRouters.has(code))) ||
+    (hasLeft === false && code === saidByOwnRoute);
+  if (isOurs) {
     throw new AgentError(
       'NETWORK_UNAVAILABLE',
       `this machine could not reach out to ${subject} (${code}); check its routes, limits and firewall, or run "monitor-agent doctor"`,
       { cause: error },
     );
   }
-  return failureOf(phase, code, subject, error instanceof Error ? error.message : undefined);
+  const alert = alertOf(error);
+  const detail = error instanceof Error ? plain(error.message) : undefined;
+  return failureOf(phase, code, subject, alert === null ? detail : sentenceOfAlert(alert));
 }
 
 /** The time ran out in a phase. */

@@ -4,7 +4,9 @@ import type { AssignedCertificate } from '@monitor/shared/contract/agent-protoco
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { chooseClientCertificate } from '@monitor/shared/domain/client-certificate.ts';
-import type { SecureContext } from 'node:tls';
+import type { SecureContext, TLSSocket } from 'node:tls';
+import type { ConnectionTrail } from './connection-trail.ts';
+import { clientCertificateRejection } from './client-certificate-words.ts';
 import { codeOf, failureOf, timedOut } from './failure.ts';
 import { exchangeHttp, type Exchange, type ExchangeResponse } from './http-exchange.ts';
 import { withDefaults, withoutHeaders, type Headers } from './http-headers.ts';
@@ -17,8 +19,9 @@ import {
 } from './http-proxy.ts';
 import { timingsOf, type HttpTimings } from './http-timings.ts';
 import { usableFamily } from './ip-family.ts';
+import { logOtherFamily } from './other-family.ts';
 import type { BodyLimits } from './read-body.ts';
-import { resolveByOs, type Resolution } from './resolve.ts';
+import { resolveByOs, type Address, type Resolution } from './resolve.ts';
 import { defaultSecureContext, secureContextOf } from './secure-context.ts';
 
 const maxRedirects = 20;
@@ -34,6 +37,16 @@ export interface HttpRequest extends BodyLimits {
   ipFamily: IpFamily;
   /** Further headers, made anew for each request of the chain. */
   headersOfEach?: () => Headers;
+  /** Of the first host, where it is known already. */
+  address?: Address;
+  /** What is trusted and shown on https, in place of what the surroundings say. */
+  secureContext?: SecureContext;
+  /** Name that the first server is asked for, in place of its host. */
+  serverName?: string;
+  /** Called with each connection whose handshake is complete. */
+  onSecure?: (socket: TLSSocket) => void;
+  /** Told what happens along the way. */
+  trail: ConnectionTrail;
 }
 
 /** What a run gives to its requests; part of the context of a runner. */
@@ -46,8 +59,9 @@ export interface HttpSurroundings {
   log(message: string, level?: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR'): void;
 }
 
-/** One request of the chain. */
-interface Hop {
+/** One request of the chain. Instants are of the monotonic clock. */
+export interface Hop {
+  method: string;
   url: URL;
   sentHeaders: Headers;
   begunAt: number;
@@ -70,6 +84,10 @@ export interface HttpOutcome {
   /** Of the target; null behind a proxy, which alone knows it. */
   remoteAddress: string | null;
   ipFamily: string;
+  /** Every request of the chain, in order. */
+  hops: readonly Hop[];
+  /** Of the chain, on the wall clock and on the monotonic one. */
+  startedAt: { now: number; monotonic: number };
   timing: HttpTimings;
   /** Milliseconds of the whole chain, on the monotonic clock. */
   durationMs: number;
@@ -103,28 +121,44 @@ function headersFor({ url, headers }: Leg, ofThis: Headers): Record<string, stri
   return withDefaults(defaults, headers);
 }
 
-function secureContextFor(url: URL, certificates: readonly AssignedCertificate[]) {
-  if (url.protocol !== 'https:' || certificates.length === 0) return defaultSecureContext();
+/** Whom a request says it is, and whom it trusts. */
+interface Identity {
+  secureContext: SecureContext;
+  /** The pattern of the client certificate, or null. */
+  shownFor: string | null;
+}
+
+function identityFor(url: URL, certificates: readonly AssignedCertificate[]): Identity | Failure {
+  const anonymous = { secureContext: defaultSecureContext(), shownFor: null };
+  if (url.protocol !== 'https:' || certificates.length === 0) return anonymous;
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = url.port === '' ? 443 : Number(url.port);
   const certificate = chooseClientCertificate(certificates, host, port);
-  if (certificate === undefined) return defaultSecureContext();
+  if (certificate === undefined) return anonymous;
   try {
-    return secureContextOf(certificate);
+    return { secureContext: secureContextOf(certificate), shownFor: certificate.host };
   } catch (error) {
-    const detail = `the client certificate for ${certificate.host} cannot be used, check its key and passphrase`;
+    const why = error instanceof Error ? error.message : '';
+    const detail = `the client certificate for ${certificate.host} cannot be used: ${why}; store it again`;
     return failureOf('tls', codeOf(error), url.host, detail);
   }
 }
 
-function isFailure(value: SecureContext | Failure): value is Failure {
-  return 'phase' in value;
+/** What the server said of the client certificate, or of the want of one, instead of OpenSSL's words. */
+function withRejection(failure: Failure, { times }: Exchange, shownFor: string | null): Failure {
+  if (times.connect === null || times.response !== null) return failure;
+  const moment = times.secureConnect === null ? 'handshake' : 'after';
+  const said = clientCertificateRejection(failure, { shownFor, moment });
+  if (said === null) return failure;
+  const subject = failure.message.slice(failure.message.lastIndexOf(': '));
+  return { ...failure, phase: 'tls', message: `${said}${subject}` };
 }
 
 async function resolve(url: URL, journey: Journey): Promise<Resolution> {
   const { proxy, request, surroundings } = journey;
   if (proxy !== null) return { address: await resolveProxy(proxy) };
-  const family = usableFamily(request.ipFamily, (message) => {
+  if (request.address !== undefined && url === request.url) return { address: request.address };
+  const family = usableFamily(request.ipFamily, url.hostname, (message) => {
     surroundings.log(message, 'WARN');
   });
   return resolveByOs(url.hostname, family);
@@ -136,9 +170,11 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
   const { url } = leg;
   const begunAt = clock.monotonic();
   const resolution = await resolve(url, journey);
+  request.trail.resolved(proxy?.host ?? url.hostname, resolution);
   const lookedUpAt = clock.monotonic();
   const headers = headersFor(leg, request.headersOfEach?.() ?? {});
   const hop: Hop = {
+    method: leg.method,
     url,
     sentHeaders: headers,
     begunAt,
@@ -149,8 +185,12 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
     ipFamily: 'address' in resolution ? resolution.address.family : request.ipFamily,
   };
   if ('failure' in resolution) return { ...hop, failure: resolution.failure };
-  const secureContext = secureContextFor(url, surroundings.clientCertificates);
-  if (isFailure(secureContext)) return { ...hop, failure: secureContext };
+  const identity: Identity | Failure =
+    request.secureContext === undefined
+      ? identityFor(url, surroundings.clientCertificates)
+      : { secureContext: request.secureContext, shownFor: null };
+  if ('phase' in identity) return { ...hop, failure: identity };
+  const { secureContext, shownFor } = identity;
   const leftMs = deadline - lookedUpAt;
   if (leftMs <= 0) return { ...hop, failure: timedOut('resolve', url.host, timeoutMs) };
   const exchange = await exchangeHttp({
@@ -160,13 +200,25 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
     skipSsl: request.skipSsl,
     timeoutMs: leftMs,
     limitMs: timeoutMs,
+    trail: request.trail,
     keepBytes: request.keepBytes,
     stopBytes: request.stopBytes,
+    ...(request.onSecure === undefined ? {} : { onSecure: request.onSecure }),
+    ...(request.serverName === undefined || url !== request.url
+      ? {}
+      : { serverName: request.serverName }),
   });
+  if (proxy === null && exchange.failure?.phase === 'connect') {
+    const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+    const target = { host: url.hostname, port, tried: resolution.address };
+    await logOtherFamily({ ...target, resolve: resolveByOs, signal }, (message, level) => {
+      surroundings.log(message, level);
+    });
+  }
   return {
     ...hop,
     exchange,
-    failure: exchange.failure,
+    failure: exchange.failure && withRejection(exchange.failure, exchange, shownFor),
     remoteAddress: proxy === null ? resolution.address.address : null,
   };
 }
@@ -213,12 +265,14 @@ export async function requestHttp(
   surroundings: HttpSurroundings,
 ): Promise<HttpOutcome> {
   const { clock, timeoutMs, proxyUrl } = surroundings;
-  const start = clock.monotonic();
+  const startedAt = { now: clock.now(), monotonic: clock.monotonic() };
+  const start = startedAt.monotonic;
   const proxy = proxyUrl === null || proxyUrl === '' ? null : parseHttpProxy(proxyUrl);
   const journey: Journey = { request, surroundings, proxy, deadline: start + timeoutMs };
   let leg: Leg = request;
   let redirects = 0;
   let hop = await makeHop(leg, journey);
+  const hops = [hop];
   const { sentHeaders } = hop;
   let { failure } = hop;
   while (request.followRedirects) {
@@ -234,14 +288,16 @@ export async function requestHttp(
       failure = failureOf('headers', 'TOO_MANY_REDIRECTS', hop.url.host, detail);
       break;
     }
+    request.trail.add('headers', `redirected to ${next.host}`);
     leg = nextLeg(leg, next, hop.exchange?.response?.status ?? 0);
     hop = await makeHop(leg, journey);
+    hops.push(hop);
     ({ failure } = hop);
   }
   const end = hop.exchange?.times.end ?? clock.monotonic();
   const { url, remoteAddress, ipFamily, exchange } = hop;
   return {
-    ...{ failure, sentHeaders, url, redirects, remoteAddress, ipFamily },
+    ...{ failure, sentHeaders, url, redirects, remoteAddress, ipFamily, hops, startedAt },
     response: exchange?.response ?? null,
     timing: timingsOf(start, { ...hop, exchange: exchange?.times ?? null }, end),
     durationMs: end - start,

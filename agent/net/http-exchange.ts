@@ -14,16 +14,25 @@ import {
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../errors.ts';
+import type { ConnectionTrail } from './connection-trail.ts';
 import { codeOf, failureOf, observeError, timedOut } from './failure.ts';
 import {
   connectToProxy,
   openTunnel,
   proxyFault,
   proxyHeaders,
+  refusalOfProxy,
   type HttpProxy,
 } from './http-proxy.ts';
 import { readBody, type BodyLimits, type BodyReading } from './read-body.ts';
 import type { Address } from './resolve.ts';
+import {
+  certificateFacts,
+  complaintOf,
+  describeHandshake,
+  onRefusedChain,
+  type CertificateFacts,
+} from './tls-facts.ts';
 
 export interface ExchangeRequest extends BodyLimits {
   method: string;
@@ -37,12 +46,18 @@ export interface ExchangeRequest extends BodyLimits {
   skipSsl: boolean;
   /** What is trusted and shown on https. */
   secureContext: SecureContext;
+  /** Name that is asked for and checked in place of the host. */
+  serverName?: string;
+  /** Called with each connection whose handshake is complete. */
+  onSecure?: (socket: TLSSocket) => void;
   /** Ceiling from now, in ms. */
   timeoutMs: number;
   /** How the message about a timeout names the whole limit. */
   limitMs: number;
   signal: AbortSignal;
   clock: Clock;
+  /** Told what happens. */
+  trail: ConnectionTrail;
 }
 
 /** Instants on the monotonic clock, in ms; null for what did not happen. */
@@ -68,29 +83,13 @@ export interface ExchangeResponse {
   isStopped: boolean;
 }
 
-export interface CertificateFacts {
-  subject: string;
-  issuer: string;
-  validTo: string;
-  daysRemaining: number;
-}
-
 export interface Exchange {
   times: ExchangeTimes;
   response: ExchangeResponse | null;
   failure: Failure | null;
 }
 
-const dayMs = 86_400_000;
 const maxHeaderBytes = 65_536;
-
-function certificateFacts(socket: Socket, now: number): CertificateFacts | null {
-  const certificate = (socket as Partial<TLSSocket>).getPeerX509Certificate?.();
-  if (certificate === undefined) return null;
-  const { subject, issuer, validTo } = certificate;
-  const daysRemaining = Math.floor((Date.parse(validTo) - now) / dayMs);
-  return { subject: subject ?? '', issuer: issuer ?? '', validTo, daysRemaining };
-}
 
 function phaseOf(times: ExchangeTimes, isSecure: boolean): string {
   if (times.response !== null) return 'body';
@@ -113,7 +112,7 @@ function requestTarget({ url, proxy }: ExchangeRequest, isSecure: boolean): stri
 
 /** Performs the exchange. Rejects only when the fault is ours. */
 export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
-  const { url, clock, address, proxy } = exchange;
+  const { url, clock, address, proxy, trail } = exchange;
   const isSecure = url.protocol === 'https:';
   const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
   const subject = proxy === null ? `${url.host} (${address.address})` : `${url.host} (by proxy)`;
@@ -132,6 +131,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     let sent: ClientRequest | undefined;
     let socket: Socket | undefined;
     let tunnel: Socket | undefined;
+    let certificate: CertificateFacts | null = null;
 
     const release = (): void => {
       isSettled = true;
@@ -146,6 +146,10 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       if (isSettled) return;
       times.end ??= clock.monotonic();
       const body = reading?.taken() ?? { bytes: Buffer.alloc(0), size: 0, isStopped: false };
+      if (failure !== null) {
+        if (times.response !== null) trail.add('body', `${body.size} bytes of the body had come`);
+        trail.failed(failure, tunnel ?? socket);
+      }
       release();
       resolve({ times, response: response === null ? null : { ...response, ...body }, failure });
     };
@@ -157,6 +161,8 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     const fail = (error: unknown): void => {
       if (isSettled) return;
       const phase = phaseOf(times, isSecure);
+      const complaint = complaintOf(error);
+      if (complaint !== null) trail.add('tls', complaint);
       try {
         if (error instanceof AgentError) throw error;
         if (proxy !== null && !isProxyReached) {
@@ -165,7 +171,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
         settle(
           isJustClosed(error)
             ? failureOf(phase, 'SOCKET_CLOSED', subject)
-            : observeError(phase, error, subject),
+            : observeError(phase, error, subject, { hasLeft: trail.flow !== null }),
         );
       } catch (fault) {
         rejectWith(fault);
@@ -185,9 +191,11 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
 
     const onResponse = (message: IncomingMessage): void => {
       times.response = clock.monotonic();
+      trail.add('headers', `response with status ${message.statusCode ?? 0}`);
       const status = message.statusCode ?? 0;
-      if (proxy !== null && !isSecure && status === 407) {
-        rejectWith(proxyFault(proxy, 'asks for credentials (status 407)'));
+      const refusal = proxy === null || isSecure ? null : refusalOfProxy(status, message.headers);
+      if (proxy !== null && refusal !== null) {
+        rejectWith(proxyFault(proxy, refusal));
         return;
       }
       response = {
@@ -195,7 +203,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
         statusText: message.statusMessage ?? '',
         headers: message.headers,
         httpVersion: message.httpVersion,
-        certificate: socket === undefined ? null : certificateFacts(socket, clock.now()),
+        certificate,
       };
       reading = readBody(message, exchange, {
         onArrived: () => {
@@ -223,21 +231,33 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       });
       sent.once('response', onResponse);
       sent.on('error', fail);
+      sent.once('finish', () => {
+        trail.add('headers', `${method} request sent`);
+      });
       sent.end(body ?? undefined);
     };
     const secured = (below: ConnectionOptions): Socket => {
       const host = url.hostname.replace(/^\[|\]$/g, '');
-      const isName = /[a-z]/i.test(host) && !host.includes(':');
+      const name = exchange.serverName ?? host;
+      const isName = /[a-z]/i.test(name) && !name.includes(':');
       const opened = connectTls({
         ...below,
         secureContext: exchange.secureContext,
         rejectUnauthorized: !exchange.skipSsl,
         ALPNProtocols: ['http/1.1'],
         // Without a name the certificate is checked against `host`, the address.
-        ...(isName ? { servername: host } : { host }),
+        ...(isName ? { servername: name } : { host }),
       });
+      if (!exchange.skipSsl) {
+        onRefusedChain(opened, (issuer) => {
+          trail.add('tls', `certificate by ${issuer} is not accepted`);
+        });
+      }
       opened.once('secureConnect', () => {
         times.secureConnect = clock.monotonic();
+        exchange.onSecure?.(opened);
+        certificate = certificateFacts(opened, clock.now());
+        trail.add('tls', describeHandshake(opened, certificate));
       });
       return opened;
     };
@@ -247,6 +267,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     const openDirect = (): void => {
       const target = { host: address.address, port, autoSelectFamily: false };
       const opened = isSecure ? secured(target) : connectTcp(target);
+      trail.follow(opened, { ...address, port, isProxy: false });
       opened.once('connect', onConnect);
       send(opened);
     };
@@ -255,16 +276,19 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
         isProxyReached = true;
         if (!isSecure) onConnect();
       });
+      trail.follow(opened, { ...address, port: via.port, isProxy: true });
       if (!isSecure) {
         send(opened);
         return;
       }
       tunnel = opened;
+      trail.add('proxy', `asking for a tunnel to ${url.hostname}:${port}`);
       openTunnel(via, opened, `${url.hostname}:${port}`, {
         onFailure: settle,
         onError: fail,
         onOpen: () => {
           if (isSettled) return;
+          trail.add('proxy', 'tunnel is open');
           onConnect();
           send(secured({ socket: opened }));
         },

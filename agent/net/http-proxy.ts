@@ -90,6 +90,30 @@ export function proxyHeaders(proxy: HttpProxy): Record<string, string> {
   return proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization };
 }
 
+/** Errors of RFC 9209 by which a proxy says that it does not want to, rather than that it could not. */
+const refusals = /error=(http_request_denied|destination_ip_prohibited|proxy_configuration_error)/;
+
+/**
+ * Why the proxy itself refused a request it was told whole, or null where the answer is that of the
+ * target as far as anyone can tell. Only what proxies mark as their own counts.
+ */
+export function refusalOfProxy(
+  status: number,
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): string | null {
+  if (status === 407) return 'asks for credentials (status 407)';
+  const said = [
+    headers['x-squid-error'],
+    headers['proxy-status'],
+    // Its error pages come without a Via.
+    headers['via'] === undefined ? headers['server'] : undefined,
+  ].join(' ');
+  const isRefused = /ERR_ACCESS_DENIED/.test(said) || refusals.test(said) || /tinyproxy/.test(said);
+  if (!isRefused) return null;
+  if (status === 401) return 'asks for credentials (status 401)';
+  return status === 403 ? 'refuses to fetch this address (status 403)' : null;
+}
+
 interface TunnelEnd {
   onOpen(): void;
   onFailure(failure: Failure): void;

@@ -3,7 +3,6 @@ import { accessSync, closeSync, constants, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
-import type { NetworkAccess } from '../runners/runner.ts';
 import { SocketTransport } from './icmp-echo.ts';
 import type { IcmpTransport } from './icmp.ts';
 import { PingIcmp } from './icmp-ping.ts';
@@ -14,7 +13,8 @@ const defaultPath = '/usr/bin:/bin';
 
 const launcher = fileURLToPath(new URL('../icmp-launcher.pl', import.meta.url));
 
-function findOnPath(program: string, environment: Environment): string | null {
+/** Where a program is, or null. */
+export function findOnPath(program: string, environment: Environment): string | null {
   const folders = (environment['PATH'] ?? defaultPath).split(delimiter);
   for (const folder of folders) {
     const file = join(folder, program);
@@ -131,16 +131,11 @@ export function explainMissingIcmp(environment: Environment): string {
   );
 }
 
-/** Everything runners use to reach targets. Close `icmp` at the end. */
-export function openNetwork(
+/** The best way of sending echo requests that this process has. Close it at the end. */
+export function openIcmp(
   environment: Environment,
-  useOsResolver: boolean,
   clock: Clock = systemClock,
-): NetworkAccess {
+): { icmp: IcmpTransport } | { icmp: null; problem: string } {
   const icmp = openTransport(environment, clock);
-  return {
-    useOsResolver,
-    icmp,
-    icmpProblem: icmp === null ? explainMissingIcmp(environment) : null,
-  };
+  return icmp === null ? { icmp, problem: explainMissingIcmp(environment) } : { icmp };
 }

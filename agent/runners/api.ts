@@ -7,9 +7,12 @@ import { randomBytes } from 'node:crypto';
 import type { ApiRequest } from '@monitor/shared/contract/checks/api.ts';
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { acceptedEncodings } from '../net/content-decoding.ts';
+import { ConnectionTrail } from '../net/connection-trail.ts';
 import { requestHttp, shownUrl, type HttpOutcome } from '../net/http-chain.ts';
 import { shownHeaders } from '../net/http-headers.ts';
+import { evidenceOf } from '../net/network-evidence.ts';
 import { beginTrace, type RandomBytes, type TraceContext } from '../net/trace-context.ts';
+import { tracedRequests } from '../net/traced-request.ts';
 import type { ScriptedRequest } from '../script-host/request-scripts/messages.ts';
 import type { RequestScripts } from '../script-host/request-scripts/request-scripts.ts';
 import { runVariables } from '../script-host/run-variables.ts';
@@ -33,6 +36,7 @@ interface Run {
   secrets: Set<string>;
   startedAt: number;
   begunAt: number;
+  trail: ConnectionTrail;
 }
 
 type Outcome = Omit<Observation, 'startedAt' | 'stoppedAt'>;
@@ -153,6 +157,7 @@ async function observe(
       followRedirects: request.followRedirects,
       skipSsl: request.skipSSL,
       ipFamily: request.ipFamily,
+      trail: run.trail,
       keepBytes: (headers) => usefulBytes(headers, isTextWanted),
       stopBytes: visibleBytes,
       headersOfEach: () => ({
@@ -176,6 +181,8 @@ async function observe(
     responseTime: outcome.timing.timingPhases.total,
     failure: outcome.failure,
     request: shownRequest(prepared, outcome, run),
+    requests: tracedRequests(outcome),
+    ...evidenceOf(outcome.failure, run.trail, context),
     ...(await withResponse(run, outcome, sent)),
   };
 }
@@ -206,13 +213,15 @@ export async function runApi(
   random: RandomBytes = randomBytes,
 ): Promise<Observation> {
   const { clock } = context;
-  const trace = beginTrace(random);
+  const trace = beginTrace(context.run, random);
+  const begunAt = clock.monotonic();
   const run: Run = {
     ...{ context, random, trace, scripts: null },
     request: definition.request as unknown as ApiRequest,
     secrets: new Set(context.environment.filter(({ secret }) => secret).map(({ value }) => value)),
     startedAt: clock.now(),
-    begunAt: clock.monotonic(),
+    begunAt,
+    trail: new ConnectionTrail(clock, begunAt),
   };
   const below: RunVariablesOf = (runtimeId) => runVariables(context.run, runtimeId, trace);
   const outcome = hasScripts(context)
@@ -222,6 +231,6 @@ export async function runApi(
         scriptedRequest(run.request),
         variablesOf(context.environment, below(context.runtimeId)),
       );
-  const { startedAt, begunAt } = run;
+  const { startedAt } = run;
   return { startedAt, stoppedAt: startedAt + Math.ceil(clock.monotonic() - begunAt), ...outcome };
 }

@@ -47,7 +47,7 @@ export async function runIcmp(
   }
   const startedAt = clock.now();
   const start = clock.monotonic();
-  const family = usableFamily(request.ipFamily, (message) => {
+  const family = usableFamily(request.ipFamily, hostname, (message) => {
     context.log(message, 'WARN');
   });
   const resolution = await resolveByOs(hostname, family);

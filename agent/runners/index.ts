@@ -67,6 +67,20 @@ export const runners = {
 
 export type RunnerRegistry = Readonly<Record<string, RunnerEntry>>;
 
+/** The runners of the types that an agent takes: all of them unless it was told which. */
+export function runnersFor(
+  types: readonly string[] | undefined,
+  registry: RunnerRegistry = runners,
+): RunnerRegistry {
+  if (types === undefined) return registry;
+  return Object.fromEntries(Object.entries(registry).filter(([type]) => types.includes(type)));
+}
+
+/** Whether runs of these types can execute code of customers. */
+export function canRunCode(registry: RunnerRegistry): boolean {
+  return Object.values(registry).some(({ pool }) => pool !== 'light');
+}
+
 /** Where the runs of a check wait for a place. */
 export function poolOf({ pool }: RunnerEntry, check: AssignedCheck): Pool {
   if (pool !== 'by-scripts') return pool;

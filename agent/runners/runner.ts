@@ -13,8 +13,12 @@ import type {
   NamedScript,
   ResultSubmission,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import type { ArtifactType } from '@monitor/shared/contract/check-result.ts';
+import type { ArtifactType, NetworkDiagnostics } from '@monitor/shared/contract/check-result.ts';
+import type { Gateway } from '../net/gateway/gateway.ts';
 import type { IcmpTransport } from '../net/icmp.ts';
+import type { PacketCapture } from '../net/packet-capture.ts';
+import type { TracedRequest } from '../net/traced-request.ts';
+import type { Traceroute } from '../net/traceroute.ts';
 import type {
   Program,
   ProgramEnd,
@@ -39,7 +43,21 @@ export type Observation = Omit<Measurement, 'underLoad'> & {
   errorMessages?: string[];
   /** What the next runs of the check can use. */
   learnedScript?: LearnedScript;
+  /** The HTTP requests it made, for traces. */
+  requests?: readonly TracedRequest[];
+  /**
+   * Of a failure in the network. Called when the attempt is over and judged a failure; with `events`
+   * nothing is done that takes time. `enough` ends it with what there is by then. Never rejects.
+   */
+  evidence?: (extent: 'all' | 'events', enough?: AbortSignal) => Promise<Evidence>;
 };
+
+/** What was found about a failure in the network. */
+export interface Evidence {
+  readonly diagnostics: NetworkDiagnostics;
+  /** What refers to the capture among the files of the run. */
+  readonly pcapReference: string | null;
+}
 
 /** Which run this is, for the variables that scripts can read. */
 export interface RunFacts {
@@ -60,17 +78,18 @@ export interface RunFacts {
 /** Takes the files of a run. */
 export interface ArtifactSink {
   /**
-   * Moves a file into the care of the agent, which removes secrets from it and uploads it. Gives what
-   * stands in its place in the result until it is read. A name that is taken gets a number.
+   * Moves a file, or bytes, into the care of the agent, which removes secrets from it and uploads it.
+   * Gives what stands in its place in the result until it is read. A name that is taken gets a number.
    */
-  add(file: {
-    path: string;
-    /** Of one or two parts; see `artifactName`. */
-    name: string;
-    type: ArtifactType;
-    contentType: string;
-  }): Promise<string>;
+  add(file: GivenFile): Promise<string>;
 }
+
+export type GivenFile = ({ path: string } | { bytes: Uint8Array }) & {
+  /** Of one or two parts; see `artifactName`. */
+  name: string;
+  type: ArtifactType;
+  contentType: string;
+};
 
 /** A browser that was found on this machine. */
 export interface FoundBrowser {
@@ -98,6 +117,8 @@ export interface ModelSettings {
   readonly baseUrl: string;
   readonly model: string;
   readonly apiKey: { reveal(): string } | null;
+  /** How it is called: by way of the proxy of the agent, where there is one. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Ceilings of one run. */
   readonly maxTokens: number;
   readonly maxSteps: number;
@@ -147,6 +168,8 @@ export interface Scripting {
   browser(): Promise<FoundBrowser>;
   /** True when browsers stay open between runs. */
   readonly isWarm: boolean;
+  /** The way out for runs that show client certificates, or go by the proxy of the location. */
+  readonly gateway: Gateway;
   readonly model: ModelSettings | null;
   /** What one run of a script may use; suites get a multiple of it. */
   readonly scriptLimits: ScriptLimits;
@@ -158,7 +181,7 @@ export interface Scripting {
   /** Holds what installations of suites can share; null when switched off. */
   readonly cacheFolder: string | null;
   readonly cacheMaxBytes: number;
-  /** How installations reach the network: proxy settings and NODE_EXTRA_CA_CERTS, as variables. */
+  /** How installations reach the network: proxy settings, as variables. */
   readonly proxyEnvironment: Readonly<Record<string, string>>;
 }
 
@@ -205,6 +228,12 @@ export interface NetworkAccess {
   /** Echo requests, or null when this process may not send them; `icmpProblem` then says why. */
   readonly icmp: IcmpTransport | null;
   readonly icmpProblem: string | null;
+  /** The packets of the last moments, or null; `captureProblem` then says why, and what would help. */
+  readonly capture: PacketCapture | null;
+  readonly captureProblem: string | null;
+  /** The way to a target, or null; `tracerouteProblem` then says why, and what would help. */
+  readonly traceroute: Traceroute | null;
+  readonly tracerouteProblem: string | null;
 }
 
 export type Runner = (definition: CheckDefinition, context: RunnerContext) => Promise<Observation>;

@@ -11,8 +11,11 @@ import type {
 } from '@monitor/shared/contract/checks/check-type.ts';
 import { tcpMonitor, type TcpRequest } from '@monitor/shared/contract/checks/tcp.ts';
 import { evaluateAssertions } from '@monitor/shared/domain/assertions.ts';
+import { ConnectionTrail } from '../net/connection-trail.ts';
 import { failureOf, observeError, timedOut } from '../net/failure.ts';
 import { usableFamily } from '../net/ip-family.ts';
+import { evidenceOf } from '../net/network-evidence.ts';
+import { logOtherFamily } from '../net/other-family.ts';
 import { resolveByOs, resolveByQuery, type Address } from '../net/resolve.ts';
 import type { Observation, RunnerContext } from './runner.ts';
 
@@ -49,6 +52,7 @@ function converse(
   address: Address,
   context: RunnerContext,
   timeoutMs: number,
+  trail: ConnectionTrail,
 ): Promise<Conversation> {
   const { clock, signal } = context;
   const subject = `${request.hostname}:${request.port}`;
@@ -67,6 +71,7 @@ function converse(
       autoSelectFamily: false,
     });
 
+    trail.follow(socket, { ...address, port: request.port, isProxy: false });
     const release = (): void => {
       isSettled = true;
       cancelTimeout();
@@ -76,6 +81,7 @@ function converse(
     const settle = (failure: Failure | null): void => {
       if (isSettled) return;
       release();
+      if (failure !== null) trail.failed(failure, socket);
       if (failure === null) socket.end();
       // What the peer still says is of no interest, and it must not keep us.
       socket.destroySoon();
@@ -130,7 +136,11 @@ function converse(
     socket.on('error', (error) => {
       if (isSettled) return;
       try {
-        settle(observeError(seen.connectedAt === null ? 'connect' : 'answer', error, subject));
+        settle(
+          observeError(seen.connectedAt === null ? 'connect' : 'answer', error, subject, {
+            hasLeft: trail.flow !== null,
+          }),
+        );
       } catch (fault) {
         release();
         socket.destroy();
@@ -148,12 +158,14 @@ export async function runTcp(
   const { clock, network } = context;
   const startedAt = clock.now();
   const start = clock.monotonic();
-  const family = usableFamily(request.ipFamily, (message) => {
+  const trail = new ConnectionTrail(clock, start);
+  const family = usableFamily(request.ipFamily, request.hostname, (message) => {
     context.log(message, 'WARN');
   });
   const resolve = network.useOsResolver ? resolveByOs : resolveByQuery;
   const resolution = await resolve(request.hostname, family);
   const lookedUpAt = clock.monotonic();
+  trail.resolved(request.hostname, resolution);
   const asked = {
     hostname: request.hostname,
     port: request.port,
@@ -161,6 +173,12 @@ export async function runTcp(
     data: request.data,
   };
   if ('failure' in resolution) {
+    if (!network.useOsResolver && resolution.failure.code === 'ENOTFOUND') {
+      context.log(
+        'only DNS was asked, for the name as it is; with USE_OS_DNS_RESOLVER=true the agent also knows the hosts file and search domains',
+        'INFO',
+      );
+    }
     return {
       startedAt,
       stoppedAt: startedAt + Math.ceil(lookedUpAt - start),
@@ -168,11 +186,19 @@ export async function runTcp(
       failure: resolution.failure,
       request: asked,
       response: null,
+      ...evidenceOf(resolution.failure, trail, context),
     };
   }
   const leftMs = Math.max(1, context.timeoutMs - (lookedUpAt - start));
-  const seen = await converse(request, resolution.address, context, leftMs);
+  const seen = await converse(request, resolution.address, context, leftMs, trail);
   const stoppedAt = clock.monotonic();
+  if (seen.failure?.phase === 'connect') {
+    const { hostname: host, port } = request;
+    await logOtherFamily(
+      { ...{ host, port, resolve, signal: context.signal }, tried: resolution.address },
+      context.log,
+    );
+  }
   const connectedAt = seen.connectedAt ?? stoppedAt;
   const end = seen.connectedAt === null ? stoppedAt : (seen.lastByteAt ?? connectedAt);
   const phases = {
@@ -197,5 +223,6 @@ export async function runTcp(
             timings: { lookup: phases.dns, connect: connectedAt - start, end: phases.total },
             timingPhases: phases,
           },
+    ...evidenceOf(seen.failure, trail, context),
   };
 }

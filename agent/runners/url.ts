@@ -1,9 +1,13 @@
 /** URL monitor: a GET request, redirects followed or not. */
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { UrlRequest } from '@monitor/shared/contract/checks/url.ts';
+import { ConnectionTrail } from '../net/connection-trail.ts';
 import { requestHttp, shownUrl, type HttpOutcome } from '../net/http-chain.ts';
 import { shownHeaders } from '../net/http-headers.ts';
+import { evidenceOf } from '../net/network-evidence.ts';
 import { beginningOf, decodeText, isTextual } from '../net/response-body.ts';
+import { beginTrace } from '../net/trace-context.ts';
+import { tracedRequests } from '../net/traced-request.ts';
 import type { Observation, RunnerContext } from './runner.ts';
 
 const keptBytes = 8_192;
@@ -61,6 +65,7 @@ export async function runUrl(
 ): Promise<Observation> {
   const request = definition.request as unknown as UrlRequest;
   const startedAt = context.clock.now();
+  const trail = new ConnectionTrail(context.clock);
   const url = await completeAddress(request.url, context);
   if ('failure' in url) {
     return {
@@ -69,12 +74,18 @@ export async function runUrl(
       request: { method: 'GET', url: request.url, data: '', headers: {}, params: {} },
     };
   }
+  const trace = beginTrace(context.run);
   const outcome = await requestHttp(
     {
       ...{ method: 'GET', url, headers: {}, body: null, stopBytes },
       followRedirects: request.followRedirects,
       skipSsl: request.skipSSL,
       ipFamily: request.ipFamily,
+      headersOfEach: () => ({
+        traceparent: trace.nextTraceparent(),
+        tracestate: trace.tracestate,
+      }),
+      trail,
       keepBytes: (headers) => (isTextual(headers['content-type']) ? keptBytes + spareBytes : 0),
     },
     context,
@@ -93,5 +104,7 @@ export async function runUrl(
       params: {},
     },
     response: shownResponse(outcome, secrets),
+    requests: tracedRequests(outcome),
+    ...evidenceOf(outcome.failure, trail, context),
   };
 }

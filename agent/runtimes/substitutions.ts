@@ -57,12 +57,34 @@ export const substitutions: Readonly<Record<string, readonly Substitution[]>> = 
       reason: gonePackage,
     },
   ],
+  '2024.09': [
+    { package: '@clerk/testing', wanted: '1.3.0', instead: '1.3.3', reason: goneVersion },
+    {
+      package: 'nice-grpc-client-middleware-devtools',
+      wanted: '1.0.4',
+      instead: null,
+      reason: gonePackage,
+    },
+    {
+      package: 'nice-grpc-server-health',
+      wanted: '2.0.11',
+      instead: '2.0.19',
+      reason: goneVersion,
+    },
+    {
+      package: 'nice-grpc-server-middleware-terminator',
+      wanted: '2.0.11',
+      instead: null,
+      reason: gonePackage,
+    },
+  ],
 };
 
 /** The Node of a platform where that of the catalogue is not in the registry, by runtime and platform. */
 export const nodeSubstitutions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '2026.04': { 'linux-arm64': '24.20.0', 'darwin-arm64': '24.0.0' },
   '2025.04': { 'linux-arm64': '22.13.1', 'darwin-arm64': '22.23.2' },
+  '2024.09': { 'linux-arm64': '18.20.4', 'darwin-arm64': '18.19.1' },
 };
 
 /**
@@ -72,4 +94,6 @@ export const nodeSubstitutions: Readonly<Record<string, Readonly<Record<string, 
 export const heldBack: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   // 0.3.10 requires an ES module, which Node 22.11 cannot; tedious and the Azure clients use it.
   '2025.04': { '@typespec/ts-http-runtime': '0.3.9' },
+  // And so on Node 18.20.
+  '2024.09': { '@typespec/ts-http-runtime': '0.3.9' },
 };

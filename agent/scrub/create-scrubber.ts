@@ -15,6 +15,8 @@ export interface ScrubberOptions {
   readonly detect: boolean;
   /** Told how many of the secrets are too short, or too common, to be removed. */
   readonly onTooShort?: (count: number) => void;
+  /** Told of each text and stream in which something was removed. */
+  readonly onFound?: () => void;
   /** What one file may unpack to, with everything in it; 1 GiB unless given. */
   readonly maxUnpackedBytes?: number;
 }
@@ -54,11 +56,15 @@ function scrubText(text: string, needles: NeedleSet, detect: boolean): string {
 }
 
 export function createScrubber(options: ScrubberOptions): Scrubber {
-  const { secrets, detect, onTooShort, maxUnpackedBytes = 1_073_741_824 } = options;
+  const { secrets, detect, onTooShort, onFound, maxUnpackedBytes = 1_073_741_824 } = options;
   const needles = new NeedleSet();
   const ignored = [...new Set(secrets)].filter((secret) => secret !== '' && !needles.add(secret));
   if (ignored.length > 0) onTooShort?.(ignored.length);
-  const text = (input: string): string => scrubText(input, needles, detect);
+  const text = (input: string): string => {
+    const scrubbed = scrubText(input, needles, detect);
+    if (scrubbed !== input) onFound?.();
+    return scrubbed;
+  };
   const isCredential = (name: string, value: string): boolean =>
     detect && isNamedCredential(name, value);
   return {
@@ -67,7 +73,7 @@ export function createScrubber(options: ScrubberOptions): Scrubber {
     },
     text,
     value: (value) => scrubValue(value, { text, isCredential }),
-    stream: () => new ScrubStream(needles, detect),
+    stream: () => new ScrubStream(needles, detect, onFound),
     file: (path, contentType) =>
       scrubFile(path, contentType, { needles, detect, text, isCredential, maxUnpackedBytes }),
   };

@@ -11,8 +11,11 @@ export class ScrubStream extends Transform {
   readonly #redactor: Redactor;
   readonly #detector: CredentialDetector | null;
 
-  constructor(needles: NeedleSet, detect: boolean) {
+  readonly #onFound: (() => void) | undefined;
+
+  constructor(needles: NeedleSet, detect: boolean, onFound?: () => void) {
     super();
+    this.#onFound = onFound;
     this.#redactor = new Redactor(needles);
     this.#detector = detect ? new CredentialDetector() : null;
   }
@@ -40,6 +43,7 @@ export class ScrubStream extends Transform {
   override _flush(done: TransformCallback): void {
     this.#give(this.#redactor.end());
     if (this.#detector !== null) this.push(this.#detector.end());
+    if (this.hasFound) this.#onFound?.();
     done();
   }
 

@@ -11,9 +11,11 @@ import { detailsOfFault, type JobLog } from '@monitor/shared/domain/fault-detail
 import { judge, type Verdict } from '@monitor/shared/domain/verdict.ts';
 import type { RunArtifacts } from '../artifacts/run-artifacts.ts';
 import { AgentError } from '../errors.ts';
+import type { TracedRequest } from '../net/traced-request.ts';
 import { proxyLogin } from '../net/proxy-login.ts';
 import type { RunnerRegistry } from '../runners/index.ts';
 import type {
+  Evidence,
   NetworkAccess,
   Observation,
   RunFacts,
@@ -35,6 +37,8 @@ export interface AttemptTools {
   /** Null where code of customers cannot run; `scriptingProblem` then says why. */
   scripting: Scripting | null;
   scriptingProblem: string | null;
+  /** Told of each text and file in which something secret was removed. */
+  onScrubbed?: () => void;
   /** Takes the files of one attempt. */
   artifactsOf(resultId: string, scrubber: Scrubber): RunArtifacts;
 }
@@ -74,6 +78,8 @@ export type AttemptOutcome = ResultFields & {
   reason: string | null;
   /** Code of the fault when it was ours. */
   faultCode: string | null;
+  /** The HTTP requests it made, for traces. */
+  requests: readonly TracedRequest[];
 };
 
 const loaded = new Map<string, Promise<Runner>>();
@@ -125,6 +131,7 @@ export function outcomeWithoutAttempt(at: number): AttemptOutcome {
     isNetworkError: false,
     reason: null,
     faultCode: null,
+    requests: [],
   };
 }
 
@@ -136,6 +143,7 @@ function fromObservation(
   measurement: Measurement,
   verdict: Verdict,
   jobLog: JobLog,
+  evidence: Evidence | undefined,
 ): AttemptOutcome {
   const { hasFailures, isDegraded, overMaxResponseTime, assertions, reason } = verdict;
   const messages = observation.errorMessages ?? (reason === null ? [] : [reason]);
@@ -152,6 +160,7 @@ function fromObservation(
     isNetworkError: measurement.failure?.isNetworkError ?? false,
     reason,
     faultCode: null,
+    requests: observation.requests ?? [],
     errorMessages: hasFailures
       ? messages.slice(0, mostErrorMessages).map((message) => message.slice(0, longestErrorMessage))
       : [],
@@ -164,7 +173,8 @@ function fromObservation(
         requestError: measurement.failure?.message ?? null,
         jobLog,
         jobAssets: null,
-        pcapDataUrl: null,
+        pcapDataUrl: evidence?.pcapReference ?? null,
+        networkDiagnostics: evidence?.diagnostics ?? null,
       },
     }),
   };
@@ -195,6 +205,7 @@ function fromFault(
     isNetworkError: false,
     reason,
     faultCode: isKnown ? error.code : 'RUNNER_BROKEN',
+    requests: [],
     ...detailsOfFault({
       ...{ type: check.type, definition: check.definition, runtimeId: check.runtimeId },
       ...{ reason, startedAt, stoppedAt, jobLog },
@@ -212,11 +223,16 @@ const outcomeShape = resultSubmission
 
 /** What was learned is played back as it is: with a secret in it, it is not kept at all. */
 function withoutSecrets(outcome: AttemptOutcome, scrubber: Scrubber): AttemptOutcome {
-  const { learnedScript, artifacts, ...rest } = outcome;
+  const { learnedScript, artifacts, requests, ...rest } = outcome;
   const isClean =
     learnedScript !== null && scrubber.text(learnedScript.script) === learnedScript.script;
   const scrubbed = withShapeOf(outcomeShape, rest, scrubber.value(rest));
-  return { ...scrubbed, artifacts, learnedScript: isClean ? learnedScript : null };
+  return {
+    ...scrubbed,
+    artifacts,
+    requests: requests.map((request) => ({ ...request, url: scrubber.text(request.url) })),
+    learnedScript: isClean ? learnedScript : null,
+  };
 }
 
 async function nothingOf(artifacts: RunArtifacts): Promise<[]> {
@@ -224,11 +240,17 @@ async function nothingOf(artifacts: RunArtifacts): Promise<[]> {
   return [];
 }
 
-/** Runs one attempt. Never rejects: what breaks on our side is an outcome with `hasErrors`. */
+/**
+ * Runs one attempt. Never rejects: what breaks on our side is an outcome with `hasErrors`. `mayGather` is
+ * asked when the attempt is over and evidence of its failure would be gathered, which takes seconds;
+ * `enough` ends that, and costs evidence alone.
+ */
 export async function makeAttempt(
   { check, run, environmentUrl }: Attempt,
   tools: AttemptTools,
   signal: AbortSignal,
+  mayGather: () => boolean = () => true,
+  enough: AbortSignal = signal,
 ): Promise<AttemptOutcome> {
   const { clock, network, lagMeter } = tools;
   const startedAt = clock.now();
@@ -244,8 +266,10 @@ export async function makeAttempt(
     secrets: [
       ...environment.filter(({ secret }) => secret).map(({ value }) => value),
       ...proxyLogin(check.proxyUrl),
+      ...check.clientCertificates.flatMap(({ key, passphrase }) => [key, passphrase ?? '']),
     ],
     detect: check.detectSecrets,
+    ...(tools.onScrubbed === undefined ? {} : { onFound: tools.onScrubbed }),
   });
   const artifacts = tools.artifactsOf(run.resultId, scrubber);
   const measure = async (): Promise<AttemptOutcome> => {
@@ -284,10 +308,21 @@ export async function makeAttempt(
         },
       };
       const observation = await runner(definition, context);
-      const { details: _d, errorMessages: _e, learnedScript: _l, ...measured } = observation;
+      const {
+        details: _d,
+        errorMessages: _e,
+        learnedScript: _l,
+        requests: _r,
+        evidence: collect,
+        ...measured
+      } = observation;
       const measurement = { ...measured, underLoad: endLag() };
       const verdict = judge(judging, definition, measurement);
-      return fromObservation(observation, measurement, verdict, jobLog);
+      const evidence =
+        verdict.hasFailures && collect !== undefined
+          ? await collect(mayGather() ? 'all' : 'events', enough)
+          : undefined;
+      return fromObservation(observation, measurement, verdict, jobLog, evidence);
     } catch (error) {
       return fromFault(error, check, startedAt, clock.now(), jobLog);
     } finally {

@@ -9,20 +9,24 @@
  */
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import {
-  longPollMs,
   protocolVersion,
   type Capabilities,
   type CheckInAnswer,
   type CheckInRequest,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Logger } from 'pino';
-import { CallFailure, type ControlPlaneClient } from '../control-plane-client.ts';
+import { CallFailure, pollMs, type ControlPlaneClient } from '../control-plane-client.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
 import { backoffMs } from './backoff.ts';
+import { clockOffsetOf } from './clock-offset.ts';
 import type { CorrectedClock } from './corrected-clock.ts';
 import type { OutboxState } from './outbox.ts';
 
 const refusedPauseMs = 60_000;
+/** A sample that may be wrong by more is only used where it tells something new. */
+const vagueFromMs = 1_000;
+/** So much longer than asked, at most, so that agents told the same come back one after the other. */
+const spread = 0.25;
 
 export interface CheckInLoopOptions {
   client: ControlPlaneClient;
@@ -43,12 +47,23 @@ export interface CheckInLoopOptions {
 
 export type LinkState = 'unknown' | 'up' | 'down' | 'refused';
 
+/** The link as its operator wants to know it. Instants are by the agent's clock. */
+export interface LinkHistory {
+  state: LinkState;
+  since: number;
+  lastAnswerAt: number | null;
+  lastFailure: { at: number; code: string; message: string } | null;
+}
+
 export class CheckInLoop {
   readonly #options: CheckInLoopOptions;
   readonly #stopping = new AbortController();
   readonly #standingDown = new AbortController();
   readonly #startedAt: number;
   #state: LinkState = 'unknown';
+  #stateSince: number;
+  #lastAnswerAt: number | null = null;
+  #lastFailure: LinkHistory['lastFailure'] = null;
   #snapshot: string | null = null;
   #offsetMs: number | null = null;
   #failures = 0;
@@ -57,6 +72,7 @@ export class CheckInLoop {
   constructor(options: CheckInLoopOptions) {
     this.#options = options;
     this.#startedAt = options.clock.now();
+    this.#stateSince = this.#startedAt;
   }
 
   get state(): LinkState {
@@ -66,6 +82,20 @@ export class CheckInLoop {
   /** Control plane minus this machine, in ms; null before the first answer. */
   get offsetMs(): number | null {
     return this.#offsetMs;
+  }
+
+  get history(): LinkHistory {
+    return {
+      state: this.#state,
+      since: this.#stateSince,
+      lastAnswerAt: this.#lastAnswerAt,
+      lastFailure: this.#lastFailure,
+    };
+  }
+
+  #become(state: LinkState): void {
+    if (state !== this.#state) this.#stateSince = this.#options.clock.now();
+    this.#state = state;
   }
 
   start(): void {
@@ -108,7 +138,7 @@ export class CheckInLoop {
       running: running(),
       outbox: { depth, oldestAt, droppedTotal },
       snapshot: this.#snapshot,
-      waitMs: this.#snapshot === null ? 0 : longPollMs,
+      waitMs: this.#snapshot === null ? 0 : pollMs,
       clock: { sentAt: Math.round(rawClock.now()), offsetMs: this.#offsetMs },
     };
   }
@@ -117,15 +147,27 @@ export class CheckInLoop {
     const { client, logger, metrics, rawClock } = this.#options;
     const wasUp = !this.#standingDown.signal.aborted;
     const request = this.#request();
+    const begunAt = rawClock.monotonic();
     const signals = [this.#stopping.signal, ...(wasUp ? [this.#standingDown.signal] : [])];
     try {
       const answer = await client.checkIn(request, AbortSignal.any(signals));
-      this.#measureClock(request.clock.sentAt, answer, rawClock.now());
+      this.#measureClock(answer, rawClock.monotonic() - begunAt);
       metrics.checkIns.inc({ outcome: 'answered' });
+      metrics.linkUp.set(1);
+      metrics.lastCheckIn.set(rawClock.now() / 1000);
+      const { upserts, removals, jobs, cancellations, full, epoch } = answer;
+      logger.debug(
+        {
+          ...{ upserts: upserts.length, removals: removals.length, jobs: jobs.length },
+          ...{ cancellations: cancellations.length, full, epoch, offsetMs: this.#offsetMs },
+        },
+        'check-in answered',
+      );
       if (this.#state !== 'up') {
         logger.info({ location: answer.location, checks: answer.upserts.length }, 'checked in');
       }
-      this.#state = 'up';
+      this.#become('up');
+      this.#lastAnswerAt = this.#options.clock.now();
       this.#failures = 0;
       this.#snapshot = answer.snapshot;
       this.#options.onAnswer(answer);
@@ -143,32 +185,46 @@ export class CheckInLoop {
     const failure = error instanceof CallFailure ? error : null;
     const isRefused = failure !== null && !failure.retryable;
     metrics.checkIns.inc({ outcome: failure?.code ?? 'RUNNER_BROKEN' });
+    metrics.linkUp.set(0);
     this.#failures += 1;
     const state: LinkState = isRefused ? 'refused' : 'down';
-    const pauseMs = isRefused ? refusedPauseMs : backoffMs(this.#failures, random);
+    const askedMs = Math.max(failure?.retryAfterMs ?? 0, isRefused ? refusedPauseMs : 0);
+    const pauseMs = Math.max(
+      isRefused ? 0 : backoffMs(this.#failures, random),
+      askedMs * (1 + spread * random()),
+    );
     if (state !== this.#state) {
       logger[isRefused ? 'error' : 'warn'](
         { code: failure?.code, reason: failure?.message ?? String(error), pauseMs },
         'check-in failed, the schedule goes on',
       );
-    }
-    this.#state = state;
+    } else logger.debug({ code: failure?.code, pauseMs }, 'check-in failed again');
+    this.#become(state);
+    this.#lastFailure = {
+      at: this.#options.clock.now(),
+      code: failure?.code ?? 'RUNNER_BROKEN',
+      message: failure?.message ?? String(error),
+    };
     // An answer that was lost may have carried news: ask for everything.
     this.#snapshot = null;
-    return Math.max(pauseMs, failure?.retryAfterMs ?? 0);
+    return pauseMs;
   }
 
-  /** The offset as in NTP: the time the control plane held the call is not travel time. */
-  #measureClock(sentAt: number, answer: CheckInAnswer, receivedAt: number): void {
-    const { logger, metrics, clock } = this.#options;
-    const { receivedAt: theirsIn, sentAt: theirsOut } = answer.serverTime;
-    const offsetMs = (theirsIn - sentAt + (theirsOut - receivedAt)) / 2;
+  #measureClock(answer: CheckInAnswer, tookMs: number): void {
+    const { logger, metrics, clock, rawClock } = this.#options;
+    const receivedAt = rawClock.now();
+    const theirs = answer.serverTime;
+    const { offsetMs, uncertaintyMs } = clockOffsetOf({ receivedAt, tookMs, theirs });
+    const known = this.#offsetMs;
+    // A vague sample that does not contradict the last good one says less than that.
+    const isNews = known === null || Math.abs(offsetMs - known) > uncertaintyMs;
+    if (!isNews && uncertaintyMs > vagueFromMs) return;
     this.#offsetMs = offsetMs;
     metrics.clockOffset.set(offsetMs / 1000);
-    const correctedMs = offsetMs - (clock.now() - this.#options.rawClock.now());
-    if (clock.observeOffset(correctedMs)) {
+    const correctedMs = offsetMs - (clock.now() - rawClock.now());
+    if (clock.observeOffset(correctedMs, uncertaintyMs)) {
       logger.warn(
-        { offsetMs: Math.round(offsetMs) },
+        { offsetMs: Math.round(offsetMs), uncertaintyMs: Math.round(uncertaintyMs) },
         'clock differs from the control plane, slots and results follow the control plane',
       );
     }

@@ -24,6 +24,7 @@ import { decideRetry } from '@monitor/shared/domain/retry.ts';
 import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import type { TracedRequest } from '../net/traced-request.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
 import { poolOf } from '../runners/index.ts';
 import {
@@ -41,6 +42,11 @@ import type { Seal } from './seal.ts';
 const longestQueueMs = 60_000;
 /** A retry that a restart finds this long overdue is not worth making: its moment has passed. */
 const staleRetryMs = 10 * 60_000;
+/**
+ * Attempts that are over, and of which evidence is gathered or files are written. When a whole network
+ * fails there are more than anybody will look at; the next ones come with their events alone.
+ */
+const mostGathering = 200;
 
 /** Reason of an abort that a person asked for. */
 const cancelledByPerson = new Error('cancelled');
@@ -75,6 +81,18 @@ export interface ExecutorOptions extends AttemptTools {
   seal: Seal;
   /** The files of this result may follow it. */
   onStored: (submission: ResultSubmission) => void;
+  /** Told what became of each attempt, once its result is stored. */
+  onAttempt?: (attempt: FinishedAttempt) => void;
+}
+
+/** An attempt whose result stands in the outbox, without anything secret. */
+export interface FinishedAttempt {
+  submission: ResultSubmission;
+  requests: readonly TracedRequest[];
+  reason: string | null;
+  faultCode: string | null;
+  /** When the first attempt of the run began. */
+  sequenceStartedAt: number;
 }
 
 export class Executor {
@@ -82,6 +100,11 @@ export class Executor {
   readonly #pools: Record<'light' | 'heavy', Pool>;
   /** Of runs that wait for a place or are measuring. */
   readonly #cancellations = new Map<string, AbortController>();
+  /** Of attempts that are over and gather evidence: ending that costs evidence, never the result. */
+  readonly #gathering = new Map<
+    AbortController,
+    { enough: AbortController; stored: Promise<void> }
+  >();
   readonly #between = new Map<string, { next: Run; stop: () => void }>();
   readonly #activeJobs = new Set<string>();
   readonly #busy = new Set<Promise<void>>();
@@ -89,15 +112,25 @@ export class Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    this.#pools = {
-      light: new Pool(options.lightConcurrency),
-      heavy: new Pool(options.heavyConcurrency),
-    };
+    const { lightConcurrency, heavyConcurrency, metrics } = options;
+    this.#pools = { light: new Pool(lightConcurrency), heavy: new Pool(heavyConcurrency) };
+    metrics.places.set({ pool: 'light' }, lightConcurrency);
+    metrics.places.set({ pool: 'heavy' }, heavyConcurrency);
   }
 
   /** Attempts in progress or waiting for a place. */
   get running(): number {
     return this.#busy.size;
+  }
+
+  /** Who runs and who waits, by pool. */
+  get pools(): Record<'light' | 'heavy', { running: number; queued: number; places: number }> {
+    const { lightConcurrency, heavyConcurrency } = this.#options;
+    const { light, heavy } = this.#pools;
+    return {
+      light: { running: light.running, queued: light.queued, places: lightConcurrency },
+      heavy: { running: heavy.running, queued: heavy.queued, places: heavyConcurrency },
+    };
   }
 
   /** Ids of the jobs whose lease this agent must keep. */
@@ -204,10 +237,17 @@ export class Executor {
   #begin(next: Run): void {
     if (this.#isDraining) return;
     const entry = this.#options.runners[next.check.type];
-    const pool = this.#pools[entry === undefined ? 'light' : poolOf(entry, next.check)];
+    const pool = entry === undefined ? 'light' : poolOf(entry, next.check);
     const cancellation = new AbortController();
     this.#cancellations.set(next.runId, cancellation);
-    this.#track(pool.run(() => this.#attempt(next, cancellation)));
+    const { clock, metrics } = this.#options;
+    const since = clock.monotonic();
+    this.#track(
+      this.#pools[pool].run((leave) => {
+        metrics.queueWait.observe({ pool }, (clock.monotonic() - since) / 1000);
+        return this.#attempt(next, cancellation, leave);
+      }),
+    );
   }
 
   #track(work: Promise<void>): void {
@@ -220,9 +260,18 @@ export class Executor {
       .finally(() => this.#busy.delete(work));
   }
 
-  async #attempt(current: Run, cancellation: AbortController): Promise<void> {
-    const { clock, metrics } = this.#options;
+  /** True, with the place in the pool left to others, while not too many attempts do the same. */
+  #mayGather(leave: () => void): boolean {
+    leave();
+    const { light, heavy } = this.#pools;
+    const others = light.running + light.queued + heavy.running + heavy.queued;
+    return this.#busy.size - others <= mostGathering;
+  }
+
+  async #attempt(current: Run, cancellation: AbortController, leave: () => void): Promise<void> {
+    const { clock } = this.#options;
     const startedAt = clock.now();
+    const begunAt = clock.monotonic();
     const { scheduledFor, attempt } = current;
     const { signal } = cancellation;
     if (signal.aborted) {
@@ -235,18 +284,60 @@ export class Executor {
       this.miss(current.check, scheduledFor, current.slotLocation, 'agent-overloaded');
       return;
     }
-    const outcome = await makeAttempt(this.#asAttempt(current), this.#options, signal);
-    this.#forget(current, cancellation);
-    if (signal.aborted) {
-      if (signal.reason === cancelledByPerson) {
-        await this.#conclude({ ...current, isCancelled: true }, outcome, startedAt);
+    const enough = new AbortController();
+    const { promise: stored, resolve: nowStored } = Promise.withResolvers<void>();
+    // The gathering of evidence is time of ours, neither of the attempt nor of the wait for the next.
+    let over: { at: number; tookMs: number } | null = null;
+    const isOver = () => (over ??= { at: clock.now(), tookMs: clock.monotonic() - begunAt });
+    const mayGather = (): boolean => {
+      isOver();
+      this.#gathering.set(cancellation, { enough, stored });
+      return this.#mayGather(leave);
+    };
+    try {
+      const attempt = this.#asAttempt(current);
+      const outcome = await makeAttempt(attempt, this.#options, signal, mayGather, enough.signal);
+      this.#forget(current, cancellation);
+      if (signal.aborted) {
+        if (signal.reason === cancelledByPerson) {
+          await this.#conclude({ ...current, isCancelled: true }, outcome, startedAt);
+        }
+        return;
       }
-      return;
+      const { at, tookMs } = isOver();
+      this.#count(current, outcome, tookMs);
+      await this.#conclude(current, outcome, current.sequenceStartedAt ?? startedAt, at);
+    } finally {
+      this.#gathering.delete(cancellation);
+      nowStored();
     }
+  }
+
+  #count(current: Run, outcome: AttemptOutcome, tookMs: number): void {
+    const { metrics, logger, runners } = this.#options;
     const state = outcome.hasErrors ? 'error' : outcome.hasFailures ? 'failed' : 'passed';
-    metrics.runs.inc({ check_type: current.check.type, outcome: state });
+    // A type this agent does not know is whatever the control plane says it is.
+    const check_type = current.check.type in runners ? current.check.type : 'unknown';
+    metrics.runs.inc({ check_type, outcome: state });
+    metrics.runDuration.observe({ check_type }, tookMs / 1000);
+    if (outcome.underLoad) metrics.underLoad.inc();
     if (outcome.faultCode !== null) metrics.internalErrors.inc({ code: outcome.faultCode });
-    await this.#conclude(current, outcome, current.sequenceStartedAt ?? startedAt);
+    const evidence = outcome.apiCheckResult?.networkDiagnostics ?? null;
+    if (evidence !== null) {
+      metrics.captures.inc({ kind: evidence.capture.kind });
+      metrics.traceroutes.inc({ outcome: evidence.traceroute === null ? 'missing' : 'made' });
+    }
+    const { check, runId, attempt } = current;
+    const facts = {
+      ...{ checkId: check.id, runId, attempt, type: check.type, outcome: state },
+      ...{ tookMs: Math.round(tookMs), responseTime: outcome.responseTime },
+    };
+    if (outcome.hasErrors) {
+      logger.warn(
+        { ...facts, code: outcome.faultCode, reason: outcome.reason },
+        'run ended in an error of ours',
+      );
+    } else logger.debug({ ...facts, reason: outcome.reason }, 'attempt made');
   }
 
   #forget({ runId }: Run, cancellation: AbortController): void {
@@ -284,29 +375,30 @@ export class Executor {
     current: Run & { isCancelled?: boolean },
     outcome: AttemptOutcome,
     sequenceStartedAt: number,
+    overAt: number = this.#options.clock.now(),
   ): Promise<void> {
     const { clock, outbox, isLinkUp } = this.#options;
     const { check } = current;
-    const now = clock.now();
     const decision = decideRetry({
       strategy: check.retryStrategy,
       attempt: current.attempt,
       hasFailures: outcome.hasFailures && !current.isCancelled,
       isNetworkError: outcome.isNetworkError,
-      elapsedMs: now - sequenceStartedAt,
+      elapsedMs: overAt - sequenceStartedAt,
       canGoElsewhere: check.locations.length > 1 && !check.runParallel && isLinkUp(),
     });
     const isRetryHere = decision.kind === 'retry' && decision.where === 'here';
     const isHandedOn = decision.kind === 'retry' && decision.where === 'elsewhere';
-    const notBefore = decision.kind === 'retry' ? now + decision.delayMs : now;
+    const notBefore = overAt + (decision.kind === 'retry' ? decision.delayMs : 0);
     const next: Run = { ...current, attempt: current.attempt + 1, sequenceStartedAt };
+    const submission = this.#submission(
+      current,
+      outcome,
+      decision.kind === 'final' ? 'FINAL' : 'ATTEMPT',
+      isHandedOn ? { notBefore, sequenceStartedAt } : null,
+    );
     const entry: OutboxEntry = {
-      submission: this.#submission(
-        current,
-        outcome,
-        decision.kind === 'final' ? 'FINAL' : 'ATTEMPT',
-        isHandedOn ? { notBefore, sequenceStartedAt } : null,
-      ),
+      submission,
       ...(current.attempt > 1 && !isRetryHere ? { endsRetryOf: current.runId } : {}),
       ...(current.scheduledFor !== null && current.jobId === null
         ? { finishedSlot: { checkId: check.id, scheduledFor: current.scheduledFor } }
@@ -322,10 +414,13 @@ export class Executor {
           }
         : {}),
     };
+    if (decision.kind === 'retry') this.#options.metrics.retries.inc({ where: decision.where });
     await outbox.put(entry);
-    if (entry.submission.kind === 'result') this.#options.onStored(entry.submission);
-    if (isRetryHere) this.#wait(next, decision.delayMs);
+    this.#options.onStored(submission);
+    if (isRetryHere) this.#wait(next, notBefore - clock.now());
     else if (current.jobId !== null) this.#activeJobs.delete(current.jobId);
+    const { requests, reason, faultCode } = outcome;
+    this.#options.onAttempt?.({ submission, requests, reason, faultCode, sequenceStartedAt });
   }
 
   #submission(
@@ -334,7 +429,13 @@ export class Executor {
     resultType: ResultSubmission['resultType'],
     retryElsewhere: ResultSubmission['retryElsewhere'],
   ): ResultSubmission {
-    const { isNetworkError: _network, reason: _reason, faultCode: _code, ...fields } = outcome;
+    const {
+      isNetworkError: _network,
+      reason: _reason,
+      faultCode: _code,
+      requests: _requests,
+      ...fields
+    } = outcome;
     return {
       kind: 'result',
       id: resultIdOfAttempt(current.runId, current.attempt, sha256Hex),
@@ -402,10 +503,15 @@ export class Executor {
     while (this.#busy.size > 0) await Promise.allSettled(this.#busy);
   }
 
-  /** Ends everything that is measuring. */
-  abort(): void {
+  /** Ends everything that is measuring. Resolves when what was measured before is stored. */
+  async abort(): Promise<void> {
     this.#isDraining = true;
-    for (const controller of this.#cancellations.values()) controller.abort();
+    for (const controller of this.#cancellations.values()) {
+      if (!this.#gathering.has(controller)) controller.abort();
+    }
+    const gathering = [...this.#gathering.values()];
+    for (const { enough } of gathering) enough.abort();
+    await Promise.all(gathering.map(({ stored }) => stored));
   }
 
   /** Brings the gauges up to date. */

@@ -16,20 +16,29 @@ export class Pool {
     return this.#waiting.length;
   }
 
-  /** Calls `work` as soon as a place is free. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * Calls `work` as soon as a place is free. Work that goes on without needing its place may `leave` it
+   * to others before it ends.
+   */
+  async run<T>(work: (leave: () => void) => Promise<T>): Promise<T> {
     if (this.#running >= this.#limit) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else {
       this.#running += 1;
     }
-    try {
-      return await work();
-    } finally {
+    let hasLeft = false;
+    const leave = (): void => {
+      if (hasLeft) return;
+      hasLeft = true;
       const next = this.#waiting.shift();
       // The place goes straight to the next in line, so nobody can slip in between.
       if (next === undefined) this.#running -= 1;
       else next();
+    };
+    try {
+      return await work(leave);
+    } finally {
+      leave();
     }
   }
 }

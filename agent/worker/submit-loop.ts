@@ -22,6 +22,10 @@ const maxBatchBytes = 4_000_000;
 const replayPauseMs = 250;
 /** A single record that is refused whole this often is set aside. */
 const triesOfOne = 3;
+/** Fewer at once gain nothing on any link. */
+const smallestBatch = 20;
+/** So much longer than asked, at most, so that agents told the same come back one after the other. */
+const spread = 0.25;
 
 export interface SubmitLoopOptions {
   outbox: Outbox;
@@ -42,6 +46,7 @@ export class SubmitLoop {
   #failures = 0;
   #batchLimit = maxBatchItems;
   #triesOfFirst = 0;
+  #lastDeliveredAt: number | null = null;
   #finished: Promise<void> = Promise.resolve();
 
   constructor(options: SubmitLoopOptions) {
@@ -51,6 +56,11 @@ export class SubmitLoop {
       this.#hasNews = true;
       this.#wake?.();
     });
+  }
+
+  /** When results were last handed in, by the clock of this machine. */
+  get lastDeliveredAt(): number | null {
+    return this.#lastDeliveredAt;
   }
 
   start(): void {
@@ -111,8 +121,11 @@ export class SubmitLoop {
       if (failure !== null && this.#isAboutTheBatch(failure)) return this.#narrow(records, failure);
       this.#failures += 1;
       if (this.#failures === 1) logger.warn({ err: error }, 'results cannot be handed in, kept');
+      // A link that is cut again and again lets smaller batches through.
+      this.#batchLimit = Math.max(smallestBatch, Math.floor(records.length / 2));
       if (failure?.retryAfterMs != null) {
-        await sleep(this.#options.clock, failure.retryAfterMs, this.#stopping.signal);
+        const pauseMs = failure.retryAfterMs * (1 + spread * this.#options.random());
+        await sleep(this.#options.clock, pauseMs, this.#stopping.signal);
       }
       return false;
     }
@@ -120,7 +133,7 @@ export class SubmitLoop {
       logger.info({ depth: outbox.state().depth }, 'results are handed in again');
     this.#failures = 0;
     this.#triesOfFirst = 0;
-    this.#batchLimit = maxBatchItems;
+    this.#batchLimit = Math.min(maxBatchItems, Math.max(smallestBatch, this.#batchLimit * 2));
     return true;
   }
 
@@ -148,8 +161,11 @@ export class SubmitLoop {
   }
 
   #settle(records: readonly StoredRecord[], outcomes: readonly ItemOutcome[]): void {
-    const { outbox, metrics, logger } = this.#options;
+    const { outbox, metrics, logger, clock } = this.#options;
+    metrics.lastSubmission.set(clock.now() / 1000);
+    logger.debug({ count: records.length }, 'results handed in');
     const done: number[] = [];
+    this.#lastDeliveredAt = this.#options.clock.now();
     records.forEach((record, index) => {
       const outcome = outcomes[index];
       if (outcome === undefined) return;
@@ -188,6 +204,10 @@ export class SubmitLoop {
     this.#stopping.abort();
     await this.#finished;
     const until = clock.monotonic() + withinMs;
+    const hurry = new AbortController();
+    const cancel = clock.after(withinMs, () => {
+      hurry.abort();
+    });
     outbox.commit();
     while (clock.monotonic() < until) {
       const records = outbox.take(0, outbox.newestSeq(), this.#batchLimit, maxBatchBytes);
@@ -195,13 +215,17 @@ export class SubmitLoop {
       try {
         this.#settle(
           records,
-          await this.#options.client.submit(records.map(({ payload }) => payload)),
+          await this.#options.client.submit(
+            records.map(({ payload }) => payload),
+            hurry.signal,
+          ),
         );
       } catch (error) {
         this.#options.logger.warn({ err: error }, 'results stay in the outbox for the next start');
         break;
       }
     }
+    cancel();
     return outbox.state().depth;
   }
 }

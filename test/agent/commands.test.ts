@@ -60,54 +60,57 @@ test('run takes a file with assertions, and names what is wrong with it', async 
   }
 });
 
-test('doctor names the cause and the fix', async () => {
+test('doctor names the cause, what follows from it, and the fix', async () => {
   using folder = temporaryFolder();
-  const environment = { AGENT_DATA_DIR: folder.path, API_KEY: 'pl_0123456789' };
-  const unreachable = await agent(['doctor', '--json'], {
-    ...environment,
+  const environment = {
+    AGENT_DATA_DIR: folder.path,
+    API_KEY: 'pl_0123456789',
     CONTROL_PLANE_URL: 'http://127.0.0.1:1',
-  });
-  assert.equal(unreachable.code, 1);
-  const { findings } = JSON.parse(unreachable.out) as {
-    findings: { name: string; verdict: string; evidence: string; fix: string }[];
   };
-  const finding = findings.find(({ name }) => name === 'control plane');
-  assert.equal(finding?.verdict, 'fail');
-  assert.match(finding.evidence, /ECONNREFUSED/);
-  assert.match(finding.fix, /CONTROL_PLANE_URL/);
-  const keyless = await agent(['doctor'], { AGENT_DATA_DIR: folder.path });
-  assert.match(keyless.out, /fail\s+key\s+API_KEY is not set/);
+  const { code, out } = await agent(['doctor', '--only', 'key'], environment);
+  assert.equal(code, 1);
+  assert.match(out, /^fail\s+connect\s+127\.0\.0\.1:1 refuses/m);
+  assert.match(out, /^\s+-> .*correct the port/m);
+  assert.match(out, /^skip\s+key\s+not tested: follows from the failure of connect/m);
+  assert.match(out, /begin with "connect"\n$/);
+});
+
+test('doctor tells unusable settings and unknown steps apart from what is broken', async () => {
+  const { code, out } = await agent(['doctor', '--json'], { LOG_LEVEL: 'LOUD' });
+  assert.equal(code, 2);
+  const report = JSON.parse(out) as { ok: boolean; findings: { id: string; verdict: string }[] };
+  assert.equal(report.ok, false);
+  const failed = report.findings.filter(({ verdict }) => verdict === 'fail');
+  assert.deepEqual(
+    failed.map(({ id }) => id),
+    ['settings'],
+  );
+  const unknown = await agent(['doctor', '--only', 'nothing']);
+  assert.equal(unknown.code, 2);
+  assert.match(unknown.error, /doctor has no step "nothing"; there are versions, settings/);
 });
 
 test('doctor tries to run code, and the browser', async () => {
   using folder = temporaryFolder();
   const look = async (settings: Record<string, string>) => {
-    const { out } = await agent(['doctor', '--json'], {
+    const { out } = await agent(['doctor', '--json', '--only', 'scripts,browser'], {
       AGENT_DATA_DIR: folder.path,
       AGENT_WORK_DIR: join(folder.path, 'runs'),
       ...settings,
     });
     const { findings } = JSON.parse(out) as {
-      findings: { name: string; verdict: string; evidence: string; fix: string | null }[];
+      findings: { id: string; verdict: string; evidence: string }[];
     };
-    return (wanted: string) => findings.find(({ name }) => name === wanted);
+    return (wanted: string) => findings.find(({ id }) => id === wanted);
   };
-  const broken = await look({
-    AGENT_WORK_DIR: '/dev/null/runs',
-    AGENT_CHROMIUM_PATH: '/nonexistent/chromium',
-  });
-  assert.equal(broken('scripts')?.verdict, 'fail');
-  assert.match(broken('scripts')?.evidence ?? '', /AGENT_WORK_DIR/);
-  assert.equal(broken('browser')?.verdict, 'fail');
-  assert.match(broken('browser')?.evidence ?? '', /\/nonexistent\/chromium is not there/);
   const chosen = join(folder.path, 'browser');
-  writeFileSync(chosen, '#!/bin/sh\necho Chromium 1.2.3.4\n', { mode: 0o755 });
-  const working = await look({ AGENT_CHROMIUM_PATH: chosen });
-  assert.notEqual(working('scripts')?.verdict, 'fail', working('scripts')?.evidence);
-  assert.deepEqual(
-    [working('browser')?.verdict, working('browser')?.evidence],
-    ['ok', `${chosen}, version 1.2.3.4`],
-  );
+  const broken = await look({ AGENT_CHROMIUM_PATH: chosen });
+  assert.equal(broken('browser')?.verdict, 'fail');
+  assert.match(broken('browser')?.evidence ?? '', /browser is not there/);
+  assert.notEqual(broken('scripts')?.verdict, 'fail', broken('scripts')?.evidence);
+  const unwritable = await look({ AGENT_WORK_DIR: '/dev/null/runs' });
+  assert.equal(unwritable('work-directory')?.verdict, 'fail');
+  assert.equal(unwritable('scripts')?.verdict, 'skip');
 });
 
 test('settings that cannot be used are named, with what is allowed, and never with the key', async () => {
@@ -151,4 +154,12 @@ test('certificates are judged against the authorities of this machine and its ow
     (await visit('other.example', 30)).reason ?? '',
     /another host.*ERR_TLS_CERT_ALTNAME_INVALID/,
   );
+});
+
+test('authorities that cannot be read keep a run from blaming the target', async () => {
+  const { code, error } = await agent(['run', 'https://127.0.0.1:9', '--json'], {
+    NODE_EXTRA_CA_CERTS: '/nonexistent/ca.pem',
+  });
+  assert.equal(code, 2);
+  assert.match(error, /NODE_EXTRA_CA_CERTS cannot be used: \/nonexistent\/ca\.pem does not exist/);
 });

@@ -20,6 +20,7 @@ import { Secret } from '../../agent/secret.ts';
 import { modelKey, type ModelServer } from './model-server.ts';
 import { foundBrowser } from './found-browser.ts';
 import { withoutScripting } from './plain.ts';
+import { plainNetwork } from './plain-network.ts';
 
 const gigabyte = 1_073_741_824;
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -100,7 +101,7 @@ export async function runAgenticCheck(run: AgenticRun): Promise<AgenticOutcome> 
     timeoutMs: run.timeoutMs ?? 60_000,
     clock: systemClock,
     log: (message) => logged.push(message),
-    network: { useOsResolver: false, icmp: null, icmpProblem: 'not needed' },
+    network: plainNetwork,
     run: {
       accountId: 'account',
       checkId: 'check',

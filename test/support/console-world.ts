@@ -75,6 +75,7 @@ function httpSeen(total: number, fields: Record<string, unknown> = {}) {
     jobLog: { setup: [], request: [], teardown: [] },
     jobAssets: null,
     pcapDataUrl: null,
+    networkDiagnostics: null,
     ...fields,
   };
 }
@@ -182,6 +183,40 @@ async function addShop(build: Builder): Promise<string> {
 
 const logLine = (msg: string, level = 'INFO') => ({ time: consoleNow - 3 * minute, level, msg });
 
+const unheard = { last: null, avg: null, best: null, worst: null, stdDev: null };
+
+/** A connection that broke off in the midst of the answer. */
+const brokenOff = {
+  capture: { kind: 'packets', packets: 9, missing: null },
+  events: [
+    { at: 4.1, phase: 'resolve', event: 'api.shop.example is 192.0.2.9' },
+    { at: 4.3, phase: 'connect', event: 'connecting to 192.0.2.9:443' },
+    { at: 31.8, phase: 'connect', event: 'established from port 43118' },
+    { at: 90.2, phase: 'tls', event: `TLSv1.3, certificate by CN=${hostile}` },
+    { at: 1840, phase: 'body', event: 'the connection was reset: api.shop.example (ECONNRESET)' },
+  ],
+  traceroute: {
+    ...{ method: 'tcp', address: '192.0.2.9', port: 443, ipFamily: 'IPv4' },
+    ...{ startedAt: consoleNow - 3 * minute, durationMs: 2100, isReached: false },
+    hops: [
+      {
+        ...{ hop: 1, addresses: ['10.0.0.1'], sent: 3, received: 3, lossPercent: 0, last: 0.6 },
+        ...{ avg: 0.6, best: 0.4, worst: 0.9, stdDev: 0.2, isTarget: false, note: null },
+      },
+      {
+        ...{ hop: 2, addresses: [], sent: 3, received: 0, lossPercent: 100, ...unheard },
+        ...{ isTarget: false, note: null },
+      },
+      {
+        ...{ hop: 3, addresses: ['192.0.2.1', '192.0.2.2'], sent: 3, received: 1, last: 31.2 },
+        ...{ lossPercent: 66.7, avg: 31.2, best: 31.2, worst: 31.2, stdDev: 0, isTarget: false },
+        note: 'administratively prohibited',
+      },
+    ],
+  },
+  tracerouteMissing: null,
+};
+
 async function addCheckout(build: Builder): Promise<{ checkout: string; checkoutResult: string }> {
   const checkout = await build.check('api', {
     name: `Checkout API ${hostile}`,
@@ -237,12 +272,6 @@ async function addCheckout(build: Builder): Promise<{ checkout: string; checkout
         timingPhases: phases(1840),
         remoteAddress: '192.0.2.9',
         ipFamily: 'IPv4',
-        traceroute: {
-          hops: [
-            { hop: 1, address: '10.0.0.1', lossPercent: 0, avg: 0.6, best: 0.4, worst: 0.9 },
-            { hop: 2, address: null, lossPercent: 100 },
-          ],
-        },
       },
       jobLog: {
         setup: [logLine('token fetched'), logLine(hostile, 'WARN')],
@@ -250,6 +279,7 @@ async function addCheckout(build: Builder): Promise<{ checkout: string; checkout
         teardown: [],
       },
       pcapDataUrl: 'javascript:window.hacked=1',
+      networkDiagnostics: brokenOff,
     }),
   };
   await build.submit(checkout, 'API', at - 10 * minute, {

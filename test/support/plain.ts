@@ -1,5 +1,6 @@
 /** What results and assignments of plain monitors leave empty. */
 import type { AssignedCheck, ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
+import { createGateway } from '../../agent/net/gateway/gateway.ts';
 import type { Scripting } from '../../agent/runners/runner.ts';
 
 export const withoutCode = {
@@ -36,6 +37,7 @@ export const withoutScripting: Omit<Scripting, 'host' | 'runtime'> = {
   sessions: { take: nothing('session'), [Symbol.asyncDispose]: () => Promise.resolve() },
   browsers: null,
   isWarm: false,
+  gateway: createGateway({ now: () => Date.now(), isWelcome: () => true }),
   browser: nothing('browser'),
   scriptLimits: {
     memoryBytes: 2 ** 31,

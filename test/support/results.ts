@@ -89,6 +89,7 @@ export class Bench {
               jobLog: { setup: [], request: [], teardown: [] },
               jobAssets: null,
               pcapDataUrl: null,
+              networkDiagnostics: null,
             },
       ...given,
     };

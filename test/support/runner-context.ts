@@ -2,6 +2,7 @@ import { systemClock } from '@monitor/shared/clock.ts';
 import type { CheckDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { RunnerContext } from '../../agent/runners/runner.ts';
+import { plainNetwork } from './plain-network.ts';
 
 /** A context as the worker gives it, with a ceiling of one's own. */
 export function runnerContext(
@@ -17,12 +18,7 @@ export function runnerContext(
     clock: systemClock,
     log: (message) => logged.push(message),
     logged,
-    network: {
-      useOsResolver: false,
-      icmp: null,
-      icmpProblem: 'no sockets in this test',
-      ...network,
-    },
+    network: { ...plainNetwork, ...network },
     run: {
       accountId: 'account',
       checkId: '7e4c9b1e-0000-4000-8000-000000000001',

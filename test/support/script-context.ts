@@ -1,5 +1,6 @@
 /** What runs of code need, on this machine: script host, browser, sessions, and a place for files. */
-import { chmod, mkdtemp, rename, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { X509Certificate } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -15,7 +16,9 @@ import type {
   RunnerContext,
   Scripting,
 } from '../../agent/runners/runner.ts';
+import { createGateway } from '../../agent/net/gateway/gateway.ts';
 import { createScriptHost } from '../../agent/script-host/create-script-host.ts';
+import { trustOfRuns } from '../../agent/script-host/trust-of-runs.ts';
 import type { ScriptLimits } from '../../agent/script-host/script-host.ts';
 import { runnerContext } from './runner-context.ts';
 import { withoutScripting } from './plain.ts';
@@ -60,6 +63,8 @@ export async function openScriptWorld(
     runtime?: InstalledRuntime;
     maxRuns?: number;
     browser?: () => Promise<FoundBrowser>;
+    /** What runs trust besides the well-known authorities. */
+    extraAuthorities?: readonly string[];
   } = {},
 ): Promise<ScriptWorld> {
   const { isWarm = true, runtime = builtinRuntime } = options;
@@ -67,7 +72,13 @@ export async function openScriptWorld(
   // Runs have a user of their own, who must get through to their folders.
   await chmod(folder, 0o711);
   const workFolder = join(folder, 'w');
-  const host = await createScriptHost({ workFolder, limits: { ...limits, ...options.limits } });
+  const gateway = createGateway({ now: () => Date.now(), isWelcome: () => true });
+  const extra = (options.extraAuthorities ?? []).map((pem) => new X509Certificate(pem));
+  const host = await createScriptHost({
+    workFolder,
+    limits: { ...limits, ...options.limits },
+    trust: await trustOfRuns(extra, gateway.certificate),
+  });
   let found: Promise<FoundBrowser> | null = null;
   const browser =
     options.browser ??
@@ -75,7 +86,7 @@ export async function openScriptWorld(
       (found ??= findBrowser({
         packagesFolder: rootFolder,
         chosenPath: process.env['AGENT_CHROMIUM_PATH'],
-      })));
+      }).then((one) => ({ ...one, args: [...one.args, ...gateway.browserArgs] }))));
   const retired: string[] = [];
   const sessions = createScriptSessions({ host, clock: systemClock, spare: isWarm ? 1 : 0 });
   const browsers: BrowserPool | null = isWarm
@@ -84,7 +95,7 @@ export async function openScriptWorld(
         clock: systemClock,
         browser,
         maxRuns: options.maxRuns ?? 50,
-        onRetired: (reason) => retired.push(reason),
+        onRetired: (_cause, reason) => retired.push(reason),
       })
     : null;
   const scripting: Scripting = {
@@ -93,6 +104,7 @@ export async function openScriptWorld(
     sessions,
     browsers,
     isWarm,
+    gateway,
     runtime: () => Promise.resolve(runtime),
     browser,
   };
@@ -154,10 +166,11 @@ function scriptContext(
     addSecret: (value) => secrets.push(value),
     files,
     artifacts: {
-      async add({ path, name, type, contentType }) {
+      async add({ name, type, contentType, ...given }) {
         const kept = `${files.length}-${name}`;
         const target = join(dirname(join(folder, kept)), kept);
-        await rename(path, target);
+        if ('bytes' in given) await writeFile(target, given.bytes);
+        else await rename(given.path, target);
         files.push({ name, type, path: target, contentType });
         return artifactReference(kept);
       },

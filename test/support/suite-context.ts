@@ -103,9 +103,10 @@ export async function openSuiteWorld(): Promise<SuiteWorld> {
         },
         environment: [],
         artifacts: {
-          async add({ path, name, type }) {
+          async add({ name, type, ...given }) {
             const to = join(folder, `artifact-${kept.size}`);
-            await rename(path, to);
+            if ('bytes' in given) await writeFile(to, given.bytes);
+            else await rename(given.path, to);
             kept.set(name, { path: to, type, sizeBytes: (await stat(to)).size });
             return `artifact:${name}`;
           },

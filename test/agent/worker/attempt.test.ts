@@ -10,6 +10,7 @@ import {
   browserCheckResult,
   multiStepCheckResult,
   playwrightCheckResult,
+  type NetworkDiagnostics,
 } from '@monitor/shared/contract/check-result.ts';
 import type { ResultField } from '@monitor/shared/contract/checks/check-type.ts';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
@@ -100,6 +101,37 @@ test('a clean pass keeps no body and floors its time; a failure keeps the body',
   const failed = await attempt('URL', definition, runner);
   assert.equal(failed.hasFailures, true);
   assert.deepEqual(failed.apiCheckResult?.response, { status: 500, body: 'why' });
+});
+
+test('evidence is gathered when an attempt fails, and not when failing was asked for', async () => {
+  const diagnostics: NetworkDiagnostics = {
+    capture: { kind: 'packets', packets: 2, missing: null },
+    events: [{ at: 1, phase: 'resolve', event: 'db.hunter-22.example is 10.0.0.1' }],
+    traceroute: null,
+    tracerouteMissing: 'switched off',
+  };
+  let gathered = 0;
+  next = () =>
+    Promise.resolve({
+      ...seen,
+      failure: { phase: 'connect', code: 'ECONNREFUSED', message: 'no', isNetworkError: true },
+      response: null,
+      evidence() {
+        gathered += 1;
+        return Promise.resolve({ diagnostics, pcapReference: 'artifact:capture.pcap' });
+      },
+    });
+  const environment = [{ key: 'NAME', value: 'hunter-22', secret: true }];
+  const failed = await attempt('URL', definition, runner, { environment });
+  assert.equal(gathered, 1);
+  assert.equal(failed.apiCheckResult?.pcapDataUrl, 'artifact:capture.pcap');
+  const [event] = failed.apiCheckResult.networkDiagnostics?.events ?? [];
+  assert.equal(event?.event, 'db.*********.example is 10.0.0.1');
+  const target = { hostname: 'db.example', port: 5432 };
+  const closed = definitionOf('TCP', target, { shouldFail: true });
+  const expected = await attempt('TCP', closed, runner);
+  assert.deepEqual([expected.hasFailures, gathered], [false, 1]);
+  assert.equal(expected.apiCheckResult?.networkDiagnostics, null);
 });
 
 test('what breaks on our side is an error, never a failure', async () => {

@@ -35,11 +35,12 @@ function open(t: TestContext) {
     folder[Symbol.dispose]();
   });
   const entry = { load: () => Promise.resolve(() => measure()), pool: 'light' as const };
+  const metrics = createMetrics(new Registry(), '1');
   const executor = new Executor({
     ...{ clock: systemClock, outbox, logger, lagMeter: new LagMeter() },
     runners: { URL: { ...entry, timeoutMs: 1_000 } },
     network: runnerContext().network,
-    metrics: createMetrics(new Registry(), '1'),
+    metrics,
     ...{ scripting: null, scriptingProblem: null, lightConcurrency: 1, heavyConcurrency: 1 },
     isLinkUp: () => true,
     seal: new Seal(new Secret('pl_test'), 'test'),
@@ -54,7 +55,7 @@ function open(t: TestContext) {
     outbox
       .take(0, Number.MAX_SAFE_INTEGER, 100, 1e9)
       .map(({ payload }) => JSON.parse(payload) as ResultSubmission);
-  return { executor, outbox, results };
+  return { executor, outbox, metrics, results };
 }
 
 function jobOf(fields: Partial<Job['check']> = {}): Job {
@@ -132,4 +133,103 @@ test('a run whose lease is lost between two attempts is not taken up again', asy
   executor.loseJobs([job.id], () => job.runId);
   await executor.drain();
   assert.deepEqual([outbox.pendingRetries(), executor.activeJobs], [[], []]);
+});
+
+test('evidence is gathered outside of the pool, and not of everything when all the world fails', async (t) => {
+  const { executor, results } = open(t);
+  const diagnostics = {
+    capture: { kind: 'events' as const, packets: 0, missing: null },
+    ...{ events: [], traceroute: null, tracerouteMissing: null },
+  };
+  const extents: string[] = [];
+  const { promise: gathered, resolve } = Promise.withResolvers<undefined>();
+  measure = () =>
+    Promise.resolve({
+      ...seen,
+      failure: { phase: 'connect', code: 'ECONNREFUSED', message: 'no', isNetworkError: true },
+      async evidence(extent) {
+        extents.push(extent);
+        if (extent === 'all') await gathered;
+        return { diagnostics, pcapReference: null };
+      },
+    });
+  // There is one place in the pool, and nobody waits for the evidence of another.
+  for (let index = 0; index < 220; index += 1) executor.startJob(jobOf(), 'here', 1);
+  while (extents.length < 220) await pause(5);
+  assert.equal(extents.filter((extent) => extent === 'all').length, 200);
+  resolve(undefined);
+  await executor.drain();
+  assert.ok(results().every(({ hasFailures }) => hasFailures));
+});
+
+/** A run that has failed, and of which evidence is gathered until it has to be enough. */
+async function gathering(t: TestContext, fields: Partial<Job['check']> = {}) {
+  const opened = open(t);
+  const began = Promise.withResolvers<undefined>();
+  const { promise: gathered, resolve: endGathering } = Promise.withResolvers<undefined>();
+  measure = () =>
+    Promise.resolve({
+      ...seen,
+      failure: { phase: 'connect', code: 'ECONNREFUSED', message: 'no', isNetworkError: true },
+      async evidence(_extent, enough) {
+        enough?.addEventListener('abort', () => {
+          endGathering(undefined);
+        });
+        began.resolve(undefined);
+        await gathered;
+        const capture = { kind: 'events' as const, packets: 0, missing: null };
+        const none = { events: [], traceroute: null, tracerouteMissing: null };
+        return { diagnostics: { capture, ...none }, pcapReference: null };
+      },
+    });
+  const job = jobOf(fields);
+  opened.executor.startJob(job, 'here', 1);
+  await began.promise;
+  return { ...opened, job, endGathering };
+}
+
+test('what was measured is stored when the process has to end while evidence is gathered', async (t) => {
+  const { executor, results } = await gathering(t);
+  await executor.abort();
+  assert.deepEqual(
+    results().map(({ resultType, hasFailures, isCancelled }) => [
+      ...[resultType, hasFailures, isCancelled],
+    ]),
+    [['FINAL', true, false]],
+  );
+});
+
+test('a run that is cancelled, or lost, while evidence is gathered stays cancelled, or lost', async (t) => {
+  const cancelled = await gathering(t);
+  cancelled.executor.cancel(cancelled.job.runId);
+  cancelled.endGathering(undefined);
+  await cancelled.executor.drain();
+  assert.deepEqual(
+    cancelled.results().map(({ isCancelled, hasFailures }) => [isCancelled, hasFailures]),
+    [[true, false]],
+  );
+  const lost = await gathering(t);
+  lost.executor.loseJobs([lost.job.id], () => lost.job.runId);
+  lost.endGathering(undefined);
+  await lost.executor.drain();
+  assert.deepEqual(lost.results(), []);
+});
+
+test('the wait for the next attempt begins with the end of the attempt, not of its evidence', async (t) => {
+  const retryStrategy = {
+    ...{ type: 'FIXED', baseBackoffSeconds: 60, maxRetries: 2, maxDurationSeconds: 600 },
+    ...{ sameRegion: true, onlyOn: [] },
+  } as NonNullable<Job['check']['retryStrategy']>;
+  const begunAt = Date.now();
+  const { executor, outbox, metrics, endGathering } = await gathering(t, { retryStrategy });
+  const overAt = Date.now();
+  await pause(overAt - begunAt + 300);
+  endGathering(undefined);
+  while (outbox.pendingRetries().length === 0) await pause(5);
+  const [retry] = outbox.pendingRetries();
+  assert.ok((retry?.dueAt ?? Infinity) <= overAt + 60_000, 'evidence put the next attempt off');
+  const { values } = await metrics.runDuration.get();
+  const took = values.find(({ metricName }) => metricName?.endsWith('_sum'))?.value ?? Infinity;
+  assert.ok(took * 1000 <= overAt - begunAt + 1, 'evidence counted as time of the attempt');
+  await executor.drain();
 });

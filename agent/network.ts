@@ -1,0 +1,42 @@
+/** Everything that runners use to reach targets, opened and closed together. */
+import type { AgentConfig } from './config.ts';
+import { openIcmp } from './net/icmp-launcher.ts';
+import { openPacketCapture } from './net/packet-capture.ts';
+import { shareTraces } from './net/shared-traces.ts';
+import { openTraceroute } from './net/traceroute.ts';
+import type { NetworkAccess } from './runners/runner.ts';
+
+export type OpenNetwork = NetworkAccess & AsyncDisposable;
+
+const switchedOff = (setting: string): string => `switched off by ${setting}=off`;
+
+/** Opens what this machine allows; what it does not allow is null, with the reason beside it. */
+export async function openNetwork(
+  config: Pick<
+    AgentConfig,
+    'USE_OS_DNS_RESOLVER' | 'PACKET_CAPTURE' | 'PACKET_CAPTURE_BUFFER_MB' | 'TRACEROUTE'
+  >,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<OpenNetwork> {
+  const echo = openIcmp(environment);
+  const packets = config.PACKET_CAPTURE
+    ? await openPacketCapture({ bufferMb: config.PACKET_CAPTURE_BUFFER_MB, environment })
+    : { capture: null, problem: switchedOff('PACKET_CAPTURE') };
+  const tracing = config.TRACEROUTE
+    ? openTraceroute()
+    : { traceroute: null, problem: switchedOff('TRACEROUTE') };
+  return {
+    useOsResolver: config.USE_OS_DNS_RESOLVER,
+    icmp: echo.icmp,
+    icmpProblem: 'problem' in echo ? echo.problem : null,
+    capture: packets.capture,
+    captureProblem: 'problem' in packets ? packets.problem : null,
+    traceroute: tracing.traceroute === null ? null : shareTraces(tracing.traceroute),
+    tracerouteProblem: 'problem' in tracing ? tracing.problem : null,
+    async [Symbol.asyncDispose]() {
+      echo.icmp?.close();
+      await packets.capture?.[Symbol.asyncDispose]();
+      await tracing.traceroute?.[Symbol.asyncDispose]();
+    },
+  };
+}

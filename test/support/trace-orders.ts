@@ -1,0 +1,32 @@
+/** Run in a host of the lab: traces what it is told line by line, and answers with a line for each. */
+import { createInterface } from 'node:readline';
+import { openTraceroute, type TracedTarget } from '../../agent/net/traceroute.ts';
+
+export interface NumberedOrder {
+  id: number;
+  target: TracedTarget;
+  timeoutMs: number;
+  /** When to abort; null for never. */
+  abortAfterMs: number | null;
+}
+
+const opened = openTraceroute();
+const { traceroute } = opened;
+if (traceroute === null) throw new Error(opened.problem);
+
+async function follow({ id, target, timeoutMs, abortAfterMs }: NumberedOrder): Promise<void> {
+  const begun = performance.now();
+  const signal =
+    abortAfterMs === null ? new AbortController().signal : AbortSignal.timeout(abortAfterMs);
+  const outcome = await traceroute?.trace(target, { timeoutMs, signal }).then(
+    (report) => ({ report }),
+    (error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }),
+  );
+  const tookMs = performance.now() - begun;
+  process.stdout.write(`${JSON.stringify({ id, tookMs, ...outcome })}\n`);
+}
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  void follow(JSON.parse(line) as NumberedOrder);
+});
+process.stdout.write('ready\n');
