@@ -107,7 +107,7 @@ export async function runAgenticCheck(run: AgenticRun): Promise<AgenticOutcome> 
       checkId: 'check',
       checkName: 'shop',
       checkType: 'AGENTIC',
-      runId: 'run',
+      runId: '7e4c9b1e-0000-4000-8000-000000000002',
       resultId: 'result',
       location: 'here',
       attempt: 1,

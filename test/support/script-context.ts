@@ -147,7 +147,7 @@ function scriptContext(
       checkId: 'check',
       checkName: 'Shop',
       checkType: 'BROWSER',
-      runId: 'run',
+      runId: '7e4c9b1e-0000-4000-8000-000000000002',
       resultId: 'result',
       location: 'private-1',
       attempt: 1,

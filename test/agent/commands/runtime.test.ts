@@ -57,7 +57,7 @@ test('runtime list, verify and remove speak of what is there', async () => {
   const [broken] = (JSON.parse(verified.out) as Listed).runtimes;
   assert.deepEqual([broken?.state, broken?.failures[0]?.package], ['broken', 'sound']);
   const doctor = await runtime(directory, ['doctor']);
-  assert.match(doctor.out, /runtime 2026\.04\s+does not load sound/);
+  assert.match(doctor.out, /runtimes\s+2026\.04 does not load sound/);
   const removed = await runtime(directory, ['runtime', 'remove', '2026.04']);
   assert.deepEqual([removed.code, removed.out], [0, '2026.04 is removed\n']);
   const again = await runtime(directory, ['runtime', 'remove', '2026.04']);
