@@ -5,8 +5,8 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Node runs no TypeScript below `node_modules`; the others are for people, browsers and debuggers. */
-const unread = /\.(map|[cm]?ts|md|markdown|min\.js|flow|tsbuildinfo)$/i;
+/** Node runs no TypeScript below `node_modules`; the others are for people and debuggers. A `.min.js` may be what a package exports. */
+const unread = /\.(map|[cm]?ts|md|markdown|flow|tsbuildinfo)$/i;
 const unreadFolders: ReadonlySet<string> = new Set(['test', 'tests', '__tests__', 'examples']);
 /** Licences ask to be passed on, whatever they are called. */
 const licence = /licen[cs]e|copying|notice/i;
