@@ -22,7 +22,7 @@ interface Result {
 }
 
 interface Finding {
-  name: string;
+  id: string;
   verdict: string;
 }
 
@@ -52,7 +52,7 @@ async function checkHealthCommand(container: Container): Promise<void> {
 async function checkDoctor(container: Container, { icmp }: Scenario): Promise<void> {
   const { output } = await container.exec(['monitor-agent', 'doctor', '--json']);
   const { findings } = JSON.parse(output) as { findings: Finding[] };
-  const verdict = findings.find(({ name }) => name === 'icmp')?.verdict;
+  const verdict = findings.find(({ id }) => id === 'icmp')?.verdict;
   expect(
     verdict !== undefined && (verdict === 'ok') === (icmp !== 'none'),
     `doctor says ${verdict ?? 'nothing'} of ICMP: ${output}`,
