@@ -6,7 +6,7 @@ import { requestHttp, type Hop, type HttpOutcome } from '../net/http-chain.ts';
 import { basicCredentials } from '../net/http-proxy.ts';
 import { chooseAddress } from './choose-address.ts';
 import type { HttpModule } from './module-schema.ts';
-import type { ProbeReport } from './report.ts';
+import { reportRegex, type ProbeReport } from './report.ts';
 import type { ProbeSurroundings } from './surroundings.ts';
 import { reportTls, secureContextFor } from './tls-facts.ts';
 
@@ -156,10 +156,7 @@ export async function probeHttp(
 ): Promise<boolean> {
   const { clock, signal, timeoutMs, hostname } = surroundings;
   const begunAt = clock.monotonic();
-  const regex = (value: number): void => {
-    report.set('probe_failed_due_to_regex', 'Indicates if probe failed due to regex', value);
-  };
-  regex(0);
+  reportRegex(report, 0);
   const url = urlOf(target);
   if (url === null) report.note('the target is not a URL');
   const { address, lookupMs } =
@@ -223,6 +220,6 @@ export async function probeHttp(
   const problem = problemOf(module, outcome, response?.bytes.toString('utf8') ?? '');
   if (problem === null) return true;
   report.note(problem.why);
-  if (problem.byPattern) regex(1);
+  if (problem.byPattern) reportRegex(report, 1);
   return false;
 }

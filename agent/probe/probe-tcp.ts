@@ -3,7 +3,7 @@ import { holdDialogue, nothingAwaited, type DialogueTurn } from '../net/tcp-dial
 import { chooseAddress } from './choose-address.ts';
 import { hostAndPort } from './host-and-port.ts';
 import type { TcpModule } from './module-schema.ts';
-import { reportAddress, type ProbeReport } from './report.ts';
+import { reportAddress, reportRegex, type ProbeReport } from './report.ts';
 import type { ProbeSurroundings } from './surroundings.ts';
 import { reportTls, secureContextFor } from './tls-facts.ts';
 
@@ -47,10 +47,7 @@ export async function probeTcp(
 ): Promise<boolean> {
   const { clock, signal, timeoutMs, hostname } = surroundings;
   const begunAt = clock.monotonic();
-  const regex = (value: number): void => {
-    report.set('probe_failed_due_to_regex', 'Indicates if probe failed due to regex', value);
-  };
-  regex(0);
+  reportRegex(report, 0);
   const place = hostAndPort(target);
   if (place === null) {
     report.note('the target must be host:port');
@@ -74,6 +71,6 @@ export async function probeTcp(
   });
   if (failure === null) return true;
   report.note(failure.message);
-  if (failure.code === nothingAwaited) regex(1);
+  if (failure.code === nothingAwaited) reportRegex(report, 1);
   return false;
 }

@@ -62,6 +62,11 @@ export function addressHash(address: string): number {
   return bytesOf(address).reduce((hash, byte) => Math.imul(hash ^ byte, fnvPrime) >>> 0, fnvOffset);
 }
 
+/** What probes with patterns say: 0 at first, 1 where a pattern is why they failed. */
+export function reportRegex(report: ProbeReport, value: 0 | 1): void {
+  report.set('probe_failed_due_to_regex', 'Indicates if probe failed due to regex', value);
+}
+
 /** What every probe says about the address it chose; null when there was none. */
 export function reportAddress(
   report: ProbeReport,
