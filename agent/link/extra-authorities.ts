@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import type { AgentConfig } from '../config.ts';
 import { AgentError } from '../errors.ts';
+import { nameInOneLine } from '../net/tls-facts.ts';
 
 type Texts = Readonly<Record<string, string | undefined>>;
 
@@ -18,10 +19,6 @@ function unusable(path: string, reason: string, cause?: unknown): AgentError {
     `the certificate authorities in NODE_EXTRA_CA_CERTS cannot be used: ${path} ${reason}`,
     { cause },
   );
-}
-
-function oneLine(name: string): string {
-  return name.trim().replaceAll('\n', ', ');
 }
 
 const reasons: Readonly<Record<string, string>> = {
@@ -90,7 +87,7 @@ export function applyTrust(
   const authorities = readAuthorities(path);
   const expired = authorities.filter(({ validTo }) => Date.parse(validTo) <= now);
   const sayExpired = ({ subject, validTo }: X509Certificate): string =>
-    `"${oneLine(subject)}" expired on ${new Date(validTo).toISOString().slice(0, 10)}`;
+    `"${nameInOneLine(subject)}" expired on ${new Date(validTo).toISOString().slice(0, 10)}`;
   if (expired.length === authorities.length) {
     const list = expired.map(sayExpired).join(', ');
     throw unusable(path, `holds nothing that is still valid: ${list}; put the new authority in`);

@@ -13,6 +13,7 @@ import type {
 import { connectToProxy, openTunnel, parseHttpProxy, resolveProxy } from './http-proxy.ts';
 import { resolveByOs, type Address } from './resolve.ts';
 import { defaultSecureContext, secureContextOf } from './secure-context.ts';
+import { nameInOneLine } from './tls-facts.ts';
 
 const withinMs = 10_000;
 const longestName = 2_048;
@@ -40,9 +41,8 @@ const problems: Readonly<Record<string, CertificateProblem>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'wrong-host',
 };
 
-/** Lines of `KEY=value` as one. */
-function oneLine(name: string | undefined): string {
-  return (name ?? '').trim().replaceAll('\n', ', ').slice(0, longestName);
+function shortName(name: string | undefined): string {
+  return nameInOneLine(name ?? '').slice(0, longestName);
 }
 
 /** What OpenSSL found first may be less than what counts: a date that has passed comes before all. */
@@ -64,8 +64,8 @@ function readingOf(socket: TLSSocket, now: number): CertificateReading {
   const validTo = Date.parse(certificate.validTo);
   return {
     ...{ validFrom, validTo },
-    issuer: oneLine(certificate.issuer),
-    subject: oneLine(certificate.subject),
+    issuer: shortName(certificate.issuer),
+    subject: shortName(certificate.subject),
     fingerprint256: certificate.fingerprint256,
     problem: problemOf(socket, { validFrom, validTo }, now),
   };

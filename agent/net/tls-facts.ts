@@ -11,6 +11,11 @@ export interface CertificateFacts {
 
 const dayMs = 86_400_000;
 
+/** The name in a certificate, which Node gives as lines of `KEY=value`, as one line. */
+export function nameInOneLine(name: string): string {
+  return name.trim().replaceAll('\n', ', ');
+}
+
 /** The certificate of the other side. To be asked once, after it was judged: Node gives it away. */
 export function certificateFacts(socket: TLSSocket, now: number): CertificateFacts | null {
   const certificate = socket.getPeerX509Certificate();
@@ -23,7 +28,7 @@ export function certificateFacts(socket: TLSSocket, now: number): CertificateFac
 /** Protocol, cipher and whose certificate it was. */
 export function describeHandshake(socket: TLSSocket, certificate: CertificateFacts | null): string {
   const by =
-    certificate === null ? '' : `, certificate by ${certificate.issuer.replaceAll('\n', ', ')}`;
+    certificate === null ? '' : `, certificate by ${nameInOneLine(certificate.issuer)}`;
   return `${socket.getProtocol()} with ${socket.getCipher().name}${by}`;
 }
 
