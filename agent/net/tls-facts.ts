@@ -27,8 +27,7 @@ export function certificateFacts(socket: TLSSocket, now: number): CertificateFac
 
 /** Protocol, cipher and whose certificate it was. */
 export function describeHandshake(socket: TLSSocket, certificate: CertificateFacts | null): string {
-  const by =
-    certificate === null ? '' : `, certificate by ${nameInOneLine(certificate.issuer)}`;
+  const by = certificate === null ? '' : `, certificate by ${nameInOneLine(certificate.issuer)}`;
   return `${socket.getProtocol()} with ${socket.getCipher().name}${by}`;
 }
 
