@@ -24,7 +24,8 @@ Reading it: loss at one hop that the hops behind it do not have is a router that
 harmless. Loss from one hop on to the end is real. Silence from one hop on to the end is a drop there,
 or a firewall that says nothing.
 
-Exit codes: 0 the target answered, 1 it did not, 2 the way could not be traced.
+Exit codes: 0 the target answered, 1 it did not, also where nobody on the way was heard at all (that
+was measured, and is what a firewall that says nothing looks like), 2 the way could not be traced.
 `;
 
 interface Options {

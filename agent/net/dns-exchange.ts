@@ -4,7 +4,7 @@ import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { AgentError } from '../errors.ts';
 import type { DnsAnswer } from './dns-answer.ts';
 import type { DnsProtocol } from './dns-registry.ts';
-import { codeOf, isOwnFault } from './failure.ts';
+import { codeOf, isOwnFault, type Sent } from './failure.ts';
 
 export interface NameServer {
   /** The name it was given by, when that is not its address. */
@@ -55,9 +55,14 @@ export function networkFailure(
 }
 
 /** An error of a socket as an observation, or as the AgentError it is when this machine caused it. */
-export function observe(phase: string, error: Error, server: NameServer): Unanswered | AgentError {
+export function observe(
+  phase: string,
+  error: Error,
+  server: NameServer,
+  sent: Sent,
+): Unanswered | AgentError {
   const code = codeOf(error);
-  if (isOwnFault(code)) {
+  if (isOwnFault(code, sent)) {
     return new AgentError(
       'NETWORK_UNAVAILABLE',
       `this machine could not reach out to the name server ${textOf(server)} (${code}); check its routes, limits and firewall, or run "monitor-agent doctor"`,

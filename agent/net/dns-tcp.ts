@@ -59,6 +59,7 @@ export function askOverTcp(
     const socket = connect({ host: server.host, port: server.port, noDelay: true });
     const collector = new MessageCollector();
     let isConnected = false;
+    let hasLeft = false;
 
     const cancelTimer = clock.after(deadline - startedAt, () => {
       const waitedMs = Math.round(clock.monotonic() - startedAt);
@@ -69,6 +70,10 @@ export function askOverTcp(
         const did = isConnected ? 'answer' : 'accept a connection';
         end(networkFailure(phase, 'TIMEOUT', server, `did not ${did} in ${waitedMs} ms, over TCP`));
       }
+    });
+    socket.once('connectionAttempt', () => {
+      // Without a way out no port was chosen.
+      process.nextTick(() => (hasLeft = (socket.localPort ?? 0) > 0));
     });
     socket.on('connect', () => {
       isConnected = true;
@@ -93,7 +98,7 @@ export function askOverTcp(
       );
     });
     socket.on('error', (error) => {
-      end(observe(isConnected ? 'answer' : 'connect', error, server));
+      end(observe(isConnected ? 'answer' : 'connect', error, server, { hasLeft }));
     });
     return () => {
       cancelTimer();

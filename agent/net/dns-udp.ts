@@ -47,8 +47,10 @@ export function askOverUdp(
       const now = clock.monotonic();
       if (sent === 0) sentAt = now;
       sent += 1;
+      // What a router says of one datagram is told when the next one is sent.
+      const hasLeft = sent > 1;
       socket.send(query.message, (error) => {
-        if (error !== null) end(observe('send', error, server));
+        if (error !== null) end(observe('send', error, server, { hasLeft }));
       });
       const leftMs = deadline - now;
       const isLast = sent === tries || leftMs <= tryMs;
@@ -56,7 +58,7 @@ export function askOverUdp(
     };
 
     socket.on('error', (error) => {
-      end(observe('connect', error, server));
+      end(observe('connect', error, server, { hasLeft: sent > 0 }));
     });
     socket.on('connect', send);
     socket.on('message', (message) => {

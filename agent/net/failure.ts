@@ -80,9 +80,19 @@ export function codeOf(error: unknown): string {
   return error instanceof Error ? error.name : 'UNKNOWN';
 }
 
+/** What is known of the way of a packet by the time an error came. */
+export interface Sent {
+  /**
+   * A packet had left this machine, so that what says there is no way stands further away; left out
+   * where that is not known.
+   */
+  readonly hasLeft?: boolean;
+}
+
 /** True when the error says that this machine, not the target, is at fault. */
-export function isOwnFault(code: string): boolean {
-  return ownFaults.has(code);
+export function isOwnFault(code: string, { hasLeft }: Sent = {}): boolean {
+  if (code === saidByOwnRoute) return hasLeft === false;
+  return ownFaults.has(code) && !(hasLeft === true && saidByRouters.has(code));
 }
 
 /** An observation about the target. `subject` is what was being talked to, such as `10.0.0.1:443`. */
@@ -102,22 +112,15 @@ function plain(message: string): string {
   return reason === undefined ? message : `TLS failed with "${reason}"`;
 }
 
-/**
- * Turns an error into an observation about the target, or throws when the fault is ours. `hasLeft` says
- * that a packet had left this machine by then, so that what says there is no way stands further away;
- * leave it out where that is not known.
- */
+/** Turns an error into an observation about the target, or throws when the fault is ours. */
 export function observeError(
   phase: string,
   error: unknown,
   subject: string,
-  { hasLeft }: { hasLeft?: boolean } = {},
+  sent: Sent = {},
 ): Failure {
   const code = codeOf(error);
-  const isOurs =
-    (isOwnFault(code) && !(hasLeft === true && saidByRouters.has(code))) ||
-    (hasLeft === false && code === saidByOwnRoute);
-  if (isOurs) {
+  if (isOwnFault(code, sent)) {
     throw new AgentError(
       'NETWORK_UNAVAILABLE',
       `this machine could not reach out to ${subject} (${code}); check its routes, limits and firewall, or run "monitor-agent doctor"`,

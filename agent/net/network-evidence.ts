@@ -10,8 +10,15 @@ import type {
   TracerouteReport,
 } from '@monitor/shared/contract/check-result.ts';
 import { AgentError } from '../errors.ts';
-import type { ArtifactSink, Evidence, NetworkAccess, Observation } from '../runners/runner.ts';
+import type {
+  ArtifactSink,
+  Evidence,
+  EvidenceExtent,
+  NetworkAccess,
+  Observation,
+} from '../runners/runner.ts';
 import type { ConnectionTrail } from './connection-trail.ts';
+import { namingDeadHop, type FirstHopTools } from './first-hop-fault.ts';
 import { tracerouteText } from './traceroute-text.ts';
 
 /** What a run gives to it; part of the context of a runner. */
@@ -58,6 +65,7 @@ async function cutPackets(
     name: 'capture.pcap',
     type: 'pcap',
     contentType: 'application/vnd.tcpdump.pcap',
+    isFleeting: true,
   });
   const missing =
     cut.leftOut === 0
@@ -72,6 +80,7 @@ async function keepTable(report: TracerouteReport, artifacts: ArtifactSink): Pro
     name: 'traceroute.txt',
     type: 'log',
     contentType: 'text/plain; charset=utf-8',
+    isFleeting: true,
   });
 }
 
@@ -79,6 +88,7 @@ async function traceWay(
   { target }: ConnectionTrail,
   { network, artifacts }: EvidenceTools,
   signal: AbortSignal,
+  timeoutMs: number,
 ): Promise<Way> {
   const without = (tracerouteMissing: string): Way => ({ traceroute: null, tracerouteMissing });
   const { traceroute: tracer, tracerouteProblem } = network;
@@ -89,7 +99,7 @@ async function traceWay(
   if (tracer === null) return without(tracerouteProblem ?? 'the way cannot be traced');
   try {
     const { address, family, port } = target;
-    const report = await tracer.trace({ address, family, port }, { timeoutMs: withinMs, signal });
+    const report = await tracer.trace({ address, family, port }, { timeoutMs, signal });
     await keepTable(report, artifacts);
     return { traceroute: report, tracerouteMissing: null };
   } catch (error) {
@@ -101,6 +111,7 @@ async function traceWay(
 async function collect(
   trail: ConnectionTrail,
   tools: EvidenceTools,
+  extent: 'all' | 'packets',
   enough: AbortSignal = tools.signal,
 ): Promise<Evidence> {
   const deadline = new AbortController();
@@ -113,7 +124,7 @@ async function collect(
       cutPackets(trail, tools, signal).catch((error: unknown) =>
         events(`the packets could not be kept: ${String(error)}`),
       ),
-      traceWay(trail, tools, signal),
+      traceWay(trail, tools, signal, extent === 'all' ? withinMs : 0),
     ]);
     return { pcapReference, diagnostics: { capture, events: trail.events, ...way } };
   } finally {
@@ -148,6 +159,31 @@ export function evidenceOf(
   if (failure === null || !isOfNetwork(failure, trail)) return {};
   return {
     evidence: (extent, enough) =>
-      extent === 'all' ? collect(trail, tools, enough) : Promise.resolve(justEvents(trail)),
+      extent === 'events'
+        ? Promise.resolve(justEvents(trail))
+        : collect(trail, tools, extent, enough),
   };
+}
+
+const ours = 'the fault is of this machine or its first hop';
+
+/** Does the work of an attempt; a fault of ours that ends it carries what the sockets saw until then. */
+export async function withEventsOf<T>(
+  trail: ConnectionTrail,
+  tools: FirstHopTools,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await namingDeadHop(tools, work);
+  } catch (error) {
+    const { events: seen } = trail;
+    if (error instanceof AgentError && seen.length > 0) {
+      const { pcapReference: _none, ...capture } = events(`${ours}, so no packets were kept`);
+      error.diagnostics ??= {
+        ...{ capture, events: seen, traceroute: null },
+        tracerouteMissing: `${ours}, so there is no way to trace`,
+      };
+    }
+    throw error;
+  }
 }

@@ -57,6 +57,13 @@ function count(counts: number[], hopText: string | undefined): void {
   if (Number.isInteger(hop)) counts[hop] = (counts[hop] ?? 0) + 1;
 }
 
+/** What it means that this machine sent a probe back to itself. */
+function ownReason(said: string | null): string {
+  return said === null || said === 'host unreachable'
+    ? 'nobody at the next hop answers'
+    : `a rule of its firewall rejects that (${said})`;
+}
+
 export class TracerouteLog {
   readonly #traced: Traced;
   #method: 'tcp' | 'udp';
@@ -116,7 +123,7 @@ export class TracerouteLog {
     const said = icmpNote(family, type, code);
     // The usual answer of a host to a datagram that nobody there waits for.
     const isUsual = isFromTarget && this.#method === 'udp' && said === 'port unreachable';
-    const note = isOwn ? 'this machine itself: nobody at the next hop answers' : said;
+    const note = isOwn ? `this machine itself: ${ownReason(said)}` : said;
     this.#answers.push({ hop, ms, from, isFromTarget, isLast, note: isUsual ? null : note });
   }
 

@@ -12,7 +12,7 @@ import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import type { TracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { AgentError } from '../errors.ts';
-import { findPerl } from '../script-host/isolation.ts';
+import { findOfSystem } from '../script-host/isolation.ts';
 import { TracerouteLog } from './traceroute-log.ts';
 import {
   cannotReadErrors,
@@ -159,7 +159,7 @@ export interface TracerouteMeans {
 
 /** Makes a traceroute, or says why that is not possible here. */
 export function openTraceroute({
-  perl = findPerl(),
+  perl = findOfSystem('perl'),
   architecture = process.arch,
   platform = process.platform,
   clock = systemClock,

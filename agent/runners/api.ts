@@ -10,7 +10,7 @@ import { acceptedEncodings } from '../net/content-decoding.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
 import { requestHttp, shownUrl, type HttpOutcome } from '../net/http-chain.ts';
 import { shownHeaders } from '../net/http-headers.ts';
-import { evidenceOf } from '../net/network-evidence.ts';
+import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
 import { beginTrace, type RandomBytes, type TraceContext } from '../net/trace-context.ts';
 import { tracedRequests } from '../net/traced-request.ts';
 import type { ScriptedRequest } from '../script-host/request-scripts/messages.ts';
@@ -151,22 +151,24 @@ async function observe(
     run.secrets.add(secret);
   }
   const isTextWanted = request.assertions.some(({ source }) => source === 'TEXT_BODY');
-  const outcome = await requestHttp(
-    {
-      ...prepared.http,
-      followRedirects: request.followRedirects,
-      skipSsl: request.skipSSL,
-      ipFamily: request.ipFamily,
-      trail: run.trail,
-      keepBytes: (headers) => usefulBytes(headers, isTextWanted),
-      stopBytes: visibleBytes,
-      headersOfEach: () => ({
-        'accept-encoding': acceptedEncodings,
-        traceparent: trace.nextTraceparent(),
-        tracestate: trace.tracestate,
-      }),
-    },
-    context,
+  const outcome = await withEventsOf(run.trail, context, () =>
+    requestHttp(
+      {
+        ...prepared.http,
+        followRedirects: request.followRedirects,
+        skipSsl: request.skipSSL,
+        ipFamily: request.ipFamily,
+        trail: run.trail,
+        keepBytes: (headers) => usefulBytes(headers, isTextWanted),
+        stopBytes: visibleBytes,
+        headersOfEach: () => ({
+          'accept-encoding': acceptedEncodings,
+          traceparent: trace.nextTraceparent(),
+          tracestate: trace.tracestate,
+        }),
+      },
+      context,
+    ),
   );
   const sent: ScriptedRequest = {
     method: prepared.http.method,

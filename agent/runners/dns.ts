@@ -2,10 +2,12 @@
 import { isIP } from 'node:net';
 import type { DnsRequest } from '@monitor/shared/contract/checks/dns.ts';
 import { askServer, type Asked, type AskServerOptions } from '../net/dns-ask.ts';
+import { textOf, type NameServer } from '../net/dns-exchange.ts';
 import { parseNameServer } from '../net/dns-name-server.ts';
 import { toJsonAnswer, toTextAnswer } from '../net/dns-presentation.ts';
 import { encodeQuery, type DnsQuery } from '../net/dns-query.ts';
 import { askSystemResolvers } from '../net/dns-resolvers.ts';
+import { namingDeadHop, requireFirstHop, type FirstHopTools } from '../net/first-hop-fault.ts';
 import { resolveByOs } from '../net/resolve.ts';
 import type { Runner } from './runner.ts';
 
@@ -25,32 +27,53 @@ function invalid(code: string, what: string): Asked {
   };
 }
 
+/** As `askServer`, for a server that is the target: what stands before it on our side is our fault. */
+async function askTarget(
+  query: DnsQuery,
+  server: NameServer,
+  protocol: DnsRequest['protocol'],
+  options: AskServerOptions,
+  tools: FirstHopTools,
+): Promise<Asked> {
+  const asked = await askServer(query, server, protocol, options);
+  if ('failure' in asked) {
+    const place = { address: server.host, subject: `the name server ${textOf(server)}` };
+    await requireFirstHop(asked.failure, place, tools);
+  }
+  return asked;
+}
+
 /** Asks the name server of the monitor, and nobody else when it fails. */
 async function askNamedServer(
   query: DnsQuery,
   nameServer: string,
   { port, protocol }: DnsRequest,
   options: AskServerOptions,
+  tools: FirstHopTools,
 ): Promise<Asked> {
   const place = parseNameServer(nameServer.trim(), port);
   if (place === null) {
     return invalid('INVALID_NAME_SERVER', `"${nameServer}" is not a name server`);
   }
-  if (isIP(place.host) !== 0) return askServer(query, place, protocol, options);
+  if (isIP(place.host) !== 0) return askTarget(query, place, protocol, options, tools);
   const found = await resolveByOs(place.host, 'IPv4');
   if ('failure' in found) return found;
   const server = { name: place.host, host: found.address.address, port: place.port };
-  return askServer(query, server, protocol, options);
+  return askTarget(query, server, protocol, options, tools);
 }
 
-async function ask(request: DnsRequest, options: AskServerOptions): Promise<Asked> {
+async function ask(
+  request: DnsRequest,
+  options: AskServerOptions,
+  tools: FirstHopTools,
+): Promise<Asked> {
   const query = encodeQuery(request.query, request.recordType);
   if (query === null) {
     return invalid('INVALID_NAME', `"${request.query}" is not a name that can be asked for`);
   }
   const { nameServer, protocol } = request;
   return nameServer
-    ? askNamedServer(query, nameServer, request, options)
+    ? askNamedServer(query, nameServer, request, options, tools)
     : askSystemResolvers(query, protocol, options);
 }
 
@@ -60,14 +83,15 @@ export const runDns: Runner = async (definition, context) => {
   const { query, recordType, protocol, nameServer, port } = request;
   const startedAt = clock.now();
   const began = clock.monotonic();
-  const asked = await ask(request, {
+  const options: AskServerOptions = {
     clock,
     signal,
     deadline: began + timeoutMs,
     log: (message, level) => {
       context.log(message, level);
     },
-  });
+  };
+  const asked = await namingDeadHop(context, () => ask(request, options, context));
   const base = {
     startedAt,
     stoppedAt: startedAt + Math.ceil(clock.monotonic() - began),

@@ -2,6 +2,7 @@
 import type { CheckDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import type { IcmpRequest } from '@monitor/shared/contract/checks/icmp.ts';
 import { AgentError } from '../errors.ts';
+import { namingDeadHop, requireFirstHop } from '../net/first-hop-fault.ts';
 import type { EchoReply } from '../net/icmp.ts';
 import { usableFamily } from '../net/ip-family.ts';
 import { resolveByOs } from '../net/resolve.ts';
@@ -50,7 +51,7 @@ export async function runIcmp(
   const family = usableFamily(request.ipFamily, hostname, (message) => {
     context.log(message, 'WARN');
   });
-  const resolution = await resolveByOs(hostname, family);
+  const resolution = await namingDeadHop(context, () => resolveByOs(hostname, family));
   const dnsResolutionTime = clock.monotonic() - start;
   if ('failure' in resolution) {
     return {
@@ -71,11 +72,15 @@ export async function runIcmp(
     timeoutMs: Math.min(lastReplyMs, context.timeoutMs),
     signal,
   });
+  const stopped = clock.monotonic();
   const packetsReceived = replies.filter(({ success }) => success).length;
+  if (replies.at(-1)?.success !== true) {
+    await requireFirstHop({ code: 'TIMEOUT' }, { address, subject: hostname }, context);
+  }
   const latency = latencyOf(replies);
   return {
     startedAt,
-    stoppedAt: startedAt + Math.ceil(clock.monotonic() - start),
+    stoppedAt: startedAt + Math.ceil(stopped - start),
     responseTime: latency?.avg ?? null,
     failure: null,
     request: { hostname, targetIp: address, ipFamily: request.ipFamily, pingCount },

@@ -13,8 +13,9 @@ import { tcpMonitor, type TcpRequest } from '@monitor/shared/contract/checks/tcp
 import { evaluateAssertions } from '@monitor/shared/domain/assertions.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
 import { failureOf, observeError, timedOut } from '../net/failure.ts';
+import { requireFirstHop } from '../net/first-hop-fault.ts';
 import { usableFamily } from '../net/ip-family.ts';
-import { evidenceOf } from '../net/network-evidence.ts';
+import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
 import { logOtherFamily } from '../net/other-family.ts';
 import { resolveByOs, resolveByQuery, type Address } from '../net/resolve.ts';
 import type { Observation, RunnerContext } from './runner.ts';
@@ -150,15 +151,14 @@ function converse(
   });
 }
 
-export async function runTcp(
-  definition: CheckDefinition,
+async function observe(
+  request: TcpRequest,
   context: RunnerContext,
+  trail: ConnectionTrail,
 ): Promise<Observation> {
-  const request = definition.request as unknown as TcpRequest;
   const { clock, network } = context;
   const startedAt = clock.now();
   const start = clock.monotonic();
-  const trail = new ConnectionTrail(clock, start);
   const family = usableFamily(request.ipFamily, request.hostname, (message) => {
     context.log(message, 'WARN');
   });
@@ -192,8 +192,12 @@ export async function runTcp(
   const leftMs = Math.max(1, context.timeoutMs - (lookedUpAt - start));
   const seen = await converse(request, resolution.address, context, leftMs, trail);
   const stoppedAt = clock.monotonic();
+  const { hostname: host, port } = request;
+  if (seen.failure !== null) {
+    const place = { address: resolution.address.address, subject: `${host}:${port}` };
+    await requireFirstHop(seen.failure, place, context, trail);
+  }
   if (seen.failure?.phase === 'connect') {
-    const { hostname: host, port } = request;
     await logOtherFamily(
       { ...{ host, port, resolve, signal: context.signal }, tried: resolution.address },
       context.log,
@@ -225,4 +229,10 @@ export async function runTcp(
           },
     ...evidenceOf(seen.failure, trail, context),
   };
+}
+
+export function runTcp(definition: CheckDefinition, context: RunnerContext): Promise<Observation> {
+  const request = definition.request as unknown as TcpRequest;
+  const trail = new ConnectionTrail(context.clock);
+  return withEventsOf(trail, context, () => observe(request, context, trail));
 }

@@ -4,7 +4,7 @@ import type { UrlRequest } from '@monitor/shared/contract/checks/url.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
 import { requestHttp, shownUrl, type HttpOutcome } from '../net/http-chain.ts';
 import { shownHeaders } from '../net/http-headers.ts';
-import { evidenceOf } from '../net/network-evidence.ts';
+import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
 import { beginningOf, decodeText, isTextual } from '../net/response-body.ts';
 import { beginTrace } from '../net/trace-context.ts';
 import { tracedRequests } from '../net/traced-request.ts';
@@ -75,20 +75,22 @@ export async function runUrl(
     };
   }
   const trace = beginTrace(context.run);
-  const outcome = await requestHttp(
-    {
-      ...{ method: 'GET', url, headers: {}, body: null, stopBytes },
-      followRedirects: request.followRedirects,
-      skipSsl: request.skipSSL,
-      ipFamily: request.ipFamily,
-      headersOfEach: () => ({
-        traceparent: trace.nextTraceparent(),
-        tracestate: trace.tracestate,
-      }),
-      trail,
-      keepBytes: (headers) => (isTextual(headers['content-type']) ? keptBytes + spareBytes : 0),
-    },
-    context,
+  const outcome = await withEventsOf(trail, context, () =>
+    requestHttp(
+      {
+        ...{ method: 'GET', url, headers: {}, body: null, stopBytes },
+        followRedirects: request.followRedirects,
+        skipSsl: request.skipSSL,
+        ipFamily: request.ipFamily,
+        headersOfEach: () => ({
+          traceparent: trace.nextTraceparent(),
+          tracestate: trace.tracestate,
+        }),
+        trail,
+        keepBytes: (headers) => (isTextual(headers['content-type']) ? keptBytes + spareBytes : 0),
+      },
+      context,
+    ),
   );
   const secrets = context.environment.filter(({ secret }) => secret).map(({ value }) => value);
   return {

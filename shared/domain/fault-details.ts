@@ -1,5 +1,6 @@
 /** What a result shows when our side failed: the reason, in the shape of the check's type. */
 import type { ResultSubmission } from '../contract/agent-protocol.ts';
+import type { NetworkDiagnostics } from '../contract/check-result.ts';
 import type { ResultField } from '../contract/checks/check-type.ts';
 import { checkTypes, type KnownCheckType } from '../contract/checks/index.ts';
 
@@ -16,6 +17,8 @@ interface Fault {
   readonly stoppedAt: number;
   readonly runtimeId: string | null;
   readonly jobLog: JobLog;
+  /** What the sockets of the attempt saw, where there were any. */
+  readonly diagnostics?: NetworkDiagnostics | null;
 }
 
 function scriptRun({ reason, startedAt, stoppedAt, runtimeId, jobLog }: Fault) {
@@ -36,7 +39,7 @@ const noErrors = { consoleErrors: 0, networkErrors: 0, documentErrors: 0, userSc
 const noTests = { total: 0, passed: 0, failed: 0, flaky: 0, skipped: 0, retries: 0 };
 
 const shapes = {
-  apiCheckResult: ({ reason, jobLog }: Fault) => ({
+  apiCheckResult: ({ reason, jobLog, diagnostics = null }: Fault) => ({
     assertions: [],
     request: {},
     response: null,
@@ -44,7 +47,7 @@ const shapes = {
     jobLog,
     jobAssets: null,
     pcapDataUrl: null,
-    networkDiagnostics: null,
+    networkDiagnostics: diagnostics,
   }),
   browserCheckResult: (fault: Fault) => ({
     type: 'PLAYWRIGHT_TEST',

@@ -3,6 +3,10 @@
  * question, gives what the runner of its type saw, or the code of the error that is ours.
  */
 import { AgentError } from '../../agent/errors.ts';
+import { openFirstHops } from '../../agent/net/first-hop-kernel.ts';
+import { openIcmp } from '../../agent/net/icmp-launcher.ts';
+import { runApi } from '../../agent/runners/api.ts';
+import { runDns } from '../../agent/runners/dns.ts';
 import { runIcmp } from '../../agent/runners/icmp.ts';
 import type { Observation, Runner } from '../../agent/runners/runner.ts';
 import { runTcp } from '../../agent/runners/tcp.ts';
@@ -11,7 +15,7 @@ import { definitionOf, runnerContext } from './runner-context.ts';
 
 export interface LabQuestion {
   id: number;
-  type: 'URL' | 'TCP' | 'ICMP';
+  type: 'URL' | 'API' | 'TCP' | 'DNS' | 'ICMP';
   request: Record<string, unknown>;
   timeoutMs?: number;
   useOsResolver?: boolean;
@@ -24,28 +28,47 @@ export interface LabAnswer {
   seen: Pick<Observation, 'failure' | 'response'> | null;
   /** Code and message of an error of ours. */
   ours: { code: string; message: string } | null;
+  /** What its evidence lists, of a failure or of an error of ours. */
+  events: string[];
   logged: string[];
 }
 
-const runners: Record<LabQuestion['type'], Runner> = { URL: runUrl, TCP: runTcp, ICMP: runIcmp };
+const runners: Record<LabQuestion['type'], Runner> = {
+  URL: runUrl,
+  API: runApi,
+  TCP: runTcp,
+  DNS: runDns,
+  ICMP: runIcmp,
+};
+
+const firstHops = openFirstHops();
+const { icmp } = openIcmp(process.env);
 
 process.on('message', ({ id, type, request, timeoutMs, useOsResolver, proxyUrl }: LabQuestion) => {
   const context = runnerContext(
     timeoutMs ?? 10_000,
-    { useOsResolver: useOsResolver ?? false },
+    { useOsResolver: useOsResolver ?? false, firstHops, icmp },
     { proxyUrl: proxyUrl ?? null },
   );
   const answer = (fields: Omit<LabAnswer, 'id' | 'logged'>): void => {
     process.send?.({ id, ...fields, logged: context.logged } satisfies LabAnswer);
   };
-  void runners[type](definitionOf(type, request), context).then(
-    ({ failure, response }) => {
-      answer({ seen: { failure, response }, ours: null });
-    },
-    (error: unknown) => {
-      const code = error instanceof AgentError ? error.code : 'BUG';
-      answer({ seen: null, ours: { code, message: String(error) } });
-    },
-  );
+  const observe = async (): Promise<void> => {
+    try {
+      const { failure, response, evidence } = await runners[type](
+        definitionOf(type, request),
+        context,
+      );
+      const found = await evidence?.('events');
+      const events = found?.diagnostics.events.map(({ event }) => event) ?? [];
+      answer({ seen: { failure, response }, ours: null, events });
+    } catch (error) {
+      const isKnown = error instanceof AgentError;
+      const events = isKnown ? error.diagnostics?.events.map(({ event }) => event) : [];
+      const ours = { code: isKnown ? error.code : 'BUG', message: String(error) };
+      answer({ seen: null, ours, events: events ?? [] });
+    }
+  };
+  void observe();
 });
 process.send?.('ready');

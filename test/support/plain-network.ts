@@ -11,4 +11,8 @@ export const plainNetwork: NetworkAccess = {
   captureProblem: notGiven,
   traceroute: null,
   tracerouteProblem: notGiven,
+  firstHops: {
+    to: () => Promise.resolve(null),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  },
 };

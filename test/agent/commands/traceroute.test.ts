@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { tracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import { tracerouteTarget } from '../../../agent/commands/traceroute-argument.ts';
-import { freePort } from '../../support/program.ts';
+import { freePort, surroundings } from '../../support/program.ts';
 
 async function traceroute(...words: string[]) {
   const child = spawn(process.execPath, ['agent/monitor-agent.js', 'traceroute', ...words], {
-    env: { PATH: process.env['PATH'] },
+    env: { ...surroundings() },
   });
   let out = '';
   let error = '';

@@ -91,6 +91,11 @@ test('what a refusal says depends on who says it, by which method', () => {
       note: 'this machine itself: nobody at the next hop answers',
     },
     {
+      lines: [start, 'sent 1', 'answer 1 9 10.0.0.2 icmp 3 3'],
+      reached: false,
+      note: 'this machine itself: a rule of its firewall rejects that (port unreachable)',
+    },
+    {
       lines: [start, 'sent 1', 'answer 1 9 10.0.0.1 icmp 3 200'],
       reached: false,
       note: 'unreachable, code 200',
