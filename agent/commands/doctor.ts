@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { systemClock } from '@monitor/shared/clock.ts';
 import { processEnvironment } from '../config.ts';
 import { counted } from '../doctor/amounts.ts';
-import { examine } from '../doctor/examine.ts';
 import type { Finding, Report } from '../doctor/finding.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { relaunch } from '../net/icmp-launcher.ts';
@@ -73,6 +72,8 @@ export function registerDoctor(program: Command): void {
     .addHelpText('after', examples)
     .action(async (options: DoctorOptions) => {
       relaunch(processEnvironment);
+      // Only now: what was loaded before is loaded once more.
+      const { examine } = await import('../doctor/examine.ts');
       const colors = colorsFor(process.stdout, processEnvironment['NO_COLOR']);
       const isPlain = options.json === true;
       const isLive = process.stdout.isTTY && !isPlain;
@@ -99,5 +100,7 @@ export function registerDoctor(program: Command): void {
       else console.log(`${clear}\n${summary(report)}`);
       if (!isUsable) process.exitCode = exitCodes.error;
       else process.exitCode = report.ok ? exitCodes.ok : exitCodes.failed;
+      // A connection that is still being made would keep the process for longer than a person waits.
+      process.stdout.write('', () => process.exit());
     });
 }

@@ -22,3 +22,12 @@ export function longTime(ms: number): string {
   if (minutes < 2_880) return counted(Math.round(minutes / 60), 'hour');
   return counted(Math.round(minutes / 1_440), 'day');
 }
+
+/** `a, b, c and 2 more`: the first few of many. */
+export function severalOf(
+  all: readonly string[],
+  { most = 3, between = ', ' }: { most?: number; between?: string } = {},
+): string {
+  const more = all.length - most;
+  return `${all.slice(0, most).join(between)}${more > 0 ? ` and ${more} more` : ''}`;
+}

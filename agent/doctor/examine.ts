@@ -95,7 +95,7 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   }
   const { config, warnings } = given;
   await using network = await openNetwork(config, environment);
-  await using link = new Link(config, machine, clock);
+  await using link = new Link(config, machine, network.firstHops, clock);
   const context: DoctorContext = {
     ...{ environment, config, warnings, clock, machine, network, link },
     runningAgent: once(async () => (await askStatus(config.AGENT_DATA_DIR)).answer),

@@ -19,6 +19,13 @@ import { observeCheckIn, observeRoundTrip, type CheckInFacts } from './link/exch
 import { observeHandshake, type HandshakeFacts } from './link/handshake.ts';
 import { observeNames, type NameFacts } from './link/names.ts';
 import { observeRoute, type RouteFacts } from './link/routes.ts';
+import {
+  deadHop,
+  settledFirstHop,
+  type DeadWay,
+  type FirstHopTools,
+} from '../net/first-hop-fault.ts';
+import type { FirstHops } from '../net/first-hop.ts';
 import type { Machine } from './machine.ts';
 
 /** Something that went wrong, by its code and in words. */
@@ -29,8 +36,9 @@ export interface Problem {
 
 export type Observed<T> = { facts: T; problem: null } | { facts: null; problem: Problem };
 
-/** More are not looked at one by one. */
+/** More are not shown one by one; they are tried all the same, as the agent does. */
 const mostAddresses = 4;
+const mostTried = 16;
 const roundTrips = 5;
 
 async function observed<T>(work: () => Promise<T>): Promise<Observed<T>> {
@@ -46,14 +54,17 @@ export class Link implements AsyncDisposable {
   readonly destination: Destination;
   readonly #config: AgentConfig;
   readonly #machine: Machine;
+  readonly #firstHops: FirstHops;
   readonly #clock: Clock;
   readonly #known = new Map<string, Promise<unknown>>();
+  readonly #closed = new AbortController();
   #dispatcher: Dispatcher | null = null;
 
-  constructor(config: AgentConfig, machine: Machine, clock: Clock) {
+  constructor(config: AgentConfig, machine: Machine, firstHops: FirstHops, clock: Clock) {
     this.destination = destinationOf(config);
     this.#config = config;
     this.#machine = machine;
+    this.#firstHops = firstHops;
     this.#clock = clock;
   }
 
@@ -75,23 +86,49 @@ export class Link implements AsyncDisposable {
     return (await this.names()).os.addresses.slice(0, mostAddresses);
   }
 
+  /** What is needed to learn about the first hop of a way. */
+  get #firstHopTools(): FirstHopTools {
+    const { signal } = this.#closed;
+    return { network: { firstHops: this.#firstHops }, clock: this.#clock, signal };
+  }
+
   routes(): Promise<RouteFacts[]> {
     const { port } = this.destination.hop;
     return this.#once('routes', async () =>
       Promise.all(
-        (await this.#addresses()).map((address) => observeRoute(address, port, this.#machine)),
+        (await this.#addresses()).map((address) =>
+          observeRoute(address, port, this.#firstHopTools),
+        ),
       ),
     );
   }
 
-  /** One attempt to each address of the hop, all at the same time. */
+  /** Why no name server can be reached, where that is not the servers' doing; else null. */
+  async deadWayToResolvers(): Promise<DeadWay | null> {
+    const { servers } = await this.names();
+    for (const { server } of servers) {
+      const hop = await settledFirstHop(server, this.#firstHopTools);
+      const dead = hop === null ? null : deadHop(hop, server);
+      if (dead !== null) return dead;
+    }
+    return null;
+  }
+
+  /**
+   * One attempt to each address of the hop, all at the same time. Of many the first are given, and the
+   * others only where they alone can be connected to.
+   */
   connections(): Promise<ConnectionFacts[]> {
     const { port } = this.destination.hop;
-    return this.#once('connections', async () =>
-      Promise.all(
-        (await this.#addresses()).map((address) => observeConnection(address, port, this.#clock)),
-      ),
-    );
+    return this.#once('connections', async () => {
+      const addresses = (await this.names()).os.addresses.slice(0, mostTried);
+      const all = await Promise.all(
+        addresses.map((address) => observeConnection(address, port, this.#clock)),
+      );
+      const first = all.slice(0, mostAddresses);
+      const isOpen = ({ durationMs }: ConnectionFacts): boolean => durationMs !== null;
+      return first.some(isOpen) ? first : [...first, ...all.slice(mostAddresses).filter(isOpen)];
+    });
   }
 
   /** The address that answered first. Throws what the others said when there is none. */
@@ -150,9 +187,9 @@ export class Link implements AsyncDisposable {
     );
   }
 
-  /** One small round trip; null when it was lost. */
-  async roundTrip(): Promise<number | null> {
-    return observeRoundTrip(this.destination.baseUrl, this.#connection(), this.#clock);
+  /** One round trip; null when it was lost. */
+  async roundTrip(size: 'small' | 'large'): Promise<number | null> {
+    return observeRoundTrip(this.destination.baseUrl, this.#connection(), this.#clock, size);
   }
 
   /** Some round trips, one after the other; null for each that was lost. */
@@ -167,7 +204,10 @@ export class Link implements AsyncDisposable {
     });
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#dispatcher?.destroy();
+  /** Does not wait for connections that are still being made: that may take longer than a person waits. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closed.abort();
+    this.#dispatcher?.destroy().catch(() => undefined);
+    return Promise.resolve();
   }
 }

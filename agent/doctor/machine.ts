@@ -34,6 +34,8 @@ export interface Ended {
 export interface Machine {
   /** Where all paths begin. */
   readonly root: string;
+  /** Where a path really is. */
+  at(path: string): string;
   /** Null where it cannot be read. */
   read(path: string): string | null;
   /** Names; none where it cannot be read. */
@@ -65,6 +67,7 @@ export function openMachine(root = '/'): Machine {
   const at = (path: string): string => (root === '/' ? path : join(root, path));
   return {
     root,
+    at,
     read: (path) => attempt(() => readFileSync(at(path), 'utf8')),
     list: (path) => attempt(() => readdirSync(at(path))) ?? [],
     stat: (path) => attempt(() => statSync(at(path))),

@@ -16,21 +16,28 @@ function removeEmpty(path: string, made: string): void {
   }
 }
 
+/** A probe that was begun may have a part on a full disk. One that was not cannot even be asked for. */
+function removeProbe(probe: string): void {
+  try {
+    rmSync(probe, { force: true });
+  } catch {
+    // Whoever may not enter the folder has written nothing there.
+  }
+}
+
 /** Null when it worked. */
 export function probeFolder(path: string): { code: string; message: string } | null {
   const probe = join(path, `.doctor-${randomUUID()}`);
   let made: string | undefined;
-  let isBegun = false;
   try {
     made = mkdirSync(path, { recursive: true, mode: 0o700 });
-    isBegun = true;
     // With content: an empty file fits onto a full disk.
     writeFileSync(probe, 'x'.repeat(4_096), { mode: 0o600, flag: 'wx' });
     return null;
   } catch (error) {
     return { code: codeOf(error), message: error instanceof Error ? error.message : String(error) };
   } finally {
-    if (isBegun) rmSync(probe, { force: true });
+    removeProbe(probe);
     if (made !== undefined) removeEmpty(path, made);
   }
 }

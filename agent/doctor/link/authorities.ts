@@ -1,5 +1,11 @@
 /** The file of NODE_EXTRA_CA_CERTS: what is in it, or what is wrong with it. */
-import { X509Certificate } from 'node:crypto';
+import {
+  isOfOneCertificate,
+  readAuthoritiesFile,
+  sayDamaged,
+  type AuthoritiesProblem,
+} from '../../net/authorities-file.ts';
+import { severalOf } from '../amounts.ts';
 import type { Machine } from '../machine.ts';
 
 export interface Authority {
@@ -13,35 +19,34 @@ export type AuthoritiesFile =
   | { kind: 'broken'; path: string; message: string }
   | { kind: 'read'; path: string; authorities: Authority[] };
 
-const block =
-  /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[\s\S]*?-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g;
-
 /** Lines `CN=a\nO=b` as `CN=a, O=b`. */
 export function oneLine(name: string): string {
   return name.trim().split('\n').toReversed().join(', ');
 }
 
+function unusable(path: string, problems: readonly AuthoritiesProblem[]): AuthoritiesFile {
+  const damaged = problems.filter(isOfOneCertificate);
+  if (damaged.length > 0)
+    return { kind: 'broken', path, message: severalOf(damaged.map(sayDamaged)) };
+  const [problem] = problems;
+  switch (problem?.kind) {
+    case 'unreadable':
+      return { kind: /^(ENOENT|ENOTDIR)$/.test(problem.code) ? 'missing' : 'unreadable', path };
+    case 'empty':
+      return { kind: 'empty', path };
+    default:
+      return { kind: 'not-pem', path };
+  }
+}
+
 /** What is in the file, or why it is of no use. */
 export function readAuthorities(path: string | undefined, machine: Machine): AuthoritiesFile {
   if (path === undefined || path === '') return { kind: 'none' };
-  const text = machine.read(path);
-  if (text === null) {
-    return { kind: machine.stat(path) === null ? 'missing' : 'unreadable', path };
-  }
-  if (text.trim() === '') return { kind: 'empty', path };
-  const blocks = text.match(block) ?? [];
-  if (blocks.length === 0) return { kind: 'not-pem', path };
-  try {
-    const authorities = blocks.map((pem) => {
-      const { subject, validTo } = new X509Certificate(pem);
-      return { subject: oneLine(subject), validTo: Date.parse(validTo) };
-    });
-    return { kind: 'read', path, authorities };
-  } catch (error) {
-    return {
-      kind: 'broken',
-      path,
-      message: error instanceof Error ? error.message : String(error),
-    };
-  }
+  const { certificates, problems } = readAuthoritiesFile(machine.at(path));
+  if (problems.length > 0) return unusable(path, problems);
+  const authorities = certificates.map(({ subject, validTo }) => ({
+    subject: oneLine(subject),
+    validTo: Date.parse(validTo),
+  }));
+  return { kind: 'read', path, authorities };
 }

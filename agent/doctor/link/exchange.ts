@@ -5,6 +5,7 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import {
   checkIn,
   goodbye,
+  protocolHeader,
   protocolVersion,
   type CheckInRequest,
 } from '@monitor/shared/contract/agent-protocol.ts';
@@ -13,6 +14,8 @@ import { version } from '../../version.ts';
 
 const answerWithinMs = 6_000;
 const tripWithinMs = 2_000;
+/** Fills some packets, and is less than servers and proxies take as headers. */
+const largeBytes = 4_000;
 /** Long enough to recognise a page, or the reason of a refusal. */
 const longestBody = 65_536;
 
@@ -68,7 +71,29 @@ function innermost(error: unknown): unknown {
 function headersFor(key: string | null): Record<string, string> {
   // A key of several lines, say, cannot even be sent.
   const usable = key !== null && /^[\x21-\x7e]+$/.test(key) ? key : noKey;
-  return { authorization: `Bearer ${usable}`, 'content-type': 'application/json' };
+  return {
+    authorization: `Bearer ${usable}`,
+    'content-type': 'application/json',
+    [protocolHeader]: String(protocolVersion),
+  };
+}
+
+/** As `request`, given up in time also while it still connects: the signal alone is heard only afterwards. */
+async function requestWithin(
+  limitMs: number,
+  url: string,
+  options: NonNullable<Parameters<typeof request<null>>[1]>,
+): Promise<Dispatcher.ResponseData> {
+  const signal = AbortSignal.timeout(limitMs);
+  const { promise: tooLate, reject } = Promise.withResolvers<never>();
+  signal.addEventListener('abort', () => {
+    reject(signal.reason as Error);
+  });
+  // Also heard of after the answer.
+  tooLate.catch(() => undefined);
+  const answer = request(url, { ...options, signal });
+  answer.catch(() => undefined);
+  return Promise.race([answer, tooLate]);
 }
 
 /** Checks in once without taking work, and says goodbye again. Never rejects. */
@@ -83,12 +108,11 @@ export async function observeCheckIn(
   const began = clock.monotonic();
   const facts = { contentType: '', location: null, serverDate: null, body: '', sentAt };
   try {
-    const response = await request(baseUrl + checkIn.path, {
+    const response = await requestWithin(answerWithinMs, baseUrl + checkIn.path, {
       method: checkIn.method,
       dispatcher,
       headers: headersFor(key),
       body: JSON.stringify(bodyOf(agentId, sentAt)),
-      signal: AbortSignal.timeout(answerWithinMs),
     });
     const text = await response.body.text();
     const receivedAt = Math.round(clock.now());
@@ -96,12 +120,11 @@ export async function observeCheckIn(
     const { statusCode: status, headers } = response;
     const date = Date.parse(String(headers.date ?? ''));
     if (status === checkIn.status) {
-      await request(baseUrl + goodbye.path, {
+      await requestWithin(tripWithinMs, baseUrl + goodbye.path, {
         method: goodbye.method,
         dispatcher,
         headers: headersFor(key),
         body: JSON.stringify({ agentId }),
-        signal: AbortSignal.timeout(tripWithinMs),
       })
         .then(({ body }) => body.dump())
         .catch(() => undefined);
@@ -125,22 +148,30 @@ export async function observeCheckIn(
   }
 }
 
-/** The time of one small round trip; null when it was lost. Any answer counts. */
+/** Whoever cuts a connection has seen what came over it; what vanishes on the way is not cut. */
+const cut = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/;
+
+/**
+ * The time of one round trip; null when it was lost. Any answer counts. A large one fills packets; some
+ * servers and firewalls take no such headers, and say so by cutting the connection.
+ */
 export async function observeRoundTrip(
   baseUrl: string,
   dispatcher: Dispatcher,
   clock: Clock,
+  size: 'small' | 'large' = 'small',
 ): Promise<number | null> {
   const began = clock.monotonic();
   try {
-    const { body } = await request(`${baseUrl}/v1/agent/check-in`, {
+    const { body } = await requestWithin(tripWithinMs, `${baseUrl}/v1/agent/check-in`, {
       method: 'GET',
       dispatcher,
-      signal: AbortSignal.timeout(tripWithinMs),
+      headers: size === 'large' ? { 'x-padding': 'x'.repeat(largeBytes) } : {},
     });
     await body.dump();
     return clock.monotonic() - began;
-  } catch {
-    return null;
+  } catch (error) {
+    const isRefused = size === 'large' && cut.test(codeOf(innermost(error)));
+    return isRefused ? clock.monotonic() - began : null;
   }
 }

@@ -34,10 +34,14 @@ const osWithinMs = 6_000;
 const serverWithinMs = 2_500;
 const mostServers = 3;
 
-/** In a process of its own: a lookup in a thread of ours could not be given up. */
+/**
+ * In a process of its own: a lookup in a thread of ours could not be given up. It takes the time
+ * itself: on a busy machine the start of the process takes longer than any lookup.
+ */
 const lookUp =
-  "require('node:dns').lookup(process.argv[1],{all:true},(error,found)=>" +
-  'console.log(JSON.stringify(error?{code:error.code}:{addresses:found.map((one)=>one.address)})))';
+  "const began=performance.now();require('node:dns').lookup(process.argv[1],{all:true},(error,found)=>" +
+  'console.log(JSON.stringify({durationMs:Math.round(performance.now()-began),' +
+  '...(error?{code:error.code}:{addresses:found.map((one)=>one.address)})})))';
 
 /** Name servers and search domains of resolv.conf. */
 export function parseResolvConf(text: string): { servers: string[]; search: string[] } {
@@ -75,8 +79,7 @@ async function askOne(host: string, server: string, clock: Clock): Promise<Serve
     if (query === null) return { ...answer, failure: 'the name cannot be asked for' };
     try {
       const deadline = began + serverWithinMs;
-      const name = server.replace(/%.*$/, '');
-      const asked = await askServer(query, { host: name, port: 53 }, 'UDP', {
+      const asked = await askServer(query, { host: server, port: 53 }, 'UDP', {
         ...{ clock, signal, deadline },
         log: () => undefined,
       });
@@ -103,15 +106,16 @@ async function askOs(host: string, machine: Machine, clock: Clock): Promise<Name
   const ended = await machine.run(process.execPath, ['-e', lookUp, host], {
     timeoutMs: osWithinMs,
   });
-  const durationMs = Math.round(clock.monotonic() - began);
   if (ended.isTimeout || ended.stdout === '') {
+    const durationMs = Math.round(clock.monotonic() - began);
     const code = ended.isTimeout ? 'ETIMEOUT' : 'UNKNOWN';
     return { addresses: [], code, durationMs, isTimeout: ended.isTimeout };
   }
-  const { addresses = [], code = null } = JSON.parse(ended.stdout) as {
-    addresses?: string[];
-    code?: string;
-  };
+  const {
+    addresses = [],
+    code = null,
+    durationMs,
+  } = JSON.parse(ended.stdout) as { addresses?: string[]; code?: string; durationMs: number };
   return { addresses: [...new Set(addresses)], code, durationMs, isTimeout: false };
 }
 

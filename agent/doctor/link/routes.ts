@@ -1,8 +1,14 @@
-/** Which way packets to an address would leave this machine. Nothing is sent. */
-import { createSocket } from 'node:dgram';
+/** Which way packets to an address leave this machine, and whether the first hop of it is alive. */
+import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import { codeOf } from '../../net/failure.ts';
-import type { Machine } from '../machine.ts';
+import {
+  deadHop,
+  settledFirstHop,
+  type DeadWay,
+  type FirstHopTools,
+} from '../../net/first-hop-fault.ts';
+import type { FirstHop } from '../../net/first-hop.ts';
 
 export interface RouteFacts {
   address: string;
@@ -12,42 +18,35 @@ export interface RouteFacts {
   code: string | null;
   /** Where it is known: through which device, and by which gateway. */
   via: string | null;
+  /** Why nothing gets out that way although there is one; null where nobody can say. */
+  dead: DeadWay | null;
 }
 
-/** IPv4 of /proc/net/route: hexadecimal, least significant byte first. */
-function fromHex(hex: string): number[] {
-  return [6, 4, 2, 0].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
+function viaOf(hop: FirstHop | null): string | null {
+  if (hop?.kind !== 'hop') return null;
+  return hop.gateway === null ? hop.device : `${hop.device} by ${hop.gateway.address}`;
 }
 
-/** The most specific route of /proc/net/route to an IPv4 address, as `eth0 by 10.0.0.1`. */
-export function ipv4RouteTo(table: string, address: string): string | null {
-  const bytes = address.split('.').map(Number);
-  let best: { length: number; text: string } | null = null;
-  for (const line of table.split('\n').slice(1)) {
-    const [device, target, gateway, , , , , mask] = line.trim().split(/\s+/);
-    if (device === undefined || target === undefined || gateway === undefined) continue;
-    if (mask === undefined) continue;
-    const [wanted, bits] = [fromHex(target), fromHex(mask)];
-    const isMatch = bits.every((bit, index) => ((bytes[index] ?? 0) & bit) === wanted[index]);
-    if (!isMatch) continue;
-    const length = bits.reduce((sum, bit) => sum + bit.toString(2).replaceAll('0', '').length, 0);
-    if (best !== null && length <= best.length) continue;
-    const hop = fromHex(gateway).join('.');
-    best = { length, text: hop === '0.0.0.0' ? device : `${device} by ${hop}` };
-  }
-  return best?.text ?? null;
+/** One empty datagram, for which the kernel has to find the gateway. */
+async function prod(socket: Socket): Promise<void> {
+  await new Promise<void>((resolve) => {
+    // What becomes of it is not asked.
+    socket.on('error', () => undefined);
+    socket.send('', () => {
+      resolve();
+    });
+  });
 }
 
-/** Connects a UDP socket: the kernel chooses route and source address, and says so when it cannot. */
+/**
+ * Connects a UDP socket: the kernel chooses route and source address, and says so when it cannot. Then
+ * sends an empty datagram, so that the kernel has to find out whether the gateway is there.
+ */
 export async function observeRoute(
   address: string,
   port: number,
-  machine: Machine,
+  tools: FirstHopTools,
 ): Promise<RouteFacts> {
-  const via =
-    isIPv6(address) || address.startsWith('127.')
-      ? null
-      : ipv4RouteTo(machine.read('/proc/net/route') ?? '', address);
   const socket = createSocket({ type: isIPv6(address) ? 'udp6' : 'udp4' });
   try {
     await new Promise<void>((resolve, reject) => {
@@ -57,9 +56,13 @@ export async function observeRoute(
         else resolve();
       });
     });
-    return { address, source: socket.address().address, code: null, via };
+    const source = socket.address().address;
+    await prod(socket);
+    const hop = await settledFirstHop(address, tools);
+    const dead = hop === null ? null : deadHop(hop, address);
+    return { address, source, code: null, via: viaOf(hop), dead };
   } catch (error) {
-    return { address, source: null, code: codeOf(error), via };
+    return { address, source: null, code: codeOf(error), via: null, dead: null };
   } finally {
     socket.close();
   }

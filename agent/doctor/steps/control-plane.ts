@@ -1,7 +1,9 @@
 import { checkInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
-import { errorBody } from '@monitor/shared/contract/errors.ts';
+import { errorBody, type ErrorCode } from '@monitor/shared/contract/errors.ts';
+import { z } from 'zod';
 import { longTime } from '../amounts.ts';
 import { fail, ok, warn, type Statement } from '../finding.ts';
+import type { Link } from '../link.ts';
 import { shownUrl } from '../link/destination.ts';
 import type { CheckInFacts } from '../link/exchange.ts';
 import type { Step } from '../step.ts';
@@ -9,9 +11,16 @@ import type { Step } from '../step.ts';
 /** What the body of an answer is. */
 export type Answer =
   | { kind: 'accepted'; location: string; offsetMs: number }
-  | { kind: 'error'; message: string }
+  | { kind: 'error'; message: string; protocol: ProtocolRefusal | null }
   | { kind: 'page'; title: string }
   | { kind: 'other' };
+
+/** A control plane of another version says so: which protocols it speaks, and which side is older. */
+const protocolRefusal = z.object({
+  code: z.literal('PROTOCOL_UNSUPPORTED' satisfies ErrorCode),
+  upgrade: z.enum(['agent', 'control-plane']).catch('agent'),
+});
+export type ProtocolRefusal = z.output<typeof protocolRefusal>;
 
 function parse(text: string): unknown {
   try {
@@ -32,7 +41,11 @@ export function readAnswer(facts: CheckInFacts): Answer {
     return { kind: 'accepted', location, offsetMs: Math.round(offsetMs) };
   }
   const refused = errorBody.pick({ message: true }).safeParse(json);
-  if (refused.success) return { kind: 'error', message: refused.data.message };
+  if (refused.success) {
+    const told = z.object({ attributes: protocolRefusal }).safeParse(json);
+    const { message } = refused.data;
+    return { kind: 'error', message, protocol: told.data?.attributes ?? null };
+  }
   if (/html/i.test(contentType) || /^\s*<(!doctype|html|head|body)/i.test(body)) {
     const title = /<title[^>]*>([^<]*)/i.exec(body)?.[1] ?? '';
     return { kind: 'page', title: title.replace(/\s+/g, ' ').trim().slice(0, 80) };
@@ -40,13 +53,26 @@ export function readAnswer(facts: CheckInFacts): Answer {
   return { kind: 'other' };
 }
 
-function judgeSilence(facts: CheckInFacts, url: string, isSmallAnswered: boolean): Statement {
+/** Which requests that do nothing are answered; null where that was not asked. */
+export type Passing = { small: boolean; large: boolean } | null;
+
+const forLargePackets =
+  'let ICMP "fragmentation needed" and "packet too big" through, or lower the MTU of this interface to that of the way (VPNs and overlays take 50 to 100 bytes: ip link set DEVICE mtu 1400; "ping -M do -s 1400 HOST" finds it)';
+
+function judgeSilence(facts: CheckInFacts, url: string, passing: Passing): Statement {
   const { code, message } = facts.problem ?? { code: 'UNKNOWN', message: '' };
   if (code === 'TIMEOUT' || /UND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT/.test(code)) {
-    if (isSmallAnswered) {
+    const asked = `a check-in within ${longTime(facts.durationMs)}`;
+    if (passing?.small === true && !passing.large) {
       return fail(
-        `${url} answers small requests, and not a whole check-in within ${longTime(facts.durationMs)}: large packets vanish on the way (MTU), or what is in between holds bodies back`,
-        'let ICMP "fragmentation needed" and "packet too big" through, or lower the MTU of this interface to that of the way (VPNs and overlays take 50 to 100 bytes: ip link set DEVICE mtu 1400; "ping -M do -s 1400 HOST" finds it)',
+        `${url} answers small requests, and neither ${asked} nor any that fills a packet: large packets vanish on the way (MTU), or what is in between holds them back`,
+        forLargePackets,
+      );
+    }
+    if (passing?.large === true) {
+      return fail(
+        `${url} answers other requests, and not ${asked}: the control plane is overloaded or stuck, or what is in between holds this one back`,
+        'see the log of the control plane, its database and its disk',
       );
     }
     return fail(
@@ -72,18 +98,43 @@ function judgeSilence(facts: CheckInFacts, url: string, isSmallAnswered: boolean
   );
 }
 
+function judgeReached({ durationMs }: CheckInFacts, url: string, passing: Passing): Statement {
+  if (passing?.small === true && !passing.large) {
+    return fail(
+      `${url} answers a check-in and small requests, and none that fills a packet: large packets vanish on the way (MTU), and results would too`,
+      forLargePackets,
+    );
+  }
+  return ok(`${url} answered in ${durationMs} ms`);
+}
+
+/** The time of a check-in is enough for one or two addresses that nobody answers at, and no more. */
+const mostDeadAddresses = 1;
+
+function isLateByAddresses({ status, problem }: CheckInFacts, deadAddresses: number): boolean {
+  return status === null && problem?.code === 'TIMEOUT' && deadAddresses > mostDeadAddresses;
+}
+
 /** Whether what answers is a control plane. What it says about the key and the protocol comes after. */
 export function judgeControlPlane(
   facts: CheckInFacts,
   url: string,
-  isSmallAnswered = false,
+  passing: Passing = null,
+  deadAddresses = 0,
 ): Statement[] {
-  const { status, durationMs, location } = facts;
-  if (status === null) return [judgeSilence(facts, url, isSmallAnswered)];
+  const { status, location } = facts;
+  if (isLateByAddresses(facts, deadAddresses)) {
+    return [
+      warn(
+        `${url} could not be asked within ${longTime(facts.durationMs)}: ${deadAddresses} of its addresses take no connections, and the agent gives each of them seconds before it tries the next`,
+        'take these addresses out of the DNS, or let them through the firewall; see the line "connect"',
+      ),
+    ];
+  }
+  if (status === null) return [judgeSilence(facts, url, passing)];
   const answer = readAnswer(facts);
   const title = answer.kind === 'page' && answer.title !== '' ? ` ("${answer.title}")` : '';
-  if (status === 200 && answer.kind === 'accepted')
-    return [ok(`${url} answered in ${durationMs} ms`)];
+  if (status === 200 && answer.kind === 'accepted') return [judgeReached(facts, url, passing)];
   if (location !== null && status >= 300 && status < 400) {
     return [
       fail(
@@ -127,7 +178,7 @@ export function judgeControlPlane(
       ),
     ];
   }
-  if (answer.kind === 'error' && status !== 404) return [ok(`${url} answered in ${durationMs} ms`)];
+  if (answer.kind === 'error' && status !== 404) return [judgeReached(facts, url, passing)];
   if (status === 404) {
     return [
       fail(
@@ -144,6 +195,16 @@ export function judgeControlPlane(
   ];
 }
 
+async function tryRequests(link: Link, { status, problem }: CheckInFacts): Promise<Passing> {
+  if (status === null && problem?.code !== 'TIMEOUT') return null;
+  if (status !== null && (await link.roundTrip('large')) !== null) {
+    return { small: true, large: true };
+  }
+  // One that was lost may be chance.
+  const [small, large] = await Promise.all([link.roundTrip('small'), link.roundTrip('large')]);
+  return { small: small !== null, large: large !== null };
+}
+
 export const controlPlane: Step = {
   id: 'control-plane',
   name: 'control plane',
@@ -152,7 +213,10 @@ export const controlPlane: Step = {
   isOnline: true,
   async look({ link }) {
     const facts = await link.checkIn();
-    const isSmallAnswered = facts.problem?.code === 'TIMEOUT' && (await link.roundTrip()) !== null;
-    return judgeControlPlane(facts, shownUrl(link.destination.baseUrl), isSmallAnswered);
+    const isDirect = link.destination.proxy === null;
+    const connections = isDirect ? await link.connections() : [];
+    const dead = connections.filter(({ durationMs }) => durationMs === null).length;
+    const passing = isLateByAddresses(facts, dead) ? null : await tryRequests(link, facts);
+    return judgeControlPlane(facts, shownUrl(link.destination.baseUrl), passing, dead);
   },
 };

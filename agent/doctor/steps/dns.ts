@@ -1,7 +1,10 @@
 import { isIPv6 } from 'node:net';
 import { fail, ok, warn, type Statement } from '../finding.ts';
+import type { DeadWay } from '../../net/first-hop-fault.ts';
 import type { NameFacts, ServerAnswer } from '../link/names.ts';
+import { isAllSinkhole, judgeSinkhole } from '../link/sinkhole.ts';
 import type { Step } from '../step.ts';
+import { readAnswer } from './control-plane.ts';
 
 /** What the resolver of this machine could have said and did not. */
 const slowMs = 1_500;
@@ -12,6 +15,12 @@ export interface DnsFacts extends NameFacts {
   setting: string;
   /** IPv6 can leave this machine; only asked where there is nothing else. */
   hasIpv6: boolean;
+  /** Why no server can be reached, where it is this machine or its gateway; only asked where none answers. */
+  deadWay: DeadWay | null;
+  /** Something takes connections there; only asked where the addresses are of this machine. */
+  isOpen: boolean | null;
+  /** What takes them accepts the key of this agent. */
+  isAccepted: boolean;
 }
 
 function shown({ server, durationMs, addresses, returnCode, failure }: ServerAnswer): string {
@@ -37,7 +46,7 @@ function isKnown({ addresses }: ServerAnswer): boolean {
 }
 
 function judgeFailure(facts: DnsFacts): Statement {
-  const { host, servers, whose, setting, search, hasResolvConf, os } = facts;
+  const { host, servers, whose, setting, search, hasResolvConf, os, deadWay } = facts;
   const list = servers.map(shown).join('; ');
   const what = `${host}, the name of ${whose}, has no address`;
   if (!hasResolvConf || servers.length === 0) {
@@ -48,6 +57,7 @@ function judgeFailure(facts: DnsFacts): Statement {
   }
   const silent = servers.filter(({ returnCode }) => returnCode === null);
   if (silent.length === servers.length) {
+    if (deadWay !== null) return fail(`${what}: ${deadWay.what}; ${list}`, deadWay.fix);
     return fail(
       `${what}: no name server of /etc/resolv.conf answers: ${list}`,
       'let UDP and TCP port 53 to these servers through the firewall, or name others in /etc/resolv.conf (docker --dns, dnsPolicy of Kubernetes)',
@@ -84,27 +94,17 @@ function sameAddresses(one: readonly string[], other: readonly string[]): boolea
 
 /** How the name of the link's first hop becomes addresses, and what threatens that. */
 export function judgeDns(facts: DnsFacts): Statement[] {
-  const { host, isAddress, os, servers, hostsFile, hasIpv6, whose, setting } = facts;
+  const { host, isAddress, os, servers, hostsFile, hasIpv6, setting } = facts;
   if (isAddress) return [ok(`${host} is an address: no name has to be resolved`)];
   if (os.addresses.length === 0) return [judgeFailure(facts)];
+  const sinkhole = judgeSinkhole(facts);
+  if (sinkhole !== null) return [sinkhole];
   const evidence = `${host} is ${os.addresses.slice(0, 4).join(', ')} (${os.durationMs} ms)`;
   if (!hasIpv6 && os.addresses.every(isIPv6)) {
     return [
       fail(
         `${evidence}: IPv6 only, and this machine has no way out over IPv6`,
         `give ${host} an IPv4 address (A record), or this machine IPv6`,
-      ),
-    ];
-  }
-  if (
-    /^(0\.0\.0\.0|::|127\.)/.test(os.addresses[0] ?? '') &&
-    !/localhost/.test(host) &&
-    hostsFile.length === 0
-  ) {
-    return [
-      warn(
-        `${evidence}: that is this machine itself; a DNS filter answers so for names it blocks`,
-        `ask for ${host} to be allowed, if ${whose} is not on this machine`,
       ),
     ];
   }
@@ -142,6 +142,15 @@ export function judgeDns(facts: DnsFacts): Statement[] {
       ),
     );
   }
+  const filters = servers.filter(({ addresses }) => isAllSinkhole(addresses));
+  if (filters.length > 0 && !isAllSinkhole(os.addresses)) {
+    statements.push(
+      warn(
+        `${evidence}, but a server of /etc/resolv.conf leads the name to nowhere, as DNS filters (sinkholes) do: ${filters.map(shown).join('; ')}`,
+        `ask its keeper to exempt ${host}, or take it out of /etc/resolv.conf: which server is asked changes when one is slow`,
+      ),
+    );
+  }
   if (statements.length > 0) return statements;
   if (ignorant.length > 0 && servers.length > 0 && !host.endsWith('localhost')) {
     return [
@@ -170,12 +179,21 @@ export const dns: Step = {
   async look({ link }) {
     const { proxy, hop } = link.destination;
     const names = await link.names();
-    const isIpv6Only = names.os.addresses.length > 0 && names.os.addresses.every(isIPv6);
+    const isSilent =
+      !names.isAddress && names.servers.every(({ returnCode }) => returnCode === null);
+    const { addresses } = names.os;
+    const isIpv6Only = addresses.length > 0 && addresses.every(isIPv6);
+    const isHere = !names.isAddress && isAllSinkhole(addresses);
+    const isOpen = isHere
+      ? (await link.connections()).some(({ durationMs }) => durationMs !== null)
+      : null;
+    const isAccepted = isOpen === true && readAnswer(await link.checkIn()).kind === 'accepted';
     return judgeDns({
-      ...names,
+      ...{ ...names, isOpen, isAccepted },
       whose: hop.whose,
       setting: proxy === null ? 'CONTROL_PLANE_URL' : 'the proxy setting',
       hasIpv6: !isIpv6Only || (await link.routes()).some(({ code }) => code === null),
+      deadWay: isSilent ? await link.deadWayToResolvers() : null,
     });
   },
 };

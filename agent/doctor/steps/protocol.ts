@@ -4,10 +4,20 @@ import type { CheckInFacts } from '../link/exchange.ts';
 import type { Step } from '../step.ts';
 import { readAnswer } from './control-plane.ts';
 
+const upgrades = {
+  agent:
+    'upgrade this agent to the version of the control plane; what it has measured waits in its data directory',
+  'control-plane':
+    'upgrade the control plane, which goes before its agents, or run the agent of its version; what this one has measured waits in its data directory',
+};
+
 /** A check-in that was read and not taken is one of another version. */
 export function judgeProtocol(facts: CheckInFacts): Statement[] {
   const answer = readAnswer(facts);
   if (answer.kind === 'accepted') return [ok(`version ${protocolVersion} is understood`)];
+  if (answer.kind === 'error' && answer.protocol !== null) {
+    return [fail(answer.message.slice(0, 300), upgrades[answer.protocol.upgrade])];
+  }
   const { status } = facts;
   if (status === 400 || status === 422 || status === 426 || status === 410) {
     const said = answer.kind === 'error' ? `: ${answer.message.slice(0, 300)}` : '';

@@ -37,8 +37,8 @@ const reasons: Readonly<Record<string, { what: string; fix: string }>> = {
 /** One way is enough; addresses without one are told only where there is none at all. */
 export function judgeRoute(routes: readonly RouteFacts[], isIpv6Off: boolean): Statement[] {
   if (routes.length === 0) return [ok('no address to reach')];
-  const open = routes.filter(({ code }) => code === null);
-  const closed = routes.filter(({ code }) => code !== null);
+  const open = routes.filter(({ code, dead }) => code === null && dead === null);
+  const closed = routes.filter(({ code, dead }) => code !== null || dead !== null);
   if (open.length > 0) {
     const ways = open.map(
       ({ address, source, via }) =>
@@ -47,7 +47,8 @@ export function judgeRoute(routes: readonly RouteFacts[], isIpv6Off: boolean): S
     const without = closed.map(({ address }) => `none to ${address}`);
     return [ok([...ways, ...without].join('; '))];
   }
-  return closed.map(({ address, code }) => {
+  return closed.map(({ address, code, dead }) => {
+    if (dead !== null) return fail(`${address}: ${dead.what}`, dead.fix);
     const { what, fix } = reasons[code ?? ''] ?? {
       what: `no way (${code ?? '?'})`,
       fix: 'see ip route get',
@@ -66,7 +67,8 @@ export const route: Step = {
   id: 'route',
   name: 'route',
   needs: ['dns'],
-  limitMs: 1_500,
+  // The kernel asks for a gateway for three seconds.
+  limitMs: 5_000,
   isOnline: true,
   look: async ({ link, machine }) =>
     judgeRoute(

@@ -1,6 +1,6 @@
 import { AgentError } from '../../errors.ts';
 import { createScriptHost } from '../../script-host/create-script-host.ts';
-import { findPerl } from '../../script-host/isolation.ts';
+import { findOfSystem } from '../../script-host/isolation.ts';
 import { fail, ok, warn, type Statement } from '../finding.ts';
 import type { Step } from '../step.ts';
 
@@ -49,7 +49,7 @@ export const scripts: Step = {
     await using host = await createScriptHost({ workFolder: config.AGENT_WORK_DIR, limits });
     try {
       await using workspace = await host.open();
-      return judgeScripts(findPerl() !== null, workspace.isolation);
+      return judgeScripts(findOfSystem('perl') !== null, workspace.isolation);
     } catch (error) {
       if (!(error instanceof AgentError)) throw error;
       return [fail(error.message, 'until then every check with code ends with an error')];

@@ -1,5 +1,5 @@
 /** The handshake with the control plane: who signed its certificate, and why we may not believe it. */
-import { longTime } from '../amounts.ts';
+import { longTime, severalOf } from '../amounts.ts';
 import { fail, ok, warn, type Statement } from '../finding.ts';
 import type { Observed } from '../link.ts';
 import { readAuthorities, type AuthoritiesFile, type Authority } from '../link/authorities.ts';
@@ -27,9 +27,8 @@ function day(at: number): string {
 }
 
 function shownAuthorities(authorities: readonly Authority[]): string {
-  const first = authorities.slice(0, mostOnPurpose).map(({ subject }) => subject);
-  const more = authorities.length - first.length;
-  return `${first.join('; ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const subjects = authorities.map(({ subject }) => subject);
+  return severalOf(subjects, { most: mostOnPurpose, between: '; ' });
 }
 
 function judgeFile(file: AuthoritiesFile, now: number): Statement | null {
@@ -59,7 +58,7 @@ function judgeFile(file: AuthoritiesFile, now: number): Statement | null {
       );
     case 'broken':
       return fail(
-        `NODE_EXTRA_CA_CERTS names ${file.path}, whose certificates cannot be read (${file.message}); ${without}`,
+        `NODE_EXTRA_CA_CERTS names ${file.path}, which is damaged: ${file.message}; ${without}`,
         'get the file again: a line is missing or changed',
       );
     case 'read': {
@@ -90,6 +89,17 @@ function shownChain(chain: readonly ChainLink[]): string {
   return [...links, ...(isRoot || last === undefined ? [] : [`issuer ${last.issuer}`])].join(' < ');
 }
 
+/** Whether this very authority is in the file, and not only one of its name. */
+function isInFile(
+  file: AuthoritiesFile,
+  { subject, validTo }: ChainLink,
+): file is AuthoritiesFile & { kind: 'read' } {
+  return (
+    file.kind === 'read' &&
+    file.authorities.some((one) => one.subject === subject && one.validTo === validTo)
+  );
+}
+
 function judgeProblem(facts: HandshakeFacts, given: TlsFacts): Statement {
   const { chain, problem, names, serverTime } = facts;
   const { destination, authorities, now } = given;
@@ -117,6 +127,12 @@ function judgeProblem(facts: HandshakeFacts, given: TlsFacts): Statement {
         'set the clock and keep it right with NTP (timedatectl set-ntp true, chronyd); containers have the clock of their host',
       );
     }
+    if (isExpired && outOfDate !== leaf && isInFile(authorities, outOfDate)) {
+      return fail(
+        `the authority "${subject}" in the file of NODE_EXTRA_CA_CERTS ${when}, and the certificate is signed by it: ${shown}`,
+        `ask for the successor of "${subject}" and put it into ${authorities.path}; where the server's certificate is not yet signed by that, have it renewed too`,
+      );
+    }
     return fail(
       `the certificate ${subject} ${when}: ${shown}`,
       outOfDate === leaf
@@ -126,7 +142,7 @@ function judgeProblem(facts: HandshakeFacts, given: TlsFacts): Statement {
   }
   if (problem === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     return fail(
-      `the certificate is not for ${destination.host} but for ${names === '' ? (leaf?.subject ?? 'nobody') : names}`,
+      `the certificate is not for ${destination.host} but for ${names === '' ? (leaf?.subject ?? 'nobody') : severalOf(names.split(', '))}`,
       `use a name of the certificate in CONTROL_PLANE_URL, or get one for ${destination.host}; if the name is strange, something in between answers in the place of the control plane`,
     );
   }

@@ -4,7 +4,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, writeFileSync } from 'nod
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { Finding, Report } from '../../../../agent/doctor/finding.ts';
+import type { Report } from '../../../../agent/doctor/finding.ts';
 import { FakeControlPlane } from '../../../support/fake-control-plane.ts';
 import type { Office } from './office.ts';
 
@@ -13,6 +13,8 @@ export interface Environment {
   readonly name: string;
   /** What the machine must offer: nothing, root, or root and `ip`. */
   readonly needs: 'nothing' | 'root' | 'lab';
+  /** Programs it needs beyond Debian's base, with the package each is in; only where it is slow. */
+  readonly packages?: Readonly<Record<string, string>>;
   /** Waits for what never comes, or is much like another one: only in the lab. */
   readonly isSlow?: boolean;
   /** The first failure, or where there is none the first warning; null where all is well. */
@@ -26,6 +28,8 @@ export interface Environment {
 export const locationKey = 'pl_0123456789abcdef0123456789abcdef';
 const nobody = 65_534;
 const agent = resolve(import.meta.dirname, '../../../../agent/main.ts');
+/** The same program starts in each environment: half of its time goes into compiling it. */
+const compileCache = resolve(import.meta.dirname, '../../../../node_modules/.cache/doctor');
 const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** What a browser says that works. The true one takes a second of each environment. */
@@ -62,6 +66,7 @@ export class Ground implements AsyncDisposable {
       AGENT_HEALTH_PORT: '0',
       AGENT_CHROMIUM_PATH: this.program('browser', soundBrowser),
       JOB_CONCURRENCY: '1',
+      NODE_COMPILE_CACHE: compileCache,
     };
   }
 
@@ -124,11 +129,4 @@ export class Ground implements AsyncDisposable {
     await this.stack.disposeAsync();
     await rm(this.folder, { recursive: true, force: true });
   }
-}
-
-/** The first failure; the first warning where nothing failed. */
-export function firstFinding({ findings }: Report, expected: ReadonlySet<string>): Finding | null {
-  const failed = findings.find(({ verdict }) => verdict === 'fail');
-  const warned = findings.find(({ id, verdict }) => verdict === 'warn' && !expected.has(id));
-  return failed ?? warned ?? null;
 }

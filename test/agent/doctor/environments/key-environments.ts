@@ -1,4 +1,5 @@
 /** Keys and settings. */
+import { refusalBy } from '../../../support/fake-control-plane.ts';
 import type { Environment } from './environment.ts';
 
 export const keyEnvironments: readonly Environment[] = [
@@ -71,10 +72,20 @@ export const keyEnvironments: readonly Environment[] = [
     name: 'the agent is too old for the control plane',
     needs: 'nothing',
     first: { id: 'protocol', verdict: 'fail' },
-    evidence: ['does not take check-ins of protocol'],
-    fix: ['neighbouring versions'],
+    evidence: ['the agent protocol 1: the agent is the older one'],
+    fix: ['upgrade this agent'],
     make: ({ controlPlane }) => {
-      controlPlane.misbehave('all', { kind: 'status', status: 426 });
+      controlPlane.misbehave('all', refusalBy({ oldest: 2, newest: 3 }));
+    },
+  },
+  {
+    name: 'the control plane is too old for the agent',
+    needs: 'nothing',
+    first: { id: 'protocol', verdict: 'fail' },
+    evidence: ['the control plane is the older one'],
+    fix: ['upgrade the control plane'],
+    make: ({ controlPlane }) => {
+      controlPlane.misbehave('all', refusalBy({ oldest: 0, newest: 0 }));
     },
   },
   {

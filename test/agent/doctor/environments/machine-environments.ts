@@ -2,11 +2,13 @@
 import { createServer } from 'node:net';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync } from 'node:fs';
+import { chownSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Environment } from './environment.ts';
+import { openControlGroup } from './control-group.ts';
 import { placed, listening } from './places.ts';
 
+const mebibyte = 1_048_576;
 const main = resolve(import.meta.dirname, '../../../../agent/main.ts');
 
 export const machineEnvironments: readonly Environment[] = [
@@ -27,12 +29,23 @@ export const machineEnvironments: readonly Environment[] = [
     name: 'the data directory belongs to somebody else',
     needs: 'root',
     first: { id: 'data-directory', verdict: 'fail' },
-    evidence: ['owned by 0:0, mode 755; this is uid 65534'],
+    evidence: ['owned by 0:0, mode 700; this is uid 65534'],
     fix: ['chown -R 65534'],
     make: (ground) => {
       ground.asNobody();
       chownSync(`${ground.folder}/data`, 0, 0);
-      chmodSync(`${ground.folder}/data`, 0o755);
+    },
+  },
+  {
+    name: 'the work directory belongs to somebody else',
+    needs: 'root',
+    isSlow: true,
+    first: { id: 'work-directory', verdict: 'fail' },
+    evidence: ['/work cannot be written', 'permission denied'],
+    fix: ['make it writable for uid 65534', 'AGENT_WORK_DIR'],
+    make: (ground) => {
+      ground.asNobody();
+      chownSync(`${ground.folder}/work`, 0, 0);
     },
   },
   {
@@ -170,6 +183,32 @@ export const machineEnvironments: readonly Environment[] = [
     },
   },
   {
+    name: 'a control group of the kernel lets the agent have less memory than it needs',
+    needs: 'root',
+    isSlow: true,
+    first: { id: 'memory', verdict: 'fail' },
+    evidence: ['the control group may use 150 MiB'],
+    fix: ['docker --memory'],
+    make: (ground) => {
+      const group = ground.stack.use(openControlGroup('memory'));
+      group.limitMemory(150 * mebibyte);
+      ground.before.push(...group.prefix);
+    },
+  },
+  {
+    name: 'a control group of the kernel lets few processes exist',
+    needs: 'root',
+    isSlow: true,
+    first: { id: 'processes', verdict: 'fail' },
+    evidence: ['pids.max of the control group is 40'],
+    fix: ['docker --pids-limit'],
+    make: (ground) => {
+      const group = ground.stack.use(openControlGroup('pids'));
+      group.limitProcesses(40);
+      ground.before.push(...group.prefix);
+    },
+  },
+  {
     name: 'a user id without an entry in /etc/passwd, and no HOME',
     needs: 'root',
     first: { id: 'data-directory', verdict: 'fail' },
@@ -177,6 +216,9 @@ export const machineEnvironments: readonly Environment[] = [
     fix: ['set AGENT_DATA_DIR'],
     make: (ground) => {
       delete ground.settings['AGENT_DATA_DIR'];
+      chownSync(`${ground.folder}/work`, 54_321, 54_321);
+      // Without HOME the default has no place: a warning that leads to the same.
+      ground.expected.add('user');
       ground.before.push('setpriv', '--reuid=54321', '--regid=54321', '--clear-groups', '--');
     },
   },
@@ -203,6 +245,23 @@ export const machineEnvironments: readonly Environment[] = [
     make: async (ground) => {
       const { host } = await placed(ground, 'http://cp.example:3000');
       await host.sysctl('net.ipv4.ping_group_range', '1 0');
+      ground.asNobody('--bounding-set=-net_raw', '--inh-caps=-net_raw');
+    },
+  },
+  {
+    name: 'ping carries a file capability that the agent is not allowed to have',
+    needs: 'lab',
+    packages: { ping: 'iputils-ping', setcap: 'libcap2-bin' },
+    isSlow: true,
+    first: { id: 'icmp', verdict: 'fail' },
+    evidence: ['ping program: may not be executed', 'cap_net_raw'],
+    fix: ['setcap -r "$(command -v ping)"'],
+    make: async (ground) => {
+      const { host } = await placed(ground, 'http://cp.example:3000');
+      await host.sysctl('net.ipv4.ping_group_range', '1 0');
+      ground.withMounts(
+        'at="$(readlink -f "$(command -v ping)")"; cp "$at" "$0/ping"; setcap cap_net_raw=ep "$0/ping"; mount --bind "$0/ping" "$at"',
+      );
       ground.asNobody('--bounding-set=-net_raw', '--inh-caps=-net_raw');
     },
   },

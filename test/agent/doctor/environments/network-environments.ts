@@ -1,11 +1,32 @@
 /** Names, routes, firewalls and servers that are not what they should be. */
 import { createServer } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
-import type { Environment } from './environment.ts';
-import { far } from './office.ts';
+import type { Environment, Ground } from './environment.ts';
+import { far, type Place } from './office.ts';
 import { listening, placed } from './places.ts';
 
 const link = 'http://cp.example:3000';
+
+/** Nobody has the address of the gateway any more. */
+async function loseGateway(
+  { office }: Ground,
+  { host, device, gateway, farDevice }: Place,
+): Promise<void> {
+  // The kernel asks three times: within 0.3 s instead of 3.
+  await host.sysctl(`net.ipv4.neigh.${device}.retrans_time_ms`, '100');
+  await office?.farHost.ip('addr', 'del', `${gateway}/24`, 'dev', farDevice);
+}
+
+/** A cable whose far end takes smaller packets than it promises, and nobody is told. */
+async function blackHole(ground: Ground, mtu: number): Promise<void> {
+  const { host, device, farDevice, network } = await placed(ground, link);
+  await ground.office?.farHost.ipBatch([
+    `link set ${farDevice} mtu ${mtu}`,
+    `route replace ${network}.0/24 dev ${farDevice} advmss 1460`,
+  ]);
+  // Packets go one by one, as they do on a wire: cables of the lab let bundles of any size pass.
+  await host.ip('link', 'set', device, 'gso_max_segs', '1');
+}
 
 export const networkEnvironments: readonly Environment[] = [
   {
@@ -88,14 +109,38 @@ export const networkEnvironments: readonly Environment[] = [
     },
   },
   {
-    name: 'a DNS filter answers with 0.0.0.0',
+    name: 'a DNS filter leads the name to nowhere (0.0.0.0 and ::)',
     needs: 'lab',
-    isSlow: true,
-    first: { id: 'connect', verdict: 'fail' },
-    evidence: ['0.0.0.0:3000'],
-    fix: ['DNS filter'],
+    first: { id: 'dns', verdict: 'fail' },
+    evidence: ['filtered.example', '10.80.0.2: 0.0.0.0, ::', 'DNS filter (sinkhole)'],
+    fix: ['ask the keeper of the DNS server 10.80.0.2 to exempt filtered.example'],
     make: async (ground) => {
       await placed(ground, 'http://filtered.example:3000');
+    },
+  },
+  {
+    name: 'a DNS filter leads the name back to this machine (127.0.0.1 and ::1)',
+    needs: 'lab',
+    isSlow: true,
+    first: { id: 'dns', verdict: 'fail' },
+    evidence: ['led-back.example', 'this machine itself, and nothing listens here'],
+    fix: ['exempt led-back.example from its filter'],
+    make: async (ground) => {
+      await placed(ground, 'http://led-back.example:3000');
+    },
+  },
+  {
+    name: 'a line of /etc/hosts blocks the control plane',
+    needs: 'root',
+    isSlow: true,
+    first: { id: 'dns', verdict: 'fail' },
+    evidence: ['0.0.0.0', 'a line of /etc/hosts'],
+    fix: ['remove the line with cp.example from /etc/hosts'],
+    make: (ground) => {
+      ground.settings['CONTROL_PLANE_URL'] = 'http://cp.example:3000';
+      ground.expected.add('settings');
+      const hosts = ground.file('hosts', '127.0.0.1 localhost\n0.0.0.0 cp.example\n');
+      ground.withMounts(`mount --bind ${hosts} /etc/hosts`);
     },
   },
   {
@@ -130,6 +175,39 @@ export const networkEnvironments: readonly Environment[] = [
     fix: ['ip route add default via GATEWAY'],
     make: async (ground) => {
       await placed(ground, `http://${far.controlPlane}:3000`, { hasRoute: false });
+    },
+  },
+  {
+    name: 'the default gateway is dead',
+    needs: 'lab',
+    first: { id: 'route', verdict: 'fail' },
+    evidence: ['its gateway 10.81.', 'answers no ARP request'],
+    fix: ['see whether the gateway is up', 'ip neigh show 10.81.'],
+    make: async (ground) => {
+      const place = await placed(ground, `http://${far.controlPlane}:3000`);
+      await loseGateway(ground, place);
+    },
+  },
+  {
+    name: 'the default gateway is dead, and the name server behind it',
+    needs: 'lab',
+    isSlow: true,
+    first: { id: 'dns', verdict: 'fail' },
+    evidence: ['has no address: its gateway 10.81.', 'answers no ARP request'],
+    fix: ['see whether the gateway is up'],
+    make: async (ground) => {
+      await loseGateway(ground, await placed(ground, link));
+    },
+  },
+  {
+    name: 'the cable is pulled out and the address stays',
+    needs: 'lab',
+    first: { id: 'route', verdict: 'fail' },
+    evidence: ['has no link (no carrier)'],
+    fix: ['cable, switch port or virtual network'],
+    make: async (ground) => {
+      const { farDevice } = await placed(ground, `http://${far.controlPlane}:3000`);
+      await ground.office?.farHost.ip('link', 'set', farDevice, 'down');
     },
   },
   {
@@ -177,20 +255,22 @@ export const networkEnvironments: readonly Environment[] = [
     },
   },
   {
-    name: 'large packets vanish on the way (MTU black hole)',
+    name: 'packets that are nearly full vanish on the way, as in a VPN (MTU black hole)',
     needs: 'lab',
     isSlow: true,
     first: { id: 'control-plane', verdict: 'fail' },
-    evidence: ['large packets vanish on the way (MTU)'],
+    evidence: ['answers a check-in and small requests', 'large packets vanish on the way (MTU)'],
+    fix: ['fragmentation needed', 'ip link set DEVICE mtu 1400'],
+    make: (ground) => blackHole(ground, 1_400),
+  },
+  {
+    name: 'even packets of middle size vanish on the way (MTU black hole)',
+    needs: 'lab',
+    isSlow: true,
+    first: { id: 'control-plane', verdict: 'fail' },
+    evidence: ['neither a check-in within', 'large packets vanish on the way (MTU)'],
     fix: ['fragmentation needed'],
-    make: async (ground) => {
-      const place = await placed(ground, link);
-      // The far end promises segments that its cable does not take, and nobody is told.
-      await ground.office?.farHost.ipBatch([
-        `link set ${place.farDevice} mtu 300`,
-        `route replace ${place.network}.0/24 dev ${place.farDevice} advmss 1460`,
-      ]);
-    },
+    make: (ground) => blackHole(ground, 300),
   },
   {
     name: 'nothing listens on the port',
@@ -222,8 +302,22 @@ export const networkEnvironments: readonly Environment[] = [
     needs: 'nothing',
     isSlow: true,
     first: { id: 'control-plane', verdict: 'fail' },
-    evidence: ['does not answer within'],
+    evidence: ['accepts the connection and does not answer within'],
     fix: ['overloaded or stuck'],
+    make: async (ground) => {
+      await listening(
+        ground,
+        createTcpServer((socket) => socket.on('error', () => undefined).resume()),
+      );
+    },
+  },
+  {
+    name: 'the control plane is up, and stuck where agents check in',
+    needs: 'nothing',
+    isSlow: true,
+    first: { id: 'control-plane', verdict: 'fail' },
+    evidence: ['answers other requests, and not a check-in within'],
+    fix: ['its database'],
     make: ({ controlPlane }) => {
       controlPlane.misbehave('all', { kind: 'silence' });
     },

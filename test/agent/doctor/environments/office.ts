@@ -24,7 +24,8 @@ const zone = {
   'cp.example': [far.controlPlane],
   'six.example': [far.ipv6],
   'dropped.example': [far.dropped],
-  'filtered.example': ['0.0.0.0'],
+  'filtered.example': ['0.0.0.0', '::'],
+  'led-back.example': ['127.0.0.1', '::1'],
 };
 
 export interface Place {

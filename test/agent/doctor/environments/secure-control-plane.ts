@@ -16,14 +16,16 @@ interface Wish {
   /** Added to the `Date` of its answers. */
   clockOffsetMs?: number;
   host?: string;
+  /** What signs its certificate; by default one that is made for it. */
+  authority?: Authority;
 }
 
 /** Puts it before the plain one. Nobody trusts its authority yet. */
 export async function secureControlPlane(
   ground: Ground,
-  { certificate, tls = {}, clockOffsetMs = 0, host = 'localhost' }: Wish = {},
+  { certificate, tls = {}, clockOffsetMs = 0, host = 'localhost', authority: given }: Wish = {},
 ): Promise<{ authority: Authority; port: number }> {
-  const authority = await makeAuthority('Company authority');
+  const authority = given ?? (await makeAuthority('Company authority'));
   const pair = await (certificate?.(authority) ?? authority.issue({ host, validForDays: 30 }));
   const server = createServer({ ...pair, ...tls }, (incoming, outgoing) => {
     const { method, url = '', headers } = incoming;

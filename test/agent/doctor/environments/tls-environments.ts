@@ -107,6 +107,49 @@ export const tlsEnvironments: readonly Environment[] = [
     },
   },
   {
+    name: 'the authority that is needed has expired in the file of NODE_EXTRA_CA_CERTS',
+    needs: 'nothing',
+    first: { id: 'tls', verdict: 'fail' },
+    evidence: ['authority "CN=Company authority"', 'expired on'],
+    fix: ['ask for the successor of "CN=Company authority"'],
+    make: async (ground) => {
+      const { authority } = await secureControlPlane(ground, {
+        authority: await makeAuthority('Company authority', -2),
+      });
+      const other = await makeAuthority('Another authority');
+      const bundle = `${other.cert}\n${authority.cert}`;
+      ground.settings['NODE_EXTRA_CA_CERTS'] = ground.file('authorities.pem', bundle);
+    },
+  },
+  {
+    name: 'an authority that is not needed has expired in the file of NODE_EXTRA_CA_CERTS',
+    needs: 'nothing',
+    isSlow: true,
+    first: { id: 'tls', verdict: 'warn' },
+    evidence: ['has authorities that have expired: CN=Last year authority'],
+    fix: ['put their successors into the file'],
+    make: async (ground) => {
+      const { authority } = await secureControlPlane(ground);
+      const old = await makeAuthority('Last year authority', -30);
+      const bundle = `${old.cert}\n${authority.cert}`;
+      ground.settings['NODE_EXTRA_CA_CERTS'] = ground.file('authorities.pem', bundle);
+    },
+  },
+  {
+    name: 'all authorities in the file of NODE_EXTRA_CA_CERTS have expired',
+    needs: 'nothing',
+    isSlow: true,
+    first: { id: 'tls', verdict: 'fail' },
+    evidence: ['has authorities that have expired: CN=Company authority', 'does not start'],
+    fix: ['put their successors into the file'],
+    make: async (ground) => {
+      const { authority } = await secureControlPlane(ground, {
+        authority: await makeAuthority('Company authority', -2),
+      });
+      ground.settings['NODE_EXTRA_CA_CERTS'] = ground.file('authorities.pem', authority.cert);
+    },
+  },
+  {
     name: 'the server speaks nothing newer than TLS 1.1',
     needs: 'nothing',
     first: { id: 'tls', verdict: 'fail' },

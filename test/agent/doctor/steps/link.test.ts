@@ -12,7 +12,6 @@ import {
   parseResolvConf,
   type ServerAnswer,
 } from '../../../../agent/doctor/link/names.ts';
-import { ipv4RouteTo } from '../../../../agent/doctor/link/routes.ts';
 import { judgeClock } from '../../../../agent/doctor/steps/clock.ts';
 import { judgeDirect, judgeTunnel } from '../../../../agent/doctor/steps/connect.ts';
 import { judgeControlPlane } from '../../../../agent/doctor/steps/control-plane.ts';
@@ -58,6 +57,9 @@ const proxied: Destination = {
   hop: { host: '10.0.0.3', port: 3128, whose: 'the proxy' },
 };
 
+/** The first hop of every way, where nothing gets out. */
+const deadWay = { what: 'its gateway is dead', fix: 'wake it up again' };
+
 test('dns: who does not answer, who does not know, and where the ways differ', () => {
   const answer = (server: string, more: Partial<ServerAnswer>): ServerAnswer => ({
     ...{ server, durationMs: 3, addresses: [], returnCode: null, failure: null },
@@ -81,10 +83,22 @@ test('dns: who does not answer, who does not know, and where the ways differ', (
     whose: 'the control plane',
     setting: 'CONTROL_PLANE_URL',
     hasIpv6: false,
+    deadWay: null,
+    isOpen: null,
+    isAccepted: false,
   };
+  const answers = (...addresses: string[]) => ({
+    os: { ...found, addresses },
+    servers: [{ ...knows, addresses }],
+  });
   const rows: [Partial<DnsFacts>, string, RegExp][] = [
     [{}, 'ok', /cp\.example is 10\.1\.1\.1 \(4 ms\); 10\.0\.0\.2: 10\.1\.1\.1/],
     [{ isAddress: true }, 'ok', /no name has to be resolved/],
+    [
+      { os: lost, servers: [silent], deadWay },
+      'fail',
+      /has no address: its gateway is dead; 10\.0\.0\.9.*wake it/,
+    ],
     [
       { os: lost, servers: [silent] },
       'fail',
@@ -123,7 +137,38 @@ test('dns: who does not answer, who does not know, and where the ways differ', (
     ],
     [{ os: { ...found, addresses: ['fd00::1'] } }, 'fail', /IPv6 only/],
     [{ os: { ...found, addresses: ['fd00::1'] }, hasIpv6: true, servers: [] }, 'ok', /fd00::1/],
-    [{ os: { ...found, addresses: ['0.0.0.0'] } }, 'warn', /DNS filter/],
+    [
+      { ...answers('0.0.0.0', '::'), isOpen: true },
+      'fail',
+      /10\.0\.0\.2: 0\.0\.0\.0, ::.*no address of any server.*DNS filter.*keeper of the DNS server 10\.0\.0\.2/,
+    ],
+    [{ ...answers('::') }, 'fail', /no address of any server/],
+    [{ ...answers('::ffff:0.0.0.0') }, 'fail', /no address of any server/],
+    [
+      { ...answers('127.0.0.1'), isOpen: false },
+      'fail',
+      /nothing listens here.*exempt cp\.example/,
+    ],
+    [
+      { ...answers('127.0.0.1', '::1'), isOpen: true },
+      'warn',
+      /this machine itself.*if the control/,
+    ],
+    [{ ...answers('0.0.0.0', '10.1.1.1') }, 'ok', /10\.1\.1\.1/],
+    [
+      { ...answers('127.0.0.1'), servers: [denies], isOpen: false },
+      'ok',
+      /by the operating system/,
+    ],
+    [{ ...answers('127.0.0.1'), isOpen: true, isAccepted: true }, 'ok', /is 127\.0\.0\.1/],
+    [{ ...answers('127.0.0.1'), host: 'cp.localhost', isOpen: false }, 'ok', /127\.0\.0\.1/],
+    [{ ...answers('0.0.0.0'), hostsFile: ['0.0.0.0'] }, 'fail', /remove the line.*\/etc\/hosts/],
+    [{ ...answers('127.0.0.1'), hostsFile: ['127.0.0.1'], isOpen: false }, 'ok', /\/etc\/hosts/],
+    [
+      { servers: [knows, { ...knows, server: '10.0.0.3', addresses: ['0.0.0.0'] }] },
+      'warn',
+      /leads the name to nowhere.*10\.0\.0\.3: 0\.0\.0\.0/,
+    ],
     [{ os: { ...found, durationMs: 3_000 } }, 'warn', /slow/],
   ];
   for (const [facts, verdict, words] of rows)
@@ -142,13 +187,21 @@ test('files of the resolver are read as the C library reads them', () => {
 });
 
 test('route: one way is enough; without any, the kernel says why', () => {
-  const open = { address: '10.1.1.1', source: '10.0.0.5', code: null, via: 'eth0 by 10.0.0.1' };
-  const closed = (address: string, code: string) => ({ address, source: null, code, via: null });
+  const open = {
+    ...{ address: '10.1.1.1', source: '10.0.0.5', code: null },
+    ...{ via: 'eth0 by 10.0.0.1', dead: null },
+  };
+  const closed = (address: string, code: string) => ({
+    ...{ address, source: null, code, via: null, dead: null },
+  });
+  const dead = { ...open, dead: deadWay };
   assertSays(
     judgeRoute([open, closed('fd00::1', 'ENETUNREACH')], false),
     'ok',
     /from 10\.0\.0\.5 through eth0 by 10\.0\.0\.1; none to fd00::1/,
   );
+  assertSays(judgeRoute([dead], false), 'fail', /10\.1\.1\.1: its gateway is dead.*wake it/);
+  assertSays(judgeRoute([open, { ...dead, address: 'fd00::1' }], false), 'ok', /none to fd00::1/);
   assertSays(
     judgeRoute([closed('10.1.1.1', 'ENETUNREACH')], false),
     'fail',
@@ -165,12 +218,6 @@ test('route: one way is enough; without any, the kernel says why', () => {
     'fail',
     /disable_ipv6=1.*A record/,
   );
-  const table =
-    'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n' +
-    'eth0\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n' +
-    'eth1\t0000010A\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n';
-  assert.equal(ipv4RouteTo(table, '192.0.2.1'), 'eth0 by 10.0.0.1');
-  assert.equal(ipv4RouteTo(table, '10.1.2.3'), 'eth1');
 });
 
 test('proxy: which one and why; unreachable, login, refusal, no proxy at all', () => {
@@ -309,6 +356,7 @@ test('tls: whom we would have to trust, and when it is the clock that is wrong',
   const broken = (code: string) =>
     judged({}, { handshake: { facts: null, problem: { code, message: '' } } });
   const old = { ...leaf, validTo: now - day };
+  const oldRoot = { ...root, validTo: now - day };
   const inFuture = { ...leaf, validFrom: now + day, validTo: now + 90 * day };
   const file = (kind: 'missing' | 'unreadable' | 'empty' | 'not-pem') =>
     ({ kind, path: '/ca.pem' }) as const;
@@ -355,12 +403,36 @@ test('tls: whom we would have to trust, and when it is the clock that is wrong',
     [
       judged({ problem: 'ERR_TLS_CERT_ALTNAME_INVALID', names: 'DNS:other' }),
       'fail',
-      /not for cp\.example but for DNS:other/,
+      /not for cp\.example but for DNS:other -> /,
+    ],
+    [
+      judged({
+        problem: 'ERR_TLS_CERT_ALTNAME_INVALID',
+        names: Array.from({ length: 90 }, (_, index) => `DNS:${index}.other`).join(', '),
+      }),
+      'fail',
+      /but for DNS:0\.other, DNS:1\.other, DNS:2\.other and 87 more -> /,
     ],
     [
       judged({ problem: 'CERT_HAS_EXPIRED', chain: [old, root] }),
       'fail',
       /expired on 2026-06-14.*renew/,
+    ],
+    [
+      judged(
+        { problem: 'CERT_HAS_EXPIRED', chain: [leaf, oldRoot] },
+        { authorities: { ...read, authorities: [...read.authorities, oldRoot] } },
+      ),
+      'fail',
+      /the authority "CN=Corporate CA, O=Corp" in the file.*expired on 2026-06-14.*ask for the successor.*into \/ca\.pem/,
+    ],
+    [
+      judged(
+        { problem: 'CERT_HAS_EXPIRED', chain: [leaf, oldRoot] },
+        { authorities: { ...read, authorities: [...read.authorities, root] } },
+      ),
+      'fail',
+      /sends an authority that has expired: replace it there/,
     ],
     [
       judged({ problem: 'CERT_HAS_EXPIRED', chain: [old, root], serverTime: now - 5 * day }),
@@ -419,7 +491,18 @@ test('control plane: what answers in its place is recognised', () => {
     judgeControlPlane(answered(...given), 'http://cp');
   const page = '<!doctype html><title>Sign in to  WiFi</title>';
   const problem = (code: string) => ({ problem: { code, message: code } });
+  const passed = (facts: CheckInFacts, small: boolean, large: boolean) =>
+    judgeControlPlane(facts, 'http://cp', { small, large });
+  const silent = answered(null, '', { ...problem('TIMEOUT'), durationMs: 6_000 });
   const rows: [Statement[], string, RegExp][] = [
+    [judgeControlPlane(silent, 'http://cp', null, 3), 'warn', /3 of its addresses take no conn/],
+    [judgeControlPlane(silent, 'http://cp', null, 1), 'fail', /does not answer within 6 seconds/],
+    [passed(silent, false, false), 'fail', /does not answer within 6 seconds/],
+    [passed(silent, true, false), 'fail', /neither a check-in.*vanish on the way \(MTU\)/],
+    [passed(silent, true, true), 'fail', /other requests, and not a check-in.*its database/],
+    [passed(answered(200, accepted), true, true), 'ok', /answered in 40 ms/],
+    [passed(answered(200, accepted), true, false), 'fail', /none that fills a packet.*mtu 1400/],
+    [passed(answered(200, accepted), false, false), 'ok', /answered in 40 ms/],
     [judged(200, accepted), 'ok', /answered in 40 ms/],
     [judged(401, refusal(401, 'no')), 'ok', /answered in 40 ms/],
     [judged(200, page), 'fail', /web page \("Sign in to WiFi"\): a captive portal/],
@@ -468,6 +551,17 @@ test('protocol and clock follow from the same answer', () => {
     'fail',
     /too old.*control plane first/,
   );
+  const refusedBy = (upgrade: string) =>
+    answered(
+      409,
+      JSON.stringify({
+        ...{ statusCode: 409, error: 'Conflict', message: 'this control plane speaks others' },
+        attributes: { code: 'PROTOCOL_UNSUPPORTED', upgrade },
+      }),
+    );
+  assertSays(judgeProtocol(refusedBy('agent')), 'fail', /speaks others -> upgrade this agent/);
+  assertSays(judgeProtocol(refusedBy('control-plane')), 'fail', /-> upgrade the control plane/);
+  assertSays(judgeKey('pl_0123456789abcdef', refusedBy('agent')), 'ok', /pl_…cdef accepted/);
   assertSays(judgeProtocol(answered(401)), 'skip', /401/);
   assertSays(judgeClock(answered(200, accepted)), 'ok', /within 0 ms/);
   const ahead = accepted.replaceAll(String(now + 20), String(now - 59_980));

@@ -1,0 +1,39 @@
+/** Round trips: what is lost, and what is refused. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { Agent } from 'undici';
+import { systemClock } from '@monitor/shared/clock.ts';
+import { observeRoundTrip } from '../../../../agent/doctor/link/exchange.ts';
+
+test('who cuts the connection at a large request has seen it: nothing vanished', async () => {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', () => socket.resetAndDestroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const dispatcher = new Agent();
+  try {
+    const trip = (size: 'small' | 'large') =>
+      observeRoundTrip(`http://127.0.0.1:${port}`, dispatcher, systemClock, size);
+    assert.equal(typeof (await trip('large')), 'number');
+    assert.equal(await trip('small'), null);
+  } finally {
+    await dispatcher.destroy();
+    server.close();
+  }
+});
+
+test(
+  'a round trip is given up in time also while it still connects',
+  { timeout: 5_000 },
+  async () => {
+    // As one does that tries dead addresses, one after the other.
+    const dispatcher = new Agent({ connect: () => undefined });
+    assert.equal(await observeRoundTrip('http://127.0.0.1:1', dispatcher, systemClock), null);
+    dispatcher.destroy().catch(() => undefined);
+  },
+);
