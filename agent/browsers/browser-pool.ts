@@ -45,6 +45,7 @@ const openMs = 7 * 24 * 3_600_000;
 
 interface WarmBrowser {
   readonly openedAt: number;
+  readonly guest: BrowserLease['guest'];
   runs: number;
   /** Resolves with the endpoint when it has passed its check, rejects when it is broken. */
   ready(): Promise<string>;
@@ -108,6 +109,7 @@ async function openBrowser(
   });
   return {
     openedAt: tools.clock.monotonic(),
+    guest: workspace.guest,
     runs: 0,
     ready: () => answer.promise,
     check() {
@@ -202,6 +204,7 @@ export function createBrowserPool(tools: BrowserPoolTools): BrowserPool {
           let isReleased = false;
           return {
             endpoint,
+            guest: browser.guest,
             ended: browser.ended,
             release(isClean) {
               if (isReleased) return;

@@ -176,6 +176,8 @@ async function runInSession(
   const early = Object.entries(environment).filter(([name]) => readAtStart.test(name));
   await using session = await context.scripting().sessions.take(runtime, Object.fromEntries(early));
   const { workspace } = session;
+  passage?.admit(workspace.guest);
+  if (lease !== null) passage?.admit(lease.guest);
   const written = await writeScript(workspace, {
     script,
     scriptPath: scriptPath ?? null,
@@ -217,6 +219,8 @@ async function runInSession(
       if (lines.length < 4_000) lines.push({ time: context.clock.now(), msg: line, level });
     },
   });
+  // Before anything that it was admitted by can be another's.
+  await passage?.[Symbol.asyncDispose]();
   const events = await readRunEvents(workspace);
   for (const { value } of eventsOf(events, 'secret')) context.addSecret(value);
   if (isTimeout) {

@@ -10,8 +10,7 @@ import {
   resolveProxy,
   type HttpProxy,
 } from '../http-proxy.ts';
-
-const connectMs = 30_000;
+import { NobodyWaits, whenOver, type Ending } from './ending.ts';
 
 /** The target could not be reached; the message is a sentence for people. */
 export class NotReached extends Error {}
@@ -58,9 +57,14 @@ function guardedLookup(host: string, { isForbidden }: Way): LookupFunction {
   };
 }
 
+/** True for what says itself what it means. */
+function isSaid(error: unknown): error is Error {
+  return error instanceof AgentError || error instanceof NotReached || error instanceof NobodyWaits;
+}
+
 /** What an error means: an AgentError where it is ours, else NotReached. */
 function reasonOf(error: unknown, target: Target): Error {
-  if (error instanceof AgentError || error instanceof NotReached) return error;
+  if (isSaid(error)) return error;
   // Several addresses were tried: the first failure stands for all.
   const [first = error] = error instanceof AggregateError ? (error.errors as unknown[]) : [];
   try {
@@ -70,22 +74,21 @@ function reasonOf(error: unknown, target: Target): Error {
   }
 }
 
-function dialDirectly(target: Target, way: Way): Promise<Socket> {
+function dialDirectly(target: Target, way: Way, ending: Ending): Promise<Socket> {
   const { host, port } = target;
   return new Promise((resolve, reject) => {
     // RFC 6761, 6.3: as browsers have it, whatever the resolver of this machine says.
     const name = /\.localhost$/i.test(host) ? 'localhost' : host;
     const socket = connect({ host: name, port, lookup: guardedLookup(host, way) });
     const fail = (error: unknown): void => {
-      socket.destroy();
+      callOff();
       reject(reasonOf(error, target));
+      socket.destroy();
     };
-    socket.setTimeout(connectMs, () => {
-      fail(Object.assign(new Error('no answer'), { code: 'CONNECT_TIMEOUT' }));
-    });
     socket.once('error', fail);
+    const callOff = whenOver(ending, 'CONNECT_TIMEOUT', fail);
     socket.once('connect', () => {
-      socket.setTimeout(0);
+      callOff();
       socket.removeListener('error', fail);
       resolve(socket);
     });
@@ -93,34 +96,44 @@ function dialDirectly(target: Target, way: Way): Promise<Socket> {
 }
 
 /** A connection to the proxy itself. Rejects with a fault of ours. */
-export async function dialProxy(proxy: HttpProxy): Promise<Socket> {
+export async function dialProxy(proxy: HttpProxy, ending: Ending): Promise<Socket> {
   const address = await resolveProxy(proxy);
   return new Promise((resolve, reject) => {
-    const fail = (error: unknown): void => {
-      socket.destroy();
-      reject(proxyFault(proxy, `cannot be reached (${codeOf(error)})`, error));
-    };
     const socket = connectToProxy(proxy, address, () => {
-      socket.setTimeout(0);
+      callOff();
       socket.removeListener('error', fail);
       resolve(socket);
     });
+    const fail = (error: unknown): void => {
+      callOff();
+      reject(
+        error instanceof NobodyWaits
+          ? error
+          : proxyFault(proxy, `cannot be reached (${codeOf(error)})`, error),
+      );
+      socket.destroy();
+    };
     socket.once('error', fail);
-    socket.setTimeout(connectMs, () => {
-      fail({ code: 'CONNECT_TIMEOUT' });
-    });
+    const callOff = whenOver(ending, 'CONNECT_TIMEOUT', fail);
   });
 }
 
-async function dialByProxy(proxy: HttpProxy, target: Target): Promise<Socket> {
-  const socket = await dialProxy(proxy);
+async function dialByProxy(proxy: HttpProxy, target: Target, ending: Ending): Promise<Socket> {
+  const socket = await dialProxy(proxy, ending);
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void => {
-      socket.destroy();
+      callOff();
       reject(error);
+      socket.destroy();
     };
+    // Whether the proxy sleeps or tries in vain to reach the target, it does not say.
+    const callOff = whenOver(ending, 'CONNECT_TIMEOUT', (error) => {
+      const waited = `the proxy of the location opened no way to ${authorityOf(target)} within ${ending.withinMs / 1000} s`;
+      fail(error instanceof NobodyWaits ? error : new NotReached(waited));
+    });
     openTunnel(proxy, socket, authorityOf(target), {
       onOpen: () => {
+        callOff();
         resolve(socket);
       },
       onFailure: (failure) => {
@@ -135,16 +148,19 @@ async function dialByProxy(proxy: HttpProxy, target: Target): Promise<Socket> {
   });
 }
 
-/** Connects to a target. Rejects with NotReached, or with an AgentError where the fault is ours. */
-export async function dial(target: Target, way: Way): Promise<Socket> {
+/**
+ * Connects to a target. Rejects with NotReached, with NobodyWaits, or with an AgentError where the
+ * fault is ours.
+ */
+export async function dial(target: Target, way: Way, ending: Ending): Promise<Socket> {
   if (way.isForbidden(target.host)) throw forbidden(target.host);
   const proxy = proxyFor(target, way);
-  return proxy === null ? dialDirectly(target, way) : dialByProxy(proxy, target);
+  return proxy === null ? dialDirectly(target, way, ending) : dialByProxy(proxy, target, ending);
 }
 
 /** What became of a connection that was open already, for people. */
 export function sentenceOf(error: unknown, target: Target): string {
-  if (error instanceof NotReached || error instanceof AgentError) return error.message;
+  if (isSaid(error)) return error.message;
   try {
     return observeError('tls', error, authorityOf(target)).message;
   } catch (fault) {

@@ -7,10 +7,11 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
-import { connect as connectTls } from 'node:tls';
 import { proxyFault, proxyHeaders } from '../http-proxy.ts';
 import { defaultSecureContext, secureContextOf } from '../secure-context.ts';
 import { dial, dialProxy, proxyFor, type Target } from './dial.ts';
+import { endingWith, type Ending } from './ending.ts';
+import { shakeHands } from './handshake.ts';
 import type { Inside } from './inside.ts';
 import { certificateFor } from './stand-between.ts';
 
@@ -27,27 +28,28 @@ function targetOf(url: URL): Target {
   return { host: url.hostname.replace(/^\[|\]$/g, ''), port };
 }
 
-async function openSecure(target: Target, inside: Inside): Promise<Socket> {
+async function openSecure(target: Target, inside: Inside, ending: Ending): Promise<Socket> {
   const certificate = certificateFor(target, inside.clientCertificates);
   const secureContext =
     certificate === undefined ? defaultSecureContext() : secureContextOf(certificate);
-  const socket = await dial(target, inside.way);
-  const isName = /[a-z]/i.test(target.host) && !target.host.includes(':');
-  return connectTls({
-    ...{ socket, secureContext },
-    ...(isName ? { servername: target.host } : { host: target.host }),
-  });
+  const socket = await dial(target, inside.way, ending);
+  return shakeHands(socket, target, { secureContext, rejectUnauthorized: true }, ending);
 }
 
-async function begin(url: URL, request: IncomingMessage, inside: Inside): Promise<ClientRequest> {
+async function begin(
+  url: URL,
+  request: IncomingMessage,
+  inside: Inside,
+  ending: Ending,
+): Promise<ClientRequest> {
   const target = targetOf(url);
   const isSecure = url.protocol === 'https:';
   const proxy = isSecure ? null : proxyFor(target, inside.way);
   const socket = isSecure
-    ? await openSecure(target, inside)
+    ? await openSecure(target, inside, ending)
     : proxy === null
-      ? await dial(target, inside.way)
-      : await dialProxy(proxy);
+      ? await dial(target, inside.way, ending)
+      : await dialProxy(proxy, ending);
   const login = proxy === null ? {} : proxyHeaders(proxy);
   return httpRequest({
     method: request.method ?? 'GET',
@@ -79,7 +81,7 @@ export async function forward(
     request.socket.destroy();
   };
   try {
-    const sent = await begin(url, request, inside);
+    const sent = await begin(url, request, inside, endingWith(response, inside.withinMs));
     sent.on('error', fail);
     sent.once('response', (answer) => {
       const proxy = url.protocol === 'http:' ? proxyFor(targetOf(url), inside.way) : null;

@@ -3,7 +3,8 @@
  * location has to be used. It stands in the agent, so that keys and the login of the proxy never get
  * into a run: neither its memory nor its folder, variables or arguments.
  *
- * To a run it is an HTTP proxy on the loopback interface, for that run alone and as long as it lasts.
+ * To a run it is an HTTP proxy on the loopback interface, for that run alone and as long as it lasts:
+ * who else connects to the port, another run or anybody of this machine, is refused.
  * Connections to hosts without a client certificate are passed through untouched. Those to hosts with
  * one end here and go on with the certificate shown; towards the run it shows a certificate of its own
  * authority, unless the one of the server is not to be trusted: then one that nobody trusts, so that
@@ -15,15 +16,19 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
 import { AgentError } from '../../errors.ts';
+import { codeOf } from '../failure.ts';
 import { parseHttpProxy } from '../http-proxy.ts';
 import { dial, sentenceOf, type Target } from './dial.ts';
+import { endingWith, NobodyWaits } from './ending.ts';
 import { forward } from './forward.ts';
+import { Guests, type Guest } from './guests.ts';
 import type { Inside } from './inside.ts';
 import { makeOwnAuthority } from './own-authority.ts';
-import { userAtOtherEnd } from './peer-user.ts';
 import { certificateFor, join, standBetween } from './stand-between.ts';
 
 const mostNotes = 50;
+/** Browsers give up after 30 s; what is said before that is still heard. */
+const usualWithinMs = 20_000;
 
 export interface PassageOptions {
   readonly clientCertificates: readonly AssignedCertificate[];
@@ -40,6 +45,8 @@ export interface Passage extends AsyncDisposable {
   readonly server: string;
   /** The first fault of ours that a connection met: a proxy of the location that refuses us. */
   readonly fault: AgentError | null;
+  /** Lets the run in, or the browser that it has for itself; until then nobody may. */
+  admit(guest: Guest): void;
 }
 
 export interface Gateway {
@@ -54,8 +61,8 @@ export interface Gateway {
 export interface GatewayOptions {
   /** Time in ms. */
   readonly now: () => number;
-  /** Which users of this machine may come in. */
-  readonly isWelcome: (uid: number) => boolean;
+  /** Longest time to wait for a connection, an answer of the proxy, a handshake. */
+  readonly withinMs?: number;
 }
 
 function targetOf(authority: string | undefined): Target | null {
@@ -87,8 +94,9 @@ async function onConnect(
     return;
   }
   let onward: Socket | undefined;
+  const ending = endingWith(client, inside.withinMs);
   try {
-    onward = keepUntilClosed(await dial(target, inside.way), inside.open);
+    onward = keepUntilClosed(await dial(target, inside.way, ending), inside.open);
     // Whoever asked may have gone meanwhile.
     if (client.destroyed) {
       onward.destroy();
@@ -108,7 +116,7 @@ async function onConnect(
 }
 
 /** Makes the gateway of this process. It opens nothing until a run needs it. */
-export function createGateway({ now, isWelcome }: GatewayOptions): Gateway {
+export function createGateway({ now, withinMs = usualWithinMs }: GatewayOptions): Gateway {
   const trusted = makeOwnAuthority('Monitoring agent', now);
   const untrusted = makeOwnAuthority('Not trusted by the monitoring agent', now);
 
@@ -120,6 +128,7 @@ export function createGateway({ now, isWelcome }: GatewayOptions): Gateway {
       const proxy = proxyUrl === null || proxyUrl === '' ? null : parseHttpProxy(proxyUrl);
       const open = new Set<Duplex>();
       const said = new Set<string>();
+      const guests = new Guests();
       let fault: AgentError | null = null;
       const say = (sentence: string): void => {
         if (said.has(sentence) || said.size >= mostNotes) return;
@@ -128,8 +137,9 @@ export function createGateway({ now, isWelcome }: GatewayOptions): Gateway {
       };
       const inside: Inside = {
         way: { proxy, isForbidden },
-        ...{ clientCertificates, trusted, untrusted, open, say },
+        ...{ withinMs, clientCertificates, trusted, untrusted, open, say },
         note(error, target) {
+          if (error instanceof NobodyWaits) return;
           if (error instanceof AgentError) fault ??= error;
           say(sentenceOf(error, target));
         },
@@ -144,16 +154,28 @@ export function createGateway({ now, isWelcome }: GatewayOptions): Gateway {
       });
       const server = createServer((socket) => {
         keepUntilClosed(socket, open);
-        void userAtOtherEnd(socket).then((uid) => {
-          if (uid !== null && isWelcome(uid)) http.emit('connection', socket);
-          else socket.destroy();
-        });
+        const onUnknown = (error: unknown): boolean => {
+          const why = `who connected to the gateway could not be found out (${codeOf(error)})`;
+          fault ??= new AgentError('NETWORK_UNAVAILABLE', why, { cause: error });
+          say(why);
+          return false;
+        };
+        void guests
+          .include(socket)
+          .catch(onUnknown)
+          .then((isGuest) => {
+            if (isGuest) http.emit('connection', socket);
+            else socket.destroy();
+          });
       });
       server.listen(0, '127.0.0.1');
       await once(server, 'listening');
       const { port } = server.address() as AddressInfo;
       return {
         server: `http://127.0.0.1:${port}`,
+        admit(guest) {
+          guests.admit(guest);
+        },
         get fault() {
           return fault;
         },

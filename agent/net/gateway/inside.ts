@@ -6,6 +6,8 @@ import type { OwnAuthority } from './own-authority.ts';
 
 export interface Inside {
   readonly way: Way;
+  /** Longest time to wait for a connection, an answer of the proxy, a handshake. */
+  readonly withinMs: number;
   readonly clientCertificates: readonly AssignedCertificate[];
   readonly trusted: OwnAuthority;
   readonly untrusted: OwnAuthority;

@@ -1,7 +1,7 @@
 /** A TLS connection that ends here on one side and begins here on the other, with a certificate shown. */
 import type { Socket } from 'node:net';
 import { pipeline, type Duplex } from 'node:stream';
-import { connect as connectTls, TLSSocket } from 'node:tls';
+import { TLSSocket } from 'node:tls';
 import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
 import { chooseClientCertificate } from '@monitor/shared/domain/client-certificate.ts';
 import { clientCertificateRejection } from '../client-certificate-words.ts';
@@ -10,9 +10,10 @@ import { secureContextOf } from '../secure-context.ts';
 import { alertOf } from '../tls-alert.ts';
 import { readOpening } from './client-hello.ts';
 import { authorityOf, sentenceOf, type Target } from './dial.ts';
+import { endingWith, NobodyWaits } from './ending.ts';
+import { shakeHands } from './handshake.ts';
 import type { Inside } from './inside.ts';
 
-const handshakeMs = 30_000;
 const spoken = ['h2', 'http/1.1'];
 const internalError = 80;
 
@@ -68,40 +69,6 @@ function alert(client: Duplex, description: number): void {
   client.end(Buffer.from([21, 3, 1, 0, 2, 2, description]));
 }
 
-function shakeHands(
-  onward: Socket,
-  { host }: Target,
-  certificate: AssignedCertificate,
-  protocols: readonly string[],
-): Promise<TLSSocket> {
-  // Throws UnusableCertificate.
-  const secureContext = secureContextOf(certificate);
-  return new Promise((resolve, reject) => {
-    const isName = /[a-z]/i.test(host) && !host.includes(':');
-    const socket = connectTls({
-      socket: onward,
-      secureContext,
-      // Decided below, when it is known what the client is to see.
-      rejectUnauthorized: false,
-      ...(protocols.length === 0 ? {} : { ALPNProtocols: [...protocols] }),
-      ...(isName ? { servername: host } : { host }),
-    });
-    const fail = (error: Error): void => {
-      socket.destroy();
-      reject(error);
-    };
-    socket.setTimeout(handshakeMs, () => {
-      fail(Object.assign(new Error('no answer'), { code: 'TIMEOUT' }));
-    });
-    socket.once('error', fail);
-    socket.once('secureConnect', () => {
-      socket.setTimeout(0);
-      socket.removeListener('error', fail);
-      resolve(socket);
-    });
-  });
-}
-
 /** Stands between a client and the connection to its target. What is not TLS is passed through. */
 export async function standBetween(
   client: Duplex,
@@ -123,10 +90,19 @@ export async function standBetween(
   const offered = first.protocols.filter((name) => spoken.includes(name));
   let server: TLSSocket;
   try {
-    server = await shakeHands(onward, target, certificate, offered);
+    const options = {
+      // Throws UnusableCertificate.
+      secureContext: secureContextOf(certificate),
+      protocols: offered,
+      // Decided below, when it is known what the client is to see.
+      rejectUnauthorized: false,
+    };
+    server = await shakeHands(onward, target, options, endingWith(client, inside.withinMs));
   } catch (error) {
+    if (error instanceof NobodyWaits) return;
     inside.say(rejected(error, 'handshake') ?? handshakeFailure(error, target, certificate));
     alert(client, alertOf(error) ?? internalError);
+    // A certificate that cannot be used comes before any handshake.
     onward.destroy();
     return;
   }

@@ -8,7 +8,6 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
 import {
   createGateway,
-  type Gateway,
   type Passage,
   type PassageOptions,
 } from '../../../../agent/net/gateway/gateway.ts';
@@ -25,7 +24,9 @@ const own = await authority.issue({
   validForDays: 9,
 });
 const person = await clients.issue({ host: 'agent', validForDays: 9 });
-const gateway = createGateway({ now: () => Date.now(), isWelcome: () => true });
+const gateway = createGateway({ now: () => Date.now() });
+/** This process stands for the run. */
+const self = { uid: null, pids: () => [process.pid] };
 
 const stored = (host: string, further: Partial<AssignedCertificate> = {}): AssignedCertificate => ({
   ...{ host, ...person, passphrase: null, ca: authority.cert },
@@ -35,14 +36,15 @@ const stored = (host: string, further: Partial<AssignedCertificate> = {}): Assig
 async function passageFor(
   t: TestContext,
   options: Partial<PassageOptions>,
-  by: Gateway = gateway,
+  through = gateway,
 ): Promise<Passage & { said: string[] }> {
   const said: string[] = [];
-  const passage = await by.open({
+  const passage = await through.open({
     ...{ clientCertificates: [], proxyUrl: null },
     onProblem: (sentence) => said.push(sentence),
     ...options,
   });
+  passage.admit(self);
   t.after(() => passage[Symbol.asyncDispose]());
   return Object.assign(passage, { said });
 }
@@ -329,18 +331,86 @@ suite('the proxy of the location', () => {
   });
 });
 
-test('other users of the machine do not get in', async (t) => {
-  const asked: number[] = [];
-  const guarded = createGateway({
-    now: () => Date.now(),
-    isWelcome: (uid) => {
-      asked.push(uid);
-      return false;
-    },
+suite('somebody who accepts and never answers', () => {
+  const quick = createGateway({ now: () => Date.now(), withinMs: 60 });
+
+  interface Silent {
+    port: number;
+    /** Somebody is connected. */
+    arrived: Promise<unknown>;
+    closed: Promise<unknown>;
+  }
+
+  async function silent(t: TestContext): Promise<Silent> {
+    const arrived = Promise.withResolvers<undefined>();
+    const closed = Promise.withResolvers<undefined>();
+    const server = await tcpServer((socket) => {
+      arrived.resolve(undefined);
+      socket.on('error', () => undefined);
+      socket.resume().once('close', () => {
+        closed.resolve(undefined);
+      });
+    });
+    t.after(() => server[Symbol.asyncDispose]());
+    return { port: server.port, arrived: arrived.promise, closed: closed.promise };
+  }
+
+  test('as the proxy of the location is given up, and the target named', async (t) => {
+    const proxy = await silent(t);
+    const passage = await passageFor(t, { proxyUrl: `http://127.0.0.1:${proxy.port}` }, quick);
+    assert.equal((await tunnel(passage, 'shop.internal:443')).status, 502);
+    assert.deepEqual(passage.said, [
+      'the proxy of the location opened no way to shop.internal:443 within 0.06 s',
+    ]);
+    // As far as anyone can tell it tries in vain to reach the target.
+    assert.equal(passage.fault, null);
+    await proxy.closed;
   });
-  const passage = await passageFor(t, {}, guarded);
-  await assert.rejects(tunnel(passage, 'localhost:1'), /socket hang up|ECONNRESET/);
-  assert.deepEqual(asked, [process.getuid?.()]);
+
+  test('as a proxy in TLS is a fault of ours', async (t) => {
+    const proxy = await silent(t);
+    const passage = await passageFor(t, { proxyUrl: `https://127.0.0.1:${proxy.port}` }, quick);
+    assert.equal((await tunnel(passage, 'shop.internal:443')).status, 502);
+    assert.match(passage.fault?.message ?? '', /cannot be reached \(CONNECT_TIMEOUT\)/);
+    await proxy.closed;
+  });
+
+  test('as a server in TLS ends a request that came whole', async (t) => {
+    const server = await silent(t);
+    const passage = await passageFor(t, {}, quick);
+    const plain = request(passage.server, { path: `https://127.0.0.1:${server.port}/` }).end();
+    await assert.rejects(once(plain, 'response'), /socket hang up/);
+    assert.match(passage.said[0] ?? '', /no answer within 0\.06 s/);
+    await server.closed;
+  });
+
+  test('is let go of when the client is gone, and nothing is said of it', async (t) => {
+    for (const { method, path } of [
+      { method: 'CONNECT', path: 'shop.internal:443' },
+      { method: 'GET', path: 'https://shop.internal/' },
+    ]) {
+      const proxy = await silent(t);
+      const passage = await passageFor(t, { proxyUrl: `http://127.0.0.1:${proxy.port}` });
+      const asked = request(passage.server, { method, path });
+      asked.on('error', () => undefined).end();
+      await proxy.arrived;
+      asked.destroy();
+      await proxy.closed;
+      assert.deepEqual([passage.said, passage.fault], [[], null]);
+    }
+  });
+});
+
+test('what a server says first is not lost on the way through the proxy', async (t) => {
+  const proxy = await tcpServer((socket) => {
+    socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\n\r\n220 ready\r\n'));
+  });
+  t.after(() => proxy[Symbol.asyncDispose]());
+  const passage = await passageFor(t, { proxyUrl: `http://127.0.0.1:${proxy.port}` });
+  const { socket } = await tunnel(passage, 'mail.internal:25');
+  const [first] = (await once(socket, 'data')) as [Buffer];
+  assert.equal(first.toString(), '220 ready\r\n');
+  socket.destroy();
 });
 
 test('when a run is over its connections end, and nobody gets in any more', async (t) => {
@@ -356,4 +426,17 @@ test('when a run is over its connections end, and nobody gets in any more', asyn
   await passage[Symbol.asyncDispose]();
   await Promise.all([ended, left.promise]);
   await assert.rejects(tunnel(passage, `localhost:${server.port}`), /ECONNREFUSED/);
+});
+
+test('when it cannot be found out who comes, nobody gets in, and the fault is ours', async (t) => {
+  const passage = await passageFor(t, {});
+  passage.admit({
+    uid: null,
+    pids() {
+      throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+    },
+  });
+  await assert.rejects(tunnel(passage, 'localhost:1'), { code: 'ECONNRESET' });
+  assert.equal(passage.fault?.code, 'NETWORK_UNAVAILABLE');
+  assert.match(passage.said.join('\n'), /EMFILE/);
 });
