@@ -18,12 +18,23 @@
 # Core modules only.
 use strict;
 use warnings;
+use Config;
 use Errno ();
 use POSIX ();
 use Socket qw(AF_INET AF_INET6 SOCK_DGRAM SOCK_RAW INADDR_LOOPBACK
   pack_sockaddr_in pack_sockaddr_in6 unpack_sockaddr_in unpack_sockaddr_in6);
 
-use constant { ICMP => 1, ICMPV6 => 58, NOBODY => 65534, HOP_LIMIT_UNKNOWN => 255, UNSENT => 0 };
+use constant {
+    ICMP => 1, ICMPV6 => 58, NOBODY => 65534, HOP_LIMIT_UNKNOWN => 255, UNSENT => 0,
+    CAPABILITY_VERSION => 0x20080522, PR_SET_DUMPABLE => 4, PR_SET_NO_NEW_PRIVS => 38,
+};
+
+# Numbers of system calls that perl has no words for.
+my %calls = (
+    x86_64  => { capset => 126, prctl => 157 },
+    aarch64 => { capset => 91,  prctl => 167 },
+    riscv64 => { capset => 91,  prctl => 167 },
+);
 
 # Descriptors above this number are closed at exec; the inherited ones must survive it.
 $^F = 255;
@@ -52,6 +63,23 @@ sub is_ours {
     return unpack('n', substr($original, $header + 4, 2)) == $identifier;
 }
 
+# Its sockets are open: the relay needs no right any more. Without one it is no better than code that
+# shares its user, which must not be able to take the sockets out of it.
+sub drop_rights {
+    if ($> == 0) {
+        $) = join ' ', (NOBODY) x 2;
+        POSIX::setgid(NOBODY);
+        POSIX::setuid(NOBODY);
+    }
+    my ($machine) = $Config{archname} =~ /^([^-]+)/;
+    # Elsewhere it keeps what it has, which guards it as well.
+    my $call = $calls{$machine} or return;
+    syscall($call->{prctl}, PR_SET_DUMPABLE, 0, 0, 0, 0);
+    my ($header, $none) = (pack('L l', CAPABILITY_VERSION, 0), pack('L6', (0) x 6));
+    syscall($call->{capset}, $header, $none) == 0 or exit 1;
+    syscall($call->{prctl}, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
 sub relay {
     my ($parent, $udp_fd, $raw4_fd, $raw6_fd) = @_;
     open(my $udp, '+<&=', $udp_fd) or exit 1;
@@ -60,8 +88,7 @@ sub relay {
     if ($raw6_fd ne '-') { open($raw{6}, '+<&=', $raw6_fd) or exit 1 }
     # Whoever reads the agent's output must not wait for the relay to end.
     open($_, '+<', '/dev/null') for *STDIN, *STDOUT, *STDERR;
-    # The sockets are open: no right is needed any more.
-    if ($> == 0) { POSIX::setgid(NOBODY); POSIX::setuid(NOBODY) }
+    drop_rights();
     my $identifier;
     # The agent's own id, told by it: asked for here, it might be that of whoever adopted us.
     while (getppid() == $parent) {

@@ -33,7 +33,7 @@ use constant {
     SOL_SOCKET => 1, SO_ATTACH_FILTER => 26, SO_LOCK_FILTER => 44,
     SOL_PACKET => 263, PACKET_RX_RING => 5, PACKET_VERSION => 10, TPACKET_V3 => 2,
     PROT_READ_WRITE => 3, MAP_SHARED => 1, TP_STATUS_USER => 1,
-    CAPABILITY_VERSION => 0x20080522, PR_SET_NO_NEW_PRIVS => 38, NOBODY => 65534,
+    CAPABILITY_VERSION => 0x20080522, PR_SET_NO_NEW_PRIVS => 38, PR_SET_DUMPABLE => 4, NOBODY => 65534,
     BLOCKS => 128,
     # Blocks are of as many as is needed: a multiple of the pages of every machine.
     PAGES_BYTES => 65_536,
@@ -194,6 +194,8 @@ sub drop_rights {
     my ($header, $none) = (pack('L l', CAPABILITY_VERSION, 0), pack('L6', (0) x 6));
     syscall($call->{capset}, $header, $none) == 0 or give_up_on('giving up rights');
     syscall($call->{prctl}, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    # Code that shares this user could take the socket out of a process that has no more rights than it.
+    syscall($call->{prctl}, PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
 # Whoever started us may have left descriptors open that are none of our business.

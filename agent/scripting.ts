@@ -18,7 +18,6 @@ import { openRuntimes } from './runtimes/runtimes.ts';
 import type { FoundBrowser, ModelSettings, Scripting } from './runners/runner.ts';
 import { createScriptHost } from './script-host/create-script-host.ts';
 import { trustOfRuns } from './script-host/trust-of-runs.ts';
-import { isUserOfOwnRuns } from './script-host/user-ids.ts';
 
 const megabyte = 1_048_576;
 const mostFiles = 200_000;
@@ -94,10 +93,7 @@ export async function openScripting({
   const extra = readExtraAuthorities(config.NODE_EXTRA_CA_CERTS);
   if (extra.problem !== null)
     logger.warn({ problem: extra.problem }, 'authorities are not trusted');
-  const gateway = createGateway({
-    now: () => clock.now(),
-    isWelcome: (uid) => uid === process.getuid?.() || isUserOfOwnRuns(uid),
-  });
+  const gateway = createGateway({ now: () => clock.now() });
   await using stack = new AsyncDisposableStack();
   const host = stack.use(
     await createScriptHost({

@@ -7,13 +7,14 @@ import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../errors.ts';
 import { deleteFolder, deleteSharedFilesOf } from './delete-folder.ts';
 import { endProcessesOf } from './end-processes.ts';
-import { findPerl, findWay, ways } from './isolation.ts';
+import { findOfSystem, findWay, ways } from './isolation.ts';
 import { launchPlain } from './launch-plain.ts';
 import { launchSupervised, type Way } from './launch-supervised.ts';
 import type { Launched, Order } from './launch.ts';
 import type { OutputCeilings } from './program-output.ts';
 import { runProgram } from './run-program.ts';
 import type { ScriptHost, ScriptLimits, Workspace } from './script-host.ts';
+import { sheddingRights } from './shed-rights.ts';
 import { nothingTrusted, type TrustOfRuns } from './trust-of-runs.ts';
 import { isUserOfRuns, takeUserId } from './user-ids.ts';
 import { openWorkFolder, runFoldersIn, shortName, type OwnFolder } from './work-folder.ts';
@@ -36,6 +37,8 @@ export interface ScriptHostOptions {
   readonly ways?: readonly Way[];
   /** What runs the supervisor; null where there is none. */
   readonly perl?: string | null;
+  /** What takes rights away where there is no perl; null where there is none. */
+  readonly setpriv?: string | null;
 }
 
 const defaultCeilings = {
@@ -56,6 +59,8 @@ interface Ground {
   readonly own: OwnFolder;
   readonly perl: string | null;
   readonly way: Way;
+  /** Before commands that are started without perl. */
+  readonly prefix: readonly string[];
 }
 
 class LocalScriptHost implements ScriptHost, AsyncDisposable {
@@ -88,18 +93,19 @@ class LocalScriptHost implements ScriptHost, AsyncDisposable {
 
   async #settle(): Promise<Ground> {
     const { logger } = this.#options;
-    const perl = this.#options.perl === undefined ? findPerl() : this.#options.perl;
+    const perl = this.#options.perl === undefined ? findOfSystem('perl') : this.#options.perl;
     const own = await openWorkFolder(this.#options.workFolder, (folder) => sweep(folder, logger));
-    const plain: Way = { isolation: 'process-group', hasNamespaces: false };
     if (perl === null || process.platform !== 'linux') {
+      const plain: Way = { isolation: 'process-group', hasNamespaces: false };
+      const prefix = await this.#prefix(own);
       logger?.warn(
         { isolation: plain.isolation },
         'perl is not installed: runs of code are neither limited nor kept apart from the agent',
       );
-      return { own, perl: null, way: plain };
+      return { own, perl: null, way: plain, prefix };
     }
     const { way, problems } = await findWay(this.#options.ways ?? ways, (candidate) =>
-      this.#probe({ own, perl, way: candidate }),
+      this.#probe({ own, perl, way: candidate, prefix: [] }),
     );
     if (way === null) {
       await own[Symbol.asyncDispose]();
@@ -116,7 +122,20 @@ class LocalScriptHost implements ScriptHost, AsyncDisposable {
         'runs of code share the user of the agent and could read what it can read',
       );
     } else logger?.info({ isolation: way.isolation, problems }, 'runs of code are kept apart');
-    return { own, perl, way };
+    return { own, perl, way, prefix: [] };
+  }
+
+  async #prefix(own: OwnFolder): Promise<readonly string[]> {
+    const { setpriv = findOfSystem('setpriv') } = this.#options;
+    const prefix = sheddingRights(setpriv);
+    if (prefix !== null) return prefix;
+    await own[Symbol.asyncDispose]();
+    throw new AgentError(
+      'SCRIPTING_UNAVAILABLE',
+      'no code is run: this agent has capabilities that its runs would have too, and there is neither ' +
+        'perl nor a setpriv that can take them away. Install perl, or start the agent as an ordinary ' +
+        'user without ambient capabilities.',
+    );
   }
 
   async #probe(ground: Ground): Promise<string | null> {
@@ -179,14 +198,14 @@ class LocalScriptHost implements ScriptHost, AsyncDisposable {
   }
 
   async #launcher(
-    { perl, way }: Ground,
+    { perl, way, prefix }: Ground,
     folder: string,
     uid: number | null,
     hidden: readonly string[],
     limits: ScriptLimits,
   ): Promise<(order: Order) => Launched> {
     const { graceMs = 2_000 } = this.#options;
-    if (perl === null) return (order) => launchPlain(order, graceMs);
+    if (perl === null) return (order) => launchPlain(order, { graceMs, prefix });
     const real = await Promise.all(hidden.map((path) => realpath(path).catch(() => null)));
     const present = real.filter((path) => path !== null);
     return (order) =>

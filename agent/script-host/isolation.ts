@@ -47,11 +47,11 @@ export async function findWay(candidates: readonly Way[], probe: Probe): Promise
   return { way: null, problems };
 }
 
-/** The perl of the system, or null. */
-export function findPerl(): string | null {
+/** Where a program of the system is, or null. */
+export function findOfSystem(program: 'perl' | 'setpriv'): string | null {
   for (const folder of ['/usr/bin', '/usr/local/bin', '/bin']) {
     try {
-      const file = join(folder, 'perl');
+      const file = join(folder, program);
       accessSync(file, constants.X_OK);
       return file;
     } catch {

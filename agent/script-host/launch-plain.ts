@@ -3,12 +3,35 @@
  * more. What leaves the group outlives the program.
  */
 import { spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { explainTimeout, notStarted, type Ending, type Launched, type Order } from './launch.ts';
 
-/** Starts a program; `graceMs` is what it gets between SIGTERM and SIGKILL. */
-export function launchPlain(order: Order, graceMs: number): Launched {
-  const child = spawn(order.command, order.args, {
+export interface PlainLaunch {
+  /** What the program gets between SIGTERM and SIGKILL. */
+  readonly graceMs: number;
+  /** What stands before its command, so that it has no rights of the agent. */
+  readonly prefix: readonly string[];
+}
+
+/** Why a command cannot be started; null when it can be, as far as one can see. */
+function obstacleOf(command: string): string | null {
+  if (!isAbsolute(command)) return null;
+  try {
+    accessSync(command, constants.X_OK);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Starts a program. */
+export function launchPlain(order: Order, { graceMs, prefix }: PlainLaunch): Launched {
+  // What stands before the command starts in any case, and says in its own way that the command did not.
+  const obstacle = prefix.length === 0 ? null : obstacleOf(order.command);
+  const [command = order.command, ...args] = [...prefix, order.command, ...order.args];
+  const child = spawn(command, args, {
     cwd: order.cwd,
     env: order.environment,
     detached: true,
@@ -45,6 +68,10 @@ export function launchPlain(order: Order, graceMs: number): Launched {
     finish(notStarted(`${order.command} could not be started: ${error.message}`));
   });
   child.once('exit', (exitCode, signal) => {
+    if (obstacle !== null) {
+      finish(notStarted(`${order.command} could not be started: ${obstacle}`));
+      return;
+    }
     finish({
       ...(stopped ?? { reason: 'exit', explanation: null }),
       exitCode,
@@ -53,6 +80,7 @@ export function launchPlain(order: Order, graceMs: number): Launched {
     });
   });
   return {
+    pid: child.pid ?? null,
     stdout: child.stdout as Readable,
     stderr: child.stderr as Readable,
     messages: child.stdio[3] as Readable,

@@ -181,6 +181,7 @@ export function launchSupervised(order: Order, supervision: Supervision): Launch
     );
   };
   return {
+    pid: child.pid ?? null,
     stdout: child.stdout as Readable,
     stderr: child.stderr as Readable,
     messages: child.stdio[3] as Readable,

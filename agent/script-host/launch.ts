@@ -8,6 +8,8 @@ export type Ending = Pick<
 >;
 
 export interface Launched {
+  /** The process that all of it descends from; null when it could not be started. */
+  readonly pid: number | null;
   readonly stdout: Readable;
   readonly stderr: Readable;
   /** Messages of the program. */

@@ -31,7 +31,7 @@ export function runProgram(program: Program, order: Order, tools: ProgramTools):
   });
   if (program.signal.aborted) {
     const ending = { ...notStarted('was cancelled'), reason: 'cancelled' as const };
-    return { done: Promise.resolve(endOf(ending)), send: () => undefined };
+    return { pid: null, done: Promise.resolve(endOf(ending)), send: () => undefined };
   }
   const launched = tools.launch(order);
   const streams = [launched.stdout, launched.stderr, launched.messages];
@@ -55,6 +55,7 @@ export function runProgram(program: Program, order: Order, tools: ProgramTools):
     return endOf(ending);
   };
   return {
+    pid: launched.pid,
     done: finish(),
     send(message) {
       if (!sendLine(launched.commands, message)) {

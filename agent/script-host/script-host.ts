@@ -3,6 +3,7 @@
  * environment that is given explicitly. Whatever it starts ends with it.
  */
 import type { FileHandle } from 'node:fs/promises';
+import type { Guest } from '../net/gateway/guests.ts';
 
 /** Ceilings of one run; reaching one ends it with a named reason. */
 export interface ScriptLimits {
@@ -54,6 +55,8 @@ export interface ProgramEnd {
 }
 
 export interface RunningProgram {
+  /** The process that all of its processes descend from; null when there is none. */
+  readonly pid: number | null;
   /** Never rejects. Everything the program started is gone when it resolves. */
   readonly done: Promise<ProgramEnd>;
   /** A JSON line on descriptor 4 of the program. */
@@ -65,6 +68,8 @@ export interface Workspace extends AsyncDisposable {
   readonly folder: string;
   /** How it is kept apart: by a user of its own, by namespaces, or by process groups alone. */
   readonly isolation: 'user' | 'namespaces' | 'process-group';
+  /** By what the kernel knows the processes in it, for the gateway to let them in. */
+  readonly guest: Guest;
   /** Writes a file for the run to read; folders on the way are made. */
   write(path: string, content: string | Uint8Array): Promise<void>;
   /**

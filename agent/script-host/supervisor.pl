@@ -24,19 +24,19 @@ my %numbers = (
     x64 => {
         prctl => 157, prlimit64 => 302, unshare => 272, mount => 165, setsid => 112, setgroups => 116,
         setresgid => 119, setresuid => 117, clock_gettime => 228, pidfd_open => 434, mount_setattr => 442,
-        exit_group => 231,
+        exit_group => 231, capset => 126,
     },
     arm64 => {
         prctl => 167, prlimit64 => 261, unshare => 97, mount => 40, setsid => 157, setgroups => 159,
         setresgid => 149, setresuid => 147, clock_gettime => 113, pidfd_open => 434, mount_setattr => 442,
-        exit_group => 94,
+        exit_group => 94, capset => 91,
     },
 );
 my $number;
 
 use constant {
     PR_SET_PDEATHSIG => 1, PR_SET_DUMPABLE => 4, PR_SET_CHILD_SUBREAPER => 36, PR_SET_NO_NEW_PRIVS => 38,
-    PR_CAP_AMBIENT => 47, PR_CAP_AMBIENT_CLEAR_ALL => 4,
+    PR_CAP_AMBIENT => 47, PR_CAP_AMBIENT_CLEAR_ALL => 4, CAPABILITY_VERSION => 0x20080522,
     CLONE_NEWNS => 0x20000, CLONE_NEWIPC => 0x8000000, CLONE_NEWUSER => 0x10000000,
     CLONE_NEWPID => 0x20000000,
     MS_RDONLY => 1, MS_NOSUID => 2, MS_NODEV => 4, MS_NOEXEC => 8, MS_BIND => 4096,
@@ -225,9 +225,14 @@ sub become {
     }
     # Counted by user, so only where the user is the run's own; threads count, hence so many.
     limit(RLIMIT_NPROC, $order->{processes} * 16) if defined $order->{uid} || $order->{userns};
-    kernel('prctl', PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    # An agent may have the right to read packets by inheritance; it is for the agent alone.
+    my $is_bound = kernel('prctl', PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 || $> != 0;
+    # Of the agent, which may read packets, and be root where there are no other users: with no new
+    # privileges not even root gets at exec what it had given up before.
     kernel('prctl', PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    kernel('capset', pack('L l', CAPABILITY_VERSION, 0), pack('L6', (0) x 6));
+    # Where the numbers of the calls are not known, or a filter forbids them, nothing was done.
+    give_up("rights of the agent could not be taken away")
+      if !$is_bound || read_file('/proc/self/status') =~ /^Cap(?:Prm|Eff|Amb):\s*0*[1-9a-f]/m;
     kernel('prctl', PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     chdir($order->{cwd}) or give_up("the folder $order->{cwd} cannot be used: $!");
     $SIG{$_} = 'DEFAULT' for @ignored;

@@ -10,16 +10,10 @@ import { processesOfUser } from './end-processes.ts';
 const first = 20_000;
 const last = 59_999;
 const attempts = 200;
-const taken = new Set<number>();
 
 /** True for the users that runs get, of whatever agent; people may have such numbers as well. */
 export function isUserOfRuns(uid: number): boolean {
   return uid >= first && uid <= last;
-}
-
-/** True for the users that runs of this process have now. */
-export function isUserOfOwnRuns(uid: number): boolean {
-  return taken.has(uid);
 }
 
 export interface UserId extends AsyncDisposable {
@@ -53,14 +47,7 @@ export async function takeUserId(): Promise<UserId | null> {
     const server = await claim(uid);
     if (server === null) continue;
     if (processesOfUser(uid).length === 0) {
-      taken.add(uid);
-      return {
-        uid,
-        [Symbol.asyncDispose]: () => {
-          taken.delete(uid);
-          return close(server);
-        },
-      };
+      return { uid, [Symbol.asyncDispose]: () => close(server) };
     }
     await close(server);
   }

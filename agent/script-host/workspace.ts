@@ -29,6 +29,10 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
   return {
     folder,
     isolation: parts.isolation,
+    guest: {
+      uid: owner?.uid ?? null,
+      pids: () => [...running.keys()].flatMap(({ pid }) => pid ?? []),
+    },
     write: (path, content) => writeInside(folder, path, content, owner),
     read: (path) => openInside(folder, path, owner),
     start(given) {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, chownSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import test from 'node:test';
+import { suite, test } from 'node:test';
+import { promisify } from 'node:util';
+import { rightsIn } from '../../../agent/script-host/shed-rights.ts';
 
 const module = new URL('../../../agent/script-host/create-script-host.ts', import.meta.url).href;
 const user = 10_001;
@@ -11,31 +13,41 @@ const user = 10_001;
 const program = `
 const { createScriptHost } = await import(${JSON.stringify(module)});
 const limits = { memoryBytes: 1e9, diskBytes: 1e8, files: 1e4, processes: 64, outputBytes: 1e5 };
-const ways = [JSON.parse(process.argv[2])];
-await using host = await createScriptHost({ workFolder: process.argv[1], limits, ways, graceMs: 200 });
-await using workspace = await host.open();
-const run = workspace.start({
-  command: '/bin/sh',
-  args: ['-c', 'grep -E "^Cap(Inh|Prm|Eff|Amb)" /proc/self/status'],
-  environment: {},
-  timeoutMs: 10_000,
-  signal: new AbortController().signal,
-});
-console.log((await run.done).stdout);
+const options = JSON.parse(process.argv[2]);
+await using host = await createScriptHost({ workFolder: process.argv[1], limits, ...options, graceMs: 200 });
+try {
+  await using workspace = await host.open();
+  const run = workspace.start({
+    command: '/bin/cat',
+    args: ['/proc/self/status'],
+    environment: {},
+    timeoutMs: 10_000,
+    signal: new AbortController().signal,
+  });
+  const end = await run.done;
+  console.log(workspace.isolation, end.explanation ?? '', end.stdout);
+} catch (error) {
+  console.log(error.code, error.message);
+}
 `;
 
-/** The rights that code has, run by an agent that has NET_RAW as an ambient capability. */
-function rightsOfCode(way: object): string {
+/** What an agent that has NET_RAW says of code that it runs: how it is kept apart, and its status. */
+async function statusOfCode(uid: number, options: object): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'ambient-'));
-  chownSync(folder, user, user);
+  chmodSync(folder, 0o711);
+  chownSync(folder, uid, uid);
   try {
     const rights = ['--inh-caps', '+net_raw', '--ambient-caps', '+net_raw'];
-    const as = ['--reuid', String(user), '--regid', String(user), '--clear-groups', ...rights];
-    const words = ['--input-type=module', '-e', program, join(folder, 'work'), JSON.stringify(way)];
-    const { stdout, stderr } = spawnSync('setpriv', [...as, process.execPath, ...words], {
-      encoding: 'utf8',
-    });
-    return stdout + stderr;
+    const as = ['--reuid', String(uid), '--regid', String(uid), '--clear-groups', ...rights];
+    const words = [
+      '--input-type=module',
+      '-e',
+      program,
+      join(folder, 'w'),
+      JSON.stringify(options),
+    ];
+    const given = [...as, process.execPath, ...words];
+    return (await promisify(execFile)('setpriv', given, { encoding: 'utf8' })).stdout;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -43,17 +55,39 @@ function rightsOfCode(way: object): string {
 
 const skip = process.getuid?.() === 0 ? false : 'only root can give capabilities';
 
-test(
-  'code never has the right to read the packets of the machine that its agent has',
-  { skip },
-  () => {
-    const said = rightsOfCode({ isolation: 'process-group', hasNamespaces: false });
-    const sets = [...said.matchAll(/^Cap(\w+):\s+(\w+)$/gm)].map(([, name, bits]) => [name, bits]);
-    const none = '0'.repeat(16);
-    assert.deepEqual(
-      Object.fromEntries(sets.filter(([name]) => name !== 'Inh')),
-      { Prm: none, Eff: none, Amb: none },
-      said,
-    );
-  },
-);
+suite('code never has a right of its agent', { skip, concurrency: 2 }, () => {
+  const ways: [isolation: string, uid: number, options: object][] = [
+    ['user', 0, { ways: [{ isolation: 'user', hasNamespaces: true }] }],
+    ['user', 0, { ways: [{ isolation: 'user', hasNamespaces: false }] }],
+    ['namespaces', user, { ways: [{ isolation: 'namespaces', hasNamespaces: true }] }],
+    ['process-group', user, { ways: [{ isolation: 'process-group', hasNamespaces: false }] }],
+    // Root in a container where users can be neither changed nor separated by namespaces.
+    ['process-group', 0, { ways: [{ isolation: 'process-group', hasNamespaces: false }] }],
+    ['process-group', user, { perl: null }],
+    ['process-group', 0, { perl: null }],
+  ];
+  for (const [isolation, uid, options] of ways) {
+    test(`of user ${uid}: ${JSON.stringify(options)}`, async () => {
+      const said = await statusOfCode(uid, options);
+      assert.match(said, new RegExp(`^${isolation} `), said);
+      assert.match(said, /^CapAmb:\s*0+$/m);
+      assert.match(said, /^NoNewPrivs:\s*1$/m);
+      assert.deepEqual(rightsIn(said), []);
+    });
+  }
+
+  for (const uid of [0, user]) {
+    test(`and is not run where nothing can take them from it, by user ${uid}`, async () => {
+      const said = await statusOfCode(uid, { perl: null, setpriv: null });
+      assert.match(said, /^SCRIPTING_UNAVAILABLE no code is run: .* Install perl/);
+      const broken = await statusOfCode(uid, { perl: null, setpriv: '/bin/true' });
+      assert.match(broken, /^SCRIPTING_UNAVAILABLE/);
+    });
+  }
+});
+
+test('rights are read from what the kernel says', () => {
+  const status =
+    'CapInh:\t0000000000002000\nCapPrm:\t0000000000000000\nCapAmb:\t0000000000002000\n';
+  assert.deepEqual(rightsIn(status), ['CapAmb 0000000000002000']);
+});
