@@ -177,19 +177,25 @@ export class ArtifactSpool {
     this.#stagedBytes -= bytes;
   }
 
-  /** Makes an entry durable, as the last step of its run. Its files are on disk already. */
-  async seal(resultId: string, files: SpooledFile[]): Promise<void> {
+  /**
+   * Makes an entry durable, as the last step of its run. Its files are on disk already. Without
+   * `isDurable` the disk is not waited for: it survives the end of this process, not a loss of power,
+   * after which it is swept, or refused by its digest.
+   */
+  async seal(resultId: string, files: SpooledFile[], { isDurable = true } = {}): Promise<void> {
     const folder = join(this.#root, resultId);
     const entry: SpoolEntry = { resultId, createdAt: this.#options.clock.now(), files };
     const partial = join(folder, `${entryFile}.partial`);
     {
       await using handle = await open(partial, 'w', 0o600);
       await handle.writeFile(JSON.stringify(entry));
-      await handle.sync();
+      if (isDurable) await handle.sync();
     }
     await rename(partial, join(folder, entryFile));
-    await syncPath(folder);
-    await syncPath(this.#root);
+    if (isDurable) {
+      await syncPath(folder);
+      await syncPath(this.#root);
+    }
     this.#entries.set(resultId, entry);
     this.#bytes += sizeOf(entry);
     await this.#makeRoom();

@@ -44,13 +44,17 @@ interface Taken {
   type: ArtifactType;
   contentType: string;
   size: number;
+  isFleeting: boolean;
   withheld: string | null;
 }
 
 const beyondLimit = `it has more than ${maxArtifactBytes} bytes, the most that can be uploaded`;
 
-/** Size and SHA-256, in base64, of a file that is on disk when this resolves. */
-async function measure(path: string): Promise<{ size: number; digest: string }> {
+/** Size and SHA-256, in base64, of a file that is on disk when this resolves, unless it is fleeting. */
+async function measure(
+  path: string,
+  isFleeting: boolean,
+): Promise<{ size: number; digest: string }> {
   await using handle = await open(path, 'r+');
   const hash = createHash('sha256');
   let size = 0;
@@ -59,7 +63,7 @@ async function measure(path: string): Promise<{ size: number; digest: string }> 
     hash.update(chunk as Buffer);
     size += (chunk as Buffer).length;
   }
-  await handle.sync();
+  if (!isFleeting) await handle.sync();
   return { size, digest: hash.digest('base64') };
 }
 
@@ -118,7 +122,7 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
       if (one.size > maxArtifactBytes) {
         one.withheld = beyondLimit;
       } else {
-        const { size, digest } = await measure(path);
+        const { size, digest } = await measure(path, one.isFleeting);
         const { file, name, contentType } = one;
         return { file, name, contentType, size, digest };
       }
@@ -153,6 +157,7 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
         type: given.type,
         contentType: toContentType(scrubber.text(given.contentType)),
         size: 0,
+        isFleeting: given.isFleeting === true,
         withheld: null,
       };
       if (taken.length === maxFiles) {
@@ -187,8 +192,9 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
       }
       spool.unstage(stagedBytes);
       stagedBytes = 0;
+      const isDurable = taken.some(({ isFleeting }) => !isFleeting);
       try {
-        if (files.length > 0) await spool.seal(resultId, files);
+        if (files.length > 0) await spool.seal(resultId, files, { isDurable });
         else if (folder !== null) await spool.abandon(resultId);
       } catch (error) {
         logger.error({ err: error, resultId }, 'files of a run cannot be kept');

@@ -1,5 +1,6 @@
 /**
- * Uploads the files of results, oldest first, two at once. What becomes of a file:
+ * Uploads the files of results, oldest first: eight at once, of which two may be large ones, so that the
+ * many small files of a burst of failures do not wait for videos. What becomes of a file:
  *
  *   taken        removed here
  *   404          its result has not arrived yet: kept, tried again later; the others go on
@@ -18,7 +19,9 @@ import { backoffMs } from '../worker/backoff.ts';
 import { isCompressible } from './artifact-name.ts';
 import type { ArtifactSpool, SpoolEntry, SpooledFile } from './artifact-spool.ts';
 
-const atOnce = 2;
+const atOnce = 8;
+const largeAtOnce = 2;
+const largeFromBytes = 262_144;
 /** A damaged transfer looks like a wrong file: worth another try. */
 const triesOfRefused = 3;
 const compressFromBytes = 4_096;
@@ -45,6 +48,8 @@ interface Waiting {
   failures: number;
   dueAt: number;
 }
+
+const isSmall = ({ size }: SpooledFile): boolean => size < largeFromBytes;
 
 export class UploadLoop {
   readonly #options: UploadLoopOptions;
@@ -118,13 +123,17 @@ export class UploadLoop {
     const pauseMs = this.#pausedUntil - now;
     if (pauseMs > 0) return { work: null, waitMs: pauseMs };
     let earliest = Number.POSITIVE_INFINITY;
+    const large = [...this.#inHand].filter((one) => !isSmall(one));
+    const mayBeLarge = large.length < largeAtOnce;
     for (const entry of this.#options.spool.committed()) {
       const dueAt = this.#waiting.get(entry)?.dueAt ?? now;
       if (dueAt > now) {
         earliest = Math.min(earliest, dueAt);
         continue;
       }
-      const file = entry.files.find((one) => !this.#inHand.has(one));
+      const file = entry.files.find(
+        (one) => !this.#inHand.has(one) && (isSmall(one) || mayBeLarge),
+      );
       if (file !== undefined) return { work: { entry, file }, waitMs: 0 };
     }
     return { work: null, waitMs: Number.isFinite(earliest) ? earliest - now : null };
@@ -180,8 +189,8 @@ export class UploadLoop {
     } finally {
       this.#inHand.delete(file);
       this.observe();
-      // The other lane may wait for nothing else than this.
-      if (this.#isHurried) this.#wakeUp();
+      // Other lanes may wait for nothing else than this.
+      if (this.#isHurried || !isSmall(file)) this.#wakeUp();
     }
   }
 
@@ -197,10 +206,13 @@ export class UploadLoop {
       return;
     }
     const status = failure.statusCode;
+    const now = clock.monotonic();
     if (status === 404) {
-      const failures = (this.#waiting.get(entry)?.failures ?? 0) + 1;
-      const dueAt = clock.monotonic() + backoffMs(failures, random);
-      this.#waiting.set(entry, { failures, dueAt });
+      const waiting = this.#waiting.get(entry);
+      // What was under way at the same time fails together: that is one failure.
+      if (waiting !== undefined && waiting.failures > 0 && waiting.dueAt > now) return;
+      const failures = (waiting?.failures ?? 0) + 1;
+      this.#waiting.set(entry, { failures, dueAt: now + backoffMs(failures, random) });
       return;
     }
     if (failure.code === 'CONTROL_PLANE_REFUSED' || status === 413) {
@@ -212,10 +224,12 @@ export class UploadLoop {
       }
       return;
     }
-    this.#failures += 1;
-    if (this.#failures === 1) logger.warn({ err: error }, 'files cannot be uploaded, kept');
+    const isNew = this.#pausedUntil <= now;
+    if (isNew) this.#failures += 1;
+    if (isNew && this.#failures === 1)
+      logger.warn({ err: error }, 'files cannot be uploaded, kept');
     const pauseMs = failure.retryAfterMs ?? backoffMs(this.#failures, random);
-    this.#pausedUntil = Math.max(this.#pausedUntil, clock.monotonic() + pauseMs);
+    this.#pausedUntil = Math.max(this.#pausedUntil, now + pauseMs);
   }
 
   async #giveUp({ entry, file }: Work, reason: string): Promise<void> {

@@ -14,7 +14,9 @@ import type {
   ResultSubmission,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import type { ArtifactType, NetworkDiagnostics } from '@monitor/shared/contract/check-result.ts';
+import type { FirstHops } from '../net/first-hop.ts';
 import type { Gateway } from '../net/gateway/gateway.ts';
+import type { Guest } from '../net/gateway/guests.ts';
 import type { IcmpTransport } from '../net/icmp.ts';
 import type { PacketCapture } from '../net/packet-capture.ts';
 import type { TracedRequest } from '../net/traced-request.ts';
@@ -46,11 +48,17 @@ export type Observation = Omit<Measurement, 'underLoad'> & {
   /** The HTTP requests it made, for traces. */
   requests?: readonly TracedRequest[];
   /**
-   * Of a failure in the network. Called when the attempt is over and judged a failure; with `events`
-   * nothing is done that takes time. `enough` ends it with what there is by then. Never rejects.
+   * Of a failure in the network. Called when the attempt is over and judged a failure. `enough` ends it
+   * with what there is by then. Never rejects.
    */
-  evidence?: (extent: 'all' | 'events', enough?: AbortSignal) => Promise<Evidence>;
+  evidence?: (extent: EvidenceExtent, enough?: AbortSignal) => Promise<Evidence>;
 };
+
+/**
+ * How much is gathered: `all` takes seconds, `packets` a fraction of one, since it waits for no
+ * traceroute, and `events` no time at all.
+ */
+export type EvidenceExtent = 'all' | 'packets' | 'events';
 
 /** What was found about a failure in the network. */
 export interface Evidence {
@@ -89,6 +97,8 @@ export type GivenFile = ({ path: string } | { bytes: Uint8Array }) & {
   name: string;
   type: ArtifactType;
   contentType: string;
+  /** It need not survive a loss of power right away: there may be hundreds a second of it. */
+  isFleeting?: boolean;
 };
 
 /** A browser that was found on this machine. */
@@ -145,6 +155,8 @@ export interface ScriptSessions extends AsyncDisposable {
 /** A browser that is open already, for one run. */
 export interface BrowserLease {
   readonly endpoint: string;
+  /** By what the kernel knows its processes; no other run has the browser meanwhile. */
+  readonly guest: Guest;
   /** Resolves when the browser has ended, with whether it had used more memory than a run may. */
   readonly ended: Promise<{ isOutOfMemory: boolean }>;
   /** `isClean` is false after a run that ended in any unusual way: the browser is then thrown away. */
@@ -234,6 +246,8 @@ export interface NetworkAccess {
   /** The way to a target, or null; `tracerouteProblem` then says why, and what would help. */
   readonly traceroute: Traceroute | null;
   readonly tracerouteProblem: string | null;
+  /** What comes first on the way to a target, asked for when nothing came back from there. */
+  readonly firstHops: FirstHops;
 }
 
 export type Runner = (definition: CheckDefinition, context: RunnerContext) => Promise<Observation>;

@@ -16,6 +16,7 @@ import { proxyLogin } from '../net/proxy-login.ts';
 import type { RunnerRegistry } from '../runners/index.ts';
 import type {
   Evidence,
+  EvidenceExtent,
   NetworkAccess,
   Observation,
   RunFacts,
@@ -209,6 +210,7 @@ function fromFault(
     ...detailsOfFault({
       ...{ type: check.type, definition: check.definition, runtimeId: check.runtimeId },
       ...{ reason, startedAt, stoppedAt, jobLog },
+      diagnostics: isKnown ? error.diagnostics : null,
     }),
   };
 }
@@ -241,15 +243,15 @@ async function nothingOf(artifacts: RunArtifacts): Promise<[]> {
 }
 
 /**
- * Runs one attempt. Never rejects: what breaks on our side is an outcome with `hasErrors`. `mayGather` is
- * asked when the attempt is over and evidence of its failure would be gathered, which takes seconds;
- * `enough` ends that, and costs evidence alone.
+ * Runs one attempt. Never rejects: what breaks on our side is an outcome with `hasErrors`. `extentOf` is
+ * asked when the attempt is over: how much evidence of its failure is to be gathered. `enough` ends that,
+ * and costs evidence alone.
  */
 export async function makeAttempt(
   { check, run, environmentUrl }: Attempt,
   tools: AttemptTools,
   signal: AbortSignal,
-  mayGather: () => boolean = () => true,
+  extentOf: () => EvidenceExtent = () => 'all',
   enough: AbortSignal = signal,
 ): Promise<AttemptOutcome> {
   const { clock, network, lagMeter } = tools;
@@ -320,7 +322,7 @@ export async function makeAttempt(
       const verdict = judge(judging, definition, measurement);
       const evidence =
         verdict.hasFailures && collect !== undefined
-          ? await collect(mayGather() ? 'all' : 'events', enough)
+          ? await collect(extentOf(), enough)
           : undefined;
       return fromObservation(observation, measurement, verdict, jobLog, evidence);
     } catch (error) {

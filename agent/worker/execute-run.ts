@@ -27,6 +27,7 @@ import { z } from 'zod';
 import type { TracedRequest } from '../net/traced-request.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
 import { poolOf } from '../runners/index.ts';
+import type { EvidenceExtent } from '../runners/runner.ts';
 import {
   makeAttempt,
   outcomeWithoutAttempt,
@@ -44,9 +45,11 @@ const longestQueueMs = 60_000;
 const staleRetryMs = 10 * 60_000;
 /**
  * Attempts that are over, and of which evidence is gathered or files are written. When a whole network
- * fails there are more than anybody will look at; the next ones come with their events alone.
+ * fails there are more than anybody will look at: beyond the first number none waits for a traceroute
+ * any more, and beyond the second the next ones come with their events alone.
  */
-const mostGathering = 200;
+const mostTracing = 100;
+const mostGathering = 300;
 
 /** Reason of an abort that a person asked for. */
 const cancelledByPerson = new Error('cancelled');
@@ -260,12 +263,14 @@ export class Executor {
       .finally(() => this.#busy.delete(work));
   }
 
-  /** True, with the place in the pool left to others, while not too many attempts do the same. */
-  #mayGather(leave: () => void): boolean {
+  /** How much evidence an attempt may gather, with its place in the pool left to others. */
+  #extentOf(leave: () => void): EvidenceExtent {
     leave();
     const { light, heavy } = this.#pools;
     const others = light.running + light.queued + heavy.running + heavy.queued;
-    return this.#busy.size - others <= mostGathering;
+    const gathering = this.#busy.size - others;
+    if (gathering > mostGathering) return 'events';
+    return gathering > mostTracing ? 'packets' : 'all';
   }
 
   async #attempt(current: Run, cancellation: AbortController, leave: () => void): Promise<void> {
@@ -289,14 +294,14 @@ export class Executor {
     // The gathering of evidence is time of ours, neither of the attempt nor of the wait for the next.
     let over: { at: number; tookMs: number } | null = null;
     const isOver = () => (over ??= { at: clock.now(), tookMs: clock.monotonic() - begunAt });
-    const mayGather = (): boolean => {
+    const extentOf = (): EvidenceExtent => {
       isOver();
       this.#gathering.set(cancellation, { enough, stored });
-      return this.#mayGather(leave);
+      return this.#extentOf(leave);
     };
     try {
       const attempt = this.#asAttempt(current);
-      const outcome = await makeAttempt(attempt, this.#options, signal, mayGather, enough.signal);
+      const outcome = await makeAttempt(attempt, this.#options, signal, extentOf, enough.signal);
       this.#forget(current, cancellation);
       if (signal.aborted) {
         if (signal.reason === cancelledByPerson) {

@@ -205,7 +205,7 @@ test('a file that our disk lost is given up; the others go on', async () => {
   assert.equal(given.spool.state().droppedTotal, 1);
 });
 
-test('two uploads are under way at once, and no more', async () => {
+test('eight uploads are under way at once, of which two of large files, and no more', async () => {
   await using given = await setUp();
   const held: ServerResponse[] = [];
   given.receiver.answer = (request, response) => {
@@ -213,15 +213,38 @@ test('two uploads are under way at once, and no more', async () => {
     request.once('end', () => held.push(response));
   };
   given.loop.start();
-  await given.add(Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`${n}.zip`, 'x'])));
-  for (let taken = 0; taken < 8; taken += 2) {
-    await given.advanceUntil(() => held.length === 2);
-    await given.advanceUntil(() => given.spool.state().files === 9 - taken);
-    assert.equal(given.receiver.requests, taken + 2);
-    for (const response of held.splice(0)) response.writeHead(204).end();
-  }
-  await given.advanceUntil(() => held.length === 1);
+  const named = (count: number, text: string, content: string) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`${text}${n}.zip`, content]));
+  // The large ones are older, and do not keep the small ones from going.
+  await given.add({ ...named(3, 'large', 'x'.repeat(262_144)), ...named(9, 'small', 'x') });
+  await given.advanceUntil(() => held.length === 8);
+  for (let look = 0; look < 20; look += 1) await new Promise(setImmediate);
+  assert.equal(given.receiver.requests, 8);
+  for (const response of held.splice(0)) response.writeHead(204).end();
+  await given.advanceUntil(() => held.length === 4 && given.spool.state().files === 4);
+  for (const response of held.splice(0)) response.writeHead(204).end();
+  await given.advanceUntil(() => given.spool.state().files === 0);
 });
+
+for (const status of [404, 503]) {
+  test(`eight uploads that fail at once with ${status} are one failure, with the pause of one`, async () => {
+    await using given = await setUp();
+    const held: ServerResponse[] = [];
+    given.receiver.answer = (request, response) => {
+      request.resume();
+      request.once('end', () => held.push(response));
+    };
+    given.loop.start();
+    const names = Array.from({ length: 8 }, (_, number) => `${number}.zip`);
+    await given.add(Object.fromEntries(names.map((name) => [name, 'x'])));
+    await given.advanceUntil(() => held.length === 8);
+    given.receiver.answer = null;
+    const failedAt = given.clock.now();
+    for (const response of held) response.writeHead(status).end('{"message":"no"}');
+    await given.advanceUntil(() => given.spool.state().files === 0);
+    assert.ok(given.clock.now() - failedAt < 10_000, `${given.clock.now() - failedAt} ms`);
+  });
+}
 
 test('flushing uploads what waits, without the waits, and says what is left', async () => {
   await using given = await setUp();

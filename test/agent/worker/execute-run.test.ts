@@ -149,14 +149,15 @@ test('evidence is gathered outside of the pool, and not of everything when all t
       failure: { phase: 'connect', code: 'ECONNREFUSED', message: 'no', isNetworkError: true },
       async evidence(extent) {
         extents.push(extent);
-        if (extent === 'all') await gathered;
+        if (extent !== 'events') await gathered;
         return { diagnostics, pcapReference: null };
       },
     });
   // There is one place in the pool, and nobody waits for the evidence of another.
-  for (let index = 0; index < 220; index += 1) executor.startJob(jobOf(), 'here', 1);
-  while (extents.length < 220) await pause(5);
-  assert.equal(extents.filter((extent) => extent === 'all').length, 200);
+  for (let index = 0; index < 320; index += 1) executor.startJob(jobOf(), 'here', 1);
+  while (extents.length < 320) await pause(5);
+  const counted = (wanted: string) => extents.filter((extent) => extent === wanted).length;
+  assert.deepEqual(['all', 'packets', 'events'].map(counted), [100, 200, 20]);
   resolve(undefined);
   await executor.drain();
   assert.ok(results().every(({ hasFailures }) => hasFailures));
