@@ -13,6 +13,8 @@ import {
   agentCodeBundleRoutes,
   checkIn,
   goodbye,
+  protocolHeader,
+  protocolVersion,
   releaseJobs,
   renewLeases,
   reportErrors,
@@ -21,6 +23,7 @@ import {
   type CheckInRequest,
   type ItemOutcome,
 } from '@monitor/shared/contract/agent-protocol.ts';
+import { errorBody, errorCatalogue } from '@monitor/shared/contract/errors.ts';
 import { maxCodeBundleBytes } from '@monitor/shared/contract/code-bundle.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { AgentError } from './errors.ts';
@@ -125,6 +128,7 @@ function retryAfterMs(header: string | string[] | undefined): number | null {
  *   429, 503  too busy: later, when the server says so
  *   408       the body did not arrive in whole: it may the next time
  *   413       the batch is too large: smaller ones may pass
+ *   409       with its code: one of both sides is too old for the other
  *   404       not a control plane, or one from before this protocol
  *   other 4xx this call is wrong and stays wrong
  *   5xx       its fault, it may pass
@@ -138,6 +142,9 @@ function failureOf(
 ): CallFailure {
   const message = messageIn(text);
   const details = { statusCode: status, retryAfterMs: retryAfterMs(headers['retry-after']) };
+  if (status === errorCatalogue.PROTOCOL_UNSUPPORTED.statusCode && isOfProtocol(text)) {
+    return new CallFailure('PROTOCOL_REFUSED', message, details);
+  }
   const said = message === '' ? '' : `: ${message}`;
   if (message === '' && (status === 401 || status === 403)) {
     return new CallFailure(
@@ -185,6 +192,16 @@ function unreachable(url: string, cause: unknown): CallFailure {
 /** `{name}` of a path by its value. */
 function fillPath(path: string, params: Readonly<Record<string, string>>): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+}
+
+function isOfProtocol(text: string): boolean {
+  const code: keyof typeof errorCatalogue = 'PROTOCOL_UNSUPPORTED';
+  try {
+    const parsed = errorBody.pick({ attributes: true }).safeParse(JSON.parse(text));
+    return parsed.data?.attributes.code === code;
+  } catch {
+    return false;
+  }
 }
 
 function messageIn(text: string): string {
@@ -259,7 +276,11 @@ export class ControlPlaneClient {
         method,
         dispatcher,
         signal: signal === undefined ? watch.signal : AbortSignal.any([watch.signal, signal]),
-        headers: { authorization: `Bearer ${apiKey.reveal()}`, ...headers },
+        headers: {
+          authorization: `Bearer ${apiKey.reveal()}`,
+          [protocolHeader]: String(protocolVersion),
+          ...headers,
+        },
         body: body === null ? null : Readable.from(outgoing(body)),
       });
       watch.moved(0);

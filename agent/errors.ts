@@ -2,6 +2,7 @@
  * Errors an agent can meet outside of a check: one row per code. Nobody matches on message text.
  * A message says what was attempted, on what, and what to do next.
  */
+import type { NetworkDiagnostics } from '@monitor/shared/contract/check-result.ts';
 
 const catalogue = {
   CONFIG_INVALID: { retryable: false },
@@ -9,6 +10,8 @@ const catalogue = {
   CONTROL_PLANE_REFUSED: { retryable: false },
   CONTROL_PLANE_ANSWER: { retryable: true },
   KEY_REFUSED: { retryable: false },
+  /** The other side is of a version that does not know this one; it passes with the upgrade of one. */
+  PROTOCOL_REFUSED: { retryable: false },
   DATA_DIR_IN_USE: { retryable: false },
   DATA_DIR_UNUSABLE: { retryable: false },
   OUTBOX_FULL: { retryable: true },
@@ -45,6 +48,8 @@ export type AgentErrorCode = keyof typeof catalogue;
  */
 export class AgentError extends Error {
   readonly code: AgentErrorCode;
+  /** What the sockets of the attempt saw, where it had any. */
+  diagnostics: NetworkDiagnostics | null = null;
 
   constructor(code: AgentErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);

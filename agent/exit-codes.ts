@@ -1,7 +1,7 @@
 /** What the exit status of `monitor-agent` says. */
 export const exitCodes = {
   ok: 0,
-  /** A check failed, or doctor found something wrong. */
+  /** What was measured is not well: a check failed, doctor found something, a target was not heard. */
   failed: 1,
   /** The command or its settings cannot be used, or the check could not be run. */
   error: 2,

@@ -231,6 +231,7 @@ export function registerRun(program: Command): void {
           console.error(warning);
         }
         await using stack = new AsyncDisposableStack();
+        const files = stack.use(await keepFilesIn(options.files ?? null));
         const network = stack.use(
           await openNetwork(
             hasEvidence(check) ? config : { ...config, PACKET_CAPTURE: false, TRACEROUTE: false },
@@ -241,7 +242,6 @@ export function registerRun(program: Command): void {
         process.once('SIGINT', () => {
           cancellation.abort();
         });
-        const files = stack.use(await keepFilesIn(options.files ?? null));
         const opened = needsCode(check)
           ? stack.use(
               await openScripting({

@@ -2,11 +2,15 @@
  * NODE_EXTRA_CA_CERTS, looked at before anything is trusted to it: Node itself reads the file at its
  * start and goes on without it when it cannot.
  */
-import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import type { X509Certificate } from 'node:crypto';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import type { AgentConfig } from '../config.ts';
 import { AgentError } from '../errors.ts';
+import {
+  readAuthoritiesFile,
+  sayDamaged,
+  type AuthoritiesProblem,
+} from '../net/authorities-file.ts';
 import { nameInOneLine } from '../net/tls-facts.ts';
 
 type Texts = Readonly<Record<string, string | undefined>>;
@@ -21,50 +25,36 @@ function unusable(path: string, reason: string, cause?: unknown): AgentError {
   );
 }
 
-const reasons: Readonly<Record<string, string>> = {
+const unreadable: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist; correct the path, or mount the file',
   EACCES: 'may not be read by this user; correct its permissions',
   EISDIR: 'is a folder; name a file with all certificates one after the other',
 };
 
-function read(path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    const code = String((error as NodeJS.ErrnoException).code);
-    throw unusable(path, reasons[code] ?? `cannot be read (${code})`, error);
+function reasonOf(path: string, problem: AuthoritiesProblem): string {
+  switch (problem.kind) {
+    case 'unreadable':
+      return unreadable[problem.code] ?? `cannot be read (${problem.code})`;
+    case 'empty':
+      return 'is empty and so not in PEM; put the certificate of the authority into it';
+    case 'der':
+      return `is in DER, not in PEM; convert it: openssl x509 -inform der -in ${path} -out ca.pem`;
+    case 'not-pem':
+      return 'is not in PEM: it has no "-----BEGIN CERTIFICATE-----"';
+    case 'no-certificate':
+      return `holds no certificate, only ${problem.labels.join(', ')}`;
+    case 'damaged':
+    case 'cut-off':
+      return `is damaged: ${sayDamaged(problem)}; get the file again`;
   }
 }
 
-const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g;
-
-/** The certificates of a file in PEM. Throws CONFIG_INVALID with what is wrong with it. */
-export function readAuthorities(path: string): X509Certificate[] {
-  const bytes = read(path);
-  const blocks = [...bytes.toString('latin1').matchAll(block)];
-  if (blocks.length === 0) {
-    // DER begins with a SEQUENCE of a length in two bytes.
-    const isDer = bytes[0] === 0x30 && bytes[1] === 0x82;
-    throw unusable(
-      path,
-      isDer
-        ? `is in DER, not in PEM; convert it: openssl x509 -inform der -in ${path} -out ca.pem`
-        : 'is not in PEM: it has no "-----BEGIN CERTIFICATE-----"',
-    );
-  }
-  const certificates = blocks.filter(([, label]) => /CERTIFICATE$/.test(label ?? ''));
-  if (certificates.length === 0) {
-    const labels = [...new Set(blocks.map(([, label]) => label))].join(', ');
-    throw unusable(path, `holds no certificate, only ${labels}`);
-  }
-  return certificates.map(([pem], index) => {
-    try {
-      return new X509Certificate(pem);
-    } catch (error) {
-      const which = `certificate ${index + 1} of ${certificates.length}`;
-      throw unusable(path, `is damaged: ${which} cannot be read`, error);
-    }
-  });
+/** The certificates of a file in PEM. Throws CONFIG_INVALID with the first that is wrong with it. */
+function readAuthorities(path: string): readonly X509Certificate[] {
+  const { certificates, problems } = readAuthoritiesFile(path);
+  const [problem] = problems;
+  if (problem === undefined) return certificates;
+  throw unusable(path, reasonOf(path, problem), 'cause' in problem ? problem.cause : undefined);
 }
 
 /**

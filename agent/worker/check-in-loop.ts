@@ -5,7 +5,8 @@
  *   unknown   nothing heard yet; the cached schedule, if there is one, is already running
  *   up        the last check-in was answered
  *   down      the last check-in failed; tried again with growing pauses
- *   refused   the key is not accepted: tried once a minute, since keys come back
+ *   refused   the key is not accepted, or the protocol not spoken: tried once a minute, since keys come
+ *             back and control planes are upgraded
  */
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import {

@@ -18,7 +18,14 @@ import {
 import { pathId } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
+/**
+ * Grows with a change that the other side has to know of. An agent speaks this one; a control plane
+ * speaks all from `oldestProtocol` on and refuses others with PROTOCOL_UNSUPPORTED.
+ */
 export const protocolVersion = 1;
+export const oldestProtocol = 1;
+/** What every call of an agent tells its protocol by. */
+export const protocolHeader = 'agent-protocol';
 
 /** Longest a check-in may ask to wait for news. */
 const longPollMs = 25_000;
@@ -199,7 +206,7 @@ export const checkIn = defineRoute({
   body: checkInRequest,
   status: 200,
   response: checkInAnswer,
-  errors: [400],
+  errors: [400, 409],
 });
 
 /** A path of one or two parts, without a way out: `trace.zip`, `screenshots/after-failure.png`. */
@@ -335,7 +342,7 @@ export const submitResults = defineRoute({
   bodyLimitBytes: 33_554_432,
   status: 200,
   response: z.object({ items: z.array(itemOutcome) }),
-  errors: [400, 413],
+  errors: [400, 409, 413],
 });
 
 const jobIds = z.array(z.uuid()).max(1000);
@@ -350,7 +357,7 @@ export const renewLeases = defineRoute({
   body: z.object({ agentId: z.uuid(), jobIds }),
   status: 200,
   response: z.object({ renewed: jobIds, lost: jobIds }),
-  errors: [400],
+  errors: [400, 409],
 });
 
 export const releaseJobs = defineRoute({
@@ -362,7 +369,7 @@ export const releaseJobs = defineRoute({
   authentication: 'locationKey',
   body: z.object({ agentId: z.uuid(), jobIds }),
   status: 204,
-  errors: [400],
+  errors: [400, 409],
 });
 
 export const goodbye = defineRoute({
@@ -374,7 +381,7 @@ export const goodbye = defineRoute({
   authentication: 'locationKey',
   body: z.object({ agentId: z.uuid() }),
   status: 204,
-  errors: [400],
+  errors: [400, 409],
 });
 
 /**
@@ -393,7 +400,7 @@ const uploadArtifact = defineRoute({
   params: z.object({ resultId: pathId, name: artifactName }),
   bodyStream: true,
   status: 204,
-  errors: [400, 404, 413],
+  errors: [400, 404, 409, 413],
 });
 
 /** What a Playwright suite consists of. */
@@ -407,7 +414,7 @@ const downloadCodeBundle = defineRoute({
   params: z.object({ checkId: pathId }),
   status: 200,
   responseStream: 'application/gzip',
-  errors: [404],
+  errors: [404, 409],
 });
 
 /** Limited technical metadata: never a key, a variable, a check, a URL, a header or a body. */
@@ -434,7 +441,7 @@ export const reportErrors = defineRoute({
       .max(100),
   }),
   status: 204,
-  errors: [400],
+  errors: [400, 409],
 });
 
 export const agentRoutes = {

@@ -31,6 +31,8 @@ export const errorCatalogue = {
   METHOD_NOT_ALLOWED: { statusCode: 405, error: 'Method Not Allowed' },
   REQUEST_TIMEOUT: { statusCode: 408, error: 'Request Timeout' },
   CONFLICT: { statusCode: 409, error: 'Conflict' },
+  /** An agent and the control plane have no version of their protocol in common. */
+  PROTOCOL_UNSUPPORTED: { statusCode: 409, error: 'Conflict' },
   PAYLOAD_TOO_LARGE: { statusCode: 413, error: 'Payload Too Large' },
   UNSUPPORTED_MEDIA_TYPE: { statusCode: 415, error: 'Unsupported Media Type' },
   TOO_MANY_REQUESTS: { statusCode: 429, error: 'Too Many Requests' },

@@ -10,6 +10,7 @@ import { gunzipSync } from 'node:zlib';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import {
   agentRoutes,
+  protocolVersion,
   submission,
   type AssignedCheck,
   type CheckInAnswer,
@@ -19,12 +20,18 @@ import {
   type Submission,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
+import { refusalOfProtocol } from '../../control-plane/domain/agent-protocol.ts';
 
 export type RouteName = keyof typeof agentRoutes;
 
 /** What happens to requests instead of a proper answer. */
 export type Misbehaviour =
-  | { readonly kind: 'status'; readonly status: number; readonly headers?: Record<string, string> }
+  | {
+      readonly kind: 'status';
+      readonly status: number;
+      readonly headers?: Record<string, string>;
+      readonly body?: unknown;
+    }
   /** The page of a proxy, with status 200. */
   | { readonly kind: 'html' }
   /** The connection stays open and nothing comes. */
@@ -33,6 +40,16 @@ export type Misbehaviour =
   | { readonly kind: 'reset' }
   /** The proper answer, late. */
   | { readonly kind: 'slow'; readonly delayMs: number };
+
+/** What a control plane that speaks only these protocols answers an agent of this version. */
+export function refusalBy(spoken: { oldest: number; newest: number }): Misbehaviour {
+  const { message, attributes } = refusalOfProtocol(protocolVersion, spoken) ?? {};
+  const body = {
+    ...{ statusCode: 409, error: 'Conflict', message },
+    attributes: { code: 'PROTOCOL_UNSUPPORTED', requestId: randomUUID(), ...attributes },
+  };
+  return { kind: 'status', status: 409, body };
+}
 
 export interface SeenRequest {
   readonly route: RouteName;
@@ -234,7 +251,7 @@ export class FakeControlPlane implements AsyncDisposable {
     switch (how.kind) {
       case 'status':
         response.writeHead(how.status, { 'content-type': 'application/json', ...how.headers });
-        response.end(JSON.stringify({ message: 'told to misbehave' }));
+        response.end(JSON.stringify(how.body ?? { message: 'told to misbehave' }));
         return;
       case 'html':
         response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Welcome</html>');

@@ -1,0 +1,45 @@
+/** A control plane of another version: the same source with other protocols, in a folder of its own. */
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+
+interface SpokenProtocols {
+  oldest: number;
+  newest: number;
+}
+
+const withoutPackages = (source: string): boolean => basename(source) !== 'node_modules';
+
+/** Copies the control plane below a folder, where it speaks other protocols; gives its program. */
+export function controlPlaneOfAnotherVersion(
+  folder: string,
+  { oldest, newest }: SpokenProtocols,
+): string {
+  const packages = join(folder, 'node_modules');
+  mkdirSync(join(packages, '@monitor'), { recursive: true });
+  for (const name of readdirSync('node_modules')) {
+    if (name !== '@monitor') symlinkSync(resolve('node_modules', name), join(packages, name));
+  }
+  for (const name of ['shared', 'control-plane']) {
+    cpSync(name, join(folder, name), { recursive: true, filter: withoutPackages });
+    symlinkSync(join(folder, name), join(packages, '@monitor', name));
+  }
+  // There when npm could not put all of its packages on top.
+  const own = resolve('control-plane/node_modules');
+  if (existsSync(own)) symlinkSync(own, join(folder, 'control-plane/node_modules'));
+  const file = join(folder, 'shared/contract/agent-protocol.ts');
+  const text = readFileSync(file, 'utf8');
+  const changed = text
+    .replace(/(?<=^export const protocolVersion = )\d+/m, String(newest))
+    .replace(/(?<=^export const oldestProtocol = )\d+/m, String(oldest));
+  if (changed === text) throw new Error(`${file} names its protocols in another way`);
+  writeFileSync(file, changed);
+  return join(folder, 'control-plane/control-plane.js');
+}
