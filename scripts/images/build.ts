@@ -1,6 +1,7 @@
 /** Builds images with buildah. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { architectureProblem, thisArchitecture, type Architecture } from './architecture.ts';
 import { ensureBaseImage } from './base-image.ts';
 import { hasImage, showBuildah } from './buildah.ts';
 import type { ImageTarget } from './targets.ts';
@@ -38,18 +39,18 @@ function versionOf(file: string): string {
 export async function buildImages(
   targets: readonly ImageTarget[],
   buildArgs: readonly string[],
+  arch: Architecture = thisArchitecture,
 ): Promise<void> {
+  const problem = architectureProblem(arch);
+  if (problem !== null) throw new Error(problem);
   const revision = git('rev-parse', 'HEAD');
   const epoch = git('log', '-1', '--format=%ct');
   const created = new Date(Number(epoch) * 1000).toISOString();
   for (const target of targets) {
-    if (
-      target.after !== undefined &&
-      !(await hasImage(`localhost/monitor-agent:${target.after}`))
-    ) {
-      throw new Error(`${target.name} is built from ${target.after}; build that first`);
+    if (target.after !== undefined && !(await hasImage(target.after.image))) {
+      throw new Error(`${target.name} is built from ${target.after.name}; build that first`);
     }
-    if (target.after === undefined) await ensureBaseImage(target.file);
+    await ensureBaseImage(target.file, arch);
     const all = {
       VERSION: versionOf(target.file),
       REVISION: revision,
@@ -61,6 +62,7 @@ export async function buildImages(
     await showBuildah(
       // Docker's own format knows health checks; layers are kept for the next build.
       ...['build', '--format', 'docker', '--layers', '--pull=never', '--timestamp', epoch],
+      ...['--arch', arch],
       ...['--file', target.file, '--target', target.stage, '--tag', target.image],
       ...surroundings(),
       ...Object.entries(all).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]),

@@ -153,7 +153,7 @@ export class Container implements AsyncDisposable {
   }
 
   /** The processes inside, as this machine numbers them. */
-  processes(): { pid: number; name: string; state: string; rssBytes: number }[] {
+  processes(): { pid: number; parent: number; name: string; state: string; rssBytes: number }[] {
     const space = statusField(this.pid, 'NSpid').split(/\s+/).length;
     return readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
@@ -165,6 +165,7 @@ export class Container implements AsyncDisposable {
           return [
             {
               pid,
+              parent: Number(statusField(pid, 'PPid')),
               name: statusField(pid, 'Name'),
               state: statusField(pid, 'State'),
               rssBytes: Number(rss) * 1024,

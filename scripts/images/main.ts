@@ -1,8 +1,9 @@
 /**
  * Images without a Docker engine, by way of buildah:
  *
- *   npm run images -- build [TARGET …] [--build-arg NAME=value]
- *   npm run images -- smoke [TARGET …]     runs them: as root and not, with and without NET_RAW
+ *   npm run images -- build [TARGET …] [--build-arg NAME=value] [--arch amd64|arm64]
+ *   npm run images -- smoke [TARGET …] [--how WORDS]   runs them: as root and not, with and without
+ *                                          NET_RAW; WORDS pick one way by its name
  *   npm run images -- sizes
  *   npm run images -- clean                removes what was built
  *
@@ -11,11 +12,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
+import { architectures, parseArchitecture } from './architecture.ts';
 import { buildah, buildahProblem, hasImage } from './buildah.ts';
 import { buildImages } from './build.ts';
 import { sizesOfImages } from './sizes.ts';
+import { chooseScenarios } from './smoke/scenarios.ts';
 import { smoke } from './smoke/smoke.ts';
-import { chooseTargets, imageTargets } from './targets.ts';
+import { chooseTargets, imageTargetsFor } from './targets.ts';
 
 const usage = 'npm run images -- build|smoke|sizes|clean [TARGET …]';
 
@@ -29,7 +32,7 @@ async function inOwnNetwork(names: readonly string[]): Promise<number> {
 
 /** Removes the images that were built, and layers that no image has any more. */
 async function clean(): Promise<void> {
-  for (const { image } of [...imageTargets].reverse()) {
+  for (const { image } of architectures.flatMap(imageTargetsFor).reverse()) {
     if (await hasImage(image)) await buildah('rmi', '--force', image);
   }
   await buildah('rmi', '--prune', '--force');
@@ -38,20 +41,25 @@ async function clean(): Promise<void> {
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { 'build-arg': { type: 'string', multiple: true, default: [] } },
+    options: {
+      arch: { type: 'string' },
+      how: { type: 'string', default: '' },
+      'build-arg': { type: 'string', multiple: true, default: [] },
+    },
   });
   const [command = '', ...names] = positionals;
+  const arch = parseArchitecture(values.arch);
   const problem = await buildahProblem();
   if (problem !== null) throw new Error(problem);
   switch (command) {
     case 'build':
-      await buildImages(chooseTargets(names), values['build-arg']);
+      await buildImages(chooseTargets(names, arch), values['build-arg'], arch);
       break;
     case 'smoke':
-      process.exitCode = await inOwnNetwork(names);
+      process.exitCode = await inOwnNetwork([...names, '--arch', arch, '--how', values.how]);
       break;
     case 'smoke-here':
-      await smoke(chooseTargets(names));
+      await smoke(chooseTargets(names, arch), chooseScenarios(values.how));
       break;
     case 'sizes':
       console.log(await sizesOfImages());

@@ -1,4 +1,6 @@
 /** The images there are, each after those it is built from. */
+import { thisArchitecture, type Architecture } from './architecture.ts';
+
 export interface ImageTarget {
   name: string;
   file: string;
@@ -6,54 +8,52 @@ export interface ImageTarget {
   stage: string;
   image: string;
   /** An image that must be built before. */
-  after?: string;
+  after?: { name: string; image: string };
   buildArgs?: Readonly<Record<string, string>>;
 }
 
-const registry = 'localhost';
+/** The targets for an architecture; those of another than this machine's have it in their tag. */
+export function imageTargetsFor(arch: Architecture): readonly ImageTarget[] {
+  const suffix = arch === thisArchitecture ? '' : `-${arch}`;
+  const agent = (name: string): ImageTarget => ({
+    name,
+    file: 'Dockerfile.agent',
+    stage: name,
+    image: `localhost/monitor-agent:${name}${suffix}`,
+  });
+  const full = agent('full');
+  return [
+    {
+      name: 'control-plane',
+      file: 'Dockerfile.control-plane',
+      stage: 'control-plane',
+      image: `localhost/control-plane:latest${suffix}`,
+    },
+    agent('uptime'),
+    full,
+    agent('migration'),
+    {
+      ...agent('dev'),
+      file: 'Dockerfile.dev',
+      after: { name: full.name, image: full.image },
+      buildArgs: { FULL_IMAGE: full.image },
+    },
+  ];
+}
 
-export const imageTargets: readonly ImageTarget[] = [
-  {
-    name: 'control-plane',
-    file: 'Dockerfile.control-plane',
-    stage: 'control-plane',
-    image: `${registry}/control-plane:latest`,
-  },
-  {
-    name: 'uptime',
-    file: 'Dockerfile.agent',
-    stage: 'uptime',
-    image: `${registry}/monitor-agent:uptime`,
-  },
-  {
-    name: 'full',
-    file: 'Dockerfile.agent',
-    stage: 'full',
-    image: `${registry}/monitor-agent:full`,
-  },
-  {
-    name: 'migration',
-    file: 'Dockerfile.agent',
-    stage: 'migration',
-    image: `${registry}/monitor-agent:migration`,
-  },
-  {
-    name: 'dev',
-    file: 'Dockerfile.dev',
-    stage: 'dev',
-    image: `${registry}/monitor-agent:dev`,
-    after: 'full',
-    buildArgs: { FULL_IMAGE: `${registry}/monitor-agent:full` },
-  },
-];
+export const imageTargets = imageTargetsFor(thisArchitecture);
 
 /** The targets with these names, or the small ones without any. Throws for a name that is none. */
-export function chooseTargets(names: readonly string[]): ImageTarget[] {
+export function chooseTargets(
+  names: readonly string[],
+  arch: Architecture = thisArchitecture,
+): ImageTarget[] {
+  const targets = imageTargetsFor(arch);
   const wanted = names.length === 0 ? ['control-plane', 'uptime'] : names;
-  const known = imageTargets.map(({ name }) => name);
+  const known = targets.map(({ name }) => name);
   const wrong = wanted.find((name) => name !== 'all' && !known.includes(name));
   if (wrong !== undefined) {
     throw new Error(`there is no target "${wrong}"; there are ${known.join(', ')} and all`);
   }
-  return imageTargets.filter(({ name }) => wanted.includes('all') || wanted.includes(name));
+  return targets.filter(({ name }) => wanted.includes('all') || wanted.includes(name));
 }

@@ -53,6 +53,13 @@ function coresOf(runtimeFolder) {
   return [...found];
 }
 
+/** A core for newer Nodes, as npm puts it beside an old test runner, would end this process. */
+function runsHere(coreFolder) {
+  const { engines } = require(path.join(coreFolder, 'package.json'));
+  const oldest = /\d+/.exec((engines && engines.node) || '');
+  return oldest === null || Number.parseInt(process.versions.node, 10) >= Number(oldest[0]);
+}
+
 /** Reports what scripts assign to variables of such names, so that it is removed from all output. */
 function watchSecrets() {
   const secretName = /^(SERVICE_SECRET_|CHECKLY_SECRET_)/; // compatibility: the second one
@@ -253,7 +260,7 @@ function instrumentChromium(chromium, recorder, settings) {
  * the script is loaded.
  */
 function instrument(settings) {
-  for (const coreFolder of coresOf(settings.runtimeFolder)) {
+  for (const coreFolder of coresOf(settings.runtimeFolder).filter(runsHere)) {
     const playwright = require(coreFolder);
     const requests = loadAsPlaywrights('requests.cjs', coreFolder);
     const pages = loadAsPlaywrights('pages.cjs', coreFolder);

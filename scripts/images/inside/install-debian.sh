@@ -4,17 +4,19 @@
 #
 #   install-debian.sh PACKAGE ...
 #
-# A CA for package mirrors behind an intercepting proxy may be the build secret "ca".
+# `dpkg-excludes` stands beside it. A CA for package mirrors behind an intercepting proxy may be the build secret "ca".
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 ca=/run/secrets/ca
 authorities=Acquire::Languages=none
 [ -s "$ca" ] && authorities=Acquire::https::CAInfo=$ca
+cp "$(dirname "$0")/dpkg-excludes" /etc/dpkg/dpkg.cfg.d/container
 apt-get -o "$authorities" update
 apt-get -o "$authorities" upgrade --yes
 apt-get -o "$authorities" install --yes --no-install-recommends "$@"
 apt-get clean
 rm -rf /var/lib/apt/lists/* /var/cache/debconf/*-old /var/cache/ldconfig /var/log/*.log \
-  /var/log/apt /var/lib/dpkg/*-old /usr/share/man/* /usr/share/info/*
+  /var/log/apt /var/lib/dpkg/*-old /usr/share/man/* /usr/share/info/* \
+  /usr/share/lintian /usr/share/locale/*
 find /usr/share/doc -type f ! -name copyright -delete
 find / -xdev -type f -perm /6000 -exec chmod a-s {} +

@@ -1,8 +1,6 @@
 /** One check of every type that an image can run, as an operator would create it. */
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { runtimes as runtimeCatalogue } from '@monitor/shared/contract/runtime-catalogue.ts';
+import { managedSuites, plainSuite, uploadSuite } from './suites.ts';
 import { targetPorts, type World } from './world.ts';
 
 export interface SmokeCheck {
@@ -10,6 +8,7 @@ export interface SmokeCheck {
   body: { name: string } & Record<string, unknown>;
   /** ICMP where the container may not send echo requests. */
   endsInError?: boolean;
+  hasVideo?: boolean;
 }
 
 const shop = `http://127.0.0.1:${targetPorts.http}/shop`;
@@ -51,6 +50,7 @@ export function monitorChecks(location: string, slowUrl: string, hasIcmp: boolea
 
 const browserScript = `
 import { test, expect } from '@playwright/test';
+test.use({ video: 'on' });
 test('a visitor finds the shop', async ({ page }) => {
   await page.goto('${shop}');
   await page.getByRole('button', { name: 'Add to basket' }).click();
@@ -58,45 +58,43 @@ test('a visitor finds the shop', async ({ page }) => {
   await page.screenshot({ path: 'shop.png' });
 });`;
 
+/** What an image carries for code. */
+export interface CodeOfImage {
+  runtimes: readonly string[];
+  /** Besides npm, with compilers. */
+  hasPackageManagers: boolean;
+}
+
 const multiStepScript = `
 import { test, expect } from '@playwright/test';
 test('the shop answers', async ({ request }) => {
   expect((await request.get('${shop}')).status()).toBe(200);
 });`;
 
-/** A Playwright suite; the packages of the image stand in for those that an installation would bring. */
-async function uploadSuite({ baseUrl, apiKey }: World): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'smoke-suite-'));
-  try {
-    writeFileSync(join(folder, 'package.json'), '{"name":"suite","private":true}');
-    writeFileSync(
-      join(folder, 'playwright.config.js'),
-      'module.exports = { testDir: ".", use: { video: "on" } };',
-    );
-    writeFileSync(join(folder, 'shop.spec.js'), browserScript);
-    const bundle = join(folder, 'suite.tgz');
-    const files = ['package.json', 'playwright.config.js', 'shop.spec.js'];
-    execFileSync('tar', ['czf', bundle, '-C', folder, ...files]);
-    const response = await fetch(`${baseUrl}/v1/code-bundles`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/gzip' },
-      body: readFileSync(bundle),
-    });
-    if (!response.ok) throw new Error(`the suite was refused: ${await response.text()}`);
-    return ((await response.json()) as { codeBundlePath: string }).codeBundlePath;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+/** Proves besides that the Node and the packages are those of the runtime. */
+function onRuntime(id: string): string {
+  const { nodeJsVersion, dependencies } = runtimeCatalogue.find(({ name }) => name === id) ?? {};
+  const uuid = dependencies?.['uuid'] ?? '';
+  return `${multiStepScript}
+test('the runtime is ${id}', () => {
+  expect(process.version.split('.')[0]).toBe('${nodeJsVersion?.split('.')[0] ?? ''}');
+  expect(require('uuid/package.json').version).toBe('${uuid}');
+  expect(require('lodash').chunk([1, 2, 3], 2)).toEqual([[1, 2], [3]]);
+});`;
 }
 
 /** What needs the full image: code, browsers, and every runtime that it carries. */
 export async function codeChecks(
   location: string,
   world: World,
-  runtimes: readonly string[],
+  { runtimes, hasPackageManagers }: CodeOfImage,
 ): Promise<SmokeCheck[]> {
   const common = { ...everyMinute, privateLocations: [location] };
-  const codeBundlePath = await uploadSuite(world);
+  const { registryUrl, playwrightVersion } = world;
+  const suites = [
+    plainSuite(browserScript),
+    ...(hasPackageManagers ? managedSuites(multiStepScript, registryUrl, playwrightVersion) : []),
+  ];
   return [
     {
       path: 'api',
@@ -111,20 +109,28 @@ export async function codeChecks(
       {
         path: 'browser',
         body: { ...common, name: `browser ${runtimeId}`, runtimeId, script: browserScript },
+        hasVideo: true,
       },
       {
         path: 'multistep',
-        body: { ...common, name: `multi-step ${runtimeId}`, runtimeId, script: multiStepScript },
+        body: {
+          ...common,
+          name: `multi-step ${runtimeId}`,
+          runtimeId,
+          script: onRuntime(runtimeId),
+        },
       },
     ]),
-    {
-      path: 'playwright',
-      body: {
-        ...common,
-        name: 'suite',
-        codeBundlePath,
-        installCommand: 'ln -s /opt/monitor-agent/node_modules node_modules',
-      },
-    },
+    ...(await Promise.all(
+      suites.map(async (suite) => ({
+        path: 'playwright',
+        body: {
+          ...common,
+          name: suite.name,
+          codeBundlePath: await uploadSuite(suite, world),
+          installCommand: suite.installCommand,
+        },
+      })),
+    )),
   ];
 }

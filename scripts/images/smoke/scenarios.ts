@@ -10,17 +10,23 @@ export interface Scenario {
   pingRange: 'everybody' | 'nobody';
   hasUserNamespaces: boolean;
   icmp: 'datagram' | 'relay' | 'none';
+  /** Whether packets of failing connections can be kept. */
+  hasCapture: boolean;
+  /** How runs of code are kept apart, in images that run code. */
+  isolation: 'namespaces' | 'user' | 'process-group';
 }
 
 export const pingRanges = { everybody: '0 2147483647', nobody: '1 0' };
 
-export const scenarios: readonly Scenario[] = [
+const scenarios: readonly Scenario[] = [
   {
     says: 'as it is',
     capabilities: [],
     pingRange: 'everybody',
     hasUserNamespaces: true,
     icmp: 'datagram',
+    hasCapture: false,
+    isolation: 'namespaces',
   },
   {
     says: 'any user, no rights',
@@ -29,6 +35,8 @@ export const scenarios: readonly Scenario[] = [
     pingRange: 'nobody',
     hasUserNamespaces: false,
     icmp: 'none',
+    hasCapture: false,
+    isolation: 'process-group',
   },
   {
     says: 'any user, NET_RAW',
@@ -37,6 +45,8 @@ export const scenarios: readonly Scenario[] = [
     pingRange: 'nobody',
     hasUserNamespaces: false,
     icmp: 'relay',
+    hasCapture: true,
+    isolation: 'process-group',
   },
   {
     says: 'root as in Docker',
@@ -45,6 +55,8 @@ export const scenarios: readonly Scenario[] = [
     pingRange: 'nobody',
     hasUserNamespaces: false,
     icmp: 'relay',
+    hasCapture: true,
+    isolation: 'user',
   },
   {
     says: 'root without NET_RAW',
@@ -53,5 +65,15 @@ export const scenarios: readonly Scenario[] = [
     pingRange: 'nobody',
     hasUserNamespaces: false,
     icmp: 'none',
+    hasCapture: false,
+    isolation: 'user',
   },
 ];
+
+/** The scenarios whose name has these words in it. Throws where none has. */
+export function chooseScenarios(words: string): readonly Scenario[] {
+  const chosen = scenarios.filter(({ says }) => says.includes(words));
+  if (chosen.length > 0) return chosen;
+  const names = scenarios.map(({ says }) => `"${says}"`).join(', ');
+  throw new Error(`no way of running images is called "${words}"; there are ${names}`);
+}

