@@ -1,12 +1,4 @@
 import { Command, CommanderError } from 'commander';
-import { registerDoctor } from './commands/doctor.ts';
-import { registerRun } from './commands/run.ts';
-import { registerRuntime } from './commands/runtime.ts';
-import { registerStart } from './commands/start.ts';
-import { registerStatus } from './commands/status.ts';
-import { registerSupportBundle } from './commands/support-bundle.ts';
-import { registerTraceroute } from './commands/traceroute.ts';
-import { registerVersion } from './commands/version.ts';
 import { AgentError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
 import { printableValue } from './printable.ts';
@@ -16,14 +8,21 @@ const program = new Command('monitor-agent')
   .helpOption('-h, --help', 'show this help')
   .showHelpAfterError('(add --help for the settings and examples)')
   .exitOverride();
-registerStart(program);
-registerRun(program);
-registerRuntime(program);
-registerDoctor(program);
-registerStatus(program);
-registerSupportBundle(program);
-registerTraceroute(program);
-registerVersion(program);
+
+/** Loaded when they are named: loading all of them takes longer than most of them do. */
+const commands: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
+  start: async () => (await import('./commands/start.ts')).registerStart,
+  run: async () => (await import('./commands/run.ts')).registerRun,
+  runtime: async () => (await import('./commands/runtime.ts')).registerRuntime,
+  doctor: async () => (await import('./commands/doctor.ts')).registerDoctor,
+  status: async () => (await import('./commands/status.ts')).registerStatus,
+  'support-bundle': async () =>
+    (await import('./commands/support-bundle.ts')).registerSupportBundle,
+  traceroute: async () => (await import('./commands/traceroute.ts')).registerTraceroute,
+  version: async () => (await import('./commands/version.ts')).registerVersion,
+};
+const named = Object.entries(commands).filter(([name]) => name === process.argv[2]);
+for (const [, load] of named.length > 0 ? named : Object.entries(commands)) (await load())(program);
 
 try {
   await program.parseAsync();

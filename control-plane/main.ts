@@ -1,11 +1,5 @@
 import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
-import { registerAccounts } from './commands/accounts.ts';
-import { registerBackup } from './commands/backup.ts';
-import { registerKeys } from './commands/keys.ts';
-import { registerMigrate } from './commands/migrate.ts';
-import { registerRestore } from './commands/restore.ts';
-import { registerServe } from './commands/serve.ts';
 import { processEnvironment } from './config.ts';
 import { exitCodes } from './exit-codes.ts';
 import { describeFailure, OperatorError } from './operator-error.ts';
@@ -19,12 +13,18 @@ const program = new Command('control-plane')
   )
   .showHelpAfterError('(add --help for the options and examples)')
   .exitOverride();
-registerServe(program);
-registerMigrate(program);
-registerBackup(program);
-registerRestore(program);
-registerKeys(program);
-registerAccounts(program);
+
+/** Loaded when they are named: what serves takes longer to load than the others take for their work. */
+const commands: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
+  serve: async () => (await import('./commands/serve.ts')).registerServe,
+  migrate: async () => (await import('./commands/migrate.ts')).registerMigrate,
+  backup: async () => (await import('./commands/backup.ts')).registerBackup,
+  restore: async () => (await import('./commands/restore.ts')).registerRestore,
+  keys: async () => (await import('./commands/keys.ts')).registerKeys,
+  accounts: async () => (await import('./commands/accounts.ts')).registerAccounts,
+};
+const named = Object.entries(commands).filter(([name]) => name === process.argv[2]);
+for (const [, load] of named.length > 0 ? named : Object.entries(commands)) (await load())(program);
 
 // Whoever reads our output may stop before its end, as `head` does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
