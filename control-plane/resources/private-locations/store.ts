@@ -9,7 +9,7 @@ export type LocationRow = Selectable<Database['private_locations']>;
 type Wire = z.input<typeof privateLocation>;
 
 /** The oldest agent that the present protocol serves. */
-const minAgentVersion = '0.1.0';
+const minAgentVersion = '7.0.2';
 
 export async function listLocations(
   db: Kysely<Database>,
