@@ -7,10 +7,11 @@ import test from 'node:test';
 import { makeAuthority } from '../support/certificates.ts';
 import { httpServer, httpsServer } from '../support/servers.ts';
 import { temporaryFolder } from '../support/system.ts';
+import { surroundings } from '../support/program.ts';
 
 async function agent(args: string[], environment: Record<string, string> = {}) {
   const child = spawn(process.execPath, ['agent/monitor-agent.js', ...args], {
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
+    env: { ...surroundings(), ...environment },
   });
   let out = '';
   let error = '';

@@ -1,21 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import test from 'node:test';
 import { pino } from 'pino';
 import { startControlPlane } from '../../control-plane/compose.ts';
 import { readConfig } from '../../control-plane/config.ts';
+import { freePort } from '../support/program.ts';
 import { temporaryFolder } from '../support/system.ts';
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** Connects in the very moment that somebody listens. */
 async function firstConnection(port: number): Promise<Socket> {

@@ -4,6 +4,8 @@ import test from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { callApi } from '../../scripts/demo/api.ts';
 import { makeKeys, openAgent, openControlPlane } from '../support/in-process.ts';
+import { sleep } from '@monitor/shared/clock.ts';
+import { freePort } from '../support/program.ts';
 import { scaledClock } from '../support/scaled-clock.ts';
 import {
   eventually,
@@ -23,12 +25,11 @@ test('an agent keeps to a window while the control plane is away, and when it is
   using folder = temporaryFolder();
   await using target = await openTarget();
   const clock = scaledClock(factor);
-  const until = (instant: number) =>
-    new Promise((resolve) => setTimeout(resolve, (instant - clock.now()) / factor));
+  const until = (instant: number) => sleep(clock, instant - clock.now());
   const file = join(folder.path, 'control-plane.db');
-  const first = await openControlPlane(folder.path, clock);
+  const port = await freePort();
+  const first = await openControlPlane(folder.path, clock, port);
   const { accountId, apiKey, locationKeys } = await makeKeys(first, [location]);
-  const port = Number(new URL(first.url).port);
   const startAgent = () =>
     openAgent(join(folder.path, 'agent'), first.url, locationKeys[0] ?? '', clock);
   const agent = await startAgent();

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
+import { sleep } from '@monitor/shared/clock.ts';
 import { assertEverySlotOnce } from '../support/accounting.ts';
 import { callApi } from '../../scripts/demo/api.ts';
 import { makeKeys, openAgent, openControlPlane } from '../support/in-process.ts';
+import { freePort } from '../support/program.ts';
 import { scaledClock } from '../support/scaled-clock.ts';
 import { openTarget, queryDatabase, temporaryFolder, type CheckWire } from '../support/system.ts';
 
@@ -16,9 +18,9 @@ test('after an hour without the control plane every slot is there, with its orig
   await using target = await openTarget();
   const clock = scaledClock(factor);
   const file = join(folder.path, 'control-plane.db');
-  const first = await openControlPlane(folder.path, clock);
+  const port = await freePort();
+  const first = await openControlPlane(folder.path, clock, port);
   const { apiKey, locationKeys } = await makeKeys(first, [location]);
-  const port = Number(new URL(first.url).port);
   await using agent = await openAgent(
     join(folder.path, 'agent'),
     first.url,
@@ -38,14 +40,15 @@ test('after an hour without the control plane every slot is there, with its orig
       }),
     );
   }
-  await new Promise((resolve) => setTimeout(resolve, (2 * 60_000) / factor));
+  await sleep(clock, 2 * 60_000);
   await first[Symbol.asyncDispose]();
 
   const outageFrom = clock.now();
-  await new Promise((resolve) => setTimeout(resolve, hourMs / factor));
+  await sleep(clock, hourMs);
   const outageTo = clock.now();
   await using second = await openControlPlane(folder.path, clock, port);
 
+  t.diagnostic(`away from ${outageFrom} to ${outageTo}`);
   const slots = await assertEverySlotOnce(file, checks, outageTo, 60_000);
   const during = queryDatabase<{ started_at: number; scheduled_for: number }>(
     file,

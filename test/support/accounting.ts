@@ -26,6 +26,19 @@ function tally(
   };
 }
 
+function describeUnfinished(file: string, slots: readonly string[]): string {
+  const rows = queryDatabase<Record<string, unknown>>(
+    file,
+    `select check_runs.*, check_id || '@' || scheduled_for as slot from check_runs
+     where scheduled_for is not null`,
+  );
+  const described = slots.map((slot) => {
+    const row = rows.find((candidate) => candidate['slot'] === slot);
+    return row === undefined ? `${slot}: no run` : JSON.stringify(row);
+  });
+  return `slots without a FINAL: ${described.join(', ')}`;
+}
+
 /** Asserts what must hold at any moment: no slot with two FINALs, no attempt twice, a whole database. */
 export function assertNothingDoubled(file: string): void {
   const query = (sql: string) => queryDatabase<Record<string, unknown>>(file, sql);
@@ -71,7 +84,7 @@ export async function assertEverySlotOnce(
   await eventually(
     () => tally(file, checks, until, excuse).unfinished.length === 0,
     withinMs,
-    () => `slots without a FINAL: ${tally(file, checks, until, excuse).unfinished.join(', ')}`,
+    () => describeUnfinished(file, tally(file, checks, until, excuse).unfinished),
   );
   assert.deepEqual(tally(file, checks, until, excuse).unexpected, [], 'slots that never existed');
   assertNothingDoubled(file);

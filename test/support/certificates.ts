@@ -79,9 +79,9 @@ export interface Authority {
   intermediate(name: string): Promise<Authority>;
 }
 
-const authorityFields = () => ({
+const authorityFields = (validForDays = 60) => ({
   notBefore: new Date(Date.now() - 60 * dayMs),
-  notAfter: new Date(Date.now() + 60 * dayMs),
+  notAfter: new Date(Date.now() + validForDays * dayMs),
   signingAlgorithm: algorithm,
 });
 
@@ -119,11 +119,14 @@ function authorityOf(
   };
 }
 
-/** A certificate authority of one's own. */
-export async function makeAuthority(name = 'Test authority'): Promise<Authority> {
+/** A certificate authority of one's own; expired with negative days. */
+export async function makeAuthority(
+  name = 'Test authority',
+  validForDays = 60,
+): Promise<Authority> {
   const keys = await makeKeys();
   const authority = await x509.X509CertificateGenerator.createSelfSigned({
-    ...authorityFields(),
+    ...authorityFields(validForDays),
     name: `CN=${name}`,
     keys: keys as never,
     extensions: [new x509.BasicConstraintsExtension(true, undefined, true)],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { Program } from './program.ts';
+import { Program, surroundings } from './program.ts';
 
 const program = 'control-plane/control-plane.js';
 
@@ -25,7 +25,7 @@ export class Operator {
   /** Runs a command to its end, which is never a stack trace. */
   async run(...args: string[]): Promise<CommandOutcome> {
     const child = spawn(process.execPath, [program, ...args], {
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...this.#settings },
+      env: { ...surroundings(), ...this.#settings },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let out = '';

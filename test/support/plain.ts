@@ -37,7 +37,7 @@ export const withoutScripting: Omit<Scripting, 'host' | 'runtime'> = {
   sessions: { take: nothing('session'), [Symbol.asyncDispose]: () => Promise.resolve() },
   browsers: null,
   isWarm: false,
-  gateway: createGateway({ now: () => Date.now(), isWelcome: () => true }),
+  gateway: createGateway({ now: () => Date.now() }),
   browser: nothing('browser'),
   scriptLimits: {
     memoryBytes: 2 ** 31,

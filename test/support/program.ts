@@ -2,17 +2,42 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
-/** A port that was free a moment ago: for programs that must come back on the same one. */
+/** Where the kernel begins to pick ports for those who do not care. */
+function firstPickedPort(): number {
+  try {
+    return Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s/)[0]);
+  } catch {
+    return 32_768;
+  }
+}
+
+/**
+ * A free port, for programs that must come back on the same one: outside of what the kernel picks
+ * from, so that nobody else is given it in the meantime.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
+  const lowest = 10_000;
+  for (;;) {
+    const port = lowest + Math.floor(Math.random() * (firstPickedPort() - lowest));
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
+}
+
+/** What a program is given of this one's environment: nothing that it would read as a setting. */
+export function surroundings(): NodeJS.ProcessEnv {
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, HOME, ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }) };
 }
 
 export interface LogLine {
@@ -28,7 +53,7 @@ export class Program implements AsyncDisposable {
 
   constructor(args: readonly string[], environment: Record<string, string>) {
     this.child = spawn(process.execPath, args, {
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
+      env: { ...surroundings(), ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     for (const stream of [this.child.stdout, this.child.stderr]) {

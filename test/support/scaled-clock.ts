@@ -1,15 +1,37 @@
 import type { Clock } from '@monitor/shared/clock.ts';
 
-/** A clock that runs `factor` times faster than the real one, wall and monotonic time alike. */
+/** A stall of the process counts as this long at most, in real time. */
+const longestStepMs = 6;
+const tickMs = 3;
+
+/**
+ * A clock that runs `factor` times faster than the real one, wall and monotonic time alike. While
+ * the process is stuck or gets no processor the clock stands still, since half a second of that
+ * would be half a minute in which whoever holds the clock did nothing.
+ */
 export function scaledClock(factor: number): Clock {
   const wall = Date.now();
-  const start = performance.now();
-  const elapsed = (): number => (performance.now() - start) * factor;
+  let counted = 0;
+  let countedAt = performance.now();
+  const elapsed = (): number => {
+    const now = performance.now();
+    counted += Math.min(now - countedAt, longestStepMs);
+    countedAt = now;
+    return counted * factor;
+  };
+  setInterval(elapsed, tickMs).unref();
   return {
     now: () => Math.round(wall + elapsed()),
     monotonic: elapsed,
     after(delayMs, callback) {
-      const timer = setTimeout(callback, Math.min(delayMs / factor, 2_147_483_647));
+      const due = elapsed() + delayMs;
+      let timer: NodeJS.Timeout;
+      const wait = (): void => {
+        const leftMs = due - elapsed();
+        if (leftMs <= 0) callback();
+        else timer = setTimeout(wait, Math.min(leftMs / factor, 2_147_483_647));
+      };
+      timer = setTimeout(wait, Math.min(delayMs / factor, 2_147_483_647));
       return () => {
         clearTimeout(timer);
       };

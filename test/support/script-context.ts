@@ -72,7 +72,7 @@ export async function openScriptWorld(
   // Runs have a user of their own, who must get through to their folders.
   await chmod(folder, 0o711);
   const workFolder = join(folder, 'w');
-  const gateway = createGateway({ now: () => Date.now(), isWelcome: () => true });
+  const gateway = createGateway({ now: () => Date.now() });
   const extra = (options.extraAuthorities ?? []).map((pem) => new X509Certificate(pem));
   const host = await createScriptHost({
     workFolder,

@@ -14,13 +14,13 @@ import { degradations } from '../../../agent/doctor/judge-status.ts';
 import { askStatus } from '../../../agent/doctor/running-agent.ts';
 import { canarySecrets, findCanaries } from '../../support/canaries.ts';
 import { FakeControlPlane } from '../../support/fake-control-plane.ts';
-import { Program } from '../../support/program.ts';
+import { Program, surroundings } from '../../support/program.ts';
 import { seededRandom } from '../../support/random.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
 async function command(words: readonly string[], environment: Record<string, string>) {
   const child = spawn(process.execPath, ['agent/monitor-agent.js', ...words], {
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
+    env: { ...surroundings(), ...environment },
   });
   let out = '';
   let error = '';

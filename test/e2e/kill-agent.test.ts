@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { assertEverySlotOnce } from '../support/accounting.ts';
+import { makeChecks, moment } from '../support/killing.ts';
+import { seededRandom, testSeed } from '../support/random.ts';
+import { openTarget, System, temporaryFolder } from '../support/system.ts';
+
+const kills = 50;
+
+test(`${kills} kills of the agent lose and double nothing`, async (t) => {
+  const seed = testSeed();
+  t.diagnostic(`seed ${seed}`);
+  const random = seededRandom(seed);
+  using folder = temporaryFolder();
+  await using target = await openTarget();
+  await using system = await System.start(folder.path);
+  const key = await system.makeLocation('here');
+  let agent = system.startAgent('agent', key);
+  await agent.log('checked in');
+  const checks = await makeChecks(system, target.url);
+  for (let kill = 0; kill < kills; kill += 1) {
+    await moment(random);
+    await agent.kill9();
+    agent = system.startAgent('agent', key);
+    // Half of the kills may come before the agent has even started.
+    if (random() < 0.5) await agent.log('agent has started');
+  }
+  await agent.log('checked in');
+  const slots = await assertEverySlotOnce(system.databaseFile, checks, Date.now(), 60_000);
+  t.diagnostic(`${slots} slots, each with exactly one FINAL`);
+  assert.deepEqual(
+    system.runs().filter(({ state }) => state === 'MISSED'),
+    [],
+  );
+  const [retries] = system.query<{ attempts: number }>(
+    `select count(*) as attempts from check_results where result_type = 'ATTEMPT'`,
+  );
+  assert.ok((retries?.attempts ?? 0) > 0, 'retries took place');
+});
