@@ -12,6 +12,7 @@ import { ControlPlaneClient, createDispatcher } from './control-plane-client.ts'
 import { readCertificate } from './net/read-certificate.ts';
 import { startErrorReports } from './observability/error-reports.ts';
 import type { LogRing } from './observability/log-ring.ts';
+import { linkRemarks } from './observability/link-remarks.ts';
 import { createMetrics, measureDisks } from './observability/metrics.ts';
 import { serveProbes } from './observability/probes.ts';
 import { serveStatus } from './observability/status-socket.ts';
@@ -305,6 +306,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
         notAlive: () =>
           scheduler.overdueMs() > stuckAfterMs ? 'the scheduler does not wake up' : null,
         observe,
+        remarks: () => linkRemarks(checkIns.history),
         probe: await openProbeEndpoint({
           ...{ config, network, metrics, clock: rawClock },
           logger: logger.child({ subsystem: 'probe' }),

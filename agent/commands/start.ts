@@ -84,7 +84,13 @@ export function registerStart(program: Command): void {
     }
     const network = await openNetwork(config, environment);
     logger.info(
-      { version, config, icmp: network.icmp?.way ?? network.icmpProblem },
+      {
+        version,
+        config,
+        icmp: network.icmp?.way ?? network.icmpProblem,
+        capture: network.captureProblem ?? 'ready',
+        traceroute: network.tracerouteProblem ?? 'ready',
+      },
       'agent is starting',
     );
     const agent = await startAgent({ config, secretFiles, logger, network, logRing }).catch(

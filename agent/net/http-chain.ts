@@ -8,6 +8,8 @@ import type { SecureContext, TLSSocket } from 'node:tls';
 import type { ConnectionTrail } from './connection-trail.ts';
 import { clientCertificateRejection } from './client-certificate-words.ts';
 import { codeOf, failureOf, timedOut } from './failure.ts';
+import { requireFirstHop } from './first-hop-fault.ts';
+import type { FirstHops } from './first-hop.ts';
 import { exchangeHttp, type Exchange, type ExchangeResponse } from './http-exchange.ts';
 import { withDefaults, withoutHeaders, type Headers } from './http-headers.ts';
 import {
@@ -56,6 +58,8 @@ export interface HttpSurroundings {
   readonly clock: Clock;
   readonly proxyUrl: string | null;
   readonly clientCertificates: readonly AssignedCertificate[];
+  /** Left out by whoever has no time to find out what stands before a silent target. */
+  readonly network?: { readonly firstHops: FirstHops };
   log(message: string, level?: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR'): void;
 }
 
@@ -208,6 +212,11 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
       ? {}
       : { serverName: request.serverName }),
   });
+  if (proxy === null && exchange.failure !== null && surroundings.network !== undefined) {
+    const { network } = surroundings;
+    const place = { address: resolution.address.address, subject: url.host };
+    await requireFirstHop(exchange.failure, place, { network, clock, signal }, request.trail);
+  }
   if (proxy === null && exchange.failure?.phase === 'connect') {
     const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
     const target = { host: url.hostname, port, tried: resolution.address };

@@ -128,10 +128,13 @@ export function openTunnel(proxy: HttpProxy, socket: Socket, authority: string, 
     headers: { host: authority, ...proxyHeaders(proxy) },
     createConnection: () => socket,
   });
-  request.once('connect', (response) => {
+  request.once('connect', (response, opened, head) => {
     const status = response.statusCode ?? 0;
-    if (status >= 200 && status < 300) end.onOpen();
-    else if (status >= 500) {
+    if (status >= 200 && status < 300) {
+      // Of a server that speaks first.
+      if (head.length > 0) opened.unshift(head);
+      end.onOpen();
+    } else if (status >= 500) {
       const detail = `the proxy of the location could not connect (status ${status})`;
       const failure = failureOf('connect', 'PROXY_CONNECT_FAILED', authority, detail);
       end.onFailure({ ...failure, isNetworkError: true });

@@ -1,6 +1,7 @@
 /**
- * Traceroutes for many runs: those that fail at the same target at the same time share one, only a
- * few are made at once, and when too many wait, that is said rather than waited for.
+ * Traceroutes for many runs: those that fail at the same target at the same time share one, which also
+ * serves who comes a moment later; only a few are made at once, and when too many wait, that is said
+ * rather than waited for. A report says when it was begun.
  */
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import type { TracerouteReport } from '@monitor/shared/contract/check-result.ts';
@@ -11,6 +12,8 @@ const mostAtOnce = 4;
 const mostWaiting = 16;
 /** With less time than this a trace tells nothing. */
 const leastMs = 1_000;
+/** So long a report serves those who fail after it. */
+const goodForMs = 5_000;
 
 interface SharedTrace {
   readonly report: Promise<TracerouteReport>;
@@ -22,6 +25,8 @@ class SharedTraces implements Traceroute {
   readonly #tracer: Traceroute;
   readonly #clock: Clock;
   readonly #shared = new Map<string, SharedTrace>();
+  /** Of the last few seconds, oldest first. */
+  readonly #reports = new Map<string, { report: TracerouteReport; until: number }>();
   readonly #queue: (() => void)[] = [];
   #running = 0;
 
@@ -44,6 +49,12 @@ class SharedTraces implements Traceroute {
   }
 
   #begin(key: string, target: TracedTarget, timeoutMs: number): SharedTrace {
+    if (timeoutMs < leastMs) {
+      throw new AgentError(
+        'TRACEROUTE_BUSY',
+        'the way was not traced: many other attempts failed at the same time',
+      );
+    }
     if (this.#queue.length >= mostWaiting) {
       throw new AgentError(
         'TRACEROUTE_BUSY',
@@ -67,17 +78,38 @@ class SharedTraces implements Traceroute {
       // Whoever comes now begins anew.
       if (this.#shared.get(key) === shared) this.#shared.delete(key);
     };
-    report.then(end, end);
+    report.then((made) => {
+      end();
+      this.#remember(key, made);
+    }, end);
     signal.addEventListener('abort', end);
     return shared;
   }
 
+  #remember(key: string, report: TracerouteReport): void {
+    this.#reports.delete(key);
+    this.#reports.set(key, { report, until: this.#clock.monotonic() + goodForMs });
+  }
+
+  #remembered(key: string): TracerouteReport | undefined {
+    const now = this.#clock.monotonic();
+    for (const [old, { until }] of this.#reports) {
+      if (until > now) break;
+      this.#reports.delete(old);
+    }
+    return this.#reports.get(key)?.report;
+  }
+
+  /** With a `timeoutMs` of 0 it gives what is known already, and waits for nothing. */
   async trace(
     target: TracedTarget,
     { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
   ): Promise<TracerouteReport> {
     const key = `${target.address} ${target.port}`;
-    const shared = this.#shared.get(key) ?? this.#begin(key, target, timeoutMs);
+    const remembered = this.#remembered(key);
+    if (remembered !== undefined) return remembered;
+    const running = timeoutMs < leastMs ? undefined : this.#shared.get(key);
+    const shared = running ?? this.#begin(key, target, timeoutMs);
     shared.waiting += 1;
     const { promise: left, reject } = Promise.withResolvers<never>();
     const leave = (): void => {

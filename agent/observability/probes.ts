@@ -13,6 +13,8 @@ export interface ProbeState {
   notReady(): string | null;
   /** Null when alive; otherwise what is stuck. */
   notAlive(): string | null;
+  /** What whoever looks at `/health` should know; it changes nothing about the status. */
+  remarks?(): Readonly<Record<string, string>>;
   /** Brings gauges up to date before they are read. */
   observe?(): void;
   /** Answers `/probe`; null where it is switched off. */
@@ -25,11 +27,15 @@ export interface ProbeServer extends AsyncDisposable {
 
 const probeIsOff = 'set PROBE_ENDPOINT=on to serve /probe\n';
 
-function answer(response: ServerResponse, problem: string | null): void {
+function answer(
+  response: ServerResponse,
+  problem: string | null,
+  remarks: Readonly<Record<string, string>> = {},
+): void {
   const status = problem === null ? 'ok' : problem;
   response
     .writeHead(problem === null ? 200 : 503, { 'content-type': 'application/json' })
-    .end(`${JSON.stringify({ status })}\n`);
+    .end(`${JSON.stringify({ status, ...remarks })}\n`);
 }
 
 async function answerMetrics(response: ServerResponse, registry: Registry): Promise<void> {
@@ -86,7 +92,7 @@ export async function serveProbes(
         answer(response, state.notAlive());
         break;
       case '/health':
-        answer(response, null);
+        answer(response, null, state.remarks?.());
         break;
       case '/metrics':
         state.observe?.();

@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import findMyWay, { type HTTPMethod } from 'find-my-way';
 import type { z } from 'zod';
+import { protocolHeader } from '@monitor/shared/contract/agent-protocol.ts';
 import {
   defaultBodyLimitBytes,
   generalRateLimit,
@@ -15,7 +16,8 @@ import {
   type RouteInput,
   type RouteOutput,
 } from '@monitor/shared/contract/route.ts';
-import { ApiError } from '../api-error.ts';
+import { ApiError, requireProtocol } from '../api-error.ts';
+import { protocolIn } from '../domain/agent-protocol.ts';
 import { authenticate, type KeyFinder, type Principal } from './authenticate.ts';
 import { RateLimiter } from './rate-limit.ts';
 import { validate } from './validate.ts';
@@ -388,6 +390,10 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
       }
     }
     if (route.bodyStream === true) watchStream(request, response);
+    // Before the body is looked at: it may be one that only the other protocol knows.
+    if (principal.kind === 'locationKey') {
+      requireProtocol(protocolIn(request.headers[protocolHeader]));
+    }
     const body =
       route.body === undefined || route.bodyStream === true
         ? undefined

@@ -117,7 +117,7 @@ export const apiCheckResult = z
     }),
     jobAssets: z.array(z.string()).nullable(),
     pcapDataUrl: z.string().nullable(),
-    /** Of API and URL checks that failed in the network. */
+    /** Of API, URL and TCP checks that failed in the network, or whose agent could not get into it. */
     networkDiagnostics: networkDiagnostics.nullable().default(null),
   })
   .meta({ id: 'ApiCheckResult' });

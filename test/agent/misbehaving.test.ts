@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import test, { suite } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { systemClock } from '@monitor/shared/clock.ts';
 import type { AssignedCheck, CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
 import { Outbox } from '../../agent/worker/outbox.ts';
-import { FakeControlPlane, type Misbehaviour } from '../support/fake-control-plane.ts';
+import { FakeControlPlane, refusalBy, type Misbehaviour } from '../support/fake-control-plane.ts';
 import { openAgent, silent } from '../support/in-process.ts';
 import { definitionOf } from '../support/runner-context.ts';
+import { scaledClock } from '../support/scaled-clock.ts';
 import { httpServer } from '../support/servers.ts';
 import { temporaryFolder } from '../support/system.ts';
 import { withoutCode } from '../support/plain.ts';
@@ -90,6 +93,50 @@ suite('no result is lost when the control plane', () => {
     await fake.goOnline();
     await fake.until('all results', () => fake.results.size >= checks.length);
   });
+});
+
+test('an agent whose protocol is not spoken goes on and keeps all it has until it is', async () => {
+  using folder = temporaryFolder();
+  await using target = await httpServer((_request, response) => response.end('ok'));
+  const clock = scaledClock(60);
+  await using fake = await FakeControlPlane.start({ clock });
+  await using agent = await openAgent(folder.path, fake.url, fake.key, clock);
+  await agent.ready;
+  const how = refusalBy({ oldest: 2, newest: 2 });
+  const since = clock.now();
+  fake.misbehave('submitResults', how);
+  fake.assign(...Array.from({ length: 20 }, () => check(target.url)));
+  await fake.until('there are results', () => fake.misbehaved.has('submitResults'));
+  fake.misbehave('checkIn', how);
+  const health = async (): Promise<unknown> => {
+    const answer = await fetch(`http://127.0.0.1:${agent.healthPort}/health`);
+    assert.equal(answer.status, 200);
+    return answer.json();
+  };
+  await fake.until(
+    'it was refused everything for a while',
+    () =>
+      (fake.misbehaved.get('submitResults') ?? 0) >= 3 &&
+      (fake.misbehaved.get('checkIn') ?? 0) >= 2,
+  );
+  const minutes = (clock.now() - since) / 60_000;
+  const asked = fake.misbehaved.get('checkIn') ?? 0;
+  assert.ok(asked <= minutes + 1, `${asked} check-ins in ${minutes} minutes`);
+  assert.deepEqual(await health(), {
+    ...{ status: 'ok', controlPlane: 'refused', code: 'PROTOCOL_REFUSED' },
+    reason:
+      'this control plane speaks protocol 2 of agents and the agent protocol 1: the agent is the older one, upgrade it',
+  });
+  assert.equal(fake.results.size, 0);
+  fake.misbehave('checkIn', null);
+  fake.misbehave('submitResults', null);
+  await fake.until('all results', () => fake.results.size >= 20);
+  assert.deepEqual(
+    fake.outcomes.filter(({ outcome }) => outcome !== 'accepted'),
+    [],
+  );
+  const isUp = { status: 'ok', controlPlane: 'up' };
+  while (!isDeepStrictEqual(await health(), isUp)) await setTimeout(20);
 });
 
 test('an agent that drains gives its checks to others while its last run lasts', async () => {

@@ -6,7 +6,7 @@ import { runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { expireJobs } from '../../control-plane/operations/expire-jobs.ts';
 import { sweepSlots } from '../../control-plane/operations/sweep-slots.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
-import { FakeAgent, resultOf, sha256Hex } from '../support/fake-agent.ts';
+import { checkInOf, FakeAgent, resultOf, sha256Hex } from '../support/fake-agent.ts';
 import { TestClock } from '../support/test-clock.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
@@ -370,4 +370,37 @@ test('results are listed in a window of six hours, newest first, by type and pla
   ]) {
     assert.equal((await cp.api('GET', `/v1/check-results/${id}?${query}`)).status, 400, query);
   }
+});
+
+test('an agent of a protocol that is not spoken is refused before its words are weighed', async () => {
+  const { cp, agent } = await setUp();
+  await using _cp = cp;
+  const key = await cp.locationKey('eu-central-1');
+  const ask = (method: string, path: string, body: unknown, headers: Record<string, string> = {}) =>
+    cp.api(method, `/v1/agent/${path}`, body, { authorization: `Bearer ${key}`, ...headers });
+  const newer = { 'agent-protocol': '2' };
+  const refused = [
+    await ask('POST', 'check-in', checkInOf({ agentId: agent.id, protocol: 2 })),
+    await ask('POST', 'check-in', { its: 'own shape' }, newer),
+    await ask('POST', 'results', { other: [] }, newer),
+    await ask('PUT', `artifacts/${agent.id}/a.txt`, 'text', newer),
+    await ask('POST', 'goodbye', {}, newer),
+  ];
+  for (const { status, body } of refused) {
+    assert.equal(status, 409);
+    const { requestId, ...attributes } = body.attributes;
+    assert.equal(typeof requestId, 'string');
+    assert.deepEqual(attributes, {
+      code: 'PROTOCOL_UNSUPPORTED',
+      protocol: { agent: 2, controlPlane: { oldest: 1, newest: 1 } },
+      upgrade: 'control-plane',
+    });
+    assert.match(body.message, /speaks protocol 1 of agents and the agent protocol 2/);
+  }
+  // A key that is none learns nothing, and the same agent is welcome in the protocol spoken here.
+  const stranger = { ...newer, authorization: 'Bearer pl_nobody' };
+  assert.equal((await ask('POST', 'results', {}, stranger)).status, 401);
+  const spoken = { 'agent-protocol': '1' };
+  const answer = await ask('POST', 'check-in', checkInOf({ agentId: agent.id }), spoken);
+  assert.equal(answer.status, 200);
 });

@@ -104,6 +104,7 @@ export class BrowserSession implements AsyncDisposable {
     };
     const passage = stack.use(await openPassage(context, note, isForbidden));
     const workspace = stack.use(await scripting.host.open());
+    passage?.admit(workspace.guest);
     const session = new BrowserSession(workspace, deadline, context.scrub, passage, (onMessage) =>
       workspace.start({
         command: runtime.nodePath,
@@ -186,9 +187,10 @@ export class BrowserSession implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close(false);
+    // First: what the run is known by may be another's when its folder is gone.
+    await this.#passage?.[Symbol.asyncDispose]();
     // Ends the program too, if closing did not.
     await this.#workspace[Symbol.asyncDispose]();
-    await this.#passage?.[Symbol.asyncDispose]();
   }
 
   /** What was cut before secrets are removed could show half of one. */

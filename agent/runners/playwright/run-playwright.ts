@@ -128,6 +128,7 @@ async function perform(
     prepareBrowsers(settings, context, workspace, log, { workingDir, nodePath }),
   );
   await using passage = await passageOf(context, log);
+  passage?.admit(workspace.guest);
   const environment = { ...proxyOfTests(passage?.server ?? null), ...variables, ...browsers };
   const run = await log.during('test', () =>
     runTests(settings, { workspace, shell, workingDir }, environment, leftMs()),

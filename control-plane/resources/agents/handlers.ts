@@ -1,5 +1,6 @@
 /** The agent protocol: thin callers of operations. */
 import { leaseMs, type agentRoutes } from '@monitor/shared/contract/agent-protocol.ts';
+import { requireProtocol } from '../../api-error.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { boundedLabel } from '../../observability/metrics.ts';
 import { checkIn } from '../../operations/check-in.ts';
@@ -13,8 +14,10 @@ export function agentHandlers(
   const { db, clock, hub, metrics, logger } = services;
   const codeLabel = boundedLabel();
   return {
-    checkIn: ({ body }, { principal, receivedAt, signal }) =>
-      checkIn(services, principal, body, receivedAt, signal),
+    checkIn: async ({ body }, { principal, receivedAt, signal }) => {
+      requireProtocol(body.protocol);
+      return checkIn(services, principal, body, receivedAt, signal);
+    },
 
     submitResults: async ({ body }, { principal }) => {
       const { accountId, location } = principal;

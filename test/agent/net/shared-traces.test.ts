@@ -31,8 +31,8 @@ function openTracer(clock = new TestClock(0)) {
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
   const shared = shareTraces(tracer, clock);
-  const trace = (address: string, signal = new AbortController().signal) =>
-    shared.trace({ address, family: 'IPv4', port: 443 }, { timeoutMs: 8_000, signal });
+  const trace = (address: string, signal = new AbortController().signal, timeoutMs = 8_000) =>
+    shared.trace({ address, family: 'IPv4', port: 443 }, { timeoutMs, signal });
   return { traces, trace, clock };
 }
 
@@ -41,14 +41,29 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 
 suite('shared traceroutes', () => {
   test('those who fail at the same target at the same time share one', async () => {
-    const { traces, trace } = openTracer();
+    const { traces, trace, clock } = openTracer();
     const both = Promise.all([trace('192.0.2.1'), trace('192.0.2.1')]);
     assert.equal(traces.length, 1);
     traces[0]?.end();
     const [one, other] = await both;
     assert.equal(one, other);
+    clock.advance(4_999);
+    assert.equal(await trace('192.0.2.1'), one, 'who comes a moment later has it at once');
+    clock.advance(1);
     void trace('192.0.2.1');
     assert.equal(traces.length, 2, 'what comes later is traced anew');
+  });
+
+  test('who has no time gets what is known, and begins and waits for nothing', async () => {
+    const { traces, trace } = openTracer();
+    const { signal } = new AbortController();
+    await assert.rejects(trace('192.0.2.1', signal, 0), busy);
+    const one = trace('192.0.2.1');
+    await assert.rejects(trace('192.0.2.1', signal, 0), busy);
+    assert.equal(traces.length, 1);
+    traces[0]?.end();
+    const report = await one;
+    assert.equal(await trace('192.0.2.1', signal, 0), report);
   });
 
   test('one who leaves does not end what others wait for; the last one does', async () => {
