@@ -30,13 +30,20 @@ const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4
 
 const connections = new SharedLook(() => readFile(table, 'latin1'));
 
+/** The table is read in pieces, and what is opened or closed meanwhile may hide a line: looked for so often. */
+const mostLooks = 3;
+
 /** Null when the connection is over. Rejects when the kernel cannot be asked. */
 async function otherEndOf(socket: Socket): Promise<OtherEnd | null> {
   const { remotePort, localPort } = socket;
   if (remotePort === undefined || localPort === undefined) return null;
-  const text = await connections.ask();
   // Local and remote address from the view of the other end, and state 01: established.
-  const at = text.indexOf(`${loopback}:${hex(remotePort)} ${loopback}:${hex(localPort)} 01 `);
+  const wanted = `${loopback}:${hex(remotePort)} ${loopback}:${hex(localPort)} 01 `;
+  let [text, at] = ['', -1];
+  for (let look = 0; at === -1 && look < mostLooks && !socket.destroyed; look += 1) {
+    text = await connections.ask();
+    at = text.indexOf(wanted);
+  }
   if (at === -1) return null;
   const words = text.slice(at, text.indexOf('\n', at)).trim().split(/ +/);
   const [uid, inode] = [words[6], words[8]];
