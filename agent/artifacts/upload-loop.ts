@@ -46,6 +46,7 @@ interface Work {
 /** What the loop knows of an entry that was not taken at once. */
 interface Waiting {
   failures: number;
+  failedAt: number;
   dueAt: number;
 }
 
@@ -59,6 +60,7 @@ export class UploadLoop {
   readonly #refusals = new WeakMap<SpooledFile, number>();
   #wake = new AbortController();
   #failures = 0;
+  #failedAt = Number.NEGATIVE_INFINITY;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #isHurried = false;
   #lanes: Promise<unknown> = Promise.resolve();
@@ -68,7 +70,7 @@ export class UploadLoop {
     this.#options = options;
     options.spool.onCommitted((entry) => {
       const dueAt = options.clock.monotonic() + headStartMs;
-      this.#waiting.set(entry, { failures: 0, dueAt });
+      this.#waiting.set(entry, { failures: 0, failedAt: Number.NEGATIVE_INFINITY, dueAt });
       this.#wakeUp();
     });
   }
@@ -160,8 +162,9 @@ export class UploadLoop {
   }
 
   async #upload(work: Work): Promise<void> {
-    const { client, logger, metrics, spool } = this.#options;
+    const { client, clock, logger, metrics, spool } = this.#options;
     const { entry, file } = work;
+    const startedAt = clock.monotonic();
     const wasHurried = this.#isHurried;
     this.#inHand.add(file);
     try {
@@ -185,7 +188,7 @@ export class UploadLoop {
     } catch (error) {
       // What failed before the hurry began gets one try in it: its result may have come since.
       const comesAgain = this.#isHurried && !wasHurried;
-      if (!this.#stopping.signal.aborted && !comesAgain) await this.#failed(work, error);
+      if (!this.#stopping.signal.aborted && !comesAgain) await this.#failed(work, startedAt, error);
     } finally {
       this.#inHand.delete(file);
       this.observe();
@@ -194,7 +197,8 @@ export class UploadLoop {
     }
   }
 
-  async #failed(work: Work, error: unknown): Promise<void> {
+  /** What was under way when another failed is no failure of its own: it would have met the same. */
+  async #failed(work: Work, startedAt: number, error: unknown): Promise<void> {
     const { clock, logger, metrics, random } = this.#options;
     const { entry, file } = work;
     const failure = error instanceof CallFailure ? error : null;
@@ -209,10 +213,10 @@ export class UploadLoop {
     const now = clock.monotonic();
     if (status === 404) {
       const waiting = this.#waiting.get(entry);
-      // What was under way at the same time fails together: that is one failure.
-      if (waiting !== undefined && waiting.failures > 0 && waiting.dueAt > now) return;
+      if (waiting !== undefined && startedAt <= waiting.failedAt) return;
       const failures = (waiting?.failures ?? 0) + 1;
-      this.#waiting.set(entry, { failures, dueAt: now + backoffMs(failures, random) });
+      const dueAt = now + backoffMs(failures, random);
+      this.#waiting.set(entry, { failures, failedAt: now, dueAt });
       return;
     }
     if (failure.code === 'CONTROL_PLANE_REFUSED' || status === 413) {
@@ -224,10 +228,11 @@ export class UploadLoop {
       }
       return;
     }
-    const isNew = this.#pausedUntil <= now;
-    if (isNew) this.#failures += 1;
-    if (isNew && this.#failures === 1)
-      logger.warn({ err: error }, 'files cannot be uploaded, kept');
+    if (startedAt > this.#failedAt) {
+      this.#failedAt = now;
+      this.#failures += 1;
+      if (this.#failures === 1) logger.warn({ err: error }, 'files cannot be uploaded, kept');
+    }
     const pauseMs = failure.retryAfterMs ?? backoffMs(this.#failures, random);
     this.#pausedUntil = Math.max(this.#pausedUntil, now + pauseMs);
   }

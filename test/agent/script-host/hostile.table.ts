@@ -13,6 +13,8 @@ export interface Hostile {
   readonly ends?: Partial<Pick<ProgramEnd, 'reason' | 'exitCode' | 'signal'>>;
   /** Must be in its output. */
   readonly says?: RegExp;
+  /** The reason for which it may be ended before it can say so. */
+  readonly unlessEndedFor?: ProgramEnd['reason'];
   readonly limits?: Partial<ScriptLimits>;
   readonly timeoutMs?: number;
   /** Left out where it would hit the machine rather than the run. */
@@ -255,6 +257,7 @@ export const hostiles: readonly Hostile[] = [
     name: 'writes one large file',
     script: "const part = Buffer.alloc(1_000_000, 1); for (;;) fs.appendFileSync('large', part)",
     says: /EFBIG/,
+    unlessEndedFor: 'disk',
   },
   {
     name: 'writes many large files',
