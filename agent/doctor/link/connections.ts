@@ -18,15 +18,17 @@ export interface ConnectionFacts {
   code: string | null;
 }
 
-/** Resolves with an open socket, rejects with an error that has a code. The caller closes it. */
-export function openTcp(address: string, port: number): Promise<Socket> {
+/** Resolves with the socket once it is open, rejects with an error that has a code. */
+function whenOpen<S extends Socket>(
+  socket: S,
+  { event, withinMs, otherwise }: { event: string; withinMs: number; otherwise: string },
+): Promise<S> {
   return new Promise((resolve, reject) => {
-    const socket = connectTcp({ host: address, port, autoSelectFamily: false });
-    socket.setTimeout(connectWithinMs, () => {
-      socket.destroy(Object.assign(new Error('no answer'), { code: 'TIMEOUT' }));
+    socket.setTimeout(withinMs, () => {
+      socket.destroy(Object.assign(new Error(otherwise), { code: 'TIMEOUT' }));
     });
     socket.once('error', reject);
-    socket.once('connect', () => {
+    socket.once(event, () => {
       socket.setTimeout(0);
       socket.off('error', reject);
       // Whoever takes it listens too; until then nothing may go unheard.
@@ -34,6 +36,12 @@ export function openTcp(address: string, port: number): Promise<Socket> {
       resolve(socket);
     });
   });
+}
+
+/** Resolves with an open socket, rejects with an error that has a code. The caller closes it. */
+export async function openTcp(address: string, port: number): Promise<Socket> {
+  const socket = connectTcp({ host: address, port, autoSelectFamily: false });
+  return whenOpen(socket, { event: 'connect', withinMs: connectWithinMs, otherwise: 'no answer' });
 }
 
 /** One attempt. Never rejects. */
@@ -57,22 +65,15 @@ export async function observeConnection(
 async function openProxy(proxy: Proxy, address: string): Promise<Socket> {
   const socket = await openTcp(address, proxy.port);
   if (!proxy.isSecure) return socket;
-  return new Promise((resolve, reject) => {
-    const secure = connectTls({
-      socket,
-      host: proxy.host,
-      ...(isIP(proxy.host) === 0 ? { servername: proxy.host } : {}),
-    });
-    secure.setTimeout(answerWithinMs, () => {
-      secure.destroy(Object.assign(new Error('no handshake'), { code: 'TIMEOUT' }));
-    });
-    secure.once('error', reject);
-    secure.once('secureConnect', () => {
-      secure.setTimeout(0);
-      secure.off('error', reject);
-      secure.on('error', () => undefined);
-      resolve(secure);
-    });
+  const secure = connectTls({
+    socket,
+    host: proxy.host,
+    ...(isIP(proxy.host) === 0 ? { servername: proxy.host } : {}),
+  });
+  return whenOpen(secure, {
+    event: 'secureConnect',
+    withinMs: answerWithinMs,
+    otherwise: 'no handshake',
   });
 }
 
