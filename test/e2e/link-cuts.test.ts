@@ -7,7 +7,13 @@ import { FaultProxy, type Fault, type FaultKind } from '../support/fault-proxy.t
 import { makeKeys, openAgent, openControlPlane } from '../support/in-process.ts';
 import { seededRandom, testSeed } from '../support/random.ts';
 import { scaledClock } from '../support/scaled-clock.ts';
-import { openTarget, queryDatabase, temporaryFolder, type CheckWire } from '../support/system.ts';
+import {
+  eventually,
+  openTarget,
+  queryDatabase,
+  temporaryFolder,
+  type CheckWire,
+} from '../support/system.ts';
 
 /** Hours of bad link in minutes: all waits of agent and control plane run so much faster. */
 const factor = 20;
@@ -48,6 +54,15 @@ function faultOf(kind: FaultKind, random: () => number): Fault {
     case 'silence':
       return { kind };
   }
+}
+
+function countResults(file: string): number {
+  return queryDatabase<{ n: number }>(file, 'select count(*) as n from check_results')[0]?.n ?? 0;
+}
+
+async function countDuplicates(healthPort: number): Promise<number> {
+  const metrics = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
+  return Number(/submissions_total\{outcome="duplicate"\} (\d+)/.exec(metrics)?.[1] ?? 0);
 }
 
 const moment = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -98,17 +113,28 @@ test(`${rounds} rounds of link faults lose and double no result`, async (t) => {
     await moment(20 + random() * 150);
     if (round % 50 === 49) assertNothingDoubled(file);
   }
+  // Faults at random may all miss the moment between a commit and its acknowledgement: once for certain.
+  const stored = countResults(file);
+  await link.fail({ kind: 'limit', bytes: 0, towards: 'client' });
+  await eventually(
+    () => countResults(file) > stored,
+    30_000,
+    () => 'nothing was committed while answers were lost',
+  );
+  await link.heal();
   // The clock runs fast: a machine that is busy for a second misses slots here, and says so.
   const excuse = 'agent-overloaded';
   const slots = await assertEverySlotOnce(file, checks, clock.now(), 90_000, excuse);
   const overdue = queryDatabase(file, "select id from check_runs where state = 'MISSED'").length;
-  const [answers] = queryDatabase<{ n: number }>(file, 'select count(*) as n from check_results');
-  const metrics = await (await fetch(`http://127.0.0.1:${agent.healthPort}/metrics`)).text();
-  const again = /submissions_total\{outcome="duplicate"\} (\d+)/.exec(metrics)?.[1] ?? '0';
+  let again = 0;
+  await eventually(
+    async () => (again = await countDuplicates(agent.healthPort)) > 0,
+    30_000,
+    () => 'what was committed unheard was not handed in again',
+  );
   t.diagnostic(
-    `${slots} slots, each with exactly one FINAL but for ${overdue} that this machine was too slow for; ${answers?.n} results, ${again} of them handed in twice, ${link.connections} connections, ` +
+    `${slots} slots, each with exactly one FINAL but for ${overdue} that this machine was too slow for; ${countResults(file)} results, ${again} of them handed in twice, ${link.connections} connections, ` +
       [...suffered].map(([kind, count]) => `${kind} ${count}`).join(', '),
   );
-  assert.notEqual(again, '0', 'some acknowledgements were lost after the commit');
   assert.ok(overdue <= slots / 10, 'the agent was at work all the time');
 });
