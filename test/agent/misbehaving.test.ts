@@ -259,5 +259,5 @@ test('the clock of the control plane is followed when it is far from ours', asyn
   await fake.until('a result', () => fake.results.size > 0);
   const [result] = fake.results.values();
   assert.ok(result?.kind === 'result');
-  assert.ok(Math.abs(result.startedAt - (Date.now() + 3_600_000)) < 5_000);
+  assert.ok(Math.abs(result.startedAt - (Date.now() + 3_600_000)) < 60_000);
 });

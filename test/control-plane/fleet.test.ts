@@ -55,7 +55,7 @@ test('an agent that left is listed as gone for a day', async () => {
   await agent.call('goodbye', { agentId: agent.id }, 204);
   await eventually(
     async () => (await agentsOf(bench))[0]?.goneAt !== null,
-    5_000,
+    60_000,
     () => 'gone',
   );
   const [gone] = await agentsOf(bench);
@@ -76,7 +76,7 @@ test('a location says whether it is served, since when, and how many checks need
   await agent.checkIn();
   await eventually(
     async () => (await statesOf(bench)).some((one) => one.servedSince !== null),
-    5_000,
+    60_000,
     () => 'served',
   );
   const brief = (await statesOf(bench)).map((one) => [

@@ -186,7 +186,7 @@ export class FakeControlPlane implements AsyncDisposable {
   }
 
   /** Resolves as soon as the condition holds; looks after every request and every change. */
-  async until(what: string, condition: () => boolean, withinMs = 10_000): Promise<void> {
+  async until(what: string, condition: () => boolean, withinMs = 60_000): Promise<void> {
     const limit = AbortSignal.timeout(withinMs);
     while (!condition()) {
       if (limit.aborted) throw new Error(`waited ${withinMs} ms in vain for: ${what}`);

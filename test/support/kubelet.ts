@@ -55,7 +55,7 @@ export async function startPod(system: System, name: string, apiKey: string): Pr
 export async function untilReady(pod: Pod): Promise<void> {
   await eventually(
     () => pod.readiness.at(-1) === 200,
-    30_000,
+    60_000,
     () => `${pod.name} is not ready: ${pod.agent.lines.slice(-5).join('\n')}`,
   );
 }

@@ -1,4 +1,4 @@
-/** Rolls up the results of a database file until there are no more, or until it is killed. */
+/** Rolls up the results of a database file, so many batches at most, and waits to be killed. */
 import { systemClock } from '@monitor/shared/clock.ts';
 import { openDatabase } from '../../control-plane/db/open.ts';
 import { RollUp } from '../../control-plane/operations/roll-up.ts';
@@ -6,5 +6,7 @@ import { RollUp } from '../../control-plane/operations/roll-up.ts';
 const db = openDatabase(process.argv[2] ?? '');
 const rollUp = new RollUp({ db, clock: systemClock });
 process.stdout.write('ready\n');
-while (await rollUp.run()) process.stdout.write('batch\n');
-await db.destroy();
+for (let left = Number(process.argv[3]); left > 0 && (await rollUp.run()); left -= 1) {
+  process.stdout.write('batch\n');
+}
+setInterval(() => db, 1_000);

@@ -1,5 +1,6 @@
 /** Run in a host of the lab: traces what it is told line by line, and answers with a line for each. */
 import { createInterface } from 'node:readline';
+import { stopwatch } from './time-spent.ts';
 import { openTraceroute, type TracedTarget } from '../../agent/net/traceroute.ts';
 
 export interface NumberedOrder {
@@ -15,15 +16,14 @@ const { traceroute } = opened;
 if (traceroute === null) throw new Error(opened.problem);
 
 async function follow({ id, target, timeoutMs, abortAfterMs }: NumberedOrder): Promise<void> {
-  const begun = performance.now();
+  const tookMs = stopwatch();
   const signal =
     abortAfterMs === null ? new AbortController().signal : AbortSignal.timeout(abortAfterMs);
   const outcome = await traceroute?.trace(target, { timeoutMs, signal }).then(
     (report) => ({ report }),
     (error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }),
   );
-  const tookMs = performance.now() - begun;
-  process.stdout.write(`${JSON.stringify({ id, tookMs, ...outcome })}\n`);
+  process.stdout.write(`${JSON.stringify({ id, tookMs: tookMs(), ...outcome })}\n`);
 }
 
 createInterface({ input: process.stdin }).on('line', (line) => {

@@ -47,7 +47,7 @@ test(
     for (const signal of [new AbortController().signal, called]) {
       await assert.rejects(client.uploadArtifact(upload, signal));
     }
-    for (let tries = 0; timesOpen(path) > 0 && tries < 50; tries += 1) await pause(10);
+    for (let tries = 0; timesOpen(path) > 0 && tries < 3_000; tries += 1) await pause(10);
     assert.equal(timesOpen(path), 0);
     await dispatcher.destroy();
   },

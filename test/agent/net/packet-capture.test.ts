@@ -9,6 +9,7 @@ import { selfSigned } from '../../support/certificates.ts';
 import { visit, type Visit } from '../../support/captured-visit.ts';
 import { readPcap, type ReadPacket } from '../../support/pcap-reader.ts';
 import { Program } from '../../support/program.ts';
+import { scaledClock } from '../../support/scaled-clock.ts';
 import { httpServer, rawServer, tcpServer, tlsServer } from '../../support/servers.ts';
 
 const opened = await openPacketCapture({ bufferMb: 4, environment: process.env });
@@ -40,9 +41,9 @@ function isGone(pid: number): boolean {
 }
 
 async function until(isTrue: () => boolean): Promise<void> {
-  const end = performance.now() + 5_000;
+  const end = performance.now() + 60_000;
   while (!isTrue()) {
-    assert.ok(performance.now() < end, 'it did not come about within 5 s');
+    assert.ok(performance.now() < end, 'it did not come about within a minute');
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
@@ -139,7 +140,9 @@ suite('packets of a failing connection', { skip: problem }, () => {
   test('a peer that says nothing is seen connecting, being asked, and falling silent', async () => {
     await using server = await tcpServer(() => undefined);
     const url = server.url.replace('tcp', 'http');
-    const seen = await visit(url, { capture }, { timeoutMs: 300 });
+    // A machine that is stuck for a moment is not what falls silent.
+    const clock = { ...systemClock, after: scaledClock(1).after };
+    const seen = await visit(url, { capture }, { timeoutMs: 300, context: { clock } });
     assert.equal(seen.seen.failure?.code, 'TIMEOUT');
     const flags = packetsOf(seen, server.port).map(({ flags: letters }) => letters);
     assert.deepEqual(flags.slice(0, 4), ['S', 'SA', 'A', 'PA']);

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Registry } from 'prom-client';
+import type { Clock } from '@monitor/shared/clock.ts';
 import { reportErrors } from '@monitor/shared/contract/agent-protocol.ts';
 import { ControlPlaneClient, createDispatcher } from '../../../agent/control-plane-client.ts';
 import { startErrorReports } from '../../../agent/observability/error-reports.ts';
 import { createMetrics } from '../../../agent/observability/metrics.ts';
 import { Secret } from '../../../agent/secret.ts';
 import { FakeControlPlane } from '../../support/fake-control-plane.ts';
+import { eventually } from '../../support/system.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 const agentId = '7e4c9b1e-0000-4000-8000-000000000009';
@@ -21,10 +23,26 @@ async function open() {
   });
   const metrics = createMetrics(new Registry(), '1.2.3');
   const clock = new TestClock(0);
-  const reports = startErrorReports(metrics, client, clock);
+  let pauses = 0;
+  const watched: Clock = {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    after(delayMs, callback) {
+      pauses += 1;
+      return clock.after(delayMs, callback);
+    },
+  };
+  const reports = startErrorReports(metrics, client, watched);
   return {
     ...{ controlPlane, metrics, clock },
     sent: () => controlPlane.requestsOf('reportErrors').map(({ body }) => body),
+    /** Resolves when so many reports have ended, sent or not, and the next one is waited for. */
+    untilEnded: (reports: number) =>
+      eventually(
+        () => pauses > reports,
+        60_000,
+        () => `${pauses - 1} of ${reports} reports have ended`,
+      ),
     async [Symbol.asyncDispose]() {
       reports[Symbol.dispose]();
       await dispatcher.destroy();
@@ -54,14 +72,13 @@ test('a report has codes, their counts, and who counted: nothing else', async ()
 test('without faults nothing is sent, and each fault is reported once', async () => {
   await using opened = await open();
   opened.clock.advance(fiveMinutes);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await opened.untilEnded(1);
   opened.metrics.internalErrors.inc({ code: 'RUNNER_BROKEN' });
   opened.clock.advance(fiveMinutes);
-  await opened.controlPlane.until('a report', () => opened.sent().length === 1);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await opened.untilEnded(2);
   opened.metrics.internalErrors.inc({ code: 'RUNNER_BROKEN' }, 2);
   opened.clock.advance(fiveMinutes);
-  await opened.controlPlane.until('another', () => opened.sent().length === 2);
+  await opened.untilEnded(3);
   const counts = opened.sent().map((body) => (body as { events: { count: number }[] }).events);
   assert.deepEqual(counts, [
     [{ code: 'RUNNER_BROKEN', count: 1 }],
@@ -79,9 +96,10 @@ test('what could not be reported comes with the next report', async () => {
     () => opened.controlPlane.misbehaved.get('reportErrors') === 1,
   );
   opened.controlPlane.misbehave('reportErrors', null);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await opened.untilEnded(1);
   opened.clock.advance(fiveMinutes);
-  await opened.controlPlane.until('a report', () => opened.sent().length === 1);
+  await opened.untilEnded(2);
+  assert.equal(opened.sent().length, 1);
   const counted = async () =>
     Object.fromEntries(
       (await opened.metrics.errorReports.get()).values.map(({ labels, value }) => [
@@ -89,8 +107,5 @@ test('what could not be reported comes with the next report', async () => {
         value,
       ]),
     );
-  while ((await counted())['sent'] === undefined) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
   assert.deepEqual(await counted(), { failed: 1, sent: 1 });
 });

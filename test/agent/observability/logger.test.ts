@@ -139,11 +139,7 @@ test('no secret of a run of any type is in the log, not even at DEBUG; its lines
   const agent = await startAgent({ config, logger, network: plainNetwork, runners: registry });
   try {
     controlPlane.hand(...jobs);
-    await controlPlane.until(
-      'all results',
-      () => controlPlane.results.size === jobs.length,
-      20_000,
-    );
+    await controlPlane.until('all results', () => controlPlane.results.size === jobs.length);
     const query = new URLSearchParams({ target: `${echo.url}/`, module: 'http_2xx' });
     await fetch(`http://127.0.0.1:${agent.healthPort}/probe?${query.toString()}`);
     await agent.drain();

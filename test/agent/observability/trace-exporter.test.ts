@@ -11,6 +11,7 @@ import {
   TraceExporter,
 } from '../../../agent/observability/tracing/trace-exporter.ts';
 import { startTraceReceiver, type TraceReceiver } from '../../support/trace-receiver.ts';
+import { workMs } from '../../support/time-spent.ts';
 
 const span = (name = 'a', further: Partial<Span> = {}): Span => ({
   ...{ traceId: '0123456789abcdef0123456789abcdef', spanId: '0123456789abcdef' },
@@ -36,7 +37,7 @@ function openExporter({ url }: { url: string }, headers: Record<string, string> 
 }
 
 const untilSent = async (receiver: TraceReceiver, count: number): Promise<void> => {
-  const limit = AbortSignal.timeout(5_000);
+  const limit = AbortSignal.timeout(60_000);
   while (receiver.headers.length < count) {
     limit.throwIfAborted();
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -96,9 +97,10 @@ test('a receiver that takes a part says so, and is believed', async () => {
 test('with nobody there, only so many spans wait, and the others are counted as dropped', async () => {
   await using opened = openExporter({ url: 'http://127.0.0.1:1' });
   const many = Array.from({ length: 2_000 }, () => span());
-  const begunAt = performance.now();
-  for (let round = 0; round < 10; round += 1) opened.exporter.add(many);
-  assert.ok(performance.now() - begunAt < 500, 'whoever adds does not wait');
+  const tookMs = workMs(() => {
+    for (let round = 0; round < 10; round += 1) opened.exporter.add(many);
+  });
+  assert.ok(tookMs < 500, `whoever adds does not wait, and it took ${tookMs} ms`);
   await opened.exporter.flush(200);
   assert.deepEqual(await opened.counted(), { dropped: 20_000 });
   opened.exporter.add([span()]);

@@ -17,6 +17,7 @@ import { echoOf, echoServer, runCheck, verdictOn } from '../../support/api-check
 import { makeAuthority, selfSigned, type Authority } from '../../support/certificates.ts';
 import { proxyServer } from '../../support/proxy-server.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
+import { scaledClock } from '../../support/scaled-clock.ts';
 import { httpServer, httpsServer, type TestServer } from '../../support/servers.ts';
 
 const text = 'compressed and read again';
@@ -216,7 +217,7 @@ test('the time runs out while a body is still coming', async () => {
   await using server = await httpServer((_request, response) => {
     response.write('beginning');
   });
-  const seen = await runCheck({ url: server.url }, { timeoutMs: 300 });
+  const seen = await runCheck({ url: server.url }, { timeoutMs: 300, clock: scaledClock(1) });
   assert.equal(seen.failure?.code, 'TIMEOUT');
   assert.equal(seen.failure.phase, 'body');
   assert.equal(seen.response?.['body'], 'beginning');

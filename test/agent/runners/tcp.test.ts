@@ -1,15 +1,22 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import type { RunnerContext } from '../../../agent/runners/runner.ts';
 import { runTcp } from '../../../agent/runners/tcp.ts';
 import { AgentError } from '../../../agent/errors.ts';
 import { resolveByQuery } from '../../../agent/net/resolve.ts';
 import { answerTo, startDnsServer } from '../../support/dns-server.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
+import { scaledClock } from '../../support/scaled-clock.ts';
 import { tcpServer } from '../../support/servers.ts';
 
-function connect(port: number, request: Record<string, unknown> = {}, timeoutMs = 3_000) {
+function connect(
+  port: number,
+  request: Record<string, unknown> = {},
+  timeoutMs = 3_000,
+  further: Partial<RunnerContext> = {},
+) {
   const definition = definitionOf('TCP', { hostname: '127.0.0.1', port, ...request });
-  return runTcp(definition, runnerContext(timeoutMs));
+  return runTcp(definition, runnerContext(timeoutMs, {}, further));
 }
 
 const expectsReady = {
@@ -50,14 +57,14 @@ test('reading stops as soon as the assertions hold, though the peer stays', asyn
 
 test('a peer that stays silent is a timeout with its own code', async () => {
   await using server = await tcpServer(() => undefined);
-  const seen = await connect(server.port, expectsReady, 300);
+  const seen = await connect(server.port, expectsReady, 300, { clock: scaledClock(1) });
   assert.equal(seen.failure?.code, 'SOCKET_TIMEOUT');
   assert.equal(seen.failure.isNetworkError, true);
 });
 
 test('the quiet wait after an answer does not count', async () => {
   await using server = await tcpServer((socket) => socket.write('banner'));
-  const seen = await connect(server.port, expectsReady, 5_000);
+  const seen = await connect(server.port, expectsReady, 5_000, { clock: scaledClock(1) });
   assert.equal(seen.response?.['data'], 'banner');
   assert.ok((seen.responseTime ?? 9_999) < 900, `${seen.responseTime} ms`);
 });

@@ -137,7 +137,7 @@ test('a file that is not the announced one leaves nothing behind', async () => {
   // What was half written is removed once the answer is on its way.
   await eventually(
     () => filesIn(api.folder).length === 0,
-    10_000,
+    60_000,
     () => filesIn(api.folder).join(', '),
   );
   assert.equal((await api.asset('a.txt'))['state'], 'PENDING');

@@ -123,9 +123,9 @@ async function rolledUpTo(db: Db): Promise<number> {
 
 const rollUpProcess = fileURLToPath(import.meta.resolve('../../support/roll-up-process.ts'));
 
-/** Lets a process roll up so many batches, and kills it in the middle of whatever it is at. */
+/** Lets a process roll up so many batches, and kills it in the middle of whatever it is at: the next, most of the time. */
 async function killedAfter(file: string, batches: number): Promise<void> {
-  const child = spawn(process.execPath, [rollUpProcess, file], {
+  const child = spawn(process.execPath, [rollUpProcess, file, String(batches + 1)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');

@@ -4,6 +4,7 @@ import type { Assertion, Comparison } from '@monitor/shared/contract/assertion.t
 import type { Judging, Measurement } from '@monitor/shared/contract/checks/check-type.ts';
 import { dnsMonitor } from '@monitor/shared/contract/checks/dns.ts';
 import { evaluateAssertions } from '@monitor/shared/domain/assertions.ts';
+import { workMs } from '../../support/time-spent.ts';
 
 const nothing: Measurement = {
   startedAt: 0,
@@ -104,7 +105,6 @@ test('a pattern compares its first capture group, with or without slashes', () =
 });
 
 test('a pattern made to backtrack ends all the same', () => {
-  const before = performance.now();
-  onDns('TEXT_ANSWER', '(a+)+$', 'EQUALS', 'x');
-  assert.ok(performance.now() - before < 5_000);
+  const tookMs = workMs(() => onDns('TEXT_ANSWER', '(a+)+$', 'EQUALS', 'x'));
+  assert.ok(tookMs < 5_000, `${tookMs} ms`);
 });

@@ -270,7 +270,7 @@ suite('http', () => {
       t.after(() => server[Symbol.asyncDispose]());
       const passage = await passageFor(t, {});
       const path = `http://127.0.0.1:${server.port}/`;
-      const asked = request(passage.server, { path, signal: AbortSignal.timeout(5_000) });
+      const asked = request(passage.server, { path, signal: AbortSignal.timeout(60_000) });
       asked.end();
       await assert.rejects(once(asked, 'response'), { code: 'ECONNRESET' });
     });
