@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expireJobs } from '../../control-plane/operations/expire-jobs.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { Bench, hour, minute, now, setUp } from '../support/results.ts';
+import { eventually } from '../support/system.ts';
 import { TestClock } from '../support/test-clock.ts';
 
 const failed = { hasFailures: true, errorMessages: ['HTTP 500'] };
@@ -124,11 +125,17 @@ test('what lasted while the control plane was away is not told before agents had
   assert.deepEqual(await types(bench), []);
   await bench.submit(mended, 'URL', now + minute);
   await settle(90);
-  const rows = await cp.controlPlane.services.db
-    .selectFrom('check_alerts')
-    .select(['check_id', 'alert_type'])
-    .execute();
-  assert.deepEqual(rows, [{ check_id: broken, alert_type: 'ALERT_FAILURE_REMAIN' }]);
+  const rows = () =>
+    cp.controlPlane.services.db
+      .selectFrom('check_alerts')
+      .select(['check_id', 'alert_type'])
+      .execute();
+  await eventually(
+    async () => (await rows()).length > 0,
+    60_000,
+    () => 'nobody was told',
+  );
+  assert.deepEqual(await rows(), [{ check_id: broken, alert_type: 'ALERT_FAILURE_REMAIN' }]);
 });
 
 test('a run that was cancelled and never ended says nothing, of two that never ended the newer', async () => {

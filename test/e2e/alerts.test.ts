@@ -99,7 +99,7 @@ test('a failing check reaches a webhook, a mailbox, subscribers and the status p
   });
   await eventually(
     () => alertRows(system).length > 0,
-    30_000,
+    60_000,
     () => agent.lines.slice(-5).join('\n'),
   );
   await system.controlPlane.kill9();

@@ -58,7 +58,7 @@ test('files of a run travel from the spool of an agent to the links of the contr
     metrics: createMetrics(new Registry(), '0.0.0'),
   });
   second.start();
-  assert.equal(await second.flush(10_000), 0);
+  assert.equal(await second.flush(60_000), 0);
   const link = String((await api.asset('run.log'))['url']);
   assert.equal(await (await fetch(link)).text(), log);
   const stored = await api.services.db

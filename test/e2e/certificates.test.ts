@@ -33,9 +33,9 @@ test('an agent sees the certificate of a check once an hour, also over its resta
       'select measured_at, problem from check_certificates',
     );
   const until = async (isDone: () => Promise<boolean> | boolean): Promise<void> => {
-    const deadline = Date.now() + 20_000;
+    const deadline = Date.now() + 60_000;
     while (!(await isDone())) {
-      assert.ok(Date.now() < deadline, 'it has not happened within 20 seconds');
+      assert.ok(Date.now() < deadline, 'it has not happened within a minute');
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   };

@@ -271,7 +271,7 @@ test('checks of every type run, and no secret comes out in any encoding', async 
       const path = `/v1/check-results/${waiting.id}?resultType=ATTEMPT`;
       return (await system.api<Result[]>('GET', path)).length === 1;
     },
-    30_000,
+    60_000,
     () => 'the first attempt of the run that waits',
   );
   for (const file of filesUnder(join(folder.path, 'agent'))) {

@@ -5,11 +5,13 @@ import { temporaryFolder } from '../support/system.ts';
 
 test('npm start shows results of every check type and links to files, ends with 0, and finds everything again', async () => {
   using folder = temporaryFolder();
+  // The second agent listens beside the first; targets need three ports.
+  const first = await freePort(6);
   const environment = {
     DEMO_DATA_DIR: folder.path,
-    PORT: String(await freePort()),
-    AGENT_HEALTH_PORT: String(await freePort()),
-    DEMO_TARGET_PORT: String(20_000 + Math.floor(Math.random() * 30_000)),
+    PORT: String(first),
+    AGENT_HEALTH_PORT: String(first + 1),
+    DEMO_TARGET_PORT: String(first + 3),
   };
   await using demo = new Program(['scripts/demo.ts'], environment);
   for (const shown of [

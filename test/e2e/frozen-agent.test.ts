@@ -35,7 +35,7 @@ test('a frozen agent that wakes up doubles nothing', async () => {
   agents[0]?.signal('SIGCONT');
   await eventually(
     () => share() === 2,
-    30_000,
+    60_000,
     () => 'the woken agent did not come back',
   );
   await new Promise((resolve) => setTimeout(resolve, 11_000));

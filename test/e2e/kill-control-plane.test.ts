@@ -16,7 +16,7 @@ test(`${kills} kills of the control plane lose and double nothing`, async (t) =>
   const key = await system.makeLocation('here');
   const agent = system.startAgent('agent', key);
   await agent.log('checked in');
-  const checks = await makeChecks(system, target.url);
+  const checks = await makeChecks(system, target.url, 10);
   for (let kill = 0; kill < kills; kill += 1) {
     await moment(random);
     await system.controlPlane.kill9();

@@ -118,7 +118,7 @@ test(`${rounds} rounds of link faults lose and double no result`, async (t) => {
   await link.fail({ kind: 'limit', bytes: 0, towards: 'client' });
   await eventually(
     () => countResults(file) > stored,
-    30_000,
+    60_000,
     () => 'nothing was committed while answers were lost',
   );
   await link.heal();
@@ -129,7 +129,7 @@ test(`${rounds} rounds of link faults lose and double no result`, async (t) => {
   let again = 0;
   await eventually(
     async () => (again = await countDuplicates(agent.healthPort)) > 0,
-    30_000,
+    60_000,
     () => 'what was committed unheard was not handed in again',
   );
   t.diagnostic(

@@ -37,7 +37,7 @@ test('an agent waits with its results for a control plane that speaks its protoc
   const results = () => system.query('select id from check_results').length;
   await eventually(
     () => results() > 0,
-    30_000,
+    60_000,
     () => 'no result came',
   );
 
@@ -67,7 +67,7 @@ test('an agent waits with its results for a control plane that speaks its protoc
       (await (await fetch(`http://127.0.0.1:${port}/health`)).json()) as never;
     await eventually(
       async () => (await link()).controlPlane === 'refused',
-      40_000,
+      60_000,
       () => 'it was not refused',
     );
     const words =
@@ -86,7 +86,7 @@ test('an agent waits with its results for a control plane that speaks its protoc
       (JSON.parse(await command(settings, 'status', '--json')) as AgentStatus).outbox.depth;
     await eventually(
       async () => (await waiting()) > 0,
-      30_000,
+      60_000,
       () => 'nothing was measured meanwhile',
     );
   }
@@ -103,7 +103,7 @@ test('an agent waits with its results for a control plane that speaks its protoc
   await system.startAgent('agent', key).log('checked in');
   await eventually(
     () => results() > before,
-    20_000,
+    60_000,
     () => 'what was measured did not come',
   );
   assertNothingDoubled(system.databaseFile);

@@ -24,7 +24,7 @@ async function replaceControlPlane(system: System, pods: readonly Pod[]): Promis
   await system.restartControlPlane();
   await eventually(
     () => pods.every((pod, index) => checkInsOf(pod) > (before[index] ?? 0)),
-    30_000,
+    60_000,
     () => 'agents do not come back to the new control plane',
   );
 }
@@ -62,7 +62,7 @@ test('replacing every agent, and the control plane in between, loses and doubles
   }
   await eventually(
     () => slotsUntil(checks, Date.now()).size >= 80,
-    30_000,
+    60_000,
     () => 'each check has hardly had two slots',
   );
   await assertEverySlotOnce(system.databaseFile, checks, Date.now(), 60_000);
@@ -102,7 +102,7 @@ test('an agent that is evicted while the control plane is replaced hands in what
   const visits = (): number => [...target.visits.values()].reduce((sum, count) => sum + count, 0);
   await eventually(
     () => visits() >= 10,
-    30_000,
+    60_000,
     () => 'no visits',
   );
   system.controlPlane.signal('SIGTERM');
@@ -110,7 +110,7 @@ test('an agent that is evicted while the control plane is replaced hands in what
   const before = visits();
   await eventually(
     () => visits() > before + 3,
-    30_000,
+    60_000,
     () => 'no visits while it is away',
   );
   const deleting = deletePod(system, pod);

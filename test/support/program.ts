@@ -14,23 +14,30 @@ function firstPickedPort(): number {
   }
 }
 
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  const isListening = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  if (!isListening) return false;
+  server.close();
+  await once(server, 'close');
+  return true;
+}
+
 /**
- * A free port, for programs that must come back on the same one: outside of what the kernel picks
- * from, so that nobody else is given it in the meantime.
+ * The first of so many free ports in a row, for programs that must come back on the same one: outside
+ * of what the kernel picks from, so that nobody else is given it in the meantime. Those from 10,081 on
+ * are none that `fetch` or a browser refuses to speak to.
  */
-export async function freePort(): Promise<number> {
-  const lowest = 10_000;
+export async function freePort(inARow = 1): Promise<number> {
+  const lowest = 10_081;
   for (;;) {
-    const port = lowest + Math.floor(Math.random() * (firstPickedPort() - lowest));
-    const server = createServer().listen(port, '127.0.0.1');
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    );
-    if (!isFree) continue;
-    server.close();
-    await once(server, 'close');
-    return port;
+    const first = lowest + Math.floor(Math.random() * (firstPickedPort() - inARow - lowest));
+    let found = 0;
+    while (found < inARow && (await isFree(first + found))) found += 1;
+    if (found === inARow) return first;
   }
 }
 

@@ -297,7 +297,7 @@ describe('among routers', { ...options, concurrency: 4 }, () => {
     );
     await using host = await tracingHost(client);
     const seen = new Set<string>();
-    // Three flows each: that all of them go the same way has a chance of one in four, ten times one in a million.
+    // Three flows each: that all thirty go the same way has a chance of one in 500 million.
     for (const { report } of await Promise.all(
       [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((port) => host.trace('10.90.0.1', { port })),
     )) {
