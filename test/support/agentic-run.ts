@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { systemClock } from '@monitor/shared/clock.ts';
+import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import type { EnvironmentEntry, LearnedScript } from '@monitor/shared/contract/agent-protocol.ts';
 import { artifactReference, agenticCheckResult } from '@monitor/shared/contract/check-result.ts';
 import type { CheckDefinition } from '@monitor/shared/contract/checks/check-type.ts';
@@ -37,6 +37,7 @@ export interface AgenticRun {
   environment?: EnvironmentEntry[];
   learnedScript?: LearnedScript | null;
   signal?: AbortSignal;
+  clock?: Clock;
 }
 
 export interface AgenticOutcome extends Omit<Observation, 'details'> {
@@ -99,7 +100,7 @@ export async function runAgenticCheck(run: AgenticRun): Promise<AgenticOutcome> 
   const context: RunnerContext = {
     signal: run.signal ?? new AbortController().signal,
     timeoutMs: run.timeoutMs ?? 60_000,
-    clock: systemClock,
+    clock: run.clock ?? systemClock,
     log: (message) => logged.push(message),
     network: plainNetwork,
     run: {

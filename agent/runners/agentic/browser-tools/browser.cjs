@@ -91,7 +91,15 @@ async function openBrowser(chromium, { executablePath, args, proxy }) {
     /** Waits until what an action set off has come to rest, and leaves forbidden ground. */
     async settle() {
       const deadline = performance.now() + settleMs;
+      // Timed by the page itself too: where the browser gets no processor for a moment, what an action
+      // set off has not begun when our own time is over.
+      const inPage = pages
+        .at(-1)
+        ?.evaluate((ms) => new Promise((resolve) => setTimeout(resolve, ms)), quietMs)
+        .catch(() => undefined);
       await new Promise((resolve) => setTimeout(resolve, quietMs));
+      const longest = new Promise((resolve) => setTimeout(resolve, settleMs - quietMs).unref());
+      await Promise.race([inPage, longest]);
       while (busy.size > 0 && performance.now() < deadline) {
         await new Promise((resolve) => setTimeout(resolve, quietMs / 4));
       }
