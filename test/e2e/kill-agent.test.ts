@@ -33,9 +33,9 @@ test(`${kills} kills of the agent lose and double nothing`, async (t) => {
     [],
   );
   // The kills may have hit every one that failed; whoever is left alone retries the next.
-  const isAttempt = `select id from check_results where result_type = 'ATTEMPT'`;
+  const attempts = `select id from check_results where result_type = 'ATTEMPT'`;
   await eventually(
-    () => system.query(isAttempt).length > 0,
+    () => system.query(attempts).length > 0,
     60_000,
     () => 'no retry took place',
   );

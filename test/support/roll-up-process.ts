@@ -9,4 +9,4 @@ process.stdout.write('ready\n');
 for (let left = Number(process.argv[3]); left > 0 && (await rollUp.run()); left -= 1) {
   process.stdout.write('batch\n');
 }
-setInterval(() => db, 1_000);
+setInterval(() => undefined, 1_000);

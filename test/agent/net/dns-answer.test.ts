@@ -202,9 +202,9 @@ for (const [what, make] of Object.entries(malicious)) {
   test(`an answer of the kind ${what} is neither accepted nor thrown, nor does it take long`, () => {
     const query = ask();
     const message = make(query);
-    let reading: ReturnType<typeof readAnswer> | null = null;
-    const tookMs = workMs(() => (reading = readAnswer(message, query, 'TCP')));
-    assert.ok(['malformed', 'foreign'].includes(reading.kind), JSON.stringify(reading));
+    const kinds: string[] = [];
+    const tookMs = workMs(() => kinds.push(readAnswer(message, query, 'TCP').kind));
+    assert.ok(['malformed', 'foreign'].includes(kinds[0] ?? ''), kinds[0]);
     // Without limits, one chain of pointers takes a quarter of a second.
     assert.ok(tookMs < 150, `${tookMs} ms`);
   });

@@ -38,13 +38,13 @@ test('one click opens a real trace and shows its actions and what the page looke
   });
   await viewer.goto(String((await api.asset('trace.zip'))['viewerUrl']));
   const click = viewer.getByText('Click', { exact: false }).first();
-  await click.waitFor({ timeout: 20_000 });
+  await click.waitFor({ timeout: 60_000 });
   assert.match((await viewer.locator('body').textContent()) ?? '', /Navigate/i);
   await click.click();
   await viewer
     .frameLocator('iframe.snapshot-visible')
     .getByRole('button')
-    .waitFor({ timeout: 20_000 });
+    .waitFor({ timeout: 60_000 });
   assert.deepEqual(refused, []);
 });
 
