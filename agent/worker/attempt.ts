@@ -26,6 +26,7 @@ import type {
 } from '../runners/runner.ts';
 import { createScrubber } from '../scrub/create-scrubber.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
+import { droppedBody, shortenedBody } from './body-of-pass.ts';
 import type { LagMeter } from './lag-meter.ts';
 import { parseCheck } from './parsed-check.ts';
 import { withShapeOf } from './scrubbed-shape.ts';
@@ -96,16 +97,6 @@ function loadRunner(type: string, load: () => Promise<Runner>): Promise<Runner> 
   return runner;
 }
 
-/** The body of a clean pass is worth nothing to anybody and is most of what a result weighs. */
-function worthKeeping(
-  response: Record<string, unknown> | null,
-  isCleanPass: boolean,
-): Record<string, unknown> | null {
-  if (response === null || !isCleanPass || !('body' in response)) return response;
-  const { body: _body, ...rest } = response;
-  return rest;
-}
-
 const nothingElse = {
   apiCheckResult: null,
   browserCheckResult: null,
@@ -145,6 +136,7 @@ function fromObservation(
   verdict: Verdict,
   jobLog: JobLog,
   evidence: Evidence | undefined,
+  bodyOfPass: number,
 ): AttemptOutcome {
   const { hasFailures, isDegraded, overMaxResponseTime, assertions, reason } = verdict;
   const messages = observation.errorMessages ?? (reason === null ? [] : [reason]);
@@ -170,7 +162,10 @@ function fromObservation(
       apiCheckResult: {
         assertions,
         request: measurement.request,
-        response: worthKeeping(measurement.response, !hasFailures && !isDegraded),
+        response:
+          hasFailures || isDegraded
+            ? measurement.response
+            : droppedBody(measurement.response, bodyOfPass),
         requestError: measurement.failure?.message ?? null,
         jobLog,
         jobAssets: null,
@@ -223,6 +218,14 @@ const outcomeShape = resultSubmission
   })
   .partial();
 
+/** Shortens the body of a clean pass; call it with what is scrubbed already. */
+function withShortBody(outcome: AttemptOutcome, bodyOfPass: number): AttemptOutcome {
+  const { hasFailures, hasErrors, isDegraded, apiCheckResult } = outcome;
+  if (hasFailures || hasErrors || isDegraded || apiCheckResult === null) return outcome;
+  const response = shortenedBody(apiCheckResult.response, bodyOfPass);
+  return { ...outcome, apiCheckResult: { ...apiCheckResult, response } };
+}
+
 /** What was learned is played back as it is: with a secret in it, it is not kept at all. */
 function withoutSecrets(outcome: AttemptOutcome, scrubber: Scrubber): AttemptOutcome {
   const { learnedScript, artifacts, requests, ...rest } = outcome;
@@ -274,10 +277,12 @@ export async function makeAttempt(
     ...(tools.onScrubbed === undefined ? {} : { onFound: tools.onScrubbed }),
   });
   const artifacts = tools.artifactsOf(run.resultId, scrubber);
+  let bodyOfPass = 0;
   const measure = async (): Promise<AttemptOutcome> => {
     const endLag = lagMeter.begin();
     try {
-      const { definition, judging, entry } = parseCheck(check, tools.runners);
+      const { definition, judging, entry, ...kept } = parseCheck(check, tools.runners);
+      bodyOfPass = kept.bodyOfPass;
       const runner = await loadRunner(check.type, entry.load);
       const context: RunnerContext = {
         signal,
@@ -324,7 +329,7 @@ export async function makeAttempt(
         verdict.hasFailures && collect !== undefined
           ? await collect(extentOf(), enough)
           : undefined;
-      return fromObservation(observation, measurement, verdict, jobLog, evidence);
+      return fromObservation(observation, measurement, verdict, jobLog, evidence, bodyOfPass);
     } catch (error) {
       return fromFault(error, check, startedAt, clock.now(), jobLog);
     } finally {
@@ -335,7 +340,7 @@ export async function makeAttempt(
   try {
     // Files first: what they teach about secrets counts for the result as well.
     const declared = signal.aborted ? await nothingOf(artifacts) : await artifacts.finish();
-    return withoutSecrets({ ...outcome, artifacts: declared }, scrubber);
+    return withShortBody(withoutSecrets({ ...outcome, artifacts: declared }, scrubber), bodyOfPass);
   } catch (error) {
     // What cannot be freed of secrets stays here.
     const nothing: JobLog = { setup: [], request: [], teardown: [] };

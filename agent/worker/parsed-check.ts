@@ -14,6 +14,8 @@ export interface ParsedCheck {
   definition: CheckDefinition;
   judging: Judging;
   entry: RunnerEntry;
+  /** How many characters of the body of a clean pass its result keeps. */
+  bodyOfPass: number;
 }
 
 const knownTypes: Readonly<Record<string, CheckTypeDefinition>> = checkTypes;
@@ -46,7 +48,7 @@ function parse(check: AssignedCheck, runners: RunnerRegistry): ParsedCheck {
     maxResponseTime: null,
     ...result.data,
   } as CheckDefinition;
-  return { definition, judging: type.judging, entry };
+  return { definition, judging: type.judging, entry, bodyOfPass: type.bodyOfPass ?? 0 };
 }
 
 /** Parses a check once per assignment. Throws an AgentError when this agent cannot run it. */

@@ -187,7 +187,7 @@ suite('a run of a URL monitor', () => {
   });
 
   test('the result of a URL monitor has every field of a request and a response', async () => {
-    // Of a run that fails, because the body of a clean pass is not kept.
+    // Of a run that fails, because of a clean pass a monitor keeps null for the body.
     const changed = await api('PUT', `/v1/checks/url/${id}`, {
       retryStrategy: null,
       doubleCheck: false,

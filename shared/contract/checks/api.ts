@@ -98,6 +98,7 @@ export const apiCheck: CheckTypeDefinition = {
   longestRunMs: 30_000,
   runtime: 'with-scripts',
   browser: 'never',
+  bodyOfPass: 8_192,
   judging: {
     hasResponseTimeLimits: true,
     readSource(assertion, measurement, extract) {

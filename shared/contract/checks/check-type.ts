@@ -114,6 +114,11 @@ export interface CheckTypeDefinition {
   runtime: 'always' | 'with-scripts' | 'never';
   /** Whether its runs drive the Chromium of the agent: those of a suite do when it names it. */
   browser: 'always' | 'as-named' | 'never';
+  /**
+   * How many characters of the body of a clean pass a result keeps. Absent: none, `body` is null.
+   * Spec: Check result, `apiCheckResult.response`.
+   */
+  bodyOfPass?: number;
   /** Body of a creation as clients send it that leave out what the specification requires. */
   lenientCreate?: z.ZodObject;
 }

@@ -91,16 +91,42 @@ let next: () => Promise<Observation>;
 const runner: Runner = () => next();
 const definition = definitionOf('URL', { url: 'http://a.example' });
 
-test('a clean pass keeps no body and floors its time; a failure keeps the body', async () => {
+test('a clean pass of a monitor has null for its body and floors its time; a failure keeps the body', async () => {
   next = () => Promise.resolve(seen);
   const passed = await attempt('URL', definition, runner);
   assert.equal(passed.hasFailures, false);
   assert.equal(passed.responseTime, 12);
-  assert.deepEqual(passed.apiCheckResult?.response, { status: 200 });
+  assert.deepEqual(passed.apiCheckResult?.response, { status: 200, body: null });
   next = () => Promise.resolve({ ...seen, response: { status: 500, body: 'why' } });
   const failed = await attempt('URL', definition, runner);
   assert.equal(failed.hasFailures, true);
   assert.deepEqual(failed.apiCheckResult?.response, { status: 500, body: 'why' });
+});
+
+test('a clean pass of an API check keeps the beginning of its body, and no part of a secret', async () => {
+  let response: Observation['response'] = { status: 200, body: '{"ok":true}', truncated: false };
+  const observe: Runner = () => Promise.resolve({ ...seen, response });
+  // Runners are remembered by type: this one stands for API checks of this file.
+  const api = definitionOf('API', { method: 'GET', url: 'http://a.example' });
+  const environment = [{ key: 'S', value: 'hunter-22-hunter', secret: true }];
+  const keptOf = async () =>
+    (await attempt('API', api, observe, { environment })).apiCheckResult?.response;
+  assert.deepEqual(await keptOf(), response);
+
+  response = {
+    status: 200,
+    body: `${'x'.repeat(8_184)}hunter-22-hunter and more`,
+    truncated: false,
+  };
+  const long = await keptOf();
+  assert.equal(long?.['body'], `${'x'.repeat(8_184)}********`);
+  assert.equal(long['truncated'], true);
+
+  const picture = { status: 200, body: 'A'.repeat(8_196), bodyEncoding: 'base64' };
+  response = { ...picture, truncated: false };
+  assert.deepEqual(await keptOf(), { status: 200, body: null, truncated: true });
+  response = { ...picture, status: 500, truncated: false };
+  assert.deepEqual(await keptOf(), response, 'a failure keeps all of it');
 });
 
 test('evidence is gathered when an attempt fails, and not when failing was asked for', async () => {
