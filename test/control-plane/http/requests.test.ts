@@ -42,6 +42,22 @@ test('bodies may be compressed; those that only claim to be are refused', async 
   assert.equal(unknown.status, 415);
 });
 
+test('a body of any JSON type is read, one of another type is refused by name', async () => {
+  await using cp = await startTestControlPlane();
+  const send = (type: string) =>
+    post(cp.url, cp.apiKey, JSON.stringify(check), { 'content-type': type });
+  for (const type of [
+    'application/json',
+    'APPLICATION/JSON; charset=utf-8',
+    'application/x+json',
+  ]) {
+    assert.equal((await send(type)).status, 201, type);
+  }
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx']) {
+    assert.equal((await send(type)).status, 415, type);
+  }
+});
+
 test('a path may end with a slash, HEAD answers like GET, other methods learn what is allowed', async () => {
   await using cp = await startTestControlPlane();
   assert.equal((await cp.api('GET', '/v1/checks/')).status, 200);
