@@ -66,7 +66,7 @@ test('a dashboard has defaults, and keeps what a change leaves out', async () =>
   assert.equal(changed.status, 200);
   assert.deepEqual(changed.body, {
     ...dashboard,
-    customUrl: 'shop-board',
+    customUrl: 'Shop-Board',
     width: '960PX',
     updated_at: at(1_000),
   });

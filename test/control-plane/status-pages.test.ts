@@ -110,9 +110,10 @@ test('a status page keeps what a change leaves out and the cards it repeats', as
   assert.deepEqual(page, {
     id: page.id,
     name: 'Shop',
-    url: 'my-shop',
+    // As they were sent, or a client would want to change them again and again.
+    url: 'My-Shop',
     description: 'All of it',
-    customDomain: 'status.example.com',
+    customDomain: 'Status.Example.COM',
     themeColors: { light: upper, dark: upper },
     logo: 'https://example.com/logo.png',
     redirectTo: null,
@@ -144,6 +145,7 @@ test('a status page keeps what a change leaves out and the cards it repeats', as
   assert.deepEqual(changed.body, {
     ...page,
     name: 'Shop & more',
+    url: 'my-shop',
     logo: null,
     updated_at: later,
     cards: [

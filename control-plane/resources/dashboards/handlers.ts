@@ -16,7 +16,9 @@ import { refuseTakenAddresses } from '../../operations/unique-addresses.ts';
 import type { Services } from '../../services.ts';
 
 type Row = Selectable<DashboardsTable>;
-type StoredFields = Omit<DashboardFields, 'customUrl' | 'customDomain'>;
+/** Older rows have neither address. */
+type Address = 'customUrl' | 'customDomain';
+type StoredFields = Omit<DashboardFields, Address> & Partial<Pick<DashboardFields, Address>>;
 
 const idAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const idLength = 8;
@@ -29,17 +31,18 @@ function newDashboardId(): string {
 
 function fieldsOf(row: Row): DashboardFields {
   return {
-    ...fromJson<StoredFields>(row.body_json),
     customUrl: row.custom_url,
     customDomain: row.custom_domain,
+    ...fromJson<StoredFields>(row.body_json),
   };
 }
 
-function toColumns({ customUrl, customDomain, ...stored }: DashboardFields) {
+/** The columns are what a dashboard is found by, in lower case; the body has all as it was given. */
+function toColumns(fields: DashboardFields) {
   return {
-    custom_url: customUrl?.toLowerCase() ?? null,
-    custom_domain: customDomain?.toLowerCase() ?? null,
-    body_json: JSON.stringify(stored),
+    custom_url: fields.customUrl?.toLowerCase() ?? null,
+    custom_domain: fields.customDomain?.toLowerCase() ?? null,
+    body_json: JSON.stringify(fields),
   };
 }
 

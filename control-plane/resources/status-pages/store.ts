@@ -29,7 +29,9 @@ type Wire = z.input<typeof statusPage>;
 type Look = Pick<
   Wire,
   'description' | 'themeColors' | 'logo' | 'redirectTo' | 'favicon' | 'defaultTheme'
->;
+> &
+  /** As they were given: the columns, which pages are found by, have them in lower case. */
+  Partial<Pick<Wire, 'url' | 'customDomain'>>;
 
 const plainLook: Look = {
   description: null,
@@ -51,7 +53,12 @@ export function toColumns(body: StatusPageBody, before?: StatusPageRow) {
       customDomain === undefined
         ? (before?.custom_domain ?? null)
         : (customDomain?.toLowerCase() ?? null),
-    body_json: JSON.stringify({ ...lookBefore, ...look }),
+    body_json: JSON.stringify({
+      ...lookBefore,
+      ...look,
+      url,
+      ...(customDomain === undefined ? {} : { customDomain }),
+    }),
   };
 }
 
