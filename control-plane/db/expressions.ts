@@ -1,14 +1,12 @@
 /** Expressions that every dialect writes in its own way. */
 import { sql, type Expression, type RawBuilder, type SqlBool } from 'kysely';
 
-/** As the database lowers it: ASCII letters only. */
-function lowerAscii(text: string): string {
-  return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-}
-
-/** True where a text contains another, whatever their case; nothing in it is a wildcard. */
+/**
+ * True where a text contains another, whatever their case, in any script; nothing in it is a wildcard.
+ * `lower_case` is what `open.ts` gives the database.
+ */
 export function containsIgnoringCase(of: Expression<string>, text: string): Expression<SqlBool> {
-  return sql<SqlBool>`instr(lower(${of}), ${lowerAscii(text)}) > 0`;
+  return sql<SqlBool>`instr(lower_case(${of}), ${text.toLowerCase()}) > 0`;
 }
 
 /** The value at a path inside a JSON column, such as `$.request.url`. */

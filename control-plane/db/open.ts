@@ -50,6 +50,10 @@ export function openDatabase(file: string): Kysely<Database> {
   database.pragma('foreign_keys = ON');
   database.pragma('busy_timeout = 1000');
   database.pragma('cache_size = -65536');
+  // Its own `lower` knows the letters of ASCII alone.
+  database.function('lower_case', { deterministic: true }, (text: unknown) =>
+    typeof text === 'string' ? text.toLowerCase() : null,
+  );
   return new Kysely<Database>({
     dialect: new TransactionalDialect({ database: withStatementCache(database) }),
   });

@@ -203,6 +203,19 @@ test('a check can be read, listed and deleted', async () => {
   assert.equal((await cp.api('DELETE', `/v1/checks/${body.id}`)).status, 404);
 });
 
+test('a search heeds no case, in any script, and takes no character for a wildcard', async () => {
+  await using fresh = await startTestControlPlane();
+  for (const name of ['ÜBERSICHT Kasse', 'übersicht Lager', 'ΣΙΓΜΑ 100%']) {
+    await fresh.api('POST', '/v1/checks/url', { ...bodies['url'], name });
+  }
+  const found = async (search: string) =>
+    (await fresh.api('GET', `/v1/checks?search=${encodeURIComponent(search)}`)).body.length;
+  assert.equal(await found('Übersicht'), 2);
+  assert.equal(await found('σιγμα'), 1);
+  assert.equal(await found('%'), 1);
+  assert.equal(await found('_'), 0);
+});
+
 test('lists are paged, and say how many there are', async () => {
   await using fresh = await startTestControlPlane();
   for (let index = 0; index < 12; index += 1) {
