@@ -63,10 +63,12 @@ function retries({ retryStrategy }: CheckGroupFields): Fields {
   return retryStrategy === null ? { retryStrategy, doubleCheck: false } : { retryStrategy };
 }
 
+/** Settings of its own that a group sets apply in place of the account's, also where it does not say so. */
 function alerting({ alertSettings, useGlobalAlertSettings }: CheckGroupFields): Fields {
+  const usesGlobal = useGlobalAlertSettings ?? (alertSettings === null ? null : false);
   return {
     ...(alertSettings === null ? {} : { alertSettings }),
-    ...(useGlobalAlertSettings === null ? {} : { useGlobalAlertSettings }),
+    ...(usesGlobal === null ? {} : { useGlobalAlertSettings: usesGlobal }),
   };
 }
 

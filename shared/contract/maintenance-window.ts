@@ -7,7 +7,13 @@ import { defineRoute } from './route.ts';
 /** ISO 8601, with an offset or local to the time zone; a date alone is its first moment. */
 function instantLike(example: string) {
   return z
-    .union([z.iso.datetime({ offset: true }), z.iso.datetime({ local: true }), z.iso.date()])
+    .union([
+      z.iso.datetime({ offset: true }),
+      // ISO 8601 lets the seconds go; with an offset zod accepts that only when told so.
+      z.iso.datetime({ offset: true, precision: -1 }),
+      z.iso.datetime({ local: true }),
+      z.iso.date(),
+    ])
     .meta({
       override: {
         type: 'string',

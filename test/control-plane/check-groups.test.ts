@@ -182,6 +182,21 @@ test('the checks of a group come in its order, with its settings applied', async
   );
 });
 
+test('a check of a group that has alert settings shows them as those that apply', async () => {
+  await using cp = await startTestControlPlane();
+  const shown = async (settings: object) => {
+    const group = await makeGroup(cp, settings);
+    const check = await makeCheck(cp, 'url', { groupId: group.id });
+    const { body } = await cp.api('GET', `/v1/check-groups/${group.id}/checks/${check.id}`);
+    return [body.useGlobalAlertSettings, body.alertSettings.reminders.amount];
+  };
+  const alertSettings = { reminders: { amount: 3 } };
+  assert.deepEqual(await shown({}), [true, 0]);
+  assert.deepEqual(await shown({ alertSettings }), [false, 3]);
+  assert.deepEqual(await shown({ alertSettings, useGlobalAlertSettings: true }), [true, 3]);
+  assert.deepEqual(await shown({ useGlobalAlertSettings: false }), [false, 0]);
+});
+
 test('agents run what the group says, and follow when it changes', async () => {
   await using cp = await startTestControlPlane();
   const group = await makeGroup(cp);

@@ -56,6 +56,21 @@ test('an instant without an offset is one in UTC, a date its first moment', asyn
   );
 });
 
+test('an instant may be written without seconds, whatever its offset', async () => {
+  await using cp = await startTestControlPlane();
+  const { status, body } = await cp.api('POST', '/v1/maintenance-windows', {
+    ...window,
+    startsAt: '2026-11-21T22:00Z',
+    endsAt: '2026-11-22T01:30+02:00',
+    repeatUnit: null,
+  });
+  assert.equal(status, 201);
+  assert.deepEqual(
+    [body.startsAt, body.endsAt],
+    ['2026-11-21T22:00:00.000Z', '2026-11-21T23:30:00.000Z'],
+  );
+});
+
 test('what is missing or makes no sense is refused, by field', async () => {
   await using cp = await startTestControlPlane();
   for (const [fields, keys] of [
