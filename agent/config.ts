@@ -210,7 +210,11 @@ const settings = {
     meaning: 'Processes that one run may have',
   },
   DEPENDENCY_CACHE: {
-    schema: oneOf(['OFF', 'ON', 'LOCAL'], 'upper'),
+    // compatibility: CHECKLY_S3 is how existing deployments switch it on.
+    schema: z.preprocess(
+      (text) => (text === 'CHECKLY_S3' ? 'ON' : text),
+      oneOf(['OFF', 'ON', 'LOCAL'], 'upper'),
+    ),
     fallback: 'OFF',
     meaning: 'ON (or LOCAL) keeps the installed packages of Playwright suites in AGENT_DATA_DIR',
   },

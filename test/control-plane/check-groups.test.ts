@@ -184,7 +184,7 @@ test('the checks of a group come in its order, with its settings applied', async
 
 test('a check of a group that has alert settings shows them as those that apply', async () => {
   await using cp = await startTestControlPlane();
-  const shown = async (settings: object) => {
+  const shown = async (settings: Record<string, unknown>) => {
     const group = await makeGroup(cp, settings);
     const check = await makeCheck(cp, 'url', { groupId: group.id });
     const { body } = await cp.api('GET', `/v1/check-groups/${group.id}/checks/${check.id}`);
