@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { alertSettings as alertSettingsSchema } from '@monitor/shared/contract/check.ts';
 import { runtimeId } from '@monitor/shared/contract/primitives.ts';
 import { OperatorError } from '../operator-error.ts';
 import {
@@ -7,6 +8,7 @@ import {
   findOrCreateAccount,
   listAccounts,
   plans,
+  type AlertSettings,
   type Plan,
   type StoredAccount,
 } from '../resources/accounts/store.ts';
@@ -19,6 +21,7 @@ interface AccountOptions {
   secretDetection?: 'on' | 'off';
   runtime?: string;
   plan?: Plan;
+  alertSettings?: string;
   json?: boolean;
 }
 
@@ -29,6 +32,24 @@ export function usableName(given: string): string {
   const name = given.trim();
   if (name !== '' && name.length <= nameUpTo) return name;
   throw new OperatorError(`--name must have 1 to ${nameUpTo} characters`, { usage: true });
+}
+
+/** Alert settings as checks have them, in JSON; null for the word that takes them back. */
+function readAlertSettings(text: string): AlertSettings | null {
+  if (text === 'default') return null;
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch {
+    throw new OperatorError('--alert-settings must be JSON, or default', { usage: true });
+  }
+  const parsed = alertSettingsSchema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new OperatorError(
+    `--alert-settings: ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is not valid'}`,
+    { usage: true },
+  );
 }
 
 function known(accounts: readonly StoredAccount[]): string {
@@ -51,7 +72,7 @@ export async function chooseAccount(
 }
 
 function toWire(account: StoredAccount) {
-  const { id, name, plan, runtimeId: runtime, settings, createdAt } = account;
+  const { id, name, plan, runtimeId: runtime, settings, alertSettings, createdAt } = account;
   return {
     id,
     name,
@@ -59,6 +80,7 @@ function toWire(account: StoredAccount) {
     runtimeId: runtime,
     badges: settings.badges,
     secretDetection: settings.secretDetection,
+    alertSettings,
     createdAt: new Date(createdAt).toISOString(),
   };
 }
@@ -82,17 +104,18 @@ function printAccounts(accounts: readonly StoredAccount[], json: boolean): void 
 }
 
 async function set(id: string, options: AccountOptions): Promise<void> {
-  const { name, badges, secretDetection, runtime, plan } = options;
+  const { name, badges, secretDetection, runtime, plan, alertSettings } = options;
   const change = {
     ...(name === undefined ? {} : { name: usableName(name) }),
     ...(badges === undefined ? {} : { badges: badges === 'on' }),
     ...(secretDetection === undefined ? {} : { secretDetection: secretDetection === 'on' }),
     ...(runtime === undefined ? {} : { runtimeId: runtime }),
     ...(plan === undefined ? {} : { plan }),
+    ...(alertSettings === undefined ? {} : { alertSettings: readAlertSettings(alertSettings) }),
   };
   if (Object.keys(change).length === 0) {
     throw new OperatorError(
-      'nothing to set: give at least one of --name, --badges, --secret-detection, --runtime, --plan',
+      'nothing to set: give at least one of --name, --badges, --secret-detection, --runtime, --plan, --alert-settings',
       { usage: true },
     );
   }
@@ -102,7 +125,10 @@ async function set(id: string, options: AccountOptions): Promise<void> {
       throw new OperatorError(`there is no account "${id}"; ${known(await listAccounts(db))}`);
     }
     if (options.json === true) printJson(toWire(changed));
-    else printFacts(toWire(changed));
+    else {
+      const { alertSettings: shown, ...facts } = toWire(changed);
+      printFacts({ ...facts, alertSettings: JSON.stringify(shown) });
+    }
   });
 }
 
@@ -146,6 +172,10 @@ export function registerAccounts(program: Command): void {
     )
     .addOption(new Option('--runtime <id>', 'for checks that name none').choices(runtimeId.options))
     .addOption(new Option('--plan <plan>', 'what it is entitled to').choices(plans))
+    .option(
+      '--alert-settings <json>',
+      'of checks that use those of the account, such as {"reminders":{"amount":2}}; or default',
+    )
     .option('--json', 'print JSON')
     .action(set);
 }

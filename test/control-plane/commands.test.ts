@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
 import { Operator } from '../support/control-plane-command.ts';
+import { startTestControlPlane } from '../support/control-plane.ts';
 import { eventually, queryDatabase, temporaryFolder } from '../support/system.ts';
 
 interface Account {
@@ -212,6 +213,36 @@ test('accounts are made, changed and listed', async () => {
     assert.match(error, /Allowed choices are/);
   }
   assert.match(await operator.refused(1, 'accounts', 'set', 'x', '--plan', 'team'), /Store/);
+});
+
+test('the alert settings of an account are set, shown by the API, and taken back', async () => {
+  using folder = temporaryFolder();
+  const operator = new Operator(folder.path);
+  const { accountId, rawKey } = await operator.json<{ accountId: string; rawKey: string }>(
+    ...['keys', 'create', '--name', 'a'],
+  );
+  const set = (text: string) =>
+    operator.json<{ alertSettings: Record<string, Record<string, unknown>> }>(
+      ...['accounts', 'set', accountId, '--alert-settings', text],
+    );
+  const asked = { reminders: { amount: 3, interval: 10 }, escalationType: 'TIME_BASED' };
+  const { alertSettings } = await set(JSON.stringify(asked));
+  assert.partialDeepStrictEqual(alertSettings, asked);
+  assert.deepEqual(alertSettings['timeBasedEscalation'], { minutesFailingThreshold: 5 });
+
+  await using cp = await startTestControlPlane({ file: operator.database });
+  const ofAccount = { authorization: `Bearer ${rawKey}` };
+  const shown = async () =>
+    (await cp.api('GET', '/v1/accounts/me', undefined, ofAccount)).body.alertSettings;
+  assert.deepEqual(await shown(), alertSettings);
+  const wrong = ['accounts', 'set', accountId, '--alert-settings', '{"reminders":{"amount":7}}'];
+  assert.match(await operator.refused(2, ...wrong), /--alert-settings: reminders\.amount/);
+  assert.deepEqual(await shown(), alertSettings, 'what is refused changes nothing');
+  await set('default');
+  assert.partialDeepStrictEqual(await shown(), {
+    escalationType: 'RUN_BASED',
+    reminders: { amount: 0, interval: 5 },
+  });
 });
 
 test('a running serve refuses a revoked key and an expired one', async () => {

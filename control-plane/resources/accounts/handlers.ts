@@ -2,17 +2,16 @@
 import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { account, accountRoutes, entitlements } from '@monitor/shared/contract/account.ts';
-import { alertSettings } from '@monitor/shared/contract/check.ts';
 import {
   dataCenterLocations,
   type DataCenterLocation,
 } from '@monitor/shared/contract/primitives.ts';
 import { notFound } from '../../api-error.ts';
-import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
 import { entitlementsOf, planName } from '../../domain/entitlements.ts';
 import type { Handlers } from '../../http/implement.ts';
-import { accountSettingsOf } from './store.ts';
+import { accountAlertSettingsOf, accountSettingsOf } from './store.ts';
 import type { Services } from '../../services.ts';
 
 type AccountRow = Selectable<Database['accounts']>;
@@ -37,10 +36,7 @@ function toWire(row: AccountRow): Wire {
     planDisplayName: planName(row.plan),
     addons: addonsOf(row.plan),
     settings: accountSettingsOf(row.settings_json),
-    alertSettings:
-      row.alert_settings_json === null
-        ? alertSettings.parse({})
-        : fromJson(row.alert_settings_json),
+    alertSettings: accountAlertSettingsOf(row.alert_settings_json),
     created_at: toTimestamp(row.created_at),
   };
 }

@@ -1,11 +1,15 @@
 /** Accounts at rest. Whoever acts for one has its id from a key. */
 import type { Kysely } from 'kysely';
+import type { z } from 'zod';
 import type { Clock } from '@monitor/shared/clock.ts';
+import { alertSettings as alertSettingsSchema } from '@monitor/shared/contract/check.ts';
 import { fromJson } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
 
 export const plans = ['hobby', 'starter', 'team', 'enterprise'] as const;
 export type Plan = (typeof plans)[number];
+
+export type AlertSettings = z.output<typeof alertSettingsSchema>;
 
 export interface AccountSettings {
   badges: boolean;
@@ -19,6 +23,7 @@ export interface StoredAccount {
   plan: string;
   runtimeId: string | null;
   settings: AccountSettings;
+  alertSettings: AlertSettings;
   createdAt: number;
 }
 
@@ -29,6 +34,8 @@ export interface AccountChange {
   runtimeId?: string;
   badges?: boolean;
   secretDetection?: boolean;
+  /** Null for those that apply where nobody set any. */
+  alertSettings?: AlertSettings | null;
 }
 
 interface AccountDeps {
@@ -40,6 +47,11 @@ interface AccountDeps {
 /** The settings of an account from its column. */
 export function accountSettingsOf(text: string): AccountSettings {
   return { badges: false, secretDetection: true, ...fromJson<Partial<AccountSettings>>(text) };
+}
+
+/** The alert settings of an account from its column. Spec: Check, `useGlobalAlertSettings`. */
+export function accountAlertSettingsOf(text: string | null): AlertSettings {
+  return alertSettingsSchema.parse(text === null ? {} : fromJson(text));
 }
 
 /** All accounts, or the one with this id, oldest first. */
@@ -57,6 +69,7 @@ export async function listAccounts(db: Kysely<Database>, id?: string): Promise<S
     plan: row.plan,
     runtimeId: row.runtime_id,
     settings: accountSettingsOf(row.settings_json),
+    alertSettings: accountAlertSettingsOf(row.alert_settings_json),
     createdAt: row.created_at,
   }));
 }
@@ -79,7 +92,7 @@ export async function changeAccount(
 ): Promise<StoredAccount | undefined> {
   const [known] = await listAccounts(db, id);
   if (known === undefined) return undefined;
-  const { name, plan, runtimeId, badges, secretDetection } = change;
+  const { name, plan, runtimeId, badges, secretDetection, alertSettings } = change;
   const settings = {
     ...known.settings,
     ...(badges === undefined ? {} : { badges }),
@@ -89,6 +102,9 @@ export async function changeAccount(
     ...(name === undefined ? {} : { name }),
     ...(plan === undefined ? {} : { plan }),
     ...(runtimeId === undefined ? {} : { runtime_id: runtimeId }),
+    ...(alertSettings === undefined
+      ? {}
+      : { alert_settings_json: alertSettings && JSON.stringify(alertSettings) }),
     settings_json: JSON.stringify(settings),
   };
   await db
