@@ -15,9 +15,14 @@ import { defineRoute } from './route.ts';
 
 const text = (max: number) => z.string().max(max).nullable().default(null);
 
+/** compatibility: existing clients send "" for the address that a dashboard does not have. */
+function optionalAddress<T extends z.ZodType>(address: T) {
+  return z.preprocess((given): unknown => (given === '' ? null : given), address.nullable());
+}
+
 const fields = {
-  customUrl: pageSlug.nullable().default(null),
-  customDomain: customDomain.nullable().default(null),
+  customUrl: optionalAddress(pageSlug).default(null),
+  customDomain: optionalAddress(customDomain).default(null),
   logo: text(2048),
   favicon: text(2048),
   link: text(2048),

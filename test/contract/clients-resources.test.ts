@@ -170,6 +170,14 @@ test('dashboards: the path takes the text id, the body has the number', () =>
     { key: 'dashboardId' },
   ));
 
+test('dashboards: a domain alone comes with an empty address', () =>
+  lifeCycle(
+    '/v1/dashboards',
+    { customUrl: '', customDomain: 'board.example.com', refreshRate: 60, paginationRate: 60 },
+    { customUrl: null, customDomain: 'board.example.com' },
+    { key: 'dashboardId' },
+  ));
+
 test('status pages: services are created with 201, cards have neither id nor page', async () => {
   const service = await call(201, 'POST', '/v1/status-pages/services', { name: 'Foo service' });
   const body = {
