@@ -50,6 +50,7 @@ import { sampleQueues } from './operations/sample-queues.ts';
 import { restoreAgents } from './operations/restore-agents.ts';
 import { sweepSlots } from './operations/sweep-slots.ts';
 import { watchCertificates } from './operations/watch-certificates.ts';
+import { watchFaults } from './operations/watch-faults.ts';
 import { locationWatch } from './operations/watch-locations.ts';
 import { CodeBundleStore } from './resources/code-bundles/store.ts';
 import { createApiKey, createLocationKey, KeyStore } from './resources/keys/store.ts';
@@ -323,6 +324,11 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
         { name: 'announce-updates', everyMs: 1_000, run: () => announceDueUpdates(services) },
         { name: 'forget-unconfirmed', everyMs: 3_600_000, run: () => forgetUnconfirmed(services) },
         { name: 'watch-locations', everyMs: 10_000, run: locationWatch(services) },
+        {
+          name: 'watch-faults',
+          everyMs: 10_000,
+          run: afterSettling(clock, () => watchFaults(services)),
+        },
         { name: 'watch-certificates', everyMs: 60_000, run: () => watchCertificates(services) },
         {
           name: 'prune-agent-reports',

@@ -437,7 +437,7 @@ export class Executor {
     const {
       isNetworkError: _network,
       reason: _reason,
-      faultCode: _code,
+      faultCode,
       requests: _requests,
       ...fields
     } = outcome;
@@ -458,6 +458,7 @@ export class Executor {
       retryElsewhere,
       epoch: current.epoch,
       ...fields,
+      ...(faultCode === null || current.isCancelled === true ? {} : { faultCode }),
       // Nothing is claimed about a run that was ended half way.
       ...(current.isCancelled === true
         ? {

@@ -10,6 +10,7 @@ import * as statusPages from './migrations/0005-status-pages.ts';
 import * as maintenance from './migrations/0006-maintenance.ts';
 import * as rollUps from './migrations/0007-roll-ups.ts';
 import * as certificates from './migrations/0008-certificates.ts';
+import * as faults from './migrations/0009-faults.ts';
 
 /** In order of their names. A new migration is a new file and a line here. */
 const migrations = {
@@ -21,6 +22,7 @@ const migrations = {
   '0006-maintenance': maintenance,
   '0007-roll-ups': rollUps,
   '0008-certificates': certificates,
+  '0009-faults': faults,
 };
 
 export interface MigrationState {

@@ -5,6 +5,7 @@
 import type { Generated } from 'kysely';
 import type { AlertingTables } from './tables/alerting.ts';
 import type { CertificateTables } from './tables/certificates.ts';
+import type { FaultTables } from './tables/faults.ts';
 import type { MaintenanceTables } from './tables/maintenance.ts';
 import type { RollUpTables } from './tables/roll-ups.ts';
 import type { StatusPageTables } from './tables/status-pages.ts';
@@ -632,7 +633,13 @@ interface QueueSamplesTable {
 }
 
 export interface Database
-  extends AlertingTables, CertificateTables, MaintenanceTables, RollUpTables, StatusPageTables {
+  extends
+    AlertingTables,
+    CertificateTables,
+    FaultTables,
+    MaintenanceTables,
+    RollUpTables,
+    StatusPageTables {
   accounts: AccountsTable;
   api_keys: ApiKeysTable;
   private_locations: PrivateLocationsTable;

@@ -73,13 +73,35 @@ export interface LocationFacts {
   incidentKey: string;
 }
 
+/** Checks of a location that get nothing but errors of ours, or do no longer. */
+export interface FaultFacts {
+  kind: 'faults';
+  at: number;
+  location: string;
+  /** Name people gave it, or the slug. */
+  locationName: string;
+  /** Of the errors it is about; null for all that comes from the location. */
+  code: string | null;
+  isOver: boolean;
+  /** Over because there are results again, not because nothing runs any more. */
+  isConclusive: boolean;
+  since: number;
+  /** How many there were; with those that follow, of no meaning when it is over. */
+  runs: number;
+  mostCommonCode: string | null;
+  /** The newest sentence of the most common error; already scrubbed by the agent. */
+  message: string | null;
+  checks: { id: string; name: string }[];
+  incidentKey: string;
+}
+
 /** Somebody tries a channel out. */
 export interface TestFacts {
   kind: 'test';
   at: number;
 }
 
-export type NotificationFacts = AlertFacts | LocationFacts | TestFacts;
+export type NotificationFacts = AlertFacts | LocationFacts | FaultFacts | TestFacts;
 
 /** A mail that is ready to go. */
 export interface Mail {

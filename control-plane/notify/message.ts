@@ -8,7 +8,9 @@ import type {
   NotificationFacts,
   RecentRun,
 } from './facts.ts';
+import { faultMessage } from './fault-message.ts';
 import { linkToAgents, linkToCheck, linkToResult } from './links.ts';
+import { count, durationText, instantText, namesText } from './phrases.ts';
 
 /** How bad the news is: decides colours, severities, and whether a page is opened or closed. */
 export type Tone = 'failing' | 'degraded' | 'recovered' | 'withdrawn' | 'notice';
@@ -104,28 +106,6 @@ export function locationName(location: string): string {
     : location;
 }
 
-/** `2026-11-21 08:30:00 UTC`. */
-export function instantText(instant: number): string {
-  return `${new Date(instant).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
-}
-
-/** `45 s`, `12 min`, `3 h 5 min`, `2 d 4 h`. */
-export function durationText(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000));
-  const minutes = Math.floor(seconds / 60);
-  const hours = Math.floor(minutes / 60);
-  const days = Math.floor(hours / 24);
-  const and = (rest: number, unit: string): string => (rest === 0 ? '' : ` ${rest} ${unit}`);
-  if (seconds < 60) return `${seconds} s`;
-  if (minutes < 60) return `${minutes} min`;
-  if (hours < 24) return `${hours} h${and(minutes % 60, 'min')}`;
-  return `${days} d${and(hours % 24, 'h')}`;
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
-}
-
 type Certificate = NonNullable<AlertFacts['ssl']>;
 
 function certificateTitle(
@@ -208,13 +188,10 @@ function alertMessage(facts: AlertFacts, publicUrl: string): Message {
   };
 }
 
-const namedChecks = 10;
-
 function locationMessage(facts: LocationFacts, publicUrl: string): Message {
   const name = oneLine(facts.locationName);
   const { isServed, unservedSince, checks, at } = facts;
-  const names = checks.slice(0, namedChecks).map((check) => oneLine(check.name));
-  const more = checks.length - names.length;
+  const names = namesText(checks.map((check) => oneLine(check.name)));
   return {
     tone: isServed ? 'recovered' : 'failing',
     label: isServed ? 'AGENT IS BACK' : 'NO AGENT',
@@ -227,9 +204,7 @@ function locationMessage(facts: LocationFacts, publicUrl: string): Message {
       { label: 'Location', value: name === facts.location ? name : `${name} (${facts.location})` },
       { label: isServed ? 'Began' : 'Since', value: instantText(unservedSince) },
       ...(isServed ? [{ label: 'Lasted', value: durationText(at - unservedSince) }] : []),
-      ...(names.length === 0
-        ? []
-        : [{ label: 'Checks', value: names.join(', ') + (more > 0 ? ` and ${more} more` : '') }]),
+      ...(names === '' ? [] : [{ label: 'Checks', value: names }]),
     ],
     link: { url: linkToAgents(publicUrl), text: 'Open the agents' },
     recentRuns: [],
@@ -245,6 +220,8 @@ export function messageOf(facts: NotificationFacts, id: string, publicUrl: strin
       return alertMessage(facts, publicUrl);
     case 'location':
       return locationMessage(facts, publicUrl);
+    case 'faults':
+      return faultMessage(facts, publicUrl);
     case 'test':
       return {
         tone: 'notice',

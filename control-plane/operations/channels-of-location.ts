@@ -1,7 +1,6 @@
-import type { Kysely, Selectable } from 'kysely';
+import type { Kysely } from 'kysely';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
-import type { LocationNoticesTable } from '../db/tables/certificates.ts';
 import type { WaitingCheck } from './checks-of-location.ts';
 
 /** The channels of these checks, or of their groups, that want to hear of failures. */
@@ -30,7 +29,7 @@ export async function channelsToTell(
 /** Of the channels that got the notice, those that want to hear of recoveries. */
 export async function channelsToRecover(
   db: Kysely<Database>,
-  notice: Selectable<LocationNoticesTable>,
+  notice: { account_id: string; channels_json: string },
 ): Promise<number[]> {
   const told = fromJson<number[]>(notice.channels_json);
   const rows = await db

@@ -34,6 +34,7 @@ import { announceArtifacts } from './announce-artifacts.ts';
 import { groupErrors } from './group-errors.ts';
 import { saveLearnedScript } from './learned-scripts.ts';
 import { recordCertificate } from './record-certificate.ts';
+import { recordFaults, type RunEnding } from './record-faults.ts';
 import { retryElsewhere } from './retry-elsewhere.ts';
 import { statusUpdate, writeStatuses, type StatusChange } from './update-status.ts';
 
@@ -106,6 +107,7 @@ class IngestUnit {
   readonly #locations = new Map<string, Set<string>>();
   readonly statusChanges = new Map<string, StatusChange>();
   readonly verdicts: RunVerdict[] = [];
+  readonly endings: RunEnding[] = [];
   readonly locationsWithNews: { accountId: string; location: string }[] = [];
   readonly endedRuns: string[] = [];
   /** Something stands in the outbox. */
@@ -350,16 +352,18 @@ class IngestUnit {
     this.endedRuns.push(run.run_id);
     // A run that somebody ended says nothing about the target.
     if (item.isCancelled) return;
-    const change = this.statusChanges.get(item.checkId);
+    const { checkId, runLocation: location, hasErrors, faultCode } = item;
+    // The clock of the agent may be ahead: what others see later is newer all the same.
+    const startedAt = Math.min(item.startedAt, this.#now);
+    const change = this.statusChanges.get(checkId);
     this.statusChanges.set(
-      item.checkId,
-      statusUpdate(change, {
-        ...{ accountId, checkRunId: run.id, ...item },
-        // The clock of the agent may be ahead: what others see later is newer all the same.
-        startedAt: Math.min(item.startedAt, this.#now),
-      }),
+      checkId,
+      statusUpdate(change, { ...{ accountId, checkRunId: run.id, ...item }, startedAt }),
     );
-    this.verdicts.push(verdictOfSubmission(accountId, item));
+    const verdict = verdictOfSubmission(accountId, item);
+    this.verdicts.push(verdict);
+    const fault = hasErrors ? { code: faultCode ?? 'UNKNOWN', message: verdict.error } : null;
+    this.endings.push({ accountId, checkId, location, startedAt, fault });
   }
 
   async #finishJob(accountId: string, item: ResultSubmission): Promise<void> {
@@ -468,6 +472,7 @@ export class ResultIntake {
       }
       const { statuses, clock } = this.#services;
       await writeStatuses(statuses, db, unitOfWork.statusChanges, clock.now());
+      await recordFaults(db, unitOfWork.endings, clock.now());
       if (await alertOn(this.#services, db, unitOfWork.verdicts)) unitOfWork.hasTold = true;
       return { unit: unitOfWork, outcomes: taken };
     });

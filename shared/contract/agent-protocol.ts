@@ -251,6 +251,8 @@ export const resultSubmission = z.object({
   responseTime: z.number().min(0),
   hasFailures: z.boolean(),
   hasErrors: z.boolean(),
+  /** What of ours broke, by the agent's catalogue; of a result with `hasErrors`. */
+  faultCode: z.string().max(64).exactOptional(),
   isDegraded: z.boolean(),
   overMaxResponseTime: z.boolean(),
   underLoad: z.boolean(),

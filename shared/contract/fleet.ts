@@ -45,6 +45,25 @@ export const locationState = z
     unservedSince: timestamp.nullable().meta({
       description: 'Null while it is served, and when it never was',
     }),
+    faults: z
+      .array(
+        z.object({
+          code: z.string().nullable().meta({
+            description: 'Of the errors; null when nothing but errors comes from the location',
+          }),
+          since: timestamp,
+          runs: z.int(),
+          checkCount: z.int(),
+          mostCommonCode: z.string().nullable(),
+          message: z.string().nullable().meta({
+            description: 'The newest sentence of the most common error',
+          }),
+        }),
+      )
+      .meta({
+        description:
+          'Checks that have had nothing but errors of ours for ten minutes and three runs, or an hour and two: nothing is known about their targets from here',
+      }),
     waitingRuns: z.int().meta({ description: 'Runs on demand that no agent has begun' }),
     oldestWaitingSeconds: z.number(),
   })

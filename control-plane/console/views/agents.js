@@ -72,6 +72,22 @@ function isMissing({ agentCount, checkCount }) {
   return agentCount === 0 && checkCount > 0;
 }
 
+/** What to do about checks that nothing is known about. */
+function Trouble({ fault, location }) {
+  const { code, since, runs, checkCount, mostCommonCode, message } = fault;
+  const error = code === null ? 'errors of ours' : html`<span class="mono">${code}</span>`;
+  const often = code === null && mostCommonCode;
+  return html`<p class="notice fault">
+    <${Icon} tone="fault" />${' '}
+    ${code === null ? 'This location has given' : `${count(checkCount, 'check')} here had`} nothing
+    but ${error} since <${Time} at=${since} />, in ${count(runs, 'run')}: nothing is known about
+    ${checkCount === 1 ? 'its target' : 'their targets'} from here.${' '}
+    ${often && html`Most often <span class="mono">${often}</span>. `}
+    ${message !== null && html`“${message}” `}Run
+    ${' '}<code>monitor-agent doctor</code> on the machine of the agent of ${location}.
+  </p>`;
+}
+
 function Location({ state, agents }) {
   const isMissed = isMissing(state);
   const since =
@@ -100,6 +116,10 @@ function Location({ state, agents }) {
         location, or look at why it stopped.
       </p>`
     }
+    ${state.faults.map(
+      (fault) =>
+        html`<${Trouble} key=${fault.code ?? ''} fault=${fault} location=${state.location} />`,
+    )}
     ${
       agents.length > 0
         ? html`<ul>
@@ -115,7 +135,8 @@ export function AgentsView() {
   const agents = useQuery('v1/agents', { everyMs: refreshMs });
   const byLocation = Map.groupBy(agents.data ?? [], ({ location }) => location);
   const inOrder = (states) => {
-    return states.toSorted((left, right) => Number(isMissing(right)) - Number(isMissing(left)));
+    const isWrong = (state) => Number(isMissing(state) || state.faults.length > 0);
+    return states.toSorted((left, right) => isWrong(right) - isWrong(left));
   };
   return html`<h1>Agents</h1>
     <${Answer} read=${agents} what="Loading agents" isEmpty=${() => false}>

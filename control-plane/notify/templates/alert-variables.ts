@@ -78,6 +78,14 @@ function aboutFacts(facts: NotificationFacts, publicUrl: string): AlertVariables
         REGION: facts.location,
         STARTED_AT: new Date(facts.unservedSince).toISOString(),
       };
+    case 'faults':
+      return {
+        ALERT_TYPE: facts.isOver ? 'LOCATION_FAULTS_OVER' : 'LOCATION_FAULTS',
+        CHECK_ERROR_MESSAGE: facts.message,
+        RUN_LOCATION: facts.locationName,
+        REGION: facts.location,
+        STARTED_AT: new Date(facts.since).toISOString(),
+      };
     case 'test':
       return {
         ...aboutTests,

@@ -5,6 +5,8 @@ import type { FleetAgent, LocationState } from '@monitor/shared/contract/fleet.t
 import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
+import { troublesOf } from '../../domain/fault-notice.ts';
+import { faultsOfLocation } from '../../operations/location-faults.ts';
 
 /** Agents that left are shown for so long. */
 const rememberedMs = 86_400_000;
@@ -87,6 +89,27 @@ async function queuesByLocation(db: Kysely<Database>, accountId: string, now: nu
   return new Map(rows.map(({ location, ...queue }) => [location, queue]));
 }
 
+async function faultsByLocation(db: Kysely<Database>, accountId: string, now: number) {
+  const places = await db
+    .selectFrom('check_faults')
+    .select('location')
+    .distinct()
+    .where('account_id', '=', accountId)
+    .execute();
+  const faults = new Map<string, LocationState['faults']>();
+  for (const { location } of places) {
+    const troubles = troublesOf(await faultsOfLocation(db, { accountId, location }), now);
+    faults.set(
+      location,
+      troubles.map(({ code, since, runs, checkIds, kind }) => ({
+        ...{ code, since: toTimestamp(since), runs, checkCount: checkIds.length },
+        ...{ mostCommonCode: kind?.code ?? null, message: kind?.message ?? null },
+      })),
+    );
+  }
+  return faults;
+}
+
 /** Every location that a check, an agent or a private location stands for, by name. */
 export async function listLocationStates(
   db: Kysely<Database>,
@@ -106,6 +129,7 @@ export async function listLocationStates(
     .execute();
   const checks = await checksByLocation(db, accountId);
   const queues = await queuesByLocation(db, accountId, now);
+  const faults = await faultsByLocation(db, accountId, now);
 
   const privateOnes = new Map(owned.map((row) => [row.slug_name, row]));
   const stateOf = new Map(states.map((row) => [row.location, row]));
@@ -124,6 +148,7 @@ export async function listLocationStates(
         agentCount: agentCount(location),
         servedSince: toTimestampOrNull(state?.served_since ?? null),
         unservedSince: toTimestampOrNull(state?.unserved_since ?? null),
+        faults: faults.get(location) ?? [],
         waitingRuns: queue?.size ?? 0,
         oldestWaitingSeconds: queue === undefined ? 0 : (now - queue.oldest) / 1000,
       };

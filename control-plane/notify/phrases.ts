@@ -1,0 +1,32 @@
+/** Instants, durations and counts, as people read them. */
+
+/** `2026-11-21 08:30:00 UTC`. */
+export function instantText(instant: number): string {
+  return `${new Date(instant).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/** `45 s`, `12 min`, `3 h 5 min`, `2 d 4 h`. */
+export function durationText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  const days = Math.floor(hours / 24);
+  const and = (rest: number, unit: string): string => (rest === 0 ? '' : ` ${rest} ${unit}`);
+  if (seconds < 60) return `${seconds} s`;
+  if (minutes < 60) return `${minutes} min`;
+  if (hours < 24) return `${hours} h${and(minutes % 60, 'min')}`;
+  return `${days} d${and(hours % 24, 'h')}`;
+}
+
+/** `1 check`, `2 checks`. */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+const namedChecks = 10;
+
+/** Checks by their names, on one line: the first ten, and how many more there are. */
+export function namesText(names: readonly string[]): string {
+  const more = names.length - namedChecks;
+  return names.slice(0, namedChecks).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}

@@ -1,0 +1,202 @@
+/**
+ * Tells people when checks get nothing but errors of ours, and when that is over: results that say
+ * nothing about their targets alert nobody about them. What was said stands in `fault_notices`, written
+ * in the transaction that fills the outbox, so that a restart neither repeats nor loses it.
+ */
+import type { Kysely, Selectable } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import type { FaultNoticesTable } from '../db/tables/faults.ts';
+import {
+  faultyForMs,
+  isFaultOver,
+  troublesOf,
+  untold,
+  type FaultyLocation,
+  type Trouble,
+} from '../domain/fault-notice.ts';
+import type { FaultFacts } from '../notify/facts.ts';
+import { locationName } from '../notify/message.ts';
+import type { Services } from '../services.ts';
+import { channelsToRecover, channelsToTell } from './channels-of-location.ts';
+import { checksWaitingIn } from './checks-of-location.ts';
+import { concludedSince, faultsOfLocation } from './location-faults.ts';
+import { maintenanceOf } from './maintenance.ts';
+import { enqueueForChannel } from './outbox.ts';
+import { privateLocationName } from './private-location-name.ts';
+import { wholeLocation } from './record-faults.ts';
+
+interface Place {
+  accountId: string;
+  location: string;
+}
+
+const codeOf = ({ code }: Selectable<FaultNoticesTable>): Trouble['code'] =>
+  code === wholeLocation ? null : code;
+
+async function noticesOf(db: Kysely<Database>, { accountId, location }: Place) {
+  return db
+    .selectFrom('fault_notices')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .execute();
+}
+
+async function tell(
+  { clock, newId }: Services,
+  db: Kysely<Database>,
+  { accountId }: Place,
+  channels: readonly number[],
+  facts: FaultFacts,
+): Promise<void> {
+  for (const channelId of channels) {
+    const envelope = { id: newId(), accountId, now: clock.now() };
+    await enqueueForChannel(db, channelId, facts, envelope);
+  }
+}
+
+async function nameOf(db: Kysely<Database>, { accountId, location }: Place): Promise<string> {
+  return (await privateLocationName(db, accountId, location)) ?? locationName(location);
+}
+
+/**
+ * Forgets errors that are older than what was already known when they were handed in: an agent that
+ * was cut off tells of its runs after others have made theirs. Gives whether there were any.
+ */
+async function forgetOutdated(
+  db: Kysely<Database>,
+  place: Place,
+  { code, since, checkIds }: Trouble,
+  { faults }: FaultyLocation,
+): Promise<boolean> {
+  const { accountId, location } = place;
+  if (code === null) {
+    const all = await db
+      .selectFrom('check_locations')
+      .select('check_id')
+      .where('account_id', '=', accountId)
+      .where('location', '=', location)
+      .execute();
+    const ids = all.map((row) => row.check_id);
+    if ((await concludedSince(db, place, ids, since)).size === 0) return false;
+    await db
+      .deleteFrom('location_faults')
+      .where('account_id', '=', accountId)
+      .where('location', '=', location)
+      .execute();
+    return true;
+  }
+  const outdated: string[] = [];
+  for (const fault of faults.filter(({ checkId }) => checkIds.includes(checkId))) {
+    const concluded = await concludedSince(db, place, [fault.checkId], fault.since);
+    outdated.push(...concluded);
+  }
+  if (outdated.length === 0) return false;
+  await db
+    .deleteFrom('check_faults')
+    .where('location', '=', location)
+    .where('check_id', 'in', outdated)
+    .execute();
+  return true;
+}
+
+/** Sends what is due about a location. Gives whether anything was put into the outbox. */
+async function notice(services: Services, place: Place): Promise<boolean> {
+  const { accountId, location } = place;
+  const now = services.clock.now();
+  return services.db.transaction().execute(async (db) => {
+    const known = await faultsOfLocation(db, place);
+    const told = new Set((await noticesOf(db, place)).map(codeOf));
+    if (untold(troublesOf(known, now), told).length === 0) return false;
+    const spoken = await checksWaitingIn(db, place);
+    const maintained = await maintenanceOf(
+      db,
+      accountId,
+      known.faults.map(({ checkId }) => checkId),
+      now,
+    );
+    const checks = new Map(
+      spoken.filter(({ id }) => !maintained.has(id)).map((check) => [check.id, check]),
+    );
+    const audible = { ...known, faults: known.faults.filter(({ checkId }) => checks.has(checkId)) };
+    let hasNews = false;
+    for (const trouble of untold(troublesOf(audible, now), told)) {
+      const { code, since, runs, kind } = trouble;
+      const ofTrouble = trouble.checkIds.flatMap((id) => checks.get(id) ?? []);
+      const channels = await channelsToTell(db, accountId, ofTrouble);
+      if (channels.length === 0) continue;
+      if (await forgetOutdated(db, place, trouble, known)) continue;
+      const incidentKey = `faults/${accountId}/${location}/${code ?? 'all'}/${now}`;
+      await db
+        .insertInto('fault_notices')
+        .values({
+          ...{ account_id: accountId, location, code: code ?? wholeLocation, since },
+          ...{ incident_key: incidentKey, channels_json: JSON.stringify(channels) },
+          ...{ sent_at: now, conclusive_at: null },
+        })
+        .execute();
+      await tell(services, db, place, channels, {
+        ...{ kind: 'faults', at: now, isOver: false, location, since, runs, incidentKey },
+        ...{ code, message: kind?.message ?? null, mostCommonCode: kind?.code ?? null },
+        locationName: await nameOf(db, place),
+        checks: ofTrouble.map(({ id, name }) => ({ id, name })),
+        isConclusive: false,
+      });
+      hasNews = true;
+    }
+    return hasNews;
+  });
+}
+
+/** Says that it is over, to those who were told, once it is. */
+async function recover(services: Services, sent: Selectable<FaultNoticesTable>): Promise<boolean> {
+  const { account_id: accountId, location } = sent;
+  const place = { accountId, location };
+  return services.db.transaction().execute(async (db) => {
+    const { faults } = await faultsOfLocation(db, place);
+    const isConclusive = sent.conclusive_at !== null;
+    if (!isFaultOver(codeOf(sent), faults, isConclusive)) return false;
+    const deleted = await db
+      .deleteFrom('fault_notices')
+      .where('account_id', '=', accountId)
+      .where('location', '=', location)
+      .where('code', '=', sent.code)
+      .where('incident_key', '=', sent.incident_key)
+      .executeTakeFirst();
+    if (deleted.numDeletedRows !== 1n) return false;
+    const channels = await channelsToRecover(db, sent);
+    await tell(services, db, place, channels, {
+      ...{ kind: 'faults', at: services.clock.now(), isOver: true, isConclusive, location },
+      ...{ since: sent.since, incidentKey: sent.incident_key, code: codeOf(sent) },
+      ...{ runs: 0, message: null, mostCommonCode: null, checks: [] },
+      locationName: await nameOf(db, place),
+    });
+    return channels.length > 0;
+  });
+}
+
+/** Locations where errors have lasted, of all accounts. */
+async function candidatesOf(db: Kysely<Database>, now: number): Promise<Place[]> {
+  return db
+    .selectFrom('check_faults')
+    .select(['account_id as accountId', 'location'])
+    .distinct()
+    .where('noted_at', '<=', now - faultyForMs)
+    .execute();
+}
+
+/** The operation of the timer. All is looked at each time: there is never more to do at once. */
+export async function watchFaults(services: Services): Promise<false> {
+  const { db, clock, hub, deliveries } = services;
+  let hasNews = false;
+  for (const sent of await db.selectFrom('fault_notices').selectAll().execute()) {
+    if (await recover(services, sent)) hasNews = true;
+  }
+  for (const place of await candidatesOf(db, clock.now())) {
+    // Without an agent there is another notice, and nothing new to know.
+    if (!hub.isServed(place.accountId, place.location)) continue;
+    if (await notice(services, place)) hasNews = true;
+  }
+  if (hasNews) deliveries.wake();
+  return false;
+}
