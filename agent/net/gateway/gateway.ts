@@ -74,6 +74,11 @@ function refuse(client: Duplex, status: string): void {
   client.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
 }
 
+/** A client may end what it sends and still wait for the answer. To be called before it has ended. */
+function mayEndFirst(client: Duplex): void {
+  client.allowHalfOpen = true;
+}
+
 function keepUntilClosed<S extends Duplex>(socket: S, open: Set<Duplex>): S {
   open.add(socket);
   socket.once('close', () => open.delete(socket));
@@ -102,6 +107,7 @@ async function onConnect(
       onward.destroy();
       return;
     }
+    mayEndFirst(client);
     client.write('HTTP/1.1 200 Connection established\r\n\r\n');
     if (head.length > 0) client.unshift(head);
     const certificate = certificateFor(target, inside.clientCertificates);

@@ -7,6 +7,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { setImmediate as others } from 'node:timers/promises';
+import { codeOf } from '../failure.ts';
 import { SharedLook } from './shared-look.ts';
 
 /** The processes of one run, or of the browser that it has for itself. */
@@ -22,32 +23,52 @@ interface OtherEnd {
   readonly inode: string;
 }
 
-const table = '/proc/net/tcp';
-/** 127.0.0.1 as the kernel prints it. */
-const loopback = '0100007F';
+/** 127.0.0.1 as the kernel prints it: of sockets of its own kind, and of IPv6 sockets that speak IPv4. */
+const tables = [
+  { path: '/proc/net/tcp', loopback: '0100007F' },
+  { path: '/proc/net/tcp6', loopback: '0000000000000000FFFF00000100007F' },
+] as const;
 
 const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, '0');
 
-const connections = new SharedLook(() => readFile(table, 'latin1'));
+/** Of a machine without IPv6 there is no second table. */
+async function readTable(path: string): Promise<string> {
+  return readFile(path, 'latin1').catch((error: unknown) => {
+    if (path !== tables[0].path && codeOf(error) === 'ENOENT') return '';
+    throw error;
+  });
+}
+
+const connections = tables.map(({ path, loopback }) => ({
+  loopback,
+  lines: new SharedLook(() => readTable(path)),
+}));
 
 /** The table is read in pieces, and what is opened or closed meanwhile may hide a line: looked for so often. */
 const mostLooks = 3;
+
+/** The words of the line about the other end, in whichever table it stands. */
+async function lineOf(remotePort: number, localPort: number): Promise<string[] | null> {
+  for (const { loopback, lines } of connections) {
+    // Local and remote address from the view of the other end, and state 01: established.
+    const wanted = `${loopback}:${hex(remotePort)} ${loopback}:${hex(localPort)} 01 `;
+    const text = await lines.ask();
+    const at = text.indexOf(wanted);
+    if (at !== -1) return text.slice(at, text.indexOf('\n', at)).trim().split(/ +/);
+  }
+  return null;
+}
 
 /** Null when the connection is over. Rejects when the kernel cannot be asked. */
 async function otherEndOf(socket: Socket): Promise<OtherEnd | null> {
   const { remotePort, localPort } = socket;
   if (remotePort === undefined || localPort === undefined) return null;
-  // Local and remote address from the view of the other end, and state 01: established.
-  const wanted = `${loopback}:${hex(remotePort)} ${loopback}:${hex(localPort)} 01 `;
-  let [text, at] = ['', -1];
-  for (let look = 0; at === -1 && look < mostLooks && !socket.destroyed; look += 1) {
-    text = await connections.ask();
-    at = text.indexOf(wanted);
+  for (let look = 0; look < mostLooks && !socket.destroyed; look += 1) {
+    const words = await lineOf(remotePort, localPort);
+    const [uid, inode] = [words?.[6], words?.[8]];
+    if (uid !== undefined && inode !== undefined) return { uid: Number(uid), inode };
   }
-  if (at === -1) return null;
-  const words = text.slice(at, text.indexOf('\n', at)).trim().split(/ +/);
-  const [uid, inode] = [words[6], words[8]];
-  return uid === undefined || inode === undefined ? null : { uid: Number(uid), inode };
+  return null;
 }
 
 /** What `read` gives, or `otherwise` when the process has ended or is none that may be looked at. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
-import type { Socket } from 'node:net';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { suite, test, type TestContext } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
@@ -64,6 +64,16 @@ async function tunnel(
   socket.on('error', () => undefined);
   if (head.length > 0) socket.unshift(head);
   return { status: response.statusCode, socket };
+}
+
+/** Answers what it was sent when the client has ended. */
+async function halfOpenServer(): Promise<AsyncDisposable & { port: number }> {
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    void socket.toArray().then((parts) => socket.end(`answer to ${parts.join('')}`));
+  });
+  await once(server.listen(0, 'localhost'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { port, [Symbol.asyncDispose]: async () => void (await once(server.close(), 'close')) };
 }
 
 interface Shown {
@@ -194,6 +204,14 @@ suite('every other host', () => {
     const passage = await passageFor(t, { clientCertificates: [stored('else.internal')] });
     const { socket } = await tunnel(passage, `localhost:${server.port}`);
     assert.equal(Buffer.concat(await socket.toArray()).toString(), 'welcome');
+  });
+
+  test('answers those who have ended what they send', async (t) => {
+    await using server = await halfOpenServer();
+    const passage = await passageFor(t, { clientCertificates: [stored('else.internal')] });
+    const { socket } = await tunnel(passage, `localhost:${server.port}`);
+    socket.end('question');
+    assert.equal(Buffer.concat(await socket.toArray()).toString(), 'answer to question');
   });
 
   test('that cannot be reached is named, once', async (t) => {

@@ -5,18 +5,20 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { Guests } from '../../../../agent/net/gateway/guests.ts';
 
-const connectTo = "require('node:net').connect(PORT, '127.0.0.1').resume();";
+const connectTo = "require('node:net').connect(PORT, 'ADDRESS').resume();";
 const byChild = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(connectTo)}]);`;
 
 /** The near end of a connection that a process, or a child of it, makes; and the number of the process. */
 async function connected(
   t: TestContext,
-  { isChild = false, uid = process.getuid?.() ?? 0 } = {},
+  { isChild = false, uid = process.getuid?.() ?? 0, address = '127.0.0.1' } = {},
 ): Promise<{ socket: Socket; pid: number }> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const script = (isChild ? byChild : connectTo).replaceAll('PORT', String(port));
+  const script = (isChild ? byChild : connectTo)
+    .replaceAll('PORT', String(port))
+    .replaceAll('ADDRESS', address);
   const process_ = spawn(process.execPath, ['-e', script], { stdio: 'ignore', uid });
   const [socket] = (await once(server, 'connection')) as [Socket];
   t.after(() => {
@@ -55,6 +57,13 @@ test('a run that shares the user of others is known by its processes', async (t)
   // The process that was right once is asked first, and is right for its own connections alone.
   assert.equal(await both.include(one.socket), true);
   assert.equal(await both.include(deep.socket), true);
+});
+
+test('an IPv6 socket that speaks IPv4 is known like any other', async (t) => {
+  const { socket, pid } = await connected(t, { address: '::ffff:127.0.0.1' });
+  assert.equal(socket.remoteAddress, '127.0.0.1');
+  assert.equal(await guestsWith(pid).include(socket), true);
+  assert.equal(await guestsWith().include(socket), false);
 });
 
 const isRoot = process.getuid?.() === 0;
