@@ -122,7 +122,8 @@ async function notice(services: Services, place: Place): Promise<boolean> {
     let hasNews = false;
     for (const trouble of untold(troublesOf(audible, now), told)) {
       const { code, since, runs, kind } = trouble;
-      const ofTrouble = trouble.checkIds.flatMap((id) => checks.get(id) ?? []);
+      const concerned = new Set(trouble.checkIds);
+      const ofTrouble = [...checks.values()].filter(({ id }) => concerned.has(id));
       const channels = await channelsToTell(db, accountId, ofTrouble);
       if (channels.length === 0) continue;
       if (await forgetOutdated(db, place, trouble, known)) continue;

@@ -1,70 +1,18 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
 import type { LocationFacts } from '../../control-plane/notify/facts.ts';
 import { locationWatch } from '../../control-plane/operations/watch-locations.ts';
-import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
+import { startTestControlPlane } from '../support/control-plane.ts';
 import { FakeAgent } from '../support/fake-agent.ts';
 import { temporaryFolder } from '../support/system.ts';
 import { TestClock } from '../support/test-clock.ts';
+import { makeChannel, makeCheck, Told } from '../support/told.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
 const second = 1_000;
 const minute = 60 * second;
 const location = 'eu-west-1';
-
-/** What was ever put into the outbox, whoever delivers it. */
-class Told implements Disposable {
-  readonly #db: DatabaseSync;
-
-  constructor(file: string) {
-    this.#db = new DatabaseSync(file);
-    this.#db.exec(`create table if not exists told (channel integer, content text);
-      create trigger if not exists listen after insert on outbox begin
-        insert into told values (new.alert_channel_id, new.content_json); end`);
-  }
-
-  /** Since the last call. */
-  take() {
-    const rows = this.#db.prepare('select channel, content from told order by channel').all();
-    this.#db.exec('delete from told');
-    return rows.map(({ channel, content }) => ({
-      channel: Number(channel),
-      facts: JSON.parse(String(content)) as LocationFacts,
-    }));
-  }
-
-  [Symbol.dispose](): void {
-    this.#db.close();
-  }
-}
-
-async function makeChannel(cp: TestControlPlane, fields: Record<string, unknown> = {}) {
-  const config = { address: 'ops@shop.example' };
-  const { body } = await cp.api('POST', '/v1/alert-channels', { type: 'EMAIL', config, ...fields });
-  return body.id as number;
-}
-
-async function makeCheck(
-  cp: TestControlPlane,
-  channels: readonly number[],
-  fields: Record<string, unknown> = {},
-): Promise<string> {
-  const { status, body } = await cp.api('POST', '/v1/checks/url?autoAssignAlerts=false', {
-    name: 'shop',
-    locations: [location],
-    frequency: 10,
-    request: { url: 'https://a.example' },
-    alertChannelSubscriptions: channels.map((alertChannelId) => ({
-      alertChannelId,
-      activated: true,
-    })),
-    ...fields,
-  });
-  assert.equal(status, 201, JSON.stringify(body));
-  return body.id as string;
-}
 
 interface Start {
   file: string;
@@ -76,7 +24,7 @@ interface Start {
 /** A control plane on a file, with an agent that is alive when a test says so. */
 async function startOn({ file, clock, runningMs }: Start) {
   const cp = await startTestControlPlane({ clock, file });
-  const told = new Told(file);
+  const told = new Told<LocationFacts>(file);
   const watch = locationWatch(cp.controlPlane.services);
   const agent = new FakeAgent(cp, await cp.locationKey(location));
   clock.advance(runningMs);

@@ -66,6 +66,22 @@ export const locationFacts = {
   incidentKey: 'location-office-berlin-1',
 } as const satisfies NotificationFacts;
 
+export const faultFacts = {
+  kind: 'faults',
+  at,
+  location: 'office-berlin',
+  locationName: 'Office Berlin',
+  code: null,
+  isOver: false,
+  isConclusive: false,
+  since: at - 660_000,
+  runs: 22,
+  mostCommonCode: 'NETWORK_UNAVAILABLE',
+  message: 'the gateway 10.0.0.1 of eth0 does not answer',
+  checks: [{ id: randomUUID(), name: 'Intranet' }],
+  incidentKey: 'faults/office-berlin/all/1',
+} as const satisfies NotificationFacts;
+
 export const testFacts = { kind: 'test', at } as const satisfies NotificationFacts;
 
 export async function makeChannel(

@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import test from 'node:test';
+import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
+import type { FaultFacts } from '../../control-plane/notify/facts.ts';
+import { watchFaults } from '../../control-plane/operations/watch-faults.ts';
+import { startTestControlPlane } from '../support/control-plane.ts';
+import { httpReceiver, reachesTestServers } from '../support/http-receiver.ts';
+import { FakeAgent, resultOf } from '../support/fake-agent.ts';
+import { makeChannel as makeWebhook } from '../support/notifications.ts';
+import { temporaryFolder } from '../support/system.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { makeChannel, makeCheck, Told } from '../support/told.ts';
+
+const start = Date.parse('2026-11-21T08:00:00Z');
+const minute = 60_000;
+const location = 'eu-west-1';
+
+const broken = { hasErrors: true, faultCode: 'NETWORK_UNAVAILABLE' };
+const browserless = { hasErrors: true, faultCode: 'BROWSER_MISSING' };
+const passed: Partial<ResultSubmission> = {};
+
+async function startOn(file: string, clock: TestClock) {
+  const cp = await startTestControlPlane({ clock, file, settings: reachesTestServers });
+  const told = new Told<FaultFacts>(file);
+  const agent = new FakeAgent(cp, await cp.locationKey(location));
+  const { services } = cp.controlPlane;
+  const submit = async (checkId: string, fields: Partial<ResultSubmission>): Promise<void> => {
+    const startedAt = fields.startedAt ?? clock.now();
+    const item = resultOf(checkId, {
+      ...{ scheduledFor: startedAt, startedAt, stoppedAt: startedAt + 20 },
+      ...fields,
+    });
+    const [outcome] = await agent.submit(item);
+    assert.equal(outcome?.outcome, 'accepted', JSON.stringify(outcome));
+  };
+  /** Rounds of five minutes in which each of these checks ends so. */
+  const pass = async (
+    rounds: number,
+    endings: Record<string, Partial<ResultSubmission>> = {},
+  ): Promise<void> => {
+    for (let round = 0; round < rounds; round += 1) {
+      clock.advance(5 * minute);
+      await agent.checkIn();
+      for (const [checkId, fields] of Object.entries(endings)) await submit(checkId, fields);
+      await watchFaults(services);
+    }
+  };
+  const said = () =>
+    told
+      .take()
+      .filter(({ facts }) => facts.kind === 'faults')
+      .map(({ channel, facts }) =>
+        `${channel} ${facts.code ?? 'all'} ${facts.isOver ? 'over' : ''}`.trim(),
+      );
+  const locationState = async () => {
+    const { body } = await cp.api('GET', '/v1/location-states');
+    return (body as unknown as { location: string; faults: unknown[] }[]).find(
+      (state) => state.location === location,
+    );
+  };
+  const stop = async (): Promise<void> => {
+    told[Symbol.dispose]();
+    await cp[Symbol.asyncDispose]();
+  };
+  return { cp, agent, clock, told, pass, submit, said, locationState, stop };
+}
+
+async function setUp() {
+  const folder = temporaryFolder();
+  const world = await startOn(join(folder.path, 'control-plane.db'), new TestClock(start));
+  return {
+    ...world,
+    async [Symbol.asyncDispose]() {
+      await world.stop();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+test('a location that gives nothing but errors is told of once, and once more with a result', async () => {
+  await using world = await setUp();
+  const { cp, told, pass, locationState } = world;
+  const channel = await makeChannel(cp);
+  const ids = [await makeCheck(cp, [channel]), await makeCheck(cp, [channel], { name: 'about' })];
+  const [shop = '', about = ''] = ids;
+  await pass(1, { [shop]: passed, [about]: passed });
+  await pass(2, { [shop]: broken, [about]: browserless });
+  assert.deepEqual(told.take(), []);
+  assert.deepEqual((await locationState())?.faults, []);
+  await pass(1, { [shop]: broken, [about]: broken });
+  const since = start + 10 * minute;
+  const [down, ...furtherDown] = told.take();
+  assert.deepEqual(furtherDown, []);
+  assert.ok(down !== undefined);
+  assert.deepEqual(down, {
+    channel,
+    facts: {
+      ...{ kind: 'faults', at: down.facts.at, location, locationName: 'Ireland', code: null },
+      ...{ isOver: false, isConclusive: false, since, runs: 6, message: null },
+      mostCommonCode: 'NETWORK_UNAVAILABLE',
+      checks: [
+        { id: about, name: 'about' },
+        { id: shop, name: 'shop' },
+      ],
+      incidentKey: down.facts.incidentKey,
+    },
+  });
+  assert.deepEqual((await locationState())?.faults, [
+    {
+      ...{ code: null, since: new Date(since).toISOString(), runs: 6, checkCount: 2 },
+      ...{ mostCommonCode: 'NETWORK_UNAVAILABLE', message: null },
+    },
+  ]);
+  await pass(2, { [shop]: broken, [about]: broken });
+  assert.deepEqual(told.take(), [], 'it was said before');
+  await pass(1, { [shop]: passed });
+  const [up, ...furtherUp] = told.take();
+  assert.deepEqual(furtherUp, []);
+  assert.deepEqual(
+    [up?.channel, up?.facts.isOver, up?.facts.isConclusive, up?.facts.incidentKey],
+    [channel, true, true, down.facts.incidentKey],
+  );
+  await pass(3, { [shop]: passed });
+  assert.deepEqual(told.take(), [], 'what others had meanwhile was the doing of the location');
+});
+
+test('a check without results among others that are fine is told of by its error', async () => {
+  await using world = await setUp();
+  const { cp, pass, said } = world;
+  const channel = await makeChannel(cp);
+  const others = await makeChannel(cp);
+  const fine = await makeCheck(cp, [others]);
+  const one = await makeCheck(cp, [channel]);
+  const other = await makeCheck(cp, [channel]);
+  await pass(2, { [fine]: passed, [one]: browserless, [other]: browserless });
+  assert.deepEqual(said(), []);
+  await pass(4, { [fine]: passed, [one]: browserless, [other]: browserless });
+  assert.deepEqual(said(), [`${channel} BROWSER_MISSING`]);
+  await pass(1, { [one]: passed, [other]: browserless, [fine]: passed });
+  assert.deepEqual(said(), []);
+  await pass(1, { [other]: passed });
+  assert.deepEqual(said(), [`${channel} BROWSER_MISSING over`]);
+});
+
+test('a check that runs rarely and passes does not make its location come and go', async () => {
+  await using world = await setUp();
+  const { cp, pass, said } = world;
+  const channel = await makeChannel(cp);
+  const often = await makeCheck(cp, [channel]);
+  const rarely = await makeCheck(cp, [channel]);
+  await pass(1, { [rarely]: passed });
+  await pass(4, { [often]: browserless });
+  assert.deepEqual(said(), [`${channel} all`]);
+  await pass(1, { [often]: browserless, [rarely]: passed });
+  assert.deepEqual(said(), [`${channel} all over`]);
+  for (let round = 0; round < 2; round += 1) {
+    await pass(3, { [often]: browserless });
+    await pass(1, { [rarely]: passed });
+  }
+  assert.deepEqual(said(), [`${channel} BROWSER_MISSING`]);
+});
+
+test('what is told names the error, in its own words, and arrives once', async () => {
+  await using world = await setUp();
+  await using receiver = await httpReceiver();
+  const { cp, pass } = world;
+  const channel = await makeWebhook(cp, 'WEBHOOK', { name: 'w', url: receiver.url });
+  const id = await makeCheck(cp, [channel]);
+  const errorMessages = ['the gateway 10.0.0.1 of eth0 does not answer'];
+  await pass(4, { [id]: { ...broken, errorMessages } });
+  await pass(1, { [id]: passed });
+  const said = [await receiver.next(), await receiver.next()].map(({ body }) => {
+    const { type, data } = JSON.parse(body) as { type: string; data: Record<string, unknown> };
+    return [type, data['REGION'], data['CHECK_ERROR_MESSAGE']];
+  });
+  assert.deepEqual(said, [
+    ['LOCATION_FAULTS', location, errorMessages[0]],
+    ['LOCATION_FAULTS_OVER', location, null],
+  ]);
+});
+
+test('failures of targets are results: nobody hears of errors because of them', async () => {
+  await using world = await setUp();
+  const { cp, pass, said } = world;
+  const id = await makeCheck(cp, [await makeChannel(cp)]);
+  await pass(4, { [id]: { hasFailures: true } });
+  for (let round = 0; round < 2; round += 1) {
+    await pass(2, { [id]: broken });
+    await pass(1, { [id]: { hasFailures: true } });
+  }
+  assert.deepEqual(said(), []);
+});
+
+test('muted checks and checks in maintenance are told of when they no longer are', async () => {
+  await using world = await setUp();
+  const { cp, clock, pass, said } = world;
+  const channel = await makeChannel(cp);
+  const muted = await makeCheck(cp, [channel], { muted: true });
+  const tagged = await makeCheck(cp, [channel], { tags: ['deploy'] });
+  const endsAt = new Date(clock.now() + 29 * minute).toISOString();
+  const { status } = await cp.api('POST', '/v1/maintenance-windows', {
+    ...{ name: 'deploy', tags: ['deploy'], repeatUnit: null },
+    ...{ startsAt: new Date(clock.now()).toISOString(), endsAt },
+  });
+  assert.equal(status, 201);
+  await pass(5, { [muted]: broken, [tagged]: broken });
+  assert.deepEqual(said(), []);
+  await pass(1, { [muted]: broken, [tagged]: broken });
+  assert.deepEqual(said(), [`${channel} all`]);
+});
+
+test('a backlog of errors from before the newest results is no news', async () => {
+  await using world = await setUp();
+  const { cp, clock, pass, submit, said } = world;
+  const id = await makeCheck(cp, [await makeChannel(cp)], { frequency: 60 });
+  await pass(1, { [id]: passed });
+  const from = clock.now() - 30 * minute;
+  for (let run = 0; run < 5; run += 1) {
+    await submit(id, { ...broken, startedAt: from + run * minute });
+  }
+  await pass(3);
+  assert.deepEqual(said(), []);
+});
+
+test('when nothing runs at the location any more, the notice is closed', async () => {
+  await using world = await setUp();
+  const { cp, told, pass } = world;
+  const id = await makeCheck(cp, [await makeChannel(cp)]);
+  await pass(3, { [id]: broken });
+  assert.deepEqual(
+    told.take().map(({ facts }) => facts.isOver),
+    [false],
+  );
+  assert.equal((await cp.api('DELETE', `/v1/checks/${id}`)).status, 204);
+  await pass(1);
+  assert.deepEqual(
+    told.take().map(({ facts }) => [facts.isOver, facts.isConclusive]),
+    [[true, false]],
+  );
+});
+
+test('a restart neither repeats nor loses a notice', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'control-plane.db');
+  const clock = new TestClock(start);
+  let world = await startOn(file, clock);
+  await using _last = { [Symbol.asyncDispose]: () => world.stop() };
+  const channel = await makeChannel(world.cp);
+  const id = await makeCheck(world.cp, [channel]);
+  await world.pass(2, { [id]: broken });
+  /** Stops and starts, with the same database. */
+  const restart = async (): Promise<void> => {
+    await world.stop();
+    world = await startOn(file, clock);
+  };
+  await restart();
+  await world.pass(1, { [id]: broken });
+  assert.deepEqual(world.said(), [`${channel} all`]);
+  await restart();
+  await world.pass(1, { [id]: broken });
+  assert.deepEqual(world.said(), [], 'it was said before');
+  clock.advance(minute);
+  await world.submit(id, passed);
+  await restart();
+  await world.pass(1);
+  assert.deepEqual(world.said(), [`${channel} all over`]);
+});
