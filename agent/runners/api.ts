@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ApiRequest } from '@monitor/shared/contract/checks/api.ts';
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import { openPassage } from '../browsers/run-passage.ts';
 import { acceptedEncodings } from '../net/content-decoding.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
 import { requestHttp, shownUrl, type HttpOutcome } from '../net/http-chain.ts';
@@ -196,14 +197,25 @@ async function observeWithScripts(run: Run, below: RunVariablesOf): Promise<Outc
   const scripted = scriptedRequest(request);
   const given = new Map(variables);
   given.set('REQUEST_URL', requestUrlBefore(scripted.url, run, variables));
-  await using scripts = await openScripts(context, runtime, given, (value) => {
+  const addSecret = (value: string): void => {
     if (!secrets.has(value)) context.addSecret(value);
     secrets.add(value);
+  };
+  let phase: 'setup' | 'teardown' = 'setup';
+  await using passage = await openPassage(context, (sentence) => {
+    context.log(sentence, 'WARN', phase);
   });
+  await using scripts = await openScripts(context, runtime, given, addSecret, passage);
   const setup = await runSetup(scripts, context.setupScripts.length, scripted);
-  if ('failure' in setup) return withoutRequest(run, setup.failure, scripted);
+  phase = 'teardown';
   // Awaited here: the scripts close when this function is left.
-  return await observe({ ...run, scripts }, setup.request, scripts.environment);
+  const outcome =
+    'failure' in setup
+      ? withoutRequest(run, setup.failure, scripted)
+      : await observe({ ...run, scripts }, setup.request, scripts.environment);
+  const isOfScript = outcome.failure?.phase === 'setup' || outcome.failure?.phase === 'teardown';
+  if (isOfScript && passage?.fault) throw passage.fault;
+  return outcome;
 }
 
 type RunVariablesOf = (runtimeId: string | null) => Record<string, string>;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createScriptHost } from '../../agent/script-host/create-script-host.ts';
 import type { ScriptLimits } from '../../agent/script-host/script-host.ts';
+import { trustOfRuns } from '../../agent/script-host/trust-of-runs.ts';
 import type { InstalledRuntime, Scripting } from '../../agent/runners/runner.ts';
 import { withoutScripting } from './plain.ts';
 
@@ -28,7 +29,8 @@ export async function testScripting(
   runtime: InstalledRuntime = repositoryRuntime,
 ): Promise<Scripting & AsyncDisposable> {
   const workFolder = await mkdtemp(join(tmpdir(), 'scripting-'));
-  const host = await createScriptHost({ workFolder, limits });
+  const trust = await trustOfRuns([], withoutScripting.gateway.certificate);
+  const host = await createScriptHost({ workFolder, limits, trust });
   return {
     ...withoutScripting,
     host,

@@ -3,6 +3,7 @@
  * process for all of them; none where there is no script.
  */
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import type { Passage } from '../../net/gateway/gateway.ts';
 import type {
   ScriptedRequest,
   ScriptedResponse,
@@ -31,12 +32,15 @@ export function openScripts(
   runtime: InstalledRuntime,
   environment: ReadonlyMap<string, string>,
   addSecret: (value: string) => void,
+  passage: Passage | null,
   timeoutMs = scriptTimeoutMs,
 ): Promise<RequestScripts> {
   const { setupScripts: setup, teardownScripts: teardown, snippets, clock, signal } = context;
   return RequestScripts.open({
     ...{ setup, teardown, snippets, clock, signal, runtime, environment, addSecret, timeoutMs },
     host: context.scripting().host,
+    proxyServer: passage?.server ?? null,
+    onPlace: (guest) => passage?.admit(guest),
     lifetimeMs: (setup.length + teardown.length + 1) * timeoutMs + context.timeoutMs + roomMs,
     log: (message, level, phase) => {
       context.log(message, level, phase);

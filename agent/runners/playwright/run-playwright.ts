@@ -11,6 +11,7 @@ import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { PlaywrightCheckResult } from '@monitor/shared/contract/check-result.ts';
+import { proxyOfRuns } from '../../script-host/proxy-of-runs.ts';
 import type { ScriptLimits, Workspace } from '../../script-host/script-host.ts';
 import { openPassage } from '../../browsers/run-passage.ts';
 import type { Observation, RunnerContext } from '../runner.ts';
@@ -24,7 +25,7 @@ import { processesWith } from './processes-of-run.ts';
 import { eventsFile, runTests, type TestRun } from './run-tests.ts';
 import { suiteSettings, type SuiteSettings } from './settings.ts';
 import { prepareBrowsers } from './suite-browsers.ts';
-import { proxyOfTests, suiteVariables } from './suite-environment.ts';
+import { suiteVariables } from './suite-environment.ts';
 import { readSuiteEvents, type SuiteEvents } from './suite-events.ts';
 import { SuiteFailure } from './suite-failure.ts';
 import { SuiteLog } from './suite-log.ts';
@@ -129,7 +130,7 @@ async function perform(
   );
   await using passage = await passageOf(context, log);
   passage?.admit(workspace.guest);
-  const environment = { ...proxyOfTests(passage?.server ?? null), ...variables, ...browsers };
+  const environment = { ...proxyOfRuns(passage?.server ?? null), ...variables, ...browsers };
   const run = await log.during('test', () =>
     runTests(settings, { workspace, shell, workingDir }, environment, leftMs()),
   );

@@ -71,13 +71,3 @@ export function installVariables(
     ...variables,
   };
 }
-
-/** The way out of tests, for browsers and clients that ask their environment. Null where they need none. */
-export function proxyOfTests(server: string | null): Record<string, string> {
-  if (server === null) return {};
-  const itself = 'localhost,127.0.0.1,::1';
-  return {
-    ...{ HTTP_PROXY: server, http_proxy: server, HTTPS_PROXY: server, https_proxy: server },
-    ...{ NO_PROXY: itself, no_proxy: itself },
-  };
-}

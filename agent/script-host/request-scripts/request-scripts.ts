@@ -6,6 +6,8 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../../errors.ts';
 import type { InstalledRuntime } from '../../runners/runner.ts';
 import { secretName } from '@monitor/shared/domain/secret-variable.ts';
+import type { Guest } from '../../net/gateway/guests.ts';
+import { proxyOfRuns } from '../proxy-of-runs.ts';
 import type { ProgramEnd, RunningProgram, ScriptHost, Workspace } from '../script-host.ts';
 import {
   scriptReport,
@@ -23,6 +25,10 @@ export interface RequestScriptsOptions extends RequestScriptFiles {
   readonly host: ScriptHost;
   readonly runtime: InstalledRuntime;
   readonly environment: ReadonlyMap<string, string>;
+  /** The way out of the run, `http://127.0.0.1:port`; null where it has none of its own. */
+  readonly proxyServer: string | null;
+  /** Who may use it is known once the process has its place. */
+  readonly onPlace: (guest: Guest) => void;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** How long one script may take. */
@@ -43,6 +49,20 @@ type Ended = { report: Finished | { kind: 'ready' } } | { end: ProgramEnd } | 't
 
 /** A pattern as the process understands it. */
 const secretPattern = secretName.source;
+
+/**
+ * Clients ask their environment for a proxy; those of Node itself only when it is told so as it starts,
+ * and since 22.21. What the check says itself wins.
+ */
+function wayOut(
+  server: string | null,
+  environment: ReadonlyMap<string, string>,
+): Record<string, string> {
+  if (server === null) return {};
+  const own = { ...proxyOfRuns(server), NODE_USE_ENV_PROXY: '1' };
+  const names = Object.keys(own) as (keyof typeof own)[];
+  return Object.fromEntries(names.map((name) => [name, environment.get(name) ?? own[name] ?? '']));
+}
 
 /** Open until disposed; one script at a time. */
 export class RequestScripts implements AsyncDisposable {
@@ -66,6 +86,7 @@ export class RequestScripts implements AsyncDisposable {
   static async open(options: RequestScriptsOptions): Promise<RequestScripts> {
     const workspace = await options.host.open();
     const scripts = new RequestScripts(options, workspace);
+    options.onPlace(workspace.guest);
     try {
       const refused = await writeScriptFiles(workspace, options);
       for (const name of refused) {
@@ -80,11 +101,11 @@ export class RequestScripts implements AsyncDisposable {
   }
 
   async #start(): Promise<void> {
-    const { runtime, signal, lifetimeMs, environment } = this.#options;
+    const { runtime, signal, lifetimeMs, environment, proxyServer } = this.#options;
     this.#program = this.#workspace.start({
       command: runtime.nodePath,
       args: [childFile],
-      environment: {},
+      environment: wayOut(proxyServer, environment),
       timeoutMs: lifetimeMs,
       signal: AbortSignal.any([signal, this.#killing.signal]),
       onLine: (line, stream) => {

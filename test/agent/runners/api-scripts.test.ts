@@ -6,6 +6,9 @@ import { systemClock } from '@monitor/shared/clock.ts';
 import type { Observation, RunnerContext, Scripting } from '../../../agent/runners/runner.ts';
 import { runApi } from '../../../agent/runners/api.ts';
 import { echoOf, echoServer, verdictOn } from '../../support/api-check.ts';
+import { makeAuthority } from '../../support/certificates.ts';
+import { mutualServer } from '../../support/mutual-server.ts';
+import { proxyServer } from '../../support/proxy-server.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 import { repositoryRuntime, testScripting } from '../../support/scripting.ts';
 import { httpServer, type TestServer } from '../../support/servers.ts';
@@ -281,7 +284,8 @@ test('a script that does not end is ended, and the run goes on without it', asyn
     await using scripts = await RequestScripts.open({
       setup: [{ name: 'the script', source }],
       ...{ teardown: [], snippets: [], environment: new Map(), clock: systemClock },
-      ...{ host: scripting.host, runtime: repositoryRuntime },
+      ...{ host: scripting.host, runtime: repositoryRuntime, proxyServer: null },
+      onPlace: () => undefined,
       signal: new AbortController().signal,
       timeoutMs: 2_000,
       lifetimeMs: 60_000,
@@ -329,4 +333,59 @@ test('without a response teardown scripts are left out, and say so', async () =>
     lines.some(({ section, message }) => section === 'teardown' && /left out/.test(message)),
   );
   assert.ok(!lines.some(({ message }) => message === 'never'));
+});
+
+suite('what scripts ask for themselves', () => {
+  const asking = (url: string) => `
+    const get = (url) => new Promise((resolve, reject) => {
+      require('https').get(url, (answer) => answer.on('data', (part) => resolve(String(part)))).on('error', reject);
+    });
+    request.body = [await get('${url}'), await (await fetch('${url}')).text(), process.env.HTTPS_PROXY].join(' ');`;
+
+  test('goes by the proxy of the location, with its login, and shows client certificates', async () => {
+    const [servers, clients] = [await makeAuthority('Servers'), await makeAuthority('Clients')];
+    const host = 'shop.internal';
+    await using asked = await mutualServer({
+      own: await servers.issue({ host, validForDays: 9 }),
+      accepts: clients,
+    });
+    const person = await clients.issue({ host: 'agent', validForDays: 9 });
+    await using proxy = await proxyServer({ credentials: 'me:s3cret' });
+    const further = {
+      proxyUrl: proxy.url,
+      clientCertificates: [{ host, ...person, passphrase: null, ca: servers.cert }],
+    };
+    const url = `https://${host}:${asked.port}/`;
+    const { seen } = await runWith({ setup: [asking(url)] }, {}, further);
+    const { body } = echoOf(seen);
+    assert.match(body, /<body>agent.*<body>agent/s);
+    assert.match(body, /http:\/\/127\.0\.0\.1:\d+$/);
+    assert.doesNotMatch(body, /s3cret/);
+    assert.deepEqual(proxy.asked.slice(0, 2), Array(2).fill(`CONNECT ${host}:${asked.port}`));
+  });
+
+  test('fails for a fault of ours where that proxy cannot be reached', async () => {
+    const gone = await proxyServer();
+    await gone[Symbol.asyncDispose]();
+    await assert.rejects(
+      runWith({ setup: [asking('https://shop.internal/')] }, {}, { proxyUrl: gone.url }),
+      (error) => error instanceof AgentError && error.code === 'NETWORK_UNAVAILABLE',
+    );
+  });
+
+  test('goes its own way where the check says so, and where there is no proxy', async () => {
+    const told = 'request.body = [process.env.HTTPS_PROXY, process.env.NODE_USE_ENV_PROXY].join()';
+    const plain = await runWith({ setup: [told] });
+    assert.equal(echoOf(plain.seen).body, ',');
+    await using proxy = await proxyServer();
+    const own = await runWith(
+      { setup: [told] },
+      {},
+      {
+        proxyUrl: proxy.url,
+        environment: [{ key: 'HTTPS_PROXY', value: 'http://127.0.0.1:9', secret: false }],
+      },
+    );
+    assert.equal(echoOf(own.seen).body, 'http://127.0.0.1:9,1');
+  });
 });
