@@ -299,6 +299,8 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     metrics.abilities.set({ ability }, means === null ? 0 : 1);
   }
   metrics.abilities.set({ ability: 'browser' }, (code?.browsers ?? []).length > 0 ? 1 : 0);
+  // Logs and refusals hold no secret by the rules of the house; here they leave by other doors.
+  const scrubber = createScrubber({ secrets: secretsOf(config), detect: true });
   const probes = stack.use(
     await serveProbes(
       {
@@ -306,7 +308,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
         notAlive: () =>
           scheduler.overdueMs() > stuckAfterMs ? 'the scheduler does not wake up' : null,
         observe,
-        remarks: () => linkRemarks(checkIns.history),
+        remarks: () => linkRemarks(checkIns.history, (text) => scrubber.text(text)),
         probe: await openProbeEndpoint({
           ...{ config, network, metrics, clock: rawClock },
           logger: logger.child({ subsystem: 'probe' }),
@@ -318,8 +320,6 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     ),
   );
 
-  // The log holds no secret by the rules of the house; here it leaves the process by another door.
-  const scrubber = createScrubber({ secrets: secretsOf(config), detect: true });
   stack.use(
     await serveStatus({
       directory: config.AGENT_DATA_DIR,

@@ -23,7 +23,7 @@ import {
   type CheckInRequest,
   type ItemOutcome,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import { errorBody, errorCatalogue } from '@monitor/shared/contract/errors.ts';
+import { errorBody, errorCatalogue, type ErrorBody } from '@monitor/shared/contract/errors.ts';
 import { maxCodeBundleBytes } from '@monitor/shared/contract/code-bundle.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { AgentError } from './errors.ts';
@@ -128,6 +128,7 @@ function retryAfterMs(header: string | string[] | undefined): number | null {
  *   429, 503  too busy: later, when the server says so
  *   408       the body did not arrive in whole: it may the next time
  *   413       the batch is too large: smaller ones may pass
+ *   400       about a header: something in between changed it, what was sent is good
  *   409       with its code: one of both sides is too old for the other
  *   404       not a control plane, or one from before this protocol
  *   other 4xx this call is wrong and stays wrong
@@ -146,6 +147,13 @@ function failureOf(
     return new CallFailure('PROTOCOL_REFUSED', message, details);
   }
   const said = message === '' ? '' : `: ${message}`;
+  if (status === 400 && isOfHeaders(text)) {
+    return new CallFailure(
+      'CONTROL_PLANE_ANSWER',
+      `${url} answered 400${said}; a proxy in between may change what this agent sends`,
+      details,
+    );
+  }
   if (message === '' && (status === 401 || status === 403)) {
     return new CallFailure(
       'CONTROL_PLANE_ANSWER',
@@ -194,20 +202,31 @@ function fillPath(path: string, params: Readonly<Record<string, string>>): strin
   return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 }
 
-function isOfProtocol(text: string): boolean {
-  const code: keyof typeof errorCatalogue = 'PROTOCOL_UNSUPPORTED';
+function attributesIn(text: string): Partial<ErrorBody['attributes']> {
   try {
     const parsed = errorBody.pick({ attributes: true }).safeParse(JSON.parse(text));
-    return parsed.data?.attributes.code === code;
+    return parsed.data?.attributes ?? {};
   } catch {
-    return false;
+    return {};
   }
 }
+
+function isOfProtocol(text: string): boolean {
+  const code: keyof typeof errorCatalogue = 'PROTOCOL_UNSUPPORTED';
+  return attributesIn(text).code === code;
+}
+
+function isOfHeaders(text: string): boolean {
+  return attributesIn(text).source === 'headers';
+}
+
+/** Longer than anything the control plane says of itself. */
+const longestMessage = 1_000;
 
 function messageIn(text: string): string {
   try {
     const parsed = JSON.parse(text) as { message?: unknown };
-    return typeof parsed.message === 'string' ? parsed.message : '';
+    return typeof parsed.message === 'string' ? parsed.message.slice(0, longestMessage) : '';
   } catch {
     return '';
   }

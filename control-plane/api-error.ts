@@ -36,7 +36,7 @@ export function notFound(what: string, id: string): ApiError {
   return new ApiError('NOT_FOUND', `${what} ${id} does not exist`);
 }
 
-function invalid(source: 'payload' | 'query', path: string, problem: string): ApiError {
+function invalid(source: 'payload' | 'query' | 'headers', path: string, problem: string): ApiError {
   return new ApiError('VALIDATION', `"${path}" ${problem}`, {
     source,
     keys: [path],
@@ -52,6 +52,11 @@ export function invalidField(path: string, problem: string): ApiError {
 /** The same for a query parameter. */
 export function invalidQuery(path: string, problem: string): ApiError {
   return invalid('query', path, problem);
+}
+
+/** The same for a header. */
+export function invalidHeader(name: string, problem: string): ApiError {
+  return invalid('headers', name, problem);
 }
 
 /** A value that has to be unique and is not. */

@@ -68,6 +68,11 @@ async function save({ file, fd }: Place, now: Date): Promise<void> {
   }
 }
 
+/** A connection that a step of doctor is still making would keep the process for longer than a person waits. */
+function endNow(): void {
+  process.exit();
+}
+
 /** `monitor-agent support-bundle`: what somebody needs who is to help. */
 export function registerSupportBundle(program: Command): void {
   program
@@ -79,7 +84,7 @@ export function registerSupportBundle(program: Command): void {
       relaunch(processEnvironment);
       const now = new Date(systemClock.now());
       if (options.output === '-') {
-        process.stdout.write((await gather(now)).archive);
+        process.stdout.write((await gather(now)).archive, endNow);
         return;
       }
       const stamp = now
@@ -90,5 +95,6 @@ export function registerSupportBundle(program: Command): void {
       console.log(
         'Nothing was sent anywhere. manifest.json in it says what it holds and what was left out.',
       );
+      process.stdout.write('', endNow);
     });
 }

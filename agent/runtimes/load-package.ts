@@ -42,17 +42,18 @@ function firstLines(text: string): string {
     .slice(0, 500);
 }
 
-/** Gives null when the package loads, otherwise why it does not. */
+/** Gives null when the package loads, otherwise why it does not. `node` is how Node is started. */
 export function loadPackage(
-  nodePath: string,
+  node: readonly string[],
   folder: string,
   name: string,
   signal?: AbortSignal,
 ): Promise<string | null> {
+  const [command = '', ...before] = node;
   return new Promise((resolve) => {
     execFile(
-      nodePath,
-      ['-e', program, entryOf[name] ?? name],
+      command,
+      [...before, '-e', program, entryOf[name] ?? name],
       {
         cwd: folder,
         env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: folder, TZ: 'UTC' },

@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { AgentError } from '../errors.ts';
+import { findOfSystem } from '../script-host/isolation.ts';
+import { sheddingRightsOfInstallations } from '../script-host/shed-rights.ts';
 
 export interface NpmRun {
   args: readonly string[];
@@ -25,7 +27,12 @@ interface Cause {
   explain: (match: RegExpExecArray) => string;
 }
 
+const notThere =
+  'npm is not on the PATH; install it beside Node, or use an image that carries the runtime';
+
 const causes: readonly Cause[] = [
+  // What takes its rights away says it in its stead.
+  { pattern: /failed to execute npm: No such file/, explain: () => notThere },
   {
     pattern: /ENOSPC|no space left/i,
     explain: () => 'the disk is full; make room or name another folder with AGENT_RUNTIMES_DIR',
@@ -80,10 +87,12 @@ export async function runNpm({
   onFetched,
   signal,
 }: NpmRun): Promise<void> {
+  const prefix = sheddingRightsOfInstallations(findOfSystem('setpriv'));
+  const [command = 'npm', ...words] = [...prefix, 'npm', ...args];
   const child = spawn(
-    'npm',
+    command,
     [
-      ...args,
+      ...words,
       '--ignore-scripts',
       '--no-audit',
       '--no-fund',
@@ -118,10 +127,6 @@ async function ended(child: ReturnType<typeof spawn>): Promise<number | null> {
     return code;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw new AgentError(
-      'RUNTIME_BROKEN',
-      'npm is not on the PATH; install it beside Node, or use an image that carries the runtime',
-      { cause: error },
-    );
+    throw new AgentError('RUNTIME_BROKEN', notThere, { cause: error });
   }
 }

@@ -6,6 +6,8 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { findOfSystem } from '../script-host/isolation.ts';
+import { sheddingRightsOfInstallations } from '../script-host/shed-rights.ts';
 import { loadPackage } from './load-package.ts';
 import { fingerprintOf, writeVerification, type Verification } from './verified.ts';
 
@@ -53,8 +55,9 @@ async function sizeOf(folder: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-async function versionOf(command: string, args: readonly string[], cwd: string): Promise<string> {
-  const { stdout } = await run(command, [...args], {
+async function versionOf(words: readonly string[], cwd: string): Promise<string> {
+  const [command = '', ...args] = words;
+  const { stdout } = await run(command, args, {
     cwd,
     timeout: startWithinMs,
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: cwd, TZ: 'UTC' },
@@ -71,9 +74,13 @@ interface Failure {
   error: string;
 }
 
-async function checkNode(folder: string, failures: Failure[]): Promise<string> {
+async function checkNode(
+  prefix: readonly string[],
+  folder: string,
+  failures: Failure[],
+): Promise<string> {
   try {
-    return await versionOf(nodePathOf(folder), ['--version'], folder);
+    return await versionOf([...prefix, nodePathOf(folder), '--version'], folder);
   } catch (error) {
     const path = nodePathOf(folder);
     const problem = existsSync(path) ? reasonOf(error) : `${path} is not there`;
@@ -84,6 +91,7 @@ async function checkNode(folder: string, failures: Failure[]): Promise<string> {
 
 /** Playwright must start and be the version its package says: browsers are chosen by it. */
 async function checkPlaywright(
+  prefix: readonly string[],
   folder: string,
   installed: string | undefined,
   failures: Failure[],
@@ -91,7 +99,7 @@ async function checkPlaywright(
   if (installed === undefined) return null;
   const cli = join(folder, 'node_modules', 'playwright', 'cli.js');
   try {
-    const version = await versionOf(nodePathOf(folder), [cli, '--version'], folder);
+    const version = await versionOf([...prefix, nodePathOf(folder), cli, '--version'], folder);
     if (version !== installed) {
       failures.push({ package: 'playwright', error: `says it is ${version}, not ${installed}` });
     }
@@ -112,13 +120,18 @@ export async function verifyRuntime(options: VerifyOptions): Promise<Verificatio
   const names = Object.keys(wanted);
   const failures: Failure[] = [];
   const packages: Record<string, string> = {};
-  const nodeVersion = await checkNode(folder, failures);
+  const prefix = sheddingRightsOfInstallations(findOfSystem('setpriv'));
+  const nodeVersion = await checkNode(prefix, folder, failures);
   let done = 0;
   const queue = nodeVersion === '' ? [] : [...names];
   const work = async (): Promise<void> => {
     for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
       signal?.throwIfAborted();
-      const error = await checkPackage(folder, name, wanted[name] ?? '', packages, signal);
+      const error = await checkPackage(
+        { prefix, folder, name, packages },
+        wanted[name] ?? '',
+        signal,
+      );
       if (error !== null) failures.push({ package: name, error });
       done += 1;
       onProgress?.({ phase: 'verification', done, total: names.length });
@@ -132,7 +145,9 @@ export async function verifyRuntime(options: VerifyOptions): Promise<Verificatio
     verifiedAt: now(),
     nodeVersion,
     playwrightVersion:
-      nodeVersion === '' ? null : await checkPlaywright(folder, packages['playwright'], failures),
+      nodeVersion === ''
+        ? null
+        : await checkPlaywright(prefix, folder, packages['playwright'], failures),
     packages: Object.fromEntries(Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1))),
     failures: failures.sort((a, b) => (a.package < b.package ? -1 : 1)),
     sizeBytes: await sizeOf(folder),
@@ -141,11 +156,18 @@ export async function verifyRuntime(options: VerifyOptions): Promise<Verificatio
   return found;
 }
 
+interface Candidate {
+  /** What stands before each command. */
+  prefix: readonly string[];
+  folder: string;
+  name: string;
+  /** Versions that were found. */
+  packages: Record<string, string>;
+}
+
 async function checkPackage(
-  folder: string,
-  name: string,
+  { prefix, folder, name, packages }: Candidate,
   wanted: string,
-  packages: Record<string, string>,
   signal: AbortSignal | undefined,
 ): Promise<string | null> {
   let version: string;
@@ -156,5 +178,5 @@ async function checkPackage(
   }
   packages[name] = version;
   if (/^\d/.test(wanted) && version !== wanted) return `is ${version}, not ${wanted}`;
-  return loadPackage(nodePathOf(folder), folder, name, signal);
+  return loadPackage([...prefix, nodePathOf(folder)], folder, name, signal);
 }

@@ -42,3 +42,12 @@ export function sheddingRights(setpriv: string | null): readonly string[] | null
   const { status, stdout } = spawnSync(command, args, { encoding: 'latin1', timeout: 5_000 });
   return status === 0 && stdout.includes('Cap') && rightsIn(stdout).length === 0 ? prefix : null;
 }
+
+/**
+ * The same for the programs of an installation: npm, and packages that are loaded to test them. What
+ * cannot be taken away stays: they run none of the customers' code. Root keeps its rights, since
+ * without them it may not write what belongs to others.
+ */
+export function sheddingRightsOfInstallations(setpriv: string | null): readonly string[] {
+  return process.geteuid?.() === 0 ? [] : (sheddingRights(setpriv) ?? []);
+}

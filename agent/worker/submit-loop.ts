@@ -139,7 +139,10 @@ export class SubmitLoop {
 
   /** 400, 413, 422: something in the batch is wrong, not the control plane. */
   #isAboutTheBatch(failure: CallFailure): boolean {
-    return failure.statusCode === 400 || failure.statusCode === 413 || failure.statusCode === 422;
+    const { code, statusCode } = failure;
+    const isRefused =
+      code === 'CONTROL_PLANE_REFUSED' && (statusCode === 400 || statusCode === 422);
+    return isRefused || statusCode === 413;
   }
 
   /** Halves the batch until the offender is alone; alone it is set aside after a few tries. */

@@ -37,8 +37,11 @@ export function refusalOfProtocol(
   };
 }
 
-/** What an agent says it speaks, in a header of each call. None is the first, which had no header. */
-export function protocolIn(header: string | string[] | undefined): number {
-  const said = Number(header ?? 1);
-  return Number.isSafeInteger(said) && said >= 0 ? said : 0;
+/**
+ * What an agent says it speaks, in a header of each call. None is the first, which had no header; null is
+ * what no agent says: empty, or said twice.
+ */
+export function protocolIn(header: string | string[] | undefined): number | null {
+  if (header === undefined) return 1;
+  return typeof header === 'string' && /^\d{1,9}$/.test(header) ? Number(header) : null;
 }

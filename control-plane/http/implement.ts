@@ -16,7 +16,7 @@ import {
   type RouteInput,
   type RouteOutput,
 } from '@monitor/shared/contract/route.ts';
-import { ApiError, requireProtocol } from '../api-error.ts';
+import { ApiError, invalidHeader, requireProtocol } from '../api-error.ts';
 import { protocolIn } from '../domain/agent-protocol.ts';
 import { authenticate, type KeyFinder, type Principal } from './authenticate.ts';
 import { RateLimiter } from './rate-limit.ts';
@@ -92,6 +92,9 @@ export interface ImplementOptions {
 const silenceMs = 60_000;
 /** How long the rest of a refused stream is read and thrown away. */
 const discardWithinMs = 5_000;
+
+const notOneProtocol =
+  'must be one whole number; something between the agent and here empties or repeats it';
 
 const parsers = new Map<number, RequestHandler>();
 
@@ -398,7 +401,9 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
     if (route.bodyStream === true) watchStream(request, response);
     // Before the body is looked at: it may be one that only the other protocol knows.
     if (principal.kind === 'locationKey') {
-      requireProtocol(protocolIn(request.headers[protocolHeader]));
+      const protocol = protocolIn(request.headers[protocolHeader]);
+      if (protocol === null) throw invalidHeader(protocolHeader, notOneProtocol);
+      requireProtocol(protocol);
     }
     const body =
       route.body === undefined || route.bodyStream === true

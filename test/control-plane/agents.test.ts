@@ -397,6 +397,11 @@ test('an agent of a protocol that is not spoken is refused before its words are 
     });
     assert.match(body.message, /speaks protocol 1 of agents and the agent protocol 2/);
   }
+  for (const header of ['', '1, 1', 'one']) {
+    const changed = await ask('POST', 'results', { items: [] }, { 'agent-protocol': header });
+    const { source, keys } = changed.body.attributes;
+    assert.deepEqual([changed.status, source, keys], [400, 'headers', ['agent-protocol']]);
+  }
   // A key that is none learns nothing, and the same agent is welcome in the protocol spoken here.
   const stranger = { ...newer, authorization: 'Bearer pl_nobody' };
   assert.equal((await ask('POST', 'results', {}, stranger)).status, 401);

@@ -23,9 +23,11 @@ test('a refusal names what both speak and which side to upgrade', () => {
   );
 });
 
-test('an agent that tells none speaks the first, and one that tells nonsense none', () => {
+test('an agent that tells none speaks the first, and nonsense is told by no agent', () => {
   assert.deepEqual(
-    [undefined, '1', '12', '', '1.5', '-1', 'one', ['1', '2']].map(protocolIn),
-    [1, 1, 12, 0, 0, 0, 0, 0],
+    [undefined, '0', '1', '12', '', ' ', '1, 1', '1.5', '-1', '1e3', 'one', ['1', '2']].map(
+      protocolIn,
+    ),
+    [1, 0, 1, 12, ...Array<null>(8).fill(null)],
   );
 });

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { linkRemarks } from '../../../agent/observability/link-remarks.ts';
+import { createScrubber } from '../../../agent/scrub/create-scrubber.ts';
+import type { LinkHistory } from '../../../agent/worker/check-in-loop.ts';
+
+const key = 'pl_0123456789abcdef0123456789abcdef';
+const scrubber = createScrubber({ secrets: [key], detect: true });
+
+function remarksOn(
+  message: string,
+  code = 'PROTOCOL_REFUSED',
+  state: LinkHistory['state'] = 'refused',
+) {
+  const history = { state, since: 0, lastAnswerAt: null, lastFailure: { at: 0, code, message } };
+  return linkRemarks(history, (text) => scrubber.text(text));
+}
+
+test('why versions do not go together is said in the words of the control plane', () => {
+  const message = 'this control plane speaks protocol 2 of agents';
+  const said = { controlPlane: 'refused', code: 'PROTOCOL_REFUSED', reason: message };
+  assert.deepEqual(remarksOn(message), said);
+});
+
+test('words of others come on one line, without secrets, and not too many of them', () => {
+  const { reason = '' } = remarksOn(`upgrade\n\u001b[2J\u202e for ${key}, ${'x'.repeat(5_000)}`);
+  assert.match(reason, /^upgrade\\u000a\\u001b\[2J\\u202e for \*+, x+…$/);
+  assert.equal(reason.length, 300);
+});
+
+test('a secret at the place where words are cut does not stay in part', () => {
+  const { reason = '' } = remarksOn(`${'x'.repeat(280)} ${key} ${'x'.repeat(280)}`);
+  assert.doesNotMatch(reason, /pl_/);
+});
+
+test('other refusals have addresses in them: they are named by their code', () => {
+  const said = { controlPlane: 'down', code: 'CONTROL_PLANE_UNREACHABLE' };
+  assert.deepEqual(remarksOn('https://10.0.0.1', 'CONTROL_PLANE_UNREACHABLE', 'down'), said);
+  assert.deepEqual(remarksOn('gone', 'PROTOCOL_REFUSED', 'up'), { controlPlane: 'up' });
+});
