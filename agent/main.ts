@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { namedCommands } from '@monitor/shared/named-commands.ts';
 import { AgentError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
 import { printableValue } from './printable.ts';
@@ -9,7 +10,6 @@ const program = new Command('monitor-agent')
   .showHelpAfterError('(add --help for the settings and examples)')
   .exitOverride();
 
-/** Loaded when they are named: loading all of them takes longer than most of them do. */
 const commands: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
   start: async () => (await import('./commands/start.ts')).registerStart,
   run: async () => (await import('./commands/run.ts')).registerRun,
@@ -21,8 +21,7 @@ const commands: Readonly<Record<string, () => Promise<(program: Command) => void
   traceroute: async () => (await import('./commands/traceroute.ts')).registerTraceroute,
   version: async () => (await import('./commands/version.ts')).registerVersion,
 };
-const named = Object.entries(commands).filter(([name]) => name === process.argv[2]);
-for (const [, load] of named.length > 0 ? named : Object.entries(commands)) (await load())(program);
+for (const load of namedCommands(commands, process.argv[2])) (await load())(program);
 
 try {
   await program.parseAsync();

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
+import { namedCommands } from '@monitor/shared/named-commands.ts';
 import { processEnvironment } from './config.ts';
 import { exitCodes } from './exit-codes.ts';
 import { describeFailure, OperatorError } from './operator-error.ts';
@@ -14,7 +15,6 @@ const program = new Command('control-plane')
   .showHelpAfterError('(add --help for the options and examples)')
   .exitOverride();
 
-/** Loaded when they are named: what serves takes longer to load than the others take for their work. */
 const commands: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
   serve: async () => (await import('./commands/serve.ts')).registerServe,
   migrate: async () => (await import('./commands/migrate.ts')).registerMigrate,
@@ -23,8 +23,7 @@ const commands: Readonly<Record<string, () => Promise<(program: Command) => void
   keys: async () => (await import('./commands/keys.ts')).registerKeys,
   accounts: async () => (await import('./commands/accounts.ts')).registerAccounts,
 };
-const named = Object.entries(commands).filter(([name]) => name === process.argv[2]);
-for (const [, load] of named.length > 0 ? named : Object.entries(commands)) (await load())(program);
+for (const load of namedCommands(commands, process.argv[2])) (await load())(program);
 
 // Whoever reads our output may stop before its end, as `head` does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
