@@ -77,14 +77,15 @@ function Trouble({ fault, location }) {
   const { code, since, runs, checkCount, mostCommonCode, message } = fault;
   const error = code === null ? 'errors of ours' : html`<span class="mono">${code}</span>`;
   const often = code === null && mostCommonCode;
+  const whose = checkCount === 1 ? 'its target' : 'their targets';
   return html`<p class="notice fault">
     <${Icon} tone="fault" />${' '}
     ${code === null ? 'This location has given' : `${count(checkCount, 'check')} here had`} nothing
-    but ${error} since <${Time} at=${since} />, in ${count(runs, 'run')}: nothing is known about
-    ${checkCount === 1 ? 'its target' : 'their targets'} from here.${' '}
+    but ${error} since <${Time} at=${since} />, in ${count(runs, 'run')}:${' '}
+    ${`nothing is known about ${whose} from here. `}
     ${often && html`Most often <span class="mono">${often}</span>. `}
-    ${message !== null && html`“${message}” `}Run
-    ${' '}<code>monitor-agent doctor</code> on the machine of the agent of ${location}.
+    ${message !== null && html`“${message}” `}Run${' '}
+    <code>monitor-agent doctor</code> on the machine of the agent of ${location}.
   </p>`;
 }
 
