@@ -58,6 +58,11 @@ test('an agent has NET_RAW and no other right; a control plane has none', () => 
   assert.equal(only(controlPlane, 'CapabilityBoundingSet'), '');
 });
 
+test('what holds NET_RAW may give it up: nothing is started that could not', () => {
+  const filters = agent.get('SystemCallFilter') ?? [];
+  assert.ok(filters.at(-1)?.split(' ').includes('capset'));
+});
+
 test('the key comes as a credential', () => {
   assert.equal(only(agent, 'LoadCredential'), 'api-key:/etc/monitor-agent/api-key');
   assert.equal(variables(agent).get('API_KEY_FILE'), '%d/api-key');
