@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
   statfsSync,
   statSync,
   type Stats,
@@ -42,6 +43,8 @@ export interface Machine {
   list(path: string): string[];
   stat(path: string): Stats | null;
   link(path: string): string | null;
+  /** Where a path leads, links on the way followed; the path itself where it is not there. */
+  real(path: string): string;
   fileSystem(path: string): FileSystem | null;
   may(path: string, right: 'read' | 'write' | 'execute'): boolean;
   /** Runs a program of this machine with no more environment than it is given. */
@@ -72,6 +75,12 @@ export function openMachine(root = '/'): Machine {
     list: (path) => attempt(() => readdirSync(at(path))) ?? [],
     stat: (path) => attempt(() => statSync(at(path))),
     link: (path) => attempt(() => readlinkSync(at(path))),
+    real: (path) => {
+      const found = attempt(() => realpathSync(at(path)));
+      if (found === null || root === '/') return found ?? path;
+      const top = realpathSync(root);
+      return found.startsWith(`${top}/`) ? found.slice(top.length) : path;
+    },
     fileSystem: (path) =>
       attempt(() => {
         const { bsize, blocks, bavail, files, ffree } = statfsSync(at(path));

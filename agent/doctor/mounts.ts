@@ -47,10 +47,10 @@ export function mountOf(mounts: readonly Mount[], path: string): Mount | null {
   return best;
 }
 
-/** The mount of a folder, which need not exist yet. */
+/** The mount of a folder, which need not exist yet. A StateDirectory of systemd is reached by a link. */
 export function mountBelow(machine: Machine, path: string): Mount | null {
   const mounts = parseMounts(machine.read('/proc/self/mountinfo') ?? '');
-  return mountOf(mounts, nearestFolder(machine, path));
+  return mountOf(mounts, machine.real(nearestFolder(machine, path)));
 }
 
 /** True for a mount nothing can be written to. */

@@ -1,4 +1,6 @@
 /** Facts about the machine that explain how an agent fares: limits, mounts, routes, names. */
+import { join } from 'node:path';
+import { groupFolders } from '../control-group.ts';
 import type { Machine } from '../doctor/machine.ts';
 
 /** Kernel settings that decide what an agent can do. */
@@ -18,15 +20,15 @@ const sysctls = [
   'vm/overcommit_memory',
 ];
 
-const cgroupFiles = [
-  'memory.max',
-  'memory.current',
-  'memory.events',
-  'cpu.max',
-  'cpu.stat',
-  'pids.max',
-  'pids.current',
-];
+/** Files of a control group by controller, of both versions. */
+const groupFiles: Readonly<Record<string, readonly string[]>> = {
+  memory: [
+    ...['memory.max', 'memory.high', 'memory.current', 'memory.events'],
+    ...['memory.limit_in_bytes', 'memory.usage_in_bytes', 'memory.oom_control'],
+  ],
+  cpu: ['cpu.max', 'cpu.stat', 'cpu.cfs_quota_us', 'cpu.cfs_period_us'],
+  pids: ['pids.max', 'pids.current', 'pids.events'],
+};
 
 /** What is in the archive of the machine, by file: where it is read from, and what it is. */
 const sources: readonly { file: string; what: string; paths: readonly string[] }[] = [
@@ -48,20 +50,30 @@ const sources: readonly { file: string; what: string; paths: readonly string[] }
     paths: ['/etc/os-release', '/proc/version', '/proc/loadavg', '/proc/meminfo'],
   },
   {
-    file: 'cgroup.txt',
-    what: 'control group and its limits',
-    paths: ['/proc/self/cgroup', ...cgroupFiles.map((name) => `/sys/fs/cgroup/${name}`)],
-  },
-  {
     file: 'sysctls.txt',
     what: 'kernel settings',
     paths: sysctls.map((name) => `/proc/sys/${name}`),
   },
 ];
 
+/** The group of this process and those above it; a limit of any of them holds. */
+function groupPaths(machine: Machine): string[] {
+  const found = Object.entries(groupFiles).flatMap(([controller, names]) =>
+    groupFolders(machine, controller).flatMap((folder) =>
+      names.map((name) => join(folder, name)).filter((path) => machine.stat(path) !== null),
+    ),
+  );
+  return ['/proc/self/cgroup', ...found];
+}
+
 /** Texts by file, each piece under the path it was read from. */
 export function machineFacts(machine: Machine): { file: string; what: string; text: string }[] {
-  return sources.map(({ file, what, paths }) => ({
+  const groups = {
+    file: 'cgroup.txt',
+    what: 'control groups and their limits',
+    paths: groupPaths(machine),
+  };
+  return [...sources, groups].map(({ file, what, paths }) => ({
     file: `machine/${file}`,
     what,
     text: paths.map((path) => `# ${path}\n${machine.read(path) ?? '(not there)\n'}`).join('\n'),

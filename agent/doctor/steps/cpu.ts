@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { counted } from '../amounts.ts';
 import { cpuLimit } from '../cgroup.ts';
 import { ok, warn, type Statement } from '../finding.ts';
+import type { Machine } from '../machine.ts';
 import type { Step } from '../step.ts';
 
 /** With less the kernel pauses the agent so often that its timings are about itself. */
@@ -16,7 +17,8 @@ export function judgeCpu(limit: number | null, cores: number, heavy: number): St
     limit !== null && limit < cores
       ? `the control group may use ${shown} of ${counted(cores, 'core')}`
       : counted(cores, 'core');
-  const how = 'raise the limit (docker --cpus, resources.limits.cpu of Kubernetes)';
+  const how =
+    'raise the limit (docker --cpus, resources.limits.cpu of Kubernetes, CPUQuota of systemd)';
   if (room < leastCores) {
     return [warn(`${what}: measured times will say more about this limit than about targets`, how)];
   }
@@ -31,11 +33,23 @@ export function judgeCpu(limit: number | null, cores: number, heavy: number): St
   return [ok(what)];
 }
 
+/** Those that this process may be put on. What Node says is cut down to the control group's limit. */
+export function coresOf(machine: Machine): number {
+  const list = /^Cpus_allowed_list:\s+([\d,-]+)$/m.exec(
+    machine.read('/proc/self/status') ?? '',
+  )?.[1];
+  if (list === undefined) return availableParallelism();
+  return list
+    .split(',')
+    .map((range) => range.split('-').map(Number))
+    .reduce((sum, [first = 0, last = first]) => sum + last - first + 1, 0);
+}
+
 export const cpu: Step = {
   id: 'cpu',
   name: 'CPU',
   needs: [],
   limitMs: 1_000,
   look: ({ machine, config }) =>
-    judgeCpu(cpuLimit(machine), availableParallelism(), config.JOB_CONCURRENCY),
+    judgeCpu(cpuLimit(machine), coresOf(machine), config.JOB_CONCURRENCY),
 };

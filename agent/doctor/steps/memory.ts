@@ -26,7 +26,8 @@ export function judgeMemory({ limit, total, heavy, runBytes }: MemoryFacts): Sta
     limit !== null && limit === room
       ? `the control group may use ${bytesText(limit)}`
       : `this machine has ${bytesText(room)}`;
-  const how = 'raise the limit (docker --memory, resources.limits of Kubernetes)';
+  const how =
+    'raise the limit (docker --memory, resources.limits of Kubernetes, MemoryMax of systemd)';
   if (room < ownBytes) {
     return [
       fail(

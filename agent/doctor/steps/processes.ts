@@ -1,3 +1,4 @@
+import { counted } from '../amounts.ts';
 import { fail, ok, warn, type Statement } from '../finding.ts';
 import { processLimit } from '../cgroup.ts';
 import { limitOf } from '../limits.ts';
@@ -51,7 +52,7 @@ export function judgeProcesses({ group, user, heavy }: ProcessFacts): Statement[
     const fits = Math.floor((left - own) / eachHeavy);
     return [
       warn(
-        `${evidence}; ${heavy} runs of browsers at once may need ${wanted}`,
+        `${evidence}; ${counted(heavy, 'run')} of browsers at once may need ${wanted}`,
         `raise it (${how})${fits >= 1 ? `, or set JOB_CONCURRENCY=${fits}` : ''}; only checks with code or a browser are affected`,
       ),
     ];

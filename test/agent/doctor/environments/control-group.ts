@@ -7,8 +7,8 @@ import {
   rmdirSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
-import { parseCgroups } from '../../../../agent/doctor/cgroup.ts';
+import { dirname, join } from 'node:path';
+import { parseCgroups } from '../../../../agent/control-group.ts';
 import { eventually } from '../../../support/system.ts';
 
 const base = '/sys/fs/cgroup';
@@ -20,18 +20,28 @@ export interface ControlGroup extends AsyncDisposable {
   readonly prefix: readonly string[];
 }
 
-/** The folder of this process's own group that governs `controller`. */
-function ownFolder(controller: string): { folder: string; version: 1 | 2 } {
+function givesLimits(folder: string, controller: string): boolean {
+  const given = readFileSync(join(folder, 'cgroup.subtree_control'), 'utf8');
+  return given.split(/\s/).includes(controller);
+}
+
+/**
+ * Where a group that `controller` governs can be made: in this process's own group, or for version 2,
+ * which gives no limits below a group with processes in it, in the nearest above that already does.
+ */
+function folderFor(controller: string): { folder: string; version: 1 | 2 } {
   const groups = parseCgroups(readFileSync('/proc/self/cgroup', 'utf8'));
   const [own, unified] = [groups.get(controller), groups.get('')];
   if (own !== undefined) return { folder: join(base, controller, own), version: 1 };
   if (unified === undefined) throw new Error(`no control group governs ${controller} here`);
-  return { folder: join(base, unified), version: 2 };
+  let folder = join(base, unified);
+  while (folder !== base && !givesLimits(folder, controller)) folder = dirname(folder);
+  return { folder, version: 2 };
 }
 
 /** Needs root, and control groups that may be written; says so where they may not. */
 export function openControlGroup(controller: 'memory' | 'pids'): ControlGroup {
-  const { folder: above, version } = ownFolder(controller);
+  const { folder: above, version } = folderFor(controller);
   let folder: string;
   try {
     if (version === 2) writeFileSync(join(above, 'cgroup.subtree_control'), `+${controller}`);

@@ -1,6 +1,6 @@
 /** What the steps that look at the machine make of what they see: tables. */
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import test from 'node:test';
 import { missingLibraries, packagesFor } from '../../../../agent/doctor/browser-libraries.ts';
@@ -10,7 +10,7 @@ import { hasCapability, limitOf, netRaw } from '../../../../agent/doctor/limits.
 import { openMachine, type Ended } from '../../../../agent/doctor/machine.ts';
 import { mountOf, parseMounts } from '../../../../agent/doctor/mounts.ts';
 import { judgeMissing, judgeStart } from '../../../../agent/doctor/steps/browser.ts';
-import { judgeCpu } from '../../../../agent/doctor/steps/cpu.ts';
+import { coresOf, judgeCpu } from '../../../../agent/doctor/steps/cpu.ts';
 import {
   judgeData,
   lockHolder,
@@ -24,7 +24,7 @@ import { hasIpv6Way, judgeIpv6 } from '../../../../agent/doctor/steps/ipv6.ts';
 import { judgeMemory } from '../../../../agent/doctor/steps/memory.ts';
 import { judgeCapture } from '../../../../agent/doctor/steps/packet-capture.ts';
 import { judgeProcesses } from '../../../../agent/doctor/steps/processes.ts';
-import { judgeRoot } from '../../../../agent/doctor/steps/root-filesystem.ts';
+import { isOnReadOnly, judgeRoot } from '../../../../agent/doctor/steps/root-filesystem.ts';
 import { judgeSharedMemory } from '../../../../agent/doctor/steps/shared-memory.ts';
 import { judgeUser } from '../../../../agent/doctor/steps/user.ts';
 import { judgeWork } from '../../../../agent/doctor/steps/work-directory.ts';
@@ -241,6 +241,34 @@ test('a path lies on the innermost mount, whatever its name', () => {
   assert.equal(mountOf(mounts, '/my data/agent')?.type, 'tmpfs');
   assert.equal(mountOf(mounts, '/my/agent')?.type, 'ext4');
   assert.equal(mountOf(mounts, '/myself')?.type, 'overlay');
+});
+
+test('cores are those the process may be put on, whatever its control group may use of them', () => {
+  using folder = temporaryFolder();
+  const machine = machineWith(folder.path, {
+    '/proc/self/status': 'Name:\tnode\nCpus_allowed:\t17\nCpus_allowed_list:\t0-2,4\n',
+    '/proc/self/cgroup': '0::/system.slice/monitor-agent.service\n',
+    '/sys/fs/cgroup/system.slice/monitor-agent.service/cpu.max': '150000 100000\n',
+  });
+  assert.equal(coresOf(machine), 4);
+  assertSays(
+    judgeCpu(cpuLimit(machine), coresOf(machine), 4),
+    'warn',
+    /control group may use 1\.5 of 4 cores.*CPUQuota/,
+  );
+});
+
+test('a folder that is reached by a link lies where the link leads, as a StateDirectory of systemd', () => {
+  using folder = temporaryFolder();
+  const machine = machineWith(folder.path, {
+    '/proc/self/mountinfo':
+      '22 1 0:21 / / ro,relatime - ext4 /dev/sda rw\n' +
+      '23 22 0:21 / /var/lib/private/monitor-agent rw - ext4 /dev/sda rw\n',
+    '/var/lib/private/monitor-agent/outbox.db': '',
+  });
+  symlinkSync('private/monitor-agent', machine.at('/var/lib/monitor-agent'));
+  assert.equal(isOnReadOnly(machine, '/var/lib/monitor-agent/runs'), false);
+  assert.equal(isOnReadOnly(machine, '/var/lib/other'), true);
 });
 
 test('any user will do; a HOME that cannot be written matters only for the default folders', () => {
