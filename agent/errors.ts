@@ -22,6 +22,8 @@ const catalogue = {
   CHECK_TYPE_UNKNOWN: { retryable: false },
   JOB_INVALID: { retryable: false },
   SCRIPTING_UNAVAILABLE: { retryable: false },
+  /** The kernel ended a run for want of memory before the run had reached its own limit. */
+  MACHINE_MEMORY: { retryable: true },
   RUNTIME_MISSING: { retryable: false },
   RUNTIME_BROKEN: { retryable: false },
   BROWSER_MISSING: { retryable: false },

@@ -1,6 +1,7 @@
 /** Why a run of a script failed, from how it ended and what it said. */
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { AgentError } from '../errors.ts';
+import { assertMachineMemory } from '../script-host/machine-memory.ts';
 import type { ProgramEnd } from '../script-host/script-host.ts';
 import { eventsOf, type RunEvent } from './run-events.ts';
 
@@ -89,6 +90,7 @@ export function failureOfRun(
   events: readonly RunEvent[],
   isTest: boolean,
 ): Failure | null {
+  assertMachineMemory('the run', end);
   const limits = failureOfLimits(end);
   if (limits !== null) return limits;
   if (hasHeapRunOut(end, events)) {

@@ -4,6 +4,7 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
+import { kernelReader, memoryKills as killsSeenBy } from '../control-group.ts';
 import { AgentError } from '../errors.ts';
 import { deleteFolder, deleteSharedFilesOf } from './delete-folder.ts';
 import { endProcessesOf } from './end-processes.ts';
@@ -37,6 +38,8 @@ export interface ScriptHostOptions {
   readonly ways?: readonly Way[];
   /** What runs the supervisor; null where there is none. */
   readonly perl?: string | null;
+  /** How many processes the kernel has ended for want of memory; null where it does not tell. */
+  readonly memoryKills?: () => number | null;
   /** What takes rights away where there is no perl; null where there is none. */
   readonly setpriv?: string | null;
 }
@@ -49,6 +52,8 @@ const defaultCeilings = {
 };
 
 const probeTimeoutMs = 20_000;
+
+const killsOfAgent = (): number | null => killsSeenBy(kernelReader);
 
 /** What root must have to run code as other users. */
 const capabilitiesOfRoot =
@@ -175,7 +180,7 @@ class LocalScriptHost implements ScriptHost, AsyncDisposable {
     await mkdir(folder, { mode: 0o700 });
     if (user !== null) await chown(folder, user.uid, user.uid);
     const hidden = [this.#options.workFolder, ...(this.#options.hidden ?? [])];
-    const { clock = systemClock } = this.#options;
+    const { clock = systemClock, memoryKills = killsOfAgent } = this.#options;
     const ceilings = {
       ...defaultCeilings,
       ...this.#options.ceilings,
@@ -187,7 +192,7 @@ class LocalScriptHost implements ScriptHost, AsyncDisposable {
       isolation: way.isolation,
       trust: this.#options.trust ?? nothingTrusted,
       owner: user === null ? null : { uid: user.uid, gid: user.uid },
-      run: (program, order) => runProgram(program, order, { clock, ceilings, launch }),
+      run: (program, order) => runProgram(program, order, { clock, ceilings, launch, memoryKills }),
       close: async () => {
         if (user !== null) await endProcessesOf(folder, user.uid);
         await deleteFolder(folder);

@@ -94,6 +94,7 @@ function explain(reason: ProgramEnd['reason'], order: Order, limits: ScriptLimit
     case 'processes':
       return `had more than ${limits.processes} processes`;
     case 'exit':
+    case 'machine-memory':
     case 'not-started':
       return null;
   }

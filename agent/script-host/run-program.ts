@@ -1,7 +1,7 @@
 /** One program from start to end: its output, its messages, its deadline and its cancellation. */
 import type { Writable } from 'node:stream';
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
-import { notStarted, type Launched, type Order } from './launch.ts';
+import { notStarted, type Ending, type Launched, type Order } from './launch.ts';
 import { ProgramOutput, type OutputCeilings } from './program-output.ts';
 import type { Program, ProgramEnd, RunningProgram } from './script-host.ts';
 
@@ -9,6 +9,24 @@ export interface ProgramTools {
   readonly clock: Clock;
   readonly ceilings: OutputCeilings;
   readonly launch: (order: Order) => Launched;
+  /** How many processes the kernel has ended for want of memory; null where it does not tell. */
+  readonly memoryKills: () => number | null;
+}
+
+/**
+ * A program that ended badly while the kernel ended processes for want of memory: it was one of them, or
+ * has lost one. That is the machine's lack, whoever took the memory.
+ */
+function blameMachine(
+  ending: Ending,
+  killsBefore: number | null,
+  killsAfter: number | null,
+): Ending {
+  const hasEndedBadly = ending.reason === 'exit' && ending.exitCode !== 0;
+  if (!hasEndedBadly || (killsAfter ?? 0) <= (killsBefore ?? 0)) return ending;
+  const explanation =
+    'was ended by the kernel: the memory of this machine, or of the control group of the agent, was used up';
+  return { ...ending, reason: 'machine-memory', explanation };
 }
 
 /** How long output may still come after everything that could write it is gone. */
@@ -21,6 +39,7 @@ const maxPendingBytes = 8 * 1024 * 1024;
 export function runProgram(program: Program, order: Order, tools: ProgramTools): RunningProgram {
   const { clock } = tools;
   const startedAt = clock.monotonic();
+  const killsBefore = tools.memoryKills();
   const output = new ProgramOutput(program, tools.ceilings);
   const endOf = (ending: Awaited<Launched['ended']>): ProgramEnd => ({
     ...ending,
@@ -46,7 +65,7 @@ export function runProgram(program: Program, order: Order, tools: ProgramTools):
   };
   program.signal.addEventListener('abort', cancel, { once: true });
   const finish = async (): Promise<ProgramEnd> => {
-    const ending = await launched.ended;
+    const ending = blameMachine(await launched.ended, killsBefore, tools.memoryKills());
     program.signal.removeEventListener('abort', cancel);
     launched.commands.destroy();
     await Promise.race([outputRead, sleep(clock, lastOutputMs)]);

@@ -38,6 +38,8 @@ export interface ProgramEnd {
     | 'timeout'
     | 'cancelled'
     | 'memory'
+    /** The kernel ended something for want of memory, before a limit of the run was reached. */
+    | 'machine-memory'
     | 'disk'
     | 'processes'
     /** It could not be started. */

@@ -234,6 +234,11 @@ function whyEnded(end: ProgramEnd): Error {
       return new RunEnded(failureOf('TIMEOUT', `the run took too long: ${why}`));
     case 'cancelled':
       return new RunEnded(failureOf('CANCELLED', 'the run was cancelled'));
+    case 'machine-memory':
+      return new AgentError(
+        'MACHINE_MEMORY',
+        `the browser of an agentic check ${why}; see the step "memory" of "monitor-agent doctor"`,
+      );
     case 'exit':
     case 'not-started':
       return new AgentError(

@@ -1,4 +1,5 @@
 import { AgentError } from '../../errors.ts';
+import { assertMachineMemory } from '../../script-host/machine-memory.ts';
 import type { ProgramEnd } from '../../script-host/script-host.ts';
 import { SuiteFailure } from './suite-failure.ts';
 import { durationText } from './suite-log.ts';
@@ -16,7 +17,8 @@ const codes = {
  * long or too much, as our error when it could not even be started.
  */
 export function assertEnded(stage: string, end: ProgramEnd, timeoutMs: number): void {
-  if (end.reason === 'exit') return;
+  assertMachineMemory(`the ${stage} stage`, end);
+  if (end.reason === 'exit' || end.reason === 'machine-memory') return;
   if (end.reason === 'not-started') {
     throw new AgentError(
       'SCRIPTING_UNAVAILABLE',

@@ -8,6 +8,7 @@ import type { InstalledRuntime } from '../../runners/runner.ts';
 import { secretName } from '@monitor/shared/domain/secret-variable.ts';
 import type { Guest } from '../../net/gateway/guests.ts';
 import { proxyOfRuns } from '../proxy-of-runs.ts';
+import { assertMachineMemory } from '../machine-memory.ts';
 import type { ProgramEnd, RunningProgram, ScriptHost, Workspace } from '../script-host.ts';
 import {
   scriptReport,
@@ -124,6 +125,7 @@ export class RequestScripts implements AsyncDisposable {
     if (ended !== 'timeout' && 'report' in ended && ended.report.kind === 'ready') return;
     const isGone = ended !== 'timeout' && 'end' in ended;
     if (isGone && ended.end.reason === 'cancelled') return;
+    if (isGone) assertMachineMemory('the process of the scripts', ended.end);
     const reason = isGone
       ? (ended.end.explanation ??
         `it ended with ${ended.end.exitCode}: ${ended.end.stderr.slice(-500)}`)
@@ -200,6 +202,7 @@ export class RequestScripts implements AsyncDisposable {
     if (this.#options.signal.aborted) {
       return { code: 'CANCELLED', message: `the run was cancelled during ${name}` };
     }
+    assertMachineMemory(name, end);
     if (end.reason === 'exit') {
       const how = end.signal === null ? `exit code ${end.exitCode}` : `signal ${end.signal}`;
       return { code: 'SCRIPT_ENDED', message: `${name} ended its own process (${how})` };

@@ -1,0 +1,61 @@
+/** A run that the kernel ended for want of memory: the machine's lack, never the target's fault. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import test from 'node:test';
+import { failureOfRun } from '../../../agent/browsers/run-failure.ts';
+import { AgentError } from '../../../agent/errors.ts';
+import { assertEnded } from '../../../agent/runners/playwright/program-failure.ts';
+import { createScriptHost } from '../../../agent/script-host/create-script-host.ts';
+import type { ProgramEnd } from '../../../agent/script-host/script-host.ts';
+import { temporaryFolder } from '../../support/system.ts';
+
+/** How a script ends while the kernel ends as many processes. */
+async function endOf(script: string, killed: number): Promise<ProgramEnd> {
+  using folder = temporaryFolder();
+  let kills = 3;
+  await using host = await createScriptHost({
+    workFolder: join(folder.path, 'runs'),
+    ways: [{ isolation: 'process-group', hasNamespaces: false }],
+    limits: {
+      ...{ memoryBytes: 500e6, diskBytes: 1e6, files: 100, processes: 10, outputBytes: 10_000 },
+    },
+    memoryKills: () => kills,
+  });
+  await using workspace = await host.open();
+  const running = workspace.start({
+    command: process.execPath,
+    args: ['-e', script],
+    environment: {},
+    timeoutMs: 60_000,
+    signal: new AbortController().signal,
+  });
+  kills += killed;
+  return await running.done;
+}
+
+const isOurs = (error: unknown): boolean =>
+  error instanceof AgentError &&
+  error.code === 'MACHINE_MEMORY' &&
+  /control group/.test(error.message);
+
+test('a run ended by the kernel for want of memory is an error of ours', async () => {
+  const end = await endOf('process.kill(process.pid, "SIGKILL")', 1);
+  assert.equal(end.reason, 'machine-memory');
+  assert.throws(() => failureOfRun(end, [], false), isOurs);
+  assert.throws(() => {
+    assertEnded('test', end, 1_000);
+  }, isOurs);
+});
+
+test('so is one that failed because it lost a process', async () => {
+  assert.equal((await endOf('process.exit(1)', 1)).reason, 'machine-memory');
+});
+
+test('one that came to a good end does not care', async () => {
+  assert.equal((await endOf('', 1)).reason, 'exit');
+});
+
+test('one that ended itself is to blame for it', async () => {
+  const end = await endOf('process.kill(process.pid, "SIGKILL")', 0);
+  assert.deepEqual([end.reason, end.signal], ['exit', 'SIGKILL']);
+});
