@@ -28,6 +28,7 @@ import { version } from './version.ts';
 import { CertificateWatch } from './worker/certificate-watch.ts';
 import { CheckInLoop } from './worker/check-in-loop.ts';
 import { CorrectedClock } from './worker/corrected-clock.ts';
+import { markRun } from './worker/last-end.ts';
 import { Executor } from './worker/execute-run.ts';
 import { LagMeter } from './worker/lag-meter.ts';
 import { notReadyReason, stepLifecycle, type LifecycleState } from './worker/lifecycle.ts';
@@ -110,6 +111,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
       logger: logger.child({ subsystem: 'outbox' }),
     }),
   );
+  stack.use(markRun(config.AGENT_DATA_DIR, { now: startedAt, logger }));
   network.capture?.onTrouble((fault) => {
     metrics.internalErrors.inc({ code: fault.code });
     logger.warn({ err: fault, subsystem: 'capture' }, 'packets are not kept for a moment');

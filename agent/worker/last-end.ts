@@ -1,0 +1,75 @@
+/**
+ * How the agent before this one ended. One that is told to stop takes its mark away; a mark that is still
+ * there was left by one that was killed.
+ */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { groupFolders, kernelReader, killsIn, type Reader } from '../control-group.ts';
+
+const markShape = z.object({
+  startedAt: z.string(),
+  bootId: z.string().nullable(),
+  /** Ended for want of memory in the group around the agent's, which outlives the agent's own. */
+  killsAround: z.number().nullable(),
+});
+type Mark = z.infer<typeof markShape>;
+
+function killsAround(reader: Reader): number | null {
+  const [, ...above] = groupFolders(reader, 'memory');
+  return above.map((folder) => killsIn(reader, folder)).find((kills) => kills !== null) ?? null;
+}
+
+function markIn(text: string | null): Mark | null {
+  try {
+    return markShape.parse(JSON.parse(text ?? ''));
+  } catch {
+    return null;
+  }
+}
+
+/** In a sentence, from the mark that was left and the one of now. */
+export function explainLastEnd(left: Mark, now: Mark): string {
+  const before = `the agent of ${left.startedAt} did not end by itself`;
+  if (left.bootId !== now.bootId) {
+    return `${before}: the machine was started again, or the agent is on another`;
+  }
+  const kills = (now.killsAround ?? 0) - (left.killsAround ?? 0);
+  if (left.killsAround === null || kills <= 0) {
+    return `${before}: it was killed, or crashed; look at the end of its log and at that of the kernel`;
+  }
+  return (
+    `${before}: most likely the kernel killed it for want of memory, as it has done ${kills} times around ` +
+    'this agent since; see the step "memory" of "monitor-agent doctor"'
+  );
+}
+
+/** Says how the agent before this one ended if nobody told it to; dispose what it gives when told to. */
+export function markRun(
+  directory: string,
+  { now, logger, reader = kernelReader }: { now: number; logger: Logger; reader?: Reader },
+): Disposable {
+  const file = join(directory, 'running.json');
+  const mark: Mark = {
+    startedAt: new Date(now).toISOString(),
+    bootId: reader.read('/proc/sys/kernel/random/boot_id')?.trim() ?? null,
+    killsAround: killsAround(reader),
+  };
+  const left = markIn(kernelReader.read(file));
+  if (left !== null) logger.warn({ last: left }, explainLastEnd(left, mark));
+  try {
+    writeFileSync(file, JSON.stringify(mark), { mode: 0o600 });
+  } catch {
+    // A full disk: the outbox speaks of that.
+  }
+  return {
+    [Symbol.dispose]() {
+      try {
+        rmSync(file, { force: true });
+      } catch {
+        // Then the next start is wrong about this end; nothing else hangs on it.
+      }
+    },
+  };
+}
