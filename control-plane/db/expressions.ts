@@ -31,6 +31,11 @@ export function jsonList(rows: Expression<unknown>, column: string): RawBuilder<
   return sql<string>`(select json_group_array(${sql.ref(column)}) from ${rows})`;
 }
 
+/** Values to look for with `in`: however many, the statement is the same one. */
+export function eachOf(values: readonly (string | number)[]): RawBuilder<string | number> {
+  return sql<string | number>`(select value from json_each(${JSON.stringify(values)}))`;
+}
+
 /** A column that no index is chosen for: where the planner would take one that is far too wide. */
 export function unindexed<T>(column: string): Expression<T> {
   return sql<T>`+${sql.ref(column)}`;

@@ -11,6 +11,7 @@ import * as maintenance from './migrations/0006-maintenance.ts';
 import * as rollUps from './migrations/0007-roll-ups.ts';
 import * as certificates from './migrations/0008-certificates.ts';
 import * as faults from './migrations/0009-faults.ts';
+import * as outboxHeads from './migrations/0010-outbox-heads.ts';
 
 /** In order of their names. A new migration is a new file and a line here. */
 const migrations = {
@@ -23,6 +24,7 @@ const migrations = {
   '0007-roll-ups': rollUps,
   '0008-certificates': certificates,
   '0009-faults': faults,
+  '0010-outbox-heads': outboxHeads,
 };
 
 export interface MigrationState {

@@ -11,6 +11,9 @@ export type Attempt =
 const maxResultBytes = 4_096;
 const longestWaitMs = 15 * 60_000;
 
+/** No channel pauses for longer between two attempts, whatever the other side asks for. */
+export const longestPauseMs = 20 * 60_000;
+
 /** The result of an attempt as it is kept: without credentials, at most 4 KiB. */
 export function resultText(text: string, credentials: readonly string[], isCut = false): string {
   const bytes = Buffer.from(hideCredentials(text, credentials, isCut).toWellFormed());

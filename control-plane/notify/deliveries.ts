@@ -7,6 +7,7 @@
 import type { Logger } from 'pino';
 import { sleep } from '@monitor/shared/clock.ts';
 import {
+  correctDueTimes,
   dueRows,
   nextDueAt,
   recordOutcome,
@@ -14,7 +15,7 @@ import {
   type OutboxRow,
 } from '../operations/deliveries.ts';
 import type { Services } from '../services.ts';
-import { afterAttempt, cannotBeSent, type Attempt } from './attempt.ts';
+import { afterAttempt, cannotBeSent, longestPauseMs, type Attempt } from './attempt.ts';
 import { deliveryOf, type ChannelRow, type Delivery, type SharedMeans } from './deliver.ts';
 import { openMeans, type NotifySettings } from './open-means.ts';
 import type { Resolve } from './outgoing.ts';
@@ -49,12 +50,16 @@ class Deliveries {
   readonly #services: Services;
   readonly #means: SharedMeans;
   readonly #logger: Logger;
-  readonly #onItsWay = new Map<string, OnItsWay>();
+  /** By `seq`. */
+  readonly #onItsWay = new Map<number, OnItsWay>();
   readonly #stopping = new AbortController();
   #isLooking = false;
   #looking = Promise.resolve();
   #mustLookAgain = false;
   #cancelTimer: () => void = () => {};
+  /** Where channels were seen to lead, so that those of a host without a free place are not read. */
+  #seenDestinations = new Map<number, string>();
+  #forgetDestinationsAt = 0;
 
   constructor(services: Services, means: SharedMeans) {
     this.#services = services;
@@ -75,6 +80,7 @@ class Deliveries {
     try {
       do {
         this.#mustLookAgain = false;
+        await correctDueTimes(this.#services, clock.now(), longestPauseMs);
         await this.#startDue();
       } while (this.#mustLookAgain && !this.#stopping.signal.aborted);
       lookAt = Math.min(lookAt, (await nextDueAt(db, clock.now())) ?? Infinity);
@@ -94,6 +100,22 @@ class Deliveries {
     return [...this.#onItsWay.values()].filter(which).length;
   }
 
+  /** Channels whose host has no free place. What was seen may have changed, and is soon forgotten. */
+  #channelsOfBusyHosts(): number[] {
+    const { clock } = this.#services;
+    if (clock.monotonic() >= this.#forgetDestinationsAt) {
+      this.#seenDestinations = new Map();
+      this.#forgetDestinationsAt = clock.monotonic() + longestSleepMs;
+    }
+    const places = new Map<string, number>();
+    for (const { destination } of this.#onItsWay.values()) {
+      places.set(destination, (places.get(destination) ?? 0) + 1);
+    }
+    const isBusy = ([, destination]: [number, string]): boolean =>
+      (places.get(destination) ?? 0) >= mostPerDestination;
+    return [...this.#seenDestinations].filter(isBusy).map(([channelId]) => channelId);
+  }
+
   async #startDue(): Promise<void> {
     const full = new Set<number>();
     const busy = new Set<string>();
@@ -109,9 +131,10 @@ class Deliveries {
           full.add(channelId);
         }
       }
+      for (const channelId of this.#channelsOfBusyHosts()) full.add(channelId);
       const rows = await dueRows(this.#services.db, {
         now: this.#services.clock.now(),
-        exceptIds: [...this.#onItsWay.keys()],
+        exceptSeqs: [...this.#onItsWay.keys()],
         exceptAccounts: [...busy],
         exceptChannels: [...full],
         exceptMail: isMailFull,
@@ -127,6 +150,9 @@ class Deliveries {
         const channelRow =
           row.alert_channel_id === null ? undefined : channelRows.get(row.alert_channel_id);
         const delivery = deliveryOf(this.#services, row, channelRow);
+        if (row.alert_channel_id !== null) {
+          this.#seenDestinations.set(row.alert_channel_id, delivery.destination);
+        }
         const isFull =
           this.#count((each) => each.destination === delivery.destination) >= mostPerDestination ||
           this.#count((each) => each.channelId === row.alert_channel_id) >=
@@ -152,11 +178,11 @@ class Deliveries {
 
   #start(row: OutboxRow, delivery: Delivery, channelRow: ChannelRow | undefined): void {
     const done = this.#deliver(row, delivery, channelRow?.config_json ?? null).finally(() => {
-      this.#onItsWay.delete(row.id);
+      this.#onItsWay.delete(row.seq);
       void this.look();
     });
     const { account_id: accountId, alert_channel_id: channelId } = row;
-    this.#onItsWay.set(row.id, { accountId, channelId, destination: delivery.destination, done });
+    this.#onItsWay.set(row.seq, { accountId, channelId, destination: delivery.destination, done });
   }
 
   async #deliver(row: OutboxRow, delivery: Delivery, configJson: string | null): Promise<void> {

@@ -1,54 +1,66 @@
 /** The outbox from the side of the one who empties it: what is due, and what came of an attempt. */
-import type { Kysely, Selectable } from 'kysely';
+import { sql, type Kysely, type Selectable } from 'kysely';
+import { eachOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import type { OutboxTable } from '../db/tables/alerting.ts';
+import type { Services } from '../services.ts';
 
 export type OutboxRow = Selectable<OutboxTable>;
 
 interface DueQuery {
   now: number;
   /** Those on their way, and accounts and channels that have enough on their way. */
-  exceptIds: readonly string[];
+  exceptSeqs: readonly number[];
   exceptAccounts: readonly string[];
   exceptChannels: readonly number[];
   exceptMail: boolean;
   limit: number;
 }
 
-/** Rows that are due, those that wait longest first; of an ordering key only the oldest row. */
+/** As many as may be mailed at once, and more than may go to one channel. */
+const rowsOfLane = 8;
+
+/**
+ * Rows that are due, those that wait longest first; of an ordering key only the oldest row, and of a
+ * lane a few. Jumps from lane to lane, so what it costs does not grow with how much waits in them.
+ */
 export async function dueRows(
   db: Kysely<Database>,
-  { now, exceptIds, exceptAccounts, exceptChannels, exceptMail, limit }: DueQuery,
+  { now, exceptSeqs, exceptAccounts, exceptChannels, exceptMail, limit }: DueQuery,
 ): Promise<OutboxRow[]> {
-  let due = db
-    .selectFrom('outbox')
-    .selectAll()
-    .where('next_attempt_at', '<=', now)
-    .where(({ not, exists, selectFrom, or, eb }) =>
-      or([
-        eb('outbox.ordering_key', 'is', null),
-        not(
-          exists(
-            selectFrom('outbox as earlier')
-              .select('earlier.seq')
-              .whereRef('earlier.ordering_key', '=', 'outbox.ordering_key')
-              .whereRef('earlier.seq', '<', 'outbox.seq'),
-          ),
-        ),
-      ]),
+  const excepted = eachOf(exceptSeqs);
+  const { rows } = await sql<OutboxRow>`
+    with recursive lanes (lane, account_id, channel_id) as (
+      select lane, account_id, coalesce(alert_channel_id, 0) from outbox
+      where seq = (select seq from outbox where comes_next = 1 order by lane limit 1)
+      union all
+      select next.lane, next.account_id, coalesce(next.alert_channel_id, 0)
+      from lanes join outbox as next on next.seq = (
+        select seq from outbox where comes_next = 1 and lane > lanes.lane order by lane limit 1
+      )
+    ),
+    open_lanes (lane, due_at) as (
+      select lane, (
+        select head.next_attempt_at from outbox as head
+        where head.comes_next = 1 and head.lane = lanes.lane and head.seq not in ${excepted}
+        order by head.next_attempt_at limit 1
+      )
+      from lanes
+      where account_id not in ${eachOf(exceptAccounts)}
+        and channel_id not in ${eachOf(exceptMail ? [0, ...exceptChannels] : exceptChannels)}
+    ),
+    longest_waiting (lane) as (
+      select lane from open_lanes where due_at <= ${now} order by due_at limit ${limit}
     )
-    .orderBy('next_attempt_at')
-    .orderBy('seq')
-    .limit(limit);
-  if (exceptIds.length > 0) due = due.where('id', 'not in', exceptIds);
-  if (exceptAccounts.length > 0) due = due.where('account_id', 'not in', exceptAccounts);
-  if (exceptChannels.length > 0) {
-    due = due.where(({ or, eb }) =>
-      or([eb('alert_channel_id', 'is', null), eb('alert_channel_id', 'not in', exceptChannels)]),
-    );
-  }
-  if (exceptMail) due = due.where('kind', '=', 'CHANNEL');
-  return due.execute();
+    select outbox.* from longest_waiting cross join outbox on outbox.seq in (
+      select waiting.seq from outbox as waiting
+      where waiting.comes_next = 1 and waiting.lane = longest_waiting.lane
+        and waiting.next_attempt_at <= ${now} and waiting.seq not in ${excepted}
+      order by waiting.next_attempt_at, waiting.seq limit ${rowsOfLane}
+    )
+    order by outbox.next_attempt_at, outbox.seq limit ${limit}
+  `.execute(db);
+  return rows;
 }
 
 /** When the next row falls due that is not due yet. */
@@ -61,6 +73,32 @@ export async function nextDueAt(db: Kysely<Database>, now: number): Promise<numb
     .limit(1)
     .executeTakeFirst();
   return row?.next_attempt_at ?? null;
+}
+
+/**
+ * Makes due what was written while the clock was ahead: a row that was never tried is due when it is
+ * written, one that was tried at most `longestPauseMs` later.
+ */
+export async function correctDueTimes(
+  { db, commits }: Pick<Services, 'db' | 'commits'>,
+  now: number,
+  longestPauseMs: number,
+): Promise<void> {
+  const latest = now + longestPauseMs;
+  const last = () => db.selectFrom('outbox').select((of) => of.fn.max('next_attempt_at').as('at'));
+  const [any, untried] = [
+    await last().executeTakeFirst(),
+    await last().where('attempts', '=', sql.lit(0)).executeTakeFirst(),
+  ];
+  if ((any?.at ?? 0) <= latest && (untried?.at ?? 0) <= now) return;
+  await commits.run((unit) =>
+    unit
+      .updateTable('outbox')
+      .set({ next_attempt_at: now })
+      .where('next_attempt_at', '>', now)
+      .where(({ or, eb }) => or([eb('attempts', '=', 0), eb('next_attempt_at', '>', latest)]))
+      .execute(),
+  );
 }
 
 export interface Outcome {

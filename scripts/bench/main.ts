@@ -16,6 +16,7 @@ import { benchHost } from './host.ts';
 import { benchBrowser } from './browser.ts';
 import { benchArtifact } from './artifact.ts';
 import { median, pssMib, quantile, treeCpuMs } from './process-cost.ts';
+import { benchOutbox } from './outbox.ts';
 import { benchScrub } from './scrub.ts';
 import { benchStatusPage } from './status-page.ts';
 
@@ -255,6 +256,7 @@ console.log(`Node ${process.versions.node}, ${rounds} rounds, medians`);
 if (wants('analytics')) await benchAnalytics();
 if (wants('scrub')) await benchScrub(rounds);
 if (wants('api')) await benchApi(rounds);
+if (wants('outbox')) await benchOutbox();
 if (wants('status-page')) await benchStatusPage(rounds);
 if (wants('host')) await benchHost(rounds);
 if (wants('browser')) await benchBrowser();

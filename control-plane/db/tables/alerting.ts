@@ -1,5 +1,5 @@
 /** Tables of alerting and of everything that is sent. See `tables.ts` for the units. */
-import type { Generated } from 'kysely';
+import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 
 /** What the alert machine knows of a check; a check without a row is passing and nothing was sent. */
 export interface AlertStatesTable {
@@ -57,6 +57,10 @@ export interface OutboxTable {
   attempts: number;
   next_attempt_at: number;
   created_at: number;
+  /** 1 for the oldest row of its ordering key, and for rows without one. Triggers keep it. */
+  comes_next: ColumnType<number, never, never>;
+  /** The channel, or the mails of the account. */
+  lane: GeneratedAlways<string>;
 }
 
 export interface AlertingTables {
