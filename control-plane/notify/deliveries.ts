@@ -56,6 +56,9 @@ class Deliveries {
   #isLooking = false;
   #looking = Promise.resolve();
   #mustLookAgain = false;
+  #willLookSoon = false;
+  /** How long it took to look the last time. */
+  #tookMs = 0;
   #cancelTimer: () => void = () => {};
   /** Where channels were seen to lead, so that those of a host without a free place are not read. */
   #seenDestinations = new Map<number, string>();
@@ -73,9 +76,21 @@ class Deliveries {
     else if (!this.#stopping.signal.aborted) await (this.#looking = this.#look());
   }
 
+  /** Of deliveries that end at about the same time only one looks; half of the time nobody does. */
+  #lookSoon(): void {
+    if (this.#tookMs === 0) void this.look();
+    if (this.#tookMs === 0 || this.#willLookSoon) return;
+    this.#willLookSoon = true;
+    this.#services.clock.after(this.#tookMs, () => {
+      this.#willLookSoon = false;
+      void this.look();
+    });
+  }
+
   async #look(): Promise<void> {
     this.#isLooking = true;
     const { db, clock } = this.#services;
+    const begunAt = clock.monotonic();
     let lookAt = clock.now() + longestSleepMs;
     try {
       do {
@@ -89,6 +104,7 @@ class Deliveries {
       lookAt = clock.now() + pauseAfterFaultMs;
     }
     this.#isLooking = false;
+    this.#tookMs = clock.monotonic() - begunAt;
     this.#cancelTimer();
     if (this.#stopping.signal.aborted) return;
     const waitMs = lookAt - clock.now();
@@ -179,7 +195,7 @@ class Deliveries {
   #start(row: OutboxRow, delivery: Delivery, channelRow: ChannelRow | undefined): void {
     const done = this.#deliver(row, delivery, channelRow?.config_json ?? null).finally(() => {
       this.#onItsWay.delete(row.seq);
-      void this.look();
+      this.#lookSoon();
     });
     const { account_id: accountId, alert_channel_id: channelId } = row;
     this.#onItsWay.set(row.seq, { accountId, channelId, destination: delivery.destination, done });
