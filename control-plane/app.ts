@@ -8,6 +8,7 @@ import express, {
 } from 'express';
 import type { Logger } from 'pino';
 import { ApiError } from './api-error.ts';
+import type { DiskWatch } from './disk-watch.ts';
 
 interface AppParts {
   /** In the order they are tried. */
@@ -15,6 +16,7 @@ interface AppParts {
   /** Addresses and networks of proxies that say who asks. */
   trustedProxies: readonly string[];
   logger: Logger;
+  disk: DiskWatch;
 }
 
 /** A caller's own id is kept when it is harmless, so that both sides' logs meet. */
@@ -87,7 +89,9 @@ export function buildApp(parts: AppParts): Express {
   });
   const answerError: ErrorRequestHandler = (error: unknown, request, response, next) => {
     const requestId = String(response.locals['requestId']);
-    let known = toApiError(error);
+    let known = parts.disk.noteFailure(error)
+      ? new ApiError('UNAVAILABLE', parts.disk.problem ?? 'nothing can be written at the moment')
+      : toApiError(error);
     if (known === undefined) {
       parts.logger.error(
         { err: error, requestId, method: request.method, path: request.path },
@@ -103,7 +107,7 @@ export function buildApp(parts: AppParts): Express {
       return;
     }
     if (known.code === 'BAD_TOKEN') response.setHeader('WWW-Authenticate', 'Bearer');
-    if (known.code === 'UNAVAILABLE') response.setHeader('Retry-After', '1');
+    if (known.code === 'UNAVAILABLE') response.setHeader('Retry-After', parts.disk.problem === null ? '1' : '15');
     response.status(known.statusCode).json(known.toBody(requestId));
   };
   app.use(answerError);

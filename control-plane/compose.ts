@@ -18,6 +18,7 @@ import { CommitQueue } from './db/commit-queue.ts';
 import { migrateToLatest } from './db/migrate.ts';
 import { openDatabase } from './db/open.ts';
 import { DeliverySignal } from './delivery-signal.ts';
+import { DiskWatch } from './disk-watch.ts';
 import { serveConsole } from './http/console.ts';
 import { serveDocs } from './http/docs.ts';
 import { serveHealth } from './http/health.ts';
@@ -164,8 +165,10 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const secrets = openSecretBox(config.ENCRYPTION_KEY, config.DATABASE_FILE);
   const artifacts = stack.use(await openArtifactStore(config));
   const links = new ArtifactLinks(secrets, publicUrl);
+  const disk = new DiskWatch(clock, logger);
   const services: Services = {
     db,
+    disk,
     commits: new CommitQueue(db, {
       clock,
       onCommit({ tookMs, writes, isDurable }) {
@@ -243,7 +246,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   handle = buildApp({
     steps: [
       measureRequests(metrics, clock),
-      serveHealth(db),
+      serveHealth(db, disk),
       statusPages,
       api,
       serveConsole(publicUrl),
@@ -252,6 +255,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     ],
     trustedProxies: config.TRUSTED_PROXIES,
     logger,
+    disk,
   });
   opening.resolve(handle);
   stack.defer(async () => {
@@ -295,7 +299,14 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
           everyMs: 1_000,
           run: afterSettling(clock, () => wakeAlerts(services)),
         },
-        { name: 'note-alive', everyMs: 5_000, run: () => noteAlive(services) },
+        {
+          name: 'note-alive',
+          everyMs: 5_000,
+          run: async () => {
+            await noteAlive(services);
+            disk.noteWritten();
+          },
+        },
         {
           name: 'expire-jobs',
           everyMs: 10_000,
@@ -340,6 +351,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       clock,
       logger.child({ subsystem: 'timers' }),
       metrics,
+      disk,
     ),
   );
 

@@ -6,6 +6,7 @@ import type { ArtifactLinks } from './artifacts/links.ts';
 import type { CommitQueue } from './db/commit-queue.ts';
 import type { Database } from './db/tables.ts';
 import type { DeliverySignal } from './delivery-signal.ts';
+import type { DiskWatch } from './disk-watch.ts';
 import type { ControlPlaneMetrics } from './observability/metrics.ts';
 import type { LocationHub } from './location-hub.ts';
 import type { RunSignals } from './run-signals.ts';
@@ -17,6 +18,7 @@ export interface Services {
   db: Kysely<Database>;
   /** Writes that share a durable commit. */
   commits: CommitQueue;
+  disk: DiskWatch;
   secrets: SecretBox;
   clock: Clock;
   /** In [0, 1). */

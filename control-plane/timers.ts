@@ -1,6 +1,7 @@
 /** Which operation runs how often. No logic. */
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Logger } from 'pino';
+import type { DiskWatch } from './disk-watch.ts';
 import type { ControlPlaneMetrics } from './observability/metrics.ts';
 
 export interface RepeatedOperation {
@@ -16,6 +17,7 @@ export function startTimers(
   clock: Clock,
   logger: Logger,
   metrics: Pick<ControlPlaneMetrics, 'timerDuration' | 'timerFailures'>,
+  disk: DiskWatch,
 ): AsyncDisposable {
   let isStopped = false;
   const cancels = new Map<string, () => void>();
@@ -29,7 +31,9 @@ export function startTimers(
       isBehind = (await operation.run()) === true;
     } catch (error) {
       metrics.timerFailures.inc({ operation: name });
-      logger.error({ err: error, operation: name }, 'operation failed');
+      if (!disk.noteFailure(error)) {
+        logger.error({ err: error, operation: name }, 'operation failed');
+      }
     }
     metrics.timerDuration.observe({ operation: name }, (clock.monotonic() - begunAt) / 1000);
     schedule(operation, isBehind ? 0 : operation.everyMs);

@@ -205,12 +205,20 @@ class Deliveries {
     const attempt = await this.#attempt(row, delivery);
     // Whether it arrived is not known: it is sent again after the next start.
     if (this.#means.signal.aborted && attempt.outcome !== 'delivered') return;
-    try {
-      await this.#record(row, delivery, attempt, configJson);
-    } catch (error) {
-      const facts = { err: error, notificationId: row.id };
-      this.#logger.error(facts, 'the outcome of a notification could not be written down');
-      await sleep(this.#services.clock, pauseAfterFaultMs, this.#stopping.signal);
+    const { clock, disk } = this.#services;
+    for (;;) {
+      try {
+        await this.#record(row, delivery, attempt, configJson);
+        return;
+      } catch (error) {
+        const isDisk = disk.noteFailure(error);
+        const facts = { err: error, notificationId: row.id };
+        const phrase = 'the outcome of a notification could not be written down';
+        if (!isDisk) this.#logger.error(facts, phrase);
+        await sleep(clock, pauseAfterFaultMs, this.#stopping.signal);
+        // While the disk is full the outcome is kept in mind, rather than sent again and again.
+        if (!isDisk || this.#stopping.signal.aborted) return;
+      }
     }
   }
 
@@ -241,14 +249,14 @@ class Deliveries {
     };
     if ('retryInMs' in next) {
       const nextAttemptAt = clock.now() + next.retryInMs;
-      metrics.deliveries.inc({ outcome: 'retry' });
       await commits.run((unit) => recordRetry(unit, row, { attempts, nextAttemptAt, result }));
+      metrics.deliveries.inc({ outcome: 'retry' });
       this.#logger.info({ ...facts, result, ...next }, 'notification not delivered, trying again');
       return;
     }
     const { status } = next;
-    metrics.deliveries.inc({ outcome: status.toLowerCase() });
     await commits.run((unit) => recordOutcome(unit, row, { status, result, attempts, configJson }));
+    metrics.deliveries.inc({ outcome: status.toLowerCase() });
     deliveries.ended(row.id, { status, result });
     if (status === 'SUCCESS') this.#logger.debug(facts, 'notification delivered');
     else this.#logger.warn({ ...facts, status, result }, 'notification not delivered');

@@ -10,6 +10,7 @@ import { pino } from 'pino';
 import { agentCodeBundleRoutes } from '@monitor/shared/contract/agent-protocol.ts';
 import { codeBundleRoutes, maxCodeBundleBytes } from '@monitor/shared/contract/code-bundle.ts';
 import { buildApp } from '../../control-plane/app.ts';
+import { DiskWatch } from '../../control-plane/disk-watch.ts';
 import { migrateToLatest } from '../../control-plane/db/migrate.ts';
 import { openDatabase } from '../../control-plane/db/open.ts';
 import { bind, implement } from '../../control-plane/http/implement.ts';
@@ -68,9 +69,10 @@ async function setUp() {
     },
   );
   const server = createServer();
+  const logger = pino({ level: 'silent' });
   server.on(
     'request',
-    buildApp({ steps: [api], trustedProxies: [], logger: pino({ level: 'silent' }) }),
+    buildApp({ steps: [api], trustedProxies: [], logger, disk: new DiskWatch(clock, logger) }),
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   stack.defer(async () => {

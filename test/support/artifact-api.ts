@@ -12,6 +12,7 @@ import {
 import { artifactRoutes } from '@monitor/shared/contract/check-result.ts';
 import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { buildApp } from '../../control-plane/app.ts';
+import { DiskWatch } from '../../control-plane/disk-watch.ts';
 import type { ArtifactStore } from '../../control-plane/artifacts/artifact-store.ts';
 import { openFolderStore } from '../../control-plane/artifacts/folder-store.ts';
 import { ArtifactLinks } from '../../control-plane/artifacts/links.ts';
@@ -108,7 +109,12 @@ export async function openArtifactApi(
   const logger = pino({ level: 'silent' });
   server.on(
     'request',
-    buildApp({ steps: [api, serveTraceViewer(url)], trustedProxies: [], logger }),
+    buildApp({
+      steps: [api, serveTraceViewer(url)],
+      trustedProxies: [],
+      logger,
+      disk: new DiskWatch(clock, logger),
+    }),
   );
   stack.defer(async () => {
     server.closeAllConnections();

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import type { Database } from '../../db/tables.ts';
+import { isDiskFull } from '../../disk-watch.ts';
 import type { ApiPrincipal, KeyFinder, LocationPrincipal } from '../../http/authenticate.ts';
 import { makeKey } from '../../keys.ts';
 
@@ -108,7 +109,11 @@ export class KeyStore implements KeyFinder {
       .updateTable('api_keys')
       .set({ last_used_at: now })
       .where('id', '=', keyId)
-      .execute();
+      .execute()
+      .catch((error: unknown) => {
+        // Whoever reads may go on to while the disk is full.
+        if (!isDiskFull(error)) throw error;
+      });
   }
 
   /** Drops everything remembered: after a key was revoked or a location deleted. */
