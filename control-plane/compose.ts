@@ -109,11 +109,13 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   stack.defer(() => db.destroy());
   await migrateToLatest(db);
 
+  const disk = new DiskWatch(clock, logger);
   let presence = Promise.resolve();
   const hub = new LocationHub(clock, (change) => {
     presence = presence
       .then(() => recordAgentsChanged({ db, clock }, change))
       .catch((error: unknown) => {
+        if (disk.noteFailure(error)) return;
         logger.error({ err: error, location: change.location }, 'agents changed, not recorded');
       });
   });
@@ -165,7 +167,6 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const secrets = openSecretBox(config.ENCRYPTION_KEY, config.DATABASE_FILE);
   const artifacts = stack.use(await openArtifactStore(config));
   const links = new ArtifactLinks(secrets, publicUrl);
-  const disk = new DiskWatch(clock, logger);
   const services: Services = {
     db,
     disk,

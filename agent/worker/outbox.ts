@@ -96,10 +96,14 @@ export interface OutboxOptions {
 const commitWithinMs = 10;
 const deadLettersKept = 1_000;
 const complainEveryMs = 60_000;
+/** Pages of what is dropped are seldom filled by what takes their place. */
+const roomFactor = 4;
 
 function isError(error: unknown, pattern: RegExp): boolean {
   return error instanceof Error && pattern.test(error.message);
 }
+
+const sizeOf = (submission: Submission): number => JSON.stringify(submission).length;
 
 function openFile(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: 0 });
@@ -253,16 +257,34 @@ export class Outbox implements AsyncDisposable {
     try {
       this.#write(batch);
     } catch (error) {
-      // A full disk must still permit deletes: make room once, then give the batch up.
-      this.#makeRoom(this.#bytes / 2);
-      try {
-        this.#write(batch);
-      } catch {
-        this.#countDropped(batch.length, error);
-      }
+      if (!this.#writeInRoomMade(batch)) this.#countDropped(batch.length, error);
     }
     for (const { resolve } of batch) resolve();
     for (const listener of this.#listeners) listener();
+  }
+
+  /**
+   * On a full disk: folds the log into the file, which may be all the room it takes; then drops as much
+   * as the batch needs, whose pages it can have. Deleting may fail on such a disk as well.
+   */
+  #writeInRoomMade(batch: readonly Waiting[]): boolean {
+    const bytes = batch.reduce((sum, { entry }) => sum + sizeOf(entry.submission), 0);
+    const steps = [
+      () => this.#db.exec('pragma wal_checkpoint(truncate)'),
+      () => {
+        this.#makeRoom(Math.max(0, this.#bytes - roomFactor * bytes));
+      },
+    ];
+    for (const makeRoom of steps) {
+      try {
+        makeRoom();
+        this.#write(batch);
+        return true;
+      } catch {
+        // The next step, or none: what is lost is counted by the caller.
+      }
+    }
+    return false;
   }
 
   #write(batch: readonly Waiting[]): void {

@@ -3,7 +3,7 @@
  * twenty writes costs as much as one for a single one. Each write is a savepoint of its own, so one
  * that fails undoes only itself. A write is answered after the commit.
  */
-import type { Kysely } from 'kysely';
+import type { ControlledTransaction, Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Database } from './tables.ts';
 
@@ -15,6 +15,15 @@ interface Waiting {
 
 /** Told of each commit: how long it took, how many writes shared it, and whether it holds. */
 type OnCommit = (commit: { tookMs: number; writes: number; isDurable: boolean }) => void;
+
+/** Undoes one write. Where a full disk has undone all of them, no other can go on: throws its error. */
+async function undo(unit: ControlledTransaction<Database, ['unit']>, error: unknown): Promise<void> {
+  try {
+    await unit.rollbackToSavepoint('unit').execute();
+  } catch {
+    throw error;
+  }
+}
 
 export class CommitQueue {
   readonly #db: Kysely<Database>;
@@ -67,7 +76,7 @@ export class CommitQueue {
               resolve(value);
             });
           } catch (error) {
-            await unit.rollbackToSavepoint('unit').execute();
+            await undo(unit, error);
             settle.push(() => {
               reject(error);
             });

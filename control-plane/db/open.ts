@@ -1,6 +1,12 @@
 /** The only file that names the database driver. */
 import SqliteDatabase from 'better-sqlite3';
-import { Kysely, SqliteAdapter, SqliteDialect } from 'kysely';
+import {
+  Kysely,
+  SqliteAdapter,
+  SqliteDialect,
+  SqliteDriver,
+  type DatabaseConnection,
+} from 'kysely';
 import type { Database } from './tables.ts';
 
 const cachedStatements = 500;
@@ -33,7 +39,35 @@ class TransactionalAdapter extends SqliteAdapter {
   }
 }
 
+/**
+ * A full disk makes SQLite undo the whole transaction itself. To undo it once more would fail, and that
+ * failure would stand in the place of the one that matters.
+ */
+class SqliteDriverThatMayHaveUndone extends SqliteDriver {
+  readonly #database: SqliteDatabase.Database;
+
+  constructor(database: SqliteDatabase.Database) {
+    super({ database });
+    this.#database = database;
+  }
+
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if (this.#database.inTransaction) await super.rollbackTransaction(connection);
+  }
+}
+
 class TransactionalDialect extends SqliteDialect {
+  readonly #database: SqliteDatabase.Database;
+
+  constructor(database: SqliteDatabase.Database) {
+    super({ database });
+    this.#database = database;
+  }
+
+  override createDriver(): SqliteDriver {
+    return new SqliteDriverThatMayHaveUndone(this.#database);
+  }
+
   override createAdapter(): SqliteAdapter {
     return new TransactionalAdapter();
   }
@@ -55,7 +89,7 @@ export function openDatabase(file: string): Kysely<Database> {
     typeof text === 'string' ? text.toLowerCase() : null,
   );
   return new Kysely<Database>({
-    dialect: new TransactionalDialect({ database: withStatementCache(database) }),
+    dialect: new TransactionalDialect(withStatementCache(database)),
   });
 }
 
