@@ -3,10 +3,12 @@
  * what the installation itself is known by (`locate.ts`).
  */
 import type { Request, RequestHandler, Response } from 'express';
+import type { RateLimit } from '@monitor/shared/contract/route.ts';
 import { publicAddressOf } from '../domain/status-page-address.ts';
 import type { Services } from '../services.ts';
 import { documentAt } from '../status-pages/documents.ts';
 import { html } from '../html.ts';
+import type { Place } from '../status-pages/html/document.ts';
 import { loginPage, notFoundPage, saidPage } from '../status-pages/html/forms.ts';
 import { byHost, byPath, hostName, type Candidate } from '../status-pages/locate.ts';
 import type { Representation } from '../status-pages/representation.ts';
@@ -32,6 +34,8 @@ interface StatusPageParts {
   canSubscribe: boolean;
   /** Host to listen on: requests may name it. */
   host: string;
+  /** What one visitor may have looked up. */
+  lookUps?: RateLimit;
 }
 
 /** Links in mails lead to these; whoever follows them holds a token and needs no password. */
@@ -41,9 +45,23 @@ const tokenPaths: Record<string, 'verify' | 'unsubscribe'> = {
 };
 const formPaths = ['/subscriptions', '/session', '/session/end', ...Object.keys(tokenPaths)];
 
+/**
+ * What is kept for a second costs next to nothing, however often it is read: no limit. The months of the
+ * history, incidents that are long over and pages that do not exist are looked up in the database: a
+ * visitor gets as many of these as people behind one address may want, and a machine does not.
+ */
+const lookUpsOfVisitor: RateLimit = { requests: 3_000, seconds: 60 };
+
+function isLookedUp({ view }: Snapshot, rest: string): boolean {
+  if (rest.startsWith('/history')) return true;
+  if (!rest.startsWith('/incidents/')) return false;
+  const id = rest.slice('/incidents/'.length).replace(/\/$/, '');
+  return ![...view.openIncidents, ...view.pastIncidents].some((known) => known.id === id);
+}
+
 /** Gives the step of the application that serves all status pages. */
 export function serveStatusPages(parts: StatusPageParts): RequestHandler {
-  const { services, snapshots, canSubscribe } = parts;
+  const { services, snapshots, canSubscribe, lookUps = lookUpsOfVisitor } = parts;
   const { publicUrl, clock, db, secrets } = services;
   const { hostname, pathname } = new URL(publicUrl);
   const prefix = pathname.replace(/\/$/, '');
@@ -68,6 +86,21 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
     return loginPage(visit.place);
   };
 
+  /** Null when the visitor may look something up, and with that has; otherwise what is said instead. */
+  const tooMany = (request: Request, response: Response, place: Place): Representation | null => {
+    const key = `look-ups ${request.ip ?? 'unknown'}`;
+    const { isAllowed, resetMs } = limiter.take(key, lookUps);
+    if (isAllowed) return null;
+    response.setHeader('Retry-After', String(Math.max(1, Math.ceil(resetMs / 1000))));
+    return saidPage({
+      look: null,
+      place,
+      title: 'Please try again in a minute',
+      body: html`<p>There were too many requests from your address.</p>`,
+      status: 429,
+    });
+  };
+
   const notAllowed = ({ response, place }: Visit, allow: string): Representation => {
     response.setHeader('Allow', allow);
     return saidPage({
@@ -86,6 +119,10 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
     if (what !== undefined) return askToConfirmLink(visit, what);
     if (!maySee(request, snapshot)) return refuse(visit, rest);
     if (formPaths.includes(rest)) return notAllowed(visit, 'POST');
+    if (isLookedUp(snapshot, rest)) {
+      const refusal = tooMany(request, visit.response, place);
+      if (refusal !== null) return refusal;
+    }
     const found = await documentAt({ db, snapshot, place, canSubscribe, rest, query });
     return found ?? notFoundPage(place, snapshot.view.page);
   };
@@ -152,12 +189,20 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
       next();
       return;
     }
+    const place = { base: candidate.base, address: publicUrl };
+    // Nobody is turned away from a page that exists for having asked for others.
+    if (!snapshots.isKnown(candidate.address)) {
+      const refusal = tooMany(request, response, place);
+      if (refusal !== null) {
+        sendRepresentation(request, response, refusal, false);
+        return;
+      }
+    }
     const snapshot = await snapshots.get(candidate.address);
     if (snapshot !== null) {
       await serve(request, response, candidate, snapshot);
       return;
     }
-    const place = { base: candidate.base, address: publicUrl };
     sendRepresentation(request, response, notFoundPage(place, null), false);
   };
 }

@@ -19,7 +19,11 @@ const networkCodes: ReadonlySet<string> = new Set([
 const timeoutMs = 10_000;
 
 /** Pauses after attempts to mail: servers that turn strangers away at first want minutes. */
-export const pausesOfMail: readonly number[] = [10_000, 60_000, 300_000, 600_000, 1_200_000];
+export const pausesOfMail: readonly number[] = [
+  ...[10_000, 60_000, 300_000, 600_000],
+  // A mail server may be away for an hour.
+  ...[1_200_000, 1_200_000, 1_200_000],
+];
 
 export interface Mailer {
   /** Sends once. `id` is the same in every attempt, and with it the Message-ID. */

@@ -22,7 +22,8 @@ import {
   updateRollUp,
 } from './roll-up-rows.ts';
 
-const fewest = 250;
+const fewest = 50;
+const firstLimit = 250;
 const most = 8_000;
 /** How long a batch should take, in milliseconds. */
 const batchMs = 20;
@@ -127,7 +128,7 @@ async function rollUpBatch(
 /** Rolls up what has arrived, batch by batch. */
 export class RollUp {
   readonly #services: Pick<Services, 'db' | 'clock'>;
-  #limit = fewest;
+  #limit = firstLimit;
 
   constructor(services: Pick<Services, 'db' | 'clock'>) {
     this.#services = services;
@@ -137,7 +138,10 @@ export class RollUp {
   async run(): Promise<boolean> {
     const limit = this.#limit;
     const { count, workMs } = await rollUpBatch(this.#services, limit);
-    if (workMs > batchMs) this.#limit = Math.max(fewest, Math.floor(limit * 0.7));
+    if (workMs > batchMs) {
+      // Results of many checks cost several times what as many of one do: at once to what fits.
+      this.#limit = Math.max(fewest, Math.floor(limit * Math.max(0.25, (0.9 * batchMs) / workMs)));
+    }
     else if (count === limit && workMs < batchMs * 0.7) {
       this.#limit = Math.min(most, Math.ceil(limit * 1.4));
     }

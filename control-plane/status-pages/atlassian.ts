@@ -18,6 +18,8 @@ const indicators: Record<ServiceState, string> = {
 
 /** As other status pages list them. */
 const mostListed = 50;
+/** The newest of each incident; its own page has all of them. */
+const mostUpdates = 25;
 
 interface Shown {
   view: StatusPageView;
@@ -101,7 +103,7 @@ function incidentOf(shown: Shown, incident: IncidentView) {
     shortlink: `${address}/incidents/${incident.id}`,
     started_at: toTimestamp(incident.startedAt),
     page_id: view.page.id,
-    incident_updates: incident.updates.map((update) => ({
+    incident_updates: incident.updates.slice(0, mostUpdates).map((update) => ({
       id: update.id,
       status: update.status.toLowerCase(),
       body: update.description,

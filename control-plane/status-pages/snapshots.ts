@@ -69,6 +69,11 @@ export class Snapshots {
     return entry.value;
   }
 
+  /** True for a page that was there the last time. */
+  isKnown(address: PageAddress): boolean {
+    return (this.#entries.get(keyOf(address))?.value ?? null) !== null;
+  }
+
   /** Null when there is no such page. Rejects only when nothing was ever known. */
   async get(address: PageAddress): Promise<Snapshot | null> {
     const key = keyOf(address);
