@@ -107,7 +107,8 @@ export function buildApp(parts: AppParts): Express {
       return;
     }
     if (known.code === 'BAD_TOKEN') response.setHeader('WWW-Authenticate', 'Bearer');
-    if (known.code === 'UNAVAILABLE') response.setHeader('Retry-After', parts.disk.problem === null ? '1' : '15');
+    if (known.code === 'UNAVAILABLE')
+      response.setHeader('Retry-After', parts.disk.problem === null ? '1' : '15');
     response.status(known.statusCode).json(known.toBody(requestId));
   };
   app.use(answerError);

@@ -17,7 +17,10 @@ interface Waiting {
 type OnCommit = (commit: { tookMs: number; writes: number; isDurable: boolean }) => void;
 
 /** Undoes one write. Where a full disk has undone all of them, no other can go on: throws its error. */
-async function undo(unit: ControlledTransaction<Database, ['unit']>, error: unknown): Promise<void> {
+async function undo(
+  unit: ControlledTransaction<Database, ['unit']>,
+  error: unknown,
+): Promise<void> {
   try {
     await unit.rollbackToSavepoint('unit').execute();
   } catch {

@@ -141,8 +141,7 @@ export class RollUp {
     if (workMs > batchMs) {
       // Results of many checks cost several times what as many of one do: at once to what fits.
       this.#limit = Math.max(fewest, Math.floor(limit * Math.max(0.25, (0.9 * batchMs) / workMs)));
-    }
-    else if (count === limit && workMs < batchMs * 0.7) {
+    } else if (count === limit && workMs < batchMs * 0.7) {
       this.#limit = Math.min(most, Math.ceil(limit * 1.4));
     }
     if (count === limit) return true;

@@ -42,7 +42,7 @@ async function drain(pile: Pile): Promise<Figures> {
     return {};
   });
   const config = { name: 'w', url: receiver.url };
-  const channels = [];
+  const channels: number[] = [];
   for (let index = 0; index < pile.channels; index += 1) {
     channels.push(await makeChannel(cp, 'WEBHOOK', config));
   }

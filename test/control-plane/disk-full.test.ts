@@ -34,7 +34,12 @@ async function openBench() {
       await sql`pragma max_page_count = 1`.execute(db);
       for (const bytes of [50_000, 500, 50]) {
         const add = () => sql`insert into ballast values (zeroblob(${bytes}))`.execute(db);
-        while (await add().then(() => true, () => false));
+        while (
+          await add().then(
+            () => true,
+            () => false,
+          )
+        );
       }
     },
     free: () => sql`pragma max_page_count = 1000000`.execute(db),
@@ -53,9 +58,14 @@ test('a full disk refuses results with 503, loses none that it took, and lets pe
   );
   const key = await cp.locationKey('eu-west-1');
   const submit = (items: unknown[]) =>
-    cp.api('POST', '/v1/agent/results', { agentId: cp.accountId, items }, {
-      authorization: `Bearer ${key}`,
-    });
+    cp.api(
+      'POST',
+      '/v1/agent/results',
+      { agentId: cp.accountId, items },
+      {
+        authorization: `Bearer ${key}`,
+      },
+    );
   const taken = await submit(results.slice(0, 5));
   assert.equal(taken.status, 200);
   await world.fill();

@@ -10,7 +10,13 @@ import { pausesOfMail } from '../../../control-plane/notify/mailer.ts';
 import { startTestControlPlane } from '../../support/control-plane.ts';
 import { httpReceiver, reachesTestServers } from '../../support/http-receiver.ts';
 import { mailServer } from '../../support/mail-server.ts';
-import { alertFacts, enqueue, makeChannel, notify, recordWhen } from '../../support/notifications.ts';
+import {
+  alertFacts,
+  enqueue,
+  makeChannel,
+  notify,
+  recordWhen,
+} from '../../support/notifications.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
@@ -87,7 +93,8 @@ test('a mail server that is away for an hour gets everything once, in order, a f
   }
   let awayMs = 0;
   for (const [index, pause] of pausesOfMail.entries()) {
-    for (const id of heads) await recordWhen(services, id, ({ attempts }) => attempts === index + 1);
+    for (const id of heads)
+      await recordWhen(services, id, ({ attempts }) => attempts === index + 1);
     // What goes elsewhere does not wait.
     assert.equal((await notify(cp, webhook)).status, 'SUCCESS');
     const untilBackMs = Math.max(0, Math.min(pause, hour - awayMs));
@@ -160,7 +167,9 @@ test('what was written while the clock was ahead is sent once it is right again'
     requestsPerMinute: 0,
   });
   const { services } = cp.controlPlane;
-  await using receiver = await httpReceiver((_request, index) => ({ status: index === 0 ? 503 : 200 }));
+  await using receiver = await httpReceiver((_request, index) => ({
+    status: index === 0 ? 503 : 200,
+  }));
   const channel = await makeChannel(cp, 'WEBHOOK', { name: 'w', url: receiver.url });
   clock.setWall(now + 300 * hour);
   const tried = await enqueue(services, cp.accountId, channel, alertFacts());
