@@ -7,6 +7,7 @@ import { Registry } from 'prom-client';
 import { systemClock } from '@monitor/shared/clock.ts';
 import type { Job, ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { createMetrics } from '../../../agent/observability/metrics.ts';
+import { AgentError } from '../../../agent/errors.ts';
 import type { Observation } from '../../../agent/runners/runner.ts';
 import { Executor } from '../../../agent/worker/execute-run.ts';
 import { LagMeter } from '../../../agent/worker/lag-meter.ts';
@@ -97,6 +98,24 @@ test('a run that is cancelled while it waits for a place is never made, and ends
     ],
   );
   assert.deepEqual(executor.activeJobs, []);
+});
+
+test('what of ours broke is told by its code, and only then', async (t) => {
+  const { executor, results } = open(t);
+  measure = () => Promise.reject(new AgentError('NETWORK_UNAVAILABLE', 'no route'));
+  executor.startJob(jobOf(), 'here', 1);
+  await executor.drain();
+  const again = open(t);
+  measure = () => Promise.resolve(seen);
+  again.executor.startJob(jobOf(), 'here', 1);
+  await again.executor.drain();
+  assert.deepEqual(
+    [...results(), ...again.results()].map(({ hasErrors, faultCode }) => [hasErrors, faultCode]),
+    [
+      [true, 'NETWORK_UNAVAILABLE'],
+      [false, undefined],
+    ],
+  );
 });
 
 /** A run whose first attempt has failed and whose second one waits. */
