@@ -8,7 +8,8 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import test, { before } from 'node:test';
 
 const tree = '/opt/monitor';
-const node = `/usr/bin/node ${tree}/test/vm/tried.ts`;
+const program = ['/usr/bin/node', `${tree}/test/vm/tried.ts`];
+const node = program.join(' ');
 const units = '/etc/systemd/system';
 const dropIn = `${units}/monitor-agent.service.d/scripts.conf`;
 
@@ -30,9 +31,8 @@ function triedInUnit(command: string): unknown {
 }
 
 /** What a program prints as a service with some limits. */
-function triedWith(properties: readonly string[], ...words: string[]): unknown {
+function triedWith(properties: readonly string[], command: readonly string[]): unknown {
   const options = ['--quiet', '--pipe', '--wait', ...properties.flatMap((each) => ['-p', each])];
-  const command = ['/usr/bin/node', `${tree}/test/vm/tried.ts`, ...words];
   return JSON.parse(execFileSync('systemd-run', [...options, ...command], { encoding: 'utf8' }));
 }
 
@@ -67,17 +67,52 @@ test('the unit lets the agent ping, and its state directory be found writable', 
 });
 
 test('limits are found by their names', () => {
-  assert.deepEqual(triedWith(['MemoryMax=150M', 'CPUQuota=150%', 'TasksMax=60'], 'limits'), {
-    ...{ memory: 150 * 2 ** 20, cpu: 1.5, processes: 60, kills: 0, isStateReadOnly: false },
-    saidOfCpu: 'the control group may use 1.5 of 2 cores',
-  });
+  assert.deepEqual(
+    triedWith(['MemoryMax=150M', 'CPUQuota=150%', 'TasksMax=60'], [...program, 'limits']),
+    {
+      ...{ memory: 150 * 2 ** 20, cpu: 1.5, processes: 60, kills: 0, isStateReadOnly: false },
+      saidOfCpu: 'the control group may use 1.5 of 2 cores',
+    },
+  );
 });
 
 test('a run that the kernel ends at the limit of the agent is no fault of the run', () => {
   const greedy = 'const all = []; for (;;) all.push(Buffer.alloc(10e6, 1));';
   const properties = ['MemoryMax=250M', 'MemorySwapMax=0', 'OOMPolicy=continue'];
-  const end = triedWith(properties, 'run', greedy) as Record<string, unknown>;
+  const end = triedWith(properties, [...program, 'run', greedy]) as Record<string, unknown>;
   assert.deepEqual([end['isolation'], end['reason']], ['user', 'machine-memory']);
+});
+
+/** As container engines start what is nobody special. */
+const nobody = ['User=nobody', 'NoNewPrivileges=yes', 'CapabilityBoundingSet=', 'PrivateTmp=yes'];
+
+test('an ordinary user without any right pings where ping_group_range is open, as Docker sets it', () => {
+  const setting = '/proc/sys/net/ipv4/ping_group_range';
+  const before = readFileSync(setting, 'utf8');
+  const launched = ['/usr/bin/perl', `${tree}/agent/icmp-launcher.pl`];
+  writeFileSync(setting, '0 2147483647');
+  try {
+    assert.deepEqual(triedWith(nobody, [...launched, ...program, 'ping']), { failure: null });
+  } finally {
+    writeFileSync(setting, before);
+  }
+});
+
+test('an ordinary user has runs apart, unless user namespaces or the calls for them are forbidden', () => {
+  const isolationWith = (...more: string[]): unknown => {
+    const properties = [...nobody, ...more, 'SystemCallErrorNumber=EPERM'];
+    const end = triedWith(properties, [...program, 'run', '']) as Record<string, unknown>;
+    return end['isolation'];
+  };
+  assert.equal(isolationWith(), 'namespaces');
+  assert.equal(isolationWith('SystemCallFilter=~@mount unshare setns'), 'process-group');
+  const setting = '/proc/sys/kernel/unprivileged_userns_clone';
+  writeFileSync(setting, '0');
+  try {
+    assert.equal(isolationWith(), 'process-group');
+  } finally {
+    writeFileSync(setting, '1');
+  }
 });
 
 test('the units forbid what can be forbidden', () => {
