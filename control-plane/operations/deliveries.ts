@@ -1,9 +1,9 @@
 /** The outbox from the side of the one who empties it: what is due, and what came of an attempt. */
 import { sql, type Kysely, type Selectable } from 'kysely';
+import type { CommitQueue } from '../db/commit-queue.ts';
 import { eachOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import type { OutboxTable } from '../db/tables/alerting.ts';
-import type { Services } from '../services.ts';
 
 export type OutboxRow = Selectable<OutboxTable>;
 
@@ -80,7 +80,7 @@ export async function nextDueAt(db: Kysely<Database>, now: number): Promise<numb
  * written, one that was tried at most `longestPauseMs` later.
  */
 export async function correctDueTimes(
-  { db, commits }: Pick<Services, 'db' | 'commits'>,
+  { db, commits }: { db: Kysely<Database>; commits: CommitQueue },
   now: number,
   longestPauseMs: number,
 ): Promise<void> {

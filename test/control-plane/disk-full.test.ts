@@ -1,7 +1,6 @@
 /** A disk that is full, as the database reports it: it may have no more pages. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { sql } from 'kysely';
 import { pino } from 'pino';
 import { readConfig } from '../../control-plane/config.ts';
 import { startDeliveries } from '../../control-plane/notify/deliveries.ts';
@@ -22,6 +21,15 @@ async function openBench() {
     requestsPerMinute: 0,
   });
   const { db } = cp.controlPlane.services;
+  const execute = (text: string) => {
+    const query = { kind: 'RawNode', sqlFragments: [text], parameters: [] };
+    return db.executeQuery({
+      sql: text,
+      parameters: [],
+      query,
+      queryId: { queryId: text },
+    } as never);
+  };
   const said = (pattern: RegExp) => lines.filter(({ msg }) => pattern.test(msg)).length;
   return {
     bench: new Bench(clock, cp),
@@ -30,10 +38,10 @@ async function openBench() {
     said,
     fill: async () => {
       // Pages that are free inside of the file are no room either.
-      await sql`create table ballast (content blob)`.execute(db);
-      await sql`pragma max_page_count = 1`.execute(db);
+      await execute('create table ballast (content blob)');
+      await execute('pragma max_page_count = 1');
       for (const bytes of [50_000, 500, 50]) {
-        const add = () => sql`insert into ballast values (zeroblob(${bytes}))`.execute(db);
+        const add = () => execute(`insert into ballast values (zeroblob(${bytes}))`);
         while (
           await add().then(
             () => true,
@@ -42,7 +50,7 @@ async function openBench() {
         );
       }
     },
-    free: () => sql`pragma max_page_count = 1000000`.execute(db),
+    free: () => execute('pragma max_page_count = 1000000'),
     [Symbol.asyncDispose]: () => cp[Symbol.asyncDispose](),
   };
 }
