@@ -1,5 +1,4 @@
 /** Calls to the control plane, typed by the agent protocol. The only place that classifies their failures. */
-import { createWriteStream } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -468,10 +467,11 @@ export class ControlPlaneClient {
           if (answer.statusCode !== route.status) {
             throw failureOf(answer.statusCode, url, await textOf(chunks), answer.headers);
           }
+          const bundle = await open(file, 'wx', 0o600);
           await pipeline(
             chunks,
             limitedTo(maxCodeBundleBytes),
-            createWriteStream(file, { flags: 'wx', mode: 0o600, highWaterMark: fileBlockBytes }),
+            bundle.createWriteStream({ highWaterMark: fileBlockBytes }),
           );
         },
       );

@@ -3,7 +3,7 @@
  * pipe that never ends, or still be written to: what is taken is a regular file, as a copy that only
  * this user can open, or the file itself where it was this user's alone.
  */
-import { constants, createWriteStream, type Stats } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { lstat, open, realpath, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -74,7 +74,8 @@ export async function takeFile(path: string, to: string, within: string | null):
       await handle.chmod(0o600);
       return (await handle.stat()).size;
     }
-    const copy = createWriteStream(to, { flags: 'wx', mode: 0o600, highWaterMark: blockBytes });
+    // Opened before anything can go wrong: a file that is still being opened cannot be removed.
+    const copy = (await open(to, 'wx', 0o600)).createWriteStream({ highWaterMark: blockBytes });
     await pipeline(
       handle.createReadStream({
         start: 0,

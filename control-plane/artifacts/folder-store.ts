@@ -4,7 +4,7 @@
  * next start.
  */
 import { randomBytes } from 'node:crypto';
-import { createWriteStream, type ReadStream } from 'node:fs';
+import type { ReadStream } from 'node:fs';
 import { mkdir, open, rename, rm, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -66,12 +66,9 @@ export async function openFolderStore(root: string): Promise<ArtifactStore> {
     async put(key, chunks) {
       const path = pathOf(key);
       const partial = join(partials, randomBytes(12).toString('hex'));
-      const file = createWriteStream(partial, {
-        flags: 'wx',
-        mode: 0o600,
-        flush: true,
-        highWaterMark: blockBytes,
-      });
+      // Opened before anything can go wrong: a file that is still being opened cannot be removed.
+      const handle = await open(partial, 'wx', 0o600);
+      const file = handle.createWriteStream({ flush: true, highWaterMark: blockBytes });
       try {
         await pipeline(chunks, file);
         await publish(partial, path);

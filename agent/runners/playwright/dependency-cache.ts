@@ -4,8 +4,8 @@
  * what a suite installs, only suites of the same account get.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { lstat, mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { lstat, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -122,6 +122,7 @@ export class DependencyCache {
     if (paths.length === 0) return 0;
     const partial = join(folder, `${key}.${randomUUID()}.partial`);
     try {
+      const target = await open(partial, 'wx', 0o600);
       const hash = createHash('sha256');
       let bytes = 0;
       await pipeline(
@@ -143,7 +144,7 @@ export class DependencyCache {
             done(null, chunk);
           },
         }),
-        createWriteStream(partial, { mode: 0o600 }),
+        target.createWriteStream(),
       );
       const { size } = await stat(partial);
       await this.#forget((name) => name.startsWith(`${key}.`));

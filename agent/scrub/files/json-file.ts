@@ -3,8 +3,8 @@
  * the name of a sensitive header stays byte for byte; the rest is parsed, so that it is still JSON
  * afterwards and its references still lead somewhere.
  */
-import { createReadStream, createWriteStream } from 'node:fs';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { open, readFile, stat, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { mayHoldCredentials } from '../detect.ts';
@@ -137,13 +137,14 @@ export async function scrubJsonFile(path: string, task: FileTask): Promise<boole
   }
   return replaceFile(path, async (temporary) => {
     const scrub = new LineScrub(task);
+    const target = await open(temporary, 'wx', 0o600);
     const source = createReadStream(path, { highWaterMark: 1_048_576 });
     await pipeline(
       Readable.from(scrub.lines(source as AsyncIterable<Buffer>), {
         objectMode: true,
         highWaterMark: 256,
       }),
-      createWriteStream(temporary, { flags: 'wx', mode: 0o600 }),
+      target.createWriteStream(),
     );
     return scrub.hasFound;
   });

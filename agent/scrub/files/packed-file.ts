@@ -1,6 +1,6 @@
 /** Files compressed as a whole: unpacked, scrubbed and packed again. */
-import { createReadStream, createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
@@ -48,23 +48,16 @@ export function scrubPackedFile(format: keyof typeof formats): FileHandler {
     return replaceFile(path, async (temporary) => {
       const unpacked = `${temporary}.unpacked`;
       try {
-        await pipeline(
-          createReadStream(path),
-          unpack(),
-          budgetOf(task),
-          createWriteStream(unpacked, { flags: 'wx', mode: 0o600 }),
-        );
+        const inner = await open(unpacked, 'wx', 0o600);
+        await pipeline(createReadStream(path), unpack(), budgetOf(task), inner.createWriteStream());
         const isChanged = await nested(unpacked, task, {
           name: innerName(claim.name),
           contentType: '',
         });
         // Packed anew even so where it has a header, in which a name or a comment may stand.
         if (!isChanged && format !== 'gzip') return false;
-        await pipeline(
-          createReadStream(unpacked),
-          pack(),
-          createWriteStream(temporary, { flags: 'wx', mode: 0o600 }),
-        );
+        const target = await open(temporary, 'wx', 0o600);
+        await pipeline(createReadStream(unpacked), pack(), target.createWriteStream());
         return true;
       } finally {
         await rm(unpacked, { force: true });

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { openPromise, type Entry, type ZipFile as ZipSource } from 'yauzl';
@@ -50,11 +50,9 @@ async function unpack(
   path: string,
   task: FileTask,
 ): Promise<void> {
-  await pipeline(
-    await source.openReadStreamPromise(entry),
-    budgetOf(task),
-    createWriteStream(path, { flags: 'wx', mode: 0o600 }),
-  );
+  const content = await source.openReadStreamPromise(entry);
+  const target = await open(path, 'wx', 0o600);
+  await pipeline(content, budgetOf(task), target.createWriteStream());
 }
 
 /** Resolves when the entry is written, so that one entry at a time is on the disk. */
