@@ -43,12 +43,13 @@ class Passed {
   }
 }
 
-/** Above so many keys those are forgotten that made no request lately. */
+/** With so many keys those are forgotten that made no request lately, and again with twice as many as are left. */
 const manyKeys = 10_000;
 
 export class RateLimiter {
   readonly #monotonic: () => number;
   readonly #passed = new Map<string, { passed: Passed; windowMs: number }>();
+  #forgetAt = manyKeys;
 
   constructor(monotonic: () => number) {
     this.#monotonic = monotonic;
@@ -60,7 +61,7 @@ export class RateLimiter {
     const windowMs = limit.seconds * 1000;
     let entry = this.#passed.get(key);
     if (entry === undefined) {
-      if (this.#passed.size >= manyKeys) this.#forgetIdle(now);
+      if (this.#passed.size >= this.#forgetAt) this.#forgetIdle(now);
       entry = { passed: new Passed(), windowMs };
       this.#passed.set(key, entry);
     }
@@ -80,5 +81,6 @@ export class RateLimiter {
       passed.dropUntil(now - windowMs);
       if (passed.count === 0) this.#passed.delete(key);
     }
+    this.#forgetAt = Math.max(manyKeys, this.#passed.size * 2);
   }
 }

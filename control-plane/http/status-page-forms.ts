@@ -17,6 +17,7 @@ import { subscribe } from '../operations/subscribers/subscribe.ts';
 import { unsubscribe } from '../operations/subscribers/unsubscribe.ts';
 import { verify } from '../operations/subscribers/verify.ts';
 import type { RateLimiter } from './rate-limit.ts';
+import { visitorOf } from './visitor.ts';
 
 export interface Visit {
   request: Request;
@@ -50,9 +51,6 @@ export function readForm({ clock }: Services, request: Request, response: Respon
 }
 
 const textOf = (field: unknown): string => (typeof field === 'string' ? field : '');
-
-/** Who asks, as far as trusted proxies tell; visitors behind others are one. */
-const visitorOf = (request: Request): string => request.ip ?? 'unknown';
 
 /** A page that does not say its name to those who may not know it. */
 function said(

@@ -15,6 +15,7 @@ import type { Representation } from '../status-pages/representation.ts';
 import { isSession, sessionsIn } from '../status-pages/session.ts';
 import type { Snapshot, Snapshots } from '../status-pages/snapshots.ts';
 import { RateLimiter } from './rate-limit.ts';
+import { visitorOf } from './visitor.ts';
 import { sendRepresentation } from './send-representation.ts';
 import {
   askToConfirmLink,
@@ -88,7 +89,7 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
 
   /** Null when the visitor may look something up, and with that has; otherwise what is said instead. */
   const tooMany = (request: Request, response: Response, place: Place): Representation | null => {
-    const key = `look-ups ${request.ip ?? 'unknown'}`;
+    const key = `look-ups ${visitorOf(request)}`;
     const { isAllowed, resetMs } = limiter.take(key, lookUps);
     if (isAllowed) return null;
     response.setHeader('Retry-After', String(Math.max(1, Math.ceil(resetMs / 1000))));
