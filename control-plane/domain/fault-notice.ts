@@ -35,6 +35,8 @@ function isEnough({ notedAt, runs }: Evidence, now: number): boolean {
 /** What a check has had at the location since its last conclusive result there. */
 export interface CheckFault extends FaultStretch, Evidence {
   checkId: string;
+  /** When the newest error was heard of. */
+  lastAt: number;
 }
 
 export interface FaultyLocation {
@@ -63,13 +65,19 @@ function troubleOf(code: string | null, since: number, faults: readonly CheckFau
   };
 }
 
-/** The code that stands for the errors of a check. */
-export function mainCode(fault: Pick<FaultStretch, 'kinds'>): string {
-  return mostCommonKind([fault])?.code ?? '';
+type Told = ReadonlySet<Trouble['code']>;
+
+/**
+ * The code that stands for the errors of a check: one that people were told of as long as the stretch
+ * lasts, or two errors that take turns would be news with every run.
+ */
+export function mainCode({ kinds }: Pick<FaultStretch, 'kinds'>, told: Told = new Set()): string {
+  const spokenOf = kinds.filter(({ code }) => told.has(code));
+  return mostCommonKind([{ kinds: spokenOf.length > 0 ? spokenOf : kinds }])?.code ?? '';
 }
 
 /** What is wrong enough by now for people to know: the location as a whole, or else codes of errors. */
-export function troublesOf({ since, faults }: FaultyLocation, now: number): Trouble[] {
+export function troublesOf({ since, faults }: FaultyLocation, now: number, told?: Told): Trouble[] {
   // A check that was in trouble while others were still fine has a trouble of its own: else one that
   // runs once an hour and passes would make the location come and go.
   const ofLocation = since === null ? [] : faults.filter((fault) => fault.since >= since);
@@ -81,16 +89,13 @@ export function troublesOf({ since, faults }: FaultyLocation, now: number): Trou
     if (isEnough(evidence, now)) return [troubleOf(null, since, ofLocation)];
   }
   const lasting = faults.filter((fault) => isEnough(fault, now));
-  return [...Map.groupBy(lasting, mainCode)].map(([code, ofCode]) =>
+  return [...Map.groupBy(lasting, (fault) => mainCode(fault, told))].map(([code, ofCode]) =>
     troubleOf(code, Math.min(...ofCode.map((fault) => fault.since)), ofCode),
   );
 }
 
 /** Of the troubles of a location, those that people have not been told of. */
-export function untold(
-  troubles: readonly Trouble[],
-  told: ReadonlySet<Trouble['code']>,
-): Trouble[] {
+export function untold(troubles: readonly Trouble[], told: Told): Trouble[] {
   return told.has(null) ? [] : troubles.filter(({ code }) => !told.has(code));
 }
 
@@ -101,5 +106,5 @@ export function isFaultOver(
   hasConcluded: boolean,
 ): boolean {
   if (code === null) return hasConcluded || faults.length === 0;
-  return faults.every((fault) => mainCode(fault) !== code);
+  return faults.every(({ kinds }) => kinds.every((kind) => kind.code !== code));
 }

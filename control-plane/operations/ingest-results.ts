@@ -362,7 +362,9 @@ class IngestUnit {
     );
     const verdict = verdictOfSubmission(accountId, item);
     this.verdicts.push(verdict);
-    const fault = hasErrors ? { code: faultCode ?? 'UNKNOWN', message: verdict.error } : null;
+    // Neither agents that know no codes nor one without letters name an error.
+    const code = faultCode === undefined || faultCode === '' ? 'UNKNOWN' : faultCode;
+    const fault = hasErrors ? { code, message: verdict.error } : null;
     this.endings.push({ accountId, checkId, location, startedAt, fault });
   }
 

@@ -32,7 +32,8 @@ async function activeFaults(
     .where('check_faults.location', '=', location)
     .execute();
   return rows.map((row) => ({
-    ...{ checkId: row.check_id, since: row.since, notedAt: row.noted_at, runs: row.runs },
+    ...{ checkId: row.check_id, since: row.since, notedAt: row.noted_at, lastAt: row.last_at },
+    runs: row.runs,
     kinds: fromJson<FaultKind[]>(row.kinds_json),
   }));
 }

@@ -27,6 +27,7 @@ export interface RunEnding {
 
 interface NotedStretch extends FaultStretch {
   notedAt: number;
+  lastAt: number;
 }
 
 /** What is left of a stretch after some endings, in the order in which they began. */
@@ -63,7 +64,8 @@ async function recordForChecks(
     rows.map((row): [string, NotedStretch] => [
       keyOf(row.check_id, row.location),
       {
-        ...{ since: row.since, notedAt: row.noted_at, runs: row.runs },
+        ...{ since: row.since, notedAt: row.noted_at, lastAt: row.last_at },
+        runs: row.runs,
         kinds: fromJson<FaultKind[]>(row.kinds_json),
       },
     ]),
@@ -76,6 +78,7 @@ async function recordForChecks(
     const { accountId, checkId, location } = first;
     const after = follow(before, ofKey, (stretch, startedAt, fault) => ({
       notedAt: stretch?.notedAt ?? now,
+      lastAt: now,
       ...addFault(stretch, startedAt, fault),
     }));
     if (after === undefined) {
@@ -87,7 +90,7 @@ async function recordForChecks(
       continue;
     }
     const values = {
-      ...{ since: after.since, noted_at: after.notedAt, runs: after.runs },
+      ...{ since: after.since, noted_at: after.notedAt, last_at: after.lastAt, runs: after.runs },
       kinds_json: JSON.stringify(after.kinds),
     };
     await db

@@ -11,6 +11,7 @@ import {
   isFaultOver,
   troublesOf,
   untold,
+  type CheckFault,
   type FaultyLocation,
   type Trouble,
 } from '../domain/fault-notice.ts';
@@ -18,9 +19,9 @@ import type { FaultFacts } from '../notify/facts.ts';
 import { locationName } from '../notify/message.ts';
 import type { Services } from '../services.ts';
 import { channelsToRecover, channelsToTell } from './channels-of-location.ts';
-import { checksWaitingIn } from './checks-of-location.ts';
+import { checksWaitingIn, type WaitingCheck } from './checks-of-location.ts';
 import { concludedSince, faultsOfLocation } from './location-faults.ts';
-import { maintenanceOf } from './maintenance.ts';
+import { maintenanceBetween } from './maintenance-between.ts';
 import { enqueueForChannel } from './outbox.ts';
 import { privateLocationName } from './private-location-name.ts';
 import { wholeLocation } from './record-faults.ts';
@@ -100,6 +101,79 @@ async function forgetOutdated(
   return true;
 }
 
+/**
+ * The errors that say something about the present: those of checks that are not in maintenance and had
+ * one since they run as they do now, since their last maintenance and since there is an agent again.
+ * Whatever was wrong before may have been put right, and the next run says so.
+ */
+async function standingFaults(
+  db: Kysely<Database>,
+  { accountId, location }: Place,
+  faults: readonly CheckFault[],
+  checks: readonly WaitingCheck[],
+  now: number,
+): Promise<CheckFault[]> {
+  const state = await db
+    .selectFrom('location_states')
+    .select('served_since')
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .executeTakeFirst();
+  const servedSince = state?.served_since ?? 0;
+  const assigned = new Map(checks.map(({ id, assignedAt }) => [id, assignedAt]));
+  const fresh = faults.filter(
+    ({ checkId, lastAt }) => lastAt >= Math.max(servedSince, assigned.get(checkId) ?? Infinity),
+  );
+  const ids = fresh.map(({ checkId }) => checkId);
+  const from = Math.min(now, ...fresh.map(({ lastAt }) => lastAt));
+  const maintained = await maintenanceBetween(db, accountId, ids, { from, to: now + 1 });
+  return fresh.filter(
+    ({ checkId, lastAt }) => !maintained.get(checkId)?.some(({ endsAt }) => endsAt > lastAt),
+  );
+}
+
+/**
+ * Forgets the errors of checks that no longer run at the location: should they run there again, these
+ * are of another time.
+ */
+async function forgetIdle(db: Kysely<Database>): Promise<void> {
+  const any = await db.selectFrom('check_faults').select('check_id').limit(1).executeTakeFirst();
+  if (any !== undefined) {
+    await db
+      .deleteFrom('check_faults')
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('check_locations')
+              .innerJoin(
+                'schedule_periods',
+                'schedule_periods.check_id',
+                'check_locations.check_id',
+              )
+              .select('check_locations.check_id')
+              .whereRef('check_locations.check_id', '=', 'check_faults.check_id')
+              .whereRef('check_locations.location', '=', 'check_faults.location')
+              .where('schedule_periods.ends_at', 'is', null),
+          ),
+        ),
+      )
+      .execute();
+  }
+  await db
+    .deleteFrom('location_faults')
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('check_faults')
+            .select('check_faults.check_id')
+            .whereRef('check_faults.account_id', '=', 'location_faults.account_id')
+            .whereRef('check_faults.location', '=', 'location_faults.location'),
+        ),
+      ),
+    )
+    .execute();
+}
+
 /** Sends what is due about a location. Gives whether anything was put into the outbox. */
 async function notice(services: Services, place: Place): Promise<boolean> {
   const { accountId, location } = place;
@@ -107,20 +181,16 @@ async function notice(services: Services, place: Place): Promise<boolean> {
   return services.db.transaction().execute(async (db) => {
     const known = await faultsOfLocation(db, place);
     const told = new Set((await noticesOf(db, place)).map(codeOf));
-    if (untold(troublesOf(known, now), told).length === 0) return false;
+    if (untold(troublesOf(known, now, told), told).length === 0) return false;
     const spoken = await checksWaitingIn(db, place);
-    const maintained = await maintenanceOf(
-      db,
-      accountId,
-      known.faults.map(({ checkId }) => checkId),
-      now,
-    );
+    const standing = await standingFaults(db, place, known.faults, spoken, now);
+    const isStanding = new Set(standing.map(({ checkId }) => checkId));
     const checks = new Map(
-      spoken.filter(({ id }) => !maintained.has(id)).map((check) => [check.id, check]),
+      spoken.filter(({ id }) => isStanding.has(id)).map((check) => [check.id, check]),
     );
-    const audible = { ...known, faults: known.faults.filter(({ checkId }) => checks.has(checkId)) };
+    const audible = { ...known, faults: standing };
     let hasNews = false;
-    for (const trouble of untold(troublesOf(audible, now), told)) {
+    for (const trouble of untold(troublesOf(audible, now, told), told)) {
       const { code, since, runs, kind } = trouble;
       const concerned = new Set(trouble.checkIds);
       const ofTrouble = [...checks.values()].filter(({ id }) => concerned.has(id));
@@ -190,6 +260,7 @@ async function candidatesOf(db: Kysely<Database>, now: number): Promise<Place[]>
 export async function watchFaults(services: Services): Promise<false> {
   const { db, clock, hub, deliveries } = services;
   let hasNews = false;
+  await forgetIdle(db);
   for (const sent of await db.selectFrom('fault_notices').selectAll().execute()) {
     if (await recover(services, sent)) hasNews = true;
   }

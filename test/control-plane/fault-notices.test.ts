@@ -240,6 +240,75 @@ test('when nothing runs at the location any more, the notice is closed', async (
   );
 });
 
+test('errors from before the agent or the check went away are no news when it is back', async () => {
+  await using world = await setUp();
+  const { cp, agent, clock, pass, submit, said } = world;
+  const { services } = cp.controlPlane;
+  const channel = await makeChannel(cp);
+  const id = await makeCheck(cp, [channel]);
+  await pass(2, { [id]: broken });
+  await submit(id, { ...broken, startedAt: clock.now() - minute });
+  clock.advance(60 * minute);
+  await agent.checkIn();
+  await watchFaults(services);
+  assert.deepEqual(said(), [], 'whoever stopped the agent may have mended it');
+  await submit(id, broken);
+  await watchFaults(services);
+  assert.deepEqual(said(), [`${channel} all`]);
+  const activate = async (activated: boolean) => {
+    const request = { url: 'https://a.example' };
+    const body = { name: 'shop', locations: [location], request, activated };
+    assert.equal((await cp.api('PUT', `/v1/checks/url/${id}`, body)).status, 200);
+  };
+  await activate(false);
+  await pass(1);
+  assert.deepEqual(said(), [`${channel} all over`]);
+  await activate(true);
+  await pass(1);
+  await pass(1, { [id]: broken });
+  assert.deepEqual(said(), [], 'one error says nothing');
+});
+
+test('errors from before the maintenance are no news when it is over', async () => {
+  await using world = await setUp();
+  const { cp, clock, pass, submit, said } = world;
+  const channel = await makeChannel(cp);
+  const id = await makeCheck(cp, [channel]);
+  const { status } = await cp.api('POST', '/v1/maintenance-windows', {
+    ...{ name: 'deploy', pauseAllChecks: true, repeatUnit: null },
+    ...{ startsAt: new Date(clock.now() + 6 * minute).toISOString() },
+    ...{ endsAt: new Date(clock.now() + 12 * minute).toISOString() },
+  });
+  assert.equal(status, 201);
+  await pass(1, { [id]: broken });
+  for (const ago of [3, 2]) await submit(id, { ...broken, startedAt: clock.now() - ago * minute });
+  // Whether the agent was away meanwhile is not the question here.
+  const { db } = cp.controlPlane.services;
+  clock.advance(10 * minute);
+  await world.agent.checkIn();
+  await db.updateTable('location_states').set({ served_since: start }).execute();
+  await watchFaults(cp.controlPlane.services);
+  assert.deepEqual(said(), []);
+  await submit(id, broken);
+  await watchFaults(cp.controlPlane.services);
+  assert.deepEqual(said(), [`${channel} all`]);
+});
+
+test('two errors that take turns are one trouble', async () => {
+  await using world = await setUp();
+  const { cp, pass, said } = world;
+  const channel = await makeChannel(cp);
+  const fine = await makeCheck(cp, []);
+  const id = await makeCheck(cp, [channel]);
+  for (let round = 0; round < 4; round += 1) {
+    await pass(1, { [fine]: passed, [id]: browserless });
+    await pass(1, { [fine]: passed, [id]: broken });
+  }
+  assert.deepEqual(said(), [`${channel} NETWORK_UNAVAILABLE`]);
+  await pass(1, { [id]: passed });
+  assert.deepEqual(said(), [`${channel} NETWORK_UNAVAILABLE over`]);
+});
+
 test('a restart neither repeats nor loses a notice', async () => {
   using folder = temporaryFolder();
   const file = join(folder.path, 'control-plane.db');

@@ -7,7 +7,7 @@ const statements = [
   `create table check_faults (
     check_id text not null references checks (id) on delete cascade, ${accountId},
     location text not null, since integer not null, noted_at integer not null,
-    runs integer not null, kinds_json text not null,
+    last_at integer not null, runs integer not null, kinds_json text not null,
     primary key (check_id, location)
   ) strict, without rowid`,
   `create index check_faults_of_location on check_faults (account_id, location)`,

@@ -9,6 +9,8 @@ export interface CheckFaultsTable {
   since: number;
   /** When that was heard of. */
   noted_at: number;
+  /** When the newest of its errors was heard of. */
+  last_at: number;
   runs: number;
   /** `FaultKind[]`, see `domain/fault-stretch.ts`. */
   kinds_json: string;
