@@ -34,6 +34,21 @@ export function usableName(given: string): string {
   throw new OperatorError(`--name must have 1 to ${nameUpTo} characters`, { usage: true });
 }
 
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;
+
+/** A name that is none: what is misspelt would leave the default, and nobody would know. */
+function unknownName(given: unknown, known: unknown, path = ''): string | null {
+  if (!isRecord(given)) return null;
+  for (const [name, value] of Object.entries(given)) {
+    const place = `${path}${name}`;
+    if (!isRecord(known) || !(name in known)) return place;
+    const inside = unknownName(value, known[name], `${place}.`);
+    if (inside !== null) return inside;
+  }
+  return null;
+}
+
 /** Alert settings as checks have them, in JSON; null for the word that takes them back. */
 function readAlertSettings(text: string): AlertSettings | null {
   if (text === 'default') return null;
@@ -44,7 +59,11 @@ function readAlertSettings(text: string): AlertSettings | null {
     throw new OperatorError('--alert-settings must be JSON, or default', { usage: true });
   }
   const parsed = alertSettingsSchema.safeParse(given);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    const unknown = unknownName(given, parsed.data);
+    if (unknown === null) return parsed.data;
+    throw new OperatorError(`--alert-settings: there is no ${unknown}`, { usage: true });
+  }
   const [issue] = parsed.error.issues;
   throw new OperatorError(
     `--alert-settings: ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is not valid'}`,

@@ -237,6 +237,8 @@ test('the alert settings of an account are set, shown by the API, and taken back
   assert.deepEqual(await shown(), alertSettings);
   const wrong = ['accounts', 'set', accountId, '--alert-settings', '{"reminders":{"amount":7}}'];
   assert.match(await operator.refused(2, ...wrong), /--alert-settings: reminders\.amount/);
+  const misspelt = ['accounts', 'set', accountId, '--alert-settings', '{"reminders":{"amout":2}}'];
+  assert.match(await operator.refused(2, ...misspelt), /there is no reminders\.amout/);
   assert.deepEqual(await shown(), alertSettings, 'what is refused changes nothing');
   await set('default');
   assert.partialDeepStrictEqual(await shown(), {

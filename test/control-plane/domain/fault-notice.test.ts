@@ -14,7 +14,7 @@ const start = Date.parse('2026-11-21T08:00:00Z');
 function fault(checkId: string, fields: Partial<CheckFault> = {}, code = 'BROWSER_MISSING') {
   const { since = start, runs = 3 } = fields;
   const kinds = [{ code, runs, message: `no browser for ${checkId}` }];
-  return { checkId, since, notedAt: since, runs, kinds, ...fields };
+  return { checkId, since, notedAt: since, lastAt: since, runs, kinds, ...fields };
 }
 
 const codes = (since: number | null, faults: CheckFault[], now: number) =>
