@@ -21,7 +21,8 @@ function networkOf(address: string): string {
  */
 export function visitorOf({ ip }: Pick<Request, 'ip'>): string {
   if (ip === undefined) return 'unknown';
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip);
-  if (mapped !== null) return mapped[1] ?? ip;
+  // Some proxies name the port too, which is another for each connection.
+  const plain = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)(?::\d+)?$/i.exec(ip);
+  if (plain !== null) return plain[1] ?? ip;
   return isIPv6(ip) ? `${networkOf(ip)}::/64` : ip;
 }

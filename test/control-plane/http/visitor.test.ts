@@ -5,6 +5,7 @@ import { visitorOf } from '../../../control-plane/http/visitor.ts';
 test('a visitor is an address of IPv4, or a network of IPv6', () => {
   const visitors = Object.entries({
     '203.0.113.7': '203.0.113.7',
+    '203.0.113.7:54321': '203.0.113.7',
     '::ffff:203.0.113.7': '203.0.113.7',
     '2001:db8:0:1::7': '2001:db8:0:1::/64',
     '2001:db8:0:1:a:b:c:d': '2001:db8:0:1::/64',
