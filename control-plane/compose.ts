@@ -37,7 +37,7 @@ import { afterSettling } from './operations/after-settling.ts';
 import { pruneAlerts } from './operations/alerting/prune-alerts.ts';
 import { wakeAlerts } from './operations/alerting/wake-alerts.ts';
 import { expireJobs } from './operations/expire-jobs.ts';
-import { excuseDowntime, noteAlive, sweepHeartbeats } from './operations/heartbeats.ts';
+import { excuseDowntime, noteAliveAndWritten, sweepHeartbeats } from './operations/heartbeats.ts';
 import { ResultIntake } from './operations/ingest-results.ts';
 import { forgetSessions } from './operations/forget-sessions.ts';
 import { pruneAgentReports } from './operations/prune-agent-reports.ts';
@@ -303,10 +303,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
         {
           name: 'note-alive',
           everyMs: 5_000,
-          run: async () => {
-            await noteAlive(services);
-            disk.noteWritten();
-          },
+          run: () => noteAliveAndWritten(services),
         },
         {
           name: 'expire-jobs',

@@ -19,6 +19,7 @@ export class DiskWatch {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #logger: Logger;
   #failedAt: number | null = null;
+  #since = 0;
   #failures = 0;
 
   constructor(clock: Pick<Clock, 'monotonic'>, logger: Logger) {
@@ -37,6 +38,7 @@ export class DiskWatch {
   noteFailure(error: unknown): boolean {
     if (!isDiskFull(error)) return false;
     if (this.#failedAt === null) {
+      this.#since = this.#clock.monotonic();
       this.#logger.error({ err: error }, 'the disk is full, results are refused until it is not');
     }
     this.#failedAt = this.#clock.monotonic();
@@ -44,10 +46,16 @@ export class DiskWatch {
     return true;
   }
 
+  /** After a write that is on disk: how long the problem has lasted that is over now, or null. */
+  get overAfterMs(): number | null {
+    if (this.#failedAt === null) return null;
+    const now = this.#clock.monotonic();
+    return now - this.#failedAt < overAfterMs ? null : now - this.#since;
+  }
+
   /** Call after a write that is on disk. */
   noteWritten(): void {
-    if (this.#failedAt === null) return;
-    if (this.#clock.monotonic() - this.#failedAt < overAfterMs) return;
+    if (this.overAfterMs === null) return;
     this.#logger.info({ failures: this.#failures }, 'the disk takes writes again');
     this.#failedAt = null;
     this.#failures = 0;

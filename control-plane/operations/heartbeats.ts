@@ -168,6 +168,8 @@ export async function recordPing(
 
 /** Fails the monitors whose deadline has passed. Gives true when there may be more. */
 export async function sweepHeartbeats(services: Services): Promise<boolean> {
+  // Pings are refused meanwhile: that none came is our doing.
+  if (services.disk.problem !== null) return false;
   const now = services.clock.now();
   const { isBehind, hasAlerts } = await services.db.transaction().execute(async (db) => {
     const rows = await heartbeatRows(db)
@@ -195,13 +197,32 @@ export async function sweepHeartbeats(services: Services): Promise<boolean> {
 const aliveFact = 'alive_at';
 
 /** Notes that the control plane is running; see `excuseDowntime`. */
-export async function noteAlive(services: Services): Promise<void> {
+async function noteAlive(services: Services): Promise<void> {
   const value = String(services.clock.now());
   await services.db
     .insertInto('installation')
     .values({ name: aliveFact, value })
     .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
     .execute();
+}
+
+async function postponeDeadlines({ db }: Pick<Services, 'db'>, byMs: number): Promise<void> {
+  await db
+    .updateTable('heartbeats')
+    .set((set) => ({
+      expected_at: set('expected_at', '+', byMs),
+      fails_at: set('fails_at', '+', byMs),
+    }))
+    .where('fails_at', 'is not', null)
+    .execute();
+}
+
+/** The operation of the timer. Pings that a full disk refused are excused as well, once it is not full. */
+export async function noteAliveAndWritten(services: Services): Promise<void> {
+  const { disk } = services;
+  await noteAlive(services);
+  if (disk.overAfterMs !== null) await postponeDeadlines(services, disk.overAfterMs);
+  disk.noteWritten();
 }
 
 /** Pings could not be heard while the control plane was away: every deadline moves by that time. */
@@ -212,15 +233,6 @@ export async function excuseDowntime(services: Services): Promise<void> {
     .where('name', '=', aliveFact)
     .executeTakeFirst();
   const downMs = row === undefined ? 0 : services.clock.now() - Number(row.value);
-  if (downMs > 0) {
-    await services.db
-      .updateTable('heartbeats')
-      .set((set) => ({
-        expected_at: set('expected_at', '+', downMs),
-        fails_at: set('fails_at', '+', downMs),
-      }))
-      .where('fails_at', 'is not', null)
-      .execute();
-  }
+  if (downMs > 0) await postponeDeadlines(services, downMs);
   await noteAlive(services);
 }

@@ -187,3 +187,26 @@ test('a monitor whose group is switched off hears nothing and never fails', asyn
   await ping();
   assert.deepEqual(await events(), ['RECEIVED', 'RECEIVED']);
 });
+
+test('pings that a full disk refused are not missed: the time without room does not count', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { services } = cp.controlPlane;
+  const { body: check } = await cp.api('POST', '/v1/checks/heartbeat', body);
+  await fetch(check.heartbeat.pingUrl);
+  const hasFailed = async (): Promise<boolean> => {
+    await sweepHeartbeats(services);
+    return (await cp.api('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures;
+  };
+  const full = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+  services.disk.noteFailure(full);
+  clock.advance(5 * 60 * minute);
+  services.disk.noteFailure(full);
+  assert.equal(await hasFailed(), false);
+  clock.advance(minute);
+  // The timer of the control plane finds that there is room again.
+  while (services.disk.problem !== null) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(await hasFailed(), false);
+  clock.advance(13 * minute);
+  assert.equal(await hasFailed(), true);
+});
