@@ -68,6 +68,9 @@ export function createScrubber(options: ScrubberOptions): Scrubber {
   const isCredential = (name: string, value: string): boolean =>
     detect && isNamedCredential(name, value);
   return {
+    get longestForm() {
+      return needles.isEmpty ? 0 : needles.matcher.longest;
+    },
     add: (value) => {
       if (value !== '' && !needles.add(value)) onTooShort?.(1);
     },

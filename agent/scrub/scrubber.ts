@@ -5,6 +5,8 @@ import type { Transform } from 'node:stream';
 export const mask = '*********';
 
 export interface Scrubber {
+  /** The longest form of a declared secret, in bytes; 0 without secrets. */
+  readonly longestForm: number;
   /** Adds a value that was learned after the run began. */
   add(value: string): void;
   text(text: string): string;

@@ -26,7 +26,7 @@ import type {
 } from '../runners/runner.ts';
 import { createScrubber } from '../scrub/create-scrubber.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
-import { droppedBody, shortenedBody } from './body-of-pass.ts';
+import { droppedBody, withScrubbedBody } from './body-of-pass.ts';
 import type { LagMeter } from './lag-meter.ts';
 import { parseCheck } from './parsed-check.ts';
 import { withShapeOf } from './scrubbed-shape.ts';
@@ -218,14 +218,6 @@ const outcomeShape = resultSubmission
   })
   .partial();
 
-/** Shortens the body of a clean pass; call it with what is scrubbed already. */
-function withShortBody(outcome: AttemptOutcome, bodyOfPass: number): AttemptOutcome {
-  const { hasFailures, hasErrors, isDegraded, apiCheckResult } = outcome;
-  if (hasFailures || hasErrors || isDegraded || apiCheckResult === null) return outcome;
-  const response = shortenedBody(apiCheckResult.response, bodyOfPass);
-  return { ...outcome, apiCheckResult: { ...apiCheckResult, response } };
-}
-
 /** What was learned is played back as it is: with a secret in it, it is not kept at all. */
 function withoutSecrets(outcome: AttemptOutcome, scrubber: Scrubber): AttemptOutcome {
   const { learnedScript, artifacts, requests, ...rest } = outcome;
@@ -238,6 +230,26 @@ function withoutSecrets(outcome: AttemptOutcome, scrubber: Scrubber): AttemptOut
     requests: requests.map((request) => ({ ...request, url: scrubber.text(request.url) })),
     learnedScript: isClean ? learnedScript : null,
   };
+}
+
+/** The same, with no more of the body of a clean pass than is kept. */
+function withoutSecretsAndShort(
+  outcome: AttemptOutcome,
+  bodyOfPass: number,
+  scrubber: Scrubber,
+): AttemptOutcome {
+  const { hasFailures, hasErrors, isDegraded, apiCheckResult } = outcome;
+  const isCleanPass = !hasFailures && !hasErrors && !isDegraded;
+  const body = apiCheckResult?.response?.['body'];
+  if (!isCleanPass || apiCheckResult === null || typeof body !== 'string') {
+    return withoutSecrets(outcome, scrubber);
+  }
+  const bodyless = { ...apiCheckResult, response: { ...apiCheckResult.response, body: null } };
+  const rest = withoutSecrets({ ...outcome, apiCheckResult: bodyless }, scrubber);
+  const result = rest.apiCheckResult;
+  if (result === null) return rest;
+  const response = withScrubbedBody(result.response, body, bodyOfPass, scrubber);
+  return { ...rest, apiCheckResult: { ...result, response } };
 }
 
 async function nothingOf(artifacts: RunArtifacts): Promise<[]> {
@@ -340,7 +352,7 @@ export async function makeAttempt(
   try {
     // Files first: what they teach about secrets counts for the result as well.
     const declared = signal.aborted ? await nothingOf(artifacts) : await artifacts.finish();
-    return withShortBody(withoutSecrets({ ...outcome, artifacts: declared }, scrubber), bodyOfPass);
+    return withoutSecretsAndShort({ ...outcome, artifacts: declared }, bodyOfPass, scrubber);
   } catch (error) {
     // What cannot be freed of secrets stays here.
     const nothing: JobLog = { setup: [], request: [], teardown: [] };
