@@ -4,6 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import { BoundedLines, Tail } from './bounded-lines.ts';
+import { tellsOfLostProcess } from './lost-process.ts';
 import type { Program } from './script-host.ts';
 
 /** Ceilings that protect the agent rather than the machine. */
@@ -26,6 +27,7 @@ export class ProgramOutput {
   readonly #notes = new Set<string>();
   #outputBytes = 0;
   #messagesBytes = 0;
+  #hasToldOfLoss = false;
   isTruncated = false;
 
   constructor(program: Program, ceilings: OutputCeilings) {
@@ -88,6 +90,12 @@ export class ProgramOutput {
     this.#program.onLine?.(`[monitor] ${text}`, 'stderr');
   }
 
+  /** True when it has said, in whatever way, that a process of it was killed. */
+  get tellsOfLostProcess(): boolean {
+    const { stdout, stderr } = this.#tails;
+    return this.#hasToldOfLoss || [stdout, stderr].some((tail) => tellsOfLostProcess(String(tail)));
+  }
+
   get stdout(): string {
     return this.#tails.stdout.toString();
   }
@@ -100,6 +108,7 @@ export class ProgramOutput {
 
   #deliver(line: Buffer): void {
     if (line.length === 0) return;
+    this.#hasToldOfLoss ||= tellsOfLostProcess(line);
     let message: unknown;
     try {
       message = JSON.parse(line.toString());

@@ -13,19 +13,24 @@ export interface ProgramTools {
   readonly memoryKills: () => number | null;
 }
 
+/** What a shell says of a command that was killed: 128 and the number of the signal. */
+const killedByShell = 137;
+
 /**
- * A program that ended badly while the kernel ended processes for want of memory: it was one of them, or
- * has lost one. That is the machine's lack, whoever took the memory.
+ * A program that ended badly while the kernel ended processes for want of memory, and that was one of them
+ * or tells that it has lost one. That is the machine's lack, whoever took the memory. The kernel tells how
+ * many it ended and not whose: a run that failed by itself meanwhile is not excused.
  */
 function blameMachine(
   ending: Ending,
-  killsBefore: number | null,
-  killsAfter: number | null,
+  hasKilled: boolean,
+  tellsOfLostProcess: () => boolean,
 ): Ending {
-  const hasEndedBadly = ending.reason === 'exit' && ending.exitCode !== 0;
-  if (!hasEndedBadly || (killsAfter ?? 0) <= (killsBefore ?? 0)) return ending;
-  const explanation =
-    'was ended by the kernel: the memory of this machine, or of the control group of the agent, was used up';
+  if (ending.reason !== 'exit' || ending.exitCode === 0 || !hasKilled) return ending;
+  const wasKilled = ending.signal === 'SIGKILL' || ending.exitCode === killedByShell;
+  if (!wasKilled && !tellsOfLostProcess()) return ending;
+  const what = wasKilled ? 'was ended by the kernel' : 'lost a process, ended by the kernel';
+  const explanation = `${what}: the memory of this machine, or of the control group of the agent, was used up`;
   return { ...ending, reason: 'machine-memory', explanation };
 }
 
@@ -65,13 +70,14 @@ export function runProgram(program: Program, order: Order, tools: ProgramTools):
   };
   program.signal.addEventListener('abort', cancel, { once: true });
   const finish = async (): Promise<ProgramEnd> => {
-    const ending = blameMachine(await launched.ended, killsBefore, tools.memoryKills());
+    const ending = await launched.ended;
+    const hasKilled = (tools.memoryKills() ?? 0) > (killsBefore ?? 0);
     program.signal.removeEventListener('abort', cancel);
     launched.commands.destroy();
     await Promise.race([outputRead, sleep(clock, lastOutputMs)]);
     for (const stream of streams) stream.destroy();
     await outputRead;
-    return endOf(ending);
+    return endOf(blameMachine(ending, hasKilled, () => output.tellsOfLostProcess));
   };
   return {
     pid: launched.pid,

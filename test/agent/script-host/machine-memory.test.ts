@@ -47,8 +47,23 @@ test('a run ended by the kernel for want of memory is an error of ours', async (
   }, isOurs);
 });
 
-test('so is one that failed because it lost a process', async () => {
-  assert.equal((await endOf('process.exit(1)', 1)).reason, 'machine-memory');
+const losses = {
+  'a shell tells of it': 'process.exit(137)',
+  'its output tells of it': `console.log('Error: worker process exited unexpectedly'); process.exit(1)`,
+  'it tells the agent': `fs.writeSync(3, '{"type":"crash","url":"http://a"}\\n'); process.exit(1)`,
+};
+for (const [how, script] of Object.entries(losses)) {
+  test(`so is one that lost a process, where ${how}`, async () => {
+    assert.equal((await endOf(script, 1)).reason, 'machine-memory');
+    assert.equal((await endOf(script, 0)).reason, 'exit');
+  });
+}
+
+test('one that failed by itself while another was ended keeps its failure', async () => {
+  const failing = `console.error('expected 200, got 500'); process.exit(1)`;
+  for (const script of [failing, 'process.exit(1)', 'process.abort()']) {
+    assert.equal((await endOf(script, 1)).reason, 'exit', script);
+  }
 });
 
 test('one that came to a good end does not care', async () => {
