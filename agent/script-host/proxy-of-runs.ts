@@ -1,9 +1,24 @@
-/** The way out of programs of runs, for what asks its environment. None where they need none. */
-export function proxyOfRuns(server: string | null): Record<string, string> {
+/**
+ * The way out of programs of runs, for what asks its environment; `own` are the variables of the check.
+ * Clients differ in which case of a name they ask for first: what the check says in one stands in both.
+ * None where runs need none.
+ */
+export function proxyOfRuns(
+  server: string | null,
+  own: Readonly<Record<string, string>>,
+): Record<string, string> {
   if (server === null) return {};
-  const itself = 'localhost,127.0.0.1,::1';
-  return {
-    ...{ HTTP_PROXY: server, http_proxy: server, HTTPS_PROXY: server, https_proxy: server },
-    ...{ NO_PROXY: itself, no_proxy: itself },
+  const ours = {
+    ...{ HTTP_PROXY: server, HTTPS_PROXY: server },
+    NO_PROXY: 'localhost,127.0.0.1,::1',
   };
+  return Object.fromEntries(
+    Object.entries(ours).flatMap(([upper, value]) => {
+      const lower = upper.toLowerCase();
+      return [
+        [upper, own[upper] ?? own[lower] ?? value],
+        [lower, own[lower] ?? own[upper] ?? value],
+      ];
+    }),
+  );
 }

@@ -130,7 +130,8 @@ async function perform(
   );
   await using passage = await passageOf(context, log);
   passage?.admit(workspace.guest);
-  const environment = { ...proxyOfRuns(passage?.server ?? null), ...variables, ...browsers };
+  const proxy = proxyOfRuns(passage?.server ?? null, variables);
+  const environment = { ...proxy, ...variables, ...browsers };
   const run = await log.during('test', () =>
     runTests(settings, { workspace, shell, workingDir }, environment, leftMs()),
   );

@@ -60,9 +60,9 @@ function wayOut(
   environment: ReadonlyMap<string, string>,
 ): Record<string, string> {
   if (server === null) return {};
-  const own = { ...proxyOfRuns(server), NODE_USE_ENV_PROXY: '1' };
-  const names = Object.keys(own) as (keyof typeof own)[];
-  return Object.fromEntries(names.map((name) => [name, environment.get(name) ?? own[name] ?? '']));
+  const name = 'NODE_USE_ENV_PROXY';
+  const own = Object.fromEntries(environment);
+  return { ...proxyOfRuns(server, own), [name]: own[name] ?? '1' };
 }
 
 /** Open until disposed; one script at a time. */

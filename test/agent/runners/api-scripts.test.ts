@@ -388,4 +388,22 @@ suite('what scripts ask for themselves', () => {
     );
     assert.equal(echoOf(own.seen).body, 'http://127.0.0.1:9,1');
   });
+
+  test('of a name in either case, what the check says wins in both', async () => {
+    await using proxy = await proxyServer();
+    const told =
+      "request.body = [process.env.NO_PROXY, process.env.no_proxy, process.env.https_proxy].join(';')";
+    const { seen } = await runWith(
+      { setup: [told] },
+      {},
+      {
+        proxyUrl: proxy.url,
+        environment: [
+          { key: 'NO_PROXY', value: 'shop.internal', secret: false },
+          { key: 'HTTPS_PROXY', value: 'http://127.0.0.1:9', secret: false },
+        ],
+      },
+    );
+    assert.equal(echoOf(seen).body, 'shop.internal;shop.internal;http://127.0.0.1:9');
+  });
 });
