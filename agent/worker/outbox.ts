@@ -180,6 +180,8 @@ export class Outbox implements AsyncDisposable {
   #complainedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
   #newestSeq = 0;
+  /** Over and done with, and still there: deleting takes room, and the disk was full. */
+  readonly #leftOver = new Set<number>();
 
   constructor(options: OutboxOptions) {
     this.#options = options;
@@ -259,6 +261,7 @@ export class Outbox implements AsyncDisposable {
     } catch (error) {
       if (!this.#writeInRoomMade(batch)) this.#countDropped(batch.length, error);
     }
+    if (this.#leftOver.size > 0) this.#settle([]);
     for (const { resolve } of batch) resolve();
     for (const listener of this.#listeners) listener();
   }
@@ -329,7 +332,6 @@ export class Outbox implements AsyncDisposable {
 
   /** Drops ATTEMPTs first, then the oldest records, until at most `target` bytes are left. */
   #makeRoom(target: number): void {
-    const before = this.#depth;
     const candidates = this.#db
       .prepare('select seq, size_bytes from records order by is_attempt desc, seq')
       .iterate();
@@ -338,10 +340,10 @@ export class Outbox implements AsyncDisposable {
     for (const row of candidates) {
       if (bytes <= target) break;
       bytes -= Number(row['size_bytes']);
-      doomed.push(Number(row['seq']));
+      if (!this.#leftOver.has(Number(row['seq']))) doomed.push(Number(row['seq']));
     }
     this.#delete(doomed);
-    this.#countDropped(before - this.#depth, 'the outbox is full');
+    this.#countDropped(doomed.length, 'the outbox is full');
   }
 
   #countDropped(count: number, reason: unknown): void {
@@ -364,20 +366,33 @@ export class Outbox implements AsyncDisposable {
   }
 
   #delete(seqs: readonly number[]): void {
-    if (seqs.length === 0) return;
-    const list = JSON.stringify(seqs);
+    if (seqs.length === 0 && this.#leftOver.size === 0) return;
+    const list = JSON.stringify([...this.#leftOver, ...seqs]);
     const { bytes, count } = this.#sumMany.get(list) as { bytes: number; count: number };
     this.#deleteMany.run(list);
     this.#bytes -= bytes;
     this.#depth -= count;
+    this.#leftOver.clear();
+  }
+
+  /** Deletes them, or remembers to: they are neither given nor dropped any more. */
+  #settle(seqs: readonly number[]): void {
+    try {
+      this.#delete(seqs);
+    } catch (error) {
+      for (const seq of seqs) this.#leftOver.add(seq);
+      this.#options.logger.warn({ err: error }, 'what is done with stays in the outbox for now');
+    }
   }
 
   /** Records with `after < seq <= upTo`, oldest first: at most `limit`, about `maxBytes`. */
   take(after: number, upTo: number, limit: number, maxBytes: number): StoredRecord[] {
-    const rows = this.#select.iterate(after, upTo, limit);
+    const rows = this.#select.iterate(after, upTo, limit + this.#leftOver.size);
     const taken: StoredRecord[] = [];
     let bytes = 0;
     for (const row of rows) {
+      if (this.#leftOver.has(Number(row['seq']))) continue;
+      if (taken.length >= limit) break;
       const sizeBytes = Number(row['size_bytes']);
       if (taken.length > 0 && bytes + sizeBytes > maxBytes) break;
       bytes += sizeBytes;
@@ -393,18 +408,25 @@ export class Outbox implements AsyncDisposable {
 
   /** The control plane has them. */
   acknowledge(seqs: readonly number[]): void {
-    this.#delete(seqs);
+    this.#settle(seqs);
   }
 
   /** The control plane will never take it: kept apart, so that the others flow on. */
   refuse(seq: number, reason: string): void {
-    const now = this.#options.clock.now();
+    try {
+      this.#keepApart(seq, reason);
+    } catch (error) {
+      this.#countDropped(1, error);
+    }
+    this.#settle([seq]);
+  }
+
+  #keepApart(seq: number, reason: string): void {
     this.#db
       .prepare(
         'insert into dead_letters (reason, refused_at, payload) select ?, ?, payload from records where seq = ?',
       )
-      .run(reason, now, seq);
-    this.#delete([seq]);
+      .run(reason, this.#options.clock.now(), seq);
     this.#db
       .prepare('delete from dead_letters where seq <= (select max(seq) from dead_letters) - ?')
       .run(deadLettersKept);
@@ -423,8 +445,9 @@ export class Outbox implements AsyncDisposable {
     const rows = this.#db
       .prepare('select seq from records where created_at < ? limit 5000')
       .all(oldest);
-    this.#delete(rows.map((row) => Number(row['seq'])));
-    this.#countDropped(rows.length, 'older than OUTBOX_MAX_AGE_HOURS');
+    const aged = rows.map((row) => Number(row['seq'])).filter((seq) => !this.#leftOver.has(seq));
+    this.#settle(aged);
+    this.#countDropped(aged.length, 'older than OUTBOX_MAX_AGE_HOURS');
   }
 
   /** The last finished slot of every check, in ms. */
@@ -462,7 +485,12 @@ export class Outbox implements AsyncDisposable {
   }
 
   dropRetry(runId: string): void {
-    this.#endRetry.run(runId);
+    try {
+      this.#endRetry.run(runId);
+    } catch (error) {
+      // The next start finds it, and the control plane takes a run that has ended only once.
+      this.#options.logger.warn({ err: error }, 'a retry that is given up stays in the outbox');
+    }
   }
 
   state(): OutboxState {
@@ -479,6 +507,7 @@ export class Outbox implements AsyncDisposable {
     this.commit();
     this.#isClosed = true;
     this.#cancelCommit?.();
+    if (this.#leftOver.size > 0) this.#settle([]);
     try {
       this.#setFact('droppedTotal', String(this.#dropped));
     } catch {

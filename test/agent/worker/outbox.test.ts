@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { StatementSync } from 'node:sqlite';
 import test from 'node:test';
 import fc from 'fast-check';
 import { pino } from 'pino';
@@ -199,4 +200,39 @@ test('a damaged file is set aside, and a second user is told who has it', async 
     (error) => error instanceof AgentError && error.code === 'DATA_DIR_IN_USE',
   );
   await outbox[Symbol.asyncDispose]();
+});
+
+test('on a disk too full to delete from, what is done with is neither given again nor counted as dropped', async (t) => {
+  using folder = temporaryFolder();
+  const clock = new TestClock(1_000);
+  const outbox = open(folder.path, clock);
+  for (const name of ['a', 'b', 'c', 'd']) {
+    void outbox.put({ submission: submission(name) });
+    outbox.commit();
+  }
+  const seqs = () => outbox.take(0, outbox.newestSeq(), 2, 1e6).map(({ seq }) => seq);
+  const full = t.mock.method(StatementSync.prototype, 'run', () => {
+    throw new Error('database or disk is full');
+  });
+  outbox.acknowledge([1]);
+  outbox.refuse(2, 'no good');
+  outbox.dropRetry(randomUUID());
+  assert.deepEqual(seqs(), [3, 4]);
+  assert.equal(outbox.state().droppedTotal, 1, 'the one that could not be kept apart');
+  clock.advance(2 * 3_600_000);
+  outbox.dropAged();
+  assert.deepEqual(seqs(), []);
+  assert.equal(outbox.state().droppedTotal, 3);
+
+  full.mock.restore();
+  void outbox.put({ submission: submission('e') });
+  outbox.commit();
+  const { depth, droppedTotal } = outbox.state();
+  assert.deepEqual([depth, droppedTotal], [1, 3]);
+  await outbox[Symbol.asyncDispose]();
+  await using again = open(folder.path);
+  assert.deepEqual(
+    again.take(0, 9, 9, 1e6).map(({ seq }) => seq),
+    [5],
+  );
 });
