@@ -39,9 +39,11 @@ export function explainLastEnd(left: Mark, now: Mark): string {
   if (left.killsAround === null || kills <= 0) {
     return `${before}: it was killed, or crashed; look at the end of its log and at that of the kernel`;
   }
+  // Of runs and of other services too: which process it was, the kernel does not tell.
   return (
-    `${before}: most likely the kernel killed it for want of memory, as it has done ${kills} times around ` +
-    'this agent since; see the step "memory" of "monitor-agent doctor"'
+    `${before}: it was killed, or crashed. It may have been for want of memory: the kernel has ended ` +
+    `${kills} processes around this agent for that since; look at its log, and see the step "memory" of ` +
+    '"monitor-agent doctor"'
   );
 }
 

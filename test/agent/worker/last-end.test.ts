@@ -33,18 +33,19 @@ test('an agent that was told to end leaves nothing to say', () => {
   assert.deepEqual(saidAfter({}, {}, { isTold: true }), []);
 });
 
-test('after one that the kernel killed for memory, the next one says so', () => {
+test('after one that the kernel may have killed for memory, the next one says so, and that others count too', () => {
   const files = { [bootFile]: 'one\n', [slice]: 'oom_kill 2\n' };
   const [said = ''] = saidAfter(files, { ...files, [slice]: 'oom_kill 3\n' });
   assert.match(
     said,
-    /agent of 1970-01-01T00:00:00\.000Z did not end by itself: most likely.* memory/,
+    /agent of 1970-01-01T00:00:00\.000Z did not end by itself: it was killed, or crashed. It may have been for want of memory: .* ended 1 processes around this agent/,
   );
 });
 
 test('after one that was killed otherwise, memory is not blamed', () => {
   const files = { [bootFile]: 'one\n', [slice]: 'oom_kill 2\n' };
   const [said = ''] = saidAfter(files, files);
+  assert.doesNotMatch(said, /memory/);
   assert.match(said, /it was killed, or crashed/);
 });
 
