@@ -6,10 +6,11 @@ export const states = {
   DEGRADED: { word: 'Degraded', tone: 'warn', rank: 1 },
   ERROR: { word: 'Could not run', tone: 'fault', rank: 2 },
   UNSERVED: { word: 'No agent', tone: 'fault', rank: 3 },
-  MAINTENANCE: { word: 'Maintenance', tone: 'quiet', rank: 4 },
-  UNKNOWN: { word: 'Waiting', tone: 'quiet', rank: 5 },
-  PASSING: { word: 'Passing', tone: 'good', rank: 6 },
-  INACTIVE: { word: 'Inactive', tone: 'quiet', rank: 7 },
+  UNPLACED: { word: 'No location', tone: 'fault', rank: 4 },
+  MAINTENANCE: { word: 'Maintenance', tone: 'quiet', rank: 5 },
+  UNKNOWN: { word: 'Waiting', tone: 'quiet', rank: 6 },
+  PASSING: { word: 'Passing', tone: 'good', rank: 7 },
+  INACTIVE: { word: 'Inactive', tone: 'quiet', rank: 8 },
 };
 
 /** The state a check of the overview is shown in: what most needs somebody's attention. */
@@ -17,9 +18,11 @@ export function stateOfCheck(check) {
   if (!check.activated) return 'INACTIVE';
   if (check.maintenance !== null) return 'MAINTENANCE';
   if (check.state === 'FAILING' || check.state === 'DEGRADED') return check.state;
-  const isUnserved =
-    check.locations.length > 0 && check.unservedLocations.length === check.locations.length;
-  if (isUnserved) return 'UNSERVED';
+  // Heartbeats come from outside: they have no location.
+  if (check.checkType !== 'HEARTBEAT') {
+    if (check.locations.length === 0) return 'UNPLACED';
+    if (check.unservedLocations.length === check.locations.length) return 'UNSERVED';
+  }
   return check.hasErrors ? 'ERROR' : check.state;
 }
 

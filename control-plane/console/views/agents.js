@@ -146,7 +146,7 @@ export function AgentsView() {
           read=${locations}
           what="Loading locations"
           empty=${html`<${Empty} title="No locations yet">
-            Create a private location and a key through the API, then start an agent with it:
+            Create a private location and a key through the API, then start an agent with it:${' '}
             <a href="../docs">how</a>.
           <//>`}
         >

@@ -8,11 +8,27 @@ import { Answer, Empty, Failure } from '../parts/notices.js';
 import { Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
 import { changeQuery, link } from '../router.js';
-import { outcomeOf, outcomes, reasonOf } from '../state.js';
+import { outcomeOf, outcomes, reasonOf, stateOfCheck } from '../state.js';
 
 const pageSize = 15;
 
 const columns = ['Outcome', 'Started', ['Location', 'wide-only'], ['Time', 'right'], 'Why'];
+
+const whyNone = {
+  INACTIVE: 'The check is not active: nobody runs it.',
+  UNPLACED: 'The check has no location: nobody runs it. Give it one through the API.',
+  UNSERVED: 'No agent serves its locations: nobody runs it.',
+  MAINTENANCE: 'The check is in maintenance: it runs afterwards.',
+};
+
+/** What a check without results waits for. */
+function whenFirst(overview) {
+  const reason = whyNone[stateOfCheck(overview)];
+  if (reason !== undefined) return reason;
+  return overview.checkType === 'HEARTBEAT'
+    ? 'The first one comes with a ping, or when one is missing.'
+    : 'The first one comes as soon as an agent has run the check.';
+}
 
 function Row({ result }) {
   const { word, tone } = outcomes[outcomeOf(result)];
@@ -114,11 +130,7 @@ export function CheckResults({ overview, query }) {
   };
 
   const empty = html`<${Empty} title=${query.outcome ? 'Nothing has failed' : 'No results yet'}>
-    ${
-      query.outcome || query.location
-        ? 'Not with these filters.'
-        : 'The first one comes as soon as an agent has run the check.'
-    }
+    ${query.outcome || query.location ? 'Not with these filters.' : whenFirst(overview)}
   <//>`;
   return html`<${Section}
     title="Results"

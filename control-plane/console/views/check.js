@@ -50,6 +50,12 @@ function Target({ check }) {
 function Warnings({ overview }) {
   const { unservedLocations, hasErrors, maintenance, muted, state } = overview;
   return html`${
+    stateOfCheck(overview) === 'UNPLACED' &&
+    html`<p class="notice fault">
+      The check has no location: nobody runs it. Give it one through the API.
+    </p>`
+  }
+  ${
     unservedLocations.length > 0 &&
     html`<p class="notice fault">
       No agent serves ${unservedLocations.join(', ')} at the moment: the check does not run there.${' '}

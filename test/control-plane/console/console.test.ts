@@ -221,6 +221,26 @@ test('a new result shows by itself, and rows that did not change are not drawn a
   await row.waitFor({ state: 'detached' });
 });
 
+test('a check that nobody runs says why', async () => {
+  const make = async (fields: Record<string, unknown>): Promise<string> => {
+    const { body } = await world.cp.api('POST', '/v1/checks/tcp', {
+      ...{ name: 'Idle', frequency: 10, request: { hostname: 'mail.example', port: 25 } },
+      ...fields,
+    });
+    return (body as { id: string }).id;
+  };
+  const unplaced = await make({});
+  const inactive = await make({ locations: ['eu-west-1'], activated: false });
+  await using opened = await visit(`#/checks/${unplaced}`);
+  const { page } = opened;
+  await page.getByRole('heading', { name: 'Idle' }).waitFor();
+  await page.getByText('No location', { exact: true }).waitFor();
+  await page.getByText('The check has no location: nobody runs it.').nth(1).waitFor();
+  await page.goto(`${world.cp.url}/console/#/checks/${inactive}`);
+  await page.getByText('The check is not active: nobody runs it.').waitFor();
+  for (const id of [unplaced, inactive]) await world.cp.api('DELETE', `/v1/checks/${id}`);
+});
+
 test('a check shows its numbers, charts by location and phase, and results to page through', async () => {
   await using opened = await visit(`#/checks/${world.shop}`);
   const { page } = opened;
