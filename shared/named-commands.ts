@@ -9,3 +9,9 @@ export function namedCommands<T>(
   const named = Object.entries(commands).filter(([each]) => each === name);
   return named.length > 0 ? named.map(([, command]) => command) : Object.values(commands);
 }
+
+/** The arguments with `--version` as the command of that name: people type either. */
+export function withVersionCommand(given: readonly string[]): string[] {
+  const [first, ...others] = given;
+  return first === '--version' || first === '-V' ? ['version', ...others] : [...given];
+}

@@ -7,8 +7,10 @@ import { recordType } from '@monitor/shared/contract/checks/dns.ts';
 import { effectiveRetryStrategy } from '@monitor/shared/domain/retry.ts';
 import type { RetryStrategy } from '@monitor/shared/contract/check.ts';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
+import { fieldIssues, issueText } from '@monitor/shared/field-issues.ts';
 import { isSecretVariable } from '@monitor/shared/domain/secret-variable.ts';
 import { AgentError } from '../errors.ts';
+import { meantAddress } from './meant-address.ts';
 
 const knownTypes: Readonly<Record<string, CheckTypeDefinition>> = checkTypes;
 
@@ -53,9 +55,11 @@ function fromFile(file: string): Record<string, unknown> {
   try {
     text = readFileSync(file, 'utf8');
   } catch (cause) {
+    const meant = meantAddress(file);
+    const hint = meant === null ? '' : `, did you mean ${meant} ?`;
     throw new AgentError(
       'CONFIG_INVALID',
-      `"${file}" is neither an address nor a file that can be read; ${forms}`,
+      `"${file}" is neither an address nor a file that can be read${hint}; ${forms}`,
       { cause },
     );
   }
@@ -112,11 +116,9 @@ export function checkFromArgument(argument: string, withRetries: boolean): Assig
     );
   }
   const schema = definition.lenientCreate ?? definition.create;
-  const parsed = schema.safeParse({ name: argument, ...given });
+  const parsed = schema.safeParse({ name: argument, ...given }, { reportInput: true });
   if (!parsed.success) {
-    const problems = parsed.error.issues.map(
-      (issue) => `${issue.path.join('.') || 'the check'}: ${issue.message}`,
-    );
+    const problems = fieldIssues(parsed.error.issues).map((issue) => issueText(issue, 'the check'));
     throw bad(argument, problems.join('; '));
   }
   const fields = parsed.data as Record<string, unknown>;

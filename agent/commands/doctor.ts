@@ -1,27 +1,31 @@
 import type { Command } from 'commander';
 import { systemClock } from '@monitor/shared/clock.ts';
+import { wrapped } from '@monitor/shared/wrapped-text.ts';
 import { processEnvironment } from '../config.ts';
 import { counted } from '../doctor/amounts.ts';
 import type { Finding, Report } from '../doctor/finding.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { relaunch } from '../net/icmp-launcher.ts';
 import { printableValue } from '../printable.ts';
-import { colorsFor, wrapped, type Colors } from './output.ts';
+import { colorsFor, type Colors } from './output.ts';
 
 const examples = `
 Examples:
-  monitor-agent doctor                       with the settings and the user of the agent
+  monitor-agent doctor                       with the settings of the agent
   monitor-agent doctor --only dns,proxy,tls  these, and what they need
-  docker exec agent monitor-agent doctor     beside a running agent, which it does not disturb
+  docker exec agent monitor-agent doctor     beside a running agent, undisturbed
 
-The first failure is the cause; what follows from it is not tested. agent/doctor/README.md explains
-every line. Exit codes: 0 nothing failed (warnings allowed), 1 something failed, 2 settings unusable.
+The first failure is the cause; what follows from it is not tested.
+agent/doctor/README.md explains every line.
+
+Exit codes: 0 nothing failed (warnings allowed), 1 something failed,
+2 settings unusable.
 `;
 
 interface DoctorOptions {
   json?: boolean;
-  only?: string;
-  skip?: string;
+  only?: string[];
+  skip?: string[];
   offline?: boolean;
   quick?: boolean;
 }
@@ -55,8 +59,9 @@ function summary({ findings, durationMs }: Report): string {
   return first === undefined ? totals : `${totals}; begin with "${first.id}"`;
 }
 
-function idsIn(text: string | undefined): string[] | undefined {
-  return text?.split(',').map((id) => id.trim());
+/** An option that is given several times adds to what was given before. */
+function addIds(text: string, before: readonly string[] = []): string[] {
+  return [...before, ...text.split(',').map((id) => id.trim())];
 }
 
 /** `monitor-agent doctor`: each thing an agent needs, with evidence and the fix. */
@@ -65,8 +70,8 @@ export function registerDoctor(program: Command): void {
     .command('doctor')
     .description('find out why an agent would not work here, and what to do')
     .option('--json', 'print JSON')
-    .option('--only <ids>', 'only these steps, and what they need; separated by commas')
-    .option('--skip <ids>', 'without these steps')
+    .option('--only <ids>', 'only these steps, and what they need; separated by commas', addIds)
+    .option('--skip <ids>', 'without these steps', addIds)
     .option('--offline', 'nothing that needs the network')
     .option('--quick', 'without browsers, code and longer measurements')
     .addHelpText('after', examples)
@@ -82,8 +87,8 @@ export function registerDoctor(program: Command): void {
         environment: processEnvironment,
         clock: systemClock,
         choice: {
-          only: idsIn(options.only),
-          skip: idsIn(options.skip) ?? [],
+          only: options.only,
+          skip: options.skip ?? [],
           isOffline: options.offline === true,
           isQuick: options.quick === true,
         },

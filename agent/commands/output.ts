@@ -25,16 +25,3 @@ export function table(rows: readonly (readonly string[])[]): string {
     )
     .join('\n');
 }
-
-/** A text in lines of at most so many characters; words that are longer stay whole. */
-export function wrapped(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > Math.max(width, 20)) {
-      lines.push(line);
-      line = word;
-    } else line = line === '' ? word : `${line} ${word}`;
-  }
-  return [...lines, line];
-}

@@ -21,7 +21,8 @@ Examples:
   monitor-agent runtime verify
   monitor-agent runtime remove 2024.09
 
-Runtimes are in AGENT_RUNTIMES_DIR; a running agent notices a new one when it starts again.
+Runtimes are in AGENT_RUNTIMES_DIR; a running agent notices a new one when it
+starts again.
 Exit codes: 0 done, 1 a runtime does not work, 2 it could not be done.
 `;
 

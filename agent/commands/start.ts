@@ -1,3 +1,4 @@
+import { namedText } from '@monitor/shared/wrapped-text.ts';
 import type { Command } from 'commander';
 import { startAgent, type RunningAgent } from '../compose.ts';
 import {
@@ -20,8 +21,9 @@ Examples:
   API_KEY=pl_… CONTROL_PLANE_URL=https://monitor.example.com monitor-agent start
   monitor-agent start --api-key-file /run/secrets/key --agent-health-port 9000
 
-SIGTERM drains: readiness turns 503, running checks finish, results are handed in, exit 0.
-A second signal ends it at once (exit 130 or 143); what was measured is delivered at the next start.
+SIGTERM drains: readiness turns 503, running checks finish, results are handed
+in, exit 0. A second signal ends it at once (exit 130 or 143); what was measured
+is delivered at the next start.
 `;
 
 const forcedExitWithinMs = 3_000;
@@ -55,7 +57,11 @@ async function serveUntilSignalled(agent: RunningAgent): Promise<number> {
 export function registerStart(program: Command): void {
   const command = program
     .command('start')
-    .description('serve a location: run its checks and report their results');
+    .description('serve a location: run its checks and report their results')
+    .configureHelp({
+      formatItem: (term, _termWidth, meaning, { helpWidth = 80 }) =>
+        namedText(term, meaning, helpWidth),
+    });
   for (const { flag, meaning, default: value } of describeSettings()) {
     command.option(`${flag} <value>`, value === '' ? meaning : `${meaning} (default: ${value})`);
   }

@@ -9,8 +9,10 @@ import { printableValue } from '../printable.ts';
 import { colorsFor, table, type Colors } from './output.ts';
 
 const help = `
-Asks the agent that runs with the same AGENT_DATA_DIR, through a socket in it that only its user can
-open. Exit codes: 0 ready, 1 not ready or degraded (it says why), 2 no agent answers.
+Asks the agent that runs with the same AGENT_DATA_DIR, through a socket in it
+that only its user can open.
+
+Exit codes: 0 ready, 1 not ready or degraded (it says why), 2 no agent answers.
 `;
 
 const reasons: Readonly<Record<string, string>> = {

@@ -11,9 +11,10 @@ import { collectBundle } from '../support-bundle/collect.ts';
 import { tarArchive } from '../support-bundle/tar-archive.ts';
 
 const help = `
-The archive holds the findings of doctor, status, metrics and last log lines of the running agent, its
-settings without secrets, limits, mounts, routes and name resolution of the machine. It holds nothing of
-checks and results. Known secrets, and what looks like one, are replaced by *********. Look through it
+The archive holds the findings of doctor, status, metrics and last log lines of
+the running agent, its settings without secrets, limits, mounts, routes and name
+resolution of the machine. It holds nothing of checks and results. Known
+secrets, and what looks like one, are replaced by *********. Look through it
 before you pass it on.
 
 Examples:

@@ -9,8 +9,9 @@ import { openTraceroute, type TracedTarget } from '../net/traceroute.ts';
 import { tracerouteTarget } from './traceroute-argument.ts';
 
 const examples = `
-With a port it connects by TCP, as a check does, and goes over to UDP when nobody answers TCP.
-Without one it sends UDP to the ports from 33434 on. It needs no root and no capability.
+With a port it connects by TCP, as a check does, and goes over to UDP when
+nobody answers TCP. Without one it sends UDP to the ports from 33434 on. It
+needs no root and no capability.
 
 Examples:
   monitor-agent traceroute shop.internal:443
@@ -20,12 +21,13 @@ Examples:
   monitor-agent traceroute 10.20.30.40              by UDP
   monitor-agent traceroute 10.20.30.40:443 --json   for programs
 
-Reading it: loss at one hop that the hops behind it do not have is a router that answers rarely, and
-harmless. Loss from one hop on to the end is real. Silence from one hop on to the end is a drop there,
-or a firewall that says nothing.
+Reading it: loss at one hop that the hops behind it do not have is a router that
+answers rarely, and harmless. Loss from one hop on to the end is real. Silence
+from one hop on to the end is a drop there, or a firewall that says nothing.
 
-Exit codes: 0 the target answered, 1 it did not, also where nobody on the way was heard at all (that
-was measured, and is what a firewall that says nothing looks like), 2 the way could not be traced.
+Exit codes: 0 the target answered, 1 it did not, also where nobody on the way
+was heard at all (that was measured, and is what a firewall that says nothing
+looks like), 2 the way could not be traced.
 `;
 
 interface Options {

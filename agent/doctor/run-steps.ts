@@ -4,6 +4,7 @@
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../errors.ts';
+import { nearestWord } from '../nearest-word.ts';
 import { follows, skip, warn, type Finding, type Statement } from './finding.ts';
 import type { DoctorContext, Step } from './step.ts';
 
@@ -33,9 +34,11 @@ export function chooseSteps(
   const byId = new Map(steps.map((step) => [step.id, step]));
   const unknown = [...(only ?? []), ...without].find((id) => !byId.has(id));
   if (unknown !== undefined) {
+    const meant = nearestWord(unknown, [...byId.keys()]);
+    const hint = meant === null ? '' : `, did you mean ${meant}?`;
     throw new AgentError(
       'CONFIG_INVALID',
-      `doctor has no step "${unknown}"; there are ${[...byId.keys()].join(', ')}`,
+      `doctor has no step "${unknown}"${hint}; there are ${[...byId.keys()].join(', ')}`,
     );
   }
   const wanted = new Set<string>();

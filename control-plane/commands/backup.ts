@@ -20,8 +20,9 @@ interface Options {
 }
 
 const example = `
-Run it while \`serve\` runs; what was committed when it began is in the copy. When the database has a key
-file (no ENCRYPTION_KEY), that is copied beside the backup: whoever has both can read the secrets.
+Run it while \`serve\` runs; what was committed when it began is in the copy.
+When the database has a key file (no ENCRYPTION_KEY), that is copied beside the
+backup: whoever has both can read the secrets.
 
 Example: control-plane backup "/backups/control-plane-$(date +%F).db"
 `;

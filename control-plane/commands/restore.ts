@@ -26,8 +26,8 @@ interface Options {
 }
 
 const example = `
-Stop \`serve\` first. The database there was is kept beside the restored one, under a name with the time;
-so is its key file.
+Stop \`serve\` first. The database there was is kept beside the restored one,
+under a name with the time; so is its key file.
 
 Example: control-plane restore --yes /backups/control-plane-2026-11-21.db
 `;

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { namedText } from '@monitor/shared/wrapped-text.ts';
 import type { Command } from 'commander';
 import { pino } from 'pino';
 import { startControlPlane } from '../compose.ts';
@@ -6,10 +7,9 @@ import { describeSettings, processEnvironment, readConfig } from '../config.ts';
 
 const isLoopback = (host: string): boolean => host === '::1' || host.startsWith('127.');
 
-function settingsHelp(): string {
-  const lines = describeSettings().map(
-    ({ name, default: value, meaning }) =>
-      `  ${name.padEnd(18)} ${meaning}${value === '' ? '' : ` (default ${value})`}`,
+function settingsHelp(width: number): string {
+  const lines = describeSettings().map(({ name, default: value, meaning }) =>
+    namedText(name, value === '' ? meaning : `${meaning} (default: ${value})`, width),
   );
   return `\nSettings, from the environment:\n${lines.join('\n')}\n`;
 }
@@ -19,7 +19,9 @@ export function registerServe(program: Command): void {
   program
     .command('serve')
     .description('serve the API until it is told to stop')
-    .addHelpText('after', settingsHelp())
+    .addHelpText('after', ({ command }) =>
+      settingsHelp(command.configureOutput().getOutHelpWidth?.() ?? 80),
+    )
     .action(async () => {
       const config = readConfig(processEnvironment);
       const logger = pino({ level: config.LOG_LEVEL, base: null });

@@ -55,7 +55,11 @@ test('run takes a file with assertions, and names what is wrong with it', async 
   writeFileSync(file, JSON.stringify({ ...check, request: { url: 7 } }));
   const wrong = await agent(['run', file]);
   assert.equal(wrong.code, 2);
-  assert.match(wrong.error, /request\.url/);
+  assert.match(wrong.error, /"request\.url" must be a string/);
+  writeFileSync(file, JSON.stringify({ checkType: 'URL' }));
+  assert.match((await agent(['run', file])).error, /: "request" is required; give/);
+  const bare = await agent(['run', 'example.test']);
+  assert.match(bare.error, /, did you mean https:\/\/example\.test \?;/);
   for (const argument of ['nowhere.json', 'tcp://host', 'dns://name?type=NOPE']) {
     assert.equal((await agent(['run', argument])).code, 2, argument);
   }
@@ -89,6 +93,16 @@ test('doctor tells unusable settings and unknown steps apart from what is broken
   const unknown = await agent(['doctor', '--only', 'nothing']);
   assert.equal(unknown.code, 2);
   assert.match(unknown.error, /doctor has no step "nothing"; there are versions, settings/);
+  const misspelt = await agent(['doctor', '--only', 'dsn']);
+  assert.match(misspelt.error, /doctor has no step "dsn", did you mean dns\?; there are/);
+});
+
+test('doctor takes --only and --skip as often as they are given', async () => {
+  using folder = temporaryFolder();
+  const given = ['--only', 'versions', '--only', 'cpu,memory', '--skip', 'cpu', '--skip', 'fonts'];
+  const { out } = await agent(['doctor', '--json', ...given], { AGENT_DATA_DIR: folder.path });
+  const { findings } = JSON.parse(out) as { findings: { id: string }[] };
+  assert.deepEqual([...new Set(findings.map(({ id }) => id))], ['versions', 'memory']);
 });
 
 test('doctor tries to run code, and the browser', async () => {
@@ -133,7 +147,9 @@ test('settings that cannot be used are named, with what is allowed, and never wi
 });
 
 test('version is for people and for scripts', async () => {
-  assert.match((await agent(['version'])).out, /^monitor-agent \d+\.\d+\.\d+ /);
+  const { out } = await agent(['version']);
+  assert.match(out, /^monitor-agent \d+\.\d+\.\d+ /);
+  assert.deepEqual(await agent(['--version']), { code: 0, out, error: '' });
   const facts = JSON.parse((await agent(['version', '--json'])).out) as { protocol: number };
   assert.equal(facts.protocol, 1);
 });

@@ -103,6 +103,16 @@ test('what cannot be used is named, with what to do, and ends with 2', async () 
   assert.equal(error.includes(secret), false);
 });
 
+test('version is for people and for scripts, and needs no settings', async () => {
+  using folder = temporaryFolder();
+  const operator = new Operator(folder.path, { PORT: 'none' });
+  const { out } = await operator.run('version');
+  assert.match(out, /^control-plane \d+\.\d+\.\d+ \(protocol 1, /);
+  assert.deepEqual(await operator.run('--version'), { code: 0, out, error: '' });
+  const { protocol } = await operator.json<{ protocol: number }>('version');
+  assert.equal(protocol, 1);
+});
+
 test('commands that only look make no database', async () => {
   using folder = temporaryFolder();
   const operator = new Operator(folder.path);

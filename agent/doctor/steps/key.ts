@@ -4,7 +4,7 @@ import type { Step } from '../step.ts';
 import { readAnswer } from './control-plane.ts';
 
 const make =
-  'make a key for the private location (POST /v1/private-locations/{id}/keys, or the console) and set API_KEY to its rawKey, or API_KEY_FILE to a file that holds it';
+  'make a key for the private location (POST /v1/private-locations/{id}/keys) and set API_KEY to its rawKey, or API_KEY_FILE to a file that holds it';
 
 /** `pl_…4f2a`: enough to tell keys apart, as the control plane shows them. */
 export function maskedKey(key: string): string {

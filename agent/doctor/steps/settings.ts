@@ -1,6 +1,7 @@
 /** Settings that cannot be meant so. What makes them unusable altogether ends `doctor` before its steps. */
 import { join, sep } from 'node:path';
 import { describeSettings, type AgentConfig } from '../../config.ts';
+import { edits } from '../../nearest-word.ts';
 import { fail, ok, warn, type Statement } from '../finding.ts';
 import { shownUrl } from '../link/destination.ts';
 import type { Step } from '../step.ts';
@@ -89,24 +90,10 @@ function duplicates({ environment }: Given): Statement[] {
   });
 }
 
-/** How many single changes make one word of the other; stops counting above two. */
+/** Whether two words are different, and at most two single changes apart. */
 export function isMisspelling(word: string, of: string): boolean {
   if (word === of || Math.abs(word.length - of.length) > 2) return false;
-  let before = Array.from({ length: of.length + 1 }, (_, index) => index);
-  for (const [row, letter] of [...word].entries()) {
-    const now = [row + 1];
-    for (const [column, other] of [...of].entries()) {
-      now.push(
-        Math.min(
-          (now[column] ?? 0) + 1,
-          (before[column + 1] ?? 0) + 1,
-          (before[column] ?? 0) + (letter === other ? 0 : 1),
-        ),
-      );
-    }
-    before = now;
-  }
-  return (before[of.length] ?? 9) <= 2;
+  return edits(word, of) <= 2;
 }
 
 /** Other programs' variables; they look like ours and are none. */

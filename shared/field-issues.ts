@@ -1,0 +1,72 @@
+/** What zod found wrong, in the words that both sides use for it. */
+import type { z } from 'zod';
+
+export interface FieldIssue {
+  /** Where the value stands, `request.url`; empty for the whole. */
+  path: string;
+  /** A sentence without the field's name. */
+  message: string;
+}
+
+function sentenceOf(issue: z.core.$ZodIssue): string {
+  return issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
+}
+
+function withArticle(type: string): string {
+  const noun = type === 'int' ? 'whole number' : type;
+  return /^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`;
+}
+
+function unitOf(origin: string): string {
+  if (origin === 'string') return ' characters long';
+  return origin === 'array' ? ' items long' : '';
+}
+
+function problemOf(issue: z.core.$ZodIssue): string {
+  if (issue.code.startsWith('invalid_') && issue.input === undefined) return 'is required';
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${withArticle(issue.expected)}`;
+    case 'invalid_value':
+      return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}`;
+    case 'too_big':
+      return `must be at most ${String(issue.maximum)}${unitOf(issue.origin)}`;
+    case 'too_small':
+      return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${String(issue.minimum)}${unitOf(issue.origin)}`;
+    case 'invalid_union':
+      return 'options' in issue && Array.isArray(issue.options)
+        ? `must be one of ${issue.options.map(String).join(', ')}`
+        : sentenceOf(issue);
+    default:
+      return sentenceOf(issue);
+  }
+}
+
+function depthOf(branch: readonly FieldIssue[]): number {
+  return Math.max(0, ...branch.map((issue) => issue.path.split('.').length));
+}
+
+/** The branch of a union that came closest says most about what is wrong. */
+function flatten(issue: z.core.$ZodIssue, prefix: readonly PropertyKey[]): FieldIssue[] {
+  const path = [...prefix, ...issue.path];
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    const branches = issue.errors.map((errors) => errors.flatMap((inner) => flatten(inner, path)));
+    const deepest = Math.max(...branches.map(depthOf));
+    return branches.find((branch) => depthOf(branch) === deepest) ?? [];
+  }
+  return [{ path: path.map(String).join('.'), message: problemOf(issue) }];
+}
+
+/** One for each field. Parse with `reportInput`: without it what is missing and what is wrong look alike. */
+export function fieldIssues(
+  issues: readonly z.core.$ZodIssue[],
+  /** Where the parsed value stands. */
+  within: readonly PropertyKey[] = [],
+): FieldIssue[] {
+  return issues.flatMap((issue) => flatten(issue, within));
+}
+
+/** `"request" is required`; `whole` names what has no path. */
+export function issueText({ path, message }: FieldIssue, whole: string): string {
+  return `${path === '' ? whole : `"${path}"`} ${message}`;
+}

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { fieldIssues, issueText } from '@monitor/shared/field-issues.ts';
+import { z } from 'zod';
+
+const schema = z.object({
+  request: z.object({ url: z.string(), timeout: z.int().max(30).optional() }),
+  kind: z.enum(['a', 'b']).optional(),
+});
+
+function texts(value: unknown): string[] {
+  const { error } = schema.safeParse(value, { reportInput: true });
+  return fieldIssues(error?.issues ?? []).map((issue) => issueText(issue, 'the check'));
+}
+
+test('each field that is missing or wrong is named, with what it must be', () => {
+  assert.deepEqual(texts({}), ['"request" is required']);
+  assert.deepEqual(texts(7), ['the check must be an object']);
+  assert.deepEqual(texts({ request: { url: 7, timeout: 31 }, kind: 'c' }), [
+    '"request.url" must be a string',
+    '"request.timeout" must be at most 30',
+    '"kind" must be one of a, b',
+  ]);
+});
+
+test('of a union the branch that came closest is told', () => {
+  const union = z.union([z.string(), z.object({ to: z.object({ port: z.int() }) })]);
+  const { error } = union.safeParse({ to: { port: 'x' } }, { reportInput: true });
+  assert.deepEqual(fieldIssues(error?.issues ?? [], ['body']), [
+    { path: 'body.to.port', message: 'must be a number' },
+  ]);
+});
