@@ -66,8 +66,12 @@ function pointToComponents(value: unknown, suffix: string): unknown {
   );
 }
 
-/** zod leaves the default out of what it transforms on the way in; a client needs to know it. */
-function keepDefault({
+/**
+ * zod leaves the default out of what it transforms on the way in, and a client needs to know it. It
+ * bounds every whole number by what JavaScript holds exactly, which is no limit of ours and would
+ * become the example of every id.
+ */
+function keepOurs({
   zodSchema,
   jsonSchema,
 }: {
@@ -76,6 +80,8 @@ function keepDefault({
 }): void {
   const { def } = zodSchema._zod;
   if (def.type === 'default') jsonSchema.default ??= def.defaultValue as typeof jsonSchema.default;
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 }
 
 /** The JSON schema of a zod schema; what has an id of its own becomes a component. */
@@ -86,7 +92,7 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
     $defs,
     ...own
   } = openToNewFields(
-    applyOverrides(z.toJSONSchema(schema, { io, unrepresentable: 'any', override: keepDefault })),
+    applyOverrides(z.toJSONSchema(schema, { io, unrepresentable: 'any', override: keepOurs })),
   ) as Json;
   for (const [id, definition] of Object.entries(isJson($defs) ? $defs : {})) {
     const { id: _id, ...rest } = pointToComponents(definition, suffix) as Json;

@@ -157,7 +157,7 @@ export type Capabilities = z.output<typeof capabilities>;
 
 export const checkInRequest = z.object({
   agentId: z.uuid(),
-  protocol: z.int(),
+  protocol: z.int().meta({ example: protocolVersion }),
   version: z.string().max(64),
   startedAt: instant,
   capabilities,

@@ -72,7 +72,11 @@ export const channelSubscription = z
     example: { checkId: '0c6fe2c8-6a98-4895-9a74-41f242d42d7d', activated: true },
   });
 
-const subscriptionsToSet = z.array(channelSubscription).max(1000).exactOptional();
+const subscriptionsToSet = z
+  .array(channelSubscription)
+  .max(1000)
+  .exactOptional()
+  .meta({ example: [] });
 
 const createBody = z.discriminatedUnion(
   'type',
@@ -91,9 +95,13 @@ const createBody = z.discriminatedUnion(
 
 const updateBody = z.object({
   type: alertChannelType.exactOptional(),
-  config: z.record(z.string(), z.unknown()).exactOptional().meta({
-    description: 'Replaces the configuration; the fields are those of the type',
-  }),
+  config: z
+    .record(z.string(), z.unknown())
+    .exactOptional()
+    .meta({
+      description: 'Replaces the configuration; the fields are those of the type',
+      example: { address: 'user@example.com' },
+    }),
   sendRecovery: z.boolean().exactOptional(),
   sendFailure: z.boolean().exactOptional(),
   sendDegraded: z.boolean().exactOptional(),

@@ -48,7 +48,7 @@ const listAlertNotifications = defineRoute({
     ...pageQuery,
     from: queryInstant.exactOptional(),
     to: queryInstant.exactOptional(),
-    alertChannelId: queryInteger(0, Number.MAX_SAFE_INTEGER).exactOptional(),
+    alertChannelId: queryInteger(0, 999_999_999_999_999).exactOptional(),
     hasFailures: queryBoolean.exactOptional().meta({
       override: { type: 'boolean', description: 'True lists only those that could not be sent' },
     }),

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { maxAssertions } from './assertion.ts';
 import { anyCheck } from './check-routes.ts';
 import {
-  alertChannelSubscription,
+  alertChannelSubscriptions,
   alertSettings,
   locations,
   maxGroupVariables,
@@ -59,7 +59,7 @@ const fields = {
     .default(null),
   runtimeId: runtimeId.nullable().default(null),
   environmentVariables: z.array(environmentVariable).max(maxGroupVariables).nullable().default([]),
-  alertChannelSubscriptions: z.array(alertChannelSubscription).max(200).default([]),
+  alertChannelSubscriptions: alertChannelSubscriptions.default([]),
   setupSnippetId: z.int().nullable().default(null),
   tearDownSnippetId: z.int().nullable().default(null),
   localSetupScript: scriptText.nullable().default(null),

@@ -92,11 +92,15 @@ export const triggerIncident = z
   })
   .meta({ id: 'TriggerIncident' });
 
-/** Spec: Check, `alertChannelSubscriptions`. */
-export const alertChannelSubscription = z.object({
+const alertChannelSubscription = z.object({
   alertChannelId: z.int(),
   activated: z.boolean(),
 });
+/** Spec: Check, `alertChannelSubscriptions`. */
+export const alertChannelSubscriptions = z
+  .array(alertChannelSubscription)
+  .max(200)
+  .meta({ example: [] });
 
 const name = z.string().trim().min(1).max(255);
 export const tag = z.string().min(1).max(255);
@@ -105,7 +109,11 @@ export const tags = z.array(tag).max(maxTags);
 const groupOrder = z.int().min(0).nullable();
 const description = z.string().max(500).nullable();
 export const locations = z.array(dataCenterLocation).max(100).nullable();
-export const privateLocations = z.array(z.string().min(1).max(30)).max(100).nullable();
+export const privateLocations = z
+  .array(z.string().min(1).max(30))
+  .max(100)
+  .nullable()
+  .meta({ example: [] });
 
 /** Spec: Limits, environmentVariables items of a check and of a group. */
 export const maxCheckVariables = 50;
@@ -125,8 +133,8 @@ export const commonCheckFields = {
   useGlobalAlertSettings: z.boolean().default(true),
   groupId: z.int().nullable().default(null),
   groupOrder: groupOrder.default(null),
-  alertChannelSubscriptions: z.array(alertChannelSubscription).max(200).default([]),
-  triggerIncident: triggerIncident.nullable().default(null),
+  alertChannelSubscriptions: alertChannelSubscriptions.default([]),
+  triggerIncident: triggerIncident.nullable().meta({ example: null }).default(null),
   description: description.default(null),
 };
 
@@ -148,7 +156,7 @@ export const scheduledCheckFields = {
  * them and read them back, so they are kept as given. Spec: DNS monitor, further body fields.
  */
 export const inheritedFields = {
-  heartbeat: z.looseObject({}).nullable().default(null),
+  heartbeat: z.looseObject({}).nullable().meta({ example: null }).default(null),
   script: scriptText.nullable().default(null),
   scriptPath: z.string().max(1024).nullable().default(null),
   sslCheckDomain: z.string().max(255).nullable().default(null),

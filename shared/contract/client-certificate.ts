@@ -3,7 +3,27 @@ import { z } from 'zod';
 import { pathId, timestamp } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
-const pem = (label: string) =>
+/** A pair that works and opens nothing, so that the example of the description can be tried as it stands. */
+const exampleCertificate = [
+  '-----BEGIN CERTIFICATE-----',
+  'MIIBRjCB+aADAgECAhQSqw32cZC8xRTNma+T/p3yJPAu4jAFBgMrZXAwGDEWMBQG',
+  'A1UEAwwNYWdlbnQuZXhhbXBsZTAgFw0yNjExMjIwMTI4MjBaGA8yMTI2MTAyOTAx',
+  'MjgyMFowGDEWMBQGA1UEAwwNYWdlbnQuZXhhbXBsZTAqMAUGAytlcAMhAIcS45GO',
+  'gRBuiV5RFLtGgEt0PL/fQvLGciNd/mZVpo8ao1MwUTAdBgNVHQ4EFgQUfqLQbESr',
+  '7s3yg6HIAguJJbTNFzIwHwYDVR0jBBgwFoAUfqLQbESr7s3yg6HIAguJJbTNFzIw',
+  'DwYDVR0TAQH/BAUwAwEB/zAFBgMrZXADQQDdXjxEIlDQext4j/Q+gwXO8BN9Hbyc',
+  'z1eTlgbHIcbcMQDK8Fb56Yo4IsVVT2gdbFiNtJ+/qNmq6ZLlXejf3OkL',
+  '-----END CERTIFICATE-----',
+  '',
+].join('\n');
+const exampleKey = [
+  '-----BEGIN PRIVATE KEY-----',
+  'MC4CAQAwBQYDK2VwBCIEIM8P07cgNnfLXkMbtSGR1TQFyjWJcuPlJlGO092xEoTV',
+  '-----END PRIVATE KEY-----',
+  '',
+].join('\n');
+
+const pem = (label: string, example: string) =>
   z
     .string()
     .max(65_536)
@@ -11,7 +31,7 @@ const pem = (label: string) =>
       (text) => new RegExp(`-----BEGIN [A-Z0-9 ]*${label}-----`).test(text),
       `must be PEM with a ${label}, line breaks retained`,
     )
-    .meta({ example: `-----BEGIN ${label}-----\nMIIB…\n-----END ${label}-----\n` });
+    .meta({ example });
 
 /** A domain without scheme; each `*` stands for any characters, dots among them. */
 const host = z
@@ -56,10 +76,10 @@ const createClientCertificate = defineRoute({
   authentication: 'apiKey',
   body: z.object({
     host,
-    cert: pem('CERTIFICATE'),
-    key: pem('PRIVATE KEY'),
+    cert: pem('CERTIFICATE', exampleCertificate),
+    key: pem('PRIVATE KEY', exampleKey),
     passphrase: z.string().max(1024).nullable().default(null),
-    ca: pem('CERTIFICATE').nullable().default(null),
+    ca: pem('CERTIFICATE', exampleCertificate).nullable().default(null),
   }),
   status: 201,
   response: clientCertificate,

@@ -188,7 +188,7 @@ const createDashboardIncident = defineRoute({
   authentication: 'apiKey',
   body: z.object({
     ...incidentFields,
-    dashboardId: z.int(),
+    dashboardId: z.int().meta({ description: 'The `id` of a dashboard' }),
     incidentUpdates: z.array(updateBody).min(1).max(100),
   }),
   status: 201,

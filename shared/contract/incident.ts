@@ -19,7 +19,11 @@ const instant = z.iso.datetime({ offset: true });
 const services = z
   .array(z.looseObject({ id: z.string().min(1) }))
   .min(1)
-  .max(200);
+  .max(200)
+  .meta({
+    description: 'Services that exist; each is named by its `id`',
+    example: [{ id: '8f8bb40f-b96b-40fe-9064-5031fbe483f9' }],
+  });
 
 const updateFields = {
   description: z.string().max(65_536),

@@ -1,11 +1,24 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { allRoutes } from '@monitor/shared/contract/index.ts';
+import type { Route } from '@monitor/shared/contract/route.ts';
 import { openApiDocument } from '../../scripts/openapi/document.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
+import { paramNames, pathOf } from '../support/world.ts';
 
 type Json = Record<string, unknown>;
 const document = openApiDocument();
+
+const largest = Number.MAX_SAFE_INTEGER;
+
+function exampleOf(route: Route): unknown {
+  const paths = document['paths'] as Record<string, Record<string, Json>>;
+  const operation = paths[route.path]?.[route.method.toLowerCase()];
+  const body = operation?.['requestBody'] as { content: Record<string, Json> } | undefined;
+  return body?.content['application/json']?.['example'];
+}
+
+const withBody = allRoutes.filter((route: Route) => route.body !== undefined);
 
 function everyValue(value: unknown, visit: (key: string, value: unknown) => void): void {
   if (typeof value !== 'object' || value === null) return;
@@ -43,6 +56,61 @@ test('every reference leads somewhere, and nothing of our own leaks', () => {
     for (const part of String(value).replace('#/', '').split('/')) at = (at as Json)[part];
     assert.ok(at !== undefined, String(value));
   });
+});
+
+test('every example of a request is one that its own schema accepts', () => {
+  for (const route of withBody as readonly Route[]) {
+    const { success, error } = route.body?.safeParse(exampleOf(route)) ?? {};
+    assert.ok(success, `${route.operationId}: ${error?.message ?? ''}`);
+  }
+});
+
+test('nothing is bounded by, or shown as, the largest number of the language', () => {
+  everyValue(document, (key, value) => {
+    assert.ok(value !== largest && value !== -largest, key);
+  });
+});
+
+/** What the example of an operation cannot know: ids of what was made before. */
+function idsFor(route: Route, made: ReadonlyMap<string, Json>): Json {
+  const answerOf = (path: string) => made.get(path) as Record<string, never>;
+  switch (route.operationId) {
+    case 'createIncident':
+    case 'updateIncident':
+    case 'patchIncident':
+      return { services: [{ id: answerOf('/v1/status-pages/services')['id'] }] };
+    case 'createDashboardIncident':
+      return { dashboardId: answerOf('/v1/dashboards')['id'] };
+    case 'cancel': {
+      const [session] = answerOf('/v2/check-sessions/trigger')['sessions'] as Json[];
+      return { checkSessionId: session?.['checkSessionId'] };
+    }
+    default:
+      return {};
+  }
+}
+
+test('an example is carried out as it stands, once the ids in it exist', async () => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  const made = new Map<string, Json>();
+  let played = 0;
+  for (const route of withBody as readonly Route[]) {
+    const [name, ...further] = paramNames(route);
+    const parent = made.get(route.path.replace(/\/\{\w+\}$/, ''));
+    const isOfMade = name === undefined || (further.length === 0 && parent !== undefined);
+    if (!isOfMade || route.authentication !== 'apiKey') continue;
+    const params = name === undefined ? {} : { [name]: parent?.[name] ?? parent?.['id'] };
+    const body = { ...(exampleOf(route) as Json), ...idsFor(route, made) };
+    const answer = await cp.api(route.method, pathOf(route, params), body);
+    assert.equal(
+      answer.status,
+      route.status,
+      `${route.operationId}: ${JSON.stringify(answer.body)}`,
+    );
+    if (route.method === 'POST') made.set(route.path, answer.body as Json);
+    played += 1;
+  }
+  assert.ok(played >= 45, `${played} examples were played`);
 });
 
 test('the running control plane describes itself, and shows it on a page without foreign parts', async () => {

@@ -55,7 +55,9 @@ const bodies = checkBodies('DNS', {
 });
 
 const requiredByTheSpecification = {
-  heartbeat: z.looseObject({}).meta({ description: 'Required, but without meaning for DNS' }),
+  heartbeat: z
+    .looseObject({})
+    .meta({ description: 'Required, but without meaning for DNS', example: {} }),
   script: z.string().max(262_144).meta({ description: 'Required, but without meaning for DNS' }),
 };
 

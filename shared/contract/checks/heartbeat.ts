@@ -17,9 +17,9 @@ const yearMs = heartbeatDurationMs(365, 'days');
 export const heartbeatSettings = z
   .object({
     period: z.number().min(0).meta({ example: 1 }),
-    periodUnit: unit,
+    periodUnit: unit.meta({ example: 'days' }),
     grace: z.number().min(0).meta({ example: 10 }),
-    graceUnit: unit,
+    graceUnit: unit.meta({ example: 'minutes' }),
     pingToken: z
       .string()
       .regex(
