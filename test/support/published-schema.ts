@@ -66,10 +66,8 @@ function kindsOf(branches: Json[]): string[] {
   return [...new Set(kinds.filter((kind) => kind !== 'null'))];
 }
 
-/** The largest safe integers stand for "no bound". */
 function boundOf(branches: Json[], name: string): number | undefined {
-  const bound = branches.find((branch) => branch[name] !== undefined)?.[name] as number | undefined;
-  return bound !== undefined && Math.abs(bound) === Number.MAX_SAFE_INTEGER ? undefined : bound;
+  return branches.find((branch) => branch[name] !== undefined)?.[name] as number | undefined;
 }
 
 export function factsOf(schema: Json): PublishedFacts {
