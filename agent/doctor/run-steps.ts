@@ -1,6 +1,7 @@
 /**
  * Runs steps side by side, and tells what they found in their order. A step waits for those it needs;
- * where one of them failed it is skipped, since its own failure would only be an echo.
+ * where one of them failed it is skipped, since its own failure would only be an echo. It also waits for
+ * those it would disturb.
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../errors.ts';
@@ -142,6 +143,7 @@ export async function runSteps(
     if (leftOut !== null) return finish([skip(leftOut)], 0);
     const root = await cause(step);
     if (root !== null) return finish([follows(root)], 0);
+    for (const id of step.after ?? []) await outcomes.get(id);
     await enter();
     const startedAt = clock.monotonic();
     const leftMs = limitMs - (startedAt - began);

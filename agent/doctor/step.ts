@@ -30,6 +30,8 @@ export interface Step {
   readonly name: string;
   /** Earlier steps whose failure is the reason for a failure here: this one is then skipped. */
   readonly needs: readonly string[];
+  /** Earlier steps that this one would disturb: it begins after them, however they end. */
+  readonly after?: readonly string[];
   /** Nothing takes longer. */
   readonly limitMs: number;
   /** Left out by `--offline`. */

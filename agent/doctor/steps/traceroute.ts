@@ -37,6 +37,8 @@ export const traceroute: Step = {
   id: 'traceroute',
   name: 'traceroute',
   needs: [],
+  // Routers tell a sender only so often that a host cannot be reached: these packets use it up.
+  after: ['connect'],
   limitMs: 10_000,
   isSlow: true,
   async look({ network, config, link }, signal) {

@@ -52,6 +52,26 @@ test('a step that sees its own failure coming names the cause, also for those th
   ]);
 });
 
+test('a step begins when those it would disturb have ended, however they ended', async () => {
+  let hasEnded = false;
+  const findings = await run([
+    step('a', [], async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      hasEnded = true;
+      return [fail('broken', 'mend it')];
+    }),
+    step('b', [], () => [hasEnded ? ok('looked at afterwards') : ok('too early')], {
+      after: ['a'],
+    }),
+    step('c', [], says(ok('what is not run is not waited for')), { after: ['z'] }),
+  ]);
+  assert.deepEqual(brief(findings), [
+    'a fail: broken',
+    'b ok: looked at afterwards',
+    'c ok: what is not run is not waited for',
+  ]);
+});
+
 test('steps run side by side and are told in their order', async () => {
   const { promise: slow, resolve } = Promise.withResolvers<Statement[]>();
   const told: string[] = [];
@@ -114,9 +134,10 @@ test('--only brings what is needed, --skip leaves it out, --offline and --quick 
 
 test('every step needs only earlier ones, and ids are unique', () => {
   const seen = new Set<string>();
-  for (const { id, needs } of steps) {
+  for (const { id, needs, after = [] } of steps) {
     assert.equal(seen.has(id), false, id);
-    for (const needed of needs) assert.equal(seen.has(needed), true, `${id} needs ${needed}`);
+    for (const needed of [...needs, ...after])
+      assert.equal(seen.has(needed), true, `${id} needs ${needed}`);
     seen.add(id);
   }
   assert.equal(seen.size, 30);
