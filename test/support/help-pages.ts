@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict';
+
 interface HelpfulCommand {
   readonly commands: readonly HelpfulCommand[];
   name(): string;
@@ -23,4 +25,12 @@ export function helpPages(program: HelpfulCommand): Map<string, string> {
   };
   visit(program, '');
   return pages;
+}
+
+/** Asserts that no line of a help page is longer than a terminal of 80 columns is wide. */
+export function assertFitting(pages: ReadonlyMap<string, string>): void {
+  for (const [name, page] of pages) {
+    const long = page.split('\n').filter((line) => line.length > 80);
+    assert.deepEqual(long, [], name);
+  }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { commands, newProgram } from '../../../agent/program.ts';
-import { helpPages } from '../../support/help-pages.ts';
+import { assertFitting, helpPages } from '../../support/help-pages.ts';
 
 const program = newProgram();
 for (const load of Object.values(commands)) (await load())(program);
@@ -9,10 +9,7 @@ const pages = helpPages(program);
 
 test('no line of a help page is longer than 80 columns', () => {
   assert.ok(pages.size > Object.keys(commands).length);
-  for (const [name, page] of pages) {
-    const long = page.split('\n').filter((line) => line.length > 80);
-    assert.deepEqual(long, [], name);
-  }
+  assertFitting(pages);
 });
 
 test('start tells of each setting below its name', () => {
