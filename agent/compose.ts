@@ -33,6 +33,7 @@ import { Executor } from './worker/execute-run.ts';
 import { LagMeter } from './worker/lag-meter.ts';
 import { notReadyReason, stepLifecycle, type LifecycleState } from './worker/lifecycle.ts';
 import { Outbox } from './worker/outbox.ts';
+import { RunIds } from './worker/run-ids.ts';
 import { ScheduleCache } from './worker/schedule-cache.ts';
 import { Seal } from './worker/seal.ts';
 import { Scheduler } from './worker/scheduler.ts';
@@ -161,8 +162,10 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   let state: LifecycleState = 'starting';
   const { promise: ready, resolve: becomeReady } = Promise.withResolvers<void>();
 
+  const ids = new RunIds();
   const executor: Executor = new Executor({
     clock,
+    ids,
     runners,
     network,
     lagMeter: new LagMeter(),
@@ -216,7 +219,8 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   let cancelCaching: (() => void) | null = null;
   const saveSchedule = (): void => {
     cancelCaching = null;
-    if (location !== null) cache.save({ location, epoch, checks: scheduler.checks() });
+    if (location !== null)
+      cache.save({ location, epoch, idKey: ids.key, checks: scheduler.checks() });
   };
 
   const jobRuns = new Map<string, string>();
@@ -225,8 +229,10 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
       for (const runId of answer.cancellations) executor.cancel(runId);
       return;
     }
-    const isSame = answer.location === location && answer.epoch === epoch;
+    const idKey = answer.idKey ?? null;
+    const isSame = answer.location === location && answer.epoch === epoch && idKey === ids.key;
     ({ location, epoch } = answer);
+    ids.use(idKey);
     scheduler.apply(location, answer.upserts, answer.removals, answer.full);
     metrics.assignedChecks.set(scheduler.size);
     for (const job of answer.jobs) {
@@ -344,6 +350,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   const cached = cache.load();
   if (cached !== null) {
     ({ location, epoch } = cached);
+    ids.use(cached.idKey);
     scheduler.apply(location, cached.checks, [], true);
     certificates.follow(cached.checks);
     metrics.assignedChecks.set(scheduler.size);

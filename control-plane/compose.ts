@@ -1,5 +1,5 @@
 /** Everything a control plane is made of, top to bottom. Closing it undoes it in reverse. */
-import { randomUUID } from 'node:crypto';
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -26,6 +26,7 @@ import { implement } from './http/implement.ts';
 import { measureRequests } from './http/measure-requests.ts';
 import { serveStatusPages } from './http/status-pages.ts';
 import { serveTraceViewer } from './http/trace-viewer.ts';
+import { openIdKeys } from './id-keys.ts';
 import { LocationHub } from './location-hub.ts';
 import { startDeliveries } from './notify/deliveries.ts';
 import { createMetrics } from './observability/metrics.ts';
@@ -42,6 +43,7 @@ import { ResultIntake } from './operations/ingest-results.ts';
 import { forgetSessions } from './operations/forget-sessions.ts';
 import { pruneAgentReports } from './operations/prune-agent-reports.ts';
 import { pruneArtifacts } from './operations/prune-artifacts.ts';
+import { pruneJobLeases } from './operations/prune-job-leases.ts';
 import { pruneCodeBundles } from './operations/prune-code-bundles.ts';
 import { announceDueUpdates } from './operations/subscribers/announce-due-updates.ts';
 import { forgetUnconfirmed } from './operations/subscribers/forget-unconfirmed.ts';
@@ -82,6 +84,7 @@ export interface ControlPlane extends AsyncDisposable {
 /** How long answers in progress may take once the process is asked to stop. */
 const closeWithinMs = 5_000;
 const closeIdleEveryMs = 50;
+const dayMs = 86_400_000;
 
 /** Beside the database; that of a database in memory goes with it. */
 function codeBundleFolder(databaseFile: string): Disposable & { path: string } {
@@ -187,6 +190,8 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     clock,
     random,
     newId: randomUUID,
+    newRunId: () => randomUUIDv7(),
+    ids: await openIdKeys(db, secrets),
     hub,
     runs: new RunSignals(clock),
     statuses: new StatusCache(),
@@ -197,7 +202,8 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   await restoreAgents(services);
   await excuseDowntime(services);
   const keys = new KeyStore(db, clock);
-  const intake = new ResultIntake(services);
+  const resultsKeptMs = config.RESULT_RETENTION_DAYS * dayMs;
+  const intake = new ResultIntake(services, resultsKeptMs);
   const bundleFolder = codeBundleFolder(config.DATABASE_FILE);
   stack.use(bundleFolder);
   const codeBundles = new CodeBundleStore({ db, clock, folder: bundleFolder.path });
@@ -284,9 +290,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
 
   stack.use(startDeliveries({ services, config }));
 
-  const dayMs = 86_400_000;
   const keptMs = config.ARTIFACT_RETENTION_DAYS * dayMs;
-  const resultsKeptMs = config.RESULT_RETENTION_DAYS * dayMs;
   const rollUp = new RollUp(services);
   const resultPruning = new ResultPruning(services, resultsKeptMs);
   const sumsKeptMs = config.ANALYTICS_RETENTION_DAYS * dayMs;
@@ -343,6 +347,11 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
           name: 'prune-agent-reports',
           everyMs: 3_600_000,
           run: () => pruneAgentReports(services, resultsKeptMs),
+        },
+        {
+          name: 'prune-job-leases',
+          everyMs: 3_600_000,
+          run: () => pruneJobLeases(services, resultsKeptMs),
         },
         { name: 'forget-sessions', everyMs: 3_600_000, run: () => forgetSessions(services) },
       ],

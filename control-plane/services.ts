@@ -8,6 +8,7 @@ import type { Database } from './db/tables.ts';
 import type { DeliverySignal } from './delivery-signal.ts';
 import type { DiskWatch } from './disk-watch.ts';
 import type { ControlPlaneMetrics } from './observability/metrics.ts';
+import type { IdKeys } from './id-keys.ts';
 import type { LocationHub } from './location-hub.ts';
 import type { RunSignals } from './run-signals.ts';
 import type { SecretBox } from './secret-box.ts';
@@ -24,6 +25,10 @@ export interface Services {
   /** In [0, 1). */
   random: () => number;
   newId: () => string;
+  /** Ids of runs and results that follow from no slot: version 7, so that they arrive in order. */
+  newRunId: () => string;
+  /** Ids of those that do. */
+  ids: IdKeys;
   hub: LocationHub;
   runs: RunSignals;
   statuses: StatusCache;

@@ -11,7 +11,6 @@
  * A run whose lease is lost while measuring ends without a result; one that a person cancels is
  * recorded as cancelled.
  */
-import { createHash } from 'node:crypto';
 import type { Clock } from '@monitor/shared/clock.ts';
 import {
   assignedCheck,
@@ -21,7 +20,6 @@ import {
 } from '@monitor/shared/contract/agent-protocol.ts';
 import type { MissedReason } from '@monitor/shared/contract/check-result.ts';
 import { decideRetry } from '@monitor/shared/domain/retry.ts';
-import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { TracedRequest } from '../net/traced-request.ts';
@@ -37,6 +35,7 @@ import {
 } from './attempt.ts';
 import type { Outbox, OutboxEntry, PendingRetry } from './outbox.ts';
 import { Pool } from './pool.ts';
+import type { RunIds } from './run-ids.ts';
 import type { Seal } from './seal.ts';
 
 /** A slot that waited longer for a place in its pool would measure another moment. */
@@ -54,8 +53,6 @@ const mostGathering = 300;
 /** Reason of an abort that a person asked for. */
 const cancelledByPerson = new Error('cancelled');
 
-const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
-
 const run = z.object({
   check: assignedCheck,
   runId: z.uuid(),
@@ -71,9 +68,13 @@ const run = z.object({
 });
 type Run = z.output<typeof run>;
 
+/** A run with an attempt that is over. Files of the attempt stand under `resultId`. */
+type EndedRun = Run & { isCancelled?: boolean; resultId?: string };
+
 export interface ExecutorOptions extends AttemptTools {
   clock: Clock;
   outbox: Outbox;
+  ids: RunIds;
   metrics: AgentMetrics;
   logger: Logger;
   lightConcurrency: number;
@@ -145,7 +146,7 @@ export class Executor {
   startSlot(check: AssignedCheck, scheduledFor: number, location: string, epoch: number): void {
     this.#begin({
       check,
-      runId: runIdOfSlot({ checkId: check.id, location, scheduledFor }, sha256Hex),
+      runId: this.#options.ids.ofSlot({ checkId: check.id, location, scheduledFor }),
       slotLocation: location,
       runLocation: location,
       scheduledFor,
@@ -180,13 +181,13 @@ export class Executor {
 
   /** Records that a slot was not run. */
   miss(check: AssignedCheck, scheduledFor: number, location: string, reason: MissedReason): void {
-    const runId = runIdOfSlot({ checkId: check.id, location, scheduledFor }, sha256Hex);
+    const runId = this.#options.ids.ofSlot({ checkId: check.id, location, scheduledFor });
     this.#options.metrics.missedSlots.inc({ reason });
     this.#track(
       this.#options.outbox.put({
         submission: {
           kind: 'missed',
-          id: resultIdOfAttempt(runId, 0, sha256Hex),
+          id: this.#options.ids.ofAttempt(runId, 0),
           runId,
           checkId: check.id,
           slotLocation: location,
@@ -301,17 +302,18 @@ export class Executor {
     };
     try {
       const attempt = this.#asAttempt(current);
+      const ended = { ...current, resultId: attempt.run.resultId };
       const outcome = await makeAttempt(attempt, this.#options, signal, extentOf, enough.signal);
       this.#forget(current, cancellation);
       if (signal.aborted) {
         if (signal.reason === cancelledByPerson) {
-          await this.#conclude({ ...current, isCancelled: true }, outcome, startedAt);
+          await this.#conclude({ ...ended, isCancelled: true }, outcome, startedAt);
         }
         return;
       }
       const { at, tookMs } = isOver();
       this.#count(current, outcome, tookMs);
-      await this.#conclude(current, outcome, current.sequenceStartedAt ?? startedAt, at);
+      await this.#conclude(ended, outcome, current.sequenceStartedAt ?? startedAt, at);
     } finally {
       this.#gathering.delete(cancellation);
       nowStored();
@@ -322,7 +324,7 @@ export class Executor {
     const { metrics, logger, runners } = this.#options;
     const state = outcome.hasErrors ? 'error' : outcome.hasFailures ? 'failed' : 'passed';
     // A type this agent does not know is whatever the control plane says it is.
-    const check_type = current.check.type in runners ? current.check.type : 'unknown';
+    const check_type = Object.hasOwn(runners, current.check.type) ? current.check.type : 'unknown';
     metrics.runs.inc({ check_type, outcome: state });
     metrics.runDuration.observe({ check_type }, tookMs / 1000);
     if (outcome.underLoad) metrics.underLoad.inc();
@@ -366,7 +368,7 @@ export class Executor {
         checkName: check.name,
         checkType: check.type,
         runId,
-        resultId: resultIdOfAttempt(runId, attempt, sha256Hex),
+        resultId: this.#options.ids.ofAttempt(runId, attempt),
         location: runLocation,
         attempt,
         scheduledFor,
@@ -377,7 +379,7 @@ export class Executor {
 
   /** Decides whether another attempt follows, and stores this one together with that decision. */
   async #conclude(
-    current: Run & { isCancelled?: boolean },
+    current: EndedRun,
     outcome: AttemptOutcome,
     sequenceStartedAt: number,
     overAt: number = this.#options.clock.now(),
@@ -395,7 +397,8 @@ export class Executor {
     const isRetryHere = decision.kind === 'retry' && decision.where === 'here';
     const isHandedOn = decision.kind === 'retry' && decision.where === 'elsewhere';
     const notBefore = overAt + (decision.kind === 'retry' ? decision.delayMs : 0);
-    const next: Run = { ...current, attempt: current.attempt + 1, sequenceStartedAt };
+    const { isCancelled: _cancelled, resultId: _result, ...run } = current;
+    const next: Run = { ...run, attempt: current.attempt + 1, sequenceStartedAt };
     const submission = this.#submission(
       current,
       outcome,
@@ -429,7 +432,7 @@ export class Executor {
   }
 
   #submission(
-    current: Run & { isCancelled?: boolean },
+    current: EndedRun,
     outcome: AttemptOutcome,
     resultType: ResultSubmission['resultType'],
     retryElsewhere: ResultSubmission['retryElsewhere'],
@@ -443,7 +446,7 @@ export class Executor {
     } = outcome;
     return {
       kind: 'result',
-      id: resultIdOfAttempt(current.runId, current.attempt, sha256Hex),
+      id: current.resultId ?? this.#options.ids.ofAttempt(current.runId, current.attempt),
       runId: current.runId,
       checkId: current.check.id,
       checkRevision: current.check.revision,

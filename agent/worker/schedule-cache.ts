@@ -13,6 +13,8 @@ import { Seal } from './seal.ts';
 const cached = z.object({
   location: z.string(),
   epoch: z.number(),
+  /** Of a control plane that gives one: ids of slots are derived with it, also while it is away. */
+  idKey: z.string().nullable().default(null),
   checks: z.array(assignedCheck),
 });
 export type CachedSchedule = z.output<typeof cached>;

@@ -31,9 +31,12 @@ export interface EncodedPayload {
   payload: Buffer;
 }
 
-/** The fastest level: payloads are small and many. */
 export function encodePayload(value: unknown): EncodedPayload {
-  const json = Buffer.from(JSON.stringify(value));
+  return encodeJson(Buffer.from(JSON.stringify(value)));
+}
+
+/** The fastest level: payloads are small and many. */
+export function encodeJson(json: Buffer): EncodedPayload {
   if (json.length < worthDeflatingBytes) return { encoding: 'json', payload: json };
   return { encoding: 'deflate', payload: deflateRawSync(json, { level: 1 }) };
 }

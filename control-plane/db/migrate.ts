@@ -12,6 +12,7 @@ import * as rollUps from './migrations/0007-roll-ups.ts';
 import * as certificates from './migrations/0008-certificates.ts';
 import * as faults from './migrations/0009-faults.ts';
 import * as outboxHeads from './migrations/0010-outbox-heads.ts';
+import * as agentBoundary from './migrations/0011-agent-boundary.ts';
 
 /** In order of their names. A new migration is a new file and a line here. */
 const migrations = {
@@ -25,6 +26,7 @@ const migrations = {
   '0008-certificates': certificates,
   '0009-faults': faults,
   '0010-outbox-heads': outboxHeads,
+  '0011-agent-boundary': agentBoundary,
 };
 
 export interface MigrationState {

@@ -145,7 +145,7 @@ export interface CheckRunsTable {
   id: Generated<number>;
   account_id: string;
   check_id: string;
-  /** Derived from the slot, or random for a triggered run; `sequenceId` on the wire. */
+  /** Derived from the slot, or version 7 for a run of no slot; `sequenceId` on the wire. */
   run_id: string;
   location: string;
   scheduled_for: number | null;
@@ -226,6 +226,24 @@ export interface JobsTable {
   created_at: number;
   environment_url: Generated<string | null>;
   cancel_requested_at: Generated<number | null>;
+}
+
+/**
+ * Which jobs were handed out in a location, also when they are over: for as long as results are kept, since
+ * what an agent handed in may have waited in its outbox.
+ */
+export interface JobLeasesTable {
+  account_id: string;
+  location: string;
+  run_id: string;
+  job_id: string;
+  check_id: string;
+  slot_location: string;
+  scheduled_for: number | null;
+  /** The first attempt of the run that the job was for. */
+  attempt: number;
+  /** When it was leased last. */
+  leased_at: number;
 }
 
 export interface HeartbeatsTable {
@@ -463,6 +481,8 @@ export interface CodeBundlesTable {
 
 export interface LearnedScriptsTable {
   check_id: string;
+  /** Where it was learned; agents of other locations are not given it. */
+  location: string;
   account_id: string;
   prompt_hash: string;
   script: string;
@@ -655,6 +675,7 @@ export interface Database
   result_payloads: ResultPayloadsTable;
   check_statuses: CheckStatusesTable;
   jobs: JobsTable;
+  job_leases: JobLeasesTable;
   heartbeats: HeartbeatsTable;
   heartbeat_events: HeartbeatEventsTable;
   installation: InstallationTable;

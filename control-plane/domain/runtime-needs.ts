@@ -32,7 +32,7 @@ export interface RuntimeSources {
 
 /** Whether runs of a type can ever need either: most never do, and need no look at their fields. */
 export function mayNeedMore(type: string): boolean {
-  if (!(type in checkTypes)) return false;
+  if (!Object.hasOwn(checkTypes, type)) return false;
   const { runtime, browser } = checkTypes[type as KnownCheckType];
   return runtime !== 'never' || browser !== 'never';
 }
@@ -46,7 +46,7 @@ function needsBrowser(trait: 'always' | 'as-named' | 'never', fields: Fields): b
 /** What a check asks of the agent that runs it: its own runtime over that of group and account. */
 export function needsOf({ type, fields, group, accountRuntimeId }: RuntimeSources): Needs {
   const named = fields['runtimeId'] ?? accountRuntimeId;
-  const traits = type in checkTypes ? checkTypes[type as KnownCheckType] : noTraits;
+  const traits = Object.hasOwn(checkTypes, type) ? checkTypes[type as KnownCheckType] : noTraits;
   const needsRuntime =
     traits.runtime === 'always' ||
     (traits.runtime === 'with-scripts' && (hasScripts(fields) || hasScripts(group)));

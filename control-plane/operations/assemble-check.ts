@@ -58,9 +58,15 @@ export async function accountVariables(
   }));
 }
 
+/** Whose agents get the checks. */
+interface Place {
+  accountId: string;
+  location: string;
+}
+
 async function inheritanceOf(
   { db }: Services,
-  accountId: string,
+  { accountId, location }: Place,
   rows: readonly CheckRow[],
 ): Promise<Inheritance> {
   const account = await db
@@ -88,7 +94,7 @@ async function inheritanceOf(
       .execute(),
     learned: await learnedScriptsOf(
       db,
-      accountId,
+      { accountId, location },
       rows.filter((row) => row.type === 'AGENTIC').map((row) => row.id),
     ),
   };
@@ -160,13 +166,14 @@ function certificatesOfUrl<C extends { host: string }>(url: string, certificates
   return chosen === undefined ? [] : [chosen];
 }
 
-/** Assembles checks of one account. Secrets that cannot be opened make it throw. */
+/** Assembles checks of one account for agents of one location. Secrets that cannot be opened make it throw. */
 export async function checkAssembly(
   services: Services,
-  accountId: string,
+  place: Place,
   rows: readonly CheckRow[],
 ): Promise<(row: CheckRow, scheduleFrom: number, proxyUrl: string | null) => AssignedCheck> {
-  const inheritance = await inheritanceOf(services, accountId, rows);
+  const { accountId } = place;
+  const inheritance = await inheritanceOf(services, place, rows);
   const { secrets } = services;
   const open = ({ key, value, secret }: EnvironmentVariable): EnvironmentEntry => ({
     key,

@@ -18,6 +18,8 @@ import { cancellationsFor } from './check-sessions.ts';
 import { groupsOf } from './effective-check.ts';
 import { upcomingPauses } from './upcoming-pauses.ts';
 
+/** The first protocol whose agents derive ids with a key. */
+const keyedIdsFrom = 2;
 /** Most jobs handed out in one answer. */
 const jobsPerCheckIn = 50;
 /** Waiting jobs that are looked at together. */
@@ -134,7 +136,7 @@ async function toJobs(
     .where('id', 'in', [...new Set(rows.map((row) => row.check_id))])
     .execute();
   const byId = new Map(checks.map((check) => [check.id, check]));
-  const assemble = await checkAssembly(services, caller.accountId, checks);
+  const assemble = await checkAssembly(services, caller, checks);
   const proxyUrl = await proxyOf(services.db, caller);
   return rows.flatMap((row) => {
     const check = byId.get(row.check_id);
@@ -205,6 +207,35 @@ async function findJobs(
   return found.slice(0, jobsPerCheckIn);
 }
 
+/** Keeps what was leased, so that its results are known to be wanted also when the jobs are gone. */
+async function rememberLeases(
+  db: Kysely<Database>,
+  jobs: readonly JobRow[],
+  now: number,
+): Promise<void> {
+  await db
+    .insertInto('job_leases')
+    .values(
+      jobs.map((job) => ({
+        account_id: job.account_id,
+        location: job.location,
+        run_id: job.run_id,
+        job_id: job.id,
+        check_id: job.check_id,
+        slot_location: job.slot_location,
+        scheduled_for: job.scheduled_for,
+        attempt: job.attempt,
+        leased_at: now,
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .columns(['account_id', 'location', 'run_id', 'job_id'])
+        .doUpdateSet({ leased_at: now }),
+    )
+    .execute();
+}
+
 /** Leases waiting jobs of the location to the agent. */
 async function leaseJobs(services: Services, caller: Caller, agent: Candidate): Promise<Job[]> {
   const now = services.clock.now();
@@ -222,6 +253,7 @@ async function leaseJobs(services: Services, caller: Caller, agent: Candidate): 
           waiting.map((row) => row.id),
         )
         .execute();
+      await rememberLeases(db, waiting, now);
     }
     return waiting;
   });
@@ -269,7 +301,7 @@ async function newsFor(services: Services, caller: Caller, request: CheckInReque
   );
   const changed =
     held === null ? assigned : assigned.filter(({ id }) => held.get(id) !== revisions.get(id));
-  const assemble = changed.length === 0 ? null : await checkAssembly(services, accountId, changed);
+  const assemble = changed.length === 0 ? null : await checkAssembly(services, caller, changed);
   const upserts = changed.flatMap((row) =>
     assemble === null
       ? []
@@ -347,6 +379,9 @@ export async function checkIn(
       serverTime: { receivedAt, sentAt: clock.now() },
       location,
       epoch: await epochOf(services.db, caller),
+      ...(request.protocol >= keyedIdsFrom && {
+        idKey: services.ids.textOf(accountId, location),
+      }),
       snapshot,
       full: news.full,
       upserts: news.upserts,

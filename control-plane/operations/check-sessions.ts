@@ -80,7 +80,7 @@ export async function startSessions(
   rows: readonly CheckRow[],
   { source, location: wanted, environmentUrl }: StartOptions,
 ): Promise<SessionRow[]> {
-  const { clock, commits, newId } = services;
+  const { clock, commits, newId, newRunId } = services;
   const told: { accountId: string; location: string }[] = [];
   const sessions = await commits.run(async (db) => {
     const started: SessionRow[] = [];
@@ -107,7 +107,7 @@ export async function startSessions(
       if (needs === undefined) continue;
       const places = placesOf(services, row, needs, locationsOf(effective), runParallel, wanted);
       for (const location of places) {
-        const runId = newId();
+        const runId = newRunId();
         await db
           .insertInto('check_session_runs')
           .values({ session_id: session.id, run_id: runId, location, cancelled: 0 })

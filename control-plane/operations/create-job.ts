@@ -31,7 +31,7 @@ export interface NewJob {
 
 /** Puts a run that is not on the schedule into the queue of a location. Call `hub.notify` after the commit. */
 export async function createJob(
-  services: Pick<Services, 'clock' | 'newId'>,
+  services: Pick<Services, 'clock' | 'newId' | 'newRunId'>,
   db: Kysely<Database>,
   job: NewJob,
 ): Promise<void> {
@@ -45,7 +45,7 @@ export async function createJob(
       account_id: job.accountId,
       check_id: job.checkId,
       location: job.location,
-      run_id: continues?.runId ?? job.runId ?? services.newId(),
+      run_id: continues?.runId ?? job.runId ?? services.newRunId(),
       source: job.source,
       slot_location: continues?.slotLocation ?? job.location,
       scheduled_for: continues?.scheduledFor ?? null,

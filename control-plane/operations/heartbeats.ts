@@ -83,11 +83,11 @@ async function apply(
       user_agent: origin.userAgent?.slice(0, longestText) ?? null,
     })
     .execute();
-  const resultId = services.newId();
+  const resultId = services.newRunId();
   const [run] = await insertRun.run(db, {
     account_id: accountId,
     check_id: checkId,
-    run_id: services.newId(),
+    run_id: services.newRunId(),
     location: runLocation,
     scheduled_for: null,
     state: 'FINAL',

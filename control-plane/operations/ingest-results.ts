@@ -4,18 +4,23 @@
  */
 import type { Kysely, Selectable } from 'kysely';
 import {
-  submission,
   type CertificateSubmission,
   type ItemOutcome,
   type MissedSubmission,
   type ResultSubmission,
   type Submission,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import { encodePayload, fromJson, toFlag } from '../db/columns.ts';
+import { fromFlag, fromJson, toFlag, type EncodedPayload } from '../db/columns.ts';
 import type { CheckRunsTable, Database } from '../db/tables.ts';
+import {
+  withoutFuture,
+  slotGridOf,
+  whyRefused,
+  type LeasedJob,
+  type SlotGrid,
+} from '../domain/admission.ts';
 import { decideResult } from '../domain/ingest.ts';
-import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
-import { runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
+import type { HmacHex } from '@monitor/shared/domain/run-id.ts';
 import { sha256Hex } from '../keys.ts';
 import type { Services } from '../services.ts';
 import {
@@ -33,6 +38,7 @@ import { verdictOfSubmission } from './alerting/verdict-of-result.ts';
 import { announceArtifacts } from './announce-artifacts.ts';
 import { groupErrors } from './group-errors.ts';
 import { saveLearnedScript } from './learned-scripts.ts';
+import { readSubmission, refusal, resultFieldOf, type ReadItem } from './read-submission.ts';
 import { recordCertificate } from './record-certificate.ts';
 import { recordFaults, type RunEnding } from './record-faults.ts';
 import { retryElsewhere } from './retry-elsewhere.ts';
@@ -50,12 +56,32 @@ interface QueuedBatch extends Batch {
   reject: (error: unknown) => void;
 }
 
-type ParsedItem = ReturnType<typeof submission.safeParse>;
+type TakenItem = Extract<ReadItem, { data: Submission }>;
 
 /** What is about a run. */
 type RunSubmission = Exclude<Submission, CertificateSubmission>;
 
-type RunRow = Pick<Selectable<CheckRunsTable>, 'id' | 'run_id' | 'state' | 'check_id'>;
+type RunRow = Pick<
+  Selectable<CheckRunsTable>,
+  'id' | 'run_id' | 'state' | 'check_id' | 'account_id'
+>;
+
+const runColumns = ['id', 'run_id', 'state', 'check_id', 'account_id'] as const;
+
+interface StoredResult {
+  id: string;
+  resultType: NewResult['result_type'];
+}
+
+interface KnownCheck {
+  accountId: string;
+  type: string;
+  grids: SlotGrid[];
+}
+
+const attemptOf = (runRowId: number, attempt: number): string => `${runRowId} ${attempt}`;
+const leaseOf = (accountId: string, location: string, runId: string, jobId: string): string =>
+  `${accountId} ${location} ${runId} ${jobId}`;
 
 function toResultRow(
   item: ResultSubmission,
@@ -89,22 +115,17 @@ function toResultRow(
   };
 }
 
-/** What a run saw, in the shape of its type: an agent that does not know the type has no such thing. */
-function payloadOf(item: ResultSubmission): unknown {
-  const { checkType } = item;
-  return checkType in checkTypes ? item[checkTypes[checkType as KnownCheckType].resultField] : null;
-}
-
 /** What one commit knows and changes; filled before its items are decided. */
 class IngestUnit {
   readonly #db: Kysely<Database>;
   readonly #services: Services;
   readonly #now: number;
   readonly #runs = new Map<string, RunRow>();
-  readonly #results = new Map<string, NewResult['result_type']>();
-  readonly #checks = new Map<string, string>();
-  /** Where each check runs, or ran under an earlier schedule. */
-  readonly #locations = new Map<string, Set<string>>();
+  /** By run and attempt: whatever their ids were derived from, an attempt has one result. */
+  readonly #results = new Map<string, StoredResult>();
+  readonly #checks = new Map<string, KnownCheck>();
+  readonly #leases = new Map<string, LeasedJob>();
+  readonly #keptMs: number;
   readonly statusChanges = new Map<string, StatusChange>();
   readonly verdicts: RunVerdict[] = [];
   readonly endings: RunEnding[] = [];
@@ -113,59 +134,118 @@ class IngestUnit {
   /** Something stands in the outbox. */
   hasTold = false;
 
-  constructor(db: Kysely<Database>, services: Services) {
+  constructor(db: Kysely<Database>, services: Services, keptMs: number) {
     this.#db = db;
     this.#services = services;
+    this.#keptMs = keptMs;
     this.#now = services.clock.now();
   }
 
   /** Reads what the items may meet, in a few queries rather than a few an item. */
-  async prefetch(all: readonly Submission[]): Promise<void> {
-    const items = all.filter((item) => item.kind !== 'certificate');
+  async prefetch(
+    batches: readonly { batch: Batch; items: readonly Submission[] }[],
+  ): Promise<void> {
+    const items = batches
+      .flatMap((each) => each.items)
+      .filter((item) => item.kind !== 'certificate');
     if (items.length === 0) return;
-    const runIds = [...new Set(items.map((item) => item.runId))];
-    const ids = [...new Set(items.map((item) => item.id))];
+    const accountIds = [...new Set(batches.map(({ batch }) => batch.accountId))];
     const checkIds = [...new Set(items.map((item) => item.checkId))];
     const runs = await this.#db
       .selectFrom('check_runs')
-      .select(['id', 'run_id', 'state', 'check_id'])
-      .where('run_id', 'in', runIds)
+      .select(runColumns)
+      .where('run_id', 'in', [...new Set(items.map((item) => item.runId))])
       .execute();
     for (const run of runs) this.#runs.set(run.run_id, run);
-    const results = await this.#db
-      .selectFrom('check_results')
-      .select(['id', 'result_type'])
-      .where('id', 'in', ids)
-      .execute();
-    for (const result of results) this.#results.set(result.id, result.result_type);
+    await this.#readResults(runs);
     const checks = await this.#db
       .selectFrom('checks')
-      .select(['id', 'account_id'])
+      .select(['id', 'account_id', 'type'])
+      .where('account_id', 'in', accountIds)
       .where('id', 'in', checkIds)
       .execute();
-    for (const check of checks) {
-      this.#checks.set(check.id, check.account_id);
-      this.#locations.set(check.id, new Set());
+    for (const { id, account_id: accountId, type } of checks) {
+      this.#checks.set(id, { accountId, type, grids: [] });
     }
-    const places = await this.#db
-      .selectFrom('check_locations')
-      .select(['check_id', 'location'])
-      .where('check_id', 'in', checkIds)
+    await this.#readSchedules(accountIds, checkIds);
+    await this.#readLeases(batches);
+  }
+
+  async #readResults(runs: readonly RunRow[]): Promise<void> {
+    if (runs.length === 0) return;
+    const results = await this.#db
+      .selectFrom('check_results')
+      .select(['id', 'check_run_id', 'attempt', 'result_type'])
+      .where(
+        'check_run_id',
+        'in',
+        runs.map(({ id }) => id),
+      )
       .execute();
-    for (const place of places) this.#locations.get(place.check_id)?.add(place.location);
-    const periods = await this.#db
-      .selectFrom('schedule_periods')
-      .select(['check_id', 'locations_json'])
-      .distinct()
-      .where('check_id', 'in', checkIds)
-      .execute();
-    for (const period of periods) {
-      const known = this.#locations.get(period.check_id);
-      for (const location of fromJson<string[]>(period.locations_json)) known?.add(location);
+    for (const { id, check_run_id: runRowId, attempt, result_type: resultType } of results) {
+      this.#results.set(attemptOf(runRowId, attempt), { id, resultType });
     }
   }
 
-  async take(batch: Batch, item: Submission): Promise<ItemOutcome> {
+  /** The schedules that the checks follow, or followed while results are kept. */
+  async #readSchedules(accountIds: string[], checkIds: string[]): Promise<void> {
+    const periods = await this.#db
+      .selectFrom('schedule_periods')
+      .select(['check_id', 'frequency', 'frequency_offset', 'run_parallel', 'locations_json'])
+      .select((select) => select.fn.min('starts_at').as('starts_at'))
+      .where('account_id', 'in', accountIds)
+      .where('check_id', 'in', checkIds)
+      .where((where) =>
+        where.or([where('ends_at', 'is', null), where('ends_at', '>', this.#now - this.#keptMs)]),
+      )
+      .groupBy(['check_id', 'frequency', 'frequency_offset', 'run_parallel', 'locations_json'])
+      .execute();
+    for (const period of periods) {
+      this.#checks.get(period.check_id)?.grids.push(
+        slotGridOf({
+          checkId: period.check_id,
+          frequency: period.frequency,
+          frequencyOffset: period.frequency_offset,
+          runParallel: fromFlag(period.run_parallel),
+          locations: fromJson<string[]>(period.locations_json),
+          startsAt: period.starts_at,
+        }),
+      );
+    }
+  }
+
+  async #readLeases(
+    batches: readonly { batch: Batch; items: readonly Submission[] }[],
+  ): Promise<void> {
+    for (const { batch, items } of batches) {
+      const runIds = items.flatMap((item) =>
+        item.kind === 'result' && item.jobId !== null ? [item.runId] : [],
+      );
+      if (runIds.length === 0) continue;
+      const { accountId, location } = batch;
+      const leases = await this.#db
+        .selectFrom('job_leases')
+        .selectAll()
+        .where('account_id', '=', accountId)
+        .where('location', '=', location)
+        .where('run_id', 'in', runIds)
+        .execute();
+      for (const lease of leases) {
+        this.#leases.set(leaseOf(accountId, location, lease.run_id, lease.job_id), {
+          checkId: lease.check_id,
+          slotLocation: lease.slot_location,
+          scheduledFor: lease.scheduled_for,
+          attempt: lease.attempt,
+        });
+      }
+    }
+  }
+
+  async take(
+    batch: Batch,
+    hmacHex: HmacHex,
+    { data: item, payload }: TakenItem,
+  ): Promise<ItemOutcome> {
     const { accountId, location } = batch;
     if (item.kind === 'certificate') {
       const { outcome, isTold } = await recordCertificate(this.#services, this.#db, batch, item);
@@ -173,33 +253,45 @@ class IngestUnit {
       return outcome;
     }
     const run = this.#runs.get(item.runId);
-    const reason = this.#whyRefused(accountId, location, item, run);
+    const jobId = item.kind === 'result' ? item.jobId : null;
+    const reason = whyRefused(item, {
+      now: this.#now,
+      keptMs: this.#keptMs,
+      accountId,
+      location,
+      hmacHex,
+      sha256Hex,
+      check: this.#checks.get(item.checkId),
+      run: run === undefined ? undefined : { accountId: run.account_id, checkId: run.check_id },
+      lease:
+        jobId === null
+          ? undefined
+          : this.#leases.get(leaseOf(accountId, location, item.runId, jobId)),
+    });
     if (reason !== null) return { id: item.id, outcome: 'refused', reason };
-    return item.kind === 'missed'
-      ? this.#takeMissed(accountId, item, run)
-      : this.#takeResult(accountId, item, run);
+    if (item.kind === 'missed') return this.#takeMissed(accountId, item, run);
+    // Whether another attempt is to follow is decided before anything is written.
+    const known = run ?? (item.retryElsewhere === null ? undefined : await this.#runOfSlot(item));
+    return this.#takeResult(accountId, withoutFuture(item, this.#now), payload, known);
   }
 
-  /** A key speaks for its own location, and a slot has one run: whatever the agent may say. */
-  #whyRefused(
-    accountId: string,
-    location: string,
-    item: RunSubmission,
-    run: RunRow | undefined,
-  ): string | null {
-    if (this.#checks.get(item.checkId) !== accountId) return 'the check does not exist';
-    if (run !== undefined && run.check_id !== item.checkId)
-      return 'the run belongs to another check';
-    if ((item.kind === 'result' ? item.runLocation : item.slotLocation) !== location) {
-      return `the key is for location ${location}`;
-    }
-    if (this.#locations.get(item.checkId)?.has(location) !== true) {
-      return `the check does not run in ${location}`;
-    }
-    const { checkId, slotLocation, scheduledFor } = item;
-    if (scheduledFor === null) return null;
-    const runId = runIdOfSlot({ checkId, location: slotLocation, scheduledFor }, sha256Hex);
-    return runId === item.runId ? null : 'the run is not the one of its slot';
+  /**
+   * The run of a slot under another id than the submission has: agents of two protocols derive ids in two
+   * ways. Its results are known from then on.
+   */
+  async #runOfSlot(item: RunSubmission): Promise<RunRow | undefined> {
+    if (item.scheduledFor === null) return undefined;
+    const run = await this.#db
+      .selectFrom('check_runs')
+      .select(runColumns)
+      .where('scheduled_for', '=', item.scheduledFor)
+      .where('check_id', '=', item.checkId)
+      .where('location', '=', item.slotLocation)
+      .executeTakeFirst();
+    if (run === undefined) return undefined;
+    this.#runs.set(item.runId, run);
+    await this.#readResults([run]);
+    return run;
   }
 
   async #takeMissed(
@@ -207,11 +299,14 @@ class IngestUnit {
     item: MissedSubmission,
     run: RunRow | undefined,
   ): Promise<ItemOutcome> {
-    if (run !== undefined) return { id: item.id, outcome: 'duplicate' };
-    await this.#newRun(accountId, item, item.scheduledFor, 'MISSED', item.reason, null);
-    return { id: item.id, outcome: 'accepted' };
+    const isNew =
+      run === undefined &&
+      (await this.#newRun(accountId, item, item.scheduledFor, 'MISSED', item.reason, null)) !==
+        undefined;
+    return { id: item.id, outcome: isNew ? 'accepted' : 'duplicate' };
   }
 
+  /** Undefined when the slot has a run already. */
   async #newRun(
     accountId: string,
     item: RunSubmission,
@@ -219,7 +314,7 @@ class IngestUnit {
     state: RunRow['state'],
     missedReason: string | null,
     resultId: string | null,
-  ): Promise<RunRow> {
+  ): Promise<RunRow | undefined> {
     const [inserted] = await insertRun.run(this.#db, {
       account_id: accountId,
       check_id: item.checkId,
@@ -231,8 +326,11 @@ class IngestUnit {
       result_id: resultId,
       created_at: this.#now,
     });
-    if (inserted === undefined) throw new Error('a run was inserted without an id');
-    const row: RunRow = { id: inserted.id, run_id: item.runId, state, check_id: item.checkId };
+    if (inserted === undefined) return undefined;
+    const row: RunRow = {
+      ...{ id: inserted.id, run_id: item.runId, state },
+      ...{ check_id: item.checkId, account_id: accountId },
+    };
     this.#runs.set(item.runId, row);
     return row;
   }
@@ -240,19 +338,21 @@ class IngestUnit {
   async #takeResult(
     accountId: string,
     item: ResultSubmission,
+    payload: EncodedPayload | null,
     known: RunRow | undefined,
   ): Promise<ItemOutcome> {
-    const storedType = this.#results.get(item.id);
+    const stored =
+      known === undefined ? undefined : this.#results.get(attemptOf(known.id, item.attempt));
     const followUp =
       item.resultType === 'ATTEMPT' && item.retryElsewhere !== null && known?.state !== 'FINAL'
-        ? await retryElsewhere(this.#services, this.#db, accountId, item, storedType !== undefined)
+        ? await retryElsewhere(this.#services, this.#db, accountId, {
+            ...item,
+            runId: known?.run_id ?? item.runId,
+            isKnown: stored !== undefined,
+          })
         : null;
     const resultType = followUp === 'too-late' ? 'FINAL' : item.resultType;
-    const decision = decideResult(
-      known,
-      storedType === undefined ? undefined : { resultType: storedType },
-      resultType,
-    );
+    const decision = decideResult(known, stored, resultType);
     if (followUp !== null && followUp !== 'too-late') {
       this.locationsWithNews.push({ accountId, location: followUp });
     }
@@ -262,15 +362,17 @@ class IngestUnit {
       case 'late': {
         if (known !== undefined) {
           await countLate.run(this.#db, { id: known.id });
-          await this.#store(accountId, item, known.id, 'LATE');
+          await this.#store(accountId, item, payload, known.id, 'LATE');
         }
         await this.#finishJob(accountId, item);
         return { id: item.id, outcome: 'late' };
       }
       case 'promote': {
-        await promoteResult.run(this.#db, { id: item.id });
-        this.#results.set(item.id, 'FINAL');
-        if (known !== undefined) await this.#close(accountId, item, known);
+        if (known !== undefined && stored !== undefined) {
+          await promoteResult.run(this.#db, { id: stored.id });
+          stored.resultType = 'FINAL';
+          await this.#close(accountId, { ...item, id: stored.id }, known);
+        }
         return { id: item.id, outcome: 'accepted' };
       }
       case 'store': {
@@ -285,7 +387,12 @@ class IngestUnit {
             null,
             isOpen ? null : item.id,
           ));
-        await this.#store(accountId, item, run.id, resultType);
+        if (run === undefined) {
+          const other = await this.#runOfSlot(item);
+          if (other === undefined) throw new Error('a run is in the way that is of no slot');
+          return this.#takeResult(accountId, item, payload, other);
+        }
+        await this.#store(accountId, item, payload, run.id, resultType);
         if (!isOpen) await this.#close(accountId, item, run);
         else if (run.state === 'MISSED') {
           await closeRun.run(this.#db, { id: run.id, state: 'RUNNING', result_id: null });
@@ -300,16 +407,16 @@ class IngestUnit {
   async #store(
     accountId: string,
     item: ResultSubmission,
+    payload: EncodedPayload | null,
     runRowId: number,
     resultType: NewResult['result_type'],
   ): Promise<void> {
     const row = toResultRow(item, accountId, runRowId, resultType, this.#now);
     const [inserted] = await insertResult.run(this.#db, row);
     if (inserted === undefined) throw new Error('a result was inserted without a number');
-    this.#results.set(item.id, resultType);
-    const payload = payloadOf(item);
+    this.#results.set(attemptOf(runRowId, item.attempt), { id: item.id, resultType });
     if (payload !== null) {
-      await insertPayload.run(this.#db, { result_seq: inserted.seq, ...encodePayload(payload) });
+      await insertPayload.run(this.#db, { result_seq: inserted.seq, ...payload });
     }
     await this.#storeWhatBelongsTo(accountId, item);
   }
@@ -329,18 +436,18 @@ class IngestUnit {
       const { newId } = this.#services;
       await groupErrors(this.#db, { ...of, now: happenedAt, messages: item.errorMessages, newId });
     }
-    if (item.learnedScript !== null) {
-      await saveLearnedScript(this.#db, accountId, item.checkId, item.learnedScript, happenedAt);
-      // Whichever agent makes the next run plays it back.
+    // Other types play nothing back.
+    if (item.learnedScript !== null && resultFieldOf(item.checkType) === 'agenticCheckResult') {
+      const owner = { accountId, checkId: item.checkId, location: item.runLocation };
+      await saveLearnedScript(this.#db, owner, item.learnedScript, happenedAt);
+      // Whichever agent of the location makes the next run there plays it back.
       await this.#db
         .updateTable('checks')
         .set((set) => ({ revision: set('revision', '+', 1) }))
         .where('account_id', '=', accountId)
         .where('id', '=', item.checkId)
         .execute();
-      for (const location of this.#locations.get(item.checkId) ?? []) {
-        this.locationsWithNews.push({ accountId, location });
-      }
+      this.locationsWithNews.push({ accountId, location: item.runLocation });
     }
   }
 
@@ -380,14 +487,23 @@ class IngestUnit {
   }
 }
 
+/** True for a failure that any other item would meet too: the disk, a lock, a damaged file. */
+function isOfDatabase(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false;
+  return /^(SQLITE_(?!CONSTRAINT|MISMATCH|TOOBIG|RANGE)|E[A-Z]+$)/.test(String(error.code));
+}
+
 /** Takes batches and commits them together. */
 export class ResultIntake {
   readonly #services: Services;
+  readonly #keptMs: number;
   #queue: QueuedBatch[] = [];
   #working = false;
 
-  constructor(services: Services) {
+  /** `keptMs`: how long results are kept. */
+  constructor(services: Services, keptMs: number) {
     this.#services = services;
+    this.#keptMs = keptMs;
   }
 
   /** Stores a batch durably and says what became of each item, in order. */
@@ -410,24 +526,44 @@ export class ResultIntake {
           this.#settle(batch, outcomes[index]);
         });
       } catch (error) {
-        if (batches.length === 1) {
-          batches[0]?.reject(error);
-        } else {
-          // One of them is poison: alone, the others still get through.
-          for (const batch of batches) {
-            await this.#commit([batch]).then(
-              ([outcome]) => {
-                this.#settle(batch, outcome);
-              },
-              (reason: unknown) => {
-                batch.reject(reason);
-              },
-            );
-          }
+        // One of them is poison: alone, the others still get through.
+        for (const batch of batches) {
+          await this.#commitInParts(batch, error).then(
+            (outcomes) => {
+              this.#settle(batch, outcomes);
+            },
+            (reason: unknown) => {
+              batch.reject(reason);
+            },
+          );
         }
       }
     }
     this.#working = false;
+  }
+
+  /** Commits what can be committed after a failure; an item that fails all by itself is refused. */
+  async #commitInParts(batch: Batch, failure: unknown): Promise<ItemOutcome[]> {
+    if (isOfDatabase(failure)) throw failure;
+    const { items } = batch;
+    if (items.length === 1) {
+      const [item] = items;
+      const { id } = refusal(item, '');
+      this.#services.logger.error({ err: failure, id }, 'a submission cannot be stored, refused');
+      return [refusal(item, 'item: cannot be stored')];
+    }
+    const outcomes: ItemOutcome[] = [];
+    const half = Math.ceil(items.length / 2);
+    for (const part of [items.slice(0, half), items.slice(half)]) {
+      const ofPart = { ...batch, items: part };
+      const stored = await this.#commit([ofPart]).catch(
+        async (error: unknown): Promise<ItemOutcome[][]> => [
+          await this.#commitInParts(ofPart, error),
+        ],
+      );
+      outcomes.push(...(stored[0] ?? []));
+    }
+    return outcomes;
   }
 
   #settle(batch: QueuedBatch, outcomes: ItemOutcome[] = []): void {
@@ -437,7 +573,7 @@ export class ResultIntake {
   }
 
   /** Of a batch that is committed. */
-  #count(items: readonly ParsedItem[], outcomes: readonly ItemOutcome[]): void {
+  #count(items: readonly ReadItem[], outcomes: readonly ItemOutcome[]): void {
     const { metrics, clock } = this.#services;
     for (const [index, { data }] of items.entries()) {
       const outcome = outcomes[index]?.outcome ?? 'refused';
@@ -453,22 +589,24 @@ export class ResultIntake {
   async #commit(batches: readonly Batch[]): Promise<ItemOutcome[][]> {
     const parsed = batches.map((batch) => ({
       batch,
-      items: batch.items.map((item) => submission.safeParse(item)),
+      items: batch.items.map(readSubmission),
     }));
     const { unit, outcomes } = await this.#services.db.transaction().execute(async (db) => {
-      const unitOfWork = new IngestUnit(db, this.#services);
+      const unitOfWork = new IngestUnit(db, this.#services, this.#keptMs);
       await unitOfWork.prefetch(
-        parsed.flatMap(({ items }) => items.flatMap((item) => (item.success ? [item.data] : []))),
+        parsed.map(({ batch, items }) => ({
+          batch,
+          items: items.flatMap(({ data }) => (data === undefined ? [] : [data])),
+        })),
       );
       const taken: ItemOutcome[][] = [];
       for (const { batch, items } of parsed) {
+        const hmacHex = this.#services.ids.hmacOf(batch.accountId, batch.location);
         const ofBatch: ItemOutcome[] = [];
-        for (const [index, item] of items.entries()) {
-          if (item.success) {
-            ofBatch.push(await unitOfWork.take(batch, item.data));
-          } else {
-            ofBatch.push(refusal(batch.items[index], item.error.issues[0]));
-          }
+        for (const item of items) {
+          ofBatch.push(
+            item.data === undefined ? item.refused : await unitOfWork.take(batch, hmacHex, item),
+          );
         }
         taken.push(ofBatch);
       }
@@ -489,16 +627,4 @@ export class ResultIntake {
     this.#services.runs.ended(unit.endedRuns);
     return outcomes;
   }
-}
-
-function refusal(
-  item: unknown,
-  issue: { path: readonly PropertyKey[]; message: string } | undefined,
-): ItemOutcome {
-  const id =
-    typeof item === 'object' && item !== null && 'id' in item && typeof item.id === 'string'
-      ? item.id
-      : null;
-  const reason = `${issue?.path.map(String).join('.') ?? 'item'}: ${issue?.message ?? 'is not valid'}`;
-  return { id, outcome: 'refused', reason };
 }

@@ -1,6 +1,8 @@
 /**
- * What agentic checks learned. One script per check, and its content is the business of agents
- * alone. A script of another prompt than the present one does no harm: agents compare the hash.
+ * What agentic checks learned. One script per check and location, and its content is the business of
+ * agents alone: it is played back where it was learned and nowhere else, so that nobody who holds the key
+ * of one location runs code in another. A script of another prompt than the present one does no harm:
+ * agents compare the hash.
  */
 import type { Kysely } from 'kysely';
 import type { LearnedScript } from '@monitor/shared/contract/agent-protocol.ts';
@@ -13,8 +15,7 @@ import type { Database } from '../db/tables.ts';
  */
 export async function saveLearnedScript(
   db: Kysely<Database>,
-  accountId: string,
-  checkId: string,
+  { accountId, checkId, location }: { accountId: string; checkId: string; location: string },
   learned: LearnedScript,
   learnedAt: number,
 ): Promise<boolean> {
@@ -25,12 +26,13 @@ export async function saveLearnedScript(
   };
   const { numInsertedOrUpdatedRows = 0n } = await db
     .insertInto('learned_scripts')
-    .columns(['check_id', 'account_id', 'prompt_hash', 'script', 'learned_at'])
+    .columns(['check_id', 'location', 'account_id', 'prompt_hash', 'script', 'learned_at'])
     .expression((eb) =>
       eb
         .selectFrom('checks')
         .select(({ ref, val }) => [
           ref('checks.id').as('check_id'),
+          val(location).as('location'),
           ref('checks.account_id').as('account_id'),
           val(fields.prompt_hash).as('prompt_hash'),
           val(fields.script).as('script'),
@@ -41,7 +43,7 @@ export async function saveLearnedScript(
     )
     .onConflict((conflict) =>
       conflict
-        .column('check_id')
+        .columns(['check_id', 'location'])
         .doUpdateSet(fields)
         .where('learned_scripts.learned_at', '<', learnedAt),
     )
@@ -49,10 +51,10 @@ export async function saveLearnedScript(
   return numInsertedOrUpdatedRows > 0n;
 }
 
-/** What these checks learned last, by check. */
+/** What these checks learned last in a location, by check. */
 export async function learnedScriptsOf(
   db: Kysely<Database>,
-  accountId: string,
+  { accountId, location }: { accountId: string; location: string },
   checkIds: readonly string[],
 ): Promise<ReadonlyMap<string, LearnedScript>> {
   if (checkIds.length === 0) return new Map();
@@ -60,6 +62,7 @@ export async function learnedScriptsOf(
     .selectFrom('learned_scripts')
     .select(['check_id', 'prompt_hash', 'script'])
     .where('account_id', '=', accountId)
+    .where('location', '=', location)
     .where('check_id', 'in', [...checkIds])
     .execute();
   return new Map(

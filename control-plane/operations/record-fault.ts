@@ -1,11 +1,9 @@
 import type { Kysely } from 'kysely';
 import { detailsOfFault } from '@monitor/shared/domain/fault-details.ts';
-import { resultIdOfAttempt } from '@monitor/shared/domain/run-id.ts';
 import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { encodePayload } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import type { Needs } from '../domain/assignment.ts';
-import { sha256Hex } from '../keys.ts';
 import type { CheckFields, CheckRow } from '../resources/checks/store.ts';
 import type { Services } from '../services.ts';
 import { insertPayload, insertResult, insertRun } from './result-rows.ts';
@@ -26,12 +24,12 @@ interface Fault {
  * target's: `hasErrors`, and nothing is claimed about the target.
  */
 export async function recordFault(
-  { clock, statuses }: Services,
+  { clock, newRunId, statuses }: Services,
   db: Kysely<Database>,
   { row, effective, needs, runId, location, reason }: Fault,
 ): Promise<void> {
   const now = clock.now();
-  const resultId = resultIdOfAttempt(runId, 1, sha256Hex);
+  const resultId = newRunId();
   const of = { account_id: row.account_id, check_id: row.id, created_at: now };
   const [run] = await insertRun.run(db, {
     ...{ ...of, location, run_id: runId, result_id: resultId },

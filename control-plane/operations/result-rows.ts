@@ -6,6 +6,7 @@ import type { CheckResultsTable, CheckRunsTable, ResultPayloadsTable } from '../
 /** A row of `check_results` before it has its number. */
 export type NewResult = Omit<Selectable<CheckResultsTable>, 'seq'>;
 
+/** Gives no row when the slot, or the id, has a run already. */
 export const insertRun = prepareQuery<
   Omit<Selectable<CheckRunsTable>, 'id' | 'late_results'>,
   { id: number }
@@ -24,6 +25,7 @@ export const insertRun = prepareQuery<
       late_results: 0,
       created_at: argument('created_at'),
     })
+    .onConflict((conflict) => conflict.doNothing())
     .returning('id'),
 );
 

@@ -10,16 +10,16 @@ const staleAfterMs = 10 * 60_000;
 /**
  * Follows up a failed attempt in another location of its check, chosen at random among those that
  * are served; where it ran, when there is none. Gives that location, `too-late` when the attempt
- * has to be the last one, or null when the follow-up already exists.
+ * has to be the last one, or null when the follow-up already exists, as it does for a result that
+ * `isKnown`.
  */
 export async function retryElsewhere(
   services: Services,
   db: Kysely<Database>,
   accountId: string,
-  item: ResultSubmission,
-  isKnown: boolean,
+  item: ResultSubmission & { isKnown: boolean },
 ): Promise<string | null> {
-  if (isKnown || item.retryElsewhere === null) return null;
+  if (item.isKnown || item.retryElsewhere === null) return null;
   if (services.clock.now() - item.stoppedAt > staleAfterMs) return 'too-late';
   const rows = await db
     .selectFrom('check_locations')

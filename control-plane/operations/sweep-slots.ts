@@ -1,6 +1,6 @@
 /** Accounts for every slot that nobody ran: each becomes one visible `missed` record. */
 import type { KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
-import { runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
+import { keyedRunIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import {
@@ -10,7 +10,6 @@ import {
   slotsToAccountFor,
   type Presence,
 } from '../domain/sweep.ts';
-import { sha256Hex } from '../keys.ts';
 import type { Services } from '../services.ts';
 import { CapabilityGaps } from './capability-gaps.ts';
 import { PlannedGaps } from './planned-gaps.ts';
@@ -46,7 +45,7 @@ const insertMissed = prepareQuery<
       late_results: 0,
       created_at: argument('now'),
     })
-    .onConflict((conflict) => conflict.column('run_id').doNothing())
+    .onConflict((conflict) => conflict.doNothing())
     .returning('id'),
 );
 
@@ -126,7 +125,7 @@ async function sweep(
         const [missed] = await insertMissed.run(db, {
           account_id: row.account_id,
           check_id: slot.checkId,
-          run_id: runIdOfSlot(slot, sha256Hex),
+          run_id: keyedRunIdOfSlot(slot, services.ids.hmacOf(row.account_id, slot.location)),
           location: slot.location,
           scheduled_for: slot.scheduledFor,
           missed_reason: reason,

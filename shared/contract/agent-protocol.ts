@@ -22,7 +22,7 @@ import { defineRoute } from './route.ts';
  * Grows with a change that the other side has to know of. An agent speaks this one; a control plane
  * speaks all from `oldestProtocol` on and refuses others with PROTOCOL_UNSUPPORTED.
  */
-export const protocolVersion = 1;
+export const protocolVersion = 2;
 export const oldestProtocol = 1;
 /** What every call of an agent tells its protocol by. */
 export const protocolHeader = 'agent-protocol';
@@ -34,6 +34,13 @@ export const leaseMs = 60_000;
 export const leaseRenewMs = 20_000;
 /** Most results in one batch. */
 export const maxBatchItems = 500;
+
+/** Most bytes of one submission as JSON: what the events of a browser run may come to, and some. */
+export const maxItemBytes = 26_214_400;
+/** Most attempts of a run: more than any retry strategy makes. */
+const maxAttempts = 100;
+/** Longest response time in ms: 24 days. */
+const maxResponseTimeMs = 2_147_483_647;
 
 /** The last one that can be written with a year of four digits. */
 const latestInstant = Date.UTC(10_000, 0) - 1;
@@ -145,13 +152,17 @@ export const job = z.object({
 });
 export type Job = z.output<typeof job>;
 
+/** Names of what an agent can do. */
+const abilityNames = z.array(z.string().max(200)).max(100);
+const count = z.int().min(0);
+
 const capabilities = z.object({
-  checkTypes: z.array(z.string()),
-  runtimes: z.array(z.string()),
+  checkTypes: abilityNames,
+  runtimes: abilityNames,
   icmp: z.enum(['datagram', 'relay', 'ping', 'none']),
   capture: z.boolean(),
   traceroute: z.boolean(),
-  browsers: z.array(z.string()),
+  browsers: abilityNames,
 });
 export type Capabilities = z.output<typeof capabilities>;
 
@@ -161,21 +172,17 @@ export const checkInRequest = z.object({
   version: z.string().max(64),
   startedAt: instant,
   capabilities,
-  capacity: z.object({ light: z.int().min(0), heavy: z.int().min(0) }),
-  running: z.int().min(0),
-  outbox: z.object({
-    depth: z.int().min(0),
-    oldestAt: instant.nullable(),
-    droppedTotal: z.int().min(0),
-  }),
+  capacity: z.object({ light: count, heavy: count }),
+  running: count,
+  outbox: z.object({ depth: count, oldestAt: instant.nullable(), droppedTotal: count }),
   /** What the last answer called its state; null asks for everything. */
-  snapshot: z.string().nullable(),
+  snapshot: z.string().max(100).nullable(),
   /** How long to wait for news; 0 answers at once. */
   waitMs: z.int().min(0).max(longPollMs),
   clock: z.object({
     sentAt: instant,
     /** Control plane minus agent, measured at the last check-in. */
-    offsetMs: z.number().nullable(),
+    offsetMs: z.number().min(-latestInstant).max(latestInstant).nullable(),
   }),
 });
 export type CheckInRequest = z.output<typeof checkInRequest>;
@@ -186,6 +193,11 @@ export const checkInAnswer = z.object({
   location: z.string(),
   /** Grows whenever the set of agents of the location changes. */
   epoch: z.int(),
+  /**
+   * Key of the ids of runs and results of this location, 32 bytes in base64; see `domain/run-id.ts`.
+   * Agents of protocol 1 are not given it.
+   */
+  idKey: z.string().exactOptional(),
   snapshot: z.string(),
   /** True when `upserts` is everything and whatever else the agent holds is gone. */
   full: z.boolean(),
@@ -227,6 +239,9 @@ const artifactDeclaration = z.object({
 });
 export type ArtifactDeclaration = z.output<typeof artifactDeclaration>;
 
+/** Code of a location. */
+const locationCode = z.string().max(64);
+
 /** One attempt of a run, as the agent hands it in. */
 export const resultSubmission = z.object({
   kind: z.literal('result'),
@@ -235,20 +250,20 @@ export const resultSubmission = z.object({
   runId: z.uuid(),
   checkId: z.uuid(),
   checkRevision: z.int(),
-  checkType: z.string(),
-  name: z.string(),
+  checkType: z.string().max(64),
+  name: z.string().max(1_000),
   /** The location whose slot this is. */
-  slotLocation: z.string(),
-  runLocation: z.string(),
+  slotLocation: locationCode,
+  runLocation: locationCode,
   scheduledFor: instant.nullable(),
   jobId: z.uuid().nullable(),
-  attempt: z.int().min(1),
+  attempt: z.int().min(1).max(maxAttempts),
   resultType,
   /** Set on an ATTEMPT that another location should follow up: when, and since when it runs. */
   retryElsewhere: z.object({ notBefore: instant, sequenceStartedAt: instant }).nullable(),
   startedAt: instant,
   stoppedAt: instant,
-  responseTime: z.number().min(0),
+  responseTime: z.number().min(0).max(maxResponseTimeMs),
   hasFailures: z.boolean(),
   hasErrors: z.boolean(),
   /** What of ours broke, by the agent's catalogue; of a result with `hasErrors`. */
@@ -279,7 +294,7 @@ export const missedSubmission = z.object({
   id: z.uuid(),
   runId: z.uuid(),
   checkId: z.uuid(),
-  slotLocation: z.string(),
+  slotLocation: locationCode,
   scheduledFor: instant,
   reason: missedReason,
 });
@@ -437,7 +452,7 @@ export const reportErrors = defineRoute({
             .string()
             .regex(/^[A-Z0-9_]{1,64}$/)
             .meta({ example: 'RUNNER_BROKEN' }),
-          count: z.int().min(1),
+          count: z.int().min(1).max(1_000_000_000),
         }),
       )
       .max(100),

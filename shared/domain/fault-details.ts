@@ -78,6 +78,6 @@ const shapes = {
 export function detailsOfFault(fault: Fault): Partial<Pick<ResultSubmission, ResultField>> {
   const { type } = fault;
   const field: ResultField =
-    type in checkTypes ? checkTypes[type as KnownCheckType].resultField : 'apiCheckResult';
+    Object.hasOwn(checkTypes, type) ? checkTypes[type as KnownCheckType].resultField : 'apiCheckResult';
   return { [field]: shapes[field](fault) };
 }

@@ -1,10 +1,48 @@
 /**
  * Identifiers derived from what they name, so that the same slot run twice, replayed or taken over
  * ends as the same record.
+ *
+ * Those of protocol 2 begin with 48 bits of the slot's time in ms, so that they arrive in order, and go
+ * on with an HMAC under a key that only the agents of one location of one account have: nobody else can
+ * name a run before it is made. Those of protocol 1 are plain hashes of public values; they stay valid.
  */
 
 /** SHA-256 of a text as lower-case hex; given by the caller, since `shared` imports no platform. */
 export type Sha256Hex = (text: string) => string;
+/** HMAC-SHA-256 of a text as lower-case hex, under the key of ids of one location. */
+export type HmacHex = (text: string) => string;
+
+/** A slot of a check in the location whose turn it is. `scheduledFor` in ms. */
+export interface SlotName {
+  checkId: string;
+  location: string;
+  scheduledFor: number;
+}
+
+const nameOfRun = ({ checkId, location, scheduledFor }: SlotName): string =>
+  `run|${checkId}|${location}|${scheduledFor}`;
+const nameOfResult = (runId: string, attempt: number): string => `result|${runId}|${attempt}`;
+
+/** A version 8 UUID (RFC 9562) of 12 hex digits and 74 bits of a digest. */
+function timedUuidOf(time: string, digest: string): string {
+  const variant = ((Number.parseInt(digest.charAt(0), 16) & 0x3) | 0x8).toString(16);
+  return `${time.slice(0, 8)}-${time.slice(8)}-8${digest.slice(1, 4)}-${variant}${digest.slice(4, 7)}-${digest.slice(7, 19)}`;
+}
+
+/** Id of the run of a slot, by the key of its location: the same on its agents and on the control plane. */
+export function keyedRunIdOfSlot(slot: SlotName, hmacHex: HmacHex): string {
+  const time = slot.scheduledFor.toString(16).padStart(12, '0').slice(-12);
+  return timedUuidOf(time, hmacHex(nameOfRun(slot)));
+}
+
+/**
+ * Id of the result of one attempt of a run, by the key of the location that makes the attempt;
+ * `attempt` is 1 for the first. It begins as the id of its run does.
+ */
+export function keyedResultIdOfAttempt(runId: string, attempt: number, hmacHex: HmacHex): string {
+  const time = runId.slice(0, 8) + runId.slice(9, 13);
+  return timedUuidOf(time, hmacHex(nameOfResult(runId, attempt)));
+}
 
 /** The first 128 bits of a digest in the form of a version 8 UUID (RFC 9562). */
 function uuidOf(digest: string): string {
@@ -18,15 +56,12 @@ function uuidOf(digest: string): string {
   ].join('-');
 }
 
-/** Id of the run of a slot: the same on every agent and on the control plane. `scheduledFor` in ms. */
-export function runIdOfSlot(
-  slot: { checkId: string; location: string; scheduledFor: number },
-  sha256Hex: Sha256Hex,
-): string {
-  return uuidOf(sha256Hex(`run|${slot.checkId}|${slot.location}|${slot.scheduledFor}`));
+/** Id of the run of a slot as agents of protocol 1 derive it. */
+export function runIdOfSlot(slot: SlotName, sha256Hex: Sha256Hex): string {
+  return uuidOf(sha256Hex(nameOfRun(slot)));
 }
 
-/** Id of the result of one attempt of a run; `attempt` is 1 for the first. */
+/** Id of the result of one attempt of a run as agents of protocol 1 derive it. */
 export function resultIdOfAttempt(runId: string, attempt: number, sha256Hex: Sha256Hex): string {
-  return uuidOf(sha256Hex(`result|${runId}|${attempt}`));
+  return uuidOf(sha256Hex(nameOfResult(runId, attempt)));
 }

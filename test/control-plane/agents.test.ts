@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import test from 'node:test';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
+import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
 import { runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { expireJobs } from '../../control-plane/operations/expire-jobs.ts';
 import { sweepSlots } from '../../control-plane/operations/sweep-slots.ts';
@@ -24,6 +25,14 @@ async function makeCheck(
   });
   assert.equal(status, 201);
   return body.id as string;
+}
+
+/** The first slot of a check since its creation. */
+async function firstSlotOf(cp: TestControlPlane, checkId: string): Promise<number> {
+  const { body } = await cp.api('GET', `/v1/checks/${checkId}`);
+  const { frequency, frequencyOffset } = body as { frequency: number; frequencyOffset: number };
+  const schedule = scheduleOf({ checkId, frequency, frequencyOffset });
+  return slotAtOrAfter(schedule, Date.parse(body.created_at as string) + 1);
 }
 
 async function setUp() {
@@ -114,18 +123,22 @@ test('a new check is run at once by a job, which is leased to one agent', async 
 });
 
 test('a location speaks for the checks that run there, or once did, and for no others', async () => {
-  const { cp, agent } = await setUp();
+  const { clock, cp, agent } = await setUp();
   await using _cp = cp;
   const elsewhere = await makeCheck(cp, { locations: ['us-east-1'] });
-  const forged = resultOf(elsewhere, { slotLocation: 'eu-west-1', runLocation: 'eu-west-1' });
-  const [refusal] = await agent.submit(forged);
+  clock.advance(5 * 60_000);
+  const slot = await firstSlotOf(cp, elsewhere);
+  const forged = resultOf(elsewhere, { scheduledFor: slot });
+  const [refusal] = await agent.handIn(forged);
   assert.deepEqual(
     [refusal?.outcome, refusal?.reason],
-    ['refused', 'the check does not run in eu-west-1'],
+    ['refused', 'scheduledFor: is no slot of the check in eu-west-1'],
   );
   const moved = await makeCheck(cp);
+  clock.advance(5 * 60_000);
   await cp.api('PUT', `/v1/checks/url/${moved}`, { locations: ['us-east-1'] });
-  const [replayed] = await agent.submit(resultOf(moved));
+  const then = await firstSlotOf(cp, moved);
+  const [replayed] = await agent.handIn(resultOf(moved, { scheduledFor: then }));
   assert.equal(replayed?.outcome, 'accepted');
 });
 
@@ -147,7 +160,7 @@ test('a result is stored once, whatever comes twice or late', async () => {
     7,
   ];
   assert.deepEqual(
-    await outcomes(...refused),
+    (await agent.handIn(...refused)).map(({ outcome }) => outcome),
     refused.map(() => 'refused'),
   );
   const results = await cp.api('GET', `/v1/check-results/${id}?resultType=ALL`);
@@ -332,6 +345,7 @@ test('results are listed in a window of six hours, newest first, by type and pla
   await using _cp = cp;
   const id = await makeCheck(cp);
   const hour = 3_600_000;
+  clock.advance(7.5 * hour);
   for (const hours of [0, 1, 5, 7]) {
     const at = start + hours * hour;
     await agent.submit(
@@ -343,7 +357,6 @@ test('results are listed in a window of six hours, newest first, by type and pla
       }),
     );
   }
-  clock.advance(7.5 * hour);
   const list = async (query: string) => {
     const { body, status } = await cp.api('GET', `/v1/check-results/${id}?${query}`);
     assert.equal(status, 200, query);
@@ -378,9 +391,9 @@ test('an agent of a protocol that is not spoken is refused before its words are 
   const key = await cp.locationKey('eu-central-1');
   const ask = (method: string, path: string, body: unknown, headers: Record<string, string> = {}) =>
     cp.api(method, `/v1/agent/${path}`, body, { authorization: `Bearer ${key}`, ...headers });
-  const newer = { 'agent-protocol': '2' };
+  const newer = { 'agent-protocol': '3' };
   const refused = [
-    await ask('POST', 'check-in', checkInOf({ agentId: agent.id, protocol: 2 })),
+    await ask('POST', 'check-in', checkInOf({ agentId: agent.id, protocol: 3 })),
     await ask('POST', 'check-in', { its: 'own shape' }, newer),
     await ask('POST', 'results', { other: [] }, newer),
     await ask('PUT', `artifacts/${agent.id}/a.txt`, 'text', newer),
@@ -392,10 +405,10 @@ test('an agent of a protocol that is not spoken is refused before its words are 
     assert.equal(typeof requestId, 'string');
     assert.deepEqual(attributes, {
       code: 'PROTOCOL_UNSUPPORTED',
-      protocol: { agent: 2, controlPlane: { oldest: 1, newest: 1 } },
+      protocol: { agent: 3, controlPlane: { oldest: 1, newest: 2 } },
       upgrade: 'control-plane',
     });
-    assert.match(body.message, /speaks protocol 1 of agents and the agent protocol 2/);
+    assert.match(body.message, /speaks protocols 1 to 2 of agents and the agent protocol 3/);
   }
   for (const header of ['', '1, 1', 'one']) {
     const changed = await ask('POST', 'results', { items: [] }, { 'agent-protocol': header });

@@ -63,7 +63,8 @@ test('an agent whose clock is a day ahead neither hides failures nor recoveries 
   await channel(bench);
   const check = await bench.check('url');
   const day = 24 * hour;
-  await bench.submit(check, 'URL', now + day, { runLocation: 'us-east-1' });
+  const ahead = { startedAt: now + day, stoppedAt: now + day + 20, runLocation: 'us-east-1' };
+  await bench.submit(check, 'URL', now - 2 * minute, ahead);
   await bench.submit(check, 'URL', now - minute, failed);
   assert.deepEqual(await types(bench), ['ALERT_FAILURE']);
   bench.clock.advance(minute);
@@ -71,7 +72,7 @@ test('an agent whose clock is a day ahead neither hides failures nor recoveries 
   assert.deepEqual(await types(bench), ['ALERT_FAILURE', 'ALERT_RECOVERY']);
 
   const other = await bench.check('url');
-  await bench.submit(other, 'URL', now + day, { ...failed, runLocation: 'us-east-1' });
+  await bench.submit(other, 'URL', now + minute, { ...failed, ...ahead });
   bench.clock.advance(2 * minute);
   await bench.submit(other, 'URL', now + 2 * minute);
   assert.deepEqual((await types(bench)).slice(2), ['ALERT_FAILURE', 'ALERT_RECOVERY']);

@@ -7,7 +7,8 @@ import { TestClock } from '../support/test-clock.ts';
 const start = Date.parse('2026-11-21T08:00:00Z');
 
 async function setUp() {
-  const cp = await startTestControlPlane({ clock: new TestClock(start) });
+  const clock = new TestClock(start);
+  const cp = await startTestControlPlane({ clock });
   const agent = new FakeAgent(cp, await cp.locationKey('eu-west-1'));
   await agent.checkIn();
   const { body } = await cp.api('POST', '/v1/checks/url', {
@@ -16,7 +17,7 @@ async function setUp() {
     frequency: 1,
     request: { url: 'https://a.example' },
   });
-  return { cp, agent, id: body.id as string };
+  return { clock, cp, agent, id: body.id as string };
 }
 
 const read = async (cp: TestControlPlane, id: string) =>
@@ -48,8 +49,9 @@ test('whatever changes what a status shows is seen at the next read', async () =
 });
 
 test('a read that a write overtakes is not remembered', async () => {
-  const { cp, agent, id } = await setUp();
+  const { clock, cp, agent, id } = await setUp();
   await using _cp = cp;
+  clock.advance(60 * 60_000);
   await agent.submit(resultOf(id, { scheduledFor: start }));
   for (let round = 1; round <= 30; round += 1) {
     const at = start + round * 60_000;

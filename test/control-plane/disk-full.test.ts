@@ -6,6 +6,7 @@ import { readConfig } from '../../control-plane/config.ts';
 import { startDeliveries } from '../../control-plane/notify/deliveries.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { httpReceiver, reachesTestServers } from '../support/http-receiver.ts';
+import { withLeases } from '../support/leased-runs.ts';
 import { enqueue, alertFacts, makeChannel, recordWhen } from '../support/notifications.ts';
 import { Bench, minute, now } from '../support/results.ts';
 import { TestClock } from '../support/test-clock.ts';
@@ -65,21 +66,22 @@ test('a full disk refuses results with 503, loses none that it took, and lets pe
     bench.result(checkId, 'URL', now - (40 - index) * minute),
   );
   const key = await cp.locationKey('eu-west-1');
-  const submit = (items: unknown[]) =>
+  const items = await withLeases(cp.controlPlane.services, cp.accountId, results);
+  const submit = (some: unknown[]) =>
     cp.api(
       'POST',
       '/v1/agent/results',
-      { agentId: cp.accountId, items },
+      { agentId: cp.accountId, items: some },
       {
         authorization: `Bearer ${key}`,
       },
     );
-  const taken = await submit(results.slice(0, 5));
+  const taken = await submit(items.slice(0, 5));
   assert.equal(taken.status, 200);
   await world.fill();
 
   for (let round = 0; round < 20; round += 1) {
-    const refused = await submit(results.slice(5));
+    const refused = await submit(items.slice(5));
     assert.equal(refused.status, 503);
     assert.equal(refused.headers.get('retry-after'), '15');
     assert.match(String(refused.body.message), /the disk of the control plane is full/);
@@ -99,7 +101,7 @@ test('a full disk refuses results with 503, loses none that it took, and lets pe
   }
 
   await world.free();
-  assert.equal((await submit(results.slice(5))).status, 200);
+  assert.equal((await submit(items.slice(5))).status, 200);
   assert.equal(await stored(), 40);
   clock.advance(40_000);
   for (let turn = 0; said(/takes writes again/) === 0 && turn < 2_000; turn += 1) await settle();

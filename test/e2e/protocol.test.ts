@@ -62,7 +62,7 @@ test('an agent waits with its results for a control plane that speaks its protoc
   await system.controlPlane.kill9();
   const before = results();
   {
-    await using _newer = await startInstead('newer', { oldest: 2, newest: 3 });
+    await using _newer = await startInstead('newer', { oldest: 3, newest: 4 });
     const link = async (): Promise<{ controlPlane: string; reason?: string }> =>
       (await (await fetch(`http://127.0.0.1:${port}/health`)).json()) as never;
     await eventually(
@@ -71,7 +71,7 @@ test('an agent waits with its results for a control plane that speaks its protoc
       () => 'it was not refused',
     );
     const words =
-      /speaks protocols 2 to 3 of agents and the agent protocol 1: the agent is the older one/;
+      /speaks protocols 3 to 4 of agents and the agent protocol 2: the agent is the older one/;
     assert.match((await link()).reason ?? '', words);
     assert.match(
       await command(settings, 'status'),

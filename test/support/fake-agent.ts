@@ -1,4 +1,4 @@
-/** Speaks the agent protocol by hand: checks in, takes jobs, submits results. */
+/** Speaks the agent protocol by hand, as agents of protocol 1 do: checks in, takes jobs, submits results. */
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import type {
@@ -10,6 +10,7 @@ import type {
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import type { TestControlPlane } from './control-plane.ts';
+import { withLeases } from './leased-runs.ts';
 import { withoutDetails } from './plain.ts';
 
 export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -76,7 +77,14 @@ export class FakeAgent {
     return answer;
   }
 
+  /** Hands in results of runs at any instant, as if jobs for them had been leased. */
   async submit(...items: unknown[]): Promise<ItemOutcome[]> {
+    const { controlPlane, accountId } = this.#cp;
+    return this.handIn(...(await withLeases(controlPlane.services, accountId, items)));
+  }
+
+  /** Hands in what is given as it is. */
+  async handIn(...items: unknown[]): Promise<ItemOutcome[]> {
     return (await this.call<{ items: ItemOutcome[] }>('results', { agentId: this.id, items }))
       .items;
   }

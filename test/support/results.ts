@@ -6,6 +6,7 @@ import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts
 import { encodePayload } from '../../control-plane/db/columns.ts';
 import { startTestControlPlane, type TestControlPlane } from './control-plane.ts';
 import { TestClock } from './test-clock.ts';
+import { withLeases } from './leased-runs.ts';
 import { withoutDetails } from './plain.ts';
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -105,10 +106,12 @@ export class Bench {
     const location = items[0]?.runLocation ?? 'eu-west-1';
     const key = this.#keys.get(location) ?? (await this.cp.locationKey(location));
     this.#keys.set(location, key);
+    const { controlPlane, accountId } = this.cp;
+    const leased = await withLeases(controlPlane.services, accountId, items);
     const { body } = await this.cp.api(
       'POST',
       '/v1/agent/results',
-      { agentId: randomUUID(), items },
+      { agentId: randomUUID(), items: leased },
       { authorization: `Bearer ${key}` },
     );
     for (const { outcome } of body.items) {

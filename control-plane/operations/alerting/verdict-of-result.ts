@@ -41,7 +41,7 @@ function answerOf({ response }: Payload): Pick<RunVerdict, 'statusCode' | 'statu
 }
 
 function payloadIn(item: ResultSubmission): Payload | null {
-  if (!(item.checkType in checkTypes)) return null;
+  if (!Object.hasOwn(checkTypes, item.checkType)) return null;
   return item[checkTypes[item.checkType as KnownCheckType].resultField] as Payload | null;
 }
 

@@ -177,7 +177,7 @@ export function toAssigned(
 
 /** True for types that agents run. */
 export function runsOnAgents(type: string): boolean {
-  return type in checkTypes && checkTypes[type as KnownCheckType].judging !== null;
+  return Object.hasOwn(checkTypes, type) && checkTypes[type as KnownCheckType].judging !== null;
 }
 
 export async function findCheck(

@@ -14,6 +14,7 @@ import { LagMeter } from '../../../agent/worker/lag-meter.ts';
 import { Outbox } from '../../../agent/worker/outbox.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 import { Secret } from '../../../agent/secret.ts';
+import { RunIds } from '../../../agent/worker/run-ids.ts';
 import { Seal } from '../../../agent/worker/seal.ts';
 import { temporaryFolder } from '../../support/system.ts';
 import { withoutCode } from '../../support/plain.ts';
@@ -38,7 +39,7 @@ function open(t: TestContext) {
   const entry = { load: () => Promise.resolve(() => measure()), pool: 'light' as const };
   const metrics = createMetrics(new Registry(), '1');
   const executor = new Executor({
-    ...{ clock: systemClock, outbox, logger, lagMeter: new LagMeter() },
+    ...{ clock: systemClock, outbox, logger, lagMeter: new LagMeter(), ids: new RunIds() },
     runners: { URL: { ...entry, timeoutMs: 1_000 } },
     network: runnerContext().network,
     metrics,

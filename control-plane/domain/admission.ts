@@ -1,0 +1,179 @@
+/**
+ * Whether the key of a location may hand in something about a run. It may for what its agents were given:
+ * a slot of its own location, or a job that was leased there. Everything else is refused by name, whatever
+ * else it says.
+ */
+import type {
+  MissedSubmission,
+  ResultSubmission,
+} from '@monitor/shared/contract/agent-protocol.ts';
+import {
+  locationsOfSlot,
+  scheduleOf,
+  type Schedule,
+  type Timing,
+} from '@monitor/shared/domain/frequency.ts';
+import {
+  keyedResultIdOfAttempt,
+  keyedRunIdOfSlot,
+  resultIdOfAttempt,
+  runIdOfSlot,
+  type HmacHex,
+  type Sha256Hex,
+} from '@monitor/shared/domain/run-id.ts';
+
+/** Clocks of agents follow that of the control plane: a slot that lies further ahead was not run. */
+const clockToleranceMs = 5 * 60_000;
+/** A clock that was set wrong during a run may be ahead by a time zone or a day, not by more. */
+const clockStepMs = 2 * 86_400_000;
+/** Longer than any retry strategy waits between two attempts. */
+const longestRetryDelayMs = 60 * 60_000;
+
+/** A schedule that a check follows or followed, from an instant on. */
+export interface SlotGrid {
+  schedule: Schedule;
+  locations: readonly string[];
+  runParallel: boolean;
+  startsAt: number;
+}
+
+export function slotGridOf(
+  timing: Timing & { runParallel: boolean; locations: readonly string[]; startsAt: number },
+): SlotGrid {
+  const { runParallel, locations, startsAt } = timing;
+  return { schedule: scheduleOf(timing), locations, runParallel, startsAt };
+}
+
+/**
+ * True for a slot in which it is the turn of the location. A schedule that has ended still counts: an
+ * agent that was cut off went on with it.
+ */
+export function isSlot(
+  grids: readonly SlotGrid[],
+  scheduledFor: number,
+  location: string,
+): boolean {
+  return grids.some(({ schedule, locations, runParallel, startsAt }) => {
+    if (scheduledFor < startsAt) return false;
+    if ((scheduledFor - schedule.phaseMs) % schedule.intervalMs !== 0) return false;
+    return locationsOfSlot(schedule, scheduledFor, locations, runParallel).includes(location);
+  });
+}
+
+/** A job that was leased to an agent of the location. */
+export interface LeasedJob {
+  checkId: string;
+  slotLocation: string;
+  scheduledFor: number | null;
+  /** The first attempt that it is for. */
+  attempt: number;
+}
+
+/** What is known when something is handed in. */
+export interface Known {
+  now: number;
+  /** Results are kept for so long; what is older would be dropped at once. */
+  keptMs: number;
+  /** Of the key. */
+  accountId: string;
+  location: string;
+  hmacHex: HmacHex;
+  sha256Hex: Sha256Hex;
+  check: { accountId: string; type: string; grids: readonly SlotGrid[] } | undefined;
+  /** The run that is stored under the id. */
+  run: { accountId: string; checkId: string } | undefined;
+  /** By the job that the submission names. */
+  lease: LeasedJob | undefined;
+}
+
+type About = ResultSubmission | MissedSubmission;
+
+function whyInstantRefused(
+  name: string,
+  instant: number,
+  { now, keptMs }: Known,
+  toleranceMs = clockStepMs,
+): string | null {
+  if (instant > now + toleranceMs) return `${name}: lies in the future`;
+  return instant < now - keptMs ? `${name}: is longer ago than results are kept` : null;
+}
+
+function whyTimesRefused(item: About, known: Known): string | null {
+  const { scheduledFor } = item;
+  const ofSlot =
+    scheduledFor === null
+      ? null
+      : whyInstantRefused('scheduledFor', scheduledFor, known, clockToleranceMs);
+  if (item.kind === 'missed' || ofSlot !== null) return ofSlot;
+  const { startedAt, stoppedAt, retryElsewhere } = item;
+  const ofRun =
+    whyInstantRefused('startedAt', startedAt, known) ??
+    whyInstantRefused('stoppedAt', stoppedAt, known);
+  if (retryElsewhere === null || ofRun !== null) return ofRun;
+  if (retryElsewhere.notBefore > known.now + longestRetryDelayMs) {
+    return 'retryElsewhere.notBefore: lies further ahead than any retry waits';
+  }
+  const since = retryElsewhere.sequenceStartedAt;
+  return whyInstantRefused('retryElsewhere.sequenceStartedAt', since, known);
+}
+
+function whyJobRefused(item: ResultSubmission, lease: LeasedJob | undefined): string | null {
+  if (lease === undefined) return 'jobId: no such job was leased here for this run';
+  if (
+    lease.checkId !== item.checkId ||
+    lease.slotLocation !== item.slotLocation ||
+    lease.scheduledFor !== item.scheduledFor ||
+    item.attempt < lease.attempt
+  ) {
+    return 'jobId: the job was for another run';
+  }
+  return null;
+}
+
+function whySlotRefused(item: About, known: Known): string | null {
+  const { checkId, slotLocation, scheduledFor } = item;
+  if (scheduledFor === null) return 'jobId: is needed for a run of no slot';
+  if (slotLocation !== known.location) return `slotLocation: the key is for ${known.location}`;
+  if (!isSlot(known.check?.grids ?? [], scheduledFor, slotLocation)) {
+    return `scheduledFor: is no slot of the check in ${slotLocation}`;
+  }
+  const slot = { checkId, location: slotLocation, scheduledFor };
+  return item.runId === keyedRunIdOfSlot(slot, known.hmacHex) ||
+    item.runId === runIdOfSlot(slot, known.sha256Hex)
+    ? null
+    : 'runId: is not the id of its slot';
+}
+
+/**
+ * A result whose times lie in the future: moved to its slot, or to end now, since what others see later
+ * is newer.
+ */
+export function withoutFuture(item: ResultSubmission, now: number): ResultSubmission {
+  const { startedAt, stoppedAt, scheduledFor } = item;
+  if (Math.max(startedAt, stoppedAt) - now <= clockToleranceMs) return item;
+  const tookMs = Math.max(0, stoppedAt - startedAt);
+  const begunAt = Math.min(scheduledFor ?? now, now - tookMs);
+  return { ...item, startedAt: begunAt, stoppedAt: begunAt + tookMs };
+}
+
+/** Why something handed in is refused, or null. `item` has been parsed. */
+export function whyRefused(item: About, known: Known): string | null {
+  const { accountId, location, check, run } = known;
+  if (check?.accountId !== accountId) return 'checkId: the check does not exist';
+  if (run !== undefined && (run.accountId !== accountId || run.checkId !== item.checkId)) {
+    return 'runId: the run belongs to another check';
+  }
+  const untimely = whyTimesRefused(item, known);
+  if (untimely !== null) return untimely;
+  if (item.kind === 'missed') return whySlotRefused(item, known);
+  if (item.runLocation !== location) return `runLocation: the key is for ${location}`;
+  if (item.checkType !== check.type) return `checkType: the check is of type ${check.type}`;
+  const unfounded =
+    item.jobId === null ? whySlotRefused(item, known) : whyJobRefused(item, known.lease);
+  if (unfounded !== null) return unfounded;
+  const { id, runId, attempt } = item;
+  return id === keyedResultIdOfAttempt(runId, attempt, known.hmacHex) ||
+    id === resultIdOfAttempt(runId, attempt, known.sha256Hex)
+    ? null
+    : 'id: is not the id of this attempt';
+}
