@@ -107,6 +107,10 @@ export function buildApp(parts: AppParts): Express {
       return;
     }
     if (known.code === 'BAD_TOKEN') response.setHeader('WWW-Authenticate', 'Bearer');
+    const { retryAfterSeconds } = known.attributes;
+    if (retryAfterSeconds !== undefined) {
+      response.setHeader('Retry-After', String(retryAfterSeconds));
+    }
     if (known.code === 'UNAVAILABLE')
       response.setHeader('Retry-After', parts.disk.problem === null ? '1' : '15');
     response.status(known.statusCode).json(known.toBody(requestId));

@@ -19,8 +19,9 @@ import {
 import { ApiError, invalidHeader, requireProtocol } from '../api-error.ts';
 import { protocolIn } from '../domain/agent-protocol.ts';
 import { authenticate, type KeyFinder, type Principal } from './authenticate.ts';
-import { RateLimiter } from './rate-limit.ts';
+import { RateLimiter, type RateDecision } from './rate-limit.ts';
 import { validate } from './validate.ts';
+import { visitorOf } from './visitor.ts';
 
 /** What a handler may know of the call besides its parsed input. */
 export interface CallContext<P extends Principal = Principal> {
@@ -38,6 +39,8 @@ export interface CallContext<P extends Principal = Principal> {
   setStatus(status: number): void;
   /** The body of a route with `bodyStream`. */
   readonly body: Readable;
+  /** Bytes of a JSON body, after decompression; 0 without one. */
+  readonly bodyBytes: number;
   readonly headers: IncomingHttpHeaders;
   /** Counts against a limit that is not the key's, or refuses with 429. */
   limit(key: string, limit: RateLimit): void;
@@ -96,7 +99,14 @@ const discardWithinMs = 5_000;
 const notOneProtocol =
   'must be one whole number; something between the agent and here empties or repeats it';
 
+/** A location may have so many agents that each make as many requests as a key of the API. */
+const agentsPerKey = 100;
+/** Visitors that cannot be told apart, behind a proxy that is not trusted, are one. */
+const visitorsPerAddress = 10;
+
 const parsers = new Map<number, RequestHandler>();
+/** Of bodies that were parsed. */
+const parsedBytes = new WeakMap<object, number>();
 
 function bodyParser(limitBytes: number): RequestHandler {
   const known = parsers.get(limitBytes);
@@ -107,6 +117,9 @@ function bodyParser(limitBytes: number): RequestHandler {
     inflate: true,
     // `readBody` has looked at the type: left to itself this drops `application/merge-patch+json`.
     type: () => true,
+    verify: (request, _response, bytes) => {
+      parsedBytes.set(request, bytes.length);
+    },
   });
   parsers.set(limitBytes, parser);
   return parser;
@@ -212,6 +225,10 @@ class Call implements CallContext {
     return this.#request;
   }
 
+  get bodyBytes(): number {
+    return parsedBytes.get(this.#request) ?? 0;
+  }
+
   get headers(): IncomingHttpHeaders {
     return this.#request.headers;
   }
@@ -241,19 +258,43 @@ class Call implements CallContext {
 
 /** Counts a request, tells the caller where they stand, and refuses what is too much. */
 function count(limiter: RateLimiter, response: Response, key: string, limit: RateLimit): void {
-  const { isAllowed, remaining, resetMs } = limiter.take(key, limit);
+  const decision = limiter.take(key, limit);
+  const { remaining, resetMs } = decision;
   const resetSeconds = Math.max(1, Math.ceil(resetMs / 1000));
   response.setHeader('RateLimit-Limit', String(limit.requests));
   response.setHeader('RateLimit-Remaining', String(remaining));
   response.setHeader('RateLimit-Reset', String(resetSeconds));
   response.setHeader('RateLimit-Policy', `${limit.requests};w=${limit.seconds}`);
+  refuseUnless(decision, limit);
+}
+
+/** Refuses what goes beyond a limit. */
+function refuseUnless({ isAllowed, resetMs }: RateDecision, limit: RateLimit): void {
   if (isAllowed) return;
-  response.setHeader('Retry-After', String(resetSeconds));
+  const resetSeconds = Math.max(1, Math.ceil(resetMs / 1000));
   throw new ApiError(
     'TOO_MANY_REQUESTS',
     `more than ${limit.requests} requests within ${limit.seconds} seconds; try again in ${resetSeconds} seconds`,
     { retryAfterSeconds: resetSeconds },
   );
+}
+
+/** Refusals that tell a caller which keys, tokens and addresses there are not. */
+const guesses: ReadonlySet<number> = new Set([401, 403, 404]);
+
+/**
+ * Counts refusals of anonymous callers by address. A good key is not held up by bad ones from the same
+ * address, which may be that of a whole office.
+ */
+function countRefusal(limiter: RateLimiter, request: Request, limit: RateLimit, error: unknown) {
+  if (!(error instanceof ApiError) || !guesses.has(error.statusCode)) return;
+  refuseUnless(limiter.take(`refused ${visitorOf(request)}`, limit), limit);
+}
+
+/** The agent that calls, as it says. */
+function agentOf(body: unknown): string | null {
+  const isNamed = typeof body === 'object' && body !== null && 'agentId' in body;
+  return isNamed && typeof body.agentId === 'string' ? body.agentId : null;
 }
 
 /** In development an answer that breaks its own contract is a bug to see at once. */
@@ -379,12 +420,27 @@ type Serve = (
 function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter: RateLimiter) {
   const { authentication, operationId } = route;
   const neededRole = roleOf(route);
-  const limit = route.rateLimit ?? { ...generalRateLimit, requests: options.requestsPerMinute };
-  const limits = options.requestsPerMinute === 0 ? null : limiter;
+  const { requestsPerMinute } = options;
+  const general = { ...generalRateLimit, requests: requestsPerMinute };
+  const limit = route.rateLimit ?? general;
+  const ofKey = { ...general, requests: requestsPerMinute * agentsPerKey };
+  const ofVisitor = { ...general, requests: requestsPerMinute * visitorsPerAddress };
+  const limits = requestsPerMinute === 0 ? null : limiter;
 
   const run: Serve = async (request, response, params) => {
     const receivedAt = options.now();
-    const principal = await authenticate(request, authentication, options.keys);
+    const principal = await authenticate(request, authentication, options.keys).catch(
+      (error: unknown) => {
+        if (limits !== null) countRefusal(limits, request, general, error);
+        throw error;
+      },
+    );
+    if (limits !== null && principal.kind === 'locationKey') {
+      refuseUnless(limits.take(`location ${principal.keyId}`, ofKey), ofKey);
+    }
+    if (limits !== null && principal.kind === 'none' && route.limitedByToken !== true) {
+      refuseUnless(limits.take(`visitor ${visitorOf(request)}`, ofVisitor), ofVisitor);
+    }
     if (principal.kind === 'apiKey') {
       if (limits !== null) {
         const key = route.rateLimit === undefined ? principal.keyId : principal.keyId + operationId;
@@ -414,8 +470,18 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
       query: route.query && validate(route.query, request.query, 'query'),
       body: route.body && validate(route.body, body, 'payload'),
     };
+    const agentId = principal.kind === 'locationKey' ? agentOf(input.body) : null;
+    if (limits !== null && principal.kind === 'locationKey' && agentId !== null) {
+      count(limits, response, `agent ${principal.keyId} ${agentId}`, general);
+    }
     const call = new Call(request, response, principal, receivedAt, route.status, limits);
-    const answer = await handle(input as never, call as never);
+    const given = handle(input as never, call as never);
+    const answer = await (principal.kind !== 'none'
+      ? given
+      : given.catch((error: unknown) => {
+          if (limits !== null) countRefusal(limits, request, general, error);
+          throw error;
+        }));
     if (principal.kind === 'apiKey' && route.method !== 'GET') {
       options.onChange?.(principal.accountId);
     }

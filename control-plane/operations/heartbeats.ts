@@ -23,9 +23,11 @@ type Row = Selectable<HeartbeatsTable> & {
   group_activated: number;
 };
 
-interface PingOrigin {
+export interface PingOrigin {
   source: string | null;
   userAgent: string | null;
+  /** When it came, in ms since the epoch; now, if absent. */
+  at?: number;
 }
 
 function heartbeatRows(db: Kysely<Database>) {
@@ -47,7 +49,7 @@ async function apply(
   input: HeartbeatInput,
   origin: PingOrigin,
 ): Promise<RunVerdict | null> {
-  const now = services.clock.now();
+  const now = origin.at ?? services.clock.now();
   const { heartbeat, effect } = stepHeartbeat(
     {
       periodMs: row.period_ms,
@@ -150,13 +152,26 @@ async function apply(
   };
 }
 
+/** The monitor that a token is of. */
+export async function findPinged(
+  db: Kysely<Database>,
+  pingToken: string,
+): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('heartbeats')
+    .select('check_id')
+    .where('ping_token', '=', pingToken)
+    .executeTakeFirst();
+  return row?.check_id;
+}
+
 /** Records a ping. Throws 404 for an unknown token; a deactivated monitor hears it and does nothing. */
 export async function recordPing(
   services: Services,
   pingToken: string,
   origin: PingOrigin,
 ): Promise<void> {
-  const hasAlerts = await services.db.transaction().execute(async (db) => {
+  const hasAlerts = await services.commits.run(async (db) => {
     const row = await heartbeatRows(db).where('ping_token', '=', pingToken).executeTakeFirst();
     if (row === undefined) throw notFound('heartbeat', pingToken);
     const isActive = row.activated === 1 && row.group_activated === 1;

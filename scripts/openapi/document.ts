@@ -143,7 +143,7 @@ function errorStatuses(route: Route): number[] {
     ...new Set([
       ...(route.errors ?? []),
       ...(route.authentication === 'none' ? [] : [401, 403]),
-      ...(route.authentication === 'apiKey' ? [429] : []),
+      429,
       ...(route.params === undefined && route.query === undefined ? [] : [400]),
       ...(route.body === undefined ? [] : [400, 413, 415]),
       ...everyOperation,

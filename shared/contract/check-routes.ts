@@ -253,6 +253,9 @@ const getHeartbeatAvailability = defineRoute({
   errors: [400, 404],
 });
 
+/** Pings of one monitor; the shortest period is half a minute. */
+export const pingRateLimit = { requests: 120, seconds: 60 };
+
 const pingAnswer = z.object({ message: z.string() });
 const byToken = z.object({ pingToken: z.string() });
 
@@ -263,10 +266,11 @@ const pingHeartbeat = defineRoute({
   tag: 'Heartbeats',
   summary: 'Ping a heartbeat monitor',
   authentication: 'none',
+  limitedByToken: true,
   params: byToken,
   status: 200,
   response: pingAnswer,
-  errors: [404],
+  errors: [404, 429],
 });
 
 /** Jobs that post keep working; whatever they send is ignored. */
@@ -277,10 +281,11 @@ const pingHeartbeatByPost = defineRoute({
   tag: 'Heartbeats',
   summary: 'Ping a heartbeat monitor; the body is ignored',
   authentication: 'none',
+  limitedByToken: true,
   params: byToken,
   status: 200,
   response: pingAnswer,
-  errors: [404],
+  errors: [404, 429],
 });
 
 export const checkRoutes = { listChecks, createCheck, getCheck, updateCheck, deleteCheck };

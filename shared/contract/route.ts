@@ -30,6 +30,8 @@ export interface Route {
   readonly role?: Role;
   /** In place of the general limit. Spec: Limits. */
   readonly rateLimit?: RateLimit;
+  /** Anonymous, and limited by the token in its path rather than by the caller's address. */
+  readonly limitedByToken?: true;
   readonly deprecated?: boolean;
   /** A GET that does something: HEAD, which previews and scanners send, is not answered by it. */
   readonly hasEffects?: boolean;

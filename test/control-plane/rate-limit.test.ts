@@ -154,7 +154,7 @@ test('what needs no key has no limit of a key, and with REQUESTS_PER_MINUTE=0 no
   assert.ok(answers.every((answer) => answer.status === 200 && limitsOf(answer)[0] === null));
 });
 
-test('a key that may not is limited all the same, and a garbage key has nothing to use up', async () => {
+test('a key that may not is limited all the same; garbage keys are limited by address and hold nobody up', async () => {
   await using stage = await setUp();
   const { cp } = stage;
   const { rawKey } = await createApiKey(cp.controlPlane.services, cp.accountId, {
@@ -166,8 +166,11 @@ test('a key that may not is limited all the same, and a garbage key has nothing 
   assert.ok(forbidden.every(({ status }) => status === 403));
   assertLimited(await cp.api('POST', '/v1/snippets', {}, asReader), 60);
   const garbage = { authorization: `Bearer cu_${'0'.repeat(64)}` };
-  const refused = await times(601, () => cp.api('GET', '/v1/users/me', undefined, garbage));
+  const refused = await times(600, () => cp.api('GET', '/v1/users/me', undefined, garbage));
   assert.ok(refused.every((answer) => answer.status === 401 && limitsOf(answer)[0] === null));
+  const { status, headers } = await cp.api('GET', '/v1/users/me', undefined, garbage);
+  assert.deepEqual([status, headers.get('retry-after')], [429, '60']);
+  assert.equal((await cp.api('GET', '/v1/users/me')).status, 200);
 });
 
 /** The plainest thing that is right: every request that passed, looked through from the start. */

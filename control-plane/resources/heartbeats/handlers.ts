@@ -1,13 +1,18 @@
 /** Pings, and reading what came of them. */
 import type { Selectable } from 'kysely';
-import type { HeartbeatState, heartbeatRoutes } from '@monitor/shared/contract/check-routes.ts';
+import {
+  pingRateLimit,
+  type HeartbeatState,
+  type heartbeatRoutes,
+} from '@monitor/shared/contract/check-routes.ts';
 import { notFound } from '../../api-error.ts';
 import { toTimestamp } from '../../db/columns.ts';
 import type { HeartbeatEventsTable } from '../../db/tables.ts';
 import { availabilityWithin } from '../../domain/heartbeat-times.ts';
 import type { Window } from '../../domain/results-window.ts';
 import type { CallContext, Handlers } from '../../http/implement.ts';
-import { recordPing } from '../../operations/heartbeats.ts';
+import { findPinged, recordPing } from '../../operations/heartbeats.ts';
+import { PingIntake } from '../../operations/take-ping.ts';
 import { readHeartbeatTimes } from '../../operations/read-heartbeat-times.ts';
 import type { Services } from '../../services.ts';
 
@@ -27,6 +32,7 @@ function toWire(row: EventRow) {
 
 export function heartbeatHandlers(services: Services): Handlers<typeof heartbeatRoutes> {
   const { db, clock } = services;
+  const pings = new PingIntake(clock, (token, origin) => recordPing(services, token, origin));
 
   const requireHeartbeat = async (accountId: string, checkId: string): Promise<void> => {
     const row = await db
@@ -79,9 +85,13 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
 
   const ping = async (
     input: { params: { pingToken: string } },
-    { source, userAgent }: CallContext<{ kind: 'none' }>,
+    { source, userAgent, receivedAt, limit }: CallContext<{ kind: 'none' }>,
   ) => {
-    await recordPing(services, input.params.pingToken, { source, userAgent });
+    const { pingToken } = input.params;
+    const checkId = await findPinged(db, pingToken);
+    if (checkId === undefined) throw notFound('heartbeat', pingToken);
+    limit(`ping ${checkId}`, pingRateLimit);
+    await pings.take(pingToken, { source, userAgent, at: receivedAt });
     return { message: 'received' };
   };
 
