@@ -1,13 +1,13 @@
 /** Finding a Chromium on this machine, and what it needs to be started with here. */
 import { execFile, execFileSync } from 'node:child_process';
 import { constants, existsSync, readFileSync, statfsSync } from 'node:fs';
-import { access, chmod, lstat, mkdir, rename, writeFile } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { AgentError } from '../errors.ts';
 import type { FoundBrowser } from '../runners/runner.ts';
+import { unpackedChromium } from './packaged-chromium.ts';
 
 export interface BrowserSearch {
   /** Where packages are looked up: a runtime, or the agent itself. */
@@ -22,6 +22,8 @@ interface Candidate {
   readonly executablePath: string;
   readonly environment?: Record<string, string>;
   readonly args?: readonly string[];
+  /** Asked when it does not start: another to try, or null. */
+  readonly repair?: () => Promise<Candidate | null>;
 }
 
 /** The headless shell first: it needs a quarter of the CPU. */
@@ -121,70 +123,39 @@ function onTheSystem(searchPath: string): Promise<Candidate[]> {
   );
 }
 
-/** A folder that nobody else could have filled: what is in it is executed. */
-async function unpackFolder(): Promise<string> {
-  const uid = process.getuid?.() ?? 0;
-  const folder = join(tmpdir(), `monitor-agent-chromium-${uid}`);
-  await mkdir(folder, { recursive: true, mode: 0o755 });
-  const facts = await lstat(folder);
-  if (!facts.isDirectory() || facts.uid !== uid || (facts.mode & 0o022) !== 0) {
-    throw new Error(`${folder} belongs to somebody else; delete it`);
-  }
-  return folder;
-}
-
-/** Unpacks itself, and the libraries it needs, into the folder for temporary files; once. */
+/** That of the npm package; unpacked anew when it does not start and is not what was unpacked. */
 async function fromPackage(packagesFolder: string): Promise<Candidate[]> {
-  const require = createRequire(join(packagesFolder, 'package.json'));
-  const entry = require.resolve('@sparticuz/chromium');
-  // The package unpacks its libraries only where it believes to be in AWS Lambda, and decides so when
-  // it is imported: hence a process of its own, with that variable.
-  const script =
-    `import(${JSON.stringify(entry)}).then(async ({ default: chromium }) => ` +
-    'console.log(JSON.stringify({ path: await chromium.executablePath(), libraries: process.env.LD_LIBRARY_PATH ?? "", fonts: process.env.FONTCONFIG_PATH ?? "" })))';
-  const folder = await unpackFolder();
-  const { stdout } = await promisify(execFile)(process.execPath, ['-e', script], {
-    env: {
-      PATH: usualPath,
-      HOME: dirname(entry),
-      AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs22.x',
-      TMPDIR: folder,
-    },
-    timeout: 120_000,
-  });
-  const found = JSON.parse(stdout) as { path: string; libraries: string; fonts: string };
-  // Runs may have a user of their own.
-  await chmod(found.path, 0o755);
-  await tellWhereFontsAre(found.fonts);
+  const args = ['--use-gl=angle', '--use-angle=swiftshader'];
+  const unpacked = await unpackedChromium(packagesFolder);
   return [
     {
-      executablePath: found.path,
-      environment: { LD_LIBRARY_PATH: found.libraries, FONTCONFIG_PATH: found.fonts },
-      args: ['--use-gl=angle', '--use-angle=swiftshader'],
+      ...unpacked,
+      args,
+      repair: async () =>
+        (await unpacked.isIntact())
+          ? null
+          : { ...(await unpackedChromium(packagesFolder, unpacked)), args },
     },
   ];
 }
 
-/** The package names folders it does not unpack to here; without any font, an input field ends the browser. */
-async function tellWhereFontsAre(folder: string): Promise<void> {
-  if (folder === '') return;
-  const folders = [folder, '/usr/share/fonts', '/usr/local/share/fonts'];
-  const config = [
-    '<?xml version="1.0"?>',
-    '<!DOCTYPE fontconfig SYSTEM "fonts.dtd">',
-    '<fontconfig>',
-    ...folders.map((one) => `<dir>${one}</dir>`),
-    `<cachedir>${join(folder, 'cache')}</cachedir>`,
-    '</fontconfig>',
-  ].join('\n');
-  const file = join(folder, 'fonts.conf');
-  // Another agent may be reading it.
-  await writeFile(`${file}.${process.pid}`, config, { mode: 0o644 });
-  await rename(`${file}.${process.pid}`, file);
+function firstLine(text: unknown): string {
+  return (typeof text === 'string' ? text : '').trim().split('\n')[0] ?? '';
 }
 
+/** Of a program that ended badly: what it said itself; the message of Node is its command line. */
 function reasonOf(error: unknown): string {
-  return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+  if (!(error instanceof Error)) return String(error);
+  const { stderr, signal, killed } = error as Error & {
+    stderr?: string;
+    signal?: string | null;
+    killed?: boolean;
+  };
+  if (stderr === undefined) return firstLine(error.message);
+  if (killed === true) return 'it took too long';
+  const said = firstLine(stderr);
+  if (said !== '') return said;
+  return typeof signal === 'string' ? `it ended with ${signal}` : firstLine(error.message);
 }
 
 async function accept(candidate: Candidate): Promise<FoundBrowser> {
@@ -232,6 +203,8 @@ export async function findBrowser(search: BrowserSearch): Promise<FoundBrowser> 
         } catch (error) {
           tried.push(`${name}: ${candidate.executablePath} does not start: ${reasonOf(error)}`);
         }
+        const repaired = await candidate.repair?.();
+        if (repaired !== undefined && repaired !== null) return await accept(repaired);
       }
       if (name === 'the system') tried.push(`${name}: none of ${systemNames.join(', ')}`);
     } catch (error) {

@@ -1,40 +1,30 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { AgentError } from '../errors.ts';
+import { tryFileLock } from '../file-lock.ts';
 
-/**
- * Runs a change of the runtimes folder while no other process makes one. The lock is one of the
- * operating system on an SQLite file, so it ends with the process, however that ends.
- */
+/** Runs a change of the runtimes folder while no other process makes one. */
 export async function oneAtATime<T>(directory: string, change: () => Promise<T>): Promise<T> {
-  const lock = open(directory);
-  try {
-    return await change();
-  } finally {
-    lock.close();
-  }
+  using _lock = open(directory);
+  return await change();
 }
 
-function open(directory: string): DatabaseSync {
+function open(directory: string): Disposable {
+  let lock: Disposable | null;
   try {
     mkdirSync(directory, { recursive: true, mode: 0o755 });
-    const lock = new DatabaseSync(join(directory, '.lock'), { timeout: 0 });
-    try {
-      lock.exec('begin exclusive');
-      return lock;
-    } catch (error) {
-      lock.close();
-      throw error;
-    }
+    lock = tryFileLock(join(directory, '.lock'));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new AgentError(
       'DATA_DIR_UNUSABLE',
-      /locked|busy/i.test(reason)
-        ? `another process is changing the runtimes in ${directory}; wait until it has ended`
-        : `the runtimes folder ${directory} cannot be used (${reason}); make it writable or name another with AGENT_RUNTIMES_DIR`,
+      `the runtimes folder ${directory} cannot be used (${reason}); make it writable or name another with AGENT_RUNTIMES_DIR`,
       { cause: error },
     );
   }
+  if (lock !== null) return lock;
+  throw new AgentError(
+    'DATA_DIR_UNUSABLE',
+    `another process is changing the runtimes in ${directory}; wait until it has ended`,
+  );
 }

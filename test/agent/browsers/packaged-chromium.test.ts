@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, test } from 'node:test';
+import { promisify } from 'node:util';
+
+const rootFolder = join(import.meta.dirname, '..', '..', '..');
+const folder = mkdtempSync(join(tmpdir(), 'packaged-'));
+after(() => {
+  rmSync(folder, { recursive: true });
+});
+const unpackFolder = join(folder, `monitor-agent-chromium-${process.getuid?.() ?? 0}`);
+
+/** Finds a browser as another agent on this machine would, where temporary files go into `folder`. */
+async function findAsAnAgent(): Promise<string> {
+  const module = join(rootFolder, 'agent', 'browsers', 'find-browser.ts');
+  const script =
+    `const { findBrowser } = await import(${JSON.stringify(module)});` +
+    `const found = await findBrowser({ packagesFolder: ${JSON.stringify(rootFolder)}, searchPath: '' });` +
+    'console.log(found.executablePath);';
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--input-type=module', '--eval', script],
+    { env: { PATH: process.env['PATH'], HOME: folder, TMPDIR: folder } },
+  );
+  return stdout.trim();
+}
+
+const unpackedHere = (): string[] => readdirSync(unpackFolder).filter((name) => name !== '.lock');
+
+test('agents that start at once unpack the browser one after the other, and all get a whole one', async () => {
+  const found = await Promise.all([findAsAnAgent(), findAsAnAgent(), findAsAnAgent()]);
+  assert.equal(new Set(found).size, 1);
+  assert.ok(found[0]?.startsWith(unpackFolder));
+  assert.deepEqual(unpackedHere(), [dirname(found[0] ?? '').slice(unpackFolder.length + 1)]);
+});
+
+test('what is whole is not unpacked again', async () => {
+  const path = await findAsAnAgent();
+  const before = statSync(path).ino;
+  assert.equal(await findAsAnAgent(), path);
+  assert.equal(statSync(path).ino, before);
+});
+
+test('a browser of which a part was cut off or deleted is unpacked again', async () => {
+  const path = await findAsAnAgent();
+  const whole = statSync(path).size;
+  truncateSync(path, 1_000_000);
+  assert.equal(await findAsAnAgent(), path);
+  assert.equal(statSync(path).size, whole);
+  rmSync(join(dirname(path), 'fonts'), { recursive: true });
+  assert.equal(await findAsAnAgent(), path);
+  assert.ok(existsSync(join(dirname(path), 'fonts', 'fonts.conf')));
+});
+
+test('a browser that does not start since its bytes have changed is unpacked again', async () => {
+  const path = await findAsAnAgent();
+  const file = openSync(path, 'r+');
+  const half = statSync(path).size / 2;
+  // Instructions that end a program, from its middle on.
+  writeSync(file, Buffer.alloc(half, 0xcc), 0, half, half);
+  closeSync(file);
+  assert.equal(await findAsAnAgent(), path);
+});
+
+test('what an interrupted unpacking left is removed by the next one', async () => {
+  const path = await findAsAnAgent();
+  const left = `${dirname(path)}.partial-killed`;
+  mkdirSync(left);
+  writeFileSync(join(left, 'chromium'), 'half of it');
+  rmSync(dirname(path), { recursive: true });
+  assert.equal(await findAsAnAgent(), path);
+  assert.equal(existsSync(left), false);
+});
+
+test('a browser that cannot be unpacked says why', async () => {
+  rmSync(unpackFolder, { recursive: true });
+  writeFileSync(unpackFolder, 'not a folder');
+  await assert.rejects(findAsAnAgent(), (error: Error & { stderr: string }) => {
+    assert.match(error.stderr, /@sparticuz\/chromium: .*monitor-agent-chromium/);
+    return true;
+  });
+});
