@@ -4,8 +4,9 @@
  * type. Everything is kept in `.data/` and found again at the next start.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import colors from 'picocolors';
 import { callApi, type ApiCall } from './demo/api.ts';
 import {
@@ -19,6 +20,7 @@ import {
 } from './demo/checks.ts';
 import { untilFiles } from './demo/files.ts';
 import { ensurePeople } from './demo/people.ts';
+import { openProgress, type Progress } from './demo/progress.ts';
 import { startProgram, untilAnswering, type RunningProgram } from './demo/processes.ts';
 import { openTargets, type ReceivedAlert, type TargetPorts } from './demo/targets.ts';
 import { openView, type Outcome, type View } from './demo/view.ts';
@@ -78,26 +80,28 @@ function portFrom(name: string, fallback: number): number {
   return port;
 }
 
-function runControlPlane(
+async function runControlPlane(
   args: string[],
   environment: Record<string, string>,
-): Record<string, string> {
-  const text = execFileSync(
+): Promise<Record<string, string>> {
+  const { stdout } = await promisify(execFile)(
     process.execPath,
     ['control-plane/control-plane.js', ...args, '--json'],
-    {
-      env: { ...process.env, ...environment },
-      encoding: 'utf8',
-    },
+    { env: { ...process.env, ...environment } },
   );
-  return JSON.parse(text) as Record<string, string>;
+  return JSON.parse(stdout) as Record<string, string>;
 }
 
 /** Finds what an earlier start made, or makes it. */
-function openKept(file: string, environment: Record<string, string>): Kept {
+async function openKept(
+  file: string,
+  environment: Record<string, string>,
+  progress: Progress,
+): Promise<Kept> {
   if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Kept;
-  const api = runControlPlane(['keys', 'create', '--name', 'demo'], environment);
-  const location = runControlPlane(
+  progress.step('making a database and its keys');
+  const api = await runControlPlane(['keys', 'create', '--name', 'demo'], environment);
+  const location = await runControlPlane(
     ['keys', 'create-location', '--location', dataCenter],
     environment,
   );
@@ -150,7 +154,11 @@ function outcomeOf(result: Result): Outcome {
 function reasonOf(result: Result): string {
   const { apiCheckResult: seen } = result;
   const script = result.browserCheckResult ?? result.multiStepCheckResult;
-  if (script !== null) return script.errors[0]?.message.split('\n')[0] ?? '';
+  if (script !== null) {
+    const message = script.errors[0]?.message ?? '';
+    // An error of the agent says in its last line what to do.
+    return result.hasErrors ? message : (message.split('\n')[0] ?? '');
+  }
   if (seen === null || outcomeOf(result) === 'passing') return '';
   const assertion = seen.assertions.find(({ error }) => error !== undefined)?.error;
   if (result.isDegraded) return 'slower than its degraded limit';
@@ -271,6 +279,8 @@ async function main(): Promise<void> {
   });
 
   await using stack = new AsyncDisposableStack();
+  const progress = stack.use(openProgress());
+  progress.step('opening targets on loopback');
   let hear: (alert: ReceivedAlert) => void = () => {};
   stack.use(
     await openTargets(ports, (alert) => {
@@ -293,8 +303,9 @@ async function main(): Promise<void> {
   };
 
   const keptFile = join(dataDirectory, 'demo.json');
-  const kept = openKept(keptFile, environment);
+  const kept = await openKept(keptFile, environment, progress);
   const api: ApiCall = { baseUrl, apiKey: kept.apiKey };
+  progress.step('starting the control plane');
   const controlPlane = start(
     'control-plane',
     ['control-plane/control-plane.js', 'serve'],
@@ -311,17 +322,21 @@ async function main(): Promise<void> {
       AGENT_HEALTH_HOST: '127.0.0.1',
       AGENT_DATA_DIR: join(dataDirectory, name),
     });
+  progress.step('starting two agents; the first time they unpack a browser, if none is installed');
   const agents = [
     startAgent('agent-private', privateKey, healthPort),
     startAgent('agent-data-center', kept.dataCenterKey, healthPort + 1),
   ];
-  const [privateAgent] = agents;
-  if (privateAgent !== undefined) {
-    await untilAnswering(`http://127.0.0.1:${healthPort}/-/readiness`, privateAgent);
-  }
+  await Promise.all(
+    agents.map((agent, index) =>
+      untilAnswering(`http://127.0.0.1:${healthPort + index}/-/readiness`, agent),
+    ),
+  );
+  progress.step('making checks, a status page and a webhook');
   const { serviceId, pagePath } = await ensurePeople(api, ports);
   const checks = await ensureChecks(api, ports, serviceId);
 
+  progress[Symbol.dispose]();
   console.log(introduction(api, checks, healthPort, pagePath));
   const view = openView(checks.map(({ name }) => name));
   hear = ({ type, checkName, reason }) => {

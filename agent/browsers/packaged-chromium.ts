@@ -1,5 +1,5 @@
 /**
- * The Chromium of the npm package `@sparticuz/chromium`, unpacked into the folder for temporary files.
+ * The Chromium of the npm package `@sparticuz/chromium`, unpacked into a folder for temporary files.
  *
  *   absent    nothing, or what an interrupted unpacking or a cleaning of temporary files left
  *   partial   `<version>.partial-…`: one process, which holds the lock, unpacks into it
@@ -17,6 +17,7 @@ import {
   mkdtemp,
   readdir,
   readFile,
+  realpath,
   rename,
   rm,
   stat,
@@ -51,10 +52,26 @@ export interface UnpackedChromium {
   isIntact(): Promise<boolean>;
 }
 
+async function canEverybodyEnter(folder: string): Promise<boolean> {
+  for (let path = await realpath(folder); ; path = dirname(path)) {
+    if (((await stat(path)).mode & 0o001) === 0) return false;
+    if (path === dirname(path)) return true;
+  }
+}
+
+/** Runs of an agent of root have users of their own, who may be kept out of its temporary files. */
+async function parentFolder(): Promise<string> {
+  if (process.getuid?.() !== 0) return tmpdir();
+  for (const folder of [tmpdir(), '/var/tmp', '/tmp']) {
+    if (await canEverybodyEnter(folder).catch(() => false)) return folder;
+  }
+  return tmpdir();
+}
+
 /** A folder that nobody else could have filled: what is in it is executed. */
 async function ownFolder(): Promise<string> {
   const uid = process.getuid?.() ?? 0;
-  const folder = join(tmpdir(), `monitor-agent-chromium-${uid}`);
+  const folder = join(await parentFolder(), `monitor-agent-chromium-${uid}`);
   await mkdir(folder, { recursive: true, mode: 0o755 });
   const facts = await lstat(folder);
   if (!facts.isDirectory() || facts.uid !== uid || (facts.mode & 0o022) !== 0) {

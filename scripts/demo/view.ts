@@ -69,6 +69,14 @@ class LiveTable implements View {
     this.#draw();
   }
 
+  /** What kept agents from running checks; the last line of each says what to do. */
+  #errors(): string[] {
+    const reasons = [...this.#latest.values()]
+      .filter(({ outcome, reason }) => outcome === 'error' && reason !== '')
+      .map(({ reason }) => reason);
+    return [...new Set(reasons)].map((reason) => colors.magenta(reason));
+  }
+
   #draw(): void {
     const header = `${'check'.padEnd(26)}${'type'.padEnd(11)}${'state'.padEnd(10)}${'time'.padStart(8)}  ${'location'.padEnd(14)}${'at'.padEnd(10)}last ${historyLength}`;
     const rows = [...this.#history].map(([name, history]) => {
@@ -87,7 +95,7 @@ class LiveTable implements View {
         dots
       );
     });
-    const below = [this.#alerts, this.#notes].flatMap((lines) =>
+    const below = [this.#errors(), this.#alerts, this.#notes].flatMap((lines) =>
       lines.length === 0 ? [] : ['', ...lines],
     );
     this.#update([colors.bold(header), ...rows, ...below].join('\n'));
@@ -102,7 +110,7 @@ class Lines implements View {
   show(result: SeenResult): void {
     const { at, outcome, checkName, checkType, responseTimeMs, location, reason } = result;
     const line = `${clock(at)} ${outcome.toUpperCase().padEnd(8)} ${checkName} (${checkType}, ${location}) ${responseTimeMs} ms`;
-    console.log(reason === '' ? line : `${line}: ${reason}`);
+    console.log(reason === '' ? line : `${line}: ${reason.replaceAll('\n', '\n         ')}`);
   }
 
   note(text: string): void {

@@ -52,3 +52,22 @@ test('npm start shows results of every check type and links to files, ends with 
   again.signal('SIGTERM');
   assert.deepEqual(await again.exited, { code: 0, signal: null });
 });
+
+test('npm start says what it is doing at once, and what to do where no browser is found', async () => {
+  using folder = temporaryFolder();
+  const first = await freePort(6);
+  await using demo = new Program(['scripts/demo.ts'], {
+    DEMO_DATA_DIR: folder.path,
+    PORT: String(first),
+    AGENT_HEALTH_PORT: String(first + 1),
+    DEMO_TARGET_PORT: String(first + 3),
+    AGENT_CHROMIUM_PATH: '/nowhere/chromium',
+  });
+  await demo.line('shop in a browser (BROWSER');
+  await demo.line('  AGENT_CHROMIUM_PATH: /nowhere/chromium is not there');
+  await demo.line('or set AGENT_CHROMIUM_PATH to one');
+  const steps = demo.lines.filter((line) => /^ *\d+ s {2}/.test(line));
+  assert.match(demo.lines[0] ?? '', /^ *0 s {2}opening targets/);
+  assert.ok(steps.some((line) => line.includes('starting the control plane')));
+  assert.ok(steps.some((line) => line.includes('starting two agents')));
+});

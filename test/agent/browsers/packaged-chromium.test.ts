@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import {
+  chmodSync,
   closeSync,
   existsSync,
   mkdirSync,
@@ -20,6 +21,7 @@ import { promisify } from 'node:util';
 
 const rootFolder = join(import.meta.dirname, '..', '..', '..');
 const folder = mkdtempSync(join(tmpdir(), 'packaged-'));
+chmodSync(folder, 0o755);
 after(() => {
   rmSync(folder, { recursive: true });
 });
@@ -48,6 +50,23 @@ test('agents that start at once unpack the browser one after the other, and all 
   assert.ok(found[0]?.startsWith(unpackFolder));
   assert.deepEqual(unpackedHere(), [dirname(found[0] ?? '').slice(unpackFolder.length + 1)]);
 });
+
+test(
+  'an agent of root does not unpack to where the users of its runs cannot enter',
+  { skip: process.getuid?.() === 0 ? false : 'only runs of an agent of root have other users' },
+  async () => {
+    chmodSync(folder, 0o700);
+    try {
+      const path = await findAsAnAgent();
+      assert.ok(!path.startsWith(folder), path);
+      for (let each = path; each !== '/'; each = dirname(each)) {
+        assert.ok((statSync(each).mode & 0o001) !== 0, each);
+      }
+    } finally {
+      chmodSync(folder, 0o755);
+    }
+  },
+);
 
 test('what is whole is not unpacked again', async () => {
   const path = await findAsAnAgent();
