@@ -70,4 +70,6 @@ test('npm start says what it is doing at once, and what to do where no browser i
   assert.match(demo.lines[0] ?? '', /^ *0 s {2}opening targets/);
   assert.ok(steps.some((line) => line.includes('starting the control plane')));
   assert.ok(steps.some((line) => line.includes('starting two agents')));
+  demo.signal('SIGINT');
+  assert.deepEqual(await demo.exited, { code: 0, signal: null });
 });
