@@ -25,7 +25,7 @@ import { serveHealth } from './http/health.ts';
 import { implement } from './http/implement.ts';
 import { measureRequests } from './http/measure-requests.ts';
 import { serveStatusPages } from './http/status-pages.ts';
-import { serveTraceViewer } from './http/trace-viewer.ts';
+import { serveTraceViewer, traceViewerUrl } from './http/trace-viewer.ts';
 import { openIdKeys } from './id-keys.ts';
 import { LocationHub } from './location-hub.ts';
 import { startDeliveries } from './notify/deliveries.ts';
@@ -169,7 +169,8 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
 
   const secrets = openSecretBox(config.ENCRYPTION_KEY, config.DATABASE_FILE);
   const artifacts = stack.use(await openArtifactStore(config));
-  const links = new ArtifactLinks(secrets, publicUrl);
+  const viewerUrl = traceViewerUrl(config.TRACE_VIEWER_URL, publicUrl);
+  const links = new ArtifactLinks(secrets, publicUrl, viewerUrl);
   const services: Services = {
     db,
     disk,
@@ -253,12 +254,12 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   handle = buildApp({
     steps: [
       measureRequests(metrics, clock),
+      serveTraceViewer({ viewerUrl, publicUrl, links, now: () => clock.now() }),
       serveHealth(db, disk),
       statusPages,
       api,
       serveConsole(publicUrl),
       serveDocs(publicUrl),
-      serveTraceViewer(publicUrl),
     ],
     trustedProxies: config.TRUSTED_PROXIES,
     logger,

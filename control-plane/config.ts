@@ -56,6 +56,11 @@ const settings = {
   PUBLIC_URL: webUrl('https://monitor.example.com')
     .optional()
     .describe('Where people and agents reach this control plane; default http://HOST:PORT'),
+  TRACE_VIEWER_URL: webUrl('https://traces.example.com')
+    .optional()
+    .describe(
+      'Where the trace viewer is: a host of its own that leads to the same port; default: traces.localhost where PUBLIC_URL is of this machine, otherwise none',
+    ),
   LENIENT_DNS_BODY: flag
     .default(false)
     .describe(
@@ -206,6 +211,18 @@ const schema = z.object(settings).superRefine((config, context) => {
       path: ['RESULT_RETENTION_DAYS'],
       message: `must not be above ANALYTICS_RETENTION_DAYS, which is ${config.ANALYTICS_RETENTION_DAYS}`,
     });
+  }
+  if (config.TRACE_VIEWER_URL !== undefined) {
+    const viewer = new URL(config.TRACE_VIEWER_URL);
+    const host =
+      config.PUBLIC_URL === undefined ? config.HOST : new URL(config.PUBLIC_URL).hostname;
+    if (viewer.hostname === host || !/^\/?$/.test(viewer.pathname)) {
+      context.addIssue({
+        code: 'custom',
+        path: ['TRACE_VIEWER_URL'],
+        message: 'must name another host than PUBLIC_URL, without a path',
+      });
+    }
   }
   const missing = phoneSettings.filter((name) => config[name] === undefined);
   if (missing.length === phoneSettings.length) return;

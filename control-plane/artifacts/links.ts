@@ -11,11 +11,13 @@ export const linkValidMs = 3_600_000;
 export class ArtifactLinks {
   readonly #key: Buffer;
   readonly #publicUrl: string;
+  readonly #viewerUrl: string | null;
 
-  /** `publicUrl` without a slash at the end. */
-  constructor(secrets: SecretBox, publicUrl: string) {
+  /** Both without a slash at the end; `viewerUrl` is null where traces cannot be opened here. */
+  constructor(secrets: SecretBox, publicUrl: string, viewerUrl: string | null) {
     this.#key = secrets.deriveKey('artifact-links');
     this.#publicUrl = publicUrl;
+    this.#viewerUrl = viewerUrl;
   }
 
   #sign(resultId: string, name: string, expires: number): Buffer {
@@ -30,9 +32,31 @@ export class ArtifactLinks {
     return `${this.#publicUrl}${path}?expires=${expires}&signature=${signature}`;
   }
 
-  /** A page that shows a trace; good as long as the link in it. */
-  toViewer(link: string): string {
-    return `${this.#publicUrl}/trace-viewer/?trace=${encodeURIComponent(link)}`;
+  /** A page that shows a trace, valid as long as the link in it; null where there is no viewer. */
+  toViewer(link: string): string | null {
+    if (this.#viewerUrl === null) return null;
+    return `${this.#viewerUrl}/?trace=${encodeURIComponent(link)}`;
+  }
+
+  /** What a text is worth that should be one of these links, with nothing added. `now` in ms. */
+  checkLink(text: string, now: number): 'valid' | 'altered' | 'expired' | 'foreign' {
+    const start = `${this.#publicUrl}/v1/artifacts/`;
+    const match = /^([^/?#]+)\/([^/?#]+)\?expires=(\d{1,12})&signature=([\w-]{1,100})$/.exec(
+      text.startsWith(start) ? text.slice(start.length) : '',
+    );
+    if (match === null) return 'foreign';
+    const [, resultId = '', name = '', expires = '', signature = ''] = match;
+    try {
+      const link = {
+        resultId: decodeURIComponent(resultId),
+        name: decodeURIComponent(name),
+        expires: Number(expires),
+        signature,
+      };
+      return this.check(link, now);
+    } catch {
+      return 'foreign';
+    }
   }
 
   /** What a link is worth. `expires` in seconds, `now` in ms. */

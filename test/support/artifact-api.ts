@@ -17,7 +17,7 @@ import type { ArtifactStore } from '../../control-plane/artifacts/artifact-store
 import { openFolderStore } from '../../control-plane/artifacts/folder-store.ts';
 import { ArtifactLinks } from '../../control-plane/artifacts/links.ts';
 import { bind, implement } from '../../control-plane/http/implement.ts';
-import { serveTraceViewer } from '../../control-plane/http/trace-viewer.ts';
+import { serveTraceViewer, traceViewerUrl } from '../../control-plane/http/trace-viewer.ts';
 import { announceArtifacts } from '../../control-plane/operations/announce-artifacts.ts';
 import {
   agentArtifactHandlers,
@@ -87,10 +87,12 @@ export async function openArtifactApi(
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { clock, db, secrets } = controlPlane.services;
+  const viewerUrl = traceViewerUrl(undefined, url);
+  const links = new ArtifactLinks(secrets, url, viewerUrl);
   const services: Services = {
     ...controlPlane.services,
     artifacts: options.store ?? (await openFolderStore(join(folder, 'artifacts'))),
-    links: new ArtifactLinks(secrets, url),
+    links,
     publicUrl: url,
   };
   const api = implement(
@@ -110,7 +112,7 @@ export async function openArtifactApi(
   server.on(
     'request',
     buildApp({
-      steps: [api, serveTraceViewer(url)],
+      steps: [serveTraceViewer({ viewerUrl, publicUrl: url, links, now: () => clock.now() }), api],
       trustedProxies: [],
       logger,
       disk: new DiskWatch(clock, logger),

@@ -174,7 +174,7 @@ test('the list is narrowed by type and pattern, and leads to the viewer of trace
   const trace = await api.asset('Trace.zip');
   assert.equal(
     trace['viewerUrl'],
-    `${api.url}/trace-viewer/?trace=${encodeURIComponent(String(trace['url']))}`,
+    `${api.url.replace('127.0.0.1', 'traces.localhost')}/?trace=${encodeURIComponent(String(trace['url']))}`,
   );
   assert.equal((await list('', await api.bench.cp.foreignKey())).status, 404);
 });

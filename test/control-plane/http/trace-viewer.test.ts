@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { request } from 'node:http';
+import { request, type IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import test from 'node:test';
+import { traceViewerUrl } from '../../../control-plane/http/trace-viewer.ts';
 import { declaration, openArtifactApi } from '../../support/artifact-api.ts';
 import { launchBrowser } from '../../support/found-browser.ts';
 import { httpServer } from '../../support/servers.ts';
@@ -48,42 +50,64 @@ test('one click opens a real trace and shows its actions and what the page looke
   assert.deepEqual(refused, []);
 });
 
+/** Asks the host of the viewer for a path as it stands; fetch would resolve dots itself. */
+function ask(viewer: string, path: string, url: string) {
+  return new Promise<{ status: number; headers: IncomingHttpHeaders; text: string }>(
+    (resolve, reject) => {
+      const asked = request(url, { path, headers: { host: new URL(viewer).host } }, (response) => {
+        text(response).then(
+          (body) =>
+            resolve({ status: response.statusCode ?? 0, headers: response.headers, text: body }),
+          reject,
+        );
+      });
+      asked.once('error', reject).end();
+    },
+  );
+}
+
+const viewerOf = (url: string): string => url.replace('127.0.0.1', 'traces.localhost');
+
 test('files that never change may be kept, the page itself is asked for again', async () => {
   await using api = await openArtifactApi();
-  const page = await fetch(`${api.url}/trace-viewer/`);
-  assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
-  assert.equal(page.headers.get('cache-control'), 'no-cache');
-  const script = /src="\.\/(index\.[\w-]+\.js)"/.exec(await page.text())?.[1] ?? '';
-  const asset = await fetch(`${api.url}/trace-viewer/${script}`);
-  assert.match(asset.headers.get('content-type') ?? '', /^text\/javascript/);
-  assert.match(asset.headers.get('cache-control') ?? '', /immutable/);
-  const worker = await fetch(`${api.url}/trace-viewer/sw.bundle.js`);
-  assert.equal(worker.headers.get('cache-control'), 'no-cache');
-  assert.match(worker.headers.get('content-security-policy') ?? '', /connect-src 'self'/);
-});
-
-test('without its last slash the page leads there, whatever stands before the path', async () => {
-  await using api = await openArtifactApi();
-  const answer = await fetch(`${api.url}/trace-viewer?trace=x`, { redirect: 'manual' });
-  assert.equal(answer.headers.get('location'), 'trace-viewer/?trace=x');
+  const viewer = viewerOf(api.url);
+  const trace = api.services.links.to(api.resultId, 'trace.zip', api.services.clock.now());
+  const page = await ask(viewer, `/?trace=${encodeURIComponent(trace)}`, api.url);
+  assert.equal(page.status, 200, page.text);
+  assert.match(page.headers['content-type'] ?? '', /^text\/html/);
+  assert.equal(page.headers['cache-control'], 'no-cache');
+  const script = /src="\.\/(index\.[\w-]+\.js)"/.exec(page.text)?.[1] ?? '';
+  const asset = await ask(viewer, `/${script}`, api.url);
+  assert.match(asset.headers['content-type'] ?? '', /^text\/javascript/);
+  assert.match(asset.headers['cache-control'] ?? '', /immutable/);
+  const worker = await ask(viewer, '/sw.bundle.js', api.url);
+  assert.equal(worker.headers['cache-control'], 'no-cache');
+  assert.equal(
+    worker.headers['content-security-policy'],
+    `default-src 'none'; connect-src 'self' ${api.url}/v1/artifacts/`,
+  );
 });
 
 test('nothing outside of the viewer is served', async () => {
   await using api = await openArtifactApi();
   for (const path of [
-    '/trace-viewer/../../../package.json',
-    '/trace-viewer/%2e%2e/%2e%2e/%2e%2e/package.json',
-    '/trace-viewer/..%2f..%2f..%2fpackage.json',
-    '/trace-viewer/assets/',
+    '/../../../package.json',
+    '/%2e%2e/%2e%2e/%2e%2e/package.json',
+    '/..%2f..%2f..%2fpackage.json',
+    '/assets/',
+    '/uiMode.html',
   ]) {
-    const status = await new Promise((resolve, reject) => {
-      // As it stands: fetch would resolve the dots itself.
-      const asked = request(api.url, { path }, (response) => {
-        response.resume();
-        resolve(response.statusCode);
-      });
-      asked.once('error', reject).end();
-    });
-    assert.ok(status === 404 || status === 403, `${path}: ${String(status)}`);
+    const { status } = await ask(viewerOf(api.url), path, api.url);
+    assert.equal(status, 404, path);
   }
+});
+
+test('the viewer has a host of its own on this machine, and elsewhere where the operator gave it one', () => {
+  assert.equal(traceViewerUrl(undefined, 'http://127.0.0.1:3000'), 'http://traces.localhost:3000');
+  assert.equal(traceViewerUrl(undefined, 'http://localhost'), 'http://traces.localhost');
+  assert.equal(traceViewerUrl(undefined, 'https://monitor.example.com'), null);
+  assert.equal(
+    traceViewerUrl('https://traces.example.com/', 'https://monitor.example.com'),
+    'https://traces.example.com',
+  );
 });
