@@ -19,6 +19,8 @@ import { migrateToLatest } from './db/migrate.ts';
 import { openDatabase } from './db/open.ts';
 import { DeliverySignal } from './delivery-signal.ts';
 import { DiskWatch } from './disk-watch.ts';
+import { ConsoleCookie } from './http/console-cookie.ts';
+import { serveConsoleSessions } from './http/console-session.ts';
 import { serveConsole } from './http/console.ts';
 import { serveDocs } from './http/docs.ts';
 import { serveHealth } from './http/health.ts';
@@ -56,6 +58,7 @@ import { watchCertificates } from './operations/watch-certificates.ts';
 import { watchFaults } from './operations/watch-faults.ts';
 import { locationWatch } from './operations/watch-locations.ts';
 import { CodeBundleStore } from './resources/code-bundles/store.ts';
+import { forgetConsoleSessions } from './resources/keys/console-sessions.ts';
 import { createApiKey, createLocationKey, KeyStore } from './resources/keys/store.ts';
 import { RunSignals } from './run-signals.ts';
 import { openSecretBox } from './secret-box.ts';
@@ -216,6 +219,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     logger: logger.child({ subsystem: 'status-pages' }),
     read: (address, now) => readPage(db, address, now),
   });
+  const consoleCookie = new ConsoleCookie(publicUrl);
   const api = implement(
     bindApi({
       services,
@@ -234,6 +238,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     }),
     {
       keys,
+      consoleCookie,
       now: () => clock.now(),
       monotonic: () => clock.monotonic(),
       checkResponses: config.CHECK_RESPONSES,
@@ -258,6 +263,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       serveHealth(db, disk),
       statusPages,
       api,
+      serveConsoleSessions(services, keys, consoleCookie),
       serveConsole(publicUrl),
       serveDocs(publicUrl),
     ],
@@ -355,6 +361,11 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
           run: () => pruneJobLeases(services, resultsKeptMs),
         },
         { name: 'forget-sessions', everyMs: 3_600_000, run: () => forgetSessions(services) },
+        {
+          name: 'forget-console-sessions',
+          everyMs: 3_600_000,
+          run: () => forgetConsoleSessions(services),
+        },
       ],
       clock,
       logger.child({ subsystem: 'timers' }),

@@ -1,5 +1,5 @@
-/** Calls of the API with the key of the session. */
-import { session, signOut } from './session.js';
+/** Calls of the API in the session of who is signed in. */
+import { sessionEnded } from './session.js';
 
 /** The API stands beside the console, whatever path both are under. */
 const base = new URL('..', location.href);
@@ -13,10 +13,11 @@ export class Problem extends Error {
   }
 }
 
-function headersOf({ key, account }, body) {
+function headersOf(body, etag) {
   return {
-    authorization: `Bearer ${key}`,
-    ...(account ? { 'x-service-account': account } : {}),
+    // The cookie of the session counts only in requests that carry this.
+    'x-console': '1',
+    ...(etag ? { 'if-none-match': etag } : {}),
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
   };
 }
@@ -42,31 +43,40 @@ function totalOf(response) {
   return total === undefined ? null : Number(total);
 }
 
-/** Gives `{ data, total }`, or throws a `Problem`. A key that is refused ends the session. */
-export async function call(path, { method = 'GET', query, body, signal, as = session() } = {}) {
+/** How long an answer may take; runs that are waited for take up to half a minute. */
+const patienceMs = 60_000;
+
+/**
+ * Gives `{ data, total, etag }`, or throws a `Problem`. With the `etag` of an earlier answer it gives
+ * null where nothing has changed since. A session that is refused is over.
+ */
+export async function call(path, { method = 'GET', query, body, signal, etag } = {}) {
   let response;
   try {
+    const limits = [AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])];
     response = await fetch(urlOf(path, query), {
       method,
-      headers: headersOf(as ?? { key: '' }, body),
+      headers: headersOf(body, etag),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       cache: 'no-store',
-      credentials: 'omit',
-      signal,
+      credentials: 'same-origin',
+      signal: AbortSignal.any(limits),
     });
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new Problem(0, 'the control plane cannot be reached');
   }
+  if (response.status === 304) return null;
   if (!response.ok) {
     const problem = await problemOf(response);
-    if (problem.status === 401 && as !== null && as === session()) {
-      signOut('The key was not accepted any more: it has expired or was revoked.');
+    if (problem.status === 401) {
+      sessionEnded('You were signed out: the session or its key has expired or was revoked.');
     }
     throw problem;
   }
-  if (response.status === 204) return { data: null, total: null };
-  return { data: await response.json(), total: totalOf(response) };
+  if (response.status === 204) return { data: null, total: null, etag: null };
+  const data = await response.json();
+  return { data, total: totalOf(response), etag: response.headers.get('etag') };
 }
 
 /** The public address of something beside the console, such as a status page. */

@@ -1,13 +1,21 @@
 /** The console: signs somebody in, then shows the view that the address names. */
 import { html, render, useEffect, useState } from './dom.js';
+import { SilenceNotice } from './parts/notices.js';
 import { Shell } from './parts/shell.js';
-import { onSessionChange, session } from './session.js';
+import { onReachabilityChange } from './reachable.js';
+import { findSession, isSignedIn, onSessionChange } from './session.js';
 import { SignIn } from './views/sign-in.js';
 
 function App() {
-  const [current, setCurrent] = useState(session);
-  useEffect(() => onSessionChange(() => setCurrent(session())), []);
-  return current === null ? html`<${SignIn} />` : html`<${Shell} key=${current.key} />`;
+  const [current, setCurrent] = useState(isSignedIn);
+  useEffect(() => {
+    const look = () => isSignedIn() === undefined && findSession().catch(() => {});
+    const ends = [onSessionChange(() => setCurrent(isSignedIn())), onReachabilityChange(look)];
+    void look();
+    return () => ends.forEach((end) => end());
+  }, []);
+  if (current === undefined) return html`<${SilenceNotice} />`;
+  return current ? html`<${Shell} />` : html`<${SignIn} />`;
 }
 
 render(html`<${App} />`, document.getElementById('app'));

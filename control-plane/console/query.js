@@ -1,6 +1,7 @@
 /** What views read: shown at once when known, asked for again while somebody looks. */
 import { useCallback, useEffect, useRef, useState } from './dom.js';
 import { call } from './api.js';
+import { onReachabilityChange } from './reachable.js';
 import { onSessionChange } from './session.js';
 
 const mostKept = 200;
@@ -54,9 +55,11 @@ export function useQuery(path, { query, everyMs = null, method, body } = {}) {
       mine.isLoading = true;
       let waitMs = everyMs;
       try {
-        const answer = await call(path, { query, method, body, signal: stop.signal });
         const before = known.get(key);
-        keep(key, { ...answer, data: settled(before?.data, answer.data), at: Date.now() });
+        const etag = before?.etag;
+        const answer = await call(path, { query, method, body, signal: stop.signal, etag });
+        const next = answer ?? before;
+        keep(key, { ...next, data: settled(before?.data, next.data), at: Date.now() });
         mine.problem = null;
       } catch (error) {
         if (stop.signal.aborted) return;
@@ -76,8 +79,10 @@ export function useQuery(path, { query, everyMs = null, method, body } = {}) {
     };
     again.current = load;
     document.addEventListener('visibilitychange', onVisible);
+    const unwatch = onReachabilityChange((change) => change === 'back' && load());
     void load();
     return () => {
+      unwatch();
       stop.abort();
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', onVisible);

@@ -1,25 +1,28 @@
-/** Who is signed in: a key of the API, kept in this tab or, if asked to, on this machine. */
-
-const name = 'console.session';
+/**
+ * Who is signed in. A key of the API is exchanged for a session, whose cookie no script can read: this
+ * page keeps nothing in the storage of the browser.
+ */
+const address = new URL('session', location.href);
+const headers = { 'x-console': '1' };
 const listeners = new Set();
 let notice = '';
+/** Undefined until the server was asked, then whether somebody is signed in. */
+let current;
 
-function read() {
-  try {
-    return JSON.parse(sessionStorage.getItem(name) ?? localStorage.getItem(name) ?? 'null');
-  } catch {
-    return null;
-  }
-}
+// Earlier versions kept the key here, and a worker of the trace viewer beside this page.
+for (const storage of [sessionStorage, localStorage]) storage.removeItem('console.session');
+void navigator.serviceWorker
+  ?.getRegistrations()
+  .then((workers) => workers.forEach((worker) => worker.unregister()))
+  .catch(() => {});
 
-let current = read();
-
-function announce() {
+function change(isSignedIn) {
+  if (current === isSignedIn) return;
+  current = isSignedIn;
   for (const listener of listeners) listener();
 }
 
-/** `{ key, account }`, or null. */
-export function session() {
+export function isSignedIn() {
   return current;
 }
 
@@ -28,20 +31,49 @@ export function signOutNotice() {
   return notice;
 }
 
-export function signIn({ key, account, isKept }) {
-  current = { key, account };
-  notice = '';
-  (isKept ? localStorage : sessionStorage).setItem(name, JSON.stringify(current));
-  announce();
+/** Asks the server; rejects when it cannot be reached. */
+export async function findSession() {
+  const answer = await fetch(address, { headers, cache: 'no-store' });
+  if (!answer.ok) throw new Error(`the server answered with status ${answer.status}`);
+  change((await answer.json()).isSignedIn);
 }
 
-export function signOut(reason = '') {
-  if (current === null) return;
-  current = null;
+/** Gives null, or the refusal: its `status` (0 for no answer) and `message`. */
+export async function signIn({ key, account, isKept }) {
+  let answer;
+  try {
+    answer = await fetch(address, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ key, account, isKept }),
+    });
+  } catch {
+    return { status: 0, message: '' };
+  }
+  if (!answer.ok) {
+    const body = await answer.json().catch(() => null);
+    const message = body?.message ?? `the server answered with status ${answer.status}`;
+    return { status: answer.status, message };
+  }
+  notice = '';
+  change(true);
+  return null;
+}
+
+/** Ends the session on the server; gives false when that could not be done. */
+export async function signOut() {
+  const answer = await fetch(address, { method: 'DELETE', headers }).catch(() => null);
+  if (answer === null || !answer.ok) return false;
+  notice = '';
+  change(false);
+  return true;
+}
+
+/** For a session that the server has ended. */
+export function sessionEnded(reason) {
+  if (current !== true) return;
   notice = reason;
-  sessionStorage.removeItem(name);
-  localStorage.removeItem(name);
-  announce();
+  change(false);
 }
 
 export function onSessionChange(listener) {

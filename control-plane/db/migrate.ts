@@ -13,6 +13,7 @@ import * as certificates from './migrations/0008-certificates.ts';
 import * as faults from './migrations/0009-faults.ts';
 import * as outboxHeads from './migrations/0010-outbox-heads.ts';
 import * as agentBoundary from './migrations/0011-agent-boundary.ts';
+import * as web from './migrations/0015-web.ts';
 
 /** In order of their names. A new migration is a new file and a line here. */
 const migrations = {
@@ -27,6 +28,7 @@ const migrations = {
   '0009-faults': faults,
   '0010-outbox-heads': outboxHeads,
   '0011-agent-boundary': agentBoundary,
+  '0015-web': web,
 };
 
 export interface MigrationState {

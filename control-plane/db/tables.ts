@@ -37,6 +37,20 @@ interface ApiKeysTable {
   revoked_at: number | null;
 }
 
+/** Who is signed in to the console. A session has the account and the role of its key, and ends with it. */
+interface ConsoleSessionsTable {
+  id: string;
+  account_id: string;
+  api_key_id: string;
+  /** SHA-256 of the token in the cookie, as hex. */
+  token_hash: string;
+  /** Of the token before it, which is accepted for a moment after `rotated_at`. */
+  previous_hash: string | null;
+  rotated_at: number;
+  created_at: number;
+  expires_at: number;
+}
+
 interface PrivateLocationsTable {
   id: string;
   account_id: string;
@@ -294,6 +308,8 @@ export interface CheckGroupsTable {
   concurrency: number;
   /** All wire fields that have no column of their own. */
   body_json: string;
+  /** Part of the address of its badge. */
+  badge_token: Generated<string | null>;
   created_at: number;
   updated_at: number | null;
 }
@@ -534,9 +550,17 @@ export interface StatusPagesTable {
   id: string;
   account_id: string;
   name: string;
-  /** Lower case, as `custom_domain`. */
+  /** Lower case, as the domains. */
   url: string;
+  /** The domain that is served: proven, or listed by the operator. No two pages have the same. */
   custom_domain: string | null;
+  /** The domain that the account asked for; other accounts may ask for it too. */
+  claimed_domain: Generated<string | null>;
+  /** What the DNS of the claimed domain must show. */
+  domain_challenge: Generated<string | null>;
+  domain_claimed_at: Generated<number | null>;
+  /** When its DNS was last asked. */
+  domain_checked_at: Generated<number | null>;
   body_json: string;
   is_private: number;
   /** Of a private page. */
@@ -662,6 +686,7 @@ export interface Database
     StatusPageTables {
   accounts: AccountsTable;
   api_keys: ApiKeysTable;
+  console_sessions: ConsoleSessionsTable;
   private_locations: PrivateLocationsTable;
   location_keys: LocationKeysTable;
   checks: ChecksTable;

@@ -4,6 +4,7 @@ import type { Request } from 'express';
 import type { Role, RouteAuthentication } from '@monitor/shared/contract/route.ts';
 import { ApiError, badToken } from '../api-error.ts';
 import { sha256Hex } from '../keys.ts';
+import type { ConsoleCookie } from './console-cookie.ts';
 
 export interface ApiPrincipal {
   kind: 'apiKey';
@@ -30,6 +31,8 @@ export type Principal = ApiPrincipal | LocationPrincipal | AnonymousPrincipal;
 export interface KeyFinder {
   findApiKey(keyHash: string): Promise<(ApiPrincipal & { keyHash: string }) | undefined>;
   findLocationKey(keyHash: string): Promise<(LocationPrincipal & { keyHash: string }) | undefined>;
+  /** The key of a session of the console, by the hash of the session's token. */
+  findSession(tokenHash: string): Promise<ApiPrincipal | undefined>;
 }
 
 const accountHeaders = ['x-service-account', 'x-checkly-account'];
@@ -53,13 +56,25 @@ function checkAccount(request: Request, accountId: string): void {
   }
 }
 
-/** Gives the principal of a request to a route of this kind, or refuses with 401. */
+/**
+ * Gives the principal of a request to a route of this kind, or refuses with 401. A session of the
+ * console stands for its key where the request carries no key.
+ */
 export async function authenticate(
   request: Request,
   kind: RouteAuthentication,
   keys: KeyFinder,
+  cookie: ConsoleCookie | undefined,
 ): Promise<Principal> {
   if (kind === 'none') return { kind };
+  if (kind === 'apiKey' && request.headers.authorization === undefined) {
+    const session = cookie?.tokenOf(request);
+    const principal =
+      session === undefined ? undefined : await keys.findSession(sha256Hex(session));
+    if (principal === undefined) throw badToken();
+    checkAccount(request, principal.accountId);
+    return principal;
+  }
   const token = /^Bearer +(\S{8,512})$/i.exec(request.get('authorization') ?? '')?.[1];
   if (token === undefined) throw badToken();
   const keyHash = sha256Hex(token);

@@ -19,6 +19,7 @@ import {
 import { ApiError, invalidHeader, requireProtocol } from '../api-error.ts';
 import { protocolIn } from '../domain/agent-protocol.ts';
 import { authenticate, type KeyFinder, type Principal } from './authenticate.ts';
+import type { ConsoleCookie } from './console-cookie.ts';
 import { RateLimiter, type RateDecision } from './rate-limit.ts';
 import { validate } from './validate.ts';
 import { visitorOf } from './visitor.ts';
@@ -76,6 +77,8 @@ export function bind<Routes extends Record<string, Route>>(
 
 export interface ImplementOptions {
   keys: KeyFinder;
+  /** Without it only keys are accepted. */
+  consoleCookie?: ConsoleCookie;
   now: () => number;
   monotonic: () => number;
   /** Parses every answer with its schema before sending: always in tests and development. */
@@ -429,12 +432,15 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
 
   const run: Serve = async (request, response, params) => {
     const receivedAt = options.now();
-    const principal = await authenticate(request, authentication, options.keys).catch(
-      (error: unknown) => {
-        if (limits !== null) countRefusal(limits, request, general, error);
-        throw error;
-      },
-    );
+    const principal = await authenticate(
+      request,
+      authentication,
+      options.keys,
+      options.consoleCookie,
+    ).catch((error: unknown) => {
+      if (limits !== null) countRefusal(limits, request, general, error);
+      throw error;
+    });
     if (limits !== null && principal.kind === 'locationKey') {
       refuseUnless(limits.take(`location ${principal.keyId}`, ofKey), ofKey);
     }

@@ -17,7 +17,7 @@ import { subscribe } from '../operations/subscribers/subscribe.ts';
 import { unsubscribe } from '../operations/subscribers/unsubscribe.ts';
 import { verify } from '../operations/subscribers/verify.ts';
 import type { RateLimiter } from './rate-limit.ts';
-import { visitorOf } from './visitor.ts';
+import { isSecure, visitorOf } from './visitor.ts';
 
 export interface Visit {
   request: Request;
@@ -135,14 +135,6 @@ export async function postUnsubscription(
   const done = await unsubscribe(services, visit.query.get('token') ?? '');
   if (done === null) return outdated(visit);
   return said(visit, 'You are unsubscribed', html`<p>You will get no more mails.</p>`);
-}
-
-/** A proxy before us knows better than we how the visitor came. */
-function isSecure(request: Request, publicUrl: string): boolean {
-  const forwarded = request.get('x-forwarded-proto');
-  return forwarded === undefined
-    ? publicUrl.startsWith('https:')
-    : forwarded.split(',')[0]?.trim().toLowerCase() === 'https';
 }
 
 function setSession(visit: Visit, value: string, maxAgeMs: number, publicUrl: string): void {

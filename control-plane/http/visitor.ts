@@ -26,3 +26,15 @@ export function visitorOf({ ip }: Pick<Request, 'ip'>): string {
   if (plain !== null) return plain[1] ?? ip;
   return isIPv6(ip) ? `${networkOf(ip)}::/64` : ip;
 }
+
+/**
+ * True when the visitor came by HTTPS. A trusted proxy says how; without one, the public address does,
+ * since anybody can send the header of a proxy.
+ */
+export function isSecure(request: Request, publicUrl: string): boolean {
+  const trusts = request.app.get('trust proxy fn') as (address: string, hop: number) => boolean;
+  const forwarded = request.get('x-forwarded-proto');
+  return forwarded !== undefined && trusts(request.socket.remoteAddress ?? '', 0)
+    ? forwarded.split(',')[0]?.trim().toLowerCase() === 'https'
+    : publicUrl.startsWith('https:');
+}

@@ -35,7 +35,7 @@ export async function createGroup(
   body: CheckGroupFields,
   autoAssignAlerts: boolean,
 ): Promise<GroupRow> {
-  const { clock, commits, secrets } = services;
+  const { clock, commits, newId, secrets } = services;
   const fields = {
     ...body,
     environmentVariables: variablesToStore(body.environmentVariables, null, (value) =>
@@ -50,6 +50,7 @@ export async function createGroup(
       .values({
         account_id: accountId,
         ...toGroupColumns(fields),
+        badge_token: newId(),
         created_at: clock.now(),
         updated_at: null,
       })

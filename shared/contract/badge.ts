@@ -1,6 +1,6 @@
 /** Badges: the state of a check or a group as a picture, for anyone who has its address. */
 import { z } from 'zod';
-import { pathId, pathInteger, queryBoolean } from './primitives.ts';
+import { pathId, queryBoolean } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
 const query = z.object({
@@ -34,7 +34,9 @@ const getGroupBadge = defineRoute({
   summary: 'The worst state among the checks of a group as an SVG picture',
   description,
   authentication: 'none',
-  params: z.object({ groupId: pathInteger }),
+  params: z.object({
+    groupId: pathId.meta({ description: '`badgeToken` of the group; its number names no badge' }),
+  }),
   query,
   status: 200,
   response: z.string(),

@@ -100,6 +100,10 @@ export const checkGroup = z
     runParallel: z.boolean(),
     apiCheckDefaults: apiCheckDefaults.nullable(),
     id: z.int(),
+    badgeToken: z
+      .string()
+      .nullable()
+      .meta({ description: 'Names the group in the address of its badge' }),
     created_at: timestamp,
     updated_at: timestamp.nullable(),
   })

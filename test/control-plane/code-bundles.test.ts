@@ -51,6 +51,7 @@ async function setUp() {
     ],
     {
       keys: {
+        findSession: () => Promise.resolve(undefined),
         findApiKey: (keyHash) => {
           const accountId = find(keyHash, 'api');
           if (accountId === undefined) return Promise.resolve(undefined);

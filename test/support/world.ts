@@ -365,6 +365,7 @@ export const kinds = [
   'endedSession',
   'fileName',
   'group',
+  'groupBadge',
   'snippet',
   'variable',
   'alertChannel',
@@ -426,6 +427,7 @@ export async function buildWorld(
   const group = await createGroup(target, marker);
   const channel = await createAlertChannel(target, marker);
   ids.group.push(group.id);
+  ids.groupBadge.push(String(group.badgeToken));
   ids.alertChannel.push(channel.id);
   ids.snippet.push((await createSnippet(target, marker)).id);
   ids.variable.push((await createVariable(target, marker)).key);
@@ -524,7 +526,8 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/^\/check-groups\/.*\{token\}$/, 'groupTriggerToken'],
   [/^\/v1\/triggers\/checks\/\{checkId\}$/, 'triggeredCheck'],
   [/check-groups\/\{\w+\}\/checks\/\{checkId\}$/, 'groupedCheck'],
-  [/(check-groups|badges\/groups)\/\{\w+\}$/, 'group'],
+  [/badges\/groups\/\{\w+\}$/, 'groupBadge'],
+  [/check-groups\/\{\w+\}$/, 'group'],
   [/\/completion$/, 'endedSession'],
   [/\{checkSessionId\}$/, 'session'],
   [/\{(checkResultId|resultId)\}$/, 'checkResult'],

@@ -1,6 +1,7 @@
 /** What is shown in place of data, or above data that could not be refreshed. */
 import { html } from '../dom.js';
 import { timeOfDay } from '../format.js';
+import { useSilence } from '../reachable.js';
 import { Icon } from './icons.js';
 
 export function Loading({ what = 'Loading' }) {
@@ -37,6 +38,18 @@ export function Failure({ problem, reload }) {
     <p><${Icon} tone="bad" /> ${wordsOf(problem)}</p>
     ${reload && html`<button type="button" onClick=${reload}>Try again</button>`}
   </div>`;
+}
+
+/** Above everything while the control plane does not answer. */
+export function SilenceNotice() {
+  const since = useSilence();
+  return (
+    since !== null &&
+    html`<p class="notice failure silence" role="alert">
+      <${Icon} tone="bad" /> The control plane does not answer. Shown is what was known at
+      ${' '}${timeOfDay(since)}. This page goes on by itself when it is back.
+    </p>`
+  );
 }
 
 /**

@@ -1,5 +1,5 @@
 /** The frame around every view: navigation, whose account it is, and the view itself. */
-import { html, useEffect, useRef } from '../dom.js';
+import { html, useEffect, useRef, useState } from '../dom.js';
 import { Me } from '../me.js';
 import { useQuery } from '../query.js';
 import { link, useRoute } from '../router.js';
@@ -10,7 +10,7 @@ import { CheckView } from '../views/check.js';
 import { ChecksView } from '../views/checks.js';
 import { IncidentsView } from '../views/incidents.js';
 import { ResultView } from '../views/result.js';
-import { Empty } from './notices.js';
+import { Empty, SilenceNotice } from './notices.js';
 
 const places = [
   ['checks', 'Checks'],
@@ -48,6 +48,7 @@ export function Shell() {
   const main = useRef(null);
   const place = route.parts.join('/');
   const isFirst = useRef(true);
+  const [problem, setProblem] = useState(null);
 
   // Whoever reads by ear or by keyboard begins at the new view, not at the navigation.
   useEffect(() => {
@@ -72,6 +73,10 @@ export function Shell() {
   const skip = (event) => {
     event.preventDefault();
     main.current?.focus();
+  };
+  const leave = async () => {
+    const isDone = await signOut();
+    setProblem(isDone ? null : 'You are still signed in: the control plane cannot be reached.');
   };
   return html`<${Me.Provider} value=${me.data ?? null}>
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
@@ -98,9 +103,11 @@ export function Shell() {
         <span title=${me.data && `Key “${me.data.name}”, role ${me.data.role}`}>
           ${me.data?.accountName ?? ''}
         </span>
-        <button type="button" class="plain-button" onClick=${() => signOut()}>Sign out</button>
+        <button type="button" class="plain-button" onClick=${leave}>Sign out</button>
       </div>
     </header>
+    <${SilenceNotice} />
+    ${problem && html`<p class="notice failure silence" role="alert">${problem}</p>`}
     <main id="main" ref=${main} tabindex="-1">${viewOf(route)}</main>
   <//>`;
 }

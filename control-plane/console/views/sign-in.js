@@ -1,6 +1,6 @@
-/** The way in: a key of the API. It never leaves this browser but in requests to this server. */
+/** The way in: a key of the API, which is sent once, to this server, and kept nowhere. */
 import { html, useState } from '../dom.js';
-import { call } from '../api.js';
+import { SilenceNotice } from '../parts/notices.js';
 import { signIn, signOutNotice } from '../session.js';
 
 function wordsOf(problem, account) {
@@ -30,16 +30,14 @@ export function SignIn() {
       return;
     }
     setBusy(true);
-    try {
-      await call('v1/users/me', { as: { key, account } });
-      signIn({ key, account, isKept: fields.get('kept') === 'on' });
-    } catch (problem) {
-      setMessage(wordsOf(problem, account));
-      setBusy(false);
-    }
+    const problem = await signIn({ key, account, isKept: fields.get('kept') === 'on' });
+    if (problem === null) return;
+    setMessage(wordsOf(problem, account));
+    setBusy(false);
   };
 
-  return html`<main class="sign-in">
+  return html`<${SilenceNotice} />
+    <main class="sign-in">
     <form onSubmit=${submit} novalidate>
       <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
         <rect width="32" height="32" rx="8" />
@@ -75,8 +73,9 @@ export function SignIn() {
         <summary>Where do I get a key?</summary>
         <p>
           Whoever runs the control plane makes the first one with
-          <code>control-plane keys create --name console</code>. The key is kept until this tab is
-          closed, unless you choose otherwise, and is sent to nobody but this server.
+          <code>control-plane keys create --name console</code>. This browser does not keep the key:
+          it is exchanged for a session, which ends when the browser is closed, after twelve hours,
+          or after thirty days where you choose to stay signed in.
         </p>
       </details>
     </form>

@@ -99,10 +99,10 @@ export function badgeHandlers({ db }: Services): Handlers<typeof badgeRoutes> {
       const group = await db
         .selectFrom('check_groups')
         .select(['id', 'account_id', 'name'])
-        .where('id', '=', params.groupId)
+        .where('badge_token', '=', params.groupId)
         .executeTakeFirst();
       if (group === undefined || !(await hasBadges(group.account_id))) {
-        throw notFound('badge', String(params.groupId));
+        throw notFound('badge', params.groupId);
       }
       const checks = await db
         .selectFrom('checks')

@@ -34,6 +34,7 @@ export function toGroupWire(row: GroupRow, subscriptions: Subscriptions, role: R
   return {
     ...fields,
     id: row.id,
+    badgeToken: row.badge_token,
     runParallel: fields.runParallel === true,
     apiCheckDefaults: presentCredentials(fields.apiCheckDefaults, role) as Wire['apiCheckDefaults'],
     environmentVariables: presentVariables(fields.environmentVariables, role),

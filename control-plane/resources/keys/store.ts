@@ -6,6 +6,7 @@ import type { Database } from '../../db/tables.ts';
 import { isDiskFull } from '../../disk-watch.ts';
 import type { ApiPrincipal, KeyFinder, LocationPrincipal } from '../../http/authenticate.ts';
 import { makeKey } from '../../keys.ts';
+import { previousTokenMs } from './console-sessions.ts';
 
 /** "Last used" is kept to the minute, so that a busy key does not write at every request. */
 const lastUsedResolutionMs = 60_000;
@@ -33,6 +34,7 @@ export class KeyStore implements KeyFinder {
   readonly #clock: Clock;
   readonly #apiKeys = new Map<string, Remembered<ApiPrincipal> & { expiresAt: number | null }>();
   readonly #locationKeys = new Map<string, Remembered<LocationPrincipal>>();
+  readonly #sessions = new Map<string, { keyHash: string; expiresAt: number; until: number }>();
   readonly #usedAt = new Map<string, number>();
   /** Grows when all is dropped: what was read before is not remembered after it. */
   #generation = 0;
@@ -75,6 +77,34 @@ export class KeyStore implements KeyFinder {
     }
     await this.#noteUse(row.id, now);
     return found;
+  }
+
+  async findSession(tokenHash: string): Promise<Found<ApiPrincipal>> {
+    const now = this.#clock.now();
+    let known = this.#sessions.get(tokenHash);
+    if (known === undefined || this.#clock.monotonic() >= known.until) {
+      const until = this.#clock.monotonic() + rememberKeysMs;
+      const generation = this.#generation;
+      const row = await this.#db
+        .selectFrom('console_sessions')
+        .innerJoin('api_keys', 'api_keys.id', 'console_sessions.api_key_id')
+        .select(['api_keys.key_hash', 'console_sessions.expires_at'])
+        .where((where) =>
+          where.or([
+            where('token_hash', '=', tokenHash),
+            where.and([
+              where('previous_hash', '=', tokenHash),
+              where('rotated_at', '>', now - previousTokenMs),
+            ]),
+          ]),
+        )
+        .executeTakeFirst();
+      this.#sessions.delete(tokenHash);
+      if (row === undefined) return undefined;
+      known = { keyHash: row.key_hash, expiresAt: row.expires_at, until };
+      if (generation === this.#generation) this.#sessions.set(tokenHash, known);
+    }
+    return known.expiresAt > now ? this.findApiKey(known.keyHash) : undefined;
   }
 
   async findLocationKey(keyHash: string): Promise<Found<LocationPrincipal>> {
@@ -121,6 +151,7 @@ export class KeyStore implements KeyFinder {
     this.#generation += 1;
     this.#apiKeys.clear();
     this.#locationKeys.clear();
+    this.#sessions.clear();
   }
 }
 

@@ -80,10 +80,11 @@ async function visit(hash: string, options: Opening = {}): Promise<Visit> {
     if (message.type() === 'error' && !isExpected) trouble.push(`logged ${message.text()}`);
   });
   if (key !== false) {
-    const session = JSON.stringify({ key, account: '' });
-    await page.addInitScript(
-      `sessionStorage.setItem('console.session', ${JSON.stringify(session)})`,
-    );
+    const answer = await context.request.post(`${world.cp.url}/console/session`, {
+      headers: { 'x-console': '1' },
+      data: { key },
+    });
+    assert.equal(answer.status(), 204);
   }
   await page.goto(`${world.cp.url}/console/${hash}`);
   return new Visit(page, context);
@@ -123,7 +124,7 @@ test('a wrong key and a foreign account are told apart, and neither signs in', a
   const attempt = async (key: string, account: string) => {
     await page.getByLabel('API key').fill(key);
     await page.getByLabel('Account id').fill(account);
-    const answered = page.waitForResponse(/users\/me/);
+    const answered = page.waitForResponse(/console\/session/);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await answered;
     await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
