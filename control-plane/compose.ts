@@ -54,6 +54,7 @@ import { RollUp } from './operations/roll-up.ts';
 import { sampleQueues } from './operations/sample-queues.ts';
 import { restoreAgents } from './operations/restore-agents.ts';
 import { sweepSlots } from './operations/sweep-slots.ts';
+import { verifyDomains } from './operations/verify-domains.ts';
 import { watchCertificates } from './operations/watch-certificates.ts';
 import { watchFaults } from './operations/watch-faults.ts';
 import { locationWatch } from './operations/watch-locations.ts';
@@ -64,6 +65,7 @@ import { RunSignals } from './run-signals.ts';
 import { openSecretBox } from './secret-box.ts';
 import type { Services } from './services.ts';
 import { StatusCache } from './status-cache.ts';
+import { StatusPageDomains, systemResolver, type DomainResolver } from './status-page-domains.ts';
 import { readPage } from './status-pages/read-page.ts';
 import { Snapshots } from './status-pages/snapshots.ts';
 import { startTimers } from './timers.ts';
@@ -74,6 +76,8 @@ export interface ControlPlaneParts {
   logger: Logger;
   clock?: Clock;
   random?: () => number;
+  /** Where proofs of domains are looked for; that of the machine by default. */
+  resolver?: DomainResolver;
 }
 
 export interface ControlPlane extends AsyncDisposable {
@@ -189,6 +193,12 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     secrets,
     artifacts,
     links,
+    domains: new StatusPageDomains(
+      parts.resolver ?? systemResolver(),
+      config.STATUS_PAGE_DOMAINS,
+      publicUrl,
+      [config.HOST, ...(viewerUrl === null ? [] : [new URL(viewerUrl).hostname])],
+    ),
     resolveReferences: (json, resultId) =>
       resolveReferences(json, (name) => links.to(resultId, name, clock.now())),
     clock,
@@ -341,6 +351,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
           everyMs: 3_600_000,
           run: () => pruneCodeBundles(codeBundles, clock),
         },
+        { name: 'verify-domains', everyMs: 60_000, run: () => verifyDomains(services) },
         { name: 'announce-updates', everyMs: 1_000, run: () => announceDueUpdates(services) },
         { name: 'forget-unconfirmed', everyMs: 3_600_000, run: () => forgetUnconfirmed(services) },
         { name: 'watch-locations', everyMs: 10_000, run: locationWatch(services) },

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
+import { customDomain, dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import { OperatorError } from './operator-error.ts';
 
 const flag = z
@@ -43,6 +43,19 @@ function parseNetworks(text: string, context: z.RefinementCtx): string[] {
     }
   }
   return networks;
+}
+
+function parseDomains(text: string, context: z.RefinementCtx): string[] {
+  const domains = text
+    .split(',')
+    .map((domain) => domain.trim().toLowerCase())
+    .filter((domain) => domain !== '');
+  for (const domain of domains) {
+    if (!customDomain.safeParse(domain.replace(/^\*\./, '')).success) {
+      context.addIssue(`"${domain}" must be a domain such as status.example.com or *.example.com`);
+    }
+  }
+  return domains;
 }
 
 const settings = {
@@ -161,6 +174,13 @@ const settings = {
     .transform(parseNetworks)
     .describe(
       'Reverse proxies whose X-Forwarded-For tells visitors of status pages apart: 10.0.0.0/8,::1',
+    ),
+  STATUS_PAGE_DOMAINS: z
+    .string()
+    .default('')
+    .transform(parseDomains)
+    .describe(
+      'Domains of status pages that need no proof: status.example.com,*.status.example.org',
     ),
   STATIC_IPS: z
     .string()

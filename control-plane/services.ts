@@ -12,6 +12,7 @@ import type { IdKeys } from './id-keys.ts';
 import type { LocationHub } from './location-hub.ts';
 import type { RunSignals } from './run-signals.ts';
 import type { SecretBox } from './secret-box.ts';
+import type { StatusPageDomains } from './status-page-domains.ts';
 import type { StatusCache } from './status-cache.ts';
 
 /** What operations and handlers are given. Built once, in `compose.ts`. */
@@ -37,6 +38,7 @@ export interface Services {
   /** Files of results. */
   artifacts: ArtifactStore;
   links: ArtifactLinks;
+  domains: StatusPageDomains;
   logger: Logger;
   /** Of the process. */
   metrics: ControlPlaneMetrics;

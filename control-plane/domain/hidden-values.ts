@@ -19,10 +19,16 @@ export function presentVariables<V extends EnvironmentVariable>(
   );
 }
 
+/** Names of headers and query parameters that hold credentials, marked as locked or not. */
+const credentialName =
+  /auth|cookie|token|secret|passw|signature|credential|session|(api|access|private|subscription|functions|master|^)[-_]?key$/i;
+
 /** Headers or query parameters as a reader sees them: empty for what is hidden. */
 export function presentPairs<P extends KeyValuePair>(pairs: readonly P[], role: Role): P[] {
   if (seesLockedValues(role)) return [...pairs];
-  return pairs.map((pair) => (pair.locked ? { ...pair, value: '' } : pair));
+  return pairs.map((pair) =>
+    pair.locked || credentialName.test(pair.key) ? { ...pair, value: '' } : pair,
+  );
 }
 
 type Fields = Record<string, unknown>;
@@ -44,6 +50,7 @@ export function presentCredentials(holder: unknown, role: Role): unknown {
   for (const name of credentials) if (typeof shown[name] === 'string') shown[name] = '';
   const auth = shown['basicAuth'];
   if (typeof auth === 'object' && auth !== null) shown['basicAuth'] = { ...auth, password: '' };
+  if (typeof shown['url'] === 'string') shown['url'] = presentUrl(shown['url'], role);
   return shown;
 }
 
@@ -53,16 +60,34 @@ export function presentUrl(url: string | null, role: Role): string | null {
 }
 
 /**
- * The configuration of an alert channel as a reader sees it. Whoever knows the path of an incoming
- * webhook of a chat may write there: of these only the host is shown to those who may not write.
+ * The configuration of an alert channel as a reader sees it. Whoever knows the address of an incoming
+ * webhook may write there, whatever its service: those who may not write see its host alone, and no
+ * value of its headers and query parameters.
  */
-export function presentChannelConfig(type: string, config: unknown, role: Role): Fields {
+export function presentChannelConfig(config: unknown, role: Role): Fields {
   const shown = presentCredentials(config, role) as Fields;
-  const { url, webhookType } = shown;
-  if (seesLockedValues(role) || typeof url !== 'string') return shown;
-  const bare = presentUrl(url, role) ?? '';
-  const isChat = type === 'SLACK' || (webhookType ?? '') !== '';
-  return { ...shown, url: isChat ? bare.replace(/^(https?:\/\/[^/?#]*).*$/is, '$1/') : bare };
+  if (seesLockedValues(role)) return shown;
+  for (const name of ['headers', 'queryParameters']) {
+    const pairs = shown[name];
+    if (!Array.isArray(pairs)) continue;
+    shown[name] = (pairs as KeyValuePair[]).map((pair) => ({ ...pair, value: '' }));
+  }
+  const { url } = shown;
+  if (typeof url !== 'string') return shown;
+  return { ...shown, url: url.replace(/^(https?:\/\/[^/?#]*).*$/is, '$1/') };
+}
+
+/** The settings of a heartbeat as a reader sees them: who knows the address can report it alive. */
+export function presentHeartbeat<S extends { pingToken: string; pingUrl: string }>(
+  settings: S,
+  role: Role,
+): S {
+  return seesLockedValues(role) ? settings : { ...settings, pingToken: '', pingUrl: '' };
+}
+
+/** The token of a trigger as a reader sees it: those who may not run checks do not see it. */
+export function presentTriggerToken(token: string, role: Role): string {
+  return includesRole(role, 'READ_RUN') ? token : '';
 }
 
 /**

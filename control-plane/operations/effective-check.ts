@@ -4,7 +4,7 @@ import type { Role } from '@monitor/shared/contract/route.ts';
 import { notFound } from '../api-error.ts';
 import type { Database } from '../db/tables.ts';
 import { applyGroup } from '../domain/group-settings.ts';
-import { presentCredentials } from '../domain/hidden-values.ts';
+import { presentChannelConfig } from '../domain/hidden-values.ts';
 import {
   findGroup,
   groupFieldsOf,
@@ -60,12 +60,13 @@ function presentChannels(
   role: Role,
 ): SubscribedChannels | undefined {
   if (channels === undefined) return undefined;
-  const { webhook, ...others } = channels.alertChannels;
+  const { webhook, slack, ...others } = channels.alertChannels;
   return {
     ...channels,
     alertChannels: {
       ...others,
-      webhook: webhook.map((each) => presentCredentials(each, role) as typeof each),
+      slack: slack.map((each) => presentChannelConfig(each, role) as typeof each),
+      webhook: webhook.map((each) => presentChannelConfig(each, role) as unknown as typeof each),
     },
   };
 }

@@ -20,16 +20,13 @@ export function hostName(header: string | undefined): string | null {
   return /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(host) && isIP(host) === 0 ? host : null;
 }
 
-/** What is never a page of somebody's: whatever a customer calls their domain, this installation works. */
-const ownPaths = /^\/(v1|v2|accounts|console|docs|trace-viewer)(\/|$)|^\/openapi\.json$/;
-
 /** The page whose own domain this host may be; never for the hosts of the control plane itself. */
 export function byHost(
   host: string | null,
   path: string,
   ownHosts: ReadonlySet<string>,
 ): Candidate | null {
-  if (host === null || ownHosts.has(host) || ownPaths.test(path)) return null;
+  if (host === null || ownHosts.has(host)) return null;
   const hosts = [...new Set([host, domainToUnicode(host)])];
   return { address: { kind: 'domain', hosts }, base: '', rest: path };
 }

@@ -110,6 +110,8 @@ export const customDomain = z
     (text) => !/[\u0000-,;-@[-`{-\u007f]/.test(text) && URL.canParse(`https://${text}/`),
     'must be a domain such as status.shop.example',
   )
+  // What browsers take for an address is no domain: its last label is a number.
+  .refine((text) => !/(^|\.)(\d+|0x[\da-f]*)$/i.test(text), 'must be a domain, not an address')
   .meta({ example: 'status.shop.example' });
 
 /** IPv4 (the default) or IPv6. */

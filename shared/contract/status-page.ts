@@ -97,6 +97,21 @@ export const statusPage = z
     cards: z.array(card),
     description: z.string().nullable(),
     customDomain: z.string().nullable(),
+    customDomainStatus: z
+      .enum(['PENDING', 'VERIFIED'])
+      .nullable()
+      .meta({ description: 'The page is served under its domain once this is `VERIFIED`' }),
+    customDomainChallenge: z
+      .object({
+        name: z.string(),
+        txt: z.string(),
+        cname: z.string().nullable(),
+      })
+      .nullable()
+      .meta({
+        description:
+          'Proves the domain: a TXT record of this name with this text, or a CNAME record of this name that leads to this host',
+      }),
     themeColors: themeColors.nullable(),
     logo: z.string().nullable(),
     redirectTo: z.string().nullable(),
@@ -289,6 +304,21 @@ const deleteService = defineRoute({
   errors: [404],
 });
 
+const verifyDomain = defineRoute({
+  operationId: 'verifyStatusPageDomain',
+  method: 'POST',
+  path: '/v1/status-pages/{statusPageId}/custom-domain/verify',
+  tag,
+  summary: 'Look for the proof of the domain of a status page now',
+  description:
+    'It is looked for by itself too: every minute at first, later less often. The page is served under its domain from then on. Where another page was, and its proof is gone, it moves to this one.',
+  authentication: 'apiKey',
+  params: byPage,
+  status: 200,
+  response: statusPage,
+  errors: [404],
+});
+
 const subscriptionTag = 'Status page subscriptions';
 
 const listSubscriptions = defineRoute({
@@ -350,6 +380,7 @@ export const statusPageRoutes = {
   deleteStatusPage,
   createStatusPagePassword,
   deleteStatusPagePassword,
+  verifyDomain,
   listSubscriptions,
   createSubscriptions,
   deleteSubscription,

@@ -88,7 +88,7 @@ test('badges are pictures, once the account has switched them on', async () => {
     groupId: group.id,
     request: { url: 'https://a.example' },
   });
-  const paths = [`/v1/badges/checks/${check.id}`, `/v1/badges/groups/${group.id}`];
+  const paths = [`/v1/badges/checks/${check.id}`, `/v1/badges/groups/${group.badgeToken}`];
   for (const path of paths) assert.equal((await fetch(cp.url + path)).status, 404);
   await cp.controlPlane.services.db
     .updateTable('accounts')

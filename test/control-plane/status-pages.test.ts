@@ -105,7 +105,8 @@ test('a status page keeps what a change leaves out and the cards it repeats', as
     defaultTheme: 'DARK',
   });
   assert.equal(made.status, 201);
-  const { cards, ...page } = made.body;
+  const { cards, customDomainChallenge, ...page } = made.body;
+  assert.deepEqual(Object.keys(customDomainChallenge), ['name', 'txt', 'cname']);
   const upper = Object.fromEntries(themeColorNames.map((name) => [name, '#0A66C2']));
   assert.deepEqual(page, {
     id: page.id,
@@ -114,6 +115,7 @@ test('a status page keeps what a change leaves out and the cards it repeats', as
     url: 'My-Shop',
     description: 'All of it',
     customDomain: 'Status.Example.COM',
+    customDomainStatus: 'PENDING',
     themeColors: { light: upper, dark: upper },
     logo: 'https://example.com/logo.png',
     redirectTo: null,
@@ -144,6 +146,7 @@ test('a status page keeps what a change leaves out and the cards it repeats', as
   const [fresh, kept] = changed.body.cards;
   assert.deepEqual(changed.body, {
     ...page,
+    customDomainChallenge,
     name: 'Shop & more',
     url: 'my-shop',
     logo: null,
@@ -195,7 +198,8 @@ test('an address belongs to one page of the installation, whatever its case', as
     const body = { name: 'x', cards: [{ name: 'A' }], ...address };
     for (const answer of [
       await cp.api('POST', '/v1/status-pages', body),
-      await cp.api('POST', '/v1/status-pages', body, foreign),
+      // What another account asks for keeps nobody from a domain.
+      ...(field === 'url' ? [await cp.api('POST', '/v1/status-pages', body, foreign)] : []),
       await cp.api('PUT', `/v1/status-pages/${two.id}`, body),
     ]) {
       assert.equal(answer.status, 409);
@@ -234,9 +238,16 @@ test('bodies that make no sense are refused and leave nothing behind', async () 
     { name: 'x', url: 'x' },
     { name: 'x', url: 'not a slug', cards: [] },
     { name: 'x', url: 'x', cards: [], description: 'x'.repeat(501) },
-    ...['https://example.com', '<b>.example', 'you@evil.example', 'a.example?b', 'a%.example'].map(
-      (customDomain) => ({ name: 'x', url: 'x', cards: [], customDomain }),
-    ),
+    ...[
+      'https://example.com',
+      '<b>.example',
+      'you@evil.example',
+      'a.example?b',
+      'a%.example',
+      '127.0.0.1',
+      '10.0x7f',
+      '169.254.169.254',
+    ].map((customDomain) => ({ name: 'x', url: 'x', cards: [], customDomain })),
     { name: 'x', url: 'x', cards: [], themeColors: { light: {}, dark: {} } },
   ]) {
     assert.equal((await cp.api('POST', '/v1/status-pages', body)).status, 400);

@@ -5,6 +5,7 @@ import { pino, type Logger } from 'pino';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { startControlPlane, type ControlPlane } from '../../control-plane/compose.ts';
 import { readConfig } from '../../control-plane/config.ts';
+import type { DomainResolver } from '../../control-plane/status-page-domains.ts';
 import { findOrCreateAccount } from '../../control-plane/resources/accounts/store.ts';
 import { createApiKey, createLocationKey } from '../../control-plane/resources/keys/store.ts';
 
@@ -55,6 +56,7 @@ export async function startTestControlPlane(
     /** 0 switches all limits off. */
     requestsPerMinute?: number;
     logger?: Logger;
+    resolver?: DomainResolver;
   } = {},
 ): Promise<TestControlPlane> {
   const config = readConfig({
@@ -74,6 +76,11 @@ export async function startTestControlPlane(
     config,
     logger: options.logger ?? pino({ level: 'silent' }),
     clock: options.clock ?? systemClock,
+    // No test asks the DNS of the machine.
+    resolver: options.resolver ?? {
+      txt: () => Promise.resolve([]),
+      cname: () => Promise.resolve([]),
+    },
   });
   const { services, url } = controlPlane;
   const accountId = await findOrCreateAccount(services);

@@ -30,7 +30,10 @@ export class StatusPageBench implements AsyncDisposable {
 
   static async start(options: { file?: string } = {}): Promise<StatusPageBench> {
     const clock = new TestClock(start);
-    const settings = { PUBLIC_URL: 'https://monitor.example' };
+    const settings = {
+      PUBLIC_URL: 'https://monitor.example',
+      STATUS_PAGE_DOMAINS: 'status.example.com',
+    };
     const cp = await startTestControlPlane({ clock, settings, requestsPerMinute: 0, ...options });
     // Mails stay in the outbox, where tests read them.
     cp.controlPlane.services.deliveries.onWake(() => {});

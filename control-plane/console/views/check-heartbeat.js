@@ -28,8 +28,10 @@ export function CheckHeartbeat({ check, checkId }) {
           ['Fails when later than', count(settings.grace, settings.graceUnit)],
           [
             'Address to ping',
-            html`<span class="mono">${settings.pingUrl}</span>
-              <${CopyButton} text=${settings.pingUrl} />`,
+            settings.pingUrl === ''
+              ? html`<span class="muted">Shown to keys that may write</span>`
+              : html`<span class="mono">${settings.pingUrl}</span>
+                  <${CopyButton} text=${settings.pingUrl} />`,
           ],
         ]}
       />`

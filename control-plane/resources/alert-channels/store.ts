@@ -46,7 +46,7 @@ function toWire(row: ChannelRow, subscriptions: readonly SubscriptionRow[], role
   return {
     id: row.id,
     type: row.type as AlertChannelType,
-    config: presentChannelConfig(row.type, fromJson(row.config_json), role),
+    config: presentChannelConfig(fromJson(row.config_json), role),
     ...preferencesOf(row),
     subscriptions: subscriptions.map((each) => ({
       id: each.id,

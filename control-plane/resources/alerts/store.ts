@@ -18,7 +18,7 @@ export function toNotification(row: NotificationRow, role: Role): Wire {
     id: row.id,
     type: row.type as AlertChannelType,
     status: row.status as Wire['status'],
-    alertConfig: presentChannelConfig(row.type, fromJson(row.config_json), role),
+    alertConfig: presentChannelConfig(fromJson(row.config_json), role),
     notificationResult: row.result,
     timestamp: toTimestamp(row.sent_at),
     checkType: row.check_type as CheckType,

@@ -5,9 +5,11 @@ import {
   triggerRateLimit,
   type checkTriggerRoutes,
 } from '@monitor/shared/contract/check-trigger.ts';
+import type { Role } from '@monitor/shared/contract/route.ts';
 import { notFound } from '../../api-error.ts';
 import type { Database } from '../../db/tables.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { presentTriggerToken } from '../../domain/hidden-values.ts';
 import type { AnonymousPrincipal } from '../../http/authenticate.ts';
 import type { CallContext, Handlers } from '../../http/implement.ts';
 import {
@@ -28,10 +30,10 @@ interface Called<Of> {
 
 type Owner = { checkId: string } | { groupId: number };
 
-function toWire(row: TriggerRow) {
+function toWire(row: TriggerRow, role: Role) {
   return {
     id: row.id,
-    token: row.token,
+    token: presentTriggerToken(row.token, role),
     created_at: toTimestamp(row.created_at),
     called_at: toTimestampOrNull(row.called_at),
     updated_at: toTimestampOrNull(row.updated_at),
@@ -141,21 +143,21 @@ export function checkTriggerHandlers(services: Services): Routes {
 
   return {
     getCheckTrigger: async ({ params: { checkId } }, { principal }) => ({
-      ...toWire(await get(principal.accountId, { checkId })),
+      ...toWire(await get(principal.accountId, { checkId }), principal.role),
       checkId,
     }),
     createCheckTrigger: async ({ params: { checkId } }, { principal }) => ({
-      ...toWire(await create(principal.accountId, { checkId })),
+      ...toWire(await create(principal.accountId, { checkId }), principal.role),
       checkId,
     }),
     deleteCheckTrigger: ({ params: { checkId } }, { principal }) =>
       remove(principal.accountId, { checkId }),
     getGroupTrigger: async ({ params: { groupId } }, { principal }) => ({
-      ...toWire(await get(principal.accountId, { groupId })),
+      ...toWire(await get(principal.accountId, { groupId }), principal.role),
       groupId,
     }),
     createGroupTrigger: async ({ params: { groupId } }, { principal }) => ({
-      ...toWire(await create(principal.accountId, { groupId })),
+      ...toWire(await create(principal.accountId, { groupId }), principal.role),
       groupId,
     }),
     deleteGroupTrigger: ({ params: { groupId } }, { principal }) =>

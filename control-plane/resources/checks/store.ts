@@ -11,7 +11,11 @@ import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../.
 import { containsIgnoringCase, jsonValue } from '../../db/expressions.ts';
 import { readPage, type Page, type PageRequest } from '../../db/page.ts';
 import type { ChecksTable, Database } from '../../db/tables.ts';
-import { presentCredentials, presentVariables } from '../../domain/hidden-values.ts';
+import {
+  presentCredentials,
+  presentHeartbeat,
+  presentVariables,
+} from '../../domain/hidden-values.ts';
 import { orderedLocations } from '../../domain/locations.ts';
 
 export type CheckRow = Selectable<ChecksTable>;
@@ -103,9 +107,10 @@ export interface CheckView {
     { subscriptions: readonly unknown[]; alertChannels: Record<string, unknown> } | undefined;
 }
 
-function withPingUrl(heartbeat: unknown, publicUrl: string): Record<string, unknown> {
-  const settings = heartbeat as Record<string, unknown>;
-  return { ...settings, pingUrl: `${publicUrl}/ping/${String(settings['pingToken'])}` };
+function withPingUrl(heartbeat: unknown, publicUrl: string, role: Role): Record<string, unknown> {
+  const settings = heartbeat as { pingToken: string };
+  const pingUrl = `${publicUrl}/ping/${settings.pingToken}`;
+  return presentHeartbeat({ ...settings, pingUrl }, role);
 }
 
 /** A check as responses show it. */
@@ -118,7 +123,9 @@ export function toWire(
     id: row.id,
     checkType: row.type,
     ...fields,
-    ...(row.type === 'HEARTBEAT' ? { heartbeat: withPingUrl(fields['heartbeat'], publicUrl) } : {}),
+    ...(row.type === 'HEARTBEAT'
+      ? { heartbeat: withPingUrl(fields['heartbeat'], publicUrl, role) }
+      : {}),
     ...('request' in fields ? { request: presentCredentials(fields['request'], role) } : {}),
     ...(variables === undefined ? {} : { environmentVariables: presentVariables(variables, role) }),
     alertChannelSubscriptions: channels?.subscriptions ?? [],

@@ -7,10 +7,12 @@ import type {
   DashboardFields,
   dashboardRoutes,
 } from '@monitor/shared/contract/dashboard.ts';
+import type { Role } from '@monitor/shared/contract/route.ts';
 import { notFound } from '../../api-error.ts';
 import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
 import type { DashboardsTable, Database } from '../../db/tables.ts';
+import { seesLockedValues } from '../../domain/hidden-values.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { refuseTakenAddresses } from '../../operations/unique-addresses.ts';
 import type { Services } from '../../services.ts';
@@ -46,9 +48,12 @@ function toColumns(fields: DashboardFields) {
   };
 }
 
-function toWire(row: Row): z.input<typeof dashboard> {
+function toWire(row: Row, role: Role): z.input<typeof dashboard> {
+  const fields = fieldsOf(row);
   return {
-    ...fieldsOf(row),
+    ...fields,
+    // Whoever has a key of a private dashboard may look at it.
+    keys: seesLockedValues(role) ? fields.keys : [],
     id: row.id,
     dashboardId: row.dashboard_id,
     created_at: toTimestamp(row.created_at),
@@ -86,7 +91,7 @@ export function dashboardHandlers(services: Services): Handlers<typeof dashboard
       const dashboards = dashboardsOf(db, principal.accountId).orderBy('id');
       const { rows, total, offset } = await readPage(dashboards, query);
       setTotal(total, offset, rows.length);
-      return rows.map(toWire);
+      return rows.map((row) => toWire(row, principal.role));
     },
 
     createDashboard: ({ body }, { principal }) =>
@@ -104,7 +109,7 @@ export function dashboardHandlers(services: Services): Handlers<typeof dashboard
           })
           .returningAll()
           .executeTakeFirstOrThrow();
-        return toWire(row);
+        return toWire(row, principal.role);
       }),
 
     getDashboard: async ({ params, query }, { principal }) => {
@@ -116,7 +121,7 @@ export function dashboardHandlers(services: Services): Handlers<typeof dashboard
           : dashboards.where(columnOfType[type], '=', params.dashboardId.toLowerCase());
       const row = await found.executeTakeFirst();
       if (row === undefined) throw notFound('dashboard', params.dashboardId);
-      return toWire(row);
+      return toWire(row, principal.role);
     },
 
     updateDashboard: ({ params, body }, { principal }) =>
@@ -135,7 +140,7 @@ export function dashboardHandlers(services: Services): Handlers<typeof dashboard
           .where('account_id', '=', accountId)
           .where('id', '=', before.id)
           .execute();
-        return toWire({ ...before, ...changes });
+        return toWire({ ...before, ...changes }, principal.role);
       }),
 
     deleteDashboard: async ({ params }, { principal }) => {

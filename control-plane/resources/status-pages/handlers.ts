@@ -7,6 +7,7 @@ import type { Database } from '../../db/tables.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { subscribeAll } from '../../operations/subscribers/subscribe.ts';
 import { dropMailsOfPage, endSubscription } from '../../operations/subscribers/unsubscribe.ts';
+import { verifyDomain } from '../../operations/verify-domains.ts';
 import type { Services } from '../../services.ts';
 import { hashPassword, makePassword } from '../../status-pages/password.ts';
 import { setPassword } from './password.ts';
@@ -15,12 +16,13 @@ import {
   refuseTaken,
   replaceCards,
   toColumns,
+  toDomainColumns,
   toSubscriptionWire,
   type StatusPageRow,
 } from './store.ts';
 
 export function statusPageHandlers(services: Services): Handlers<typeof statusPageRoutes> {
-  const { db, clock, commits, deliveries, newId } = services;
+  const { db, clock, commits, deliveries, domains, newId } = services;
 
   const pagesOf = (unit: Kysely<Database>, accountId: string) =>
     unit.selectFrom('status_pages').selectAll().where('account_id', '=', accountId);
@@ -30,7 +32,7 @@ export function statusPageHandlers(services: Services): Handlers<typeof statusPa
     return row;
   };
   const present = async (unit: Kysely<Database>, row: StatusPageRow) => {
-    const [wire] = await presentStatusPages(unit, row.account_id, [row]);
+    const [wire] = await presentStatusPages({ db: unit, domains }, row.account_id, [row]);
     if (wire === undefined) throw notFound('status page', row.id);
     return wire;
   };
@@ -44,20 +46,21 @@ export function statusPageHandlers(services: Services): Handlers<typeof statusPa
         ({ seq }) => seq,
         query,
       );
-      const entries = await presentStatusPages(db, accountId, rows);
+      const entries = await presentStatusPages(services, accountId, rows);
       return { length: entries.length, entries, nextId };
     },
 
     createStatusPage: ({ body }, { principal }) =>
       commits.run(async (unit) => {
         const now = clock.now();
-        const columns = toColumns(body);
-        await refuseTaken(unit, columns, null);
+        await refuseTaken(unit, principal.accountId, body, null);
+        const columns = { ...toColumns(body), ...(await toDomainColumns(unit, services, body)) };
         const row = await unit
           .insertInto('status_pages')
           .values({
             id: newId(),
             account_id: principal.accountId,
+            custom_domain: null,
             ...columns,
             is_private: 0,
             created_at: now,
@@ -77,8 +80,12 @@ export function statusPageHandlers(services: Services): Handlers<typeof statusPa
         const { accountId } = principal;
         const now = clock.now();
         const before = await get(unit, accountId, params.statusPageId);
-        const changes = { ...toColumns(body, before), updated_at: now };
-        await refuseTaken(unit, changes, before.id);
+        await refuseTaken(unit, accountId, body, before.id);
+        const changes = {
+          ...toColumns(body, before),
+          ...(await toDomainColumns(unit, services, body, before)),
+          updated_at: now,
+        };
         await unit
           .updateTable('status_pages')
           .set(changes)
@@ -113,6 +120,12 @@ export function statusPageHandlers(services: Services): Handlers<typeof statusPa
     deleteStatusPagePassword: async ({ params }, { principal }) => {
       await setPassword(services, principal.accountId, params.statusPageId, null);
       return undefined;
+    },
+
+    verifyDomain: async ({ params }, { principal }) => {
+      const { accountId } = principal;
+      await verifyDomain(services, await get(db, accountId, params.statusPageId));
+      return present(db, await get(db, accountId, params.statusPageId));
     },
 
     listSubscriptions: async ({ params }, { principal }) => {

@@ -20,6 +20,9 @@ import {
   type ServiceWire,
 } from '../../operations/service-references.ts';
 import { refuseTakenAddresses } from '../../operations/unique-addresses.ts';
+import { holderOf } from '../../operations/verify-domains.ts';
+import type { Services } from '../../services.ts';
+import type { StatusPageDomains } from '../../status-page-domains.ts';
 
 export type StatusPageRow = Selectable<StatusPagesTable>;
 type CardRow = Selectable<StatusPageCardsTable>;
@@ -49,10 +52,6 @@ export function toColumns(body: StatusPageBody, before?: StatusPageRow) {
   return {
     name,
     url: url.toLowerCase(),
-    custom_domain:
-      customDomain === undefined
-        ? (before?.custom_domain ?? null)
-        : (customDomain?.toLowerCase() ?? null),
     body_json: JSON.stringify({
       ...lookBefore,
       ...look,
@@ -62,8 +61,45 @@ export function toColumns(body: StatusPageBody, before?: StatusPageRow) {
   };
 }
 
+/**
+ * The columns of the domain that a body asks for. One that did not change keeps what is known of it; a
+ * new one is served at once where the operator vouches for it and no page is there.
+ */
+export async function toDomainColumns(
+  db: Kysely<Database>,
+  { domains, newId, clock }: Pick<Services, 'domains' | 'newId' | 'clock'>,
+  { customDomain }: StatusPageBody,
+  before?: StatusPageRow,
+) {
+  const claimed = customDomain?.toLowerCase() ?? null;
+  if (customDomain === undefined || claimed === (before?.claimed_domain ?? null)) return {};
+  const none = { claimed_domain: null, domain_challenge: null, domain_claimed_at: null };
+  if (claimed === null) return { ...none, custom_domain: null, domain_checked_at: null };
+  if (domains.isReserved(claimed)) {
+    throw invalidField('customDomain', 'is a host of this installation');
+  }
+  const isServed = domains.isAllowed(claimed) && (await holderOf(db, claimed)) === undefined;
+  return {
+    claimed_domain: claimed,
+    domain_challenge: newId(),
+    domain_claimed_at: clock.now(),
+    domain_checked_at: null,
+    custom_domain: isServed ? claimed : null,
+  };
+}
+
+function domainWire(row: StatusPageRow, domains: StatusPageDomains) {
+  const { claimed_domain: domain, domain_challenge: challenge } = row;
+  if (domain === null) return { customDomainStatus: null, customDomainChallenge: null };
+  return {
+    customDomainStatus: row.custom_domain === domain ? ('VERIFIED' as const) : ('PENDING' as const),
+    customDomainChallenge: challenge === null ? null : domains.challengeOf({ domain, challenge }),
+  };
+}
+
 function toWire(
   row: StatusPageRow,
+  domains: StatusPageDomains,
   cards: readonly CardRow[],
   servicesOf: (cardId: string) => ServiceWire[],
 ): Wire {
@@ -78,7 +114,8 @@ function toWire(
       services: servicesOf(card.id),
       updated_at: toTimestampOrNull(card.updated_at),
     })),
-    customDomain: row.custom_domain,
+    customDomain: row.claimed_domain,
+    ...domainWire(row, domains),
     ...plainLook,
     ...fromJson<Look>(row.body_json),
     // There is no brand but the account's own to leave out.
@@ -92,7 +129,7 @@ function toWire(
 
 /** Pages with their cards and services, in order. */
 export async function presentStatusPages(
-  db: Kysely<Database>,
+  { db, domains }: { db: Kysely<Database>; domains: StatusPageDomains },
   accountId: string,
   rows: readonly StatusPageRow[],
 ): Promise<Wire[]> {
@@ -118,29 +155,31 @@ export async function presentStatusPages(
   const cardsByPage = Map.groupBy(cards, (card) => card.status_page_id);
   const servicesByCard = Map.groupBy(services, (service) => service.card_id);
   return rows.map((row) =>
-    toWire(row, cardsByPage.get(row.id) ?? [], (cardId) =>
+    toWire(row, domains, cardsByPage.get(row.id) ?? [], (cardId) =>
       (servicesByCard.get(cardId) ?? []).map(toServiceWire),
     ),
   );
 }
 
-const columnOfAddress = { url: 'url', customDomain: 'custom_domain' } as const;
-
-/** Refuses the address or the domain of another page. */
+/**
+ * Refuses the address of another page of the installation, and the domain of another page of the
+ * account. What another account asks for keeps nobody from a domain.
+ */
 export function refuseTaken(
   db: Kysely<Database>,
-  address: { url: string; custom_domain: string | null },
+  accountId: string,
+  { url, customDomain }: Pick<StatusPageBody, 'url' | 'customDomain'>,
   ownId: string | null,
 ): Promise<void> {
+  const pages = db.selectFrom('status_pages').select('id');
   return refuseTakenAddresses(
-    { url: address.url, customDomain: address.custom_domain },
+    { url: url.toLowerCase(), customDomain: customDomain?.toLowerCase() ?? null },
     ownId,
     (field, value) =>
-      db
-        .selectFrom('status_pages')
-        .select('id')
-        .where(columnOfAddress[field], '=', value)
-        .executeTakeFirst(),
+      (field === 'url'
+        ? pages.where('url', '=', value)
+        : pages.where('account_id', '=', accountId).where('claimed_domain', '=', value)
+      ).executeTakeFirst(),
   );
 }
 

@@ -341,7 +341,10 @@ test('the logo leads where it should, and only to the web', async () => {
 });
 
 test('on a domain of its own a page is what there is; other hosts are left alone', async () => {
-  await using visitor = await PageVisitor.open({ PUBLIC_URL: 'https://monitor.example/base' });
+  await using visitor = await PageVisitor.open({
+    PUBLIC_URL: 'https://monitor.example/base',
+    STATUS_PAGE_DOMAINS: 'status.shop.example',
+  });
   const [search] = await visitor.services('Search');
   assert.ok(search);
   await visitor.page([search], { customDomain: 'Status.Shop.example' });
@@ -357,16 +360,12 @@ test('on a domain of its own a page is what there is; other hosts are left alone
     assert.match(text, /<link rel="canonical" href="https:\/\/status\.shop\.example\/"/);
     assert.match(text, /href="\/history"/);
   }
-  for (const path of ['/status/shop', '/v3', '/consoles', '/artifacts']) {
+  for (const path of ['/status/shop', '/v1/checks', '/console/', '/docs', '/openapi.json']) {
     const { status, text } = await visitor.asHost('status.shop.example', path);
     assert.equal(status, 404, path);
     assert.match(text, /<!doctype html>/);
   }
   assert.equal((await visitor.asHost('status.shop.example', '/api/v2/status.json')).status, 200);
-  // Whatever host people and agents come by, they do not lose their control plane to a page.
-  assert.match((await visitor.asHost('status.shop.example', '/v1/agent/x')).text, /"NOT_FOUND"/);
-  assert.match((await visitor.asHost('status.shop.example', '/v1/checks')).text, /"BAD_TOKEN"/);
-  assert.equal((await visitor.asHost('status.shop.example', '/console/')).status, 200);
 
   for (const host of [
     'shop.example',
@@ -386,10 +385,21 @@ test('on a domain of its own a page is what there is; other hosts are left alone
 });
 
 test('nobody takes the host of the control plane for a page', async () => {
-  await using visitor = await PageVisitor.open({ PUBLIC_URL: 'https://monitor.example' });
-  await visitor.page([], { customDomain: 'monitor.example' });
+  await using visitor = await PageVisitor.open({
+    PUBLIC_URL: 'https://monitor.example',
+    TRACE_VIEWER_URL: 'https://traces.example',
+    STATUS_PAGE_DOMAINS: 'monitor.example,traces.example',
+  });
+  for (const customDomain of ['monitor.example', 'Traces.example', 'a.localhost']) {
+    const answer = await visitor.cp.api('POST', '/v1/status-pages', {
+      name: 'x',
+      url: 'x',
+      cards: [],
+      customDomain,
+    });
+    assert.equal(answer.status, 400, customDomain);
+    assert.deepEqual(answer.body.attributes.keys, ['customDomain']);
+  }
   assert.equal((await visitor.asHost('monitor.example', '/')).status, 302);
   assert.match((await visitor.asHost('monitor.example:443', '/v1/checks')).text, /"BAD_TOKEN"/);
-  await visitor.page([], { url: 'two', customDomain: '127.0.0.1' });
-  assert.equal((await visitor.asHost('127.0.0.1', '/')).status, 302);
 });

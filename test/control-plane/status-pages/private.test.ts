@@ -20,7 +20,10 @@ const paths = [
 ];
 
 async function openPrivate(settings: Record<string, string> = {}) {
-  const visitor = await PageVisitor.open(settings);
+  const visitor = await PageVisitor.open({
+    STATUS_PAGE_DOMAINS: 'secret.shop.example',
+    ...settings,
+  });
   const [search] = await visitor.services('Secret search');
   assert.ok(search);
   const { id } = await visitor.page([search], {
@@ -93,7 +96,7 @@ test('a session is for one page and one password, and ends after thirty days', a
   const [until = '', signature = ''] = cookie.replace('status_page_session=', '').split('.');
   for (const forged of [
     `${Number(until) + 1}.${signature}`,
-    `${until}.${signature.slice(0, -1)}${signature.endsWith('A') ? 'B' : 'A'}`,
+    `${until}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`,
     `${until}.`,
     until,
     'x',
@@ -167,14 +170,25 @@ test('visitors behind a trusted proxy are told apart, behind any other they are 
 });
 
 test('a session goes over encrypted connections only, where there are some', async () => {
-  const { visitor, password } = await openPrivate({ PUBLIC_URL: 'https://monitor.example' });
+  // What a proxy says counts only where the proxy is trusted.
+  for (const [trusted, isOpen] of [
+    ['', false],
+    ['127.0.0.1', true],
+  ] as const) {
+    const { visitor, password } = await openPrivate({
+      PUBLIC_URL: 'https://monitor.example',
+      TRUSTED_PROXIES: trusted,
+    });
+    await using _ = visitor;
+    const body = { method: 'POST', form: { password } };
+    const cookie = async (headers: Record<string, string>) =>
+      (await visitor.see('/session', { ...body, headers })).headers.get('set-cookie') ?? '';
+    assert.match(await cookie({}), /; Secure$/);
+    assert.match(await cookie({ 'x-forwarded-proto': 'https' }), /; Secure$/);
+    assert.equal(/; Secure$/.test(await cookie({ 'x-forwarded-proto': 'http' })), !isOpen);
+  }
+  const { visitor } = await openPrivate();
   await using _ = visitor;
-  const body = { method: 'POST', form: { password } };
-  const cookie = async (headers: Record<string, string>) =>
-    (await visitor.see('/session', { ...body, headers })).headers.get('set-cookie') ?? '';
-  assert.match(await cookie({}), /; Secure$/);
-  assert.match(await cookie({ 'x-forwarded-proto': 'https' }), /; Secure$/);
-  assert.equal((await cookie({ 'x-forwarded-proto': 'http' })).includes('Secure'), false);
   const own = await visitor.asHost('secret.shop.example', '/');
   assert.equal(own.status, 401);
   assert.match(own.text, /action="\/session"/);
