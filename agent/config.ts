@@ -155,12 +155,14 @@ const settings = {
   OUTBOX_MAX_BYTES: {
     schema: wholeNumber(65_536, 1_099_511_627_776),
     fallback: '268435456',
-    meaning: 'Room for results that wait for the control plane, in bytes',
+    meaning:
+      'Room for results that wait for the control plane, in bytes; beyond it they keep only their verdicts',
   },
   OUTBOX_MAX_AGE_HOURS: {
     schema: wholeNumber(1, 8_760),
     fallback: '24',
-    meaning: 'Results that waited longer are dropped, counted and reported',
+    meaning:
+      'Results that waited longer keep only their verdicts, for seven times as long; counted',
   },
   DRAIN_TIMEOUT_SECONDS: {
     schema: wholeNumber(0, 3_600),

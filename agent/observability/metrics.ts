@@ -106,7 +106,10 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
     outboxBytes: gauge('outbox_bytes', 'Size of the results not yet delivered'),
     outboxMaxBytes: gauge('outbox_max_bytes', 'Room for results not yet delivered'),
     outboxOldest: gauge('outbox_oldest_age_seconds', 'Age of the oldest result not yet delivered'),
-    outboxDropped: gauge('outbox_dropped_results', 'Results given up since the outbox was made'),
+    outboxDropped: gauge(
+      'outbox_dropped_results',
+      'Results that lost what they saw, since the outbox was made',
+    ),
     submissions: counter(
       'submissions_total',
       'Results handed in, by outcome: accepted, duplicate, late or refused',

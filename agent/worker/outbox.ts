@@ -4,8 +4,9 @@
  * agent, the last finished slot of each check, when its certificate was seen, and runs that wait
  * between two attempts.
  *
- * Bounded by bytes and age. When it is full, ATTEMPTs go first, then the oldest records; every drop
- * is counted and reported, and nothing here makes a run fail.
+ * Bounded by bytes and age. When it is full, ATTEMPTs go first; then results lose what their runs saw,
+ * the oldest first, and only their tombstones stay; tombstones go last. Every loss is counted and
+ * reported, and nothing here makes a run fail.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, renameSync } from 'node:fs';
@@ -15,12 +16,21 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import type { Submission } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Logger } from 'pino';
 import { AgentError } from '../errors.ts';
+import { tombstoneOf } from './tombstone.ts';
+
+/** `is_attempt` of a record; those with the highest go first when there is no room. */
+const kinds = { attempt: 1, result: 0, tombstone: -1 } as const;
+
+/** Null for a damaged record, so that it stands in nobody's way. */
+const runIdOfRecord = `iif(json_valid(payload), json_extract(payload, '$.runId'), null)`;
 
 const schema = `
   create table if not exists records (
     seq integer primary key autoincrement, id text not null, is_attempt integer not null,
     created_at integer not null, size_bytes integer not null, payload text not null
   ) strict;
+  create index if not exists attempts_by_run on records (${runIdOfRecord})
+    where is_attempt = 1;
   create table if not exists dead_letters (
     seq integer primary key autoincrement, reason text not null, refused_at integer not null,
     payload text not null
@@ -98,12 +108,47 @@ const deadLettersKept = 1_000;
 const complainEveryMs = 60_000;
 /** Pages of what is dropped are seldom filled by what takes their place. */
 const roomFactor = 4;
+/** More at once would hold up the runs of this agent. */
+const longestStepBytes = 2_000_000;
+/** A tombstone is small: it may wait this many times longer than a result. */
+const tombstoneAgeFactor = 7;
+const agedAtOnce = 1_000;
 
 function isError(error: unknown, pattern: RegExp): boolean {
   return error instanceof Error && pattern.test(error.message);
 }
 
 const sizeOf = (submission: Submission): number => JSON.stringify(submission).length;
+
+function kindOf(submission: Submission): number {
+  if (submission.kind === 'missed') return kinds.tombstone;
+  if (submission.kind === 'certificate') return kinds.result;
+  if (submission.isPayloadDropped === true) return kinds.tombstone;
+  return submission.resultType === 'ATTEMPT' ? kinds.attempt : kinds.result;
+}
+
+/** Null for what needs none, and for what cannot be read. */
+function tombstoneIn(payload: string): string | null {
+  try {
+    const tombstone = tombstoneOf(JSON.parse(payload) as Submission);
+    return tombstone === null ? null : JSON.stringify(tombstone);
+  } catch {
+    return null;
+  }
+}
+
+function withoutPayload(entry: OutboxEntry): OutboxEntry {
+  return { ...entry, submission: tombstoneOf(entry.submission) ?? entry.submission };
+}
+
+function toStored(row: Record<string, unknown>): StoredRecord {
+  return {
+    seq: Number(row['seq']),
+    payload: String(row['payload']),
+    sizeBytes: Number(row['size_bytes']),
+    createdAt: Number(row['created_at']),
+  };
+}
 
 function openFile(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: 0 });
@@ -170,6 +215,13 @@ export class Outbox implements AsyncDisposable {
   readonly #select: StatementSync;
   readonly #deleteMany: StatementSync;
   readonly #sumMany: StatementSync;
+  readonly #reduce: StatementSync;
+  readonly #attemptsOfRun: StatementSync;
+  readonly #anyAttempt: StatementSync;
+  readonly #attempts: StatementSync;
+  readonly #results: StatementSync;
+  readonly #tombstones: StatementSync;
+  readonly #aged: StatementSync;
   readonly #listeners = new Set<() => void>();
   #waiting: Waiting[] = [];
   #cancelCommit: (() => void) | null = null;
@@ -180,6 +232,8 @@ export class Outbox implements AsyncDisposable {
   #complainedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
   #newestSeq = 0;
+  /** No record up to here has a payload that could be dropped; 0 when that is not known. */
+  #tombstonesUpTo = 0;
   /** Over and done with, and still there: deleting takes room, and the disk was full. */
   readonly #leftOver = new Set<number>();
 
@@ -211,6 +265,27 @@ export class Outbox implements AsyncDisposable {
     );
     this.#deleteMany = this.#db.prepare(
       'delete from records where seq in (select value from json_each(?))',
+    );
+    this.#reduce = this.#db.prepare(
+      'update records set payload = ?, size_bytes = ?, is_attempt = ? where seq = ?',
+    );
+    this.#anyAttempt = this.#db.prepare('select 1 from records where is_attempt = 1 limit 1');
+    this.#attempts = this.#db.prepare(
+      'select seq, payload from records where is_attempt = 1 order by seq',
+    );
+    this.#results = this.#db.prepare(
+      'select seq, payload from records where is_attempt = 0 and seq > ? order by seq',
+    );
+    this.#tombstones = this.#db.prepare(
+      'select seq, size_bytes from records where is_attempt = -1 order by seq',
+    );
+    this.#aged = this.#db.prepare(
+      `select seq, payload from records where is_attempt >= 0 and created_at < ?
+       order by seq limit ${agedAtOnce}`,
+    );
+    this.#attemptsOfRun = this.#db.prepare(
+      `select seq, payload, size_bytes, created_at from records
+       where is_attempt = 1 and ${runIdOfRecord} = ? and seq < ? order by seq`,
     );
     this.agentId = this.#fact('agentId') ?? this.#setFact('agentId', randomUUID());
     this.#dropped = Number(this.#fact('droppedTotal') ?? 0);
@@ -261,6 +336,7 @@ export class Outbox implements AsyncDisposable {
     } catch (error) {
       if (!this.#writeInRoomMade(batch)) this.#countDropped(batch.length, error);
     }
+    this.#keepWithinBounds();
     if (this.#leftOver.size > 0) this.#settle([]);
     for (const { resolve } of batch) resolve();
     for (const listener of this.#listeners) listener();
@@ -268,20 +344,28 @@ export class Outbox implements AsyncDisposable {
 
   /**
    * On a full disk: folds the log into the file, which may be all the room it takes; then drops as much
-   * as the batch needs, whose pages it can have. Deleting may fail on such a disk as well.
+   * as the batch needs, whose pages it can have; then gives up what the runs of the batch saw. Writing
+   * may fail on such a disk in each of these steps.
    */
   #writeInRoomMade(batch: readonly Waiting[]): boolean {
     const bytes = batch.reduce((sum, { entry }) => sum + sizeOf(entry.submission), 0);
     const steps = [
-      () => this.#db.exec('pragma wal_checkpoint(truncate)'),
+      () => {
+        this.#db.exec('pragma wal_checkpoint(truncate)');
+        this.#write(batch);
+      },
       () => {
         this.#makeRoom(Math.max(0, this.#bytes - roomFactor * bytes));
+        this.#write(batch);
+      },
+      () => {
+        this.#write(batch.map((one) => ({ ...one, entry: withoutPayload(one.entry) })));
+        this.#countDropped(batch.length, 'the disk is full');
       },
     ];
-    for (const makeRoom of steps) {
+    for (const step of steps) {
       try {
-        makeRoom();
-        this.#write(batch);
+        step();
         return true;
       } catch {
         // The next step, or none: what is lost is counted by the caller.
@@ -299,10 +383,9 @@ export class Outbox implements AsyncDisposable {
       for (const { entry } of batch) {
         const { submission, finishedSlot, pendingRetry, endsRetryOf, seenCertificate } = entry;
         const payload = JSON.stringify(submission);
-        const isAttempt = submission.kind === 'result' && submission.resultType === 'ATTEMPT';
         const inserted = this.#insert.run(
           submission.id,
-          isAttempt ? 1 : 0,
+          kindOf(submission),
           now,
           payload.length,
           payload,
@@ -327,23 +410,78 @@ export class Outbox implements AsyncDisposable {
     this.#newestSeq = newestSeq;
     this.#bytes += bytes;
     this.#depth += batch.length;
-    if (this.#bytes > this.#options.maxBytes) this.#makeRoom(this.#options.maxBytes * 0.95);
   }
 
-  /** Drops ATTEMPTs first, then the oldest records, until at most `target` bytes are left. */
-  #makeRoom(target: number): void {
-    const candidates = this.#db
-      .prepare('select seq, size_bytes from records order by is_attempt desc, seq')
-      .iterate();
-    let bytes = this.#bytes;
-    const doomed: number[] = [];
-    for (const row of candidates) {
-      if (bytes <= target) break;
-      bytes -= Number(row['size_bytes']);
-      if (!this.#leftOver.has(Number(row['seq']))) doomed.push(Number(row['seq']));
+  #keepWithinBounds(): void {
+    const { maxBytes, logger } = this.#options;
+    if (this.#bytes <= maxBytes) return;
+    try {
+      this.#makeRoom(Math.max(maxBytes * 0.95, maxBytes - longestStepBytes));
+    } catch (error) {
+      logger.warn({ err: error }, 'the outbox is full and the disk as well: it stays too large');
     }
-    this.#delete(doomed);
-    this.#countDropped(doomed.length, 'the outbox is full');
+  }
+
+  /** Drops ATTEMPTs, then payloads of results, then tombstones, until at most `target` bytes are left. */
+  #makeRoom(target: number): void {
+    const attempts = this.#reduceUntil(target, this.#attempts.iterate());
+    const results = this.#reduceUntil(target, this.#results.iterate(this.#tombstonesUpTo));
+    this.#tombstonesUpTo = results.at(-1) ?? this.#tombstonesUpTo;
+    this.#countDropped(attempts.length + results.length, 'the outbox is full');
+    if (this.#bytes <= target) return;
+    let bytes = this.#bytes;
+    const gone: number[] = [];
+    for (const row of this.#tombstones.iterate()) {
+      if (bytes <= target) break;
+      if (this.#leftOver.has(Number(row['seq']))) continue;
+      bytes -= Number(row['size_bytes']);
+      gone.push(Number(row['seq']));
+    }
+    this.#delete(gone);
+    this.#options.logger.error(
+      { gone: gone.length },
+      'the outbox is full of verdicts, oldest lost',
+    );
+  }
+
+  /**
+   * Puts tombstones in the place of records, or nothing where none is needed, until at most `target`
+   * bytes are left. Gives the numbers of those that lost something.
+   */
+  #reduceUntil(target: number, records: Iterable<Record<string, unknown>>): number[] {
+    const gone: number[] = [];
+    const reduced = new Map<number, string>();
+    let bytes = this.#bytes;
+    let freed = 0;
+    for (const row of records) {
+      if (bytes <= target) break;
+      const seq = Number(row['seq']);
+      if (this.#leftOver.has(seq)) continue;
+      const payload = String(row['payload']);
+      const tombstone = tombstoneIn(payload);
+      bytes -= payload.length - (tombstone?.length ?? 0);
+      if (tombstone === null) {
+        gone.push(seq);
+      } else {
+        reduced.set(seq, tombstone);
+        freed += payload.length - tombstone.length;
+      }
+    }
+    if (reduced.size > 0) {
+      this.#db.exec('begin immediate');
+      try {
+        for (const [seq, text] of reduced) {
+          this.#reduce.run(text, text.length, kinds.tombstone, seq);
+        }
+        this.#db.exec('commit');
+      } catch (error) {
+        if (this.#db.isTransaction) this.#db.exec('rollback');
+        throw error;
+      }
+    }
+    this.#bytes -= freed;
+    this.#delete(gone);
+    return [...gone, ...reduced.keys()].sort((left, right) => left - right);
   }
 
   #countDropped(count: number, reason: unknown): void {
@@ -396,14 +534,22 @@ export class Outbox implements AsyncDisposable {
       const sizeBytes = Number(row['size_bytes']);
       if (taken.length > 0 && bytes + sizeBytes > maxBytes) break;
       bytes += sizeBytes;
-      taken.push({
-        seq: Number(row['seq']),
-        payload: String(row['payload']),
-        sizeBytes,
-        createdAt: Number(row['created_at']),
-      });
+      taken.push(toStored(row));
     }
     return taken;
+  }
+
+  /** True while it holds ATTEMPTs, which have to travel with the FINAL of their run. */
+  hasAttempts(): boolean {
+    return this.#anyAttempt.get() !== undefined;
+  }
+
+  /** The ATTEMPTs of a run that are older than a record, in order. */
+  attemptsBefore(runId: string, seq: number): StoredRecord[] {
+    return this.#attemptsOfRun
+      .all(runId, seq)
+      .map(toStored)
+      .filter((record) => !this.#leftOver.has(record.seq));
   }
 
   /** The control plane has them. */
@@ -439,15 +585,23 @@ export class Outbox implements AsyncDisposable {
       .map((row) => ({ reason: String(row['reason']), payload: String(row['payload']) }));
   }
 
-  /** Gives up records that are too old to matter. */
+  /** Gives up what runs saw when it is too old to matter, and their verdicts long after. */
   dropAged(): void {
-    const oldest = this.#options.clock.now() - this.#options.maxAgeMs;
-    const rows = this.#db
-      .prepare('select seq from records where created_at < ? limit 5000')
-      .all(oldest);
-    const aged = rows.map((row) => Number(row['seq'])).filter((seq) => !this.#leftOver.has(seq));
-    this.#settle(aged);
-    this.#countDropped(aged.length, 'older than OUTBOX_MAX_AGE_HOURS');
+    const { clock, maxAgeMs, logger } = this.#options;
+    try {
+      const oldest = clock.now() - maxAgeMs;
+      const aged = this.#reduceUntil(Number.NEGATIVE_INFINITY, this.#aged.iterate(oldest));
+      this.#countDropped(aged.length, 'older than OUTBOX_MAX_AGE_HOURS');
+      const gone = this.#db
+        .prepare(
+          'delete from records where is_attempt = -1 and created_at < ? returning size_bytes',
+        )
+        .all(clock.now() - tombstoneAgeFactor * maxAgeMs);
+      this.#depth -= gone.length;
+      this.#bytes -= gone.reduce((sum, row) => sum + Number(row['size_bytes']), 0);
+    } catch (error) {
+      logger.warn({ err: error }, 'aged results stay in the outbox for now');
+    }
   }
 
   /** The last finished slot of every check, in ms. */

@@ -195,6 +195,8 @@ export interface CheckResultsTable {
   response_time_ms: number;
   epoch: number;
   is_cancelled: Generated<number>;
+  /** The agent had no room for what the run saw. */
+  is_payload_dropped: Generated<number>;
 }
 
 /** The large part of a result: JSON, deflated when that makes it smaller. */

@@ -120,6 +120,7 @@ async function apply(
     response_time_ms: 0,
     epoch: 0,
     is_cancelled: 0,
+    is_payload_dropped: 0,
   });
   const change = statusUpdate(undefined, {
     accountId,

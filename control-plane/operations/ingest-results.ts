@@ -112,6 +112,7 @@ function toResultRow(
     response_time_ms: Math.floor(item.responseTime),
     epoch: item.epoch,
     is_cancelled: toFlag(item.isCancelled),
+    is_payload_dropped: toFlag(item.isPayloadDropped === true),
   };
 }
 
@@ -352,7 +353,11 @@ class IngestUnit {
           })
         : null;
     const resultType = followUp === 'too-late' ? 'FINAL' : item.resultType;
-    const decision = decideResult(known, stored, resultType);
+    const decision = decideResult(
+      known && { state: known.state, finalAttempt: await this.#finalAttemptOf(known, item) },
+      stored,
+      { resultType, attempt: item.attempt },
+    );
     if (followUp !== null && followUp !== 'too-late') {
       this.locationsWithNews.push({ accountId, location: followUp });
     }
@@ -402,6 +407,18 @@ class IngestUnit {
         return { id: item.id, outcome: 'accepted' };
       }
     }
+  }
+
+  /** The attempt that ended a run, where that decides what a further ATTEMPT of it is. */
+  async #finalAttemptOf(run: RunRow, item: ResultSubmission): Promise<number | null> {
+    if (run.state !== 'FINAL' || item.resultType !== 'ATTEMPT') return null;
+    const final = await this.#db
+      .selectFrom('check_results')
+      .select('attempt')
+      .where('check_run_id', '=', run.id)
+      .where('result_type', '=', 'FINAL')
+      .executeTakeFirst();
+    return final?.attempt ?? null;
   }
 
   async #store(

@@ -72,6 +72,7 @@ export const insertResult = prepareQuery<NewResult, { seq: number }>((db, argume
       response_time_ms: argument('response_time_ms'),
       epoch: argument('epoch'),
       is_cancelled: argument('is_cancelled'),
+      is_payload_dropped: argument('is_payload_dropped'),
     })
     .returning('seq'),
 );

@@ -234,6 +234,11 @@ const artifactDeclaration = z.object({
   contentType: z.string().max(255),
   /** Bytes of the file itself, before any compression for the way. */
   size: z.int().min(0),
+  /** SHA-256 of the file in base64: only this file is taken. Agents before 2 do not say it. */
+  digest: z
+    .string()
+    .regex(/^[A-Za-z0-9+/]{43}=$/)
+    .exactOptional(),
   /** Why it stays on the agent: it could not be freed of secrets, or is too large. */
   withheld: z.string().max(1000).nullable().default(null),
 });
@@ -285,6 +290,8 @@ export const resultSubmission = z.object({
   /** The files that follow, or were withheld. */
   artifacts: z.array(artifactDeclaration).max(200).default([]),
   learnedScript: learnedScript.nullable().default(null),
+  /** The agent had no room for what the run saw: only the verdict and the times remain. */
+  isPayloadDropped: z.boolean().exactOptional(),
 });
 export type ResultSubmission = z.output<typeof resultSubmission>;
 

@@ -15,6 +15,7 @@ import {
 import { defineRoute } from './route.ts';
 
 export const resultType = z.enum(['FINAL', 'ATTEMPT']);
+const lateExplained = '`LATE`: it came after the FINAL of its run, and counts for nothing';
 
 /** What a file of a result is. */
 export const artifactType = z.enum([
@@ -336,7 +337,7 @@ export const checkResult = z
     name: z.string(),
     checkId: z.uuid(),
     checkType,
-    resultType,
+    resultType: z.enum([...resultType.options, 'LATE']).meta({ description: lateExplained }),
     hasFailures: z.boolean(),
     hasErrors: z.boolean(),
     isDegraded: z.boolean().nullable(),
@@ -362,6 +363,10 @@ export const checkResult = z
       .boolean()
       .meta({ description: 'The agent was too busy to time this result precisely' }),
     isCancelled: z.boolean().meta({ description: 'Ended by a person; counts for nothing' }),
+    isPayloadDropped: z.boolean().meta({
+      description:
+        'The agent had no room for what this run saw: the verdict and the times are all there is',
+    }),
   })
   .meta({ id: 'CheckResult' });
 export type CheckResult = z.input<typeof checkResult>;
@@ -376,7 +381,10 @@ const resultFilters = {
   }),
   checkType: checkType.exactOptional(),
   hasFailures: queryBoolean.exactOptional(),
-  resultType: z.enum(['FINAL', 'ATTEMPT', 'ALL']).default('FINAL'),
+  resultType: z
+    .enum(['FINAL', 'ATTEMPT', 'ALL', 'LATE'])
+    .default('FINAL')
+    .meta({ description: `\`ALL\` is FINAL and ATTEMPT. ${lateExplained}` }),
 };
 
 const listCheckResults = defineRoute({
@@ -524,6 +532,7 @@ export const checkRun = z
     lateResults: z.int().min(0).meta({
       description: 'Results that arrived after the FINAL and were kept apart',
     }),
+    lateResultIds: z.array(z.uuid()).meta({ description: 'Of these results, which can be read' }),
   })
   .meta({ id: 'CheckRun' });
 

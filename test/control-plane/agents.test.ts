@@ -4,6 +4,7 @@ import test from 'node:test';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
 import { runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
+import { tombstoneOf } from '../../agent/worker/tombstone.ts';
 import { expireJobs } from '../../control-plane/operations/expire-jobs.ts';
 import { sweepSlots } from '../../control-plane/operations/sweep-slots.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
@@ -172,6 +173,68 @@ test('a result is stored once, whatever comes twice or late', async () => {
     runs.body.map((run: { state: string; lateResults: number }) => [run.state, run.lateResults]),
     [['FINAL', 1]],
   );
+  const lateList = await cp.api('GET', `/v1/check-results/${id}?resultType=LATE`);
+  assert.deepEqual(
+    lateList.body.map((late: { id: string }) => late.id),
+    [other.id],
+  );
+  assert.deepEqual(runs.body[0].lateResultIds, [other.id]);
+  const late = await cp.api('GET', `/v1/check-results/${id}/${other.id}`);
+  assert.deepEqual([late.status, late.body.resultType, late.body.attempts], [200, 'LATE', 2]);
+  const files = await cp.api('GET', `/v1/check-results/${id}/${other.id}/assets`);
+  assert.deepEqual([files.status, files.body.assets], [200, []]);
+});
+
+test('attempts that arrive after the FINAL of their run are attempts, and count as nothing else', async () => {
+  const { cp, agent } = await setUp();
+  await using _cp = cp;
+  const id = await makeCheck(cp);
+  const failed = { resultType: 'ATTEMPT', hasFailures: true } as const;
+  const [final, second, first, beyond] = await agent.submit(
+    resultOf(id, { attempt: 3 }),
+    resultOf(id, { ...failed, attempt: 2 }),
+    resultOf(id, { ...failed, attempt: 1 }),
+    resultOf(id, { ...failed, attempt: 4 }),
+  );
+  assert.deepEqual(
+    [final, second, first, beyond].map((item) => item?.outcome),
+    ['accepted', 'accepted', 'accepted', 'late'],
+  );
+  const list = await cp.api('GET', `/v1/check-results/${id}?resultType=ALL`);
+  const seen = list.body.map((one: { resultType: string; attempts: number }) => [
+    one.attempts,
+    one.resultType,
+  ]);
+  assert.deepEqual(seen.sort(), [
+    [1, 'ATTEMPT'],
+    [2, 'ATTEMPT'],
+    [3, 'FINAL'],
+  ]);
+  const runs = await cp.api('GET', `/v1/check-runs/${id}`);
+  assert.deepEqual(
+    runs.body.map((run: { state: string; lateResults: number }) => [run.state, run.lateResults]),
+    [['FINAL', 1]],
+  );
+  const status = await cp.api('GET', `/v1/check-statuses/${id}`);
+  assert.equal(status.body.hasFailures, false);
+});
+
+test('a result whose agent had no room for what the run saw counts with its verdict, and says so', async () => {
+  const { cp, agent } = await setUp();
+  await using _cp = cp;
+  const id = await makeCheck(cp);
+  const tombstone = tombstoneOf(
+    resultOf(id, { hasFailures: true, errorMessages: ['refused '.repeat(1000), 'and more'] }),
+  );
+  assert.equal((await agent.submit(tombstone))[0]?.outcome, 'accepted');
+  const [run] = (await cp.api('GET', `/v1/check-runs/${id}`)).body;
+  assert.deepEqual([run.state, run.missedReason], ['FINAL', null]);
+  const { body } = await cp.api('GET', `/v1/check-results/${id}/${run.resultId}`);
+  assert.deepEqual(
+    [body.isPayloadDropped, body.hasFailures, body.responseTime, body.apiCheckResult],
+    [true, true, 20, null],
+  );
+  assert.equal((await cp.api('GET', `/v1/check-statuses/${id}`)).body.hasFailures, true);
 });
 
 test('an attempt that another agent called the last one becomes the FINAL', async () => {
@@ -377,7 +440,7 @@ test('results are listed in a window of six hours, newest first, by type and pla
   for (const query of [
     `from=${seconds(5)}&to=${seconds(1)}`,
     'from=yesterday',
-    'resultType=LATE',
+    'resultType=NEVER',
     'hasFailures=1',
     'limit=101',
   ]) {

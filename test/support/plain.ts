@@ -28,6 +28,18 @@ export const withoutDetails = {
   learnedScript: null,
 } satisfies Partial<ResultSubmission>;
 
+/** What a run of a plain monitor saw that saw nothing. */
+export const nothingSeen = {
+  assertions: [],
+  request: {},
+  response: null,
+  requestError: null,
+  jobLog: { setup: [], request: [], teardown: [] },
+  jobAssets: null,
+  pcapDataUrl: null,
+  networkDiagnostics: null,
+} satisfies NonNullable<ResultSubmission['apiCheckResult']>;
+
 const nothing = (what: string) => (): never => {
   throw new Error(`there is no ${what} in this test`);
 };

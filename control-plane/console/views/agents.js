@@ -23,7 +23,8 @@ function problemsOf({ outbox, clockOffsetMs, isServing }) {
           ? ''
           : `, the oldest ${span(Date.now() - Date.parse(outbox.oldestAt))} old`
       }`,
-    outbox.droppedTotal > 0 && `${count(outbox.droppedTotal, 'result')} lost: its outbox was full`,
+    outbox.droppedTotal > 0 &&
+      `${count(outbox.droppedTotal, 'result')} kept only verdicts: its outbox was full`,
     isServing &&
       Math.abs(clockOffsetMs ?? 0) > clockToleranceMs &&
       `its clock is ${duration(Math.abs(clockOffsetMs))} ${clockOffsetMs > 0 ? 'behind' : 'ahead'}`,

@@ -46,9 +46,11 @@ function Verdict({ result }) {
             'Run',
             result.resultType === 'ATTEMPT'
               ? `attempt ${result.attempts}, which was repeated`
-              : result.attempts > 1
-                ? `final, after ${result.attempts} attempts`
-                : 'first attempt',
+              : result.resultType === 'LATE'
+                ? `attempt ${result.attempts}, which came after the run had ended and counts for nothing`
+                : result.attempts > 1
+                  ? `final, after ${result.attempts} attempts`
+                  : 'first attempt',
           ],
           [
             'Due',
@@ -74,7 +76,13 @@ function Detail({ result }) {
     return html`<${NetworkDetail} seen=${result.apiCheckResult} type=${result.checkType} />`;
   }
   return html`<${Section} title="Detail"
-    ><p class="notice empty">Nothing else was recorded.</p><//
+    ><p class="notice empty">
+      ${
+        result.isPayloadDropped
+          ? 'The agent had no room for what this run saw. Only its verdict and its times remain.'
+          : 'Nothing else was recorded.'
+      }
+    </p><//
   >`;
 }
 

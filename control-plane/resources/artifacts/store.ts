@@ -28,7 +28,6 @@ export function findResult(
     .where('account_id', '=', accountId)
     .where('check_id', '=', checkId)
     .where('id', '=', resultId)
-    .where('result_type', '!=', 'LATE')
     .executeTakeFirst();
 }
 

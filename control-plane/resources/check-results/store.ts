@@ -27,7 +27,7 @@ export interface ResultFilter {
   location?: string;
   checkType?: string;
   hasFailures?: boolean;
-  resultType: 'FINAL' | 'ATTEMPT' | 'ALL';
+  resultType: 'FINAL' | 'ATTEMPT' | 'ALL' | 'LATE';
 }
 
 type Fields = Omit<CheckResult, ResultField | 'errorGroupIds'>;
@@ -64,7 +64,7 @@ function toFields(row: ResultRow): Fields {
     name: row.name,
     checkId: row.check_id,
     checkType: row.check_type as CheckType,
-    resultType: row.result_type === 'FINAL' ? 'FINAL' : 'ATTEMPT',
+    resultType: row.result_type,
     hasFailures: fromFlag(row.has_failures),
     hasErrors: fromFlag(row.has_errors),
     isDegraded: fromFlag(row.is_degraded),
@@ -80,6 +80,7 @@ function toFields(row: ResultRow): Fields {
     scheduledFor: toTimestampOrNull(row.scheduled_for),
     underLoad: fromFlag(row.under_load),
     isCancelled: fromFlag(row.is_cancelled),
+    isPayloadDropped: fromFlag(row.is_payload_dropped),
   };
 }
 
@@ -103,12 +104,10 @@ function listJson(rows: readonly ResultRow[], resolve: ResolveReferences): strin
 }
 
 function results(db: Kysely<Database>, accountId: string, checkId: string) {
-  // Late results are kept for the record of their run; they are nobody's outcome.
   return db
     .selectFrom('check_results')
     .where('check_results.account_id', '=', accountId)
-    .where('check_results.check_id', '=', checkId)
-    .where('check_results.result_type', '!=', 'LATE');
+    .where('check_results.check_id', '=', checkId);
 }
 
 const resultColumns = [
@@ -132,6 +131,7 @@ const resultColumns = [
   'check_results.created_at',
   'check_results.response_time_ms',
   'check_results.is_cancelled',
+  'check_results.is_payload_dropped',
 ] as const;
 
 const joined = (query: ReturnType<typeof results>) =>
@@ -168,7 +168,7 @@ interface ListArguments {
   location: string;
   checkType: string;
   hasFailures: number;
-  resultType: 'FINAL' | 'ATTEMPT';
+  resultType: 'FINAL' | 'ATTEMPT' | 'LATE';
   beforeStart: number;
   beforeSeq: number;
 }
@@ -197,9 +197,10 @@ function statementsFor(given: Partial<ListArguments>): ListStatements {
     if (present.has('hasFailures')) {
       query = query.where('has_failures', '=', argument('hasFailures'));
     }
-    if (present.has('resultType')) {
-      query = query.where('result_type', '=', argument('resultType'));
-    }
+    // Late results are kept for the record of their run; they are nobody's outcome.
+    query = present.has('resultType')
+      ? query.where('result_type', '=', argument('resultType'))
+      : query.where('result_type', '!=', 'LATE');
     if (present.has('beforeStart')) {
       query = query.where((where) =>
         where.or([
@@ -301,7 +302,12 @@ export async function findResult(
 
 type RunWire = z.input<typeof checkRun>;
 
-function toRun(row: Selectable<CheckRunsTable>): RunWire {
+type RunRow = Selectable<CheckRunsTable> & {
+  /** A JSON list. */
+  late_result_ids: string;
+};
+
+function toRun(row: RunRow): RunWire {
   return {
     checkRunId: row.id,
     sequenceId: row.run_id,
@@ -312,6 +318,7 @@ function toRun(row: Selectable<CheckRunsTable>): RunWire {
     missedReason: row.missed_reason as RunWire['missedReason'],
     resultId: row.result_id,
     lateResults: row.late_results,
+    lateResultIds: JSON.parse(row.late_result_ids) as string[],
   };
 }
 
@@ -346,6 +353,17 @@ export async function listRuns(
   const { rows, total, offset } = await readPage(
     query
       .selectAll()
+      .select((select) =>
+        jsonList(
+          select
+            .selectFrom('check_results')
+            .select('check_results.id as late_id')
+            .whereRef('check_results.check_run_id', '=', 'check_runs.id')
+            .where('result_type', '=', 'LATE')
+            .orderBy('seq'),
+          'late_id',
+        ).as('late_result_ids'),
+      )
       .orderBy((order) => order.fn.coalesce('scheduled_for', 'created_at'), 'desc')
       .orderBy('id', 'desc'),
     page,

@@ -6,12 +6,12 @@ import { StatementSync } from 'node:sqlite';
 import test from 'node:test';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
+import type { ResultSubmission, Submission } from '@monitor/shared/contract/agent-protocol.ts';
 import { AgentError } from '../../../agent/errors.ts';
 import { Outbox } from '../../../agent/worker/outbox.ts';
 import { temporaryFolder } from '../../support/system.ts';
 import { TestClock } from '../../support/test-clock.ts';
-import { withoutDetails } from '../../support/plain.ts';
+import { nothingSeen, withoutDetails } from '../../support/plain.ts';
 
 const logger = pino({ level: 'silent' });
 
@@ -150,42 +150,129 @@ test('a record is on disk when put resolves, together with what belongs to it', 
   await again[Symbol.asyncDispose]();
 });
 
-test('when it is full attempts go first, then the oldest, and every drop is counted', async () => {
+/** With what a run saw, as large as that. */
+function largeResult(name: string, bytes: number): ResultSubmission {
+  const response = { body: 'x'.repeat(bytes) };
+  const apiCheckResult = { ...nothingSeen, response };
+  return { ...submission(name), hasFailures: true, apiCheckResult };
+}
+
+function storedIn(outbox: Outbox): Map<string, ResultSubmission> {
+  const records = outbox.take(0, Number.MAX_SAFE_INTEGER, 10_000, 1e9);
+  const parsed = records.map(({ payload }) => JSON.parse(payload) as ResultSubmission);
+  return new Map(parsed.map((one) => [one.name, one]));
+}
+
+const putNow = (outbox: Outbox, ...submissions: Submission[]): void => {
+  for (const one of submissions) void outbox.put({ submission: one });
+  outbox.commit();
+};
+
+test('when it is full attempts go first, then what the oldest runs saw, and every loss is counted', async () => {
   using folder = temporaryFolder();
-  const size = JSON.stringify(submission('f0')).length;
-  const outbox = open(folder.path, new TestClock(1_000), size * 8);
-  for (let index = 0; index < 6; index += 1) {
-    void outbox.put({ submission: submission(`f${index}`) });
-    void outbox.put({ submission: submission(`a${index}`, 'ATTEMPT') });
-    outbox.commit();
+  const outbox = open(folder.path, new TestClock(1_000), 20_000);
+  for (let index = 0; index < 3; index += 1) {
+    putNow(outbox, largeResult(`f${index}`, 4_000), submission(`a${index}`, 'ATTEMPT'));
   }
-  const names = namesIn(outbox);
+  assert.deepEqual([...storedIn(outbox).keys()], ['f0', 'a0', 'f1', 'a1', 'f2', 'a2']);
+  putNow(outbox, largeResult('f3', 4_000));
+  assert.deepEqual([...storedIn(outbox).keys()], ['f0', 'f1', 'f2', 'f3']);
+  assert.equal(outbox.state().droppedTotal, 4, 'three attempts, and what one run saw');
+  putNow(outbox, largeResult('f4', 4_000), largeResult('f5', 4_000));
+  const stored = storedIn(outbox);
+  assert.deepEqual([...stored.keys()], ['f0', 'f1', 'f2', 'f3', 'f4', 'f5']);
   assert.deepEqual(
-    names.filter((name) => name.startsWith('f')),
-    ['f0', 'f1', 'f2', 'f3', 'f4', 'f5'],
+    [...stored.values()].map((one) => one.isPayloadDropped === true),
+    [true, true, true, false, false, false],
   );
-  assert.equal(outbox.state().droppedTotal, 12 - names.length);
-  for (let index = 6; index < 12; index += 1) {
-    void outbox.put({ submission: submission(`f${index}`) });
-    outbox.commit();
-  }
-  assert.equal(namesIn(outbox).at(-1), 'f11');
-  assert.equal(namesIn(outbox).includes('f0'), false);
+  const first = stored.get('f0');
+  assert.deepEqual([first?.hasFailures, first?.apiCheckResult], [true, null]);
+  assert.equal(outbox.state().droppedTotal, 6);
+  assert.ok(outbox.state().bytes <= 20_000);
   await outbox[Symbol.asyncDispose]();
 });
 
-test('records that are too old are given up', async () => {
+test('tombstones go last, the oldest first, and it never holds more than its bound', async () => {
+  using folder = temporaryFolder();
+  let outbox = open(folder.path, new TestClock(1_000), 10_000);
+  for (let index = 0; index < 60; index += 1) {
+    putNow(outbox, largeResult(`f${index}`, 3_000));
+    assert.ok(outbox.state().bytes <= 10_000, `after f${index}`);
+    if (index === 30) {
+      await outbox[Symbol.asyncDispose]();
+      outbox = open(folder.path, new TestClock(1_000), 10_000);
+    }
+  }
+  const stored = [...storedIn(outbox).values()];
+  const names = Array.from(
+    { length: stored.length },
+    (_, index) => `f${60 - stored.length + index}`,
+  );
+  assert.deepEqual(
+    stored.map(({ name }) => name),
+    names,
+    'without a gap up to the newest',
+  );
+  assert.ok(stored.length > 6, `more verdicts than whole results have room: ${stored.length}`);
+  const sizes = outbox.take(0, outbox.newestSeq(), 100, 1e9).map(({ sizeBytes }) => sizeBytes);
+  assert.equal(
+    outbox.state().bytes,
+    sizes.reduce((sum, one) => sum + one, 0),
+  );
+  await outbox[Symbol.asyncDispose]();
+});
+
+test('an attempt that another location follows up, and a slot that was missed, never go before verdicts', async () => {
+  using folder = temporaryFolder();
+  const outbox = open(folder.path, new TestClock(1_000), 8_000);
+  const rescheduled = {
+    ...submission('rescheduled', 'ATTEMPT'),
+    retryElsewhere: { notBefore: 1, sequenceStartedAt: 1 },
+  };
+  const missed: Submission = {
+    kind: 'missed',
+    id: randomUUID(),
+    runId: randomUUID(),
+    checkId: randomUUID(),
+    slotLocation: 'here',
+    scheduledFor: 1,
+    reason: 'agent-overloaded',
+  };
+  putNow(outbox, rescheduled, missed, submission('again here', 'ATTEMPT'));
+  putNow(outbox, largeResult('f0', 3_500), largeResult('f1', 3_500));
+  const kinds = outbox
+    .take(0, outbox.newestSeq(), 100, 1e9)
+    .map(({ payload }) => JSON.parse(payload) as Partial<ResultSubmission>)
+    .map(({ kind, name, retryElsewhere }) => [name ?? kind, retryElsewhere ?? null]);
+  assert.deepEqual(kinds, [
+    ['rescheduled', rescheduled.retryElsewhere],
+    ['missed', null],
+    ['f0', null],
+    ['f1', null],
+  ]);
+  await outbox[Symbol.asyncDispose]();
+});
+
+test('of what is too old the verdict stays, for a week of days', async () => {
   using folder = temporaryFolder();
   const clock = new TestClock(1_000);
   const outbox = open(folder.path, clock);
-  void outbox.put({ submission: submission('old') });
-  outbox.commit();
+  putNow(outbox, largeResult('old', 2_000), submission('attempt', 'ATTEMPT'));
   clock.advance(3_600_001);
-  void outbox.put({ submission: submission('new') });
-  outbox.commit();
+  putNow(outbox, largeResult('new', 2_000));
   outbox.dropAged();
-  assert.deepEqual(namesIn(outbox), ['new']);
-  assert.equal(outbox.state().droppedTotal, 1);
+  outbox.dropAged();
+  const stored = storedIn(outbox);
+  assert.deepEqual([...stored.keys()], ['old', 'new']);
+  assert.deepEqual(
+    [...stored.values()].map((one) => one.isPayloadDropped === true),
+    [true, false],
+  );
+  assert.equal(outbox.state().droppedTotal, 2);
+  clock.advance(6 * 3_600_000);
+  outbox.dropAged();
+  assert.deepEqual([...storedIn(outbox).keys()], ['new']);
+  assert.equal(outbox.state().depth, 1);
   await outbox[Symbol.asyncDispose]();
 });
 
@@ -221,14 +308,15 @@ test('on a disk too full to delete from, what is done with is neither given agai
   assert.equal(outbox.state().droppedTotal, 1, 'the one that could not be kept apart');
   clock.advance(2 * 3_600_000);
   outbox.dropAged();
+  assert.deepEqual(seqs(), [3, 4], 'old, and not given up: nothing can be put in their place');
+  outbox.acknowledge([3, 4]);
   assert.deepEqual(seqs(), []);
-  assert.equal(outbox.state().droppedTotal, 3);
 
   full.mock.restore();
   void outbox.put({ submission: submission('e') });
   outbox.commit();
   const { depth, droppedTotal } = outbox.state();
-  assert.deepEqual([depth, droppedTotal], [1, 3]);
+  assert.deepEqual([depth, droppedTotal], [1, 1]);
   await outbox[Symbol.asyncDispose]();
   await using again = open(folder.path);
   assert.deepEqual(
