@@ -1,14 +1,18 @@
 /**
- * Hands results in. New ones go first, so that an alert about now never waits for history; what an
+ * Hands results in. New ones go at once, so that an alert about now never waits for history; what an
  * outage left behind follows oldest first, at a bounded rate.
  *
  *   live     records newer than `liveAfter`, sent as soon as a few have come together
- *   backlog  records up to `liveAfter`, sent in the gaps
+ *   backlog  records up to `liveAfter`: a quarter of each batch, and whole batches in the gaps
  *
- * When the control plane does not take them, everything becomes backlog and the loop backs off.
+ * The ATTEMPTs of a run travel directly before its FINAL, wherever they wait. When the control plane does not take them, everything becomes backlog and the loop backs off.
  */
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
-import { maxBatchItems, type ItemOutcome } from '@monitor/shared/contract/agent-protocol.ts';
+import {
+  maxBatchItems,
+  type ItemOutcome,
+  type ResultSubmission,
+} from '@monitor/shared/contract/agent-protocol.ts';
 import type { Logger } from 'pino';
 import { CallFailure, type ControlPlaneClient } from '../control-plane-client.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
@@ -20,6 +24,8 @@ const gatherMs = 150;
 const maxBatchBytes = 4_000_000;
 /** Pause after a batch of backlog: bounds the replay to about 2,000 results a second. */
 const replayPauseMs = 250;
+/** The part of a batch that the backlog has, however much is new: without it, it would wait for a gap. */
+const backlogShare = 1 / 4;
 /** A single record that is refused whole this often is set aside. */
 const triesOfOne = 3;
 /** Fewer at once gain nothing on any link. */
@@ -83,12 +89,8 @@ export class SubmitLoop {
   /** One batch. Gives the pause before the next turn, or null when there is nothing to do. */
   async #turn(): Promise<number | null> {
     const { outbox } = this.#options;
-    const newest = outbox.newestSeq();
-    const live = outbox.take(this.#liveAfter, newest, this.#batchLimit, maxBatchBytes);
-    const records =
-      live.length > 0
-        ? live
-        : outbox.take(this.#backlogAfter, this.#liveAfter, this.#batchLimit, maxBatchBytes);
+    const { backlog, live } = this.#choose();
+    const records = this.#withAttempts([...backlog, ...live]);
     if (records.length === 0) return null;
     const isSent = await this.#send(records);
     if (!isSent) {
@@ -97,12 +99,47 @@ export class SubmitLoop {
       this.#backlogAfter = 0;
       return this.#failures === 0 ? 0 : backoffMs(this.#failures, this.#options.random);
     }
-    const last = records.at(-1)?.seq ?? 0;
-    if (live.length > 0) {
-      return outbox.newestSeq() > last ? 0 : gatherMs;
-    }
-    this.#backlogAfter = last;
-    return replayPauseMs;
+    this.#backlogAfter = backlog.at(-1)?.seq ?? this.#backlogAfter;
+    if (live.length === 0) return replayPauseMs;
+    return outbox.newestSeq() > (live.at(-1)?.seq ?? 0) ? 0 : gatherMs;
+  }
+
+  /** What the next batch is about. */
+  #choose(): { backlog: StoredRecord[]; live: StoredRecord[] } {
+    const { outbox } = this.#options;
+    const newest = outbox.newestSeq();
+    const isLive = newest > this.#liveAfter;
+    // The search for a record that is not taken goes through the backlog alone.
+    const share = isLive && this.#batchLimit >= smallestBatch ? backlogShare : 1;
+    const backlog = outbox.take(
+      this.#backlogAfter,
+      this.#liveAfter,
+      Math.ceil(this.#batchLimit * share),
+      maxBatchBytes * share,
+    );
+    const bytes = backlog.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    const left = this.#batchLimit - backlog.length;
+    const live = left > 0 ? outbox.take(this.#liveAfter, newest, left, maxBatchBytes - bytes) : [];
+    return { backlog, live };
+  }
+
+  /** Puts the ATTEMPTs that the outbox still holds before the FINAL of their run. */
+  #withAttempts(records: readonly StoredRecord[]): StoredRecord[] {
+    const { outbox } = this.#options;
+    if (!outbox.hasAttempts()) return [...records];
+    const chosen = new Set<number>();
+    return records
+      .flatMap((record) => {
+        const { kind, runId, resultType } = JSON.parse(record.payload) as Partial<ResultSubmission>;
+        const isFinal = kind === 'result' && resultType === 'FINAL' && runId !== undefined;
+        return isFinal ? [...outbox.attemptsBefore(runId, record.seq), record] : [record];
+      })
+      .filter(({ seq }) => {
+        const isFirst = !chosen.has(seq);
+        chosen.add(seq);
+        return isFirst;
+      })
+      .slice(0, maxBatchItems);
   }
 
   /** Sends a batch and settles each record. Gives false when the batch has to come again. */

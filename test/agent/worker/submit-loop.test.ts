@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import { buffer } from 'node:stream/consumers';
 import test from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { ControlPlaneClient } from '../../../agent/control-plane-client.ts';
 import { createDispatcher } from '../../../agent/link/dispatcher.ts';
 import { createMetrics } from '../../../agent/observability/metrics.ts';
@@ -62,4 +65,97 @@ test('what is refused for a header, which something in between changed, is kept 
 
 test('what is refused for itself is set aside, so that others get through', async () => {
   assert.deepEqual(await submitted('payload', 8), { calls: 3, isDelivered: false });
+});
+
+/** Takes every batch; calls back with the names in each, and adds what that gives to the outbox. */
+async function deliver(
+  seed: ResultSubmission[],
+  isDone: (outbox: Outbox) => boolean,
+  onBatch: (names: string[], outbox: Outbox) => void,
+): Promise<void> {
+  using folder = temporaryFolder();
+  const clock = scaledClock(50);
+  await using outbox = new Outbox({
+    ...{ directory: folder.path, maxBytes: 1e9, maxAgeMs: 1e12, clock, logger },
+  });
+  for (const submission of seed) void outbox.put({ submission });
+  outbox.commit();
+  const ended = Promise.withResolvers<undefined>();
+  await using server = await httpServer((request, response) => {
+    void buffer(request).then((body) => {
+      const isZipped = request.headers['content-encoding'] === 'gzip';
+      const text = (isZipped ? gunzipSync(body) : body).toString();
+      const { items } = JSON.parse(text) as { items: ResultSubmission[] };
+      onBatch(
+        items.map(({ name, attempt }) => (attempt > 1 ? `${name}#${attempt}` : name)),
+        outbox,
+      );
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ items: items.map(({ id }) => ({ id, outcome: 'accepted' })) }));
+      if (isDone(outbox)) ended.resolve(undefined);
+    });
+  });
+  const dispatcher = createDispatcher({});
+  const client = new ControlPlaneClient({
+    ...{ baseUrl: server.url, apiKey: { reveal: () => 'pl_key' }, dispatcher },
+    ...{ agentId: checkId, version: '1' },
+  });
+  const metrics = createMetrics(new Registry(), '1');
+  const loop = new SubmitLoop({ outbox, client, clock, random: () => 0, logger, metrics });
+  loop.start();
+  await ended.promise;
+  await loop.flush(0);
+  await dispatcher.destroy();
+}
+
+test('beside more new results than a batch takes, a quarter of it is backlog, oldest first', async () => {
+  const backlog = Array.from({ length: 1_000 }, (_, index) =>
+    resultOf(checkId, { name: `old${index}`, scheduledFor: index * 1000 }),
+  );
+  const batches: number[] = [];
+  let made = 0;
+  await deliver(
+    backlog,
+    () => batches.length === 5,
+    (names, outbox) => {
+      const old = names.filter((name) => name.startsWith('old'));
+      const sent = batches.reduce((sum, one) => sum + one, 0);
+      assert.deepEqual(
+        old,
+        backlog.slice(sent, sent + old.length).map(({ name }) => name),
+      );
+      batches.push(old.length);
+      for (let index = 0; index < 600; index += 1) {
+        made += 1;
+        const scheduledFor = (100_000 + made) * 1000;
+        void outbox.put({ submission: resultOf(checkId, { name: `new${made}`, scheduledFor }) });
+      }
+      outbox.commit();
+    },
+  );
+  assert.deepEqual(batches, [500, 125, 125, 125, 125]);
+});
+
+test('attempts that wait in the backlog travel directly before the FINAL of their run', async () => {
+  const run = (name: string, attempt: number, resultType: 'ATTEMPT' | 'FINAL') =>
+    resultOf(checkId, { name, attempt, resultType, scheduledFor: name.length * 60_000 });
+  const filler = Array.from({ length: 1_500 }, (_, index) =>
+    resultOf(checkId, { name: `old${index}`, scheduledFor: (index + 100) * 60_000 }),
+  );
+  const batches: string[][] = [];
+  await deliver(
+    [...filler, run('ab', 1, 'ATTEMPT'), run('abc', 1, 'ATTEMPT'), run('ab', 2, 'ATTEMPT')],
+    (outbox) => outbox.state().depth <= 500,
+    (names, outbox) => {
+      batches.push(names);
+      if (batches.length > 1) return;
+      void outbox.put({ submission: run('abcd', 1, 'FINAL') });
+      void outbox.put({ submission: run('ab', 3, 'FINAL') });
+      outbox.commit();
+    },
+  );
+  assert.deepEqual(batches[1]?.slice(-4), ['abcd', 'ab', 'ab#2', 'ab#3']);
+  assert.equal(batches[1]?.length, 125 + 4);
+  const everything = batches.flat();
+  assert.equal(everything.filter((name) => name === 'ab#2').length, 1, 'each of them once');
 });
