@@ -32,6 +32,7 @@ import { markRun } from './worker/last-end.ts';
 import { Executor } from './worker/execute-run.ts';
 import { LagMeter } from './worker/lag-meter.ts';
 import { notReadyReason, stepLifecycle, type LifecycleState } from './worker/lifecycle.ts';
+import { OpenRunReports } from './worker/open-runs.ts';
 import { Outbox } from './worker/outbox.ts';
 import { RunIds } from './worker/run-ids.ts';
 import { ScheduleCache } from './worker/schedule-cache.ts';
@@ -229,6 +230,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
       for (const runId of answer.cancellations) executor.cancel(runId);
       return;
     }
+    if (answer.full) openRuns.forget();
     const idKey = answer.idKey ?? null;
     const isSame = answer.location === location && answer.epoch === epoch && idKey === ids.key;
     ({ location, epoch } = answer);
@@ -270,6 +272,15 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     outboxState: () => outbox.state(),
     onAnswer,
   });
+  const openRuns = stack.use(
+    new OpenRunReports({
+      runs: () => executor.openRuns(),
+      client,
+      clock,
+      isLinkUp: () => checkIns.state === 'up',
+      logger: logger.child({ subsystem: 'runs' }),
+    }),
+  );
   const submitLoop = new SubmitLoop({
     outbox,
     client,

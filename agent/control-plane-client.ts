@@ -10,6 +10,7 @@ import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import {
   agentArtifactRoutes,
   agentCodeBundleRoutes,
+  agentRoutes,
   checkIn,
   goodbye,
   protocolHeader,
@@ -21,6 +22,7 @@ import {
   type CheckInAnswer,
   type CheckInRequest,
   type ItemOutcome,
+  type OpenRun,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { errorBody, errorCatalogue, type ErrorBody } from '@monitor/shared/contract/errors.ts';
 import { maxCodeBundleBytes } from '@monitor/shared/contract/code-bundle.ts';
@@ -380,6 +382,11 @@ export class ControlPlaneClient {
 
   async release(jobIds: readonly string[]): Promise<void> {
     await this.#call(releaseJobs, { body: this.#body({ jobIds }) });
+  }
+
+  /** Tells all runs in progress. */
+  async reportOpenRuns(runs: readonly OpenRun[]): Promise<void> {
+    await this.#call(agentRoutes.reportOpenRuns, { body: this.#body({ runs }) });
   }
 
   async goodbye(): Promise<void> {

@@ -14,6 +14,7 @@ import { badgeRoutes } from '@monitor/shared/contract/badge.ts';
 import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
 import { checkOverviewRoutes } from '@monitor/shared/contract/check-overview.ts';
 import { artifactRoutes, checkResultRoutes } from '@monitor/shared/contract/check-result.ts';
+import { openRunRoutes } from '@monitor/shared/contract/open-run.ts';
 import { checkRoutes, heartbeatRoutes } from '@monitor/shared/contract/check-routes.ts';
 import { checkStatusRoutes } from '@monitor/shared/contract/check-status.ts';
 import { checkSessionRoutes, checkTriggerRoutes } from '@monitor/shared/contract/check-trigger.ts';
@@ -52,6 +53,7 @@ import { badgeHandlers } from './resources/badges/handlers.ts';
 import { checkGroupHandlers } from './resources/check-groups/handlers.ts';
 import { checkOverviewHandlers } from './resources/check-overview/handlers.ts';
 import { checkResultHandlers } from './resources/check-results/handlers.ts';
+import { openRunHandlers } from './resources/open-runs/handlers.ts';
 import { checkSessionHandlers } from './resources/check-sessions/handlers.ts';
 import { checkStatusHandlers } from './resources/check-statuses/handlers.ts';
 import { checkTriggerHandlers } from './resources/check-triggers/handlers.ts';
@@ -101,6 +103,7 @@ export function bindApi({
     ...bind(checkGroupRoutes, checkGroupHandlers(services)),
     ...bind(heartbeatRoutes, heartbeatHandlers(services)),
     ...bind(checkResultRoutes, checkResultHandlers(services)),
+    ...bind(openRunRoutes, openRunHandlers(services)),
     ...bind(artifactRoutes, artifactHandlers(services)),
     ...bind(codeBundleRoutes, codeBundleHandlers(codeBundles)),
     ...bind(checkStatusRoutes, checkStatusHandlers(services)),

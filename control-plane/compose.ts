@@ -61,6 +61,7 @@ import { locationWatch } from './operations/watch-locations.ts';
 import { CodeBundleStore } from './resources/code-bundles/store.ts';
 import { forgetConsoleSessions } from './resources/keys/console-sessions.ts';
 import { createApiKey, createLocationKey, KeyStore } from './resources/keys/store.ts';
+import { OpenRuns } from './open-runs.ts';
 import { RunSignals } from './run-signals.ts';
 import { openSecretBox } from './secret-box.ts';
 import type { Services } from './services.ts';
@@ -121,7 +122,9 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
 
   const disk = new DiskWatch(clock, logger);
   let presence = Promise.resolve();
+  const openRuns = new OpenRuns();
   const hub = new LocationHub(clock, (change) => {
+    openRuns.forget(change.accountId, change.location, change.gone);
     presence = presence
       .then(() => recordAgentsChanged({ db, clock }, change))
       .catch((error: unknown) => {
@@ -208,6 +211,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     ids: await openIdKeys(db, secrets),
     hub,
     runs: new RunSignals(clock),
+    openRuns,
     statuses: new StatusCache(),
     deliveries: new DeliverySignal(),
     logger,

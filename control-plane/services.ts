@@ -10,6 +10,7 @@ import type { DiskWatch } from './disk-watch.ts';
 import type { ControlPlaneMetrics } from './observability/metrics.ts';
 import type { IdKeys } from './id-keys.ts';
 import type { LocationHub } from './location-hub.ts';
+import type { OpenRuns } from './open-runs.ts';
 import type { RunSignals } from './run-signals.ts';
 import type { SecretBox } from './secret-box.ts';
 import type { StatusPageDomains } from './status-page-domains.ts';
@@ -32,6 +33,8 @@ export interface Services {
   ids: IdKeys;
   hub: LocationHub;
   runs: RunSignals;
+  /** What agents say they are running. */
+  openRuns: OpenRuns;
   statuses: StatusCache;
   /** To be woken after a commit that put something into the outbox. */
   deliveries: DeliverySignal;

@@ -16,6 +16,7 @@ import {
   assignedCheck,
   type AssignedCheck,
   type Job,
+  type OpenRun,
   type ResultSubmission,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import type { MissedReason } from '@monitor/shared/contract/check-result.ts';
@@ -70,6 +71,13 @@ type Run = z.output<typeof run>;
 
 /** A run with an attempt that is over. Files of the attempt stand under `resultId`. */
 type EndedRun = Run & { isCancelled?: boolean; resultId?: string };
+function openRunOf(of: Run, startedAt: number): OpenRun {
+  const { check, runId, slotLocation, scheduledFor, attempt } = of;
+  return {
+    ...{ runId, checkId: check.id, slotLocation, scheduledFor, attempt },
+    startedAt: Math.round(startedAt),
+  };
+}
 
 export interface ExecutorOptions extends AttemptTools {
   clock: Clock;
@@ -110,6 +118,8 @@ export class Executor {
     { enough: AbortController; stored: Promise<void> }
   >();
   readonly #between = new Map<string, { next: Run; stop: () => void }>();
+  /** Of runs that wait for a place or are measuring: what there is to say about them. */
+  readonly #inProgress = new Map<string, OpenRun>();
   readonly #activeJobs = new Set<string>();
   readonly #busy = new Set<Promise<void>>();
   #isDraining = false;
@@ -135,6 +145,14 @@ export class Executor {
       light: { running: light.running, queued: light.queued, places: lightConcurrency },
       heavy: { running: heavy.running, queued: heavy.queued, places: heavyConcurrency },
     };
+  }
+
+  /** Runs that have begun and not ended, those between two attempts among them. */
+  *openRuns(): Generator<OpenRun, void> {
+    yield* this.#inProgress.values();
+    for (const { next } of this.#between.values()) {
+      if (next.sequenceStartedAt !== null) yield openRunOf(next, next.sequenceStartedAt);
+    }
   }
 
   /** Ids of the jobs whose lease this agent must keep. */
@@ -245,6 +263,8 @@ export class Executor {
     const cancellation = new AbortController();
     this.#cancellations.set(next.runId, cancellation);
     const { clock, metrics } = this.#options;
+    const startedAt = next.sequenceStartedAt ?? clock.now();
+    this.#inProgress.set(next.runId, openRunOf(next, startedAt));
     const since = clock.monotonic();
     this.#track(
       this.#pools[pool].run((leave) => {
@@ -315,6 +335,7 @@ export class Executor {
       this.#count(current, outcome, tookMs);
       await this.#conclude(ended, outcome, current.sequenceStartedAt ?? startedAt, at);
     } finally {
+      this.#forget(current, cancellation);
       this.#gathering.delete(cancellation);
       nowStored();
     }
@@ -348,7 +369,9 @@ export class Executor {
   }
 
   #forget({ runId }: Run, cancellation: AbortController): void {
-    if (this.#cancellations.get(runId) === cancellation) this.#cancellations.delete(runId);
+    if (this.#cancellations.get(runId) !== cancellation) return;
+    this.#cancellations.delete(runId);
+    this.#inProgress.delete(runId);
   }
 
   /** The end of a run that was called off before its next attempt began. */

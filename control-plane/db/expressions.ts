@@ -32,8 +32,8 @@ export function jsonList(rows: Expression<unknown>, column: string): RawBuilder<
 }
 
 /** Values to look for with `in`: however many, the statement is the same one. */
-export function eachOf(values: readonly (string | number)[]): RawBuilder<string | number> {
-  return sql<string | number>`(select value from json_each(${JSON.stringify(values)}))`;
+export function eachOf<T extends string | number>(values: readonly T[]): RawBuilder<T> {
+  return sql<T>`(select value from json_each(${JSON.stringify(values)}))`;
 }
 
 /** A column that no index is chosen for: where the planner would take one that is far too wide. */

@@ -350,7 +350,10 @@ export async function checkIn(
     const version = hub.version(accountId, location);
     const news = await newsFor(services, caller, request);
     const jobs = signal.aborted ? [] : await leaseJobs(services, caller, agent);
-    const calledOff = await cancellationsFor(services.db, caller, agentId);
+    const calledOff = [
+      ...(await cancellationsFor(services.db, caller, agentId)),
+      ...services.openRuns.calledOff({ accountId, location, agentId }),
+    ];
     const knownToBe = hub.told(accountId, location, agentId)?.calledOff;
     const cancellations = calledOff.filter((runId) => knownToBe?.has(runId) !== true);
     const remainingMs = waitUntil - clock.monotonic();

@@ -3,7 +3,8 @@ import type { Kysely, Selectable } from 'kysely';
 import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
 import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag } from '../db/columns.ts';
-import type { CheckResultsTable, CheckSessionsTable, Database } from '../db/tables.ts';
+import { eachOf } from '../db/expressions.ts';
+import type { CheckResultsTable, CheckSessionsTable, Database, JobsTable } from '../db/tables.ts';
 import { agentsFor, whyNobodyCan, type Needs } from '../domain/assignment.ts';
 import { isTerminal, sessionStatusOf } from '../domain/check-session.ts';
 import {
@@ -248,10 +249,29 @@ export async function awaitSession(
   }
 }
 
-/**
- * Calls off the runs of a session; with ids, only those. What no agent has taken ends at once; what
- * one is running is marked, and its agent learns of it with its next check-in.
- */
+type OpenJob = Pick<Selectable<JobsTable>, 'id' | 'run_id' | 'agent_id' | 'location'>;
+
+/** What no agent has taken ends at once; what one is running is marked, for its next check-in. */
+async function callOffJobs(
+  db: Kysely<Database>,
+  jobs: readonly OpenJob[],
+  now: number,
+): Promise<{ ended: string[]; told: string[] }> {
+  const waiting = jobs.filter((job) => job.agent_id === null);
+  const taken = jobs.filter((job) => job.agent_id !== null);
+  await endCancelled(db, waiting);
+  for (const job of taken) {
+    await db
+      .updateTable('jobs')
+      .set({ cancel_requested_at: now })
+      .where('id', '=', job.id)
+      .where('cancel_requested_at', 'is', null)
+      .execute();
+  }
+  return { ended: waiting.map((job) => job.run_id), told: taken.map((job) => job.location) };
+}
+
+/** Calls off the runs of a session; with ids, only those. */
 export async function cancelSession(
   services: Services,
   session: SessionRow,
@@ -268,17 +288,6 @@ export async function cancelSession(
       .where('check_session_runs.session_id', '=', session.id);
     if (runIds !== undefined) open = open.where('jobs.run_id', 'in', runIds);
     const jobs = await open.execute();
-    const waiting = jobs.filter((job) => job.agent_id === null);
-    const taken = jobs.filter((job) => job.agent_id !== null);
-    await endCancelled(db, waiting);
-    for (const job of taken) {
-      await db
-        .updateTable('jobs')
-        .set({ cancel_requested_at: now })
-        .where('id', '=', job.id)
-        .where('cancel_requested_at', 'is', null)
-        .execute();
-    }
     if (jobs.length > 0) {
       await db
         .updateTable('check_sessions')
@@ -287,13 +296,59 @@ export async function cancelSession(
         .where('cancelled_at', 'is', null)
         .execute();
     }
-    return {
-      ended: waiting.map((job) => job.run_id),
-      told: taken.map((job) => job.location),
-    };
+    return callOffJobs(db, jobs, now);
   });
   tellAgents(services, session.account_id, told);
   signals.ended(ended);
+}
+
+/** Calls off runs of an account, of the schedule or not. Gives whether any of them had not ended. */
+export async function cancelRuns(
+  services: Services,
+  accountId: string,
+  runIds: readonly string[],
+): Promise<boolean> {
+  const { commits, clock, openRuns, runs: signals } = services;
+  const { ended, told } = await commits.run(async (db) => {
+    const jobs = await db
+      .selectFrom('jobs')
+      .select(['id', 'run_id', 'agent_id', 'location'])
+      .where('account_id', '=', accountId)
+      .where('run_id', 'in', eachOf(runIds))
+      .execute();
+    return callOffJobs(db, jobs, clock.now());
+  });
+  const running = openRuns.callOff(accountId, runIds);
+  tellAgents(services, accountId, [...told, ...running.map(({ location }) => location)]);
+  signals.ended(ended);
+  return ended.length + told.length + running.length > 0;
+}
+
+/**
+ * Ends a run whose next attempt is called off: the attempts it had say nothing any more. Nothing when
+ * it had none.
+ */
+async function endAttemptsOf(db: Kysely<Database>, runId: string): Promise<void> {
+  const last = await db
+    .selectFrom('check_results')
+    .innerJoin('check_runs', 'check_runs.id', 'check_results.check_run_id')
+    .select(['check_results.seq', 'check_results.id', 'check_results.check_run_id'])
+    .where('check_runs.run_id', '=', runId)
+    .where('check_runs.state', '=', 'RUNNING')
+    .where('check_results.result_type', '=', 'ATTEMPT')
+    .orderBy('check_results.attempt', 'desc')
+    .executeTakeFirst();
+  if (last === undefined) return;
+  await db
+    .updateTable('check_results')
+    .set({ result_type: 'FINAL', is_cancelled: 1, has_failures: 0, has_errors: 0, is_degraded: 0 })
+    .where('seq', '=', last.seq)
+    .execute();
+  await db
+    .updateTable('check_runs')
+    .set({ state: 'FINAL', result_id: last.id })
+    .where('id', '=', last.check_run_id)
+    .execute();
 }
 
 async function endCancelled(
@@ -302,6 +357,7 @@ async function endCancelled(
 ): Promise<void> {
   for (const job of jobs) {
     await db.deleteFrom('jobs').where('id', '=', job.id).execute();
+    await endAttemptsOf(db, job.run_id);
     await db
       .updateTable('check_session_runs')
       .set({ cancelled: 1 })

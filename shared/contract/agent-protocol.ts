@@ -396,6 +396,34 @@ export const releaseJobs = defineRoute({
   errors: [400, 409],
 });
 
+/** Most runs in progress that an agent tells of; of more, the oldest. */
+export const maxOpenRuns = 1000;
+
+const openRun = z.object({
+  runId: z.uuid(),
+  checkId: z.uuid(),
+  slotLocation: z.string().max(64),
+  scheduledFor: instant.nullable(),
+  /** Start of its first attempt. */
+  startedAt: instant,
+  /** The one that is being made, or that comes next. */
+  attempt: z.int().min(1).max(1000),
+});
+export type OpenRun = z.output<typeof openRun>;
+
+/** A check-in may wait for long: what runs meanwhile is told here, when it lasts longer than a moment. */
+const reportOpenRuns = defineRoute({
+  operationId: 'agentReportOpenRuns',
+  method: 'POST',
+  path: '/v1/agent/open-runs',
+  tag,
+  summary: 'Tell all runs in progress, so that people see them and can cancel them',
+  authentication: 'locationKey',
+  body: z.object({ agentId: z.uuid(), runs: z.array(openRun).max(maxOpenRuns) }),
+  status: 204,
+  errors: [400, 409],
+});
+
 export const goodbye = defineRoute({
   operationId: 'agentGoodbye',
   method: 'POST',
@@ -473,6 +501,7 @@ export const agentRoutes = {
   submitResults,
   renewLeases,
   releaseJobs,
+  reportOpenRuns,
   goodbye,
   reportErrors,
 };

@@ -328,7 +328,7 @@ const cancelCheckSession = defineRoute({
   method: 'POST',
   path: '/v1/check-sessions/{checkSessionId}/cancel',
   tag: sessionTag,
-  summary: 'Cancel the runs of a session that no agent has begun',
+  summary: 'Cancel the runs of a session, waiting or in progress',
   authentication: 'apiKey',
   role: 'READ_RUN',
   params: bySession,
@@ -342,8 +342,9 @@ const cancel = defineRoute({
   method: 'POST',
   path: '/v1/cancel',
   tag: sessionTag,
-  summary: 'Cancel the runs of a session that no agent has begun',
-  deprecated: true,
+  summary: 'Cancel runs, of a session or of the schedule',
+  description:
+    'With the id of a session: its runs, or those of them that `sequenceId` names. Without one: any runs that wait or are in progress, by their `sequenceId`; 404 when none of them does.',
   authentication: 'apiKey',
   role: 'READ_RUN',
   body: z
@@ -353,9 +354,11 @@ const cancel = defineRoute({
       sequenceId: sequenceIds,
     })
     .refine(
-      ({ checkSessionId, testSessionId }) =>
-        (checkSessionId === undefined) !== (testSessionId === undefined),
-      'must name either a "checkSessionId" or a "testSessionId"',
+      ({ checkSessionId, testSessionId, sequenceId = [] }) =>
+        checkSessionId === undefined && testSessionId === undefined
+          ? sequenceId.length > 0
+          : (checkSessionId === undefined) !== (testSessionId === undefined),
+      'must name a "checkSessionId", a "testSessionId" or the "sequenceId" of runs',
     )
     .meta({ example: { checkSessionId: '0c6fe2c8-6a98-4895-9a74-41f242d42d7d' } }),
   status: 204,

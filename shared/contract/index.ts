@@ -3,6 +3,7 @@ import { agentArtifactRoutes, agentCodeBundleRoutes, agentRoutes } from './agent
 import { analyticsRoutes } from './analytics.ts';
 import { checkOverviewRoutes } from './check-overview.ts';
 import { artifactRoutes, checkResultRoutes } from './check-result.ts';
+import { openRunRoutes } from './open-run.ts';
 import { checkRoutes, checkTypeRoutes, heartbeatRoutes } from './check-routes.ts';
 import { checkStatusRoutes } from './check-status.ts';
 import { locationRoutes, privateLocationRoutes } from './private-location.ts';
@@ -36,6 +37,7 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(heartbeatRoutes),
   ...Object.values(codeBundleRoutes),
   ...Object.values(checkResultRoutes),
+  ...Object.values(openRunRoutes),
   ...Object.values(artifactRoutes),
   ...Object.values(checkStatusRoutes),
   ...Object.values(checkOverviewRoutes),

@@ -292,6 +292,7 @@ export class FakeControlPlane implements AsyncDisposable {
         };
       }
       case 'releaseJobs':
+      case 'reportOpenRuns':
       case 'goodbye':
       case 'reportErrors':
         return undefined;

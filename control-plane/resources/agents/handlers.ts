@@ -11,7 +11,7 @@ export function agentHandlers(
   services: Services,
   intake: ResultIntake,
 ): Handlers<typeof agentRoutes> {
-  const { db, clock, hub, metrics, logger } = services;
+  const { db, clock, hub, openRuns, metrics, logger } = services;
   const codeLabel = boundedLabel();
   return {
     checkIn: async ({ body }, { principal, receivedAt, signal }) => {
@@ -53,6 +53,15 @@ export function agentHandlers(
         .execute();
       hub.notify(accountId, location);
       return undefined;
+    },
+
+    reportOpenRuns: ({ body }, { principal }) => {
+      const { accountId, location } = principal;
+      // Of an agent that does not serve nobody would notice when it is gone.
+      if (hub.members(accountId, location).some(({ id }) => id === body.agentId)) {
+        openRuns.replace({ accountId, location, agentId: body.agentId }, body.runs);
+      }
+      return Promise.resolve(undefined);
     },
 
     goodbye: ({ body }, { principal }) => {

@@ -13,6 +13,7 @@ import type { CallContext, Handlers } from '../../http/implement.ts';
 import { isTerminal } from '../../domain/check-session.ts';
 import {
   awaitSession,
+  cancelRuns,
   cancelSession,
   findSession,
   runsOfSession,
@@ -161,7 +162,15 @@ export function checkSessionHandlers(services: Services): Routes {
     },
     cancel: async ({ body }, { principal }) => {
       // There are no test sessions here, so the id of one names nothing.
-      const id = body.checkSessionId ?? body.testSessionId ?? '';
+      const id = body.checkSessionId ?? body.testSessionId;
+      if (id === undefined) {
+        const runIds = body.sequenceId ?? [];
+        if (await cancelRuns(services, principal.accountId, runIds)) return undefined;
+        throw new ApiError('NOT_FOUND', 'no run with this "sequenceId" waits or is in progress', {
+          source: 'payload',
+          keys: ['sequenceId'],
+        });
+      }
       await cancelSession(services, await get(principal, id), body.sequenceId);
       return undefined;
     },

@@ -1,0 +1,85 @@
+/**
+ * Tells the control plane which runs are in progress, so that people see them and can cancel them. What
+ * ends within a moment is never told: most runs cost no call.
+ */
+import type { Clock } from '@monitor/shared/clock.ts';
+import { maxOpenRuns, type OpenRun } from '@monitor/shared/contract/agent-protocol.ts';
+import type { Logger } from 'pino';
+import { CallFailure, type ControlPlaneClient } from '../control-plane-client.ts';
+
+const tellEveryMs = 1_000;
+/** A run that lasts no longer is over before anybody could read about it. */
+const momentMs = 1_000;
+/** The control plane may have lost what it was told. */
+const repeatAfterMs = 30_000;
+/** One that does not know the call will not learn it soon. */
+const notKnownPauseMs = 600_000;
+
+/** The runs to tell at an instant: those that last for a moment already, the oldest first. */
+export function openRunsToTell(runs: Iterable<OpenRun>, now: number): OpenRun[] {
+  return [...runs]
+    .filter(({ startedAt }) => now - startedAt >= momentMs)
+    .sort((left, right) => left.startedAt - right.startedAt)
+    .slice(0, maxOpenRuns);
+}
+
+export interface OpenRunReportsOptions {
+  runs: () => Iterable<OpenRun>;
+  client: Pick<ControlPlaneClient, 'reportOpenRuns'>;
+  /** By which runs are stamped. */
+  clock: Clock;
+  isLinkUp: () => boolean;
+  logger: Logger;
+}
+
+export class OpenRunReports implements Disposable {
+  readonly #options: OpenRunReportsOptions;
+  #told = '[]';
+  #toldAt = Number.NEGATIVE_INFINITY;
+  #pausedUntil = Number.NEGATIVE_INFINITY;
+  #cancel: () => void = () => undefined;
+  #isStopped = false;
+
+  constructor(options: OpenRunReportsOptions) {
+    this.#options = options;
+    this.#wait();
+  }
+
+  /** The control plane does not remember what it was told. */
+  forget(): void {
+    this.#toldAt = Number.NEGATIVE_INFINITY;
+  }
+
+  #wait(): void {
+    if (this.#isStopped) return;
+    this.#cancel = this.#options.clock.after(tellEveryMs, () => {
+      void this.#tell().finally(() => {
+        this.#wait();
+      });
+    });
+  }
+
+  async #tell(): Promise<void> {
+    const { runs, client, clock, isLinkUp, logger } = this.#options;
+    const now = clock.monotonic();
+    if (!isLinkUp() || now < this.#pausedUntil) return;
+    const list = openRunsToTell(runs(), clock.now());
+    const text = JSON.stringify(list);
+    const isRepeat = text === this.#told;
+    if (isRepeat && (list.length === 0 || now - this.#toldAt < repeatAfterMs)) return;
+    try {
+      await client.reportOpenRuns(list);
+      this.#told = text;
+      this.#toldAt = now;
+    } catch (error) {
+      const isUnknown = error instanceof CallFailure && error.statusCode === 404;
+      if (isUnknown) this.#pausedUntil = now + notKnownPauseMs;
+      logger.debug({ err: error }, 'runs in progress cannot be told');
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#isStopped = true;
+    this.#cancel();
+  }
+}

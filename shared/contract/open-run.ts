@@ -1,0 +1,50 @@
+/** Runs that have not ended: those that wait for an agent, and those that one is making. */
+import { z } from 'zod';
+import { runSource } from './check-trigger.ts';
+import { checkType, pageQuery, timestamp } from './primitives.ts';
+import { defineRoute } from './route.ts';
+
+export const openRunState = z.enum(['QUEUED', 'RUNNING']);
+
+export const openRun = z
+  .object({
+    sequenceId: z.uuid().meta({ description: 'By which it is cancelled' }),
+    checkId: z.uuid(),
+    name: z.string(),
+    checkType,
+    location: z.string().meta({ description: 'Where it runs, or waits for an agent' }),
+    state: openRunState,
+    runSource,
+    scheduledFor: timestamp.nullable(),
+    queuedAt: timestamp.nullable().meta({ description: 'Null for a run of the schedule' }),
+    startedAt: timestamp.nullable().meta({
+      description: 'Start of its first attempt; null until an agent has told it',
+    }),
+    attempt: z.int().min(1).meta({ description: 'The attempt that is being made, or comes next' }),
+    isCancelRequested: z.boolean(),
+  })
+  .meta({ id: 'OpenRun' });
+export type OpenRunWire = z.input<typeof openRun>;
+
+const listOpenRuns = defineRoute({
+  operationId: 'listOpenRuns',
+  method: 'GET',
+  path: '/v1/check-runs',
+  tag: 'Check results',
+  summary: 'List the runs that wait or are in progress, the newest first',
+  description:
+    'Runs on demand are listed at once, those of the schedule when they have lasted for a second or two. Any of them can be cancelled by its `sequenceId`. What has ended is listed by check.',
+  authentication: 'apiKey',
+  query: z.object({
+    ...pageQuery,
+    checkId: z.uuid().exactOptional(),
+    location: z.string().min(1).max(64).exactOptional(),
+    state: openRunState.exactOptional(),
+  }),
+  status: 200,
+  response: z.array(openRun),
+  errors: [400],
+  paged: true,
+});
+
+export const openRunRoutes = { listOpenRuns };
