@@ -30,19 +30,21 @@ import { serveStatusPages } from './http/status-pages.ts';
 import { serveTraceViewer, traceViewerUrl } from './http/trace-viewer.ts';
 import { openIdKeys } from './id-keys.ts';
 import { LocationHub } from './location-hub.ts';
+import { machineClocks, noMachineClocks, type MachineClocks } from './machine-clocks.ts';
 import { startDeliveries } from './notify/deliveries.ts';
 import { createMetrics } from './observability/metrics.ts';
 import { observeState } from './observability/observe-state.ts';
 import { serveMetrics } from './observability/serve-metrics.ts';
 import { recordAgentsChanged } from './operations/agent-presence.ts';
 import { dropCancelledJobs } from './operations/check-sessions.ts';
-import { afterSettling } from './operations/after-settling.ts';
+import { afterSettling, whileClockTrusted } from './operations/after-settling.ts';
 import { pruneAlerts } from './operations/alerting/prune-alerts.ts';
 import { wakeAlerts } from './operations/alerting/wake-alerts.ts';
 import { expireJobs } from './operations/expire-jobs.ts';
-import { excuseDowntime, noteAliveAndWritten, sweepHeartbeats } from './operations/heartbeats.ts';
+import { sweepHeartbeats } from './operations/heartbeats.ts';
 import { ResultIntake } from './operations/ingest-results.ts';
 import { forgetSessions } from './operations/forget-sessions.ts';
+import { noteAlive, noteAliveAndWritten, openReception } from './operations/keep-reception.ts';
 import { pruneAgentReports } from './operations/prune-agent-reports.ts';
 import { pruneArtifacts } from './operations/prune-artifacts.ts';
 import { pruneJobLeases } from './operations/prune-job-leases.ts';
@@ -50,6 +52,7 @@ import { pruneCodeBundles } from './operations/prune-code-bundles.ts';
 import { announceDueUpdates } from './operations/subscribers/announce-due-updates.ts';
 import { forgetUnconfirmed } from './operations/subscribers/forget-unconfirmed.ts';
 import { pruneRollUps, ResultPruning } from './operations/prune-results.ts';
+import { renameFutureRuns } from './operations/rename-future-runs.ts';
 import { RollUp } from './operations/roll-up.ts';
 import { sampleQueues } from './operations/sample-queues.ts';
 import { restoreAgents } from './operations/restore-agents.ts';
@@ -62,6 +65,7 @@ import { CodeBundleStore } from './resources/code-bundles/store.ts';
 import { forgetConsoleSessions } from './resources/keys/console-sessions.ts';
 import { createApiKey, createLocationKey, KeyStore } from './resources/keys/store.ts';
 import { OpenRuns } from './open-runs.ts';
+import { Reception } from './reception.ts';
 import { RunSignals } from './run-signals.ts';
 import { openSecretBox } from './secret-box.ts';
 import type { Services } from './services.ts';
@@ -76,6 +80,8 @@ export interface ControlPlaneParts {
   config: Config;
   logger: Logger;
   clock?: Clock;
+  /** Those beside `clock`; of this machine where `clock` is. */
+  machine?: MachineClocks;
   random?: () => number;
   /** Where proofs of domains are looked for; that of the machine by default. */
   resolver?: DomainResolver;
@@ -111,6 +117,7 @@ function codeBundleFolder(databaseFile: string): Disposable & { path: string } {
 /** Opens the database, serves the API and starts the timers. Throws when any of it cannot be done. */
 export async function startControlPlane(parts: ControlPlaneParts): Promise<ControlPlane> {
   const { config, logger, clock = systemClock, random = Math.random } = parts;
+  const { machine = clock === systemClock ? machineClocks() : noMachineClocks } = parts;
   await using stack = new AsyncDisposableStack();
 
   if (config.DATABASE_FILE !== ':memory:') {
@@ -121,9 +128,14 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   await migrateToLatest(db);
 
   const disk = new DiskWatch(clock, logger);
+  const reception = new Reception({
+    ...{ clock, machine, disk },
+    logger: logger.child({ subsystem: 'reception' }),
+  });
+  stack.use(reception);
   let presence = Promise.resolve();
   const openRuns = new OpenRuns();
-  const hub = new LocationHub(clock, (change) => {
+  const hub = new LocationHub(clock, reception, (change) => {
     openRuns.forget(change.accountId, change.location, change.gone);
     presence = presence
       .then(() => recordAgentsChanged({ db, clock }, change))
@@ -184,6 +196,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const services: Services = {
     db,
     disk,
+    reception,
     commits: new CommitQueue(db, {
       clock,
       onCommit({ tookMs, writes, isDurable }) {
@@ -217,8 +230,8 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     logger,
     publicUrl,
   };
+  await openReception(services);
   await restoreAgents(services);
-  await excuseDowntime(services);
   const keys = new KeyStore(db, clock);
   const resultsKeptMs = config.RESULT_RETENTION_DAYS * dayMs;
   const intake = new ResultIntake(services, resultsKeptMs);
@@ -287,6 +300,10 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   });
   opening.resolve(handle);
   stack.defer(async () => {
+    // The last moment at which anything can be received. Without it the next start counts from an earlier one.
+    await noteAlive(services).catch((error: unknown) => {
+      if (!disk.noteFailure(error)) logger.warn({ err: error }, 'the end could not be noted');
+    });
     // Agents ask again as soon as they are answered: on a connection that stays they would hold up the
     // end until they are cut off.
     server.prependListener('request', (_request, response) => {
@@ -315,71 +332,78 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const rollUp = new RollUp(services);
   const resultPruning = new ResultPruning(services, resultsKeptMs);
   const sumsKeptMs = config.ANALYTICS_RETENTION_DAYS * dayMs;
+  const settled = <T>(run: () => Promise<T>) => afterSettling(reception, run);
+  const trusted = <T>(run: () => Promise<T>) => whileClockTrusted(reception, run);
   stack.use(
     startTimers(
       [
-        { name: 'sweep-slots', everyMs: 5_000, run: () => sweepSlots(services) },
+        { name: 'sweep-slots', everyMs: 5_000, run: settled(() => sweepSlots(services)) },
         { name: 'sweep-heartbeats', everyMs: 1_000, run: () => sweepHeartbeats(services) },
-        {
-          name: 'wake-alerts',
-          everyMs: 1_000,
-          run: afterSettling(clock, () => wakeAlerts(services)),
-        },
-        {
-          name: 'note-alive',
-          everyMs: 5_000,
-          run: () => noteAliveAndWritten(services),
-        },
-        {
-          name: 'expire-jobs',
-          everyMs: 10_000,
-          run: afterSettling(clock, () => expireJobs(services)),
-        },
+        { name: 'wake-alerts', everyMs: 1_000, run: settled(() => wakeAlerts(services)) },
+        { name: 'note-alive', everyMs: 5_000, run: () => noteAliveAndWritten(services) },
+        { name: 'expire-jobs', everyMs: 10_000, run: settled(() => expireJobs(services)) },
+        { name: 'rename-future-runs', everyMs: 60_000, run: () => renameFutureRuns(services) },
         { name: 'sample-queues', everyMs: 60_000, run: () => sampleQueues(services) },
         { name: 'drop-cancelled-jobs', everyMs: 10_000, run: () => dropCancelledJobs(services) },
         { name: 'roll-up', everyMs: 2_000, run: () => rollUp.run() },
-        { name: 'prune-results', everyMs: 60_000, run: () => resultPruning.run() },
+        { name: 'prune-results', everyMs: 60_000, run: trusted(() => resultPruning.run()) },
         {
           name: 'prune-roll-ups',
           everyMs: 3_600_000,
-          run: () => pruneRollUps(services, sumsKeptMs),
+          run: trusted(() => pruneRollUps(services, sumsKeptMs)),
         },
-        { name: 'prune-artifacts', everyMs: 60_000, run: () => pruneArtifacts(services, keptMs) },
+        {
+          name: 'prune-artifacts',
+          everyMs: 60_000,
+          run: trusted(() => pruneArtifacts(services, keptMs)),
+        },
         {
           name: 'prune-alerts',
           everyMs: 60_000,
-          run: () => pruneAlerts(services, resultsKeptMs),
+          run: trusted(() => pruneAlerts(services, resultsKeptMs)),
         },
         {
           name: 'prune-code-bundles',
           everyMs: 3_600_000,
-          run: () => pruneCodeBundles(codeBundles, clock),
+          run: trusted(() => pruneCodeBundles(codeBundles, clock)),
         },
         { name: 'verify-domains', everyMs: 60_000, run: () => verifyDomains(services) },
-        { name: 'announce-updates', everyMs: 1_000, run: () => announceDueUpdates(services) },
-        { name: 'forget-unconfirmed', everyMs: 3_600_000, run: () => forgetUnconfirmed(services) },
-        { name: 'watch-locations', everyMs: 10_000, run: locationWatch(services) },
         {
-          name: 'watch-faults',
-          everyMs: 10_000,
-          run: afterSettling(clock, () => watchFaults(services)),
+          name: 'announce-updates',
+          everyMs: 1_000,
+          run: trusted(() => announceDueUpdates(services)),
         },
-        { name: 'watch-certificates', everyMs: 60_000, run: () => watchCertificates(services) },
+        {
+          name: 'forget-unconfirmed',
+          everyMs: 3_600_000,
+          run: trusted(() => forgetUnconfirmed(services)),
+        },
+        { name: 'watch-locations', everyMs: 10_000, run: settled(locationWatch(services)) },
+        { name: 'watch-faults', everyMs: 10_000, run: settled(() => watchFaults(services)) },
+        {
+          name: 'watch-certificates',
+          everyMs: 60_000,
+          run: trusted(() => watchCertificates(services)),
+        },
         {
           name: 'prune-agent-reports',
           everyMs: 3_600_000,
-          run: () => pruneAgentReports(services, resultsKeptMs),
+          run: trusted(() => pruneAgentReports(services, resultsKeptMs)),
+        },
+        {
+          name: 'forget-sessions',
+          everyMs: 3_600_000,
+          run: trusted(() => forgetSessions(services)),
         },
         {
           name: 'prune-job-leases',
           everyMs: 3_600_000,
-          run: () => pruneJobLeases(services, resultsKeptMs),
+          run: trusted(() => pruneJobLeases(services, resultsKeptMs)),
         },
-        { name: 'forget-sessions', everyMs: 3_600_000, run: () => forgetSessions(services) },
         {
           name: 'forget-console-sessions',
           everyMs: 3_600_000,
-          run: () => forgetConsoleSessions(services),
+          run: trusted(() => forgetConsoleSessions(services)),
         },
       ],
       clock,

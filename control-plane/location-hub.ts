@@ -9,9 +9,14 @@
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Candidate } from './domain/assignment.ts';
+import type { Reception } from './reception.ts';
 
 const returnWithinMs = 12_000;
 const hangUpGraceMs = 5_000;
+/** After a gap an agent has at least so long, for its check-in may wait in the socket. */
+const leastReturnMs = 3_000;
+/** Timers and clocks differ by less. */
+const leastCountedMs = 100;
 
 /** What an agent was last told, so that the next answer is only the difference. */
 interface Told {
@@ -48,11 +53,17 @@ function areEqual(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean
 export class LocationHub {
   readonly #entries = new Map<string, LocationEntry>();
   readonly #clock: Clock;
+  readonly #reception: Pick<Reception, 'receivableMs' | 'hasReadAll'>;
   #isClosed = false;
   readonly #onAgentsChanged: (change: AgentsChanged) => void;
 
-  constructor(clock: Clock, onAgentsChanged: (change: AgentsChanged) => void) {
+  constructor(
+    clock: Clock,
+    reception: Pick<Reception, 'receivableMs' | 'hasReadAll'>,
+    onAgentsChanged: (change: AgentsChanged) => void,
+  ) {
     this.#clock = clock;
+    this.#reception = reception;
     this.#onAgentsChanged = onAgentsChanged;
   }
 
@@ -129,8 +140,15 @@ export class LocationHub {
   #expectBack(accountId: string, location: string, member: Member, withinMs: number): void {
     member.stopWaiting?.();
     if (this.#isClosed) return;
+    const since = this.#reception.receivableMs();
     member.stopWaiting = this.#clock.after(withinMs, () => {
-      this.remove(accountId, location, member.id);
+      // Only time counts in which it could have come back.
+      const leftMs = withinMs - (this.#reception.receivableMs() - since);
+      if (leftMs < leastCountedMs && this.#reception.hasReadAll()) {
+        this.remove(accountId, location, member.id);
+      } else {
+        this.#expectBack(accountId, location, member, Math.max(leftMs, leastReturnMs));
+      }
     });
   }
 

@@ -11,6 +11,7 @@ import type { ControlPlaneMetrics } from './observability/metrics.ts';
 import type { IdKeys } from './id-keys.ts';
 import type { LocationHub } from './location-hub.ts';
 import type { OpenRuns } from './open-runs.ts';
+import type { Reception } from './reception.ts';
 import type { RunSignals } from './run-signals.ts';
 import type { SecretBox } from './secret-box.ts';
 import type { StatusPageDomains } from './status-page-domains.ts';
@@ -22,6 +23,8 @@ export interface Services {
   /** Writes that share a durable commit. */
   commits: CommitQueue;
   disk: DiskWatch;
+  /** Whether silence means anything. */
+  reception: Reception;
   secrets: SecretBox;
   clock: Clock;
   /** In [0, 1). */

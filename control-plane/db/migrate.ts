@@ -13,6 +13,7 @@ import * as certificates from './migrations/0008-certificates.ts';
 import * as faults from './migrations/0009-faults.ts';
 import * as outboxHeads from './migrations/0010-outbox-heads.ts';
 import * as agentBoundary from './migrations/0011-agent-boundary.ts';
+import * as receivableTime from './migrations/0012-receivable-time.ts';
 import * as droppedPayloads from './migrations/0013-dropped-payloads.ts';
 import * as web from './migrations/0015-web.ts';
 
@@ -29,6 +30,7 @@ const migrations = {
   '0009-faults': faults,
   '0010-outbox-heads': outboxHeads,
   '0011-agent-boundary': agentBoundary,
+  '0012-receivable-time': receivableTime,
   '0013-dropped-payloads': droppedPayloads,
   '0015-web': web,
 };

@@ -7,6 +7,7 @@ import type { AlertingTables } from './tables/alerting.ts';
 import type { CertificateTables } from './tables/certificates.ts';
 import type { FaultTables } from './tables/faults.ts';
 import type { MaintenanceTables } from './tables/maintenance.ts';
+import type { ReceptionTables } from './tables/reception.ts';
 import type { RollUpTables } from './tables/roll-ups.ts';
 import type { StatusPageTables } from './tables/status-pages.ts';
 
@@ -142,6 +143,12 @@ interface AgentsTable {
   last_seen_at: number;
   /** Set when the agent left or was given up. */
   gone_at: number | null;
+  /** What it last said of its load, see `checkInRequest`; null for agents that do not. */
+  load_json: string | null;
+  /** Since when it has been overloaded; null when it is not. */
+  overloaded_since: number | null;
+  /** When it last stopped being overloaded. */
+  overload_ended_at: number | null;
 }
 
 interface LocationStatesTable {
@@ -684,6 +691,7 @@ export interface Database
     CertificateTables,
     FaultTables,
     MaintenanceTables,
+    ReceptionTables,
     RollUpTables,
     StatusPageTables {
   accounts: AccountsTable;

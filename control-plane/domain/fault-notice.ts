@@ -23,9 +23,12 @@ interface Evidence {
   runs: number;
 }
 
+/** Receivable time since an instant, in ms. */
+export type PassedSince = (instant: number) => number;
+
 /** Ten minutes and three runs, or an hour and two. */
-function isEnough({ notedAt, runs }: Evidence, now: number): boolean {
-  const lastedMs = now - notedAt;
+function isEnough({ notedAt, runs }: Evidence, passedSince: PassedSince): boolean {
+  const lastedMs = passedSince(notedAt);
   return (
     (lastedMs >= faultyForMs && runs >= fewestRuns) ||
     (lastedMs >= rareAfterMs && runs >= fewestRareRuns)
@@ -77,7 +80,11 @@ export function mainCode({ kinds }: Pick<FaultStretch, 'kinds'>, told: Told = ne
 }
 
 /** What is wrong enough by now for people to know: the location as a whole, or else codes of errors. */
-export function troublesOf({ since, faults }: FaultyLocation, now: number, told?: Told): Trouble[] {
+export function troublesOf(
+  { since, faults }: FaultyLocation,
+  passedSince: PassedSince,
+  told?: Told,
+): Trouble[] {
   // A check that was in trouble while others were still fine has a trouble of its own: else one that
   // runs once an hour and passes would make the location come and go.
   const ofLocation = since === null ? [] : faults.filter((fault) => fault.since >= since);
@@ -86,9 +93,9 @@ export function troublesOf({ since, faults }: FaultyLocation, now: number, told?
       notedAt: Math.min(...ofLocation.map(({ notedAt }) => notedAt)),
       runs: ofLocation.reduce((sum, { runs }) => sum + runs, 0),
     };
-    if (isEnough(evidence, now)) return [troubleOf(null, since, ofLocation)];
+    if (isEnough(evidence, passedSince)) return [troubleOf(null, since, ofLocation)];
   }
-  const lasting = faults.filter((fault) => isEnough(fault, now));
+  const lasting = faults.filter((fault) => isEnough(fault, passedSince));
   return [...Map.groupBy(lasting, (fault) => mainCode(fault, told))].map(([code, ofCode]) =>
     troubleOf(code, Math.min(...ofCode.map((fault) => fault.since)), ofCode),
   );

@@ -32,8 +32,11 @@ export function waitingSince(location: WatchedLocation): number | null {
   return Math.max(presence.unservedSince ?? assignedAt, assignedAt);
 }
 
-/** Whether people are to be told now. `runningMs` is how long this process has listened to agents. */
-export function isNoticeDue(since: number | null, runningMs: number, now: number): boolean {
+/**
+ * Whether people are to be told now. `waitedMs` is for how long agents could have been heard of since;
+ * `runningMs` is how long this process has listened to them.
+ */
+export function isNoticeDue(waitedMs: number, runningMs: number): boolean {
   // Before that, an agent may just not have come back since the restart.
-  return since !== null && runningMs >= unservedForMs && now - since >= unservedForMs;
+  return runningMs >= unservedForMs && waitedMs >= unservedForMs;
 }

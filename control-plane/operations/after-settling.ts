@@ -1,17 +1,24 @@
-import type { Clock } from '@monitor/shared/clock.ts';
-
-/** Agents that could not reach us try again within a minute, and then hand in what they have. */
-const settlingMs = 90_000;
+import type { Reception } from '../reception.ts';
 
 /**
  * An operation that draws conclusions from what was not heard of, put off until agents have had the time
- * to hand in what they could not while this process was not running.
+ * to hand in what they could not while nothing could be received. Gaps are on record before it runs.
  */
-export function afterSettling(
-  clock: Clock,
-  run: () => Promise<boolean>,
-  lastsMs = settlingMs,
-): () => Promise<boolean> {
-  const startedAt = clock.monotonic();
-  return () => (clock.monotonic() - startedAt < lastsMs ? Promise.resolve(false) : run());
+export function afterSettling<T>(
+  reception: Reception,
+  run: () => Promise<T>,
+): () => Promise<T | false> {
+  return async () => {
+    if (!reception.isSettled()) return false;
+    await reception.recorded();
+    return run();
+  };
+}
+
+/** An operation that goes by dates, or deletes by age, put off while the clock may be wrong. */
+export function whileClockTrusted<T>(
+  reception: Reception,
+  run: () => Promise<T>,
+): () => Promise<T | false> {
+  return () => (reception.isClockTrusted() ? run() : Promise.resolve(false));
 }

@@ -238,6 +238,8 @@ async function rememberLeases(
 
 /** Leases waiting jobs of the location to the agent. */
 async function leaseJobs(services: Services, caller: Caller, agent: Candidate): Promise<Job[]> {
+  // Leases of others may have run out while they could not be renewed.
+  await services.reception.recorded();
   const now = services.clock.now();
   const leaseUntil = now + leaseMs;
   const rows = await services.db.transaction().execute(async (db) => {
@@ -343,6 +345,7 @@ export async function checkIn(
   const { agentId } = request;
   refuseWhenStopping(services);
   await saveAgent(services.db, caller, request, receivedAt);
+  services.reception.hearClock(`${accountId}/${location}`, receivedAt - request.clock.sentAt);
   const agent = candidateOf(request);
   hub.arrive(accountId, location, agent);
   const waitUntil = clock.monotonic() + request.waitMs;

@@ -172,6 +172,7 @@ export async function recordPing(
   pingToken: string,
   origin: PingOrigin,
 ): Promise<void> {
+  await services.reception.recorded();
   const hasAlerts = await services.commits.run(async (db) => {
     const row = await heartbeatRows(db).where('ping_token', '=', pingToken).executeTakeFirst();
     if (row === undefined) throw notFound('heartbeat', pingToken);
@@ -184,8 +185,9 @@ export async function recordPing(
 
 /** Fails the monitors whose deadline has passed. Gives true when there may be more. */
 export async function sweepHeartbeats(services: Services): Promise<boolean> {
-  // Pings are refused meanwhile: that none came is our doing.
-  if (services.disk.problem !== null) return false;
+  await services.reception.recorded();
+  // Pings that nobody has read yet, or that a full disk refuses, are not missing.
+  if (!services.reception.hasReadAll()) return false;
   const now = services.clock.now();
   const { isBehind, hasAlerts } = await services.db.transaction().execute(async (db) => {
     const rows = await heartbeatRows(db)
@@ -208,47 +210,4 @@ export async function sweepHeartbeats(services: Services): Promise<boolean> {
   });
   if (hasAlerts) services.deliveries.wake();
   return isBehind;
-}
-
-const aliveFact = 'alive_at';
-
-/** Notes that the control plane is running; see `excuseDowntime`. */
-async function noteAlive(services: Services): Promise<void> {
-  const value = String(services.clock.now());
-  await services.db
-    .insertInto('installation')
-    .values({ name: aliveFact, value })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
-    .execute();
-}
-
-async function postponeDeadlines({ db }: Pick<Services, 'db'>, byMs: number): Promise<void> {
-  await db
-    .updateTable('heartbeats')
-    .set((set) => ({
-      expected_at: set('expected_at', '+', byMs),
-      fails_at: set('fails_at', '+', byMs),
-    }))
-    .where('fails_at', 'is not', null)
-    .execute();
-}
-
-/** The operation of the timer. Pings that a full disk refused are excused as well, once it is not full. */
-export async function noteAliveAndWritten(services: Services): Promise<void> {
-  const { disk } = services;
-  await noteAlive(services);
-  if (disk.overAfterMs !== null) await postponeDeadlines(services, disk.overAfterMs);
-  disk.noteWritten();
-}
-
-/** Pings could not be heard while the control plane was away: every deadline moves by that time. */
-export async function excuseDowntime(services: Services): Promise<void> {
-  const row = await services.db
-    .selectFrom('installation')
-    .select('value')
-    .where('name', '=', aliveFact)
-    .executeTakeFirst();
-  const downMs = row === undefined ? 0 : services.clock.now() - Number(row.value);
-  if (downMs > 0) await postponeDeadlines(services, downMs);
-  await noteAlive(services);
 }

@@ -608,6 +608,7 @@ export class ResultIntake {
       batch,
       items: batch.items.map(readSubmission),
     }));
+    await this.#services.reception.recorded();
     const { unit, outcomes } = await this.#services.db.transaction().execute(async (db) => {
       const unitOfWork = new IngestUnit(db, this.#services, this.#keptMs);
       await unitOfWork.prefetch(

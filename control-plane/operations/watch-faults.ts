@@ -13,6 +13,7 @@ import {
   untold,
   type CheckFault,
   type FaultyLocation,
+  type PassedSince,
   type Trouble,
 } from '../domain/fault-notice.ts';
 import type { FaultFacts } from '../notify/facts.ts';
@@ -178,10 +179,11 @@ async function forgetIdle(db: Kysely<Database>): Promise<void> {
 async function notice(services: Services, place: Place): Promise<boolean> {
   const { accountId, location } = place;
   const now = services.clock.now();
+  const passedSince: PassedSince = (instant) => services.reception.since(instant);
   return services.db.transaction().execute(async (db) => {
     const known = await faultsOfLocation(db, place);
     const told = new Set((await noticesOf(db, place)).map(codeOf));
-    if (untold(troublesOf(known, now, told), told).length === 0) return false;
+    if (untold(troublesOf(known, passedSince, told), told).length === 0) return false;
     const spoken = await checksWaitingIn(db, place);
     const standing = await standingFaults(db, place, known.faults, spoken, now);
     const isStanding = new Set(standing.map(({ checkId }) => checkId));
@@ -190,7 +192,7 @@ async function notice(services: Services, place: Place): Promise<boolean> {
     );
     const audible = { ...known, faults: standing };
     let hasNews = false;
-    for (const trouble of untold(troublesOf(audible, now, told), told)) {
+    for (const trouble of untold(troublesOf(audible, passedSince, told), told)) {
       const { code, since, runs, kind } = trouble;
       const concerned = new Set(trouble.checkIds);
       const ofTrouble = [...checks.values()].filter(({ id }) => concerned.has(id));

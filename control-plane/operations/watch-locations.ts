@@ -25,11 +25,11 @@ interface Candidate extends Place {
 }
 
 /** Locations that may have been without an agent for long enough, of all accounts. */
-async function candidatesOf(db: Kysely<Database>, now: number): Promise<Candidate[]> {
+async function candidatesOf(db: Kysely<Database>): Promise<Candidate[]> {
   const left = await db
     .selectFrom('location_states')
     .selectAll()
-    .where('unserved_since', '<=', now - unservedForMs)
+    .where('unserved_since', 'is not', null)
     .execute();
   const neverServed = await db
     .selectFrom('private_locations')
@@ -73,7 +73,7 @@ async function notice(
   { presence, ...place }: Candidate,
   runningMs: number,
 ): Promise<boolean> {
-  const { hub, clock } = services;
+  const { hub, clock, reception } = services;
   const { accountId, location } = place;
   return services.db.transaction().execute(async (db) => {
     const checks = await checksWaitingIn(db, place);
@@ -88,7 +88,7 @@ async function notice(
         null,
       ),
     });
-    if (since === null || !isNoticeDue(since, runningMs, now)) return false;
+    if (since === null || !isNoticeDue(reception.since(since), runningMs)) return false;
     const channels = await channelsToTell(db, accountId, checks);
     if (channels.length === 0) return false;
     const unservedSince = presence?.unservedSince ?? since;
@@ -140,8 +140,8 @@ async function recover(
 
 /** Gives the operation of the timer, which remembers when this process began to listen to agents. */
 export function locationWatch(services: Services): () => Promise<void> {
-  const { db, clock, hub, deliveries } = services;
-  const startedAt = clock.monotonic();
+  const { db, reception, hub, deliveries } = services;
+  const startedAt = reception.receivableMs();
   return async () => {
     const sent = await db.selectFrom('location_notices').selectAll().execute();
     let hasNews = false;
@@ -149,10 +149,10 @@ export function locationWatch(services: Services): () => Promise<void> {
       if (!hub.isServed(each.account_id, each.location)) continue;
       if (await recover(services, each)) hasNews = true;
     }
-    const runningMs = clock.monotonic() - startedAt;
+    const runningMs = reception.receivableMs() - startedAt;
     if (runningMs >= unservedForMs) {
       const noticed = new Set(sent.map((each) => `${each.account_id}/${each.location}`));
-      for (const candidate of await candidatesOf(db, clock.now())) {
+      for (const candidate of await candidatesOf(db)) {
         const { accountId, location } = candidate;
         if (noticed.has(`${accountId}/${location}`) || hub.isServed(accountId, location)) continue;
         if (await notice(services, candidate, runningMs)) hasNews = true;

@@ -43,6 +43,17 @@ export class TestClock implements Clock {
     this.#monotonic = until;
   }
 
+  /** Both clocks go on while nothing runs, as if the process were stopped; then what is overdue is called. */
+  freeze(ms: number): void {
+    this.#now += ms;
+    this.#monotonic += ms;
+    const overdue = this.#timers
+      .filter(({ at }) => at <= this.#monotonic)
+      .sort((left, right) => left.at - right.at);
+    this.#timers = this.#timers.filter((timer) => !overdue.includes(timer));
+    for (const { callback } of overdue) callback();
+  }
+
   /** Sets the wall clock, as NTP or an operator would; the monotonic one does not notice. */
   setWall(now: number): void {
     this.#now = now;

@@ -1,4 +1,5 @@
 /** What the alert machine remembers of a check. Instants in milliseconds since the epoch. */
+import type { Gap } from '../receivable-time.ts';
 
 /** passing: nothing is wrong. degraded: it works, badly. failing: it does not work. */
 export type Condition = 'passing' | 'degraded' | 'failing';
@@ -39,6 +40,8 @@ export interface AlertState {
   newestStoppedAt: number;
   /** How long after its end the newest run was heard of; negative when its agent's clock is ahead. */
   lagMs: number;
+  /** Time since then in which nothing could be heard: no escalation counts it. */
+  unheardMs: number;
   /** The newest tick that was judged, of a check that runs in parallel. */
   decidedTick: number | null;
   openTicks: OpenTick[];
@@ -58,12 +61,39 @@ export const initialState: AlertState = {
   newestStartedAt: 0,
   newestStoppedAt: 0,
   lagMs: 0,
+  unheardMs: 0,
   decidedTick: null,
   openTicks: [],
   alert: null,
   heldUntil: null,
   isHoldNoted: false,
 };
+
+/**
+ * The state after a gap, or after the wall clock was set: what was remembered keeps its distance to now,
+ * and time in which nothing could be heard does not count.
+ */
+export function afterGap(state: AlertState, { lostMs, stepMs }: Gap): AlertState {
+  const moved = <T extends number | null>(at: T) => (at === null ? at : at + stepMs) as T;
+  return {
+    ...state,
+    stretchSince: moved(state.stretchSince),
+    since: moved(state.since),
+    newestStartedAt: moved(state.newestStartedAt),
+    newestStoppedAt: moved(state.newestStoppedAt),
+    unheardMs: state.unheardMs + lostMs,
+    decidedTick: moved(state.decidedTick),
+    openTicks: state.openTicks.map(({ scheduledFor, closesAt }) => ({
+      scheduledFor: moved(scheduledFor),
+      closesAt: moved(closesAt) + lostMs,
+    })),
+    alert: state.alert && {
+      ...state.alert,
+      lastSentAt: moved(state.alert.lastSentAt) + lostMs,
+    },
+    heldUntil: moved(state.heldUntil),
+  };
+}
 
 /** True when nothing is lost by forgetting the state. */
 export function isIdle({ condition, alert, openTicks }: AlertState): boolean {

@@ -80,6 +80,7 @@ function onRun(state: AlertState, run: RunEvent, rules: AlertRules, now: number)
     newestStartedAt: Math.max(state.newestStartedAt, startedAt),
     newestStoppedAt: Math.max(state.newestStoppedAt, stoppedAt),
     lagMs: now - stoppedAt,
+    unheardMs: 0,
   };
   return follow(seen, { ...run, outcome, tick: null }, rules, now);
 }
@@ -111,7 +112,7 @@ function onTick(state: AlertState, event: TickEvent, rules: AlertRules, now: num
     ...state,
     decidedTick: scheduledFor,
     openTicks: state.openTicks.filter((open) => open.scheduledFor > scheduledFor),
-    lagMs: now >= closesAt || results.length === 0 ? state.lagMs : now - stoppedAt,
+    ...(now >= closesAt || results.length === 0 ? {} : { lagMs: now - stoppedAt, unheardMs: 0 }),
   };
   if (outcome === 'inconclusive') {
     return unmoved(decided, outcome, { reason: 'INCONCLUSIVE', tick }, scheduledFor);

@@ -16,12 +16,12 @@ export function heldUntilOf(silence: Silence, now: number): number {
  * has the time to say that the check recovered.
  */
 export function timedDueAt(state: AlertState, rules: AlertRules): number | null {
-  const { condition, stretchSince, alert, lagMs } = state;
+  const { condition, stretchSince, alert, lagMs, unheardMs } = state;
   if (condition === 'passing' || stretchSince === null) return null;
   if (toldOf(state) !== condition) {
     const { escalation } = rules;
     return escalation.type === 'TIME_BASED'
-      ? stretchSince + escalation.minutes * 60_000 + lagMs
+      ? stretchSince + escalation.minutes * 60_000 + lagMs + unheardMs
       : null;
   }
   const { amount, intervalMs } = rules.reminders;

@@ -4,7 +4,12 @@ import type { Handlers } from '../../http/implement.ts';
 import type { Services } from '../../services.ts';
 import { listAgents, listLocationStates } from './store.ts';
 
-export function fleetHandlers({ db, hub, clock }: Services): Handlers<typeof fleetRoutes> {
+export function fleetHandlers({
+  db,
+  hub,
+  clock,
+  reception,
+}: Services): Handlers<typeof fleetRoutes> {
   return {
     listAgents: async (_input, { principal: { accountId } }) =>
       listAgents(db, accountId, clock.now(), (location, agentId) =>
@@ -17,6 +22,7 @@ export function fleetHandlers({ db, hub, clock }: Services): Handlers<typeof fle
         accountId,
         clock.now(),
         (location) => hub.members(accountId, location).length,
+        (instant) => reception.since(instant),
       ),
   };
 }

@@ -5,7 +5,7 @@ import type { FleetAgent, LocationState } from '@monitor/shared/contract/fleet.t
 import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
-import { troublesOf } from '../../domain/fault-notice.ts';
+import { troublesOf, type PassedSince } from '../../domain/fault-notice.ts';
 import { faultsOfLocation } from '../../operations/location-faults.ts';
 
 /** Agents that left are shown for so long. */
@@ -89,7 +89,7 @@ async function queuesByLocation(db: Kysely<Database>, accountId: string, now: nu
   return new Map(rows.map(({ location, ...queue }) => [location, queue]));
 }
 
-async function faultsByLocation(db: Kysely<Database>, accountId: string, now: number) {
+async function faultsByLocation(db: Kysely<Database>, accountId: string, passedSince: PassedSince) {
   const places = await db
     .selectFrom('check_faults')
     .select('location')
@@ -98,7 +98,7 @@ async function faultsByLocation(db: Kysely<Database>, accountId: string, now: nu
     .execute();
   const faults = new Map<string, LocationState['faults']>();
   for (const { location } of places) {
-    const troubles = troublesOf(await faultsOfLocation(db, { accountId, location }), now);
+    const troubles = troublesOf(await faultsOfLocation(db, { accountId, location }), passedSince);
     faults.set(
       location,
       troubles.map(({ code, since, runs, checkIds, kind }) => ({
@@ -116,6 +116,7 @@ export async function listLocationStates(
   accountId: string,
   now: number,
   agentCount: (location: string) => number,
+  passedSince: PassedSince,
 ): Promise<LocationState[]> {
   const owned = await db
     .selectFrom('private_locations')
@@ -129,7 +130,7 @@ export async function listLocationStates(
     .execute();
   const checks = await checksByLocation(db, accountId);
   const queues = await queuesByLocation(db, accountId, now);
-  const faults = await faultsByLocation(db, accountId, now);
+  const faults = await faultsByLocation(db, accountId, passedSince);
 
   const privateOnes = new Map(owned.map((row) => [row.slug_name, row]));
   const stateOf = new Map(states.map((row) => [row.location, row]));

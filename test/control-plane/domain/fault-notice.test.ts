@@ -17,8 +17,10 @@ function fault(checkId: string, fields: Partial<CheckFault> = {}, code = 'BROWSE
   return { checkId, since, notedAt: since, lastAt: since, runs, kinds, ...fields };
 }
 
+const passedBy = (now: number) => (instant: number) => now - instant;
+
 const codes = (since: number | null, faults: CheckFault[], now: number) =>
-  troublesOf({ since, faults }, now).map(({ code }) => code);
+  troublesOf({ since, faults }, passedBy(now)).map(({ code }) => code);
 
 test('a location is in trouble after ten minutes and three runs of any of its checks', () => {
   const faults = [fault('a', { runs: 1 }), fault('b', { runs: 1 })];
@@ -49,7 +51,7 @@ test('while others are fine, each code is one trouble of all checks that have it
     fault('c', {}, 'RUNTIME_MISSING'),
     fault('new', { runs: 2 }),
   ];
-  assert.deepEqual(troublesOf({ since: null, faults }, start + 11 * minute), [
+  assert.deepEqual(troublesOf({ since: null, faults }, passedBy(start + 11 * minute)), [
     {
       ...{ code: 'BROWSER_MISSING', since: start, runs: 6, checkIds: ['a', 'b'] },
       kind: { code: 'BROWSER_MISSING', runs: 6, message: 'no browser for b' },
@@ -75,7 +77,7 @@ test('the most common error stands for a location, whichever check met it', () =
     fault('b', { runs: 3 }, 'NETWORK_UNAVAILABLE'),
     fault('c', { runs: 3 }, 'NETWORK_UNAVAILABLE'),
   ];
-  const [trouble] = troublesOf({ since: start, faults }, start + hour);
+  const [trouble] = troublesOf({ since: start, faults }, passedBy(start + hour));
   assert.deepEqual(
     [trouble?.kind?.code, trouble?.kind?.runs, trouble?.runs],
     ['NETWORK_UNAVAILABLE', 6, 10],
@@ -83,8 +85,8 @@ test('the most common error stands for a location, whichever check met it', () =
 });
 
 test('who knows of the location is not told of its codes, but the other way round', () => {
-  const ofCode = troublesOf({ since: null, faults: [fault('a')] }, start + hour);
-  const whole = troublesOf({ since: start, faults: [fault('a')] }, start + hour);
+  const ofCode = troublesOf({ since: null, faults: [fault('a')] }, passedBy(start + hour));
+  const whole = troublesOf({ since: start, faults: [fault('a')] }, passedBy(start + hour));
   assert.deepEqual(untold(ofCode, new Set([null])), []);
   assert.deepEqual(untold(ofCode, new Set(['BROWSER_MISSING'])), []);
   assert.deepEqual(untold(ofCode, new Set(['RUNTIME_MISSING'])), ofCode);
