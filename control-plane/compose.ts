@@ -26,6 +26,7 @@ import { serveDocs } from './http/docs.ts';
 import { serveHealth } from './http/health.ts';
 import { implement } from './http/implement.ts';
 import { measureRequests } from './http/measure-requests.ts';
+import { Quotas } from './http/quotas.ts';
 import { serveStatusPages } from './http/status-pages.ts';
 import { serveTraceViewer, traceViewerUrl } from './http/trace-viewer.ts';
 import { openIdKeys } from './id-keys.ts';
@@ -225,6 +226,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     hub,
     runs: new RunSignals(clock),
     openRuns,
+    quotas: new Quotas(config, () => clock.monotonic()),
     statuses: new StatusCache(),
     deliveries: new DeliverySignal(),
     logger,

@@ -14,6 +14,11 @@ function urlOf(protocol: RegExp, like: string): z.ZodURL {
   return z.url({ protocol, hostname: /./, error: `must be a URL such as ${like}` });
 }
 
+/** What may be stored within an hour; 0 is no limit. */
+function quota(byDefault: number) {
+  return z.coerce.number().int().min(0).max(1_000_000_000).default(byDefault);
+}
+
 const webUrl = (like: string): z.ZodURL => urlOf(/^https?$/, like);
 
 export interface StaticIp {
@@ -142,6 +147,12 @@ const settings = {
     .max(3650)
     .default(400)
     .describe('How long the hourly numbers of analytics are kept'),
+  RESULTS_PER_HOUR: quota(18_000_000).describe(
+    'Results that a location may hand in within an hour, an account four times as many; 0 for no limit',
+  ),
+  RESULT_MIB_PER_HOUR: quota(8_192).describe('The same for the size of results, in MiB'),
+  FILES_PER_HOUR: quota(100_000).describe('The same for files of results'),
+  FILE_MIB_PER_HOUR: quota(51_200).describe('The same for the size of files, in MiB'),
   SMTP_URL: urlOf(/^smtps?$/, 'smtp://user:password@host:587')
     .optional()
     .describe('Mail server: smtp://user:password@host:587, or smtps:// on port 465'),

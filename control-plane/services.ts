@@ -9,6 +9,7 @@ import type { DeliverySignal } from './delivery-signal.ts';
 import type { DiskWatch } from './disk-watch.ts';
 import type { ControlPlaneMetrics } from './observability/metrics.ts';
 import type { IdKeys } from './id-keys.ts';
+import type { Quotas } from './http/quotas.ts';
 import type { LocationHub } from './location-hub.ts';
 import type { OpenRuns } from './open-runs.ts';
 import type { Reception } from './reception.ts';
@@ -38,6 +39,8 @@ export interface Services {
   runs: RunSignals;
   /** What agents say they are running. */
   openRuns: OpenRuns;
+  /** How much agents may have stored. */
+  quotas: Quotas;
   statuses: StatusCache;
   /** To be woken after a commit that put something into the outbox. */
   deliveries: DeliverySignal;

@@ -1,29 +1,62 @@
 /**
  * Hands in results as fast as the control plane takes them. Arguments: base URL, location key,
- * location, check id, batches, connections. Prints results per second, all acknowledged durably.
+ * location, check id, batches, connections, instant of the first slot. The check has a slot every ten
+ * seconds. Prints results per second, all acknowledged durably.
  */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'undici';
+import {
+  checkIn,
+  protocolHeader,
+  protocolVersion,
+} from '@monitor/shared/contract/agent-protocol.ts';
+import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
+import { RunIds } from '../../agent/worker/run-ids.ts';
+import { checkInOf } from '../../test/support/fake-agent.ts';
 
-const [url = '', key = '', location = '', checkId = '', batchesText = '', connectionsText = ''] =
+const [url = '', key = '', location = '', checkId = '', batchesText = '', ...rest] =
   process.argv.slice(2);
+const [connectionsText = '', beginText = ''] = rest;
 const batchSize = 500;
 const dispatcher = new Agent({ connections: Number(connectionsText) });
 const agentId = randomUUID();
+
+const headers = {
+  authorization: `Bearer ${key}`,
+  'content-type': 'application/json',
+  [protocolHeader]: String(protocolVersion),
+};
+const checkedIn = await request(url + checkIn.path, {
+  method: checkIn.method,
+  dispatcher,
+  headers,
+  body: JSON.stringify({ ...checkInOf({ agentId }), protocol: protocolVersion }),
+});
+const ids = new RunIds();
+ids.use(((await checkedIn.body.json()) as { idKey: string }).idKey);
+
+const everyMs = 10_000;
+const schedule = scheduleOf({ checkId, frequency: 0, frequencyOffset: everyMs / 1000 });
+let slot = slotAtOrAfter(schedule, Number(beginText));
+
+function nextRun(): { id: string; runId: string; scheduledFor: number } {
+  const scheduledFor = slot;
+  slot += everyMs;
+  const runId = ids.ofSlot({ checkId, location, scheduledFor });
+  return { id: ids.ofAttempt(runId, 1), runId, scheduledFor };
+}
 
 function batch(): string {
   const now = Date.now();
   const items = Array.from({ length: batchSize }, () => ({
     kind: 'result',
-    id: randomUUID(),
-    runId: randomUUID(),
+    ...nextRun(),
     checkId,
     checkRevision: 1,
     checkType: 'URL',
     name: 'bench',
     slotLocation: location,
     runLocation: location,
-    scheduledFor: null,
     jobId: null,
     attempt: 1,
     resultType: 'FINAL',
@@ -83,7 +116,7 @@ async function send(body: string): Promise<void> {
   const response = await request(`${url}/v1/agent/results`, {
     method: 'POST',
     dispatcher,
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    headers,
     body,
   });
   const text = await response.body.text();

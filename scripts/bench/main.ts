@@ -7,7 +7,7 @@
 import { execFileSync } from 'node:child_process';
 import { inflateRawSync } from 'node:zlib';
 import { Program } from '../../test/support/program.ts';
-import { System, temporaryFolder } from '../../test/support/system.ts';
+import { backdateSchedules, System, temporaryFolder } from '../../test/support/system.ts';
 import { benchAnalytics } from './analytics.ts';
 import { benchApi } from './api.ts';
 import { benchBurst } from './burst.ts';
@@ -233,12 +233,17 @@ async function benchIngest(system: System): Promise<void> {
   const key = await system.makeLocation('bench-ingest');
   const { id } = await system.createUrlCheck('http://127.0.0.1/', {
     name: 'ingest',
-    activated: false,
+    frequency: 0,
+    frequencyOffset: 10,
     privateLocations: ['bench-ingest'],
   });
+  const dayMs = 86_400_000;
+  backdateSchedules(system.databaseFile, 29 * dayMs);
   const figures: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    const args = [system.baseUrl, key, 'bench-ingest', id, '60', '4'];
+    // Each round has slots of its own.
+    const begin = String(Date.now() - (28 - 5 * round) * dayMs);
+    const args = [system.baseUrl, key, 'bench-ingest', id, '60', '4', begin];
     figures.push(script('ingest', ...args)['perSecond'] ?? Number.NaN);
   }
   show('ingest, batches of 500', {

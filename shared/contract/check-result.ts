@@ -367,6 +367,10 @@ export const checkResult = z
       description:
         'The agent had no room for what this run saw: the verdict and the times are all there is',
     }),
+    detailsOmitted: z.literal(true).exactOptional().meta({
+      description:
+        'What the run saw is left out, since the answer would be too large; read the result by its id',
+    }),
   })
   .meta({ id: 'CheckResult' });
 export type CheckResult = z.input<typeof checkResult>;
@@ -393,7 +397,8 @@ const listCheckResults = defineRoute({
   path: '/v1/check-results/{checkId}',
   tag: 'Check results',
   summary: 'List the results of a check, newest first',
-  description: '`from` defaults to six hours before `to` or now, `to` to six hours after `from`.',
+  description:
+    '`from` defaults to six hours before `to` or now, `to` to six hours after `from`. An answer carries at most 16 MiB of what runs saw, the newest first; results beyond have `detailsOmitted`.',
   authentication: 'apiKey',
   deprecated: true,
   rateLimit: { requests: 60, seconds: 60 },
@@ -414,7 +419,8 @@ const listCheckResultsByCursor = defineRoute({
   path: '/v2/check-results/{checkId}',
   tag: 'Check results',
   summary: 'List the results of a check, newest first, page by page',
-  description: 'The window has no limit; without `from` it has no beginning.',
+  description:
+    'The window has no limit; without `from` it has no beginning. An answer carries at most 16 MiB of what runs saw; results beyond have `detailsOmitted`.',
   authentication: 'apiKey',
   rateLimit: { requests: 60, seconds: 60 },
   params: z.object({ checkId: pathId }),

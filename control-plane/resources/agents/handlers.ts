@@ -7,20 +7,28 @@ import { checkIn } from '../../operations/check-in.ts';
 import type { ResultIntake } from '../../operations/ingest-results.ts';
 import type { Services } from '../../services.ts';
 
+/** Agents that join a location: each is a row of its own. */
+const arrivalRateLimit = { requests: 5_000, seconds: 3_600 };
+
 export function agentHandlers(
   services: Services,
   intake: ResultIntake,
 ): Handlers<typeof agentRoutes> {
-  const { db, clock, hub, openRuns, metrics, logger } = services;
+  const { db, clock, hub, openRuns, metrics, logger, quotas } = services;
   const codeLabel = boundedLabel();
   return {
-    checkIn: async ({ body }, { principal, receivedAt, signal }) => {
+    checkIn: async ({ body }, { principal, receivedAt, signal, limit }) => {
       requireProtocol(body.protocol);
+      const { accountId, location, keyId } = principal;
+      const isKnown = hub.members(accountId, location).some(({ id }) => id === body.agentId);
+      if (!isKnown) limit(`arrivals ${keyId}`, arrivalRateLimit);
       return checkIn(services, principal, body, receivedAt, signal);
     },
 
-    submitResults: async ({ body }, { principal }) => {
+    submitResults: async ({ body }, { principal, bodyBytes }) => {
       const { accountId, location } = principal;
+      const { length: results } = body.items;
+      quotas.take(accountId, location, { results, resultBytes: bodyBytes });
       return { items: await intake.ingest({ accountId, location, items: body.items }) };
     },
 
@@ -72,6 +80,7 @@ export function agentHandlers(
     reportErrors: async ({ body }, { principal }) => {
       const { accountId, location } = principal;
       if (body.events.length === 0) return undefined;
+      quotas.take(accountId, location, { results: body.events.length });
       for (const { code, count } of body.events) {
         metrics.agentErrors.inc({ code: codeLabel(code) }, count);
       }

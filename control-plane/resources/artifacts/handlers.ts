@@ -14,7 +14,7 @@ import { findAnnounced, findLinked, findResult, listArtifacts, toWire } from './
 
 type ArtifactServices = Pick<
   Services,
-  'artifacts' | 'clock' | 'commits' | 'db' | 'links' | 'logger'
+  'artifacts' | 'clock' | 'commits' | 'db' | 'links' | 'logger' | 'quotas'
 >;
 
 const nothing = (): Readable => Readable.from([]);
@@ -144,6 +144,7 @@ export function agentArtifactHandlers(
       if (row.size_bytes > maxArtifactBytes || (encoding === null && length > maxArtifactBytes)) {
         throw tooLarge();
       }
+      services.quotas.take(accountId, location, { files: 1, fileBytes: row.size_bytes });
       await storeArtifact(services, row, body, { encoding, sizeBytes: row.size_bytes, digest });
       return undefined;
     },

@@ -1,5 +1,5 @@
 /** Results and runs: rows → wire. */
-import type { Kysely, Selectable } from 'kysely';
+import { sql, type Kysely, type Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { CheckResult, checkRun } from '@monitor/shared/contract/check-result.ts';
 import type { ResultField } from '@monitor/shared/contract/checks/check-type.ts';
@@ -9,16 +9,30 @@ import { fromFlag, payloadText, toFlag, toTimestamp, toTimestampOrNull } from '.
 import { jsonList } from '../../db/expressions.ts';
 import { readCursor, readPage } from '../../db/page.ts';
 import { prepareQuery, type PreparedQuery } from '../../db/prepared.ts';
-import type { CheckResultsTable, CheckRunsTable, Database } from '../../db/tables.ts';
+import type {
+  CheckResultsTable,
+  CheckRunsTable,
+  Database,
+  ResultPayloadsTable,
+} from '../../db/tables.ts';
 import type { Services } from '../../services.ts';
 
 type ResultRow = Omit<Selectable<CheckResultsTable>, 'account_id' | 'epoch'> & {
   run_uuid: string;
   /** A JSON list. */
   error_group_ids: string;
-  encoding: 'json' | 'deflate' | null;
-  payload: Buffer | null;
+  /** Stored bytes of the payload; null without one. */
+  payload_bytes: number | null;
 };
+
+type Payload = Selectable<ResultPayloadsTable>;
+
+/**
+ * What the payloads of one answer may weigh as JSON, and what is read of them at a time as they are stored.
+ * A list leaves out what goes beyond, and says so; each result can be read by its id.
+ */
+const answerBytes = 16_777_216;
+const storedBytesAtOnce = 4_194_304;
 
 export interface ResultFilter {
   from: number;
@@ -88,19 +102,64 @@ function toFields(row: ResultRow): Fields {
  * A result as the JSON of the answer. The payload is stored as JSON and is put in as it is: to parse
  * it only to write it again would be half the work of a list.
  */
-function toJson(row: ResultRow, resolve: ResolveReferences): string {
-  const payload =
-    row.payload === null || row.encoding === null
-      ? 'null'
-      : resolve(payloadText({ encoding: row.encoding, payload: row.payload }), row.id);
+function toJson(row: ResultRow, payload: string | null): string {
   const field = resultFieldOf(row.check_type);
   const fields = JSON.stringify(toFields(row)).slice(0, -1);
   const others = noResults.get(field) ?? '';
-  return `${fields},"errorGroupIds":${row.error_group_ids},${others},"${field}":${payload}}`;
+  const omitted = payload === null && row.payload_bytes !== null ? ',"detailsOmitted":true' : '';
+  return `${fields},"errorGroupIds":${row.error_group_ids},${others},"${field}":${payload}${omitted}}`;
 }
 
-function listJson(rows: readonly ResultRow[], resolve: ResolveReferences): string {
-  return `[${rows.map((row) => toJson(row, resolve)).join(',')}]`;
+const findPayloads = prepareQuery<{ seqs: string }, Payload>((db, argument) =>
+  db
+    .selectFrom('result_payloads')
+    .selectAll()
+    .where('result_seq', 'in', sql<number>`(select value from json_each(${argument('seqs')}))`),
+);
+
+/** Rows whose payloads are read together: as many as weigh no more than that, and at least one. */
+function* portionsOf(rows: readonly ResultRow[]): Generator<ResultRow[]> {
+  let portion: ResultRow[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const size = row.payload_bytes ?? 0;
+    if (portion.length > 0 && bytes + size > storedBytesAtOnce) {
+      yield portion;
+      portion = [];
+      bytes = 0;
+    }
+    portion.push(row);
+    bytes += size;
+  }
+  if (portion.length > 0) yield portion;
+}
+
+/** Rows as a list of JSON, with as many of their payloads, from the first on, as an answer may carry. */
+async function listJson(
+  { db, resolveReferences }: ResultReader,
+  rows: readonly ResultRow[],
+): Promise<string> {
+  const parts: string[] = [];
+  let left = answerBytes;
+  for (const portion of portionsOf(rows)) {
+    const found =
+      left <= 0
+        ? []
+        : await findPayloads.run(db, { seqs: JSON.stringify(portion.map(({ seq }) => seq)) });
+    const payloads = new Map(found.map((payload) => [payload.result_seq, payload]));
+    for (const row of portion) {
+      const payload = payloads.get(row.seq);
+      let text: string | null = null;
+      if (payload !== undefined && left > 0) {
+        text = payloadText(payload);
+        left -= text.length;
+        // Not even the first of a list is carried when it is larger than the whole answer may be.
+        text = left < 0 ? null : resolveReferences(text, row.id);
+      }
+      parts.push(toJson(row, text));
+    }
+  }
+  return `[${parts.join(',')}]`;
 }
 
 function results(db: Kysely<Database>, accountId: string, checkId: string) {
@@ -148,11 +207,10 @@ const joined = (query: ReturnType<typeof results>) =>
         'error_group_id',
       ).as('error_group_ids'),
     )
-    .select([
-      'check_runs.run_id as run_uuid',
-      'result_payloads.encoding',
-      'result_payloads.payload',
-    ]);
+    .select('check_runs.run_id as run_uuid')
+    .select((select) =>
+      select.fn<number | null>('length', ['result_payloads.payload']).as('payload_bytes'),
+    );
 
 const newestFirst = (query: ReturnType<typeof results>) =>
   joined(query).orderBy('check_results.started_at', 'desc').orderBy('check_results.seq', 'desc');
@@ -242,7 +300,7 @@ function toArguments(
 
 /** One page of a check's results, newest first, and how many match in all. */
 export async function listResults(
-  { db, resolveReferences }: ResultReader,
+  reader: ResultReader,
   accountId: string,
   checkId: string,
   filter: ResultFilter,
@@ -251,10 +309,10 @@ export async function listResults(
   const offset = (page - 1) * limit;
   const given = { ...toArguments(accountId, checkId, filter), limit, offset };
   const list = statementsFor(given);
-  const [counted] = await list.count.run(db, given as ListArguments);
-  const rows = await list.page.run(db, given as ListArguments);
+  const [counted] = await list.count.run(reader.db, given as ListArguments);
+  const rows = await list.page.run(reader.db, given as ListArguments);
   return {
-    json: listJson(rows, resolveReferences),
+    json: await listJson(reader, rows),
     count: rows.length,
     total: counted?.total ?? 0,
     offset,
@@ -263,7 +321,7 @@ export async function listResults(
 
 /** One page by cursor: `<start>.<number>` of the last result of the page before. */
 export async function listResultsByCursor(
-  { db, resolveReferences }: ResultReader,
+  reader: ResultReader,
   accountId: string,
   checkId: string,
   filter: ResultFilter,
@@ -276,13 +334,13 @@ export async function listResultsByCursor(
     limit: limit + 1,
     offset: 0,
   };
-  const rows = await statementsFor(given).page.run(db, given as ListArguments);
+  const rows = await statementsFor(given).page.run(reader.db, given as ListArguments);
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   const hasMore = rows.length > limit && last !== undefined;
   const nextIdText = JSON.stringify(hasMore ? `${last.started_at}.${last.seq}` : null);
   return {
-    json: `{"length":${shown.length},"entries":${listJson(shown, resolveReferences)},"nextId":${nextIdText}}`,
+    json: `{"length":${shown.length},"entries":${await listJson(reader, shown)},"nextId":${nextIdText}}`,
     count: shown.length,
   };
 }
@@ -297,7 +355,12 @@ export async function findResult(
   const row = await joined(
     results(db, accountId, checkId).where('check_results.id', '=', id),
   ).executeTakeFirst();
-  return row === undefined ? undefined : toJson(row, resolveReferences);
+  if (row === undefined) return undefined;
+  const [payload] = await findPayloads.run(db, { seqs: JSON.stringify([row.seq]) });
+  return toJson(
+    row,
+    payload === undefined ? null : resolveReferences(payloadText(payload), row.id),
+  );
 }
 
 type RunWire = z.input<typeof checkRun>;
