@@ -290,9 +290,14 @@ class IngestUnit {
       .where('location', '=', item.slotLocation)
       .executeTakeFirst();
     if (run === undefined) return undefined;
-    this.#runs.set(item.runId, run);
-    await this.#readResults([run]);
-    return run;
+    // What this commit has done to it already must not be forgotten.
+    const known = this.#runs.get(run.run_id);
+    if (known === undefined) {
+      this.#runs.set(run.run_id, run);
+      await this.#readResults([run]);
+    }
+    this.#runs.set(item.runId, known ?? run);
+    return known ?? run;
   }
 
   async #takeMissed(
