@@ -62,6 +62,7 @@ import { verifyDomains } from './operations/verify-domains.ts';
 import { watchCertificates } from './operations/watch-certificates.ts';
 import { watchFaults } from './operations/watch-faults.ts';
 import { locationWatch } from './operations/watch-locations.ts';
+import { watchOutcomes } from './operations/watch-outcomes.ts';
 import { CodeBundleStore } from './resources/code-bundles/store.ts';
 import { forgetConsoleSessions } from './resources/keys/console-sessions.ts';
 import { createApiKey, createLocationKey, KeyStore } from './resources/keys/store.ts';
@@ -289,7 +290,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     steps: [
       measureRequests(metrics, clock),
       serveTraceViewer({ viewerUrl, publicUrl, links, now: () => clock.now() }),
-      serveHealth(db, disk),
+      serveHealth(db, disk, reception),
       statusPages,
       api,
       serveConsoleSessions(services, keys, consoleCookie),
@@ -382,6 +383,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
         },
         { name: 'watch-locations', everyMs: 10_000, run: settled(locationWatch(services)) },
         { name: 'watch-faults', everyMs: 10_000, run: settled(() => watchFaults(services)) },
+        { name: 'watch-outcomes', everyMs: 20_000, run: settled(() => watchOutcomes(services)) },
         {
           name: 'watch-certificates',
           everyMs: 60_000,

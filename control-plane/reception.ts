@@ -57,6 +57,8 @@ export class Reception implements Disposable {
   #gaps: Gap[] = [];
   #unrecorded: Gap[] = [];
   #recording: Promise<void> | null = null;
+  /** To put gaps on record; tried again with the next tick. */
+  #hasFailed = false;
   #cancelTick: () => void = () => {};
 
   constructor({ clock, machine, logger, disk }: ReceptionParts) {
@@ -70,10 +72,11 @@ export class Reception implements Disposable {
   }
 
   #read(): Reading {
+    const boot = this.#machine.boot();
     return {
-      wall: this.#clock.now(),
-      monotonic: this.#clock.monotonic(),
-      boot: this.#machine.boot(),
+      wall: Math.round(this.#clock.now()),
+      monotonic: Math.round(this.#clock.monotonic()),
+      boot: boot === null ? null : Math.round(boot),
     };
   }
 
@@ -81,6 +84,7 @@ export class Reception implements Disposable {
     this.#cancelTick = this.#clock.after(tickMs, () => {
       this.#look();
       this.#last = this.#read();
+      this.#hasFailed = false;
       void this.recorded();
       this.#tick();
     });
@@ -145,7 +149,7 @@ export class Reception implements Disposable {
    */
   async recorded(): Promise<void> {
     this.#look();
-    if (this.#unrecorded.length === 0) return;
+    if (this.#unrecorded.length === 0 || this.#hasFailed) return;
     this.#recording ??= this.#writeDown().finally(() => {
       this.#recording = null;
     });
@@ -159,6 +163,7 @@ export class Reception implements Disposable {
       await this.#record(gaps);
       this.#unrecorded.splice(0, gaps.length);
     } catch (error) {
+      this.#hasFailed = true;
       if (this.#disk.noteFailure(error)) return;
       this.#logger.error({ err: error }, 'a pause could not be put on record, trying again');
     }

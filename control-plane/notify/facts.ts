@@ -32,6 +32,8 @@ interface AlertedResult {
   statusText: string | null;
   /** What failed, in one line; already scrubbed by the agent. */
   error: string | null;
+  /** The location was overloaded when it ran; absent otherwise. */
+  overload?: { since: number; reason: string | null };
 }
 
 /** An alert about a check. Instants in milliseconds. */

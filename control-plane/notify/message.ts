@@ -147,6 +147,17 @@ function reasonOf({ check, result, ssl, withdrawn }: AlertFacts, tone: Tone): st
     : oneLine(`${result.statusCode} ${result.statusText ?? ''}`);
 }
 
+/** The reason with a sentence about the location, where times may be those of the agent rather than the target. */
+function withOverload(reason: string, result: AlertFacts['result']): string {
+  if (result?.overload === undefined) return reason;
+  const { since, reason: because } = result.overload;
+  const name = oneLine(result.locationName ?? locationName(result.location));
+  const lasts = since === 0 ? 'was overloaded' : `is overloaded since ${instantText(since)}`;
+  const why = because === null ? '' : `: ${oneLine(because)}`;
+  const said = `The location ${name} ${lasts}${why}; times measured there include the agent's own waiting.`;
+  return reason === '' ? said : `${reason}. ${said}`;
+}
+
 function alertMessage(facts: AlertFacts, publicUrl: string): Message {
   const { check, result, ssl, since, at, withdrawn = null } = facts;
   const wording = withdrawn === null ? wordings[facts.alertType] : withdrawals[withdrawn];
@@ -176,7 +187,7 @@ function alertMessage(facts: AlertFacts, publicUrl: string): Message {
         ? `Check "${name}" ${says}`
         : certificateTitle(ssl, withdrawn === 'renewed'),
     subject: name,
-    reason: isOver ? '' : reasonOf(facts, wording.tone),
+    reason: withOverload(isOver ? '' : reasonOf(facts, wording.tone), result),
     details: lines.flatMap(([label, value]) => {
       const text = oneLine(value ?? '');
       return text === '' ? [] : [{ label, value: text }];

@@ -42,6 +42,12 @@ async function refuseRevoked(db: Kysely<Database>, { accountId, keyId }: Caller)
   if (key === undefined) throw badToken();
 }
 
+/** By our clock: that of the agent may be ahead. */
+function overloadedSince({ load }: CheckInRequest, now: number): number | null {
+  const since = load?.overloadedSince ?? null;
+  return since === null ? null : Math.min(since, now);
+}
+
 async function saveAgent(
   db: Kysely<Database>,
   { accountId, location }: Caller,
@@ -61,12 +67,28 @@ async function saveAgent(
     started_at: request.startedAt,
     last_seen_at: now,
     gone_at: null,
+    load_json: request.load === undefined ? null : JSON.stringify(request.load),
+    overloaded_since: overloadedSince(request, now),
   };
   await db
     .insertInto('agents')
-    .values({ id: request.agentId, account_id: accountId, location, ...values })
+    .values({
+      ...{ id: request.agentId, account_id: accountId, location, ...values },
+      overload_ended_at: null,
+    })
     .onConflict((conflict) =>
-      conflict.columns(['account_id', 'location', 'id']).doUpdateSet(values),
+      conflict.columns(['account_id', 'location', 'id']).doUpdateSet((set) => ({
+        ...values,
+        overload_ended_at:
+          values.overloaded_since !== null
+            ? null
+            : set
+                .case()
+                .when('agents.overloaded_since', 'is not', null)
+                .then(now)
+                .else(set.ref('agents.overload_ended_at'))
+                .end(),
+      })),
     )
     .execute();
 }

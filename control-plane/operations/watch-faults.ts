@@ -3,9 +3,8 @@
  * nothing about their targets alert nobody about them. What was said stands in `fault_notices`, written
  * in the transaction that fills the outbox, so that a restart neither repeats nor loses it.
  */
-import type { Kysely, Selectable } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
-import type { FaultNoticesTable } from '../db/tables/faults.ts';
 import {
   faultyForMs,
   isFaultOver,
@@ -16,50 +15,21 @@ import {
   type PassedSince,
   type Trouble,
 } from '../domain/fault-notice.ts';
-import type { FaultFacts } from '../notify/facts.ts';
-import { locationName } from '../notify/message.ts';
+import { noResultsCode } from '../domain/outcome-watch.ts';
+import { overloadedCode } from '../domain/overload.ts';
 import type { Services } from '../services.ts';
-import { channelsToRecover, channelsToTell } from './channels-of-location.ts';
+import { channelsToTell } from './channels-of-location.ts';
 import { checksWaitingIn, type WaitingCheck } from './checks-of-location.ts';
+import {
+  closeNotice,
+  codeOf,
+  noticesOf,
+  openNotice,
+  type FaultNotice,
+  type Place,
+} from './fault-notices.ts';
 import { concludedSince, faultsOfLocation } from './location-faults.ts';
 import { maintenanceBetween } from './maintenance-between.ts';
-import { enqueueForChannel } from './outbox.ts';
-import { privateLocationName } from './private-location-name.ts';
-import { wholeLocation } from './record-faults.ts';
-
-interface Place {
-  accountId: string;
-  location: string;
-}
-
-const codeOf = ({ code }: Selectable<FaultNoticesTable>): Trouble['code'] =>
-  code === wholeLocation ? null : code;
-
-async function noticesOf(db: Kysely<Database>, { accountId, location }: Place) {
-  return db
-    .selectFrom('fault_notices')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('location', '=', location)
-    .execute();
-}
-
-async function tell(
-  { clock, newId }: Services,
-  db: Kysely<Database>,
-  { accountId }: Place,
-  channels: readonly number[],
-  facts: FaultFacts,
-): Promise<void> {
-  for (const channelId of channels) {
-    const envelope = { id: newId(), accountId, now: clock.now() };
-    await enqueueForChannel(db, channelId, facts, envelope);
-  }
-}
-
-async function nameOf(db: Kysely<Database>, { accountId, location }: Place): Promise<string> {
-  return (await privateLocationName(db, accountId, location)) ?? locationName(location);
-}
 
 /**
  * Forgets errors that are older than what was already known when they were handed in: an agent that
@@ -193,58 +163,24 @@ async function notice(services: Services, place: Place): Promise<boolean> {
     const audible = { ...known, faults: standing };
     let hasNews = false;
     for (const trouble of untold(troublesOf(audible, passedSince, told), told)) {
-      const { code, since, runs, kind } = trouble;
       const concerned = new Set(trouble.checkIds);
       const ofTrouble = [...checks.values()].filter(({ id }) => concerned.has(id));
-      const channels = await channelsToTell(db, accountId, ofTrouble);
-      if (channels.length === 0) continue;
+      if ((await channelsToTell(db, accountId, ofTrouble)).length === 0) continue;
       if (await forgetOutdated(db, place, trouble, known)) continue;
-      const incidentKey = `faults/${accountId}/${location}/${code ?? 'all'}/${now}`;
-      await db
-        .insertInto('fault_notices')
-        .values({
-          ...{ account_id: accountId, location, code: code ?? wholeLocation, since },
-          ...{ incident_key: incidentKey, channels_json: JSON.stringify(channels) },
-          ...{ sent_at: now, conclusive_at: null },
-        })
-        .execute();
-      await tell(services, db, place, channels, {
-        ...{ kind: 'faults', at: now, isOver: false, location, since, runs, incidentKey },
-        ...{ code, message: kind?.message ?? null, mostCommonCode: kind?.code ?? null },
-        locationName: await nameOf(db, place),
-        checks: ofTrouble.map(({ id, name }) => ({ id, name })),
-        isConclusive: false,
-      });
-      hasNews = true;
+      if (await openNotice(services, db, place, trouble, ofTrouble)) hasNews = true;
     }
     return hasNews;
   });
 }
 
 /** Says that it is over, to those who were told, once it is. */
-async function recover(services: Services, sent: Selectable<FaultNoticesTable>): Promise<boolean> {
-  const { account_id: accountId, location } = sent;
-  const place = { accountId, location };
+async function recover(services: Services, sent: FaultNotice): Promise<boolean> {
+  const place = { accountId: sent.account_id, location: sent.location };
   return services.db.transaction().execute(async (db) => {
     const { faults } = await faultsOfLocation(db, place);
     const isConclusive = sent.conclusive_at !== null;
     if (!isFaultOver(codeOf(sent), faults, isConclusive)) return false;
-    const deleted = await db
-      .deleteFrom('fault_notices')
-      .where('account_id', '=', accountId)
-      .where('location', '=', location)
-      .where('code', '=', sent.code)
-      .where('incident_key', '=', sent.incident_key)
-      .executeTakeFirst();
-    if (deleted.numDeletedRows !== 1n) return false;
-    const channels = await channelsToRecover(db, sent);
-    await tell(services, db, place, channels, {
-      ...{ kind: 'faults', at: services.clock.now(), isOver: true, isConclusive, location },
-      ...{ since: sent.since, incidentKey: sent.incident_key, code: codeOf(sent) },
-      ...{ runs: 0, message: null, mostCommonCode: null, checks: [] },
-      locationName: await nameOf(db, place),
-    });
-    return channels.length > 0;
+    return closeNotice(services, db, sent, isConclusive);
   });
 }
 
@@ -263,7 +199,9 @@ export async function watchFaults(services: Services): Promise<false> {
   const { db, clock, hub, deliveries } = services;
   let hasNews = false;
   await forgetIdle(db);
-  for (const sent of await db.selectFrom('fault_notices').selectAll().execute()) {
+  const others = [noResultsCode, overloadedCode];
+  const notices = db.selectFrom('fault_notices').selectAll().where('code', 'not in', others);
+  for (const sent of await notices.execute()) {
     if (await recover(services, sent)) hasNews = true;
   }
   for (const place of await candidatesOf(db, clock.now())) {

@@ -6,12 +6,17 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { LocationNoticesTable } from '../db/tables/certificates.ts';
-import { isNoticeDue, unservedForMs, waitingSince } from '../domain/location-notice.ts';
+import {
+  isNoticeDue,
+  neverServedForMs,
+  unservedForMs,
+  waitingSince,
+} from '../domain/location-notice.ts';
 import type { LocationFacts } from '../notify/facts.ts';
 import { locationName } from '../notify/message.ts';
 import type { Services } from '../services.ts';
 import { channelsToRecover, channelsToTell } from './channels-of-location.ts';
-import { checksWaitingIn } from './checks-of-location.ts';
+import { checksWaitingIn, type WaitingCheck } from './checks-of-location.ts';
 import { enqueueForChannel } from './outbox.ts';
 import { privateLocationName } from './private-location-name.ts';
 
@@ -44,6 +49,22 @@ async function candidatesOf(db: Kysely<Database>): Promise<Candidate[]> {
     ])
     .where('location_states.location', 'is', null)
     .execute();
+  const owned = new Set(neverServed.map(({ accountId, location }) => `${accountId}/${location}`));
+  const unknown = await db
+    .selectFrom('check_locations')
+    .select(['account_id as accountId', 'location'])
+    .distinct()
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('location_states')
+            .select('location_states.location')
+            .whereRef('location_states.account_id', '=', 'check_locations.account_id')
+            .whereRef('location_states.location', '=', 'check_locations.location'),
+        ),
+      ),
+    )
+    .execute();
   return [
     ...left.map((state) => ({
       accountId: state.account_id,
@@ -51,6 +72,9 @@ async function candidatesOf(db: Kysely<Database>): Promise<Candidate[]> {
       presence: { servedSince: state.served_since, unservedSince: state.unserved_since },
     })),
     ...neverServed.map((place) => ({ ...place, presence: undefined })),
+    ...unknown
+      .filter(({ accountId, location }) => !owned.has(`${accountId}/${location}`))
+      .map((place) => ({ ...place, presence: undefined })),
   ];
 }
 
@@ -67,6 +91,31 @@ async function tell(
   }
 }
 
+/** Of the checks of a location, those that run nowhere at all; each in the first of its locations. */
+async function checksNowhere(
+  { hub }: Services,
+  db: Kysely<Database>,
+  { accountId, location }: Place,
+  checks: readonly WaitingCheck[],
+): Promise<WaitingCheck[]> {
+  if (checks.length === 0) return [];
+  const rows = await db
+    .selectFrom('check_locations')
+    .select(['check_id', 'location'])
+    .where(
+      'check_id',
+      'in',
+      checks.map(({ id }) => id),
+    )
+    .orderBy('position')
+    .execute();
+  const places = Map.groupBy(rows, (row) => row.check_id);
+  return checks.filter(({ id }) => {
+    const all = (places.get(id) ?? []).map((row) => row.location);
+    return all[0] === location && all.every((each) => !hub.isServed(accountId, each));
+  });
+}
+
 /** Sends the notice if it is due and somebody wants it. Gives whether anything was put into the outbox. */
 async function notice(
   services: Services,
@@ -76,19 +125,21 @@ async function notice(
   const { hub, clock, reception } = services;
   const { accountId, location } = place;
   return services.db.transaction().execute(async (db) => {
-    const checks = await checksWaitingIn(db, place);
     const privateName = await privateLocationName(db, accountId, location);
+    const isForeign = presence === undefined && privateName === undefined;
+    const waiting = await checksWaitingIn(db, place);
+    const checks = isForeign ? await checksNowhere(services, db, place, waiting) : waiting;
     const now = clock.now();
     const since = waitingSince({
       isServed: hub.isServed(accountId, location),
       presence,
-      isPrivate: privateName !== undefined,
       assignedAt: checks.reduce<number | null>(
         (least, { assignedAt }) => Math.min(least ?? assignedAt, assignedAt),
         null,
       ),
     });
-    if (since === null || !isNoticeDue(reception.since(since), runningMs)) return false;
+    const afterMs = isForeign ? neverServedForMs : unservedForMs;
+    if (since === null || !isNoticeDue(reception.since(since), runningMs, afterMs)) return false;
     const channels = await channelsToTell(db, accountId, checks);
     if (channels.length === 0) return false;
     const unservedSince = presence?.unservedSince ?? since;

@@ -184,6 +184,17 @@ export const checkInRequest = z.object({
     /** Control plane minus agent, measured at the last check-in. */
     offsetMs: z.number().min(-latestInstant).max(latestInstant).nullable(),
   }),
+  /** How the agent itself fares; absent from agents that do not say. */
+  load: z
+    .object({
+      /** Null while it is not overloaded. */
+      overloadedSince: instant.nullable(),
+      reason: z.string().max(300).nullable(),
+      /** Share of the time in which its threads waited for a processor. */
+      cpuWaitRatio: z.number().min(0).max(1).nullable(),
+      lastSuspension: z.object({ endedAt: instant, lastedMs: z.number().min(0) }).nullable(),
+    })
+    .exactOptional(),
 });
 export type CheckInRequest = z.output<typeof checkInRequest>;
 

@@ -199,4 +199,8 @@ export const responseOnlyCheckFields = {
   alertChannels,
   created_at: timestamp,
   updated_at: timestamp.nullable(),
+  warnings: z.array(z.string()).exactOptional().meta({
+    description:
+      'In the answers of creations and changes: why the check cannot do what was asked yet, such as a location without an agent',
+  }),
 };

@@ -22,6 +22,17 @@ export const fleetAgent = z
     clockOffsetMs: z.number().nullable().meta({
       description: 'The clock of the control plane minus that of the agent',
     }),
+    load: z
+      .object({
+        overloadedSince: timestamp.nullable(),
+        reason: z.string().nullable(),
+        cpuWaitRatio: z.number().nullable().meta({
+          description: 'Share of the time in which it waited for a processor, 0 to 1',
+        }),
+        lastSuspension: z.object({ endedAt: timestamp, lastedMs: z.number() }).nullable(),
+      })
+      .nullable()
+      .meta({ description: 'How the agent itself fares; null for agents that do not say' }),
     capabilities: z.object({
       checkTypes: z.array(z.string()),
       runtimes: z.array(z.string()),
@@ -45,11 +56,17 @@ export const locationState = z
     unservedSince: timestamp.nullable().meta({
       description: 'Null while it is served, and when it never was',
     }),
+    overloadedSince: timestamp.nullable().meta({
+      description:
+        'Since when an agent there is overloaded: times measured there include its own waiting',
+    }),
+    overloadReason: z.string().nullable(),
     faults: z
       .array(
         z.object({
           code: z.string().nullable().meta({
-            description: 'Of the errors; null when nothing but errors comes from the location',
+            description:
+              'Of the errors; null when nothing but errors comes from the location, NO_RESULTS when checks have had no result for three periods',
           }),
           since: timestamp,
           runs: z.int(),
@@ -69,6 +86,19 @@ export const locationState = z
   })
   .meta({ id: 'LocationState' });
 export type LocationState = z.input<typeof locationState>;
+
+const interruption = z
+  .object({
+    cause: z
+      .enum(['stopped', 'machine-suspended', 'down', 'disk-full', 'clock-step'])
+      .meta({ description: 'Why nothing could be received; or the clock was set' }),
+    from: timestamp.meta({ description: 'The last instant before it' }),
+    to: timestamp.meta({ description: 'The first instant after it; earlier after a step back' }),
+    lostMs: z.number().meta({ description: 'Time that counts for no deadline; 0 for a step' }),
+    stepMs: z.number().meta({ description: 'By how much the clock was set; 0 for all but a step' }),
+  })
+  .meta({ id: 'Interruption' });
+export type Interruption = z.input<typeof interruption>;
 
 const tag = 'Agents';
 
@@ -95,4 +125,22 @@ const listLocationStates = defineRoute({
   response: z.array(locationState),
 });
 
-export const fleetRoutes = { listAgents, listLocationStates };
+const listInterruptions = defineRoute({
+  operationId: 'listInterruptions',
+  method: 'GET',
+  path: '/v1/interruptions',
+  tag,
+  summary: 'When the control plane could receive nothing, and when its clock was set',
+  description:
+    'The newest 100, newest first. Deadlines of heartbeats, escalations, leases and notices do not count this time.',
+  authentication: 'apiKey',
+  status: 200,
+  response: z.object({
+    clockProblem: z.string().nullable().meta({
+      description: 'What speaks against the clock of the control plane at the moment',
+    }),
+    interruptions: z.array(interruption),
+  }),
+});
+
+export const fleetRoutes = { listAgents, listLocationStates, listInterruptions };

@@ -10,6 +10,8 @@ const statements = [
   `alter table agents add column load_json text`,
   `alter table agents add column overloaded_since integer`,
   `alter table agents add column overload_ended_at integer`,
+  `alter table fault_notices add column message text`,
+  `alter table fault_notices add column check_count integer not null default 0`,
 ];
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -1,4 +1,5 @@
 /** Tables of runs that our side broke. See `tables.ts` for the units. */
+import type { Generated } from 'kysely';
 
 /** The stretch of errors that a check has at a location; gone with its next conclusive result there. */
 export interface CheckFaultsTable {
@@ -37,6 +38,10 @@ export interface FaultNoticesTable {
   sent_at: number;
   /** When a check of the location had a conclusive result again. */
   conclusive_at: number | null;
+  /** Why, as far as it was known. */
+  message: string | null;
+  /** How many checks it is about. */
+  check_count: Generated<number>;
 }
 
 export interface FaultTables {

@@ -104,5 +104,6 @@ export function alertVariables(
   const known = { ...none, ...aboutFacts(facts, publicUrl), ALERT_TITLE: message.title };
   // Nothing has failed in a check that is merely slow, but receivers ask for the reason by this name.
   const isSlow = message.tone === 'degraded' && message.reason !== '';
-  return isSlow ? { ...known, CHECK_ERROR_MESSAGE: message.reason } : known;
+  const isOverloaded = facts.kind === 'alert' && facts.result?.overload !== undefined;
+  return isSlow || isOverloaded ? { ...known, CHECK_ERROR_MESSAGE: message.reason } : known;
 }

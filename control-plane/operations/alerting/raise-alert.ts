@@ -6,6 +6,7 @@ import type { Addressee } from '../../domain/alerting/channels.ts';
 import type { AlertFacts, RecentRun } from '../../notify/facts.ts';
 import type { Services } from '../../services.ts';
 import { enqueueAlert } from '../outbox.ts';
+import { overloadOf } from '../overload.ts';
 import { privateLocationName } from '../private-location-name.ts';
 import type { AlertedCheck } from './alerted-checks.ts';
 import type { RunVerdict } from './run-verdict.ts';
@@ -96,6 +97,13 @@ export async function raiseAlert(
   if (wanted.size === 0) return alertId;
   const privateName =
     result === null ? undefined : await privateLocationName(db, accountId, result.runLocation);
+  const overload =
+    result === null ? null : await overloadOf(db, { accountId, location: result.runLocation });
+  const isOverloaded =
+    overload !== null &&
+    result !== null &&
+    overload.since <= result.stoppedAt &&
+    (overload.endedAt ?? Infinity) >= result.startedAt;
   const facts: AlertFacts = {
     kind: 'alert',
     alertId,
@@ -114,6 +122,9 @@ export async function raiseAlert(
             statusCode: result.statusCode,
             statusText: result.statusText,
             error: result.error,
+            ...(isOverloaded
+              ? { overload: { since: overload.since, reason: overload.reason } }
+              : {}),
           },
     since: alert.since,
     isReminder: alert.reminder > 0,

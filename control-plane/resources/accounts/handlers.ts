@@ -41,7 +41,7 @@ function toWire(row: AccountRow): Wire {
   };
 }
 
-function toEntitlements(row: AccountRow): Entitlements {
+function toEntitlements(row: AccountRow, isServed: (location: string) => boolean): Entitlements {
   return {
     plan: row.plan,
     planDisplayName: planName(row.plan),
@@ -49,7 +49,7 @@ function toEntitlements(row: AccountRow): Entitlements {
       all: Object.entries(dataCenterLocations).map(([id, name]) => ({
         id: id as DataCenterLocation,
         name,
-        available: true,
+        available: isServed(id),
       })),
       maxPerCheck: 100,
     },
@@ -58,7 +58,7 @@ function toEntitlements(row: AccountRow): Entitlements {
   };
 }
 
-export function accountHandlers({ db }: Services): Handlers<typeof accountRoutes> {
+export function accountHandlers({ db, hub }: Services): Handlers<typeof accountRoutes> {
   const find = async (own: string, id: string): Promise<AccountRow> => {
     // A key belongs to one account; there is no other that it could see.
     const row =
@@ -68,6 +68,8 @@ export function accountHandlers({ db }: Services): Handlers<typeof accountRoutes
     if (row === undefined) throw notFound('account', id);
     return row;
   };
+  const entitlementsFor = (row: AccountRow) =>
+    toEntitlements(row, (location) => hub.isServed(row.id, location));
   const mine = (accountId: string) => find(accountId, accountId);
 
   return {
@@ -76,9 +78,9 @@ export function accountHandlers({ db }: Services): Handlers<typeof accountRoutes
     getAccount: async ({ params }, { principal }) =>
       toWire(await find(principal.accountId, params.accountId)),
     getMyEntitlements: async (_input, { principal }) =>
-      toEntitlements(await mine(principal.accountId)),
+      entitlementsFor(await mine(principal.accountId)),
     getEntitlements: async ({ params }, { principal }) =>
-      toEntitlements(await find(principal.accountId, params.accountId)),
+      entitlementsFor(await find(principal.accountId, params.accountId)),
     getMe: async (_input, { principal }) => {
       const key = await db
         .selectFrom('api_keys')

@@ -8,9 +8,10 @@ import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { BoundRoute, CallContext, Handlers } from '../../http/implement.ts';
 import { validate } from '../../http/validate.ts';
 import { presentCheck, presentChecks } from '../../operations/effective-check.ts';
+import { checkWarnings } from '../../operations/check-warnings.ts';
 import { createCheck, deleteCheck, updateCheck } from '../../operations/save-check.ts';
 import type { Services } from '../../services.ts';
-import { findCheck, listChecks, type CheckFilter } from './store.ts';
+import { findCheck, listChecks, type CheckFilter, type CheckRow } from './store.ts';
 
 interface TypedInput {
   params: { id: string };
@@ -20,6 +21,12 @@ interface TypedInput {
 
 type Call = CallContext<ApiPrincipal>;
 
+/** What the check cannot do yet, beside the check; a field of its own, for answers are read as JSON. */
+async function withWarnings(services: Services, row: CheckRow, presented: object): Promise<object> {
+  const warnings = await checkWarnings(services, row);
+  return warnings.length === 0 ? presented : { ...presented, warnings };
+}
+
 async function create(
   services: Services,
   definition: CheckTypeDefinition,
@@ -27,7 +34,7 @@ async function create(
   { principal: { accountId, role } }: Call,
 ): Promise<unknown> {
   const row = await createCheck(services, accountId, definition, body, query.autoAssignAlerts);
-  return presentCheck(services, row, { role });
+  return withWarnings(services, row, await presentCheck(services, row, { role }));
 }
 
 async function update(
@@ -37,7 +44,7 @@ async function update(
   { principal: { accountId, role } }: Call,
 ): Promise<unknown> {
   const row = await updateCheck(services, accountId, definition, params.id, body);
-  return presentCheck(services, row, { role });
+  return withWarnings(services, row, await presentCheck(services, row, { role }));
 }
 
 function definitionOf(type: string): CheckTypeDefinition {

@@ -2,7 +2,7 @@
 import type { fleetRoutes } from '@monitor/shared/contract/fleet.ts';
 import type { Handlers } from '../../http/implement.ts';
 import type { Services } from '../../services.ts';
-import { listAgents, listLocationStates } from './store.ts';
+import { listAgents, listInterruptions, listLocationStates } from './store.ts';
 
 export function fleetHandlers({
   db,
@@ -24,5 +24,10 @@ export function fleetHandlers({
         (location) => hub.members(accountId, location).length,
         (instant) => reception.since(instant),
       ),
+
+    listInterruptions: async () => ({
+      clockProblem: reception.clockProblem,
+      interruptions: await listInterruptions(db),
+    }),
   };
 }

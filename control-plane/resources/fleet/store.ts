@@ -1,17 +1,33 @@
 /** Agents and locations: rows → wire. */
 import type { Kysely, Selectable } from 'kysely';
 import type { Capabilities } from '@monitor/shared/contract/agent-protocol.ts';
-import type { FleetAgent, LocationState } from '@monitor/shared/contract/fleet.ts';
+import type { FleetAgent, Interruption, LocationState } from '@monitor/shared/contract/fleet.ts';
 import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
 import { troublesOf, type PassedSince } from '../../domain/fault-notice.ts';
+import { noResultsCode } from '../../domain/outcome-watch.ts';
 import { faultsOfLocation } from '../../operations/location-faults.ts';
+import { loadOf, overloadOf, type Overload } from '../../operations/overload.ts';
+import { readGaps } from '../../operations/record-gaps.ts';
 
 /** Agents that left are shown for so long. */
 const rememberedMs = 86_400_000;
 
 type IsServing = (location: string, agentId: string) => boolean;
+
+function toLoad(row: Selectable<Database['agents']>): FleetAgent['load'] {
+  const load = loadOf(row);
+  if (load === null) return null;
+  const { reason, cpuWaitRatio, lastSuspension } = load;
+  return {
+    ...{ overloadedSince: toTimestampOrNull(row.overloaded_since), reason, cpuWaitRatio },
+    lastSuspension: lastSuspension && {
+      endedAt: toTimestamp(lastSuspension.endedAt),
+      lastedMs: lastSuspension.lastedMs,
+    },
+  };
+}
 
 function toAgent(row: Selectable<Database['agents']>, isServing: IsServing): FleetAgent {
   const { checkTypes, runtimes, icmp, capture, traceroute, browsers } = fromJson<Capabilities>(
@@ -33,6 +49,7 @@ function toAgent(row: Selectable<Database['agents']>, isServing: IsServing): Fle
       droppedTotal: row.outbox_dropped,
     },
     clockOffsetMs: row.clock_offset_ms,
+    load: toLoad(row),
     capabilities: { checkTypes, runtimes, icmp, capture, traceroute, browsers },
   };
 }
@@ -107,7 +124,46 @@ async function faultsByLocation(db: Kysely<Database>, accountId: string, passedS
       })),
     );
   }
+  const silent = await db
+    .selectFrom('fault_notices')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('code', '=', noResultsCode)
+    .execute();
+  for (const { location, code, since, message, check_count: checkCount } of silent) {
+    const fault = { code, since: toTimestamp(since), runs: 0, checkCount, mostCommonCode: null };
+    faults.set(location, [...(faults.get(location) ?? []), { ...fault, message }]);
+  }
   return faults;
+}
+
+async function overloadsByLocation(db: Kysely<Database>, accountId: string) {
+  const places = await db
+    .selectFrom('agents')
+    .select('location')
+    .distinct()
+    .where('account_id', '=', accountId)
+    .where('overloaded_since', 'is not', null)
+    .execute();
+  const overloads = new Map<string, Overload>();
+  for (const { location } of places) {
+    const overload = await overloadOf(db, { accountId, location });
+    if (overload?.endedAt === null) overloads.set(location, overload);
+  }
+  return overloads;
+}
+
+const mostInterruptions = 100;
+
+/** When nothing could be received, and steps of the clock: the newest first. */
+export async function listInterruptions(db: Kysely<Database>): Promise<Interruption[]> {
+  const gaps = await readGaps(db);
+  return gaps
+    .slice(-mostInterruptions)
+    .reverse()
+    .map(({ cause, from, to, lostMs, stepMs }) => ({
+      ...{ cause, from: toTimestamp(from), to: toTimestamp(to), lostMs, stepMs },
+    }));
 }
 
 /** Every location that a check, an agent or a private location stands for, by name. */
@@ -130,6 +186,7 @@ export async function listLocationStates(
     .execute();
   const checks = await checksByLocation(db, accountId);
   const queues = await queuesByLocation(db, accountId, now);
+  const overloads = await overloadsByLocation(db, accountId);
   const faults = await faultsByLocation(db, accountId, passedSince);
 
   const privateOnes = new Map(owned.map((row) => [row.slug_name, row]));
@@ -141,6 +198,7 @@ export async function listLocationStates(
       const own = privateOnes.get(location);
       const state = stateOf.get(location);
       const queue = queues.get(location);
+      const overload = overloads.get(location);
       return {
         location,
         name: own?.name ?? names[location] ?? location,
@@ -149,6 +207,8 @@ export async function listLocationStates(
         agentCount: agentCount(location),
         servedSince: toTimestampOrNull(state?.served_since ?? null),
         unservedSince: toTimestampOrNull(state?.unserved_since ?? null),
+        overloadedSince: toTimestampOrNull(overload?.since ?? null),
+        overloadReason: overload?.reason ?? null,
         faults: faults.get(location) ?? [],
         waitingRuns: queue?.size ?? 0,
         oldestWaitingSeconds: queue === undefined ? 0 : (now - queue.oldest) / 1000,
