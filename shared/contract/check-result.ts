@@ -15,7 +15,6 @@ import {
 import { defineRoute } from './route.ts';
 
 export const resultType = z.enum(['FINAL', 'ATTEMPT']);
-const lateExplained = '`LATE`: it came after the FINAL of its run, and counts for nothing';
 
 /** What a file of a result is. */
 export const artifactType = z.enum([
@@ -337,7 +336,7 @@ export const checkResult = z
     name: z.string(),
     checkId: z.uuid(),
     checkType,
-    resultType: z.enum([...resultType.options, 'LATE']).meta({ description: lateExplained }),
+    resultType,
     hasFailures: z.boolean(),
     hasErrors: z.boolean(),
     isDegraded: z.boolean().nullable(),
@@ -363,6 +362,9 @@ export const checkResult = z
       .boolean()
       .meta({ description: 'The agent was too busy to time this result precisely' }),
     isCancelled: z.boolean().meta({ description: 'Ended by a person; counts for nothing' }),
+    isLate: z
+      .boolean()
+      .meta({ description: 'It came after the FINAL of its run, and counts for nothing' }),
     isPayloadDropped: z.boolean().meta({
       description:
         'The agent had no room for what this run saw: the verdict and the times are all there is',
@@ -385,10 +387,7 @@ const resultFilters = {
   }),
   checkType: checkType.exactOptional(),
   hasFailures: queryBoolean.exactOptional(),
-  resultType: z
-    .enum(['FINAL', 'ATTEMPT', 'ALL', 'LATE'])
-    .default('FINAL')
-    .meta({ description: `\`ALL\` is FINAL and ATTEMPT. ${lateExplained}` }),
+  resultType: z.enum(['FINAL', 'ATTEMPT', 'ALL']).default('FINAL'),
 };
 
 const listCheckResults = defineRoute({
@@ -426,6 +425,9 @@ const listCheckResultsByCursor = defineRoute({
   params: z.object({ checkId: pathId }),
   query: z.object({
     ...resultFilters,
+    isLate: queryBoolean.exactOptional().meta({
+      description: 'True for those that came after the FINAL of their run, of any `resultType`',
+    }),
     limit: queryInteger(1, 100).default(10),
     nextId: cursorQuery.nextId,
   }),

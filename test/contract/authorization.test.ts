@@ -564,6 +564,12 @@ test('an agent acts for its own location, whatever it names', async (t) => {
     agentSubmitResults: { agentId, items: jobs.map((job) => result(job, job.location)) },
     agentRenewLeases: { agentId, jobIds },
     agentReleaseJobs: { agentId, jobIds },
+    agentReportOpenRuns: {
+      agentId,
+      runs: jobs.map(({ run_id: runId, check_id: checkId, slot_location: slotLocation }) => ({
+        ...{ runId, checkId, slotLocation, scheduledFor: null, startedAt: now, attempt: 9 },
+      })),
+    },
     agentGoodbye: { agentId },
     agentReportErrors: { agentId, version: '1', events: [{ code: 'TEST', count: 1 }] },
   };

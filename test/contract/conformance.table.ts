@@ -859,6 +859,8 @@ export const sections: readonly Section[] = [
       '[].underLoad',
       '[].apiCheckResult.networkDiagnostics',
       '[].isCancelled',
+      '[].isLate',
+      '[].isPayloadDropped',
       // Shapes that the specification does not show.
       '[].browserCheckResult',
       '[].multiStepCheckResult',

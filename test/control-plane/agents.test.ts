@@ -173,14 +173,14 @@ test('a result is stored once, whatever comes twice or late', async () => {
     runs.body.map((run: { state: string; lateResults: number }) => [run.state, run.lateResults]),
     [['FINAL', 1]],
   );
-  const lateList = await cp.api('GET', `/v1/check-results/${id}?resultType=LATE`);
+  const lateList = await cp.api('GET', `/v2/check-results/${id}?isLate=true`);
   assert.deepEqual(
-    lateList.body.map((late: { id: string }) => late.id),
+    lateList.body.entries.map((late: { id: string }) => late.id),
     [other.id],
   );
   assert.deepEqual(runs.body[0].lateResultIds, [other.id]);
   const late = await cp.api('GET', `/v1/check-results/${id}/${other.id}`);
-  assert.deepEqual([late.status, late.body.resultType, late.body.attempts], [200, 'LATE', 2]);
+  assert.deepEqual([late.status, late.body.isLate, late.body.attempts], [200, true, 2]);
   const files = await cp.api('GET', `/v1/check-results/${id}/${other.id}/assets`);
   assert.deepEqual([files.status, files.body.assets], [200, []]);
 });
@@ -440,7 +440,7 @@ test('results are listed in a window of six hours, newest first, by type and pla
   for (const query of [
     `from=${seconds(5)}&to=${seconds(1)}`,
     'from=yesterday',
-    'resultType=NEVER',
+    'resultType=LATE',
     'hasFailures=1',
     'limit=101',
   ]) {

@@ -672,6 +672,7 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
     agentSubmitResults: { agentId, items: [{}] },
     agentRenewLeases: { agentId, jobIds: [] },
     agentReleaseJobs: { agentId, jobIds: [] },
+    agentReportOpenRuns: { agentId, runs: [] },
     agentGoodbye: { agentId },
     agentReportErrors: { agentId, version: '0.1.0', events: [{ code: 'TEST', count: 1 }] },
   };

@@ -44,10 +44,10 @@ function Verdict({ result }) {
           ['Type', typeName(result.checkType)],
           [
             'Run',
-            result.resultType === 'ATTEMPT'
-              ? `attempt ${result.attempts}, which was repeated`
-              : result.resultType === 'LATE'
-                ? `attempt ${result.attempts}, which came after the run had ended and counts for nothing`
+            result.isLate
+              ? `attempt ${result.attempts}, which came after the run had ended and counts for nothing`
+              : result.resultType === 'ATTEMPT'
+                ? `attempt ${result.attempts}, which was repeated`
                 : result.attempts > 1
                   ? `final, after ${result.attempts} attempts`
                   : 'first attempt',

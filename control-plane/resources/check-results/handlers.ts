@@ -14,8 +14,8 @@ export function checkResultHandlers(services: Services): Handlers<typeof checkRe
   const { db, clock } = services;
 
   type Query = RouteInput<(typeof checkResultRoutes)['listCheckResults']>['query'];
-  const filterOf = (query: Omit<Query, 'limit' | 'page'>) => ({
-    resultType: query.resultType,
+  const filterOf = (query: Omit<Query, 'limit' | 'page'> & { isLate?: boolean }) => ({
+    resultType: query.isLate === true ? ('LATE' as const) : query.resultType,
     ...(query.location !== undefined && { location: query.location }),
     ...(query.checkType !== undefined && { checkType: query.checkType }),
     ...(query.hasFailures !== undefined && { hasFailures: query.hasFailures }),

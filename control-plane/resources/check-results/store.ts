@@ -41,6 +41,7 @@ export interface ResultFilter {
   location?: string;
   checkType?: string;
   hasFailures?: boolean;
+  /** LATE: those that are nobody's outcome. */
   resultType: 'FINAL' | 'ATTEMPT' | 'ALL' | 'LATE';
 }
 
@@ -78,7 +79,7 @@ function toFields(row: ResultRow): Fields {
     name: row.name,
     checkId: row.check_id,
     checkType: row.check_type as CheckType,
-    resultType: row.result_type,
+    resultType: row.result_type === 'FINAL' ? 'FINAL' : 'ATTEMPT',
     hasFailures: fromFlag(row.has_failures),
     hasErrors: fromFlag(row.has_errors),
     isDegraded: fromFlag(row.is_degraded),
@@ -94,6 +95,7 @@ function toFields(row: ResultRow): Fields {
     scheduledFor: toTimestampOrNull(row.scheduled_for),
     underLoad: fromFlag(row.under_load),
     isCancelled: fromFlag(row.is_cancelled),
+    isLate: row.result_type === 'LATE',
     isPayloadDropped: fromFlag(row.is_payload_dropped),
   };
 }
