@@ -16,6 +16,7 @@ import { checkAssembly } from './assemble-check.ts';
 import { accountRuntime, needsAmong, needsOfChecks } from './check-needs.ts';
 import { cancellationsFor } from './check-sessions.ts';
 import { groupsOf } from './effective-check.ts';
+import { runFirst } from './schedule-check.ts';
 import { upcomingPauses } from './upcoming-pauses.ts';
 
 /** The first protocol whose agents derive ids with a key. */
@@ -369,7 +370,9 @@ export async function checkIn(
   await saveAgent(services.db, caller, request, receivedAt);
   services.reception.hearClock(`${accountId}/${location}`, receivedAt - request.clock.sentAt);
   const agent = candidateOf(request);
-  hub.arrive(accountId, location, agent);
+  if (hub.arrive(accountId, location, agent)) {
+    await runFirst(services, caller, await assignmentsOf(services, caller, agentId));
+  }
   const waitUntil = clock.monotonic() + request.waitMs;
   for (;;) {
     const version = hub.version(accountId, location);

@@ -1,6 +1,7 @@
 /** What follows from a check's effective fields: where it runs, when, and who has to be told. */
 import type { Kysely } from 'kysely';
 import { toFlag } from '../db/columns.ts';
+import { eachOf } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import {
@@ -197,6 +198,56 @@ export function tellAgents(
   locations: Iterable<string>,
 ): void {
   for (const location of new Set(locations)) services.hub.notify(accountId, location);
+}
+
+/** Most first runs that an agent is given when it arrives; the rest begins with its slots. */
+const mostFirstRuns = 500;
+
+/**
+ * Runs the checks of an agent that has just arrived whose schedule nobody has run yet: they were made,
+ * or activated, while their location had no agent. Those that run seldom come first, since their first
+ * slot is the furthest away.
+ */
+export async function runFirst(
+  services: Services,
+  { accountId, location }: { accountId: string; location: string },
+  rows: readonly (CheckRow & { schedule_from: number })[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  await services.commits.run(async (db) => {
+    const ids = eachOf(rows.map((row) => row.id));
+    const statuses = await db
+      .selectFrom('check_statuses')
+      .select(['check_id', 'last_started_at'])
+      .where('account_id', '=', accountId)
+      .where('check_id', 'in', ids)
+      .execute();
+    const jobs = await db
+      .selectFrom('jobs')
+      .select('check_id')
+      .where('account_id', '=', accountId)
+      .where('check_id', 'in', ids)
+      .execute();
+    const lastRun = new Map(statuses.map((status) => [status.check_id, status.last_started_at]));
+    const isWaiting = new Set(jobs.map((job) => job.check_id));
+    const first = rows
+      .filter((row) => (lastRun.get(row.id) ?? Number.NEGATIVE_INFINITY) < row.schedule_from)
+      .filter((row) => !isWaiting.has(row.id))
+      .sort((left, right) => right.frequency - left.frequency)
+      .slice(0, mostFirstRuns);
+    if (first.length === 0) return;
+    const now = services.clock.now();
+    const paused = await maintenanceOf(
+      db,
+      accountId,
+      first.map((row) => row.id),
+      now,
+    );
+    for (const { id: checkId } of first) {
+      if (paused.has(checkId)) continue;
+      await createJob(services, db, { accountId, checkId, location, source: 'SCHEDULE_NOW' });
+    }
+  });
 }
 
 /**

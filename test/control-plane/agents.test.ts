@@ -8,7 +8,7 @@ import { tombstoneOf } from '../../agent/worker/tombstone.ts';
 import { expireJobs } from '../../control-plane/operations/expire-jobs.ts';
 import { sweepSlots } from '../../control-plane/operations/sweep-slots.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
-import { checkInOf, FakeAgent, resultOf, sha256Hex } from '../support/fake-agent.ts';
+import { checkInOf, FakeAgent, resultOf, resultOfJob, sha256Hex } from '../support/fake-agent.ts';
 import { TestClock } from '../support/test-clock.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
@@ -121,6 +121,34 @@ test('a new check is run at once by a job, which is leased to one agent', async 
   );
   assert.equal(outcome?.outcome, 'accepted');
   assert.deepEqual(await cp.controlPlane.services.db.selectFrom('jobs').selectAll().execute(), []);
+});
+
+test('a check that was made without an agent has its first run when the first one comes, once', async () => {
+  const { cp, agent } = await setUp();
+  await using _cp = cp;
+  const waiting = await makeCheck(cp, { frequency: 60, locations: ['eu-west-1', 'us-east-1'] });
+  const browser = await cp.api('POST', '/v1/checks/browser', {
+    name: 'for another agent',
+    script: '// nothing',
+    locations: ['eu-west-1'],
+  });
+  assert.equal(browser.status, 201);
+  const { jobs } = await agent.checkIn(['URL']);
+  assert.deepEqual(
+    jobs.map((job) => [job.check.id, job.source, job.scheduledFor]),
+    [[waiting, 'SCHEDULE_NOW', null]],
+  );
+  const far = new FakeAgent(cp, await cp.locationKey('us-east-1'));
+  assert.deepEqual((await far.checkIn()).jobs, [], 'its first run is under way');
+  await agent.submit(...jobs.map((job) => resultOfJob(job, { startedAt: start + 1 })));
+  await agent.call('goodbye', { agentId: agent.id }, 204);
+  const activatedLater = await makeCheck(cp, { activated: false });
+  await cp.api('PUT', `/v1/checks/url/${activatedLater}`, { activated: true });
+  assert.deepEqual(
+    (await agent.checkIn()).jobs.map((job) => job.check.id),
+    [activatedLater],
+    'and no further one of what has run',
+  );
 });
 
 test('a location speaks for the checks that run there, or once did, and for no others', async () => {
