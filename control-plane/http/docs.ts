@@ -1,19 +1,18 @@
 /** The API described: `/openapi.json`, and a page to read and try it at `/docs`. Nothing comes from elsewhere. */
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { Router } from 'express';
-
-const require = createRequire(import.meta.url);
+import { represent } from '../status-pages/representation.ts';
+import { sendRepresentation } from './send-representation.ts';
 
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
-  // Swagger UI sets style attributes.
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
+  "style-src 'self'",
+  'img-src data:',
   "connect-src 'self'",
   "base-uri 'none'",
+  "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
 
@@ -22,45 +21,27 @@ const page = `<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>Monitoring API</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="/docs/swagger-ui.css">
-<link rel="stylesheet" href="/docs/page.css">
+<link rel="stylesheet" href="docs/page.css">
+<script src="docs/page.js" defer></script>
 </head>
 <body>
-<noscript><p class="plain">This page needs JavaScript to show the API. The description itself is at
-<a href="/openapi.json">/openapi.json</a>.</p></noscript>
-<main id="api"></main>
-<script src="/docs/swagger-ui-bundle.js"></script>
-<script src="/docs/page.js"></script>
+<header>
+<h1>Monitoring API</h1>
+<noscript><p>This page needs JavaScript to show the API.</p></noscript>
+<p>The description for programs is at <a href="openapi.json">openapi.json</a>.</p>
+<div id="about"></div>
+<div class="tools">
+<label>Find an operation<input id="filter" type="search" autocomplete="off" spellcheck="false"></label>
+<label>API key, to try operations with; this page forgets it<input id="key" type="password" autocomplete="off" spellcheck="false"></label>
+</div>
+<p id="count" role="status">Loading …</p>
+</header>
+<main id="operations"></main>
 </body>
 </html>
-`;
-
-const pageScript = `window.ui = SwaggerUIBundle({
-  url: '/openapi.json',
-  dom_id: '#api',
-  deepLinking: true,
-  docExpansion: 'none',
-  filter: true,
-  defaultModelsExpandDepth: 0,
-  displayRequestDuration: true,
-  persistAuthorization: false,
-  tryItOutEnabled: false,
-});
-`;
-
-const pageStyle = `body { margin: 0; background: #fafafa; }
-.plain { max-width: 40rem; margin: 3rem auto; font: 1rem/1.5 system-ui, sans-serif; }
-.swagger-ui .wrapper { box-sizing: border-box; }
-.swagger-ui .info { margin: 2rem 0; }
-.swagger-ui .info .title small { display: none; }
-.swagger-ui .info .title small.version-stamp { display: inline-block; }
-@media (max-width: 640px) {
-  .swagger-ui .wrapper { padding: 0 .75rem; }
-  .swagger-ui .opblock .opblock-summary-description { display: none; }
-  .swagger-ui .opblock .opblock-summary-path { max-width: 100%; word-break: break-all; }
-}
 `;
 
 /** A router of both. The document is the one that `npm run openapi:write` made from the contract. */
@@ -71,33 +52,27 @@ export function serveDocs(publicUrl: string): Router {
     '{base}',
     publicUrl,
   );
-  const assets = dirname(require.resolve('swagger-ui-dist/package.json'));
-  const router = Router();
+  const folder = join(import.meta.dirname, '..', 'docs');
+  const asset = (name: string, type: string) =>
+    represent(readFileSync(join(folder, name), 'utf8'), { 'Content-Type': type });
+  const files = {
+    '/openapi.json': represent(json, { 'Content-Type': 'application/json; charset=utf-8' }),
+    '/docs': represent(page, {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': contentSecurityPolicy,
+      'Referrer-Policy': 'no-referrer',
+    }),
+    '/docs/page.js': asset('page.js', 'text/javascript; charset=utf-8'),
+    '/docs/page.css': asset('page.css', 'text/css; charset=utf-8'),
+  };
+  const router = Router({ strict: true });
   router.get('/', (_request, response) => {
     response.redirect(302, '/docs');
   });
-  router.get('/openapi.json', (_request, response) => {
-    response.type('json').send(json);
-  });
-  router.get('/docs', (_request, response) => {
-    response
-      .set('Content-Security-Policy', contentSecurityPolicy)
-      .set('X-Content-Type-Options', 'nosniff')
-      .set('Referrer-Policy', 'no-referrer')
-      .type('html')
-      .send(page);
-  });
-  router.get('/docs/page.js', (_request, response) => {
-    response.type('js').send(pageScript);
-  });
-  router.get('/docs/page.css', (_request, response) => {
-    response.type('css').send(pageStyle);
-  });
-  router.get('/docs/swagger-ui-bundle.js', (_request, response) => {
-    response.sendFile(join(assets, 'swagger-ui-bundle.js'), { maxAge: '1d' });
-  });
-  router.get('/docs/swagger-ui.css', (_request, response) => {
-    response.sendFile(join(assets, 'swagger-ui.css'), { maxAge: '1d' });
-  });
+  for (const [path, content] of Object.entries(files)) {
+    router.get(path, (request, response) => {
+      sendRepresentation(request, response, content, false);
+    });
+  }
   return router;
 }

@@ -1,5 +1,6 @@
 /** Writing updates of incidents, by people and by checks, with what subscribers are to be told of them. */
 import type { Kysely, Selectable } from 'kysely';
+import { ApiError } from '../api-error.ts';
 import { fromFlag, toFlag } from '../db/columns.ts';
 import type { Database, IncidentUpdatesTable } from '../db/tables.ts';
 import {
@@ -108,4 +109,52 @@ function stateOf(
 ): AnnouncementState {
   if (row === undefined) return 'NONE';
   return row.reached_page_id === null && row.finished_at === null ? 'PLANNED' : 'BEGUN';
+}
+
+/** An update of an incident of a status page; undefined for unknown and foreign ones alike. */
+export function findIncidentUpdate(
+  db: Kysely<Database>,
+  accountId: string,
+  { incidentId, incidentUpdateId }: { incidentId: string; incidentUpdateId: string },
+): Promise<UpdateRow | undefined> {
+  return db
+    .selectFrom('incident_updates')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('incident_id', '=', incidentId)
+    .where('id', '=', incidentUpdateId)
+    .executeTakeFirst();
+}
+
+/** Deletes an update. Throws 409 for the last one of its incident. */
+export async function deleteIncidentUpdate(
+  db: Kysely<Database>,
+  row: UpdateRow,
+  now: number,
+): Promise<void> {
+  const other = await db
+    .selectFrom('incident_updates')
+    .select('id')
+    .where('account_id', '=', row.account_id)
+    .where('incident_id', '=', row.incident_id)
+    .where('id', '!=', row.id)
+    .limit(1)
+    .executeTakeFirst();
+  if (other === undefined) {
+    throw new ApiError(
+      'CONFLICT',
+      'the last update of an incident stays; delete the incident instead',
+    );
+  }
+  await db
+    .deleteFrom('incident_updates')
+    .where('account_id', '=', row.account_id)
+    .where('id', '=', row.id)
+    .execute();
+  await db
+    .updateTable('incidents')
+    .set({ updated_at: now })
+    .where('account_id', '=', row.account_id)
+    .where('id', '=', row.incident_id)
+    .execute();
 }

@@ -272,11 +272,11 @@ const deleteDashboardIncidentUpdate = defineRoute({
   method: 'DELETE',
   path: '/v1/incidents/{incidentId}/updates/{id}',
   tag: incidentTag,
-  summary: 'Delete an update of an incident of a dashboard',
+  summary: 'Delete an update of an incident of a dashboard or of a status page',
   authentication: 'apiKey',
   params: byUpdate,
   status: 204,
-  errors: [404],
+  errors: [404, 409],
 });
 
 export const dashboardRoutes = {

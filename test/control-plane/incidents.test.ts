@@ -327,3 +327,19 @@ test('unknown incidents and those of others do not exist', async () => {
   const left = await db.selectFrom('incident_updates').select('incident_id').execute();
   assert.deepEqual(left, [{ incident_id: other.incident.id }]);
 });
+
+test('an update of a page is deleted by the address of the specification too', async () => {
+  await using cp = await startTestControlPlane({ clock: new TestClock(start) });
+  const { incident, path } = await createIncident(cp);
+  const { body: second } = await cp.api('POST', `${path}/incident-updates`, {
+    description: 'Found it',
+    status: 'IDENTIFIED',
+  });
+  const address = `/v1/incidents/${incident.id}/updates/${second.id}`;
+  const foreign = { authorization: `Bearer ${await cp.foreignKey()}` };
+  assert.equal((await cp.api('DELETE', address, undefined, foreign)).status, 404);
+  assert.equal((await cp.api('DELETE', address)).status, 204);
+  assert.equal((await cp.api('DELETE', address)).status, 404);
+  const last = `/v1/incidents/${incident.id}/updates/${incident.incidentUpdates[0].id}`;
+  assert.equal((await cp.api('DELETE', last)).status, 409);
+});

@@ -1,7 +1,8 @@
 /**
- * How long services were without an incident. Facts: over the last 90 days, (total − time of
- * incidents) / total, driven by incidents only. What overlaps counts once. A service that is younger
- * is counted from its beginning: of the time before it nothing is known.
+ * How long services were up: over the last 90 days, (total − time of incidents) / total, driven by
+ * incidents only. Of a major outage all of its time counts, of a partial outage three tenths, as status
+ * pages of the field do; a service that is degraded is up. What overlaps counts once. A service that is
+ * younger is counted from its beginning: of the time before it nothing is known.
  */
 import type { IncidentView } from './incidents.ts';
 import { worstState, type ServiceState } from './states.ts';
@@ -23,7 +24,15 @@ export interface UptimeView {
   days: DayView[];
   /** In [0, 1]; null while there is nothing to tell from. */
   uptime: number | null;
+  /** From when it is counted, where that is later than the first of the days; otherwise null. */
+  countedSince: number | null;
 }
+
+/** The share of its time that counts against the uptime; of other states none does. */
+const weights: readonly (readonly [ServiceState, number])[] = [
+  ['major_outage', 1],
+  ['partial_outage', 0.3],
+];
 
 interface Stretch {
   from: number;
@@ -44,6 +53,18 @@ function lengthOfUnion(stretches: readonly Stretch[]): number {
     reached = Math.max(reached, to);
   }
   return total;
+}
+
+/** Time of incidents by its weight: at each moment the worst counts. */
+function countedDown(stretches: readonly Stretch[]): number {
+  let counted = 0;
+  let worse: Stretch[] = [];
+  for (const [state, weight] of weights) {
+    const next = [...worse, ...stretches.filter((one) => one.state === state)];
+    counted += weight * (lengthOfUnion(next) - lengthOfUnion(worse));
+    worse = next;
+  }
+  return counted;
 }
 
 /** The days and the uptime of a service that these incidents concern. */
@@ -77,9 +98,18 @@ export function uptimeOf(
       downMs: lengthOfUnion(within),
     };
   });
-  const total = now - Math.max(since, born);
-  const down = days.reduce((sum, { downMs }) => sum + downMs, 0);
-  return { days, uptime: total <= 0 ? null : Math.min(1, Math.max(0, 1 - down / total)) };
+  const from = Math.max(since, born);
+  const total = now - from;
+  const down = countedDown(
+    all
+      .filter(({ to }) => to > from)
+      .map((one) => ({ ...one, from: Math.max(one.from, from), to: Math.min(one.to, now) })),
+  );
+  return {
+    days,
+    uptime: total <= 0 ? null : Math.min(1, Math.max(0, 1 - down / total)),
+    countedSince: born > since ? born : null,
+  };
 }
 
 /** The mean of what is known; null for nothing. */

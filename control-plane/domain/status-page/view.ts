@@ -19,6 +19,8 @@ export interface CardView {
   /** The worst of its services. */
   state: ServiceState;
   uptime: number | null;
+  /** Of the service that is counted for longest. */
+  countedSince: number | null;
   services: ServiceView[];
   createdAt: number;
   updatedAt: number;
@@ -90,6 +92,9 @@ export function viewPage(facts: PageFacts, now: number): StatusPageView {
       name: card.name,
       state: worstState(services.map(({ state }) => state)),
       uptime: meanUptime(services.map(({ uptime }) => uptime)),
+      countedSince: services.every(({ countedSince }) => countedSince !== null)
+        ? Math.min(...services.map(({ countedSince }) => countedSince ?? Infinity))
+        : null,
       services,
       createdAt: card.createdAt,
       updatedAt: card.updatedAt ?? card.createdAt,

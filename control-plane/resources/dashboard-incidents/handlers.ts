@@ -13,6 +13,7 @@ import type {
   Database,
 } from '../../db/tables.ts';
 import type { Handlers } from '../../http/implement.ts';
+import { deleteIncidentUpdate, findIncidentUpdate } from '../../operations/incident-updates.ts';
 import { readInstant } from '../../instant.ts';
 import type { Services } from '../../services.ts';
 
@@ -206,6 +207,16 @@ export function dashboardIncidentHandlers(
 
     deleteDashboardIncidentUpdate: ({ params }, { principal }) =>
       commits.run(async (unit) => {
+        // The specification lists this address with the incidents of status pages too.
+        const { incidentId, id } = params;
+        const ofPage = await findIncidentUpdate(unit, principal.accountId, {
+          incidentId,
+          incidentUpdateId: id,
+        });
+        if (ofPage !== undefined) {
+          await deleteIncidentUpdate(unit, ofPage, clock.now());
+          return undefined;
+        }
         const incident = await get(unit, principal.accountId, params.incidentId);
         const { numDeletedRows } = await unit
           .deleteFrom('dashboard_incident_updates')

@@ -2,12 +2,17 @@
 import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import type { incidentRoutes } from '@monitor/shared/contract/incident.ts';
-import { ApiError, notFound } from '../../api-error.ts';
+import { notFound } from '../../api-error.ts';
 import { toFlag } from '../../db/columns.ts';
 import { readCursorPage } from '../../db/page.ts';
 import type { Database } from '../../db/tables.ts';
 import type { Handlers } from '../../http/implement.ts';
-import { addIncidentUpdate, changeIncidentUpdate } from '../../operations/incident-updates.ts';
+import {
+  addIncidentUpdate,
+  changeIncidentUpdate,
+  deleteIncidentUpdate,
+  findIncidentUpdate,
+} from '../../operations/incident-updates.ts';
 import { checkServices } from '../../operations/service-references.ts';
 import type { Services } from '../../services.ts';
 import {
@@ -42,13 +47,7 @@ export function incidentHandlers(services: Services): Handlers<typeof incidentRo
     accountId: string,
     ids: { incidentId: string; incidentUpdateId: string },
   ) => {
-    const row = await unit
-      .selectFrom('incident_updates')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .where('incident_id', '=', ids.incidentId)
-      .where('id', '=', ids.incidentUpdateId)
-      .executeTakeFirst();
+    const row = await findIncidentUpdate(unit, accountId, ids);
     if (row === undefined) throw notFound('incident update', ids.incidentUpdateId);
     return row;
   };
@@ -176,26 +175,7 @@ export function incidentHandlers(services: Services): Handlers<typeof incidentRo
       commits.run(async (unit) => {
         const { accountId } = principal;
         const row = await getUpdate(unit, accountId, params);
-        const other = await unit
-          .selectFrom('incident_updates')
-          .select('id')
-          .where('account_id', '=', accountId)
-          .where('incident_id', '=', row.incident_id)
-          .where('id', '!=', row.id)
-          .limit(1)
-          .executeTakeFirst();
-        if (other === undefined) {
-          throw new ApiError(
-            'CONFLICT',
-            'the last update of an incident stays; delete the incident instead',
-          );
-        }
-        await unit
-          .deleteFrom('incident_updates')
-          .where('account_id', '=', accountId)
-          .where('id', '=', row.id)
-          .execute();
-        await touch(unit, accountId, row.incident_id);
+        await deleteIncidentUpdate(unit, row, clock.now());
         return undefined;
       }),
   };

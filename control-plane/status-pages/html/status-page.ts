@@ -9,7 +9,7 @@ import { subscribeForm } from './forms.ts';
 import { icon, iconSymbols, stateLabel } from './icons.ts';
 import { openIncident, pastIncident } from './incident.ts';
 import { noticePanel, noticesToShow } from './notices.ts';
-import { listWords, prose, time } from './text.ts';
+import { dayWords, listWords, prose, time } from './text.ts';
 import { quietDays, uptimeBars } from './uptime-bars.ts';
 
 const pastMs = 14 * 86_400_000;
@@ -22,11 +22,17 @@ interface StatusPageParts {
   canSubscribe: boolean;
 }
 
+/** `99.98% uptime`, for what is young with the day from which it is counted. */
+function uptimeSince({ uptime, countedSince }: Pick<CardView, 'uptime' | 'countedSince'>): string {
+  const since = countedSince === null || uptime === null ? '' : ` since ${dayWords(countedSince)}`;
+  return `${uptimeWords(uptime)} uptime${since}`;
+}
+
 function serviceRow(service: ServiceView): Markup {
   return html`<li>
     <div class="row"><span class="service">${service.name}</span>${stateLabel(service.state)}</div>
     ${uptimeBars(service)}
-    <p class="scale muted" aria-hidden="true"><span>${uptimeWords(service.uptime)} uptime</span></p>
+    <p class="scale muted" aria-hidden="true"><span>${uptimeSince(service)}</span></p>
   </li>`;
 }
 
@@ -34,7 +40,7 @@ function cardPanel(card: CardView): Markup {
   return html`<section class="panel" aria-labelledby="card-${card.id}">
     <div class="row">
       <h2 id="card-${card.id}">${card.name}</h2>
-      ${card.uptime !== null && html`<span class="muted">${uptimeWords(card.uptime)} uptime</span>`}
+      ${card.uptime !== null && html`<span class="muted">${uptimeSince(card)}</span>`}
     </div>
     ${
       card.services.length > 0 &&

@@ -34,7 +34,10 @@ function summary(service: ServiceView): string {
   const bad = service.days.filter(({ state }) => state !== null && state !== 'operational');
   const count = bad.length === 1 ? '1 day' : `${bad.length} days`;
   const what = bad.length === 0 ? 'no incidents' : `incidents on ${count}`;
-  return `${service.name}, last ${service.days.length} days: uptime ${uptimeWords(service.uptime)}, ${what}`;
+  const { countedSince } = service;
+  const since =
+    countedSince === null ? `last ${service.days.length} days` : `since ${dayWords(countedSince)}`;
+  return `${service.name}, ${since}: uptime ${uptimeWords(service.uptime)}, ${what}`;
 }
 
 export function uptimeBars(service: ServiceView): Markup {

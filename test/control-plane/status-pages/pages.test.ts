@@ -34,7 +34,7 @@ test('a page tells the state of its services, what is said of incidents, and the
   assert.match(text, /21 Nov: Partial outage, 2 h/);
   assert.match(text, /20 Nov: Major outage, 1 h/);
   assert.match(text, /24 Aug: no incidents/);
-  assert.match(text, /Search, last 90 days: uptime 99\.90%, incidents on 1 day/);
+  assert.match(text, /Search, last 90 days: uptime 99\.97%, incidents on 1 day/);
   assert.match(text, /Paid again\./);
   for (const secret of ['Not said yet', 'Hidden']) assert.equal(text.includes(secret), false);
   assert.equal(/<script|https?:\/\/(?!127|help)/.test(text.replace(/xmlns/g, '')), false);

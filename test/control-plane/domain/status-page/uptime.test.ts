@@ -18,7 +18,7 @@ const longAgo = now - 400 * day;
 function incident(
   startedAt: number,
   endedAt: number | null,
-  state: IncidentView['state'] = 'partial_outage',
+  state: IncidentView['state'] = 'major_outage',
 ): IncidentView {
   return {
     id: 'x',
@@ -53,8 +53,8 @@ test('an incident over midnight takes its share of both days', () => {
     days.slice(-4).map(({ state, downMs }) => [state, downMs / hour]),
     [
       ['operational', 0],
-      ['partial_outage', 1],
-      ['partial_outage', 2],
+      ['major_outage', 1],
+      ['major_outage', 2],
       ['operational', 0],
     ],
   );
@@ -64,14 +64,29 @@ test('an incident over midnight takes its share of both days', () => {
 test('what overlaps counts once, and the worst of a day is its state', () => {
   const { days, uptime } = uptimeOf(
     [
-      incident(now - 4 * hour, now - 2 * hour, 'degraded_performance'),
+      incident(now - 4 * hour, now - 2 * hour, 'partial_outage'),
       incident(now - 3 * hour, null, 'major_outage'),
     ],
     longAgo,
     now,
   );
   assert.deepEqual([days.at(-1)?.state, days.at(-1)?.downMs], ['major_outage', 4 * hour]);
-  assert.equal(uptime, 1 - (4 * hour) / (89 * day + 8 * hour));
+  assert.equal(uptime, 1 - (3.3 * hour) / (89 * day + 8 * hour));
+});
+
+test('a degraded service is up, a partial outage counts for three tenths of its time', () => {
+  const minutes = 60_000;
+  const born = now - 3 * minutes;
+  const of = (state: IncidentView['state']) =>
+    uptimeOf([incident(now - 2 * minutes, null, state)], born, now);
+  assert.equal(of('degraded_performance').uptime, 1);
+  assert.ok(Math.abs((of('partial_outage').uptime ?? 0) - 0.8) < 1e-9);
+  assert.ok(Math.abs((of('major_outage').uptime ?? 0) - 1 / 3) < 1e-9);
+  // The day still says that something was wrong, and for how long.
+  const today = of('degraded_performance').days.at(-1);
+  assert.deepEqual([today?.state, today?.downMs], ['degraded_performance', 2 * minutes]);
+  assert.equal(of('major_outage').countedSince, born);
+  assert.equal(uptimeOf([], longAgo, now).countedSince, null);
 });
 
 test('nothing is claimed of the time before a service', () => {
