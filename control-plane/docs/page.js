@@ -52,13 +52,13 @@ function typeOf(given) {
 }
 
 const bounds = {
-  minimum: 'at least',
-  maximum: 'at most',
-  minLength: 'characters at least',
-  maxLength: 'characters at most',
-  minItems: 'entries at least',
-  maxItems: 'entries at most',
-  pattern: 'matches',
+  minimum: (bound) => `at least ${bound}`,
+  maximum: (bound) => `at most ${bound}`,
+  minLength: (bound) => `${bound} or more characters`,
+  maxLength: (bound) => `at most ${bound} characters`,
+  minItems: (bound) => `${bound} or more entries`,
+  maxItems: (bound) => `at most ${bound} entries`,
+  pattern: (bound) => `matches ${bound}`,
 };
 
 function notesOf(given) {
@@ -67,7 +67,7 @@ function notesOf(given) {
     .filter(
       ([name]) => schema[name] !== undefined && Math.abs(schema[name]) !== Number.MAX_SAFE_INTEGER,
     )
-    .map(([name, words]) => `${words} ${schema[name]}`);
+    .map(([name, words]) => words(schema[name]));
   if (schema.enum !== undefined) notes.push(`one of ${schema.enum.join(', ')}`);
   if (schema.default !== undefined) notes.push(`default ${JSON.stringify(schema.default)}`);
   if (schema.deprecated === true) notes.push('deprecated');

@@ -30,15 +30,26 @@ function Incident({ incident }) {
 }
 
 function StatusPage({ page }) {
-  const { name, url, customDomain, isPrivate, cards } = page;
-  const address = customDomain
+  const { name, url, customDomain, customDomainChallenge, isPrivate, cards } = page;
+  const isProven = page.customDomainStatus === 'VERIFIED';
+  const address = isProven
     ? `https://${customDomain}/`
     : besideConsole(`status/${encodeURIComponent(url)}`);
   const services = cards.flatMap((card) => card.services).length;
   return html`<tr>
     <th scope="row">${name} ${isPrivate && html`<span class="tag">private</span>`}</th>
     <td>
-      <a href=${address} rel="noopener" target="_blank">${customDomain ?? `/status/${url}`}</a>
+      <a href=${address} rel="noopener" target="_blank"
+        >${isProven ? customDomain : `/status/${url}`}</a
+      >
+      ${
+        customDomain &&
+        !isProven &&
+        html`<p class="muted">
+          Not served at ${customDomain} before a TXT record
+          <code>${customDomainChallenge?.name}</code> says <code>${customDomainChallenge?.txt}</code>.
+        </p>`
+      }
     </td>
     <td>${count(cards.length, 'card')}, ${count(services, 'service')}</td>
   </tr>`;

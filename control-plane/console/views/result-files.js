@@ -31,6 +31,12 @@ function File({ file }) {
           html`<a class="button" href=${viewer} target="_blank" rel="noopener">Open the trace</a>`
         }
         ${
+          url &&
+          viewer === null &&
+          file.type === 'trace' &&
+          html`<span class="muted">Shown by <code>npx playwright show-trace</code></span>`
+        }
+        ${
           url
             ? html`<a class="button" href=${url} download=${file.name.replace(/^.*\//, '')}
                 >Download</a

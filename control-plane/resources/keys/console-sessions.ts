@@ -7,7 +7,6 @@ import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Database } from '../../db/tables.ts';
-import type { ApiPrincipal } from '../../http/authenticate.ts';
 import { sha256Hex } from '../../keys.ts';
 
 const hourMs = 3_600_000;
@@ -37,7 +36,7 @@ const makeToken = (): string => randomBytes(32).toString('base64url');
 /** Starts a session of a key; the oldest of too many end. */
 export async function startConsoleSession(
   { db, clock, newId }: SessionDeps,
-  { accountId, keyId }: Pick<ApiPrincipal, 'accountId' | 'keyId'>,
+  { accountId, keyId }: { accountId: string; keyId: string },
   isKept: boolean,
 ): Promise<IssuedSession> {
   const token = makeToken();
