@@ -2,6 +2,7 @@
 import { Registry } from 'prom-client';
 import { leaseRenewMs, type CheckInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
+import type { MissedReason } from '@monitor/shared/contract/check-result.ts';
 import type { Logger } from 'pino';
 import { ArtifactSpool } from './artifacts/artifact-spool.ts';
 import { openRunArtifacts } from './artifacts/run-artifacts.ts';
@@ -13,6 +14,7 @@ import { readCertificate } from './net/read-certificate.ts';
 import { startErrorReports } from './observability/error-reports.ts';
 import type { LogRing } from './observability/log-ring.ts';
 import { linkRemarks } from './observability/link-remarks.ts';
+import { loadRemarks } from './observability/load-remarks.ts';
 import { createMetrics, measureDisks } from './observability/metrics.ts';
 import { serveProbes } from './observability/probes.ts';
 import { serveStatus } from './observability/status-socket.ts';
@@ -30,11 +32,12 @@ import { CheckInLoop } from './worker/check-in-loop.ts';
 import { CorrectedClock } from './worker/corrected-clock.ts';
 import { markRun } from './worker/last-end.ts';
 import { Executor } from './worker/execute-run.ts';
-import { LagMeter } from './worker/lag-meter.ts';
+import { openKernelTime } from './worker/kernel-time.ts';
 import { notReadyReason, stepLifecycle, type LifecycleState } from './worker/lifecycle.ts';
 import { OpenRunReports } from './worker/open-runs.ts';
 import { Outbox } from './worker/outbox.ts';
 import { RunIds } from './worker/run-ids.ts';
+import { ProcessTime } from './worker/process-time.ts';
 import { ScheduleCache } from './worker/schedule-cache.ts';
 import { Seal } from './worker/seal.ts';
 import { Scheduler } from './worker/scheduler.ts';
@@ -100,7 +103,11 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   const apiKey = requireKey(config);
   await using stack = new AsyncDisposableStack();
 
-  const clock = new CorrectedClock(rawClock);
+  const kernel = openKernelTime();
+  const clock = new CorrectedClock(rawClock, () => kernel.boot());
+  const processTime = stack.use(
+    new ProcessTime({ clock: rawClock, now: () => clock.now(), kernel }),
+  );
   const startedAt = rawClock.now();
   const metrics = createMetrics(new Registry(), version);
   measureDisks(metrics.registry, { data: config.AGENT_DATA_DIR, work: config.AGENT_WORK_DIR });
@@ -127,7 +134,8 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     dispatcher,
     agentId: outbox.agentId,
     version,
-    clock: rawClock,
+    // Nobody was silent while this process was stopped.
+    clock: processTime.running(rawClock),
   });
 
   const spool = await ArtifactSpool.open({
@@ -164,12 +172,15 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   const { promise: ready, resolve: becomeReady } = Promise.withResolvers<void>();
 
   const ids = new RunIds();
+  const missedReasonSince = (dueAt: number): MissedReason =>
+    processTime.wasSuspendedAfter(dueAt) ? 'agent-suspended' : 'agent-overloaded';
   const executor: Executor = new Executor({
     clock,
     ids,
     runners,
     network,
-    lagMeter: new LagMeter(),
+    processTime,
+    missedReasonSince,
     outbox,
     metrics,
     logger: logger.child({ subsystem: 'runs' }),
@@ -204,8 +215,12 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
       metrics.slotLateness.observe(lateMs / 1000);
       if (location !== null) executor.startSlot(check, scheduledFor, location, epoch);
     },
-    onMissed(check, scheduledFor) {
-      if (location !== null) executor.miss(check, scheduledFor, location, 'agent-overloaded');
+    onMissed(check, scheduledFor, lateMs) {
+      const reason = missedReasonSince(rawClock.monotonic() - lateMs);
+      if (location !== null) executor.miss(check, scheduledFor, location, reason);
+    },
+    onClockSet(byMs) {
+      logger.warn({ byMs: Math.round(byMs) }, 'clock was set, all slots are planned anew');
     },
   });
 
@@ -270,6 +285,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     capacity: { light: config.UPTIME_CONCURRENCY, heavy: config.JOB_CONCURRENCY },
     running: () => executor.running,
     outboxState: () => outbox.state(),
+    load: () => processTime.load,
     onAnswer,
   });
   const openRuns = stack.use(
@@ -307,6 +323,9 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     metrics.outboxDropped.set(droppedTotal);
     executor.observe();
     uploads.observe();
+    const { overloadedSince, cpuWaitRatio } = processTime.load;
+    metrics.overloaded.set(overloadedSince === null ? 0 : 1);
+    metrics.cpuWait.set(cpuWaitRatio ?? 0);
   };
   metrics.outboxMaxBytes.set(config.OUTBOX_MAX_BYTES);
   const abilities = {
@@ -327,7 +346,10 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
         notAlive: () =>
           scheduler.overdueMs() > stuckAfterMs ? 'the scheduler does not wake up' : null,
         observe,
-        remarks: () => linkRemarks(checkIns.history, (text) => scrubber.text(text)),
+        remarks: () => ({
+          ...linkRemarks(checkIns.history, (text) => scrubber.text(text)),
+          ...loadRemarks(processTime.load),
+        }),
         probe: await openProbeEndpoint({
           ...{ config, network, metrics, clock: rawClock },
           logger: logger.child({ subsystem: 'probe' }),
@@ -345,7 +367,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
       status: () =>
         tellStatus({
           ...{ config, clock, rawClock, network, state, location },
-          ...{ outbox, spool, executor, checkIns, submitLoop, metrics },
+          ...{ outbox, spool, executor, checkIns, submitLoop, metrics, processTime },
           startedAt,
           healthPort: probes.port,
           checks: scheduler.size,
@@ -392,6 +414,17 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
       void renewLeases().catch(() => undefined);
     }),
   );
+  processTime.onSuspension(({ lastedMs }) => {
+    metrics.suspensions.inc();
+    metrics.suspendedTime.inc(lastedMs / 1_000);
+    logger.warn(
+      { lastedMs: Math.round(lastedMs) },
+      'the process was stopped or the machine slept, open attempts are void',
+    );
+    // Leases may be lost by now: known before anything else is made of their jobs.
+    void renewLeases().catch(() => undefined);
+  });
+  processTime.watch();
   if (config.EXTERNAL_OBSERVABILITY) stack.use(startErrorReports(metrics, client, rawClock));
 
   const opened = stack.move();

@@ -71,3 +71,13 @@ export function memoryKills(reader: Reader): number | null {
   const counts = groupFolders(reader, 'memory').map((folder) => killsIn(reader, folder));
   return counts.find((count) => count !== null) ?? null;
 }
+
+/** Time in which the groups of this process were not let run, in ms; 0 where there is no limit. */
+export function throttledMs(reader: Reader): number {
+  const times = groupFolders(reader, 'cpu').map((folder) => {
+    const text = reader.read(join(folder, 'cpu.stat')) ?? '';
+    const [, unit, amount] = /^throttled_(usec|time) (\d+)$/m.exec(text) ?? [];
+    return Number(amount ?? 0) / (unit === 'usec' ? 1e3 : 1e6);
+  });
+  return times.reduce((sum, time) => sum + time, 0);
+}

@@ -39,6 +39,10 @@ const catalogue = {
   CAPTURE_BROKEN: { retryable: true },
   /** So many failures at once that the way to each target cannot be traced. */
   TRACEROUTE_BUSY: { retryable: true },
+  /** The process was stopped, or the machine slept, while an attempt was open. */
+  AGENT_SUSPENDED: { retryable: true },
+  /** A limit of time was broken while the agent waited for a CPU. */
+  AGENT_OVERLOADED: { retryable: true },
   RUNNER_BROKEN: { retryable: false },
 } as const satisfies Record<string, { retryable: boolean }>;
 

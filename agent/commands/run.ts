@@ -16,7 +16,7 @@ import type { RunFacts } from '../runners/runner.ts';
 import { openScripting } from '../scripting.ts';
 import { makeAttempt, type AttemptOutcome, type AttemptTools } from '../worker/attempt.ts';
 import { applyTrust } from '../link/extra-authorities.ts';
-import { LagMeter } from '../worker/lag-meter.ts';
+import { ProcessTime } from '../worker/process-time.ts';
 import { checkFromArgument } from './check-argument.ts';
 import { keepFilesIn } from './kept-files.ts';
 import { printEvidence } from './print-evidence.ts';
@@ -120,11 +120,16 @@ function printAgentic(
   }
 }
 
+function timeOf({ responseTime, agentWaitMs }: AttemptOutcome): string {
+  const waited = Math.round(agentWaitMs);
+  return waited === 0
+    ? `${responseTime} ms`
+    : `${responseTime} ms, of which this machine waited ${waited} ms`;
+}
+
 function printForPeople(check: AssignedCheck, outcome: AttemptOutcome, colors: Colors): void {
   const verdict = verdictOf(outcome);
-  console.log(
-    `${paint(colors, verdict)}  ${check.name}  ${colors.dim(`${outcome.responseTime} ms`)}`,
-  );
+  console.log(`${paint(colors, verdict)}  ${check.name}  ${colors.dim(timeOf(outcome))}`);
   if (outcome.reason !== null) console.log(`  ${outcome.reason}`);
   for (const { name, withheld } of outcome.artifacts) {
     console.log(
@@ -258,7 +263,7 @@ export function registerRun(program: Command): void {
           clock: systemClock,
           runners,
           network,
-          lagMeter: new LagMeter(),
+          processTime: stack.use(new ProcessTime({ clock: systemClock })),
           scripting: opened?.scripting ?? null,
           scriptingProblem: null,
           artifactsOf: (_resultId, scrubber) => files.of(scrubber),
@@ -268,7 +273,7 @@ export function registerRun(program: Command): void {
         for (let attempt = 1; ; attempt += 1) {
           const run = { ...factsOf(check), attempt };
           outcome = await makeAttempt(
-            { check, run, environmentUrl: null },
+            { check, run, environmentUrl: null, latestStart: Number.POSITIVE_INFINITY },
             tools,
             cancellation.signal,
           );

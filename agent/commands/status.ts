@@ -24,6 +24,17 @@ const reasons: Readonly<Record<string, string>> = {
   TIMEOUT: 'the agent does not answer: it may be stuck',
 };
 
+function loadText({ load, now }: AgentStatus): string {
+  const { cpuWaitRatio, lastSuspension } = load;
+  const waited =
+    cpuWaitRatio === null
+      ? 'not measured yet'
+      : `waits ${Math.round(cpuWaitRatio * 100)} % of the time it wants a CPU`;
+  if (lastSuspension === null) return waited;
+  const { endedAt, lastedMs } = lastSuspension;
+  return `${waited}, was suspended for ${longTime(lastedMs)} until ${longTime(now - endedAt)} ago`;
+}
+
 function rows(status: AgentStatus): string[][] {
   const { now, link, outbox, artifacts, pools, network } = status;
   const ago = (at: number | null): string => (at === null ? 'never' : `${longTime(now - at)} ago`);
@@ -69,6 +80,7 @@ function rows(status: AgentStatus): string[][] {
       'files',
       `${artifacts.files} wait (${bytesText(artifacts.bytes)})${dropped(artifacts.droppedTotal)}`,
     ],
+    ['load', loadText(status)],
     ['runtimes', status.runtimes.join(', ') || 'none'],
     ['browsers', status.browsers.join(', ') || 'none'],
     ['icmp', network.icmp],

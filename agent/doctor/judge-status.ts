@@ -10,7 +10,7 @@ const freshMs = 30_000;
 
 /** Reasons to call the agent degraded, the gravest first. Empty for a healthy one. */
 export function degradations(status: AgentStatus): string[] {
-  const { link, outbox, artifacts, pools, now, startedAt, notReady } = status;
+  const { link, outbox, artifacts, pools, load, now, startedAt, notReady } = status;
   const reasons: string[] = [];
   if (notReady !== null) reasons.push(notReady);
   if (link.state === 'down' || link.state === 'refused') {
@@ -39,6 +39,11 @@ export function degradations(status: AgentStatus): string[] {
     const side = link.clockOffsetMs > 0 ? 'behind' : 'ahead of';
     reasons.push(
       `the clock of this machine is ${Math.round(Math.abs(link.clockOffsetMs))} ms ${side} the control plane`,
+    );
+  }
+  if (load.overloadedSince !== null) {
+    reasons.push(
+      `overloaded for ${longTime(now - load.overloadedSince)}: ${load.reason ?? 'too little CPU'}`,
     );
   }
   for (const [name, { queued, places }] of Object.entries(pools)) {

@@ -48,6 +48,14 @@ export const agentStatus = z.object({
   browsers: z.array(z.string()),
   /** For each: the way, or why there is none. */
   network: z.object({ icmp: z.string(), capture: z.string(), traceroute: z.string() }),
+  /** Whether the agent gets the CPU it needs. */
+  load: z.object({
+    overloadedSince: instant.nullable(),
+    reason: z.string().nullable(),
+    /** Of the time in which the main thread wanted a CPU, over the last minute. */
+    cpuWaitRatio: z.number().nullable(),
+    lastSuspension: z.object({ endedAt: instant, lastedMs: z.number() }).nullable(),
+  }),
   /** Since the start, by code. */
   internalErrors: z.record(z.string(), z.number()),
 });

@@ -14,6 +14,11 @@ export interface AgentMetrics {
   missedSlots: Counter<'reason'>;
   retries: Counter<'where'>;
   underLoad: Counter;
+  voidAttempts: Counter<'cause'>;
+  overloaded: Gauge;
+  cpuWait: Gauge;
+  suspensions: Counter;
+  suspendedTime: Counter;
   outboxRecords: Gauge;
   outboxBytes: Gauge;
   outboxMaxBytes: Gauge;
@@ -102,6 +107,18 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
       'runs_under_load_total',
       'Attempts during which the event loop lagged, so that their times are too long',
     ),
+    voidAttempts: counter(
+      'void_attempts_total',
+      'Attempts that say nothing since the agent did not have their time, by cause: suspended or overloaded',
+      ['cause'],
+    ),
+    overloaded: gauge('overloaded', '1 while the agent has too little CPU for its work'),
+    cpuWait: gauge(
+      'cpu_wait_ratio',
+      'Share of the time in which the main thread wanted a CPU and had none, over the last minute',
+    ),
+    suspensions: counter('suspensions_total', 'Times the process was stopped or the machine slept'),
+    suspendedTime: counter('suspended_seconds_total', 'Time the process was stopped or asleep'),
     outboxRecords: gauge('outbox_records', 'Results not yet delivered'),
     outboxBytes: gauge('outbox_bytes', 'Size of the results not yet delivered'),
     outboxMaxBytes: gauge('outbox_max_bytes', 'Room for results not yet delivered'),

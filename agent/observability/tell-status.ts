@@ -10,6 +10,7 @@ import type { CheckInLoop } from '../worker/check-in-loop.ts';
 import type { Executor } from '../worker/execute-run.ts';
 import { notReadyReason, type LifecycleState } from '../worker/lifecycle.ts';
 import type { Outbox } from '../worker/outbox.ts';
+import type { ProcessTime } from '../worker/process-time.ts';
 import type { SubmitLoop } from '../worker/submit-loop.ts';
 import type { AgentStatus } from './agent-status.ts';
 import type { AgentMetrics } from './metrics.ts';
@@ -32,6 +33,7 @@ export interface StatusParts {
   checkIns: CheckInLoop;
   submitLoop: SubmitLoop;
   metrics: AgentMetrics;
+  processTime: ProcessTime;
 }
 
 function withoutLogin(address: string): string {
@@ -85,6 +87,7 @@ export async function tellStatus(parts: StatusParts): Promise<AgentStatus> {
       capture: capture === null ? (captureProblem ?? 'none') : 'packets',
       traceroute: traceroute === null ? (tracerouteProblem ?? 'none') : 'works',
     },
+    load: parts.processTime.load,
     internalErrors: await countsByCode(parts.metrics),
   };
 }

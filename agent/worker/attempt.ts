@@ -13,7 +13,7 @@ import type { RunArtifacts } from '../artifacts/run-artifacts.ts';
 import { AgentError } from '../errors.ts';
 import type { TracedRequest } from '../net/traced-request.ts';
 import { proxyLogin } from '../net/proxy-login.ts';
-import type { RunnerRegistry } from '../runners/index.ts';
+import { poolOf, type RunnerRegistry } from '../runners/index.ts';
 import type {
   Evidence,
   EvidenceExtent,
@@ -27,20 +27,26 @@ import type {
 import { createScrubber } from '../scrub/create-scrubber.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 import { droppedBody, withScrubbedBody } from './body-of-pass.ts';
-import type { LagMeter } from './lag-meter.ts';
+import { decideAttempt, mayRepeat, type VoidCause } from './decide-attempt.ts';
 import { parseCheck } from './parsed-check.ts';
+import type { ProcessTime, TimeFacts } from './process-time.ts';
+import { leastSuspensionMs } from './time-ledger.ts';
 import { withShapeOf } from './scrubbed-shape.ts';
 
 export interface AttemptTools {
   clock: Clock;
   runners: RunnerRegistry;
   network: NetworkAccess;
-  lagMeter: LagMeter;
+  processTime: ProcessTime;
   /** Null where code of customers cannot run; `scriptingProblem` then says why. */
   scripting: Scripting | null;
   scriptingProblem: string | null;
   /** Told of each text and file in which something secret was removed. */
   onScrubbed?: () => void;
+  /** Called with each attempt that says nothing, because this process did not have its time. */
+  onVoid?: (run: RunFacts, attempt: VoidAttempt) => void;
+  /** Whether the agent is about to stop, and whether runs wait for a place in the pool. */
+  pace?: (check: AssignedCheck) => { isStopping: boolean; isCrowded: boolean };
   /** Takes the files of one attempt. */
   artifactsOf(resultId: string, scrubber: Scrubber): RunArtifacts;
 }
@@ -51,26 +57,39 @@ export interface Attempt {
   run: RunFacts;
   /** Given with a trigger. */
   environmentUrl: string | null;
+  /** When the attempt may be made again at the latest, should this process be suspended in it. */
+  latestStart: number;
+  /** Called when it begins anew. */
+  onRepeat?: () => void;
 }
 
-type ResultFields = Pick<
-  ResultSubmission,
-  | 'startedAt'
-  | 'stoppedAt'
-  | 'responseTime'
-  | 'hasFailures'
-  | 'hasErrors'
-  | 'isDegraded'
-  | 'overMaxResponseTime'
-  | 'underLoad'
-  | 'apiCheckResult'
-  | 'browserCheckResult'
-  | 'multiStepCheckResult'
-  | 'playwrightCheckResult'
-  | 'agenticCheckResult'
-  | 'errorMessages'
-  | 'artifacts'
-  | 'learnedScript'
+export interface VoidAttempt {
+  cause: VoidCause;
+  time: TimeFacts;
+  isRepeated: boolean;
+}
+
+type ResultFields = Required<
+  Pick<
+    ResultSubmission,
+    | 'startedAt'
+    | 'stoppedAt'
+    | 'responseTime'
+    | 'hasFailures'
+    | 'hasErrors'
+    | 'isDegraded'
+    | 'overMaxResponseTime'
+    | 'underLoad'
+    | 'agentWaitMs'
+    | 'apiCheckResult'
+    | 'browserCheckResult'
+    | 'multiStepCheckResult'
+    | 'playwrightCheckResult'
+    | 'agenticCheckResult'
+    | 'errorMessages'
+    | 'artifacts'
+    | 'learnedScript'
+  >
 >;
 
 /** The fields of a result that the attempt itself decides. */
@@ -120,6 +139,7 @@ export function outcomeWithoutAttempt(at: number): AttemptOutcome {
     isDegraded: false,
     overMaxResponseTime: false,
     underLoad: false,
+    agentWaitMs: 0,
     isNetworkError: false,
     reason: null,
     faultCode: null,
@@ -130,9 +150,15 @@ export function outcomeWithoutAttempt(at: number): AttemptOutcome {
 const longestErrorMessage = 16_384;
 const mostErrorMessages = 100;
 
+/** Milliseconds of an attempt that the agent did not use, to a tenth. */
+function agentWait({ suspendedMs, waitedMs }: TimeFacts): number {
+  return Math.round((suspendedMs + waitedMs) * 10) / 10;
+}
+
 function fromObservation(
   observation: Observation,
   measurement: Measurement,
+  time: TimeFacts,
   verdict: Verdict,
   jobLog: JobLog,
   evidence: Evidence | undefined,
@@ -150,6 +176,7 @@ function fromObservation(
     isDegraded,
     overMaxResponseTime,
     underLoad: measurement.underLoad,
+    agentWaitMs: agentWait(time),
     isNetworkError: measurement.failure?.isNetworkError ?? false,
     reason,
     faultCode: null,
@@ -198,6 +225,7 @@ function fromFault(
     isDegraded: false,
     overMaxResponseTime: false,
     underLoad: false,
+    agentWaitMs: 0,
     isNetworkError: false,
     reason,
     faultCode: isKnown ? error.code : 'RUNNER_BROKEN',
@@ -232,6 +260,24 @@ function withoutSecrets(outcome: AttemptOutcome, scrubber: Scrubber): AttemptOut
   };
 }
 
+const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
+
+function faultOfVoid({ cause, time }: VoidAttempt, tries: number): AgentError {
+  const again = tries > 1 ? `, also when it was made ${tries} times` : '';
+  if (cause === 'suspended') {
+    return new AgentError(
+      'AGENT_SUSPENDED',
+      `the agent was stopped, or its machine slept, for ${seconds(time.suspendedMs)} during this attempt${again}: ` +
+        'nothing is said about the target. Look for what stops it: a frozen or paused container, a suspended machine, a snapshot.',
+    );
+  }
+  return new AgentError(
+    'AGENT_OVERLOADED',
+    `a limit of time was broken while the agent waited ${Math.round(time.waitedMs)} ms for a CPU or for itself${again}: ` +
+      'nothing is said about the target. Give the agent more CPU, or fewer checks; "monitor-agent status" shows its load.',
+  );
+}
+
 /** The same, with no more of the body of a clean pass than is kept. */
 function withoutSecretsAndShort(
   outcome: AttemptOutcome,
@@ -257,19 +303,20 @@ async function nothingOf(artifacts: RunArtifacts): Promise<[]> {
   return [];
 }
 
-/**
- * Runs one attempt. Never rejects: what breaks on our side is an outcome with `hasErrors`. `extentOf` is
- * asked when the attempt is over: how much evidence of its failure is to be gathered. `enough` ends that,
- * and costs evidence alone.
- */
-export async function makeAttempt(
+interface Tried {
+  outcome: AttemptOutcome;
+  /** Set when the attempt says nothing; `outcome` then stands if there is nothing better. */
+  isVoid: { cause: VoidCause; time: TimeFacts; isPass: boolean } | null;
+}
+
+async function tryAttempt(
   { check, run, environmentUrl }: Attempt,
   tools: AttemptTools,
   signal: AbortSignal,
-  extentOf: () => EvidenceExtent = () => 'all',
-  enough: AbortSignal = signal,
-): Promise<AttemptOutcome> {
-  const { clock, network, lagMeter } = tools;
+  extentOf: () => EvidenceExtent,
+  enough: AbortSignal,
+): Promise<Tried> {
+  const { clock, network, processTime } = tools;
   const startedAt = clock.now();
   const jobLog: JobLog = { setup: [], request: [], teardown: [] };
   const environment =
@@ -290,8 +337,9 @@ export async function makeAttempt(
   });
   const artifacts = tools.artifactsOf(run.resultId, scrubber);
   let bodyOfPass = 0;
+  const seen: { isVoid: Tried['isVoid'] } = { isVoid: null };
+  const measuring = processTime.begin();
   const measure = async (): Promise<AttemptOutcome> => {
-    const endLag = lagMeter.begin();
     try {
       const { definition, judging, entry, ...kept } = parseCheck(check, tools.runners);
       bodyOfPass = kept.bodyOfPass;
@@ -299,7 +347,7 @@ export async function makeAttempt(
       const context: RunnerContext = {
         signal,
         timeoutMs: entry.timeoutMs,
-        clock,
+        clock: processTime.patient(clock),
         network,
         run,
         environment,
@@ -335,27 +383,90 @@ export async function makeAttempt(
         evidence: collect,
         ...measured
       } = observation;
-      const measurement = { ...measured, underLoad: endLag() };
-      const verdict = judge(judging, definition, measurement);
+      const judged = judge(judging, definition, { ...measured, underLoad: false });
+      const isQuestioned = judged.hasFailures || judged.isDegraded;
+      const time = measuring.facts(isQuestioned);
+      const measurement = { ...measured, underLoad: time.isLagging };
+      const isCode = poolOf(entry, check) === 'heavy';
+      const decision = decideAttempt({ judging, definition, measurement, time, isCode }, judged);
+      const verdict = decision.kind === 'stands' ? decision.verdict : (decision.instead ?? judged);
+      if (decision.kind === 'void') {
+        seen.isVoid = { cause: decision.cause, time, isPass: decision.instead !== null };
+      } else if (decision.isCorrected) {
+        const waited = `of ${Math.round(measured.responseTime ?? 0)} ms the agent waited ${Math.round(time.waitedMs)} ms: limits of time are judged without it`;
+        context.log(waited, 'WARN');
+      }
       const evidence =
-        verdict.hasFailures && collect !== undefined
+        seen.isVoid === null && verdict.hasFailures && collect !== undefined
           ? await collect(extentOf(), enough)
           : undefined;
-      return fromObservation(observation, measurement, verdict, jobLog, evidence, bodyOfPass);
+      return fromObservation(
+        ...([observation, measurement, time, verdict, jobLog, evidence, bodyOfPass] as const),
+      );
     } catch (error) {
-      return fromFault(error, check, startedAt, clock.now(), jobLog);
+      const fault = fromFault(error, check, startedAt, clock.now(), jobLog);
+      const time = measuring.facts(true);
+      if (time.suspendedMs >= leastSuspensionMs)
+        seen.isVoid = { cause: 'suspended', time, isPass: false };
+      return { ...fault, agentWaitMs: agentWait(time) };
     } finally {
-      endLag();
+      measuring.end();
     }
   };
   const outcome = await measure();
+  const { isVoid } = seen;
   try {
+    const isDiscarded = signal.aborted || (isVoid !== null && !isVoid.isPass);
     // Files first: what they teach about secrets counts for the result as well.
-    const declared = signal.aborted ? await nothingOf(artifacts) : await artifacts.finish();
-    return withoutSecretsAndShort({ ...outcome, artifacts: declared }, bodyOfPass, scrubber);
+    const declared = isDiscarded ? await nothingOf(artifacts) : await artifacts.finish();
+    return {
+      outcome: withoutSecretsAndShort({ ...outcome, artifacts: declared }, bodyOfPass, scrubber),
+      isVoid,
+    };
   } catch (error) {
     // What cannot be freed of secrets stays here.
     const nothing: JobLog = { setup: [], request: [], teardown: [] };
-    return fromFault(error, { ...check, definition: {} }, startedAt, clock.now(), nothing);
+    const withoutDefinition = { ...check, definition: {} };
+    const outcome = fromFault(error, withoutDefinition, startedAt, clock.now(), nothing);
+    return { outcome, isVoid: null };
+  }
+}
+
+/**
+ * Runs one attempt. Never rejects: what breaks on our side is an outcome with `hasErrors`. `extentOf` is
+ * asked when the attempt is over: how much evidence of its failure is to be gathered. `enough` ends that,
+ * and costs evidence alone. An attempt in which this process was suspended, or waited so much that a broken
+ * limit of time says nothing, is made again while there is time; it ends as an error of the agent otherwise.
+ */
+export async function makeAttempt(
+  attempt: Attempt,
+  tools: AttemptTools,
+  signal: AbortSignal,
+  extentOf: () => EvidenceExtent = () => 'all',
+  enough: AbortSignal = signal,
+): Promise<AttemptOutcome> {
+  const { check, run, latestStart } = attempt;
+  const before: Record<VoidCause, number> = { suspended: 0, overloaded: 0 };
+  for (;;) {
+    const { outcome, isVoid } = await tryAttempt(attempt, tools, signal, extentOf, enough);
+    if (isVoid === null || signal.aborted) return outcome;
+    const { cause, time, isPass } = isVoid;
+    const pace = tools.pace?.(check) ?? { isStopping: false, isCrowded: false };
+    const isRepeated = mayRepeat({ ...pace, cause, before, now: tools.clock.now(), latestStart });
+    const voided: VoidAttempt = { cause, time, isRepeated };
+    tools.onVoid?.(run, voided);
+    before[cause] += 1;
+    if (isRepeated) {
+      attempt.onRepeat?.();
+      continue;
+    }
+    if (isPass) return outcome;
+    const fault = faultOfVoid(voided, before.suspended + before.overloaded);
+    const { startedAt, stoppedAt, agentWaitMs } = outcome;
+    const jobLog = outcome.apiCheckResult?.jobLog ?? { setup: [], request: [], teardown: [] };
+    return {
+      ...fromFault(fault, check, startedAt, stoppedAt, jobLog),
+      ...{ underLoad: true, agentWaitMs },
+    };
   }
 }

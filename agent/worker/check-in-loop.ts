@@ -43,6 +43,7 @@ export interface CheckInLoopOptions {
   capacity: CheckInRequest['capacity'];
   running: () => number;
   outboxState: () => OutboxState;
+  load: () => NonNullable<CheckInRequest['load']>;
   onAnswer: (answer: CheckInAnswer) => void;
 }
 
@@ -141,6 +142,7 @@ export class CheckInLoop {
       snapshot: this.#snapshot,
       waitMs: this.#snapshot === null ? 0 : pollMs,
       clock: { sentAt: Math.round(rawClock.now()), offsetMs: this.#offsetMs },
+      load: this.#options.load(),
     };
   }
 

@@ -7,17 +7,26 @@ const jumpMs = 1_000;
 /**
  * The wall clock of this machine, corrected. A clock that is seconds away from the control plane's
  * would put slots and results at the wrong moments, and one that is set while we run would skip or
- * repeat slots. So a jump of the wall clock against the monotonic one is taken out at once, and the
- * offset measured at check-ins takes its place when it is large enough to be real.
+ * repeat slots. So a jump of the wall clock against the monotonic one is taken out at once, but for
+ * sleep of the machine, and the offset measured at check-ins takes its place when it is large enough to
+ * be real: forward and back.
  */
 export class CorrectedClock implements Clock {
   readonly #clock: Clock;
+  readonly #boot: () => number | null;
   #correctionMs = 0;
   #lastWall: number;
   #lastMonotonic: number;
+  /** Boot-time clock minus the monotonic one: what the machine has slept, and a constant. */
+  #bootedAwake: number | null;
+  #sleptMs = 0;
 
-  constructor(clock: Clock) {
+  /** `boot` gives the time since the machine was started, including its sleep; in ms, null if unknown. */
+  constructor(clock: Clock, boot: () => number | null = () => null) {
     this.#clock = clock;
+    this.#boot = boot;
+    const booted = boot();
+    this.#bootedAwake = booted === null ? null : booted - clock.monotonic();
     this.#lastWall = clock.now();
     this.#lastMonotonic = clock.monotonic();
   }
@@ -26,10 +35,27 @@ export class CorrectedClock implements Clock {
     const wall = this.#clock.now();
     const monotonic = this.#clock.monotonic();
     const jump = wall - this.#lastWall - (monotonic - this.#lastMonotonic);
-    if (Math.abs(jump) > jumpMs) this.#correctionMs -= jump;
+    if (Math.abs(jump) > jumpMs) this.#correctionMs -= jump - this.#sleepSince(monotonic);
     this.#lastWall = wall;
     this.#lastMonotonic = monotonic;
     return Math.round(wall + this.#correctionMs);
+  }
+
+  /** Sleep of the machine: it passes for the world, and the monotonic clock does not count it. */
+  #sleepSince(monotonic: number): number {
+    const awakeSince = this.#bootedAwake;
+    const boot = this.#boot();
+    if (boot === null || awakeSince === null) return 0;
+    const sleptMs = boot - monotonic - awakeSince;
+    this.#bootedAwake = boot - monotonic;
+    if (sleptMs <= jumpMs) return 0;
+    this.#sleptMs += sleptMs;
+    return sleptMs;
+  }
+
+  /** Milliseconds that have passed, including sleep of the machine. Only goes forward. */
+  elapsed(): number {
+    return this.#clock.monotonic() + this.#sleptMs;
   }
 
   monotonic(): number {

@@ -20,6 +20,7 @@ import {
   type ResultSubmission,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import type { MissedReason } from '@monitor/shared/contract/check-result.ts';
+import { scheduleOf } from '@monitor/shared/domain/frequency.ts';
 import { decideRetry } from '@monitor/shared/domain/retry.ts';
 import type { Logger } from 'pino';
 import { z } from 'zod';
@@ -41,6 +42,8 @@ import type { Seal } from './seal.ts';
 
 /** A slot that waited longer for a place in its pool would measure another moment. */
 const longestQueueMs = 60_000;
+/** Runs without a slot: an attempt in which the agent was suspended is made again this long. */
+const repeatJobMs = 10 * 60_000;
 /** A retry that a restart finds this long overdue is not worth making: its moment has passed. */
 const staleRetryMs = 10 * 60_000;
 /**
@@ -93,6 +96,8 @@ export interface ExecutorOptions extends AttemptTools {
   seal: Seal;
   /** The files of this result may follow it. */
   onStored: (submission: ResultSubmission) => void;
+  /** The reason why a slot was missed that was due at an instant on the monotonic clock. */
+  missedReasonSince: (dueAt: number) => MissedReason;
   /** Told what became of each attempt, once its result is stored. */
   onAttempt?: (attempt: FinishedAttempt) => void;
 }
@@ -109,6 +114,7 @@ export interface FinishedAttempt {
 
 export class Executor {
   readonly #options: ExecutorOptions;
+  readonly #tools: AttemptTools;
   readonly #pools: Record<'light' | 'heavy', Pool>;
   /** Of runs that wait for a place or are measuring. */
   readonly #cancellations = new Map<string, AbortController>();
@@ -126,6 +132,7 @@ export class Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
+    this.#tools = { ...options, onVoid: this.#onVoid, pace: this.#pace };
     const { lightConcurrency, heavyConcurrency, metrics } = options;
     this.#pools = { light: new Pool(lightConcurrency), heavy: new Pool(heavyConcurrency) };
     metrics.places.set({ pool: 'light' }, lightConcurrency);
@@ -223,7 +230,8 @@ export class Executor {
     for (const retry of retries) {
       const overdueMs = clock.now() - retry.dueAt;
       const parsed = this.#openRetry(retry);
-      if (parsed === null || overdueMs > staleRetryMs) {
+      // One that is due in a far future was planned by a clock that has been set right since.
+      if (parsed === null || Math.abs(overdueMs) > staleRetryMs) {
         // The control plane ends such a run with its last attempt.
         logger.warn({ runId: retry.runId, overdueMs }, 'waiting retry given up');
         outbox.dropRetry(retry.runId);
@@ -296,8 +304,8 @@ export class Executor {
 
   async #attempt(current: Run, cancellation: AbortController, leave: () => void): Promise<void> {
     const { clock } = this.#options;
-    const startedAt = clock.now();
-    const begunAt = clock.monotonic();
+    let startedAt = clock.now();
+    let begunAt = clock.monotonic();
     const { scheduledFor, attempt } = current;
     const { signal } = cancellation;
     if (signal.aborted) {
@@ -307,7 +315,8 @@ export class Executor {
     }
     if (scheduledFor !== null && attempt === 1 && startedAt - scheduledFor > longestQueueMs) {
       this.#forget(current, cancellation);
-      this.miss(current.check, scheduledFor, current.slotLocation, 'agent-overloaded');
+      const reason = this.#options.missedReasonSince(begunAt - (startedAt - scheduledFor));
+      this.miss(current.check, scheduledFor, current.slotLocation, reason);
       return;
     }
     const enough = new AbortController();
@@ -321,9 +330,16 @@ export class Executor {
       return this.#extentOf(leave);
     };
     try {
-      const attempt = this.#asAttempt(current);
+      const attempt = {
+        ...this.#asAttempt(current, startedAt),
+        // What was void before does not belong to the run.
+        onRepeat: () => {
+          startedAt = clock.now();
+          begunAt = clock.monotonic();
+        },
+      };
       const ended = { ...current, resultId: attempt.run.resultId };
-      const outcome = await makeAttempt(attempt, this.#options, signal, extentOf, enough.signal);
+      const outcome = await makeAttempt(attempt, this.#tools, signal, extentOf, enough.signal);
       this.#forget(current, cancellation);
       if (signal.aborted) {
         if (signal.reason === cancelledByPerson) {
@@ -340,6 +356,24 @@ export class Executor {
       nowStored();
     }
   }
+
+  readonly #onVoid: NonNullable<AttemptTools['onVoid']> = (run, { cause, time, isRepeated }) => {
+    const { metrics, logger } = this.#options;
+    metrics.voidAttempts.inc({ cause });
+    logger.warn(
+      {
+        ...{ checkId: run.checkId, runId: run.runId, attempt: run.attempt, cause, isRepeated },
+        ...{ suspendedMs: Math.round(time.suspendedMs), waitedMs: Math.round(time.waitedMs) },
+      },
+      'attempt is void, the agent did not have its time',
+    );
+  };
+
+  readonly #pace: NonNullable<AttemptTools['pace']> = (check) => {
+    const entry = this.#options.runners[check.type];
+    const pool = entry === undefined ? 'light' : poolOf(entry, check);
+    return { isStopping: this.#isDraining, isCrowded: this.#pools[pool].queued > 0 };
+  };
 
   #count(current: Run, outcome: AttemptOutcome, tookMs: number): void {
     const { metrics, logger, runners } = this.#options;
@@ -381,9 +415,17 @@ export class Executor {
     await this.#conclude({ ...current, isCancelled: true }, outcome, now);
   }
 
-  #asAttempt({ check, runId, runLocation, attempt, scheduledFor, source, ...run }: Run): Attempt {
+  #asAttempt(
+    { check, runId, runLocation, attempt, scheduledFor, source, ...run }: Run,
+    startedAt: number,
+  ): Attempt {
+    const { intervalMs } = scheduleOf({ ...check, checkId: check.id });
     return {
       check,
+      latestStart:
+        scheduledFor === null
+          ? startedAt + repeatJobMs
+          : (attempt === 1 ? scheduledFor : startedAt) + Math.min(intervalMs, longestQueueMs),
       environmentUrl: run.environmentUrl,
       run: {
         accountId: check.accountId,

@@ -7,6 +7,10 @@
  *   too late    the process was stopped or overloaded: it is reported as missed
  *   in a pause  it is passed over in silence: the control plane knows its maintenance windows itself
  * A new assignment, and a restart, make up for the latest slot if it is recent and was not finished.
+ * Slots that are made up for together are started one after the other over a few seconds, not at once.
+ *
+ * When the clock is set, the slots that it passes over were never due; when it is set back, all that is
+ * known of slots from then on is forgotten. A slot that is run twice has the same id, and counts once.
  */
 import {
   locationsOfSlot,
@@ -15,11 +19,20 @@ import {
   type Schedule,
 } from '@monitor/shared/domain/frequency.ts';
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
-import type { Clock } from '@monitor/shared/clock.ts';
+import type { CorrectedClock } from './corrected-clock.ts';
 import { SlotQueue } from './slot-queue.ts';
 
 /** A slot may start this late at most; a shorter interval shortens it. */
 const latestStartMs = 30_000;
+/** A slot that starts later than this is made up for. */
+const madeUpAfterMs = 1_000;
+/** What is made up for is started over this long, in so many portions. */
+const rampMs = 5_000;
+const portions = 100;
+/** Slots from before are not reported one by one after a long sleep: the control plane knows they passed. */
+const longestReportMs = 3_600_000;
+/** The clock was set, rather than corrected by the noise of a measurement. */
+const stepMs = 1_500;
 /** A wake-up further away than this is made in steps, so that changes of the clock are noticed. */
 const longestSleepMs = 5_000;
 
@@ -36,12 +49,19 @@ interface Planned {
   plan: number;
 }
 
+interface DueSlot {
+  check: AssignedCheck;
+  slot: number;
+}
+
 export interface SchedulerOptions {
-  clock: Clock;
+  clock: CorrectedClock;
   /** A slot is due. `lateMs` is how late it starts. */
   onSlot: (check: AssignedCheck, scheduledFor: number, lateMs: number) => void;
   /** A slot came too late to run. */
-  onMissed: (check: AssignedCheck, scheduledFor: number) => void;
+  onMissed: (check: AssignedCheck, scheduledFor: number, lateMs: number) => void;
+  /** The clock was set by so many milliseconds. */
+  onClockSet?: (byMs: number) => void;
   /** Last finished slot by check, from before a restart. */
   finishedSlots: ReadonlyMap<string, number>;
 }
@@ -57,10 +77,17 @@ export class Scheduler {
   #cancelWake: (() => void) | null = null;
   #wakeAt = 0;
   #isRunning = true;
+  /** Slots to make up for that wait for their turn. */
+  #madeUp: DueSlot[] = [];
+  #portion = 1;
+  #cancelPortion: (() => void) | null = null;
+  /** The clock at the last look, and what had passed by then. */
+  #seen: { now: number; elapsed: number };
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
     this.#lastSlot = new Map(options.finishedSlots);
+    this.#seen = { now: options.clock.now(), elapsed: options.clock.elapsed() };
   }
 
   get size(): number {
@@ -82,6 +109,7 @@ export class Scheduler {
     removals: readonly string[],
     full: boolean,
   ): void {
+    this.#now();
     if (location !== this.#location) {
       this.#location = location;
       this.#checks.clear();
@@ -108,17 +136,40 @@ export class Scheduler {
       known.check = check;
       return;
     }
+    this.#begin(check, schedule, key, this.#options.clock.now());
+  }
+
+  /** Plans a check anew, from the latest slot that can still be made up for. */
+  #begin(check: AssignedCheck, schedule: Schedule, key: string, now: number): void {
     this.#plans += 1;
     const planned: Planned = { check, schedule, key, plan: this.#plans };
     this.#checks.set(check.id, planned);
-    const now = this.#options.clock.now();
-    const reach = Math.min(intervalMs, latestStartMs);
+    const reach = Math.min(schedule.intervalMs, latestStartMs);
+    const last = this.#lastSlot.get(check.id) ?? Number.NEGATIVE_INFINITY;
+    // Nothing begins or has been finished in the future: a clock was ahead when that was written.
+    const isKnown = last <= now + stepMs;
+    if (!isKnown) this.#lastSlot.delete(check.id);
     const from = Math.max(
       now - reach,
-      check.scheduleFrom,
-      this.#lastSlot.get(check.id) ?? Number.NEGATIVE_INFINITY,
+      Math.min(check.scheduleFrom, now),
+      isKnown ? last : now - reach,
     );
     this.#plan(planned, from);
+  }
+
+  /** The corrected time. When the clock was set since the last look, everything is planned anew. */
+  #now(): number {
+    const { clock, onClockSet } = this.#options;
+    const now = clock.now();
+    const elapsed = clock.elapsed();
+    const byMs = now - this.#seen.now - (elapsed - this.#seen.elapsed);
+    this.#seen = { now, elapsed };
+    if (Math.abs(byMs) <= stepMs) return now;
+    for (const { check, schedule, key } of [...this.#checks.values()]) {
+      this.#begin(check, schedule, key, now);
+    }
+    onClockSet?.(byMs);
+    return now;
   }
 
   /** Plans the first slot of this location after an instant. */
@@ -140,7 +191,7 @@ export class Scheduler {
     this.#cancelWake = null;
     const next = this.#queue.peek();
     if (next === undefined || !this.#isRunning) return;
-    const delayMs = Math.min(Math.max(next.at - this.#options.clock.now(), 0), longestSleepMs);
+    const delayMs = Math.min(Math.max(next.at - this.#now(), 0), longestSleepMs);
     this.#wakeAt = this.#options.clock.monotonic() + delayMs;
     this.#cancelWake = this.#options.clock.after(delayMs, () => {
       this.#wake();
@@ -148,8 +199,8 @@ export class Scheduler {
   }
 
   #wake(): void {
-    const { clock, onSlot, onMissed } = this.#options;
-    const now = clock.now();
+    const { onSlot, onMissed } = this.#options;
+    const now = this.#now();
     for (
       let next = this.#queue.peek();
       next !== undefined && next.at <= now;
@@ -161,12 +212,33 @@ export class Scheduler {
       const { check, schedule } = planned;
       const lateMs = now - next.at;
       this.#lastSlot.set(check.id, next.at);
-      this.#plan(planned, next.at);
+      this.#plan(planned, Math.max(next.at, now - longestReportMs));
       if (isPaused(check, next.at)) continue;
-      if (lateMs <= Math.min(schedule.intervalMs, latestStartMs)) onSlot(check, next.at, lateMs);
-      else onMissed(check, next.at);
+      if (lateMs > Math.min(schedule.intervalMs, latestStartMs)) onMissed(check, next.at, lateMs);
+      else if (lateMs > madeUpAfterMs) this.#madeUp.push({ check, slot: next.at });
+      else onSlot(check, next.at, lateMs);
     }
+    this.#portion = Math.max(this.#portion, Math.ceil(this.#madeUp.length / portions));
+    if (this.#cancelPortion === null) this.#makeUp();
     this.#sleep();
+  }
+
+  /** Starts a portion of what is made up for, and the rest later. */
+  #makeUp(): void {
+    const { clock, onSlot } = this.#options;
+    this.#cancelPortion = null;
+    const now = clock.now();
+    for (const { check, slot } of this.#madeUp.splice(0, this.#portion)) {
+      const current = this.find(check.id);
+      if (current !== undefined) onSlot(current, slot, now - slot);
+    }
+    if (this.#madeUp.length === 0) {
+      this.#portion = 1;
+      return;
+    }
+    this.#cancelPortion = clock.after(rampMs / portions, () => {
+      this.#makeUp();
+    });
   }
 
   /** How long a wake-up is overdue, in ms: large when the loop itself is stuck. */
@@ -178,6 +250,9 @@ export class Scheduler {
   /** No slot starts any more. */
   stop(): void {
     this.#isRunning = false;
+    this.#madeUp = [];
+    this.#cancelPortion?.();
+    this.#cancelPortion = null;
     this.#cancelWake?.();
     this.#cancelWake = null;
   }

@@ -16,6 +16,7 @@ import * as agentBoundary from './migrations/0011-agent-boundary.ts';
 import * as receivableTime from './migrations/0012-receivable-time.ts';
 import * as droppedPayloads from './migrations/0013-dropped-payloads.ts';
 import * as web from './migrations/0015-web.ts';
+import * as agentWait from './migrations/0017-agent-wait.ts';
 
 /** In order of their names. A new migration is a new file and a line here. */
 const migrations = {
@@ -33,6 +34,7 @@ const migrations = {
   '0012-receivable-time': receivableTime,
   '0013-dropped-payloads': droppedPayloads,
   '0015-web': web,
+  '0017-agent-wait': agentWait,
 };
 
 export interface MigrationState {

@@ -194,6 +194,8 @@ export interface CheckResultsTable {
   is_degraded: number;
   over_max_response_time: number;
   under_load: number;
+  /** Milliseconds in which the agent itself waited or was stopped; null when it did not say. */
+  agent_wait_ms: number | null;
   run_location: string;
   scheduled_for: number | null;
   started_at: number;

@@ -112,6 +112,7 @@ async function apply(
     is_degraded: 0,
     over_max_response_time: 0,
     under_load: 0,
+    agent_wait_ms: null,
     run_location: runLocation,
     scheduled_for: null,
     started_at: now,

@@ -104,6 +104,7 @@ function toResultRow(
     is_degraded: toFlag(item.isDegraded),
     over_max_response_time: toFlag(item.overMaxResponseTime),
     under_load: toFlag(item.underLoad),
+    agent_wait_ms: item.agentWaitMs ?? null,
     run_location: item.runLocation,
     scheduled_for: item.scheduledFor,
     started_at: item.startedAt,

@@ -41,6 +41,7 @@ export async function recordFault(
     ...{ result_type: 'FINAL', attempt: 1, run_location: location, scheduled_for: null },
     ...{ has_failures: 0, has_errors: 1, is_degraded: 0, over_max_response_time: 0 },
     ...{ under_load: 0, is_cancelled: 0, is_payload_dropped: 0, epoch: 0, response_time_ms: 0 },
+    agent_wait_ms: null,
     ...{ started_at: now, stopped_at: now },
   });
   if (result === undefined) throw new Error('a result was inserted without a number');

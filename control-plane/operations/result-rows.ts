@@ -64,6 +64,7 @@ export const insertResult = prepareQuery<NewResult, { seq: number }>((db, argume
       is_degraded: argument('is_degraded'),
       over_max_response_time: argument('over_max_response_time'),
       under_load: argument('under_load'),
+      agent_wait_ms: argument('agent_wait_ms'),
       run_location: argument('run_location'),
       scheduled_for: argument('scheduled_for'),
       started_at: argument('started_at'),

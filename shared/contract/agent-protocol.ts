@@ -287,6 +287,8 @@ export const resultSubmission = z.object({
   isDegraded: z.boolean(),
   overMaxResponseTime: z.boolean(),
   underLoad: z.boolean(),
+  /** Milliseconds of the attempt in which the agent itself waited or was stopped. */
+  agentWaitMs: z.number().min(0).exactOptional(),
   /** Epoch of the assignment under which the run began. */
   epoch: z.int(),
   /** Ended by a person; it counts for nothing. */

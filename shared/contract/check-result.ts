@@ -361,6 +361,11 @@ export const checkResult = z
     underLoad: z
       .boolean()
       .meta({ description: 'The agent was too busy to time this result precisely' }),
+    agentWaitMs: z.number().min(0).nullable().meta({
+      description:
+        'Milliseconds of the attempt in which the agent waited for a CPU, was busy or was stopped. Limits of time are judged without them; `responseTime` includes them. Null for results of older agents',
+      example: 0,
+    }),
     isCancelled: z.boolean().meta({ description: 'Ended by a person; counts for nothing' }),
     isLate: z
       .boolean()
@@ -514,11 +519,15 @@ const downloadArtifact = defineRoute({
   errors: [403, 404],
 });
 
-/** Why a slot has no result. `maintenance`: it was not to have one; the others are outages of ours. */
+/**
+ * Why a slot has no result. `maintenance`: it was not to have one; the others are outages of the agents.
+ * `agent-suspended`: the agent was stopped, or its machine slept.
+ */
 export const missedReason = z.enum([
   'no-agent',
   'agent-lost',
   'agent-overloaded',
+  'agent-suspended',
   'agent-stopping',
   'no-runtime',
   'type-not-served',

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { counted } from '../amounts.ts';
+import type { AgentStatus } from '../../observability/agent-status.ts';
+import { counted, longTime } from '../amounts.ts';
 import { cpuLimit } from '../cgroup.ts';
 import { ok, warn, type Statement } from '../finding.ts';
 import type { Machine } from '../machine.ts';
@@ -33,6 +34,18 @@ export function judgeCpu(limit: number | null, cores: number, heavy: number): St
   return [ok(what)];
 }
 
+/** What the agent that runs here says about its CPU; nothing when none runs, or it has enough. */
+export function judgeLoad(status: Pick<AgentStatus, 'load' | 'now'> | null): Statement[] {
+  if (status?.load.overloadedSince == null) return [];
+  const { overloadedSince, reason } = status.load;
+  return [
+    warn(
+      `the running agent is overloaded for ${longTime(status.now - overloadedSince)}: ${reason ?? 'too little CPU'}`,
+      'give it more CPU, end what else uses the machine, lower UPTIME_CONCURRENCY or JOB_CONCURRENCY, or add an agent to the location; limits of time that are broken meanwhile end as AGENT_OVERLOADED',
+    ),
+  ];
+}
+
 /** Those that this process may be put on. What Node says is cut down to the control group's limit. */
 export function coresOf(machine: Machine): number {
   const list = /^Cpus_allowed_list:\s+([\d,-]+)$/m.exec(
@@ -49,7 +62,9 @@ export const cpu: Step = {
   id: 'cpu',
   name: 'CPU',
   needs: [],
-  limitMs: 1_000,
-  look: ({ machine, config }) =>
-    judgeCpu(cpuLimit(machine), coresOf(machine), config.JOB_CONCURRENCY),
+  limitMs: 3_000,
+  look: async ({ machine, config, runningAgent }) => [
+    ...judgeCpu(cpuLimit(machine), coresOf(machine), config.JOB_CONCURRENCY),
+    ...judgeLoad((await runningAgent())?.status ?? null),
+  ],
 };

@@ -15,6 +15,14 @@ import { Files } from './result-files.js';
 import { NetworkDetail } from './result-network.js';
 import { ScriptDetail } from './result-script.js';
 
+/** How long it took, and how much of that was time of the agent. */
+function took({ responseTime, agentWaitMs }) {
+  const waited = Math.round(agentWaitMs ?? 0);
+  return waited === 0
+    ? duration(responseTime)
+    : `${duration(responseTime)}, of which the agent waited ${duration(waited)}`;
+}
+
 function Verdict({ result }) {
   const letter = outcomeOf(result);
   const { word, tone } = outcomes[letter];
@@ -39,7 +47,7 @@ function Verdict({ result }) {
       <${Facts}
         entries=${[
           ['Started', html`<${Time} at=${result.startedAt} />`],
-          ['Took', duration(result.responseTime)],
+          ['Took', took(result)],
           ['Location', result.runLocation],
           ['Type', typeName(result.checkType)],
           [

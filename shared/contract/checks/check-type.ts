@@ -74,6 +74,13 @@ export interface Judging {
   ownVerdict(measurement: Measurement, definition: CheckDefinition): OwnVerdict;
   /** True when `degradedResponseTime` and `maxResponseTime` apply. */
   hasResponseTimeLimits: boolean;
+  /**
+   * True where another process than the agent takes the time: how long that one waited for a CPU is
+   * not known.
+   */
+  isTimedElsewhere?: boolean;
+  /** The measurement as it would be with `ms` less. Absent: only its `responseTime` is shorter. */
+  sooner?(measurement: Measurement, ms: number): Measurement;
 }
 
 /** Tools that reading a source may need; given by `domain/assertions.ts`. */

@@ -8,7 +8,12 @@ import {
 } from '../assertion.ts';
 import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
 import { ipFamily } from '../primitives.ts';
-import { checkBodies, monitorTraits, type CheckTypeDefinition } from './check-type.ts';
+import {
+  checkBodies,
+  monitorTraits,
+  type CheckTypeDefinition,
+  type Measurement,
+} from './check-type.ts';
 
 export const icmpRequest = z
   .object({
@@ -43,6 +48,19 @@ export const icmpRequest = z
   .meta({ id: 'IcmpRequest' });
 export type IcmpRequest = z.output<typeof icmpRequest>;
 
+/** Latencies without a delay on this side; replies that came late count as lost, so none is then. */
+function withoutDelay(measurement: Measurement, ms: number): Measurement {
+  const { response } = measurement;
+  const latency = response?.['latency'] as Record<string, number> | null | undefined;
+  // Without any reply there is nothing that a delay explains.
+  if (response === null || latency == null) return measurement;
+  const sooner = Object.entries(latency).map(([name, value]) => [name, Math.max(0, value - ms)]);
+  return {
+    ...measurement,
+    response: { ...response, latency: Object.fromEntries(sooner), packetLoss: 0 },
+  };
+}
+
 const packetLossThreshold = (percent: number) =>
   z.number().gt(0).max(100).nullable().default(percent);
 
@@ -60,6 +78,8 @@ export const icmpMonitor: CheckTypeDefinition = {
   ...monitorTraits,
   judging: {
     hasResponseTimeLimits: false,
+    isTimedElsewhere: true,
+    sooner: withoutDelay,
     readSource(assertion, measurement, extract) {
       const response = measurement.response;
       if (assertion.source === 'LATENCY') {

@@ -35,6 +35,7 @@ export const scriptFields = {
 /** A script passes or fails as a whole; limits of the response time apply where the check sets them. */
 export const scriptJudging: Judging = {
   hasResponseTimeLimits: true,
+  isTimedElsewhere: true,
   readSource: () => ({ actual: undefined, isList: false }),
   ownVerdict: (measurement) => ({
     failed: null,

@@ -21,6 +21,7 @@ const healthy: AgentStatus = {
   },
   artifacts: { files: 0, bytes: 0, maxBytes: 1_000, droppedTotal: 0 },
   ...{ runtimes: [], browsers: [], internalErrors: {} },
+  load: { overloadedSince: null, reason: null, cpuWaitRatio: 0.01, lastSuspension: null },
   network: { icmp: 'datagram', capture: 'packets', traceroute: 'works' },
 };
 
@@ -39,6 +40,16 @@ test('a healthy agent has nothing to tell, and each trouble has its sentence', (
       /9 results wait, the oldest for 10 minutes/,
     ],
     [{ outbox: { ...outbox, bytes: 900 } }, /room for results is nearly used up/],
+    [
+      {
+        load: {
+          ...healthy.load,
+          overloadedSince: now - 120_000,
+          reason: 'it waited 40 % of the time',
+        },
+      },
+      /overloaded for 2 minutes: it waited 40 %/,
+    ],
     [
       { pools: { light: pool, heavy: { ...pool, queued: 9 } } },
       /9 heavy runs wait for one of 4 places/,

@@ -17,8 +17,13 @@ import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import { AgentError } from '../../../agent/errors.ts';
 import type { RunnerRegistry } from '../../../agent/runners/index.ts';
 import type { Observation, Runner } from '../../../agent/runners/runner.ts';
-import { makeAttempt } from '../../../agent/worker/attempt.ts';
-import { LagMeter } from '../../../agent/worker/lag-meter.ts';
+import {
+  makeAttempt,
+  type Attempt,
+  type AttemptTools,
+  type VoidAttempt,
+} from '../../../agent/worker/attempt.ts';
+import { ProcessTime, type Measuring, type TimeFacts } from '../../../agent/worker/process-time.ts';
 import { resultOf } from '../../support/fake-agent.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 import { withoutCode } from '../../support/plain.ts';
@@ -51,6 +56,7 @@ function attempt(
   definition: unknown,
   runner: Runner,
   { environment = [], proxyUrl = null }: Partial<AssignedCheck> = {},
+  further: Partial<AttemptTools & Pick<Attempt, 'latestStart'>> = {},
 ) {
   const entry = { load: () => Promise.resolve(runner), pool: 'light' as const, timeoutMs: 1_000 };
   const runners: RunnerRegistry = { [type]: entry };
@@ -74,13 +80,15 @@ function attempt(
     clock: systemClock,
     runners: { ...runners },
     network: runnerContext().network,
-    lagMeter: new LagMeter(),
+    processTime: new ProcessTime({ clock: systemClock }),
     scripting: null,
     scriptingProblem: null,
     artifactsOf: () => noFiles,
+    ...further,
   };
+  const { latestStart = Infinity } = further;
   return makeAttempt(
-    { check, run: runnerContext().run, environmentUrl: null },
+    { check, run: runnerContext().run, environmentUrl: null, latestStart },
     tools,
     new AbortController().signal,
   );
@@ -305,4 +313,112 @@ test('no definition, however mangled, breaks the agent or counts against the tar
     { numRuns: 10_000 },
   );
   assert.ok(errors > 9_000, `${errors} of 10,000 were refused`);
+});
+
+/** Attempts whose process did not have its time: `facts` of one after the other, the last for the rest. */
+async function disturbed(
+  observations: readonly Observation[],
+  facts: readonly Partial<TimeFacts>[],
+  { limits = {}, latestStart = Infinity }: { limits?: object; latestStart?: number } = {},
+) {
+  let made = 0;
+  next = () => {
+    made += 1;
+    return Promise.resolve(observations[Math.min(made, observations.length) - 1] ?? seen);
+  };
+  const calm: TimeFacts = { suspendedMs: 0, waitedMs: 0, isStarved: false, isLagging: false };
+  class Disturbed extends ProcessTime {
+    override begin(): Measuring {
+      const inner = super.begin();
+      const mine = { ...calm, ...facts[Math.min(made, facts.length - 1)] };
+      return { ...inner, facts: () => mine };
+    }
+  }
+  const voided: Pick<VoidAttempt, 'cause' | 'isRepeated'>[] = [];
+  const outcome = await attempt(
+    'URL',
+    { ...definition, ...limits },
+    runner,
+    {},
+    {
+      processTime: new Disturbed({ clock: systemClock }),
+      onVoid: (_run, { cause, isRepeated }) => voided.push({ cause, isRepeated }),
+      latestStart,
+    },
+  );
+  return { outcome, made, voided };
+}
+
+const timedOut: Observation = {
+  ...seen,
+  ...{ responseTime: 131_081, stoppedAt: 131_082, response: null },
+  failure: { phase: 'headers', code: 'TIMEOUT', message: 'no answer', isNetworkError: true },
+};
+
+test('an attempt that was open across a suspension is made again, and its second try counts', async () => {
+  const { outcome, made, voided } = await disturbed(
+    [timedOut, seen],
+    [{ suspendedMs: 130_000 }, {}],
+  );
+  assert.equal(made, 2);
+  assert.deepEqual(voided, [{ cause: 'suspended', isRepeated: true }]);
+  assert.deepEqual(
+    [outcome.hasFailures, outcome.hasErrors, outcome.agentWaitMs, outcome.responseTime],
+    [false, false, 0, 12],
+  );
+});
+
+test('when its slot is over it ends as an error of the agent that says for how long', async () => {
+  const { outcome, made } = await disturbed([timedOut], [{ suspendedMs: 130_000 }], {
+    latestStart: 0,
+  });
+  assert.equal(made, 1);
+  assert.deepEqual(
+    [outcome.hasFailures, outcome.hasErrors, outcome.faultCode, outcome.agentWaitMs],
+    [false, true, 'AGENT_SUSPENDED', 130_000],
+  );
+  assert.match(outcome.reason ?? '', /for 130\.0 s/);
+});
+
+test('an answer that came across a suspension stays a pass where it cannot be measured again', async () => {
+  const slow = { ...seen, responseTime: 9_000 };
+  const limits = { degradedResponseTime: 100, maxResponseTime: 200 };
+  const { outcome } = await disturbed([slow], [{ suspendedMs: 8_900 }], { limits, latestStart: 0 });
+  assert.deepEqual(
+    [outcome.hasFailures, outcome.hasErrors, outcome.isDegraded, outcome.responseTime],
+    [false, false, false, 9_000],
+  );
+});
+
+test('a limit that only the wait of the agent broke is judged without it; both times are reported', async () => {
+  const limits = { degradedResponseTime: 100, maxResponseTime: 200 };
+  const slow = { ...seen, responseTime: 412 };
+  const { outcome, made } = await disturbed([slow], [{ waitedMs: 380 }], { limits });
+  assert.equal(made, 1);
+  assert.deepEqual(
+    [outcome.hasFailures, outcome.isDegraded, outcome.responseTime, outcome.agentWaitMs],
+    [false, false, 412, 380],
+  );
+  assert.match(
+    outcome.apiCheckResult?.jobLog.request[0]?.msg ?? '',
+    /of 412 ms the agent waited 380/,
+  );
+});
+
+test('where the wait cannot be told from the target an attempt is made once more, then it is an error', async () => {
+  const limits = { degradedResponseTime: 100, maxResponseTime: 200 };
+  const slow = { ...seen, responseTime: 412 };
+  const starved = { waitedMs: 100, isStarved: true };
+  const { outcome, made, voided } = await disturbed([slow], [starved], { limits });
+  assert.equal(made, 2);
+  assert.deepEqual(
+    voided.map(({ isRepeated }) => isRepeated),
+    [true, false],
+  );
+  assert.deepEqual([outcome.hasErrors, outcome.faultCode], [true, 'AGENT_OVERLOADED']);
+  const recovered = await disturbed([slow, seen], [starved], { limits });
+  assert.deepEqual([recovered.outcome.hasErrors, recovered.outcome.isDegraded], [false, false]);
+  const broken = { ...slow, response: { status: 500 } };
+  const failed = await disturbed([broken], [starved], { limits });
+  assert.deepEqual([failed.made, failed.outcome.hasFailures], [1, true]);
 });

@@ -10,7 +10,7 @@ import { createMetrics } from '../../../agent/observability/metrics.ts';
 import { AgentError } from '../../../agent/errors.ts';
 import type { Observation } from '../../../agent/runners/runner.ts';
 import { Executor } from '../../../agent/worker/execute-run.ts';
-import { LagMeter } from '../../../agent/worker/lag-meter.ts';
+import { ProcessTime } from '../../../agent/worker/process-time.ts';
 import { Outbox } from '../../../agent/worker/outbox.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 import { Secret } from '../../../agent/secret.ts';
@@ -39,7 +39,9 @@ function open(t: TestContext) {
   const entry = { load: () => Promise.resolve(() => measure()), pool: 'light' as const };
   const metrics = createMetrics(new Registry(), '1');
   const executor = new Executor({
-    ...{ clock: systemClock, outbox, logger, lagMeter: new LagMeter(), ids: new RunIds() },
+    ...{ clock: systemClock, outbox, logger, ids: new RunIds() },
+    processTime: new ProcessTime({ clock: systemClock }),
+    missedReasonSince: () => 'agent-overloaded' as const,
     runners: { URL: { ...entry, timeoutMs: 1_000 } },
     network: runnerContext().network,
     metrics,

@@ -125,7 +125,7 @@ test('slots that came too late, because the process stood still, are reported as
     after: (delayMs: number, callback: () => void) => raw.after(delayMs, callback),
   };
   const scheduler = new Scheduler({
-    clock: frozen,
+    clock: new CorrectedClock(frozen),
     finishedSlots: new Map(),
     onSlot: (_check, slot) => ran.push(slot),
     onMissed: (_check, slot) => missed.push(slot),
@@ -136,6 +136,89 @@ test('slots that came too late, because the process stood still, are reported as
   assert.equal(ran.length, 1);
   assert.ok(missed.length >= 3, `${missed.length} missed`);
   assert.equal(new Set([...ran, ...missed]).size, ran.length + missed.length);
+});
+
+test('slots that are made up for together start one after the other, within seconds', () => {
+  const { raw, scheduler, ran } = setUp();
+  const checks = Array.from({ length: 300 }, (_, index) =>
+    check({
+      id: `6d1c2a34-58a4-4f0e-9b9e-${String(index).padStart(12, '0')}`,
+      frequency: 1,
+      frequencyOffset: 8,
+    }),
+  );
+  const late = checks.filter(({ id: checkId, frequency, frequencyOffset }) => {
+    const slot = slotAtOrAfter(scheduleOf({ checkId, frequency, frequencyOffset }), start - 29_999);
+    return start - slot > 1_000;
+  });
+  scheduler.apply('here', checks, [], true);
+  raw.advance(0);
+  const atOnce = ran.filter((slot) => start - slot > 1_000).length;
+  assert.ok(late.length > 50, `${late.length} slots to make up for`);
+  assert.ok(atOnce <= 3, `${atOnce} at once`);
+  raw.advance(6_000);
+  assert.equal(ran.filter((slot) => start - slot > 1_000).length, late.length);
+});
+
+for (const [name, aheadMs] of [
+  ['three hours', 3 * 3_600_000],
+  ['a year', 365 * 86_400_000],
+] as const) {
+  test(`runs go on within one period when a clock that was ahead by ${name} is set right`, () => {
+    const { raw, clock, scheduler, ran, missed } = setUp();
+    scheduler.apply('here', [check()], [], true);
+    raw.advance(20_000);
+    clock.observeOffset(aheadMs);
+    raw.advance(60_000);
+    clock.observeOffset(-aheadMs);
+    raw.advance(5_000);
+    const before = ran.length;
+    raw.advance(10_000);
+    assert.ok(ran.length > before, 'a run within one period');
+    assert.ok((ran.at(-1) ?? Infinity) <= raw.now());
+    raw.advance(60_000);
+    const present = ran.filter((slot) => slot <= raw.now());
+    const last = present.slice(-6);
+    assert.deepEqual(
+      last.slice(1).map((slot, index) => slot - (last[index] ?? 0)),
+      [10_000, 10_000, 10_000, 10_000, 10_000],
+    );
+    assert.deepEqual(missed, [], 'slots that a step of the clock passed over were never due');
+  });
+}
+
+test('slots that were finished in the future, by a clock that was ahead, are forgotten at a start', () => {
+  const { raw, scheduler, ran } = setUp([[id, start + 3 * 3_600_000]]);
+  scheduler.apply('here', [check({ scheduleFrom: start + 3 * 3_600_000 })], [], true);
+  raw.advance(10_000);
+  assert.equal(ran.length, 1);
+});
+
+test('sleep of the machine passes for the schedule: its slots are missed, not forgotten', () => {
+  const raw = new TestClock(start);
+  let sleptMs = 0;
+  const clock = new CorrectedClock(raw, () => raw.monotonic() + sleptMs);
+  const ran: number[] = [];
+  const missed: number[] = [];
+  const scheduler = new Scheduler({
+    clock,
+    finishedSlots: new Map(),
+    onSlot: (_check, slot) => ran.push(slot),
+    onMissed: (_check, slot) => missed.push(slot),
+  });
+  scheduler.apply('here', [check({ scheduleFrom: start })], [], true);
+  raw.advance(15_000);
+  sleptMs = 100_000;
+  raw.setWall(raw.now() + sleptMs);
+  raw.advance(15_000);
+  assert.equal(clock.now(), raw.now());
+  const all = [...ran, ...missed].sort((left, right) => left - right);
+  assert.ok(missed.length >= 8, `${missed.length} missed`);
+  assert.deepEqual(
+    [...new Set(all.slice(1).map((slot, index) => slot - (all[index] ?? 0)))],
+    [10_000],
+    'every slot either ran or was missed',
+  );
 });
 
 test('the queue gives slots in order', () => {

@@ -10,7 +10,7 @@ import { hasCapability, limitOf, netRaw } from '../../../../agent/doctor/limits.
 import { openMachine, type Ended } from '../../../../agent/doctor/machine.ts';
 import { mountOf, parseMounts } from '../../../../agent/doctor/mounts.ts';
 import { judgeMissing, judgeStart } from '../../../../agent/doctor/steps/browser.ts';
-import { coresOf, judgeCpu } from '../../../../agent/doctor/steps/cpu.ts';
+import { coresOf, judgeCpu, judgeLoad } from '../../../../agent/doctor/steps/cpu.ts';
 import {
   judgeData,
   lockHolder,
@@ -448,4 +448,15 @@ test('fonts are found below the usual folders', () => {
     '/usr/share/fonts/README': '',
   });
   assertSays(judgeFonts(fontFiles(machine)), 'ok', /1 font files; none for Chinese/);
+});
+
+test('an agent that is overloaded is named, with since when and why', () => {
+  const load = { overloadedSince: null, reason: null, cpuWaitRatio: null, lastSuspension: null };
+  const now = 10_000_000;
+  assert.deepEqual(judgeLoad(null), []);
+  assert.deepEqual(judgeLoad({ load, now }), []);
+  const reason = 'its control group was throttled 60 % of the time: the CPU limit is too low';
+  const [found] = judgeLoad({ load: { ...load, overloadedSince: now - 180_000, reason }, now });
+  assert.equal(found?.verdict, 'warn');
+  assert.match(found?.evidence ?? '', /overloaded for 3 minutes: its control group was throttled/);
 });

@@ -1,0 +1,149 @@
+/**
+ * What an attempt says about its target when this process did not have all of its time. Pure.
+ *
+ *   stands  the verdict holds: nothing was missing, or what was missing explains nothing
+ *   void    the attempt says nothing: it is made again, or ends in an error of the agent
+ *
+ * Only limits of time are questioned. A status, a refused connection, a wrong body and an assertion about
+ * them hold at once, however busy the agent was.
+ */
+import type {
+  CheckDefinition,
+  Judging,
+  Measurement,
+} from '@monitor/shared/contract/checks/check-type.ts';
+import { judge, type Verdict } from '@monitor/shared/domain/verdict.ts';
+import type { TimeFacts } from './process-time.ts';
+
+export type VoidCause = 'suspended' | 'overloaded';
+
+export type AttemptDecision =
+  | {
+      kind: 'stands';
+      verdict: Verdict;
+      /** True when a limit of time held only without the time that the agent waited. */
+      isCorrected: boolean;
+    }
+  | {
+      kind: 'void';
+      cause: VoidCause;
+      /** The verdict when the attempt cannot be made again: a pass without its time; null for none. */
+      instead: Verdict | null;
+    };
+
+export interface AttemptFacts {
+  judging: Judging;
+  definition: CheckDefinition;
+  measurement: Measurement;
+  time: TimeFacts;
+  /** It runs code of the customer: too dear, and not without effects, to repeat a pass. */
+  isCode: boolean;
+}
+
+/** A suspension that overlaps by less than this did not disturb anything. */
+const noticeableSuspensionMs = 500;
+const leastWaitMs = 1;
+/** While the agent is starved, others on this machine may wait unseen, as a target beside it. */
+const hiddenWaitMs = 2_000;
+const hiddenFactor = 3;
+/** What was measured as waiting may be wrong by as much again. */
+const doubtFactor = 2;
+
+/** Deadlines that the agent itself keeps and extends by what it waited. */
+const ownTimeouts = new Set(['TIMEOUT', 'SOCKET_TIMEOUT', 'CONNECT_TIMEOUT']);
+/** Deadlines that others keep: resolvers, scripts and test runners. */
+const otherTimeouts = new Set(['ETIMEOUT', 'SCRIPT_TIMEOUT', 'GLOBAL_TIMEOUT']);
+/** How test runners and scripts say that a limit of time was reached. */
+const timeoutWords =
+  /\bTimeoutError\b|\btimeout of \d+\s?ms|\btimeout \d+\s?ms exceeded|timed out/i;
+
+const severity = ({ hasFailures, isDegraded }: Verdict): number =>
+  hasFailures ? 2 : isDegraded ? 1 : 0;
+
+const isCleanPass = (verdict: Verdict): boolean => severity(verdict) === 0;
+
+/** The verdict as it would be with so much less time; never a worse one. */
+function judgeSooner(
+  { judging, definition, measurement }: AttemptFacts,
+  ms: number,
+  measured: Verdict,
+): Verdict {
+  const { responseTime } = measurement;
+  const sooner = judging.sooner?.(measurement, ms) ?? {
+    ...measurement,
+    responseTime: responseTime === null ? null : Math.max(0, responseTime - ms),
+  };
+  const verdict = judge(judging, definition, sooner);
+  return severity(verdict) < severity(measured) ? verdict : measured;
+}
+
+/** True when the attempt ended at a deadline that may not have been reached without the agent's wait. */
+function isDoubtfulTimeout({ judging, measurement, time }: AttemptFacts): boolean {
+  const { failure, startedAt, stoppedAt } = measurement;
+  if (failure === null) return false;
+  const isElsewhere = judging.isTimedElsewhere === true;
+  if (ownTimeouts.has(failure.code) && !isElsewhere) {
+    // Deadlines were extended by the wait, at most to twice their length.
+    return 2 * time.waitedMs > stoppedAt - startedAt;
+  }
+  const isTimeout =
+    ownTimeouts.has(failure.code) ||
+    otherTimeouts.has(failure.code) ||
+    (isElsewhere && timeoutWords.test(failure.message));
+  return isTimeout && (time.isStarved || 4 * time.waitedMs > stoppedAt - startedAt);
+}
+
+/** Decides on one attempt, with the verdict as measured. */
+export function decideAttempt(facts: AttemptFacts, measured: Verdict): AttemptDecision {
+  const { judging, time, isCode } = facts;
+  const stands = (verdict: Verdict): AttemptDecision => ({
+    kind: 'stands',
+    verdict,
+    isCorrected: verdict !== measured,
+  });
+  if (time.suspendedMs >= noticeableSuspensionMs) {
+    const knownMs = time.suspendedMs + time.waitedMs;
+    const instead =
+      [knownMs, Number.POSITIVE_INFINITY]
+        .map((ms) => judgeSooner(facts, ms, measured))
+        .find(isCleanPass) ?? null;
+    return isCode && instead !== null
+      ? stands(instead)
+      : { kind: 'void', cause: 'suspended', instead };
+  }
+  if (isCleanPass(measured) || (time.waitedMs < leastWaitMs && !time.isStarved)) {
+    return stands(measured);
+  }
+  const overloaded: AttemptDecision = { kind: 'void', cause: 'overloaded', instead: null };
+  if (isDoubtfulTimeout(facts)) return overloaded;
+  const corrected =
+    judging.isTimedElsewhere === true ? measured : judgeSooner(facts, time.waitedMs, measured);
+  const doubtMs = time.isStarved
+    ? Math.max(hiddenFactor * time.waitedMs, hiddenWaitMs)
+    : doubtFactor * time.waitedMs;
+  const atBest = judgeSooner(facts, doubtMs, measured);
+  return severity(atBest) < severity(corrected) ? overloaded : stands(corrected);
+}
+
+/** Most times that an attempt is made again, by why it was void. */
+const mostRepeats: Record<VoidCause, number> = { suspended: 3, overloaded: 1 };
+
+/**
+ * Whether a void attempt is made again: within its slot, a few times, and not by an agent that is about
+ * to stop. `before` counts what was void before; instants are of the wall clock.
+ */
+export function mayRepeat(input: {
+  cause: VoidCause;
+  before: Record<VoidCause, number>;
+  now: number;
+  /** The attempt may begin no later. */
+  latestStart: number;
+  isStopping: boolean;
+  /** Others wait for the place of this attempt. */
+  isCrowded: boolean;
+}): boolean {
+  const { cause, before, now, latestStart } = input;
+  if (input.isStopping || now > latestStart) return false;
+  if (cause === 'overloaded' && input.isCrowded) return false;
+  return before[cause] < mostRepeats[cause];
+}

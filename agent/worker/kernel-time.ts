@@ -1,0 +1,115 @@
+/**
+ * What the kernel says about the CPU time of this process. Files stay open and are read again and
+ * again: a read of a few bytes takes two microseconds. Where a file is missing, nothing is known.
+ */
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
+import { uptime } from 'node:os';
+import { join } from 'node:path';
+import { kernelReader, throttledMs } from '../control-group.ts';
+import type { ThreadTimes } from './time-ledger.ts';
+
+export interface KernelTime extends Disposable {
+  /** Milliseconds since the machine was started, including its sleep. */
+  boot(): number | null;
+  /** Of the main thread. */
+  main(): ThreadTimes | null;
+  /** What each thread of the pool that was found has waited, in ms. */
+  poolWaitMs(): number[];
+  /** Looks for threads of the pool; they start with the first work for them. */
+  findThreads(): void;
+  /** Share of the last ten seconds in which some task waited for a CPU. */
+  pressure(): number | null;
+  /** Milliseconds in which the control groups were throttled; grows. */
+  throttledMs(): number;
+}
+
+const threads = '/proc/self/task';
+const poolThread = 'libuv-worker';
+/** Each search reads the names of all threads; by then the pool has long started. */
+const searches = 12;
+const buffer = Buffer.alloc(256);
+const nsPerMs = 1e6;
+
+/** A small file of the kernel; null where there is none. */
+class KernelFile implements Disposable {
+  readonly #fd: number | null;
+
+  constructor(path: string) {
+    let fd: number | null = null;
+    try {
+      fd = openSync(path, 'r');
+    } catch {
+      // Not a Linux, or one without it.
+    }
+    this.#fd = fd;
+  }
+
+  text(): string | null {
+    if (this.#fd === null) return null;
+    try {
+      return buffer.toString('latin1', 0, readSync(this.#fd, buffer, 0, buffer.length, 0));
+    } catch {
+      // The thread has ended, or the kernel was built without.
+      return null;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#fd !== null) closeSync(this.#fd);
+  }
+}
+
+/** `<ns on a CPU> <ns waited for one> <turns>`. */
+export function parseSchedstat(text: string | null): ThreadTimes | null {
+  const [run, wait] = (text ?? '').split(' ');
+  if (run === undefined || wait === undefined || run === '') return null;
+  return { runMs: Number(run) / nsPerMs, waitMs: Number(wait) / nsPerMs };
+}
+
+/** The share in `some avg10=12.50 …`. */
+export function parsePressure(text: string | null): number | null {
+  const percent = /^some avg10=([\d.]+)/.exec(text ?? '')?.[1];
+  return percent === undefined ? null : Number(percent) / 100;
+}
+
+function poolThreads(): string[] {
+  try {
+    return readdirSync(threads).filter(
+      (id) => readFileSync(join(threads, id, 'comm'), 'utf8').trim() === poolThread,
+    );
+  } catch {
+    return [];
+  }
+}
+
+/** The real one. */
+export function openKernelTime(): KernelTime {
+  const main = new KernelFile('/proc/self/schedstat');
+  const pressure = new KernelFile('/proc/pressure/cpu');
+  const pool = new Map<string, KernelFile>();
+  let searchesLeft = searches;
+  const own = (): ThreadTimes | null => parseSchedstat(main.text());
+  const hasSchedstat = own() !== null;
+  return {
+    boot: () => (process.platform === 'linux' ? uptime() * 1_000 : null),
+    main() {
+      if (hasSchedstat) return own();
+      const { user, system } = process.threadCpuUsage();
+      return { runMs: (user + system) / 1_000, waitMs: 0 };
+    },
+    poolWaitMs: () => [...pool.values()].map((file) => parseSchedstat(file.text())?.waitMs ?? 0),
+    findThreads() {
+      if (searchesLeft === 0 || !hasSchedstat) return;
+      searchesLeft -= 1;
+      for (const id of poolThreads()) {
+        if (!pool.has(id)) pool.set(id, new KernelFile(join(threads, id, 'schedstat')));
+      }
+    },
+    pressure: () => parsePressure(pressure.text()),
+    throttledMs: () => throttledMs(kernelReader),
+    [Symbol.dispose]() {
+      for (const file of [main, pressure, ...pool.values()]) file[Symbol.dispose]();
+      pool.clear();
+    },
+  };
+}

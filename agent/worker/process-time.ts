@@ -1,0 +1,324 @@
+/**
+ * Notices time in which this process did not run. Ticks often while something is measured, and once a
+ * second otherwise; what it sees goes into a ledger, from which each attempt is told its own share.
+ */
+import type { Clock } from '@monitor/shared/clock.ts';
+import { openKernelTime, type KernelTime } from './kernel-time.ts';
+import {
+  isStarved,
+  overloadWindowMs,
+  stepLoad,
+  loadShares,
+  type LoadSample,
+  type LoadState,
+} from './overload.ts';
+import {
+  explainStretch,
+  leastSuspensionMs,
+  TimeLedger,
+  type Stretch,
+  type TimeSample,
+} from './time-ledger.ts';
+
+const measuringEveryMs = 20;
+const idleEveryMs = 1_000;
+/** Load is summed up over about this long. */
+const loadEveryMs = 1_000;
+/** Time with the sleep of the machine is read this often, or when the time of day has jumped. */
+const bootEveryMs = 1_000;
+const leastJumpMs = 500;
+/** Of load before an attempt, so that a short one is not judged by itself alone. */
+const starvedWithinMs = 10_000;
+/** A tick that is later than this is not waited for. */
+const tickSlackMs = 5;
+/** A delay is not extended by less. */
+const timerNoiseMs = 5;
+
+/** What an attempt did not have of its time, in ms. */
+export interface TimeFacts {
+  /** The process was stopped, or the machine slept. */
+  suspendedMs: number;
+  /** The agent waited for a CPU, or was late because it was busy. */
+  waitedMs: number;
+  /** Others on this machine may have waited as well, unseen: times are in doubt. */
+  isStarved: boolean;
+  /** The event loop lagged noticeably. */
+  isLagging: boolean;
+}
+
+export interface Suspension {
+  /** On the monotonic clock. */
+  endedAt: number;
+  /** On the wall clock. */
+  endedAtWall: number;
+  lastedMs: number;
+}
+
+/** One measurement; ticks are frequent until it ends. */
+export interface Measuring {
+  /** What happened since it began: up to now, or unless `isExact` up to the last tick. */
+  facts(isExact: boolean): TimeFacts;
+  end(): void;
+}
+
+export interface Load {
+  /** Since when the agent is overloaded, on the wall clock; null when it is not. */
+  overloadedSince: number | null;
+  reason: string | null;
+  /** Share of the time in which the main thread wanted a CPU and had none, over the last minute. */
+  cpuWaitRatio: number | null;
+  lastSuspension: { endedAt: number; lastedMs: number } | null;
+}
+
+export interface ProcessTimeOptions {
+  /** Of this machine, not corrected: a jump of its time of day is a reason to look for a sleep. */
+  clock: Clock;
+  /** The time of day that is shown. */
+  now?: () => number;
+  kernel?: KernelTime;
+}
+
+export class ProcessTime implements Disposable {
+  readonly #clock: Clock;
+  readonly #now: () => number;
+  readonly #kernel: KernelTime;
+  readonly #ledger: TimeLedger;
+  readonly #listeners = new Set<(suspension: Suspension) => void>();
+  #samples: LoadSample[] = [];
+  #last: TimeSample;
+  #boot: { wall: number; monotonic: number; boot: number | null };
+  /** Sums since the last sample of load. */
+  #sum = { at: 0, lengthMs: 0, waitedMs: 0, runMs: 0, cpuWaitMs: 0, throttledMs: 0 };
+  #loadState: LoadState = null;
+  #lastSuspension: Suspension | null = null;
+  #measuring = 0;
+  #isWatching = false;
+  #dueAt: number;
+  #cancelTick: (() => void) | null = null;
+
+  constructor({ clock, now = () => clock.now(), kernel = openKernelTime() }: ProcessTimeOptions) {
+    this.#clock = clock;
+    this.#now = now;
+    this.#kernel = kernel;
+    this.#boot = { wall: clock.now(), monotonic: clock.monotonic(), boot: kernel.boot() };
+    this.#last = this.#read();
+    this.#ledger = new TimeLedger(this.#last.monotonic);
+    this.#sum.at = this.#dueAt = this.#last.monotonic;
+    this.#sum.throttledMs = kernel.throttledMs();
+  }
+
+  /** Watches also while nothing is measured, until it is disposed. */
+  watch(): void {
+    this.#isWatching = true;
+    this.#refresh();
+    this.#arm();
+  }
+
+  [Symbol.dispose](): void {
+    this.#isWatching = false;
+    this.#cancelTick?.();
+    this.#cancelTick = null;
+    this.#kernel[Symbol.dispose]();
+  }
+
+  /** Calls back at the end of each suspension, before anything draws conclusions from it. */
+  onSuspension(listener: (suspension: Suspension) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  get lastSuspension(): Suspension | null {
+    return this.#lastSuspension;
+  }
+
+  /** What is shown of the load. */
+  get load(): Load {
+    const { monotonic } = this.#last;
+    const shares = loadShares(this.#samples, monotonic - overloadWindowMs, loadEveryMs);
+    const last = this.#lastSuspension;
+    return {
+      overloadedSince: this.#loadState?.overloadedSince ?? null,
+      reason: this.#loadState?.reason ?? null,
+      cpuWaitRatio: shares?.cpuWait ?? null,
+      lastSuspension:
+        last === null ? null : { endedAt: last.endedAtWall, lastedMs: Math.round(last.lastedMs) },
+    };
+  }
+
+  /** True when the process was suspended after an instant on the monotonic clock. */
+  wasSuspendedAfter(instant: number): boolean {
+    this.#refresh();
+    return this.#lastSuspension !== null && this.#lastSuspension.endedAt > instant;
+  }
+
+  begin(): Measuring {
+    this.#refresh();
+    this.#measuring += 1;
+    // The next tick would come too late to know when something happened.
+    if (this.#measuring === 1) {
+      this.#tick();
+      this.#arm();
+    }
+    const from = this.#clock.monotonic();
+    const { mark } = this.#ledger;
+    let isOver = false;
+    return {
+      facts: (isExact) => {
+        if (isExact) this.#tick();
+        else this.#refresh();
+        const { suspendedMs, waitedMs, laggedMs } = this.#ledger.since(mark, from);
+        return {
+          ...{ suspendedMs, waitedMs },
+          isStarved:
+            isExact &&
+            (this.#loadState !== null || isStarved(this.#samples, from - starvedWithinMs)),
+          isLagging: laggedMs > 0 || suspendedMs > 0,
+        };
+      },
+      end: () => {
+        if (isOver) return;
+        isOver = true;
+        this.#measuring -= 1;
+        if (this.#measuring === 0) this.#arm();
+      },
+    };
+  }
+
+  /**
+   * The same clock, whose delays leave out time in which this process did not run: a delay is extended
+   * by what was suspended, and by what was waited, the latter at most to twice its length. Before a
+   * delay ends that was extended, sockets are read.
+   */
+  patient(clock: Clock): Clock {
+    return {
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      after: (delayMs, callback) => {
+        const from = clock.monotonic();
+        const { mark } = this.#ledger;
+        let cancel: () => void;
+        let isCancelled = false;
+        let given = 0;
+        const fire = (): void => {
+          this.#refresh();
+          const now = clock.monotonic();
+          const { stoppedMs, waitedMs } = this.#ledger.since(mark, from);
+          const owedMs = stoppedMs + Math.min(waitedMs, delayMs);
+          const moreMs = from + delayMs + owedMs - now;
+          if (owedMs - given < timerNoiseMs) {
+            callback();
+            return;
+          }
+          given = owedMs;
+          setImmediate(() => {
+            if (isCancelled) return;
+            if (moreMs >= 1) cancel = clock.after(moreMs, fire);
+            else callback();
+          });
+        };
+        cancel = clock.after(delayMs, fire);
+        return () => {
+          isCancelled = true;
+          cancel();
+        };
+      },
+    };
+  }
+
+  /**
+   * A clock of the time in which this process ran: its monotonic time stands still while the process is
+   * suspended, and its delays are patient. For conversations in which the other side was not heard then.
+   */
+  running(clock: Clock): Clock {
+    const patient = this.patient(clock);
+    return {
+      ...patient,
+      monotonic: () => {
+        this.#refresh();
+        return clock.monotonic() - this.#ledger.mark.stoppedMs;
+      },
+    };
+  }
+
+  #read(): TimeSample {
+    const kernel = this.#kernel;
+    const monotonic = this.#clock.monotonic();
+    const main = kernel.main();
+    return { monotonic, boot: this.#bootAt(monotonic), main, poolWaitMs: kernel.poolWaitMs() };
+  }
+
+  /** The machine has not slept while the time of day goes on as the monotonic clock does. */
+  #bootAt(monotonic: number): number | null {
+    const { boot, ...known } = this.#boot;
+    const wall = this.#clock.now();
+    const passedMs = monotonic - known.monotonic;
+    const jumpMs = Math.abs(wall - known.wall - passedMs);
+    if (passedMs < bootEveryMs && jumpMs < leastJumpMs)
+      return boot === null ? null : boot + passedMs;
+    this.#boot = { wall, monotonic, boot: this.#kernel.boot() };
+    return this.#boot.boot;
+  }
+
+  /** Sets the timer of the next tick. */
+  #arm(): void {
+    this.#cancelTick?.();
+    this.#cancelTick = null;
+    if (this.#measuring === 0 && !this.#isWatching) return;
+    const everyMs = this.#measuring > 0 ? measuringEveryMs : idleEveryMs;
+    this.#dueAt = this.#clock.monotonic() + everyMs;
+    this.#cancelTick = this.#clock.after(everyMs, () => {
+      this.#tick();
+      this.#arm();
+    });
+  }
+
+  /** Ticks at once when the next tick should have come already. */
+  #refresh(): void {
+    if (this.#clock.monotonic() > this.#dueAt + tickSlackMs) this.#tick();
+  }
+
+  #tick(): void {
+    const before = this.#last;
+    const after = this.#read();
+    // Before it is due a tick is on time; without a timer nothing can be late.
+    const isTimed = this.#cancelTick !== null;
+    const stretch = explainStretch(before, after, isTimed ? this.#dueAt : after.monotonic);
+    this.#last = after;
+    if (after.monotonic > this.#dueAt) this.#dueAt = after.monotonic;
+    this.#ledger.add(stretch, after.monotonic);
+    this.#addLoad(stretch, after.monotonic);
+    if (stretch.suspendedMs >= leastSuspensionMs) {
+      const suspension: Suspension = {
+        endedAt: after.monotonic,
+        endedAtWall: this.#now(),
+        lastedMs: stretch.suspendedMs,
+      };
+      this.#lastSuspension = suspension;
+      for (const listener of this.#listeners) listener(suspension);
+    }
+  }
+
+  #addLoad({ lengthMs, stoppedMs, waitedMs, runMs, cpuWaitMs }: Stretch, at: number): void {
+    const sum = this.#sum;
+    sum.lengthMs += lengthMs - stoppedMs;
+    sum.waitedMs += waitedMs;
+    sum.runMs += runMs;
+    sum.cpuWaitMs += cpuWaitMs;
+    if (at - sum.at < loadEveryMs) return;
+    const kernel = this.#kernel;
+    kernel.findThreads();
+    const throttledMs = kernel.throttledMs();
+    this.#samples = this.#samples.filter((sample) => sample.at > at - overloadWindowMs);
+    this.#samples.push({
+      at,
+      lengthMs: sum.lengthMs,
+      waitedMs: sum.waitedMs,
+      runMs: sum.runMs,
+      cpuWaitMs: sum.cpuWaitMs,
+      throttledMs: Math.max(0, throttledMs - sum.throttledMs),
+      pressure: kernel.pressure(),
+    });
+    this.#sum = { at, throttledMs, lengthMs: 0, waitedMs: 0, runMs: 0, cpuWaitMs: 0 };
+    const wall = this.#now();
+    this.#loadState = stepLoad(this.#loadState, this.#samples, { now: at, wall });
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * How much of a stretch of time this process did not have. Pure: samples of the clocks and of the
+ * scheduler of the kernel come in, and amounts for any interval come out.
+ *
+ *   suspended  the process was stopped (SIGSTOP, a frozen container) or the machine slept: nothing ran
+ *   waited     a thread waited for a CPU, or the event loop was late because it was busy
+ *
+ * A thread that is stopped neither runs nor waits for a CPU: this tells the two apart.
+ */
+
+/** Milliseconds; counters that only grow. */
+export interface ThreadTimes {
+  runMs: number;
+  waitMs: number;
+}
+
+/** What the clocks and the kernel say at one moment. Milliseconds. */
+export interface TimeSample {
+  monotonic: number;
+  /** Time since the machine was started, including its sleep; null where it is not known. */
+  boot: number | null;
+  /** The thread of the event loop; null where the kernel does not say. */
+  main: ThreadTimes | null;
+  /** What each thread of the pool for files and names has waited. */
+  poolWaitMs: readonly number[];
+}
+
+/** What happened between two samples. Milliseconds. */
+export interface Stretch {
+  lengthMs: number;
+  suspendedMs: number;
+  /** The part of it that the monotonic clock counted: the process was stopped, the machine was not. */
+  stoppedMs: number;
+  waitedMs: number;
+  /** By how much the event loop lagged, where that was noticeable. */
+  laggedMs: number;
+  /** What the main thread ran, and waited for a CPU. */
+  runMs: number;
+  cpuWaitMs: number;
+}
+
+/** A shorter stop is a delay like any other. */
+export const leastSuspensionMs = 1_000;
+/** Timers have a resolution of a millisecond. */
+const timerSlackMs = 1.5;
+const noticeableLagMs = 20;
+
+const since = (before: number | undefined, after: number | undefined): number =>
+  Math.max(0, (after ?? 0) - (before ?? after ?? 0));
+
+/** Explains a stretch that ended with a tick which was due at `dueAt`, on the monotonic clock. */
+export function explainStretch(before: TimeSample, after: TimeSample, dueAt: number): Stretch {
+  const lengthMs = Math.max(0, after.monotonic - before.monotonic);
+  const runMs = since(before.main?.runMs, after.main?.runMs);
+  const cpuWaitMs = since(before.main?.waitMs, after.main?.waitMs);
+  const overdueMs = Math.min(lengthMs, Math.max(0, after.monotonic - dueAt));
+  const unexplainedMs = overdueMs - runMs - cpuWaitMs;
+  const stoppedMs = unexplainedMs >= leastSuspensionMs ? unexplainedMs : 0;
+  const sleptMs =
+    before.boot === null || after.boot === null ? 0 : after.boot - before.boot - lengthMs;
+  const asleepMs = sleptMs >= leastSuspensionMs ? sleptMs : 0;
+  const lateMs = Math.max(0, overdueMs - stoppedMs - timerSlackMs);
+  const poolMs = after.poolWaitMs.map((waited, index) => since(before.poolWaitMs[index], waited));
+  return {
+    lengthMs,
+    suspendedMs: stoppedMs + asleepMs,
+    stoppedMs,
+    // They overlap for the most part: a loop is late because its thread waited.
+    waitedMs: Math.min(lengthMs - stoppedMs, Math.max(lateMs, cpuWaitMs, ...poolMs)),
+    laggedMs: lateMs > noticeableLagMs ? lateMs : 0,
+    runMs,
+    cpuWaitMs,
+  };
+}
+
+export interface Amounts {
+  suspendedMs: number;
+  stoppedMs: number;
+  waitedMs: number;
+  laggedMs: number;
+}
+
+/** Amounts since the ledger was opened; `next` keeps the later entries for an interval that began here. */
+interface Entry extends Amounts {
+  at: number;
+  next: Entry | null;
+}
+
+export type LedgerMark = Readonly<Entry>;
+
+const combine = (
+  left: Amounts,
+  right: Amounts,
+  by: (left: number, right: number) => number,
+): Amounts => ({
+  suspendedMs: by(left.suspendedMs, right.suspendedMs),
+  stoppedMs: by(left.stoppedMs, right.stoppedMs),
+  waitedMs: by(left.waitedMs, right.waitedMs),
+  laggedMs: by(left.laggedMs, right.laggedMs),
+});
+
+/** The amounts at an instant between two entries; what happened between them is spread evenly. */
+function amountsAt(entry: LedgerMark, instant: number): Amounts {
+  const { next } = entry;
+  if (next === null || instant <= entry.at || next.at <= entry.at) return entry;
+  const share = Math.min(1, (instant - entry.at) / (next.at - entry.at));
+  return combine(entry, next, (from, to) => from + (to - from) * share);
+}
+
+export class TimeLedger {
+  #last: Entry;
+
+  constructor(at: number) {
+    this.#last = { at, suspendedMs: 0, stoppedMs: 0, waitedMs: 0, laggedMs: 0, next: null };
+  }
+
+  /** The newest entry: what an interval that begins now is counted from, and all there was before. */
+  get mark(): LedgerMark {
+    return this.#last;
+  }
+
+  /** Adds the stretch that ended at an instant on the monotonic clock. */
+  add(stretch: Stretch, at: number): void {
+    const last = this.#last;
+    this.#last = last.next = {
+      ...combine(last, stretch, (before, more) => before + more),
+      at,
+      next: null,
+    };
+  }
+
+  /** What happened from an instant up to the newest entry. `mark` is of when the interval began. */
+  since(mark: LedgerMark, from: number): Amounts {
+    const start = amountsAt(mark, from);
+    return combine(this.#last, start, (end, begin) => Math.max(0, end - begin));
+  }
+}

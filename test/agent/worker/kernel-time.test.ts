@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import test from 'node:test';
+import {
+  openKernelTime,
+  parsePressure,
+  parseSchedstat,
+} from '../../../agent/worker/kernel-time.ts';
+import { throttledMs } from '../../../agent/control-group.ts';
+
+test('accounts of the kernel are read, and missing ones are nothing', () => {
+  assert.deepEqual(parseSchedstat('71478171 317611 12\n'), { runMs: 71.478171, waitMs: 0.317611 });
+  for (const text of [null, '', '\n']) assert.equal(parseSchedstat(text), null);
+  const some = 'some avg10=93.06 avg60=87.04 avg300=38.90 total=157791467\nfull avg10=0.00';
+  assert.equal(parsePressure(some), 0.9306);
+  assert.equal(parsePressure(null), null);
+});
+
+test('throttling is read in both versions of control groups', () => {
+  const reader = (files: Record<string, string>) => ({
+    read: (path: string) => files[path] ?? null,
+  });
+  const unified = reader({
+    '/proc/self/cgroup': '0::/pod/agent\n',
+    '/sys/fs/cgroup/pod/agent/cpu.stat': 'usage_usec 9\nnr_throttled 3\nthrottled_usec 250000\n',
+  });
+  assert.equal(throttledMs(unified), 250);
+  const old = reader({
+    '/proc/self/cgroup': '4:cpu,cpuacct:/docker/abc\n',
+    '/sys/fs/cgroup/cpu/docker/abc/cpu.stat': 'nr_periods 9\nthrottled_time 1500000000\n',
+  });
+  assert.equal(throttledMs(old), 1_500);
+  assert.equal(throttledMs(reader({})), 0);
+});
+
+test('the times of this very process grow as it works, on a kernel that accounts for them', () => {
+  using kernel = openKernelTime();
+  const before = kernel.main()?.runMs ?? 0;
+  for (let round = 0; round < 200; round += 1) readFileSync('/proc/self/status');
+  kernel.findThreads();
+  assert.ok((kernel.main()?.runMs ?? 0) > before);
+  assert.ok(kernel.poolWaitMs().every((waited) => waited >= 0));
+  assert.ok(kernel.throttledMs() >= 0);
+});
