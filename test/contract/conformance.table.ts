@@ -857,6 +857,7 @@ export const sections: readonly Section[] = [
       '[].checkType',
       '[].scheduledFor',
       '[].underLoad',
+      '[].agentWaitMs',
       '[].apiCheckResult.networkDiagnostics',
       '[].isCancelled',
       '[].isLate',
