@@ -4,13 +4,40 @@
  * of them disagree on a few characters, so there are several rows for one format.
  */
 
+import { htmlNames } from './html-names.ts';
+
+/** `buffer.INSPECT_MAX_BYTES`. */
+const shownBytes = 50;
+const minShownBytes = 6;
+
 type Encode = (text: string) => readonly (string | Buffer)[];
 
 const hexOf = (byte: number): string => byte.toString(16).padStart(2, '0');
 
+const windows1252 = new TextDecoder('windows-1252');
+const windows1252Bytes = new Map(
+  Array.from({ length: 256 }, (_, byte) => [windows1252.decode(Uint8Array.of(byte)), byte]),
+);
+
+/** The bytes in ISO-8859-1 and Windows-1252, where they can hold the text and differ from UTF-8. */
+function westernBytes(text: string): Buffer[] {
+  if (/^[\x00-\x7f]*$/.test(text)) return [];
+  const latin1 = /^[\x00-\xff]*$/.test(text) ? [Buffer.from(text, 'latin1')] : [];
+  if (!/[^\x00-\x7f\xa0-\xff]/.test(text)) return latin1;
+  const bytes = Array.from(text, (character) => windows1252Bytes.get(character) ?? -1);
+  return bytes.includes(-1) ? latin1 : [...latin1, Buffer.from(bytes)];
+}
+
+/** The bytes in each charset of one byte or more a character; UTF-16 stands on its own. */
+const bytesOf = (text: string): Buffer[] => [Buffer.from(text), ...westernBytes(text)];
+
+/** A text in which every byte is written on its own. */
+const eachByte = (bytes: Buffer, write: (byte: number) => string, separator = ''): string =>
+  Array.from(bytes, write).join(separator);
+
 /** Percent-encodes the bytes of a text, except those of safe characters; both cases of hex digits. */
-function percent(text: string, safe: RegExp, encoding: BufferEncoding = 'utf8'): string[] {
-  const bytes = Buffer.from(text, encoding);
+function percent(text: string | Buffer, safe: RegExp): string[] {
+  const bytes = Buffer.from(text);
   const encode = (upper: boolean): string => {
     let result = '';
     for (const byte of bytes) {
@@ -30,6 +57,7 @@ const urlPath = /[^\x00-\x20"#<>?`{}^\x7f]/;
 const urlQuery = /[^\x00-\x20"#<>'\x7f]/;
 const urlUser = /[^\x00-\x20"#<>?`{}/:;=@[\\\]^|\x7f]/;
 const formSafe = /[\w\-.*]/;
+const headerParameter = /[\w!#$&+.^`|~-]/;
 const nothing = /(?!)/;
 
 const form = (text: string): string[] =>
@@ -53,9 +81,13 @@ function jsonDialects(text: string): string[] {
     /[^\x00-\x7f]/g,
     /[<>&\u2028\u2029]/g,
     /[<>&='\u2028\u2029]|[^\x00-\x7f]/g,
+    /[<>&'+`]|[^\x00-\x7e]/g,
+    /[<>&'+`]|\\"|[^\x00-\x7e]/g,
   ].flatMap((escaped) =>
     [false, true].flatMap((upper) => {
-      const dialect = plain.replace(escaped, (character) => unicodeEscape(character, upper));
+      const dialect = plain.replace(escaped, (character) =>
+        unicodeEscape(character.slice(-1), upper),
+      );
       return [dialect, dialect.replaceAll('/', '\\/')];
     }),
   );
@@ -65,10 +97,63 @@ function jsonDialects(text: string): string[] {
 const escapes = (text: string): string[] =>
   [false, true].map((upper) => text.replace(/[\s\S]/g, (unit) => unicodeEscape(unit, upper)));
 
-const byteEscapes = (text: string): string[] => {
-  const escaped = [...Buffer.from(text)].map((byte) => `\\x${hexOf(byte)}`).join('');
+const byteEscapes = (bytes: Buffer): string[] => {
+  const escaped = eachByte(bytes, (byte) => `\\x${hexOf(byte)}`);
   return [escaped, escaped.replace(/x../g, (pair) => `x${pair.slice(1).toUpperCase()}`)];
 };
+
+const plainBackslashes = (text: string): string =>
+  text
+    .replaceAll('\\', '\\\\')
+    .replaceAll('\n', '\\n')
+    .replaceAll('\r', '\\r')
+    .replaceAll('\t', '\\t');
+
+/** As languages and shells show bytes that are not ASCII: `\xc3\xa4`, `\303\244`. */
+const escapedBytes = (bytes: Buffer): string[] =>
+  [(byte: number) => `x${hexOf(byte)}`, (byte: number) => byte.toString(8).padStart(3, '0')].map(
+    (write) =>
+      plainBackslashes(bytes.toString('latin1')).replace(
+        /[^\x20-\x7e]/g,
+        (character) => `\\${write(character.charCodeAt(0))}`,
+      ),
+  );
+
+/** As master files show texts, RFC 1035. */
+const dnsText = (bytes: Buffer): string =>
+  bytes
+    .toString('latin1')
+    .replace(/["\\]/g, '\\$&')
+    .replace(
+      /[^\x20-\x7e]/g,
+      (character) => `\\${String(character.charCodeAt(0)).padStart(3, '0')}`,
+    );
+
+/** As languages show characters that are not ASCII: `\xe4`, `\u{e4}`, `\U0001f511`, `%u65E5`. */
+function characterEscapes(text: string): string[] {
+  const digits = (character: string): string => (character.codePointAt(0) ?? 0).toString(16);
+  const python = (character: string): string => {
+    const hex = digits(character);
+    if (hex.length <= 2) return `\\x${hex.padStart(2, '0')}`;
+    return hex.length <= 4 ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;
+  };
+  const ways = [
+    python,
+    (character: string) => `\\u{${digits(character)}}`,
+    (character: string) => `\\x{${digits(character)}}`,
+  ];
+  const special = /[^\x20-\x7e]/gu;
+  return [text, plainBackslashes(text)].flatMap((plain) =>
+    ways.map((write) => plain.replace(special, write)),
+  );
+}
+
+/** What the function `escape` of JavaScript makes. */
+const escaped = (text: string): string =>
+  text.replace(/[^\w@*+\-./]/g, (unit) => {
+    const digits = unit.charCodeAt(0).toString(16).toUpperCase();
+    return digits.length <= 2 ? `%${digits.padStart(2, '0')}` : `%u${digits.padStart(4, '0')}`;
+  });
 
 function entities(text: string, apostrophe: string, quote = '&quot;'): string {
   return text
@@ -90,6 +175,20 @@ const numericEntities = (text: string, special: RegExp): string[] => {
   ];
 };
 
+/** What is not ASCII by its name or its number; special characters as usual. */
+function allEntities(text: string): string[] {
+  const beyond = /[^\x00-\x7f]/gu;
+  if (!beyond.test(text)) return [];
+  const named = (plain: string): string =>
+    plain.replace(beyond, (character) => {
+      const name = htmlNames.get(character);
+      return name === undefined ? character : `&${name};`;
+    });
+  return [text, ...["'", '&#39;', '&#039;', '&#x27;'].map((sign) => entities(text, sign))]
+    .flatMap((plain) => [plain, named(plain)])
+    .flatMap((plain) => [plain, ...numericEntities(plain, beyond)]);
+}
+
 /**
  * Base64 of bytes in the midst of others: their place among groups of three decides how they look,
  * so there are three forms, each without the characters that also depend on the neighbours.
@@ -103,6 +202,12 @@ function base64(bytes: Buffer): string[] {
   });
 }
 
+/** Base64 of base64, whatever stands around either of them. */
+const base64Twice = (bytes: Buffer): string[] =>
+  base64(bytes)
+    .flatMap((once) => [once, toUrlAlphabet(once)])
+    .flatMap((once) => base64(Buffer.from(once)));
+
 const toUrlAlphabet = (text: string): string => text.replaceAll('+', '-').replaceAll('/', '_');
 
 /** A value alone in base64, broken into lines as PEM and MIME do. */
@@ -115,14 +220,20 @@ function wrappedBase64(text: string): string[] {
   });
 }
 
+/** What `util.inspect` shows of a Buffer of more bytes than it shows, and more than a few of a secret. */
+function cutInspection(bytes: Buffer): string[] {
+  const digits = eachByte(bytes, hexOf, ' ');
+  return Array.from(
+    { length: Math.min(bytes.length, shownBytes) - minShownBytes + 1 },
+    (_, index) => `${digits.slice(0, 3 * (index + minShownBytes) - 1)} ...`,
+  );
+}
+
 const utf16be = (text: string): Buffer => Buffer.from(text, 'utf16le').swap16();
 
-/** Only texts that Latin-1 can hold have a form there. */
-const latin1 = (text: string): string | null => (/^[\x00-\xff]*$/.test(text) ? text : null);
-
-const quotedPrintable = (text: string): string[] => {
+const quotedPrintable = (bytes: Buffer): string[] => {
   const encode = (upper: boolean): string =>
-    [...Buffer.from(text)]
+    [...bytes]
       .map((byte) => {
         if (byte === 0x20 || (byte > 0x20 && byte < 0x7f && byte !== 0x3d))
           return String.fromCharCode(byte);
@@ -130,7 +241,11 @@ const quotedPrintable = (text: string): string[] => {
       })
       .join('');
   const body = encode(true);
-  return [body, encode(false), body.replaceAll(' ', '_'), body.replaceAll('\r\n', '\n')];
+  const every = eachByte(bytes, (byte) => `=${hexOf(byte)}`);
+  return [
+    ...[body, encode(false), body.replaceAll(' ', '_'), body.replaceAll('\r\n', '\n')],
+    ...[every, every.toUpperCase()],
+  ];
 };
 
 const backslashed = (text: string, special: RegExp): string => text.replace(special, '\\$&');
@@ -138,7 +253,7 @@ const backslashed = (text: string, special: RegExp): string => text.replace(spec
 /** In the order in which documentation shows them; every name is unique. */
 export const encodings: Readonly<Record<string, Encode>> = {
   raw: (text) => [text],
-  'latin-1': (text) => (latin1(text) === null ? [] : [Buffer.from(text, 'latin1')]),
+  'latin-1 or windows-1252': westernBytes,
   'utf-16le': (text) => [Buffer.from(text, 'utf16le')],
   'utf-16be': (text) => [utf16be(text)],
   'url component': (text) => percent(text, component),
@@ -149,9 +264,14 @@ export const encodings: Readonly<Record<string, Encode>> = {
   'url user information': (text) => percent(text, urlUser),
   'url every byte': (text) => percent(text, nothing),
   'url of latin-1': (text) =>
-    latin1(text) === null
-      ? []
-      : [...percent(text, strict, 'latin1'), ...percent(text, component, 'latin1')],
+    westernBytes(text).flatMap((bytes) => [
+      ...percent(bytes, strict),
+      ...percent(bytes, component),
+      ...percent(bytes, nothing),
+      ...percent(bytes, formSafe).map((encoded) => encoded.replaceAll('%20', '+')),
+    ]),
+  'url in a header': (text) => percent(text, headerParameter),
+  'url of escape': (text) => [escaped(text)],
   'url twice': (text) =>
     [component, strict, formSafe].flatMap((safe) =>
       [...percent(text, safe), ...form(text)].flatMap((once) => percent(once, safe)),
@@ -165,7 +285,10 @@ export const encodings: Readonly<Record<string, Encode>> = {
   'json in html': (text) => [entities(json(text), '&#39;'), entities(json(text), '&#x27;')],
   'unicode escapes': escapes,
   'unicode escapes in json': (text) => escapes(text).map(json),
-  'byte escapes': byteEscapes,
+  'byte escapes': (text) =>
+    bytesOf(text).flatMap((bytes) => [...byteEscapes(bytes), ...escapedBytes(bytes)]),
+  'character escapes': characterEscapes,
+  'dns text': (text) => bytesOf(text).map(dnsText),
   'html named': (text) => [
     entities(text, "'"),
     entities(text, '&#39;'),
@@ -175,6 +298,7 @@ export const encodings: Readonly<Record<string, Encode>> = {
     entities(text, "'", '"'),
   ],
   'html in json': (text) => [json(entities(text, '&#39;')), json(entities(text, '&#x27;'))],
+  'html beyond ascii': allEntities,
   'html numeric, special characters': (text) => [
     ...numericEntities(text, /[^\w\s\-.]/gu),
     ...numericEntities(text, /[&<>"']|[^\x00-\x7f]/gu),
@@ -189,21 +313,48 @@ export const encodings: Readonly<Record<string, Encode>> = {
       (white) => `&#x${white.charCodeAt(0).toString(16).toUpperCase()};`,
     ),
   ],
-  base64: (text) => base64(Buffer.from(text)),
-  base64url: (text) => base64(Buffer.from(text)).map(toUrlAlphabet),
+  base64: (text) => bytesOf(text).flatMap(base64),
+  base64url: (text) => bytesOf(text).flatMap(base64).map(toUrlAlphabet),
   'base64 in url': (text) =>
-    base64(Buffer.from(text)).flatMap((encoded) => percent(encoded, strict)),
+    bytesOf(text)
+      .flatMap(base64)
+      .flatMap((encoded) => percent(encoded, strict)),
+  'base64 in json': (text) =>
+    bytesOf(text)
+      .flatMap(base64)
+      .flatMap((encoded) => [
+        encoded.replaceAll('/', '\\/'),
+        encoded.replaceAll('+', '\\u002B').replaceAll('/', '\\/'),
+        encoded.replaceAll('+', '\\u002B'),
+        encoded.replaceAll('+', '\\u002b'),
+      ]),
+  'base64 twice': (text) => bytesOf(text).flatMap(base64Twice),
   'base64 in lines': wrappedBase64,
   'base64 of json': (text) => {
     const encoded = base64(Buffer.from(json(text)));
     return [...encoded, ...encoded.map(toUrlAlphabet)];
   },
-  'base64 of utf-16': (text) => base64(Buffer.from(text, 'utf16le')),
-  hex: (text) => {
-    const digits = Buffer.from(text).toString('hex');
-    return [digits, digits.toUpperCase()];
-  },
-  'quoted-printable': quotedPrintable,
+  'base64 of utf-16': (text) => [Buffer.from(text, 'utf16le'), utf16be(text)].flatMap(base64),
+  hex: (text) =>
+    [...bytesOf(text), Buffer.from(text, 'utf16le'), utf16be(text)].flatMap((bytes) => {
+      const digits = bytes.toString('hex');
+      return [digits, digits.toUpperCase()];
+    }),
+  'hex with separators': (text) =>
+    bytesOf(text)
+      .flatMap((bytes) => [
+        ...[' ', ':', '-', ',', ', '].map((separator) => eachByte(bytes, hexOf, separator)),
+        ...[' ', ',', ', '].map((separator) =>
+          eachByte(bytes, (byte) => `0x${hexOf(byte)}`, separator),
+        ),
+      ])
+      .flatMap((digits) => [digits, digits.toUpperCase().replaceAll('X', 'x')]),
+  'inspected buffer, cut': (text) => bytesOf(text).flatMap(cutInspection),
+  'bytes as numbers': (text) =>
+    bytesOf(text).flatMap((bytes) =>
+      [',', ', ', ' '].map((separator) => eachByte(bytes, String, separator)),
+    ),
+  'quoted-printable': (text) => bytesOf(text).flatMap(quotedPrintable),
   'shell single quotes': (text) => [
     text.replaceAll("'", `'\\''`),
     text.replaceAll("'", `'"'"'`),

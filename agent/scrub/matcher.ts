@@ -13,22 +13,48 @@ const maxWindow = 16;
 /** Needles shorter than this are searched on their own, so that they do not slow down the others. */
 const shortNeedle = 8;
 
+/** Bytes to search for. */
+export interface Needle {
+  readonly bytes: Buffer;
+  /** ASCII letters are found in either case; `bytes` then holds the lower ones. */
+  readonly anyCase: boolean;
+}
+
 /** Pairs of numbers: where a region begins, and the position after its end. */
 export type Regions = readonly number[];
 
 const none: Regions = [];
 
+/**
+ * Both cases of a letter have the same hash: they differ in one bit, and the mask leaves out the three
+ * places where that bit of a byte stands. This costs nothing while searching.
+ */
+const caseBits = (1 << 17) | (1 << 11) | (1 << 5);
+const smallMask = ((1 << 17) - 1) & ~caseBits;
+const largeMask = ((1 << 20) - 1) & ~caseBits;
+
 function hash(first: number, second: number, third: number, mask: number): number {
-  return ((first << 10) ^ (second << 5) ^ third) & mask;
+  return ((first << 12) ^ (second << 6) ^ third) & mask;
 }
 
-/** True when the bytes of the needle from `from` on are those at `at` and following. */
-function continues(text: Uint8Array, at: number, needle: Buffer, from: number): boolean {
-  const { length } = needle;
+const lowerCase = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte,
+);
+
+/** True when the needle, as far as the text reaches, stands at a position. */
+function standsAt(text: Uint8Array, at: number, { bytes, anyCase }: Needle, to: number): boolean {
+  const length = Math.min(bytes.length, to - at);
+  if (anyCase) {
+    for (let index = 0; index < length; index += 1) {
+      if (bytes[index] !== lowerCase[text[at + index] as number]) return false;
+    }
+    return true;
+  }
+  if (bytes[0] !== text[at]) return false;
   // The native comparison wins only where there is much to compare.
-  if (length - from > 64) return needle.compare(text, at + from, at + length, from, length) === 0;
-  for (let index = from; index < length; index += 1) {
-    if (needle[index] !== text[at + index]) return false;
+  if (length > 64) return bytes.compare(text, at, at + length, 0, length) === 0;
+  for (let index = 1; index < length; index += 1) {
+    if (bytes[index] !== text[at + index]) return false;
   }
   return true;
 }
@@ -39,20 +65,23 @@ class NeedleTable {
   readonly #mask: number;
   readonly #shift: Uint8Array;
   /** Needles by the last block of their window, the longest first. */
-  readonly #buckets = new Map<number, Buffer[]>();
+  readonly #buckets = new Map<number, Needle[]>();
 
   /** `needles` are sorted, the longest first. */
-  constructor(needles: readonly Buffer[]) {
-    this.#window = Math.min(needles.at(-1)?.length ?? maxWindow, maxWindow);
-    const size = needles.length * this.#window > 8_192 ? 1 << 18 : 1 << 16;
-    this.#mask = size - 1;
-    this.#shift = new Uint8Array(size).fill(this.#window - blockSize + 1);
-    for (const needle of needles) this.#enter(needle);
+  constructor(needles: readonly Needle[]) {
+    const window = Math.min(needles.at(-1)?.bytes.length ?? maxWindow, maxWindow);
+    const windows = new Set(needles.map(({ bytes }) => bytes.toString('latin1', 0, window)));
+    this.#window = window;
+    this.#mask = windows.size * window > 8_192 ? largeMask : smallMask;
+    this.#shift = new Uint8Array(this.#mask + 1).fill(window - blockSize + 1);
+    for (const needle of needles) {
+      this.#enter(needle, windows.delete(needle.bytes.toString('latin1', 0, window)));
+    }
   }
 
-  #enter(needle: Buffer): void {
-    for (let end = blockSize - 1; end < this.#window; end += 1) {
-      const key = this.#key(needle, end);
+  #enter(needle: Needle, isNewWindow: boolean): void {
+    for (let end = isNewWindow ? blockSize - 1 : this.#window - 1; end < this.#window; end += 1) {
+      const key = this.#key(needle.bytes, end);
       const distance = this.#window - 1 - end;
       this.#shift[key] = Math.min(this.#shift[key] ?? 0, distance);
       if (distance > 0) continue;
@@ -75,8 +104,8 @@ class NeedleTable {
     while (end < to) {
       // Positions are inside of the text: `from` is not negative and a window has three bytes.
       const distance = shift[
-        (((text[end - 2] as number) << 10) ^
-          ((text[end - 1] as number) << 5) ^
+        (((text[end - 2] as number) << 12) ^
+          ((text[end - 1] as number) << 6) ^
           (text[end] as number)) &
           mask
       ] as number;
@@ -97,8 +126,8 @@ class NeedleTable {
 
   #longestAt(text: Uint8Array, start: number, to: number, key: number): number {
     for (const needle of this.#buckets.get(key) ?? []) {
-      if (start + needle.length > to || needle[0] !== text[start]) continue;
-      if (continues(text, start, needle, 1)) return needle.length;
+      const { length } = needle.bytes;
+      if (start + length <= to && standsAt(text, start, needle, to)) return length;
     }
     return 0;
   }
@@ -127,23 +156,27 @@ export class Matcher {
   readonly longest: number;
   readonly #tables: NeedleTable[];
   /** Needles by their first three bytes: what may begin where a text breaks off. */
-  readonly #byBeginning = new Map<number, Buffer[]>();
+  readonly #byBeginning = new Map<number, Needle[]>();
   readonly #firstBytes = new Uint8Array(256);
-  readonly #firstPairs = new Set<number>();
+  /** A bit for each pair of bytes that some needle begins with. */
+  readonly #firstPairs = new Uint8Array(8_192);
 
-  /** Needles have at least three bytes. */
-  constructor(needles: Iterable<Buffer>) {
-    const sorted = [...needles].sort((a, b) => b.length - a.length);
-    this.longest = sorted[0]?.length ?? 0;
-    const long = sorted.filter(({ length }) => length >= shortNeedle);
-    const short = sorted.filter(({ length }) => length < shortNeedle);
+  /** Needles have at least three bytes; a Buffer is found as it is. */
+  constructor(needles: Iterable<Buffer | Needle>) {
+    const sorted = [...needles]
+      .map((needle) => (Buffer.isBuffer(needle) ? { bytes: needle, anyCase: false } : needle))
+      .sort((a, b) => b.bytes.length - a.bytes.length);
+    this.longest = sorted[0]?.bytes.length ?? 0;
+    const long = sorted.filter(({ bytes }) => bytes.length >= shortNeedle);
+    const short = sorted.filter(({ bytes }) => bytes.length < shortNeedle);
     this.#tables = [long, short]
       .filter(({ length }) => length > 0)
       .map((list) => new NeedleTable(list));
     for (const needle of sorted) {
-      const [first = 0, second = 0, third = 0] = needle;
+      const [first, second, third] = this.#beginning(needle.bytes, 0);
       this.#firstBytes[first] = 1;
-      this.#firstPairs.add((first << 8) | second);
+      const pair = (first << 8) | second;
+      this.#firstPairs[pair >> 3] = (this.#firstPairs[pair >> 3] ?? 0) | (1 << (pair & 7));
       const key = (first << 16) | (second << 8) | third;
       const same = this.#byBeginning.get(key);
       if (same === undefined) this.#byBeginning.set(key, [needle]);
@@ -166,20 +199,27 @@ export class Matcher {
   openFrom(text: Uint8Array): number {
     const { length } = text;
     for (let start = Math.max(0, length - this.longest + 1); start < length; start += 1) {
-      const first = text[start] ?? 0;
-      if (this.#firstBytes[first] === 1 && this.#mayBegin(text, start)) return start;
+      const first = lowerCase[text[start] as number] as number;
+      if (this.#firstBytes[first] !== 1) continue;
+      if (start + 1 === length) return start;
+      const pair = (first << 8) | (lowerCase[text[start + 1] as number] as number);
+      if (((this.#firstPairs[pair >> 3] as number) & (1 << (pair & 7))) === 0) continue;
+      if (start + 2 === length || this.#mayBegin(text, start)) return start;
     }
     return length;
   }
 
+  #beginning(bytes: Uint8Array, at: number): [number, number, number] {
+    const lower = (index: number): number => lowerCase[bytes[at + index] ?? 0] ?? 0;
+    return [lower(0), lower(1), lower(2)];
+  }
+
   #mayBegin(text: Uint8Array, start: number): boolean {
-    const left = text.length - start;
-    if (left === 1) return true;
-    const [first = 0, second = 0, third = 0] = text.subarray(start, start + 3);
-    if (left === 2) return this.#firstPairs.has((first << 8) | second);
+    const [first, second, third] = this.#beginning(text, start);
     const same = this.#byBeginning.get((first << 16) | (second << 8) | third) ?? [];
     return same.some(
-      (needle) => needle.length > left && needle.compare(text, start, text.length, 0, left) === 0,
+      (needle) =>
+        needle.bytes.length > text.length - start && standsAt(text, start, needle, text.length),
     );
   }
 }

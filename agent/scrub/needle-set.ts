@@ -1,36 +1,51 @@
 /** The secrets of one run, ready to be searched for; grows while the run goes on. */
-import { Matcher } from './matcher.ts';
+import { Matcher, type Needle } from './matcher.ts';
 import { isRemovable, needlesOf } from './needles.ts';
 
 /**
- * Making needles costs a quarter of a millisecond for each secret, and a check has the same secrets
- * in every run: 300 light runs per second would spend most of a core on it.
+ * Making needles costs up to a millisecond for each secret, and several for one with letters beyond
+ * ASCII; a check has the same secrets in every run, and checks of an account share most of them. 300
+ * light runs per second would spend most of a core on it.
  */
-const remembered = new Map<string, readonly Buffer[]>();
-const maxRemembered = 64;
+class Remembered<T> {
+  readonly #values = new Map<string, T>();
+  readonly #max: number;
 
-function needlesFor(secrets: ReadonlySet<string>): readonly Buffer[] {
-  const key = JSON.stringify([...secrets].sort());
-  let needles = remembered.get(key);
-  if (needles === undefined) {
-    needles = [
-      ...new Map([...secrets].flatMap(needlesOf).map((n) => [n.toString('latin1'), n])).values(),
-    ];
-    const [oldest] = remembered.keys();
-    if (remembered.size >= maxRemembered && oldest !== undefined) remembered.delete(oldest);
-  } else {
-    remembered.delete(key);
+  constructor(max: number) {
+    this.#max = max;
   }
-  remembered.set(key, needles);
-  return needles;
+
+  /** The value of a key, made when it is not among those that were asked for last. */
+  get(key: string, make: () => T): T {
+    const value = this.#values.get(key) ?? make();
+    this.#values.delete(key);
+    this.#values.set(key, value);
+    const [oldest] = this.#values.keys();
+    if (this.#values.size > this.#max && oldest !== undefined) this.#values.delete(oldest);
+    return value;
+  }
 }
 
-const matchers = new WeakMap<readonly Buffer[], Matcher>();
+const bySecret = new Remembered<readonly Needle[]>(128);
+const bySecrets = new Remembered<readonly Needle[]>(64);
+
+function needlesFor(secrets: ReadonlySet<string>): readonly Needle[] {
+  return bySecrets.get(JSON.stringify([...secrets].sort()), () => {
+    const needles = [...secrets].flatMap((secret) => bySecret.get(secret, () => needlesOf(secret)));
+    const keyed = needles.map((needle): [string, Needle] => [
+      `${needle.anyCase} ${needle.bytes.toString('latin1')}`,
+      needle,
+    ]);
+    return [...new Map(keyed).values()];
+  });
+}
+
+const matchers = new WeakMap<readonly Needle[], Matcher>();
 
 export class NeedleSet {
   readonly #secrets = new Set<string>();
   #matcher: Matcher | null = null;
-  #needles: readonly Buffer[] | null = null;
+  #needles: readonly Needle[] | null = null;
 
   /** False when the secret cannot be removed without destroying everything else. */
   add(secret: string): boolean {
@@ -47,7 +62,7 @@ export class NeedleSet {
     return this.#secrets.size === 0;
   }
 
-  get needles(): readonly Buffer[] {
+  get needles(): readonly Needle[] {
     return (this.#needles ??= needlesFor(this.#secrets));
   }
 

@@ -6,11 +6,18 @@
  * what is scrubbed and still hide nothing. Such secrets are counted and reported instead.
  */
 import { encodings } from './encodings.ts';
+import type { Needle } from './matcher.ts';
 import { mask } from './scrubber.ts';
 
 const minLength = 4;
 const minNumberLength = 6;
 const minPartLength = 8;
+/** Shorter secrets are searched for as they are written: `Test` in other letters is a word. */
+const minAnyCaseLength = 8;
+/** What must be left of a secret that lost its letters beyond ASCII. */
+const minLeftLength = 6;
+/** Beyond so many characters, only the value itself is searched for in every encoding. */
+const maxMisreadLength = 1_024;
 /** Beyond so many lines, lines are searched for as they are: a file of lines is not a password. */
 const maxEncodedLines = 200;
 
@@ -42,6 +49,28 @@ function spellings(secret: string): Set<string> {
   return result;
 }
 
+/**
+ * What programs make of letters beyond ASCII: bytes read in another charset than they were written in,
+ * letters that were lost on the way, and both cases, which the matcher does not know of these.
+ */
+function misread(text: string): string[] {
+  if (/^[\x00-\x7f]*$/.test(text) || text.length > maxMisreadLength) return [];
+  const bytes = Buffer.from(text);
+  const lost = [
+    new TextDecoder().decode(Buffer.from(text, 'latin1')),
+    text.replace(/[^\x00-\x7f]/g, '?'),
+    text.replace(/[^\x00-\x7f]/gu, '?'),
+    text.replace(/[^\x00-\x7f]/gu, '\ufffd'),
+  ].filter((rest) => rest.replace(/[?\ufffd\s]/g, '').length >= minLeftLength);
+  const cases = text.length < minAnyCaseLength ? [] : [text.toUpperCase(), text.toLowerCase()];
+  return [
+    bytes.toString('latin1'),
+    new TextDecoder('windows-1252').decode(bytes),
+    ...lost,
+    ...cases,
+  ];
+}
+
 /** Lines of a secret of several, such as a key file, and the segments of a token (RFC 7519). */
 function partsOf(secret: string): string[] {
   const lines = secret.includes('\n') ? secret.split(/[\r\n]+/) : [];
@@ -50,24 +79,46 @@ function partsOf(secret: string): string[] {
   return [...lines, ...segments].filter((part) => part.trim().length >= minPartLength);
 }
 
-function encodedForms(text: string, into: Map<string, Buffer>): void {
+function encodedForms(text: string, into: Map<string, Needle>): void {
+  const anyCase = text.length >= minAnyCaseLength;
   for (const encode of Object.values(encodings)) {
     for (const form of encode(text)) {
-      const needle = typeof form === 'string' ? Buffer.from(form) : form;
-      if (needle.length >= minLength) into.set(needle.toString('latin1'), needle);
+      const bytes = typeof form === 'string' ? Buffer.from(form) : form;
+      if (bytes.length < minLength) continue;
+      enter({ bytes, anyCase }, into);
+      // A header is read byte by byte, whatever was written in it.
+      if (
+        typeof form === 'string' &&
+        bytes.length > form.length &&
+        bytes.length <= maxMisreadLength
+      )
+        enter({ bytes: Buffer.from(bytes.toString('latin1')), anyCase }, into);
     }
   }
 }
 
+function enter({ bytes, anyCase }: Needle, into: Map<string, Needle>): void {
+  const text = bytes.toString('latin1');
+  if (!anyCase) into.set(text, { bytes, anyCase });
+  else {
+    const lower = text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+    into.set(`any ${lower}`, { bytes: Buffer.from(lower, 'latin1'), anyCase });
+  }
+}
+
 /** Everything to search for, without duplicates; nothing when the secret cannot be removed. */
-export function needlesOf(secret: string): Buffer[] {
+export function needlesOf(secret: string): Needle[] {
   if (!isRemovable(secret)) return [];
-  const needles = new Map<string, Buffer>();
-  for (const spelling of spellings(secret)) encodedForms(spelling, needles);
+  const needles = new Map<string, Needle>();
+  const written = spellings(secret);
+  for (const spelling of new Set([...written].flatMap((text) => [text, ...misread(text)]))) {
+    encodedForms(spelling, needles);
+  }
   const parts = partsOf(secret).filter(isRemovable);
   for (const part of parts) {
-    if (parts.length <= maxEncodedLines) encodedForms(part, needles);
-    else needles.set(part, Buffer.from(part));
+    if (parts.length > maxEncodedLines)
+      enter({ bytes: Buffer.from(part), anyCase: false }, needles);
+    else for (const text of [part, ...misread(part)]) encodedForms(text, needles);
   }
   return [...needles.values()];
 }

@@ -14,7 +14,8 @@ import { mask } from '../scrubber.ts';
 import { maxParsedBytes, replaceFile, unscrubbable, type FileTask } from './file-task.ts';
 
 const newline = 0x0a;
-const unicodeEscape = Buffer.from('\\u');
+/** What JSON may hide a form behind: `\u0041`, and forms with backslashes of their own. */
+const hidingEscapes = ['\\u', '\\\\'].map((text) => Buffer.from(text));
 
 /** The reviver is told how a number was written, which lib.es2024 does not know yet. */
 type Reviver = (key: string, value: unknown, context?: { source?: string }) => unknown;
@@ -48,7 +49,7 @@ function scrubDocument(text: string, { scrub }: FileTask): string | null {
 function needsLook(bytes: Buffer, task: FileTask): boolean {
   return (
     task.jsonMatcher().has(bytes) ||
-    bytes.includes(unicodeEscape) ||
+    hidingEscapes.some((escape) => bytes.includes(escape)) ||
     (task.scrub.detect && mayHoldCredentials(bytes))
   );
 }

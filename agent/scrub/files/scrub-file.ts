@@ -46,7 +46,8 @@ export async function scrubFile(
 ): Promise<void> {
   const task = new FileTask(scrub, {
     binaryMatcher: once(
-      () => new Matcher(scrub.needles.needles.filter(({ length }) => length >= minBinaryNeedle)),
+      () =>
+        new Matcher(scrub.needles.needles.filter(({ bytes }) => bytes.length >= minBinaryNeedle)),
     ),
     jsonMatcher: once(() => new Matcher([...scrub.needles.needles, ...sensitiveJsonKeys])),
   });
