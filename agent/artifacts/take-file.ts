@@ -56,8 +56,8 @@ async function moveItself(path: string, facts: Stats, to: string): Promise<boole
 }
 
 /**
- * Moves the file at `path` to `to`, with mode 0600, and gives its size: at most one byte more than an
- * artifact may have is taken. With `within`, only from below that folder. Throws NotTaken.
+ * Moves the file at `path` to `to`, with mode 0600, and gives its size in bytes. One that is larger
+ * than an artifact may be need not be at `to` afterwards. With `within`, only from below that folder. Throws NotTaken.
  */
 export async function takeFile(path: string, to: string, within: string | null): Promise<number> {
   try {
@@ -74,6 +74,10 @@ export async function takeFile(path: string, to: string, within: string | null):
       await handle.chmod(0o600);
       return (await handle.stat()).size;
     }
+    if (facts.size > maxArtifactBytes) {
+      await rm(path, { force: true }).catch(() => undefined);
+      return facts.size;
+    }
     // Opened before anything can go wrong: a file that is still being opened cannot be removed.
     const copy = (await open(to, 'wx', 0o600)).createWriteStream({ highWaterMark: blockBytes });
     await pipeline(
@@ -86,7 +90,8 @@ export async function takeFile(path: string, to: string, within: string | null):
       copy,
     );
     await rm(path, { force: true }).catch(() => undefined);
-    return copy.bytesWritten;
+    // It may have grown while it was read.
+    return copy.bytesWritten > maxArtifactBytes ? (await handle.stat()).size : copy.bytesWritten;
   } catch (error) {
     await rm(to, { force: true });
     if (error instanceof NotTaken) throw error;

@@ -10,6 +10,7 @@ import type { Measurement } from '@monitor/shared/contract/checks/check-type.ts'
 import { detailsOfFault, type JobLog } from '@monitor/shared/domain/fault-details.ts';
 import { judge, type Verdict } from '@monitor/shared/domain/verdict.ts';
 import type { RunArtifacts } from '../artifacts/run-artifacts.ts';
+import { withoutDeadLinks } from '../artifacts/without-dead-links.ts';
 import { AgentError } from '../errors.ts';
 import type { TracedRequest } from '../net/traced-request.ts';
 import { proxyLogin } from '../net/proxy-login.ts';
@@ -419,8 +420,10 @@ async function tryAttempt(
     const isDiscarded = signal.aborted || (isVoid !== null && !isVoid.isPass);
     // Files first: what they teach about secrets counts for the result as well.
     const declared = isDiscarded ? await nothingOf(artifacts) : await artifacts.finish();
+    const isWhole = !isDiscarded && declared.every(({ withheld }) => withheld === null);
+    const shown = isWhole ? outcome : withoutDeadLinks(outcome, declared, clock.now());
     return {
-      outcome: withoutSecretsAndShort({ ...outcome, artifacts: declared }, bodyOfPass, scrubber),
+      outcome: withoutSecretsAndShort({ ...shown, artifacts: declared }, bodyOfPass, scrubber),
       isVoid,
     };
   } catch (error) {

@@ -29,7 +29,7 @@ export function suiteVariables(
     CHECKLY_RUN_SOURCE: source, // compatibility: as above
     CHECKLY_CHECK_ID: run.checkId, // compatibility: as above
     CHECKLY_REGION: run.location, // compatibility: as above
-    ...(sessionSources.has(source) ? { CI: '1' } : {}),
+    ...(sessionSources.has(source) ? { CI: 'true' } : {}),
   };
 }
 

@@ -171,17 +171,24 @@ test('157,286,400 bytes pass, one more is withheld before anything is sent', asy
   for (const [name, bytes] of [
     ['exact', maxArtifactBytes],
     ['over', maxArtifactBytes + 1],
+    ['foreign', maxArtifactBytes + 5_000_000],
   ] as const) {
     const path = set.write(name, '');
     truncateSync(path, bytes);
+    // With a second name it is not this user's alone, as a file of a run under its own user is not.
+    if (name === 'foreign') linkSync(path, join(set.work, 'second-name'));
     await run.add({ path, name, ...asFile });
   }
   const declared = await run.finish();
   assert.deepEqual(reasons(declared), {
     exact: null,
     over: 'it has more than 157286400 bytes, the most that can be uploaded',
+    foreign: 'it has more than 157286400 bytes, the most that can be uploaded',
   });
-  assert.equal(declared[0]?.size, maxArtifactBytes);
+  assert.deepEqual(
+    declared.map(({ size }) => size),
+    [maxArtifactBytes, maxArtifactBytes + 1, maxArtifactBytes + 5_000_000],
+  );
   assert.equal(existsSync(set.spool.pathOf(resultId, '1')), false);
 });
 

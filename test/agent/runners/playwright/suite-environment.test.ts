@@ -20,7 +20,7 @@ test('CI is set for sessions, deployments and the command line, and never otherw
   const isCi = Object.fromEntries(
     [...runSource.options, 'RETRY_ELSEWHERE', null].map((source) => [
       String(source),
-      variablesOf(source)['CI'] === '1',
+      variablesOf(source)['CI'] === 'true',
     ]),
   );
   assert.deepEqual(isCi, {

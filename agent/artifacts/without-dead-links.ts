@@ -1,0 +1,82 @@
+/** What a result says of files that stay on the agent: no link to them, and a line in its log. */
+import type {
+  ArtifactDeclaration,
+  ResultSubmission,
+} from '@monitor/shared/contract/agent-protocol.ts';
+import {
+  artifactReference,
+  type MultiStepCheckResult,
+} from '@monitor/shared/contract/check-result.ts';
+
+type ResultDetails = Pick<
+  ResultSubmission,
+  | 'apiCheckResult'
+  | 'browserCheckResult'
+  | 'multiStepCheckResult'
+  | 'playwrightCheckResult'
+  | 'agenticCheckResult'
+>;
+
+/**
+ * The same details without references to files that are not uploaded. `declared` are all files of the
+ * run; `now` is the time of the lines in the log, in milliseconds.
+ */
+export function withoutDeadLinks<T extends ResultDetails>(
+  result: T,
+  declared: readonly ArtifactDeclaration[],
+  now: number,
+): T {
+  const withheld = declared.filter((file) => file.withheld !== null);
+  const uploaded = new Set(
+    declared.filter((file) => file.withheld === null).map(({ name }) => artifactReference(name)),
+  );
+  const isLive = (reference: string): boolean =>
+    uploaded.has(reference) || !reference.startsWith(artifactReference(''));
+  const orNull = (reference: string | null): string | null =>
+    reference !== null && isLive(reference) ? reference : null;
+  const lines = withheld.map(({ name, size, withheld: reason }) => ({
+    time: now,
+    msg: `the file ${name} (${size} bytes) was not uploaded: ${reason ?? ''}`,
+    level: 'WARN',
+  }));
+  const ofScript = <S extends Omit<MultiStepCheckResult, 'requests'>>(details: S): S => ({
+    ...details,
+    jobLog: [...details.jobLog, ...lines],
+    jobAssets: details.jobAssets.filter(isLive),
+    playwrightTestTraces: details.playwrightTestTraces.filter(isLive),
+    playwrightTestJsonReportFile: orNull(details.playwrightTestJsonReportFile),
+  });
+  const { apiCheckResult: api, browserCheckResult: browser, multiStepCheckResult: steps } = result;
+  const { playwrightCheckResult: suite, agenticCheckResult: agentic } = result;
+  return {
+    ...result,
+    apiCheckResult: api && {
+      ...api,
+      jobLog: { ...api.jobLog, request: [...api.jobLog.request, ...lines] },
+      jobAssets: api.jobAssets?.filter(isLive) ?? null,
+      pcapDataUrl: orNull(api.pcapDataUrl),
+    },
+    browserCheckResult: browser && {
+      ...ofScript(browser),
+      pages: browser.pages.map((page) => ({
+        ...page,
+        screenshots: page.screenshots.filter(isLive),
+      })),
+      playwrightTestVideos: browser.playwrightTestVideos.filter(isLive),
+    },
+    multiStepCheckResult: steps && ofScript(steps),
+    playwrightCheckResult: suite && {
+      ...ofScript(suite),
+      playwrightTestVideos: suite.playwrightTestVideos.filter(isLive),
+      playwrightTraceFiles: suite.playwrightTraceFiles.filter(({ url }) => isLive(url)),
+    },
+    agenticCheckResult: agentic && {
+      ...agentic,
+      artifactManifest: Object.fromEntries(
+        Object.entries(agentic.artifactManifest).filter(
+          ([, reference]) => typeof reference !== 'string' || isLive(reference),
+        ),
+      ),
+    },
+  };
+}
