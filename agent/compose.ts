@@ -1,6 +1,8 @@
 /** Everything a running agent is made of, top to bottom. Stopping undoes it in reverse. */
+import { resolve } from 'node:path';
 import { Registry } from 'prom-client';
 import { leaseRenewMs, type CheckInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
+import { tightenTree } from '@monitor/shared/private-files.ts';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import type { MissedReason } from '@monitor/shared/contract/check-result.ts';
 import type { Logger } from 'pino';
@@ -110,6 +112,10 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   );
   const startedAt = rawClock.now();
   const metrics = createMetrics(new Registry(), version);
+  tightenTree(
+    resolve(config.AGENT_DATA_DIR),
+    [config.AGENT_WORK_DIR, config.AGENT_RUNTIMES_DIR].map((folder) => resolve(folder)),
+  );
   measureDisks(metrics.registry, { data: config.AGENT_DATA_DIR, work: config.AGENT_WORK_DIR });
   const outbox = stack.use(
     new Outbox({

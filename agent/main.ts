@@ -1,9 +1,12 @@
 import { CommanderError } from 'commander';
 import { namedCommands, withVersionCommand } from '@monitor/shared/named-commands.ts';
+import { makeFilesPrivate } from '@monitor/shared/private-files.ts';
 import { AgentError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
 import { printableValue } from './printable.ts';
 import { commands, newProgram } from './program.ts';
+
+makeFilesPrivate();
 
 const program = newProgram();
 const given = withVersionCommand(process.argv.slice(2));

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
+import { tighten } from '@monitor/shared/private-files.ts';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { bindApi } from './api.ts';
 import { buildApp } from './app.ts';
@@ -105,7 +106,9 @@ const dayMs = 86_400_000;
 /** Beside the database; that of a database in memory goes with it. */
 function codeBundleFolder(databaseFile: string): Disposable & { path: string } {
   if (databaseFile !== ':memory:') {
-    return { path: join(dirname(databaseFile), 'code-bundles'), [Symbol.dispose]() {} };
+    const kept = join(dirname(databaseFile), 'code-bundles');
+    tighten(kept);
+    return { path: kept, [Symbol.dispose]() {} };
   }
   const path = mkdtempSync(join(tmpdir(), 'control-plane-bundles-'));
   return {

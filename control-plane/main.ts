@@ -1,10 +1,13 @@
 import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
 import { namedCommands, withVersionCommand } from '@monitor/shared/named-commands.ts';
+import { makeFilesPrivate } from '@monitor/shared/private-files.ts';
 import { processEnvironment } from './config.ts';
 import { exitCodes } from './exit-codes.ts';
 import { describeFailure, OperatorError } from './operator-error.ts';
 import { commands, newProgram } from './program.ts';
+
+makeFilesPrivate();
 
 const program = newProgram();
 const given = withVersionCommand(process.argv.slice(2));

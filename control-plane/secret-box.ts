@@ -13,6 +13,7 @@ import {
   renameSync,
   writeSync,
 } from 'node:fs';
+import { tighten } from '@monitor/shared/private-files.ts';
 import { OperatorError } from './operator-error.ts';
 
 const version = 'v1.';
@@ -67,6 +68,7 @@ export function openSecretBox(setting: string | undefined, databaseFile: string)
   if (databaseFile === ':memory:') return new SecretBox(randomBytes(keyBytes));
   const file = keyFileOf(databaseFile);
   if (!existsSync(file)) makeKeyFile(file);
+  tighten(file);
   const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
   if (key.length !== keyBytes) {
     throw new OperatorError(

@@ -72,11 +72,13 @@ async function parentFolder(): Promise<string> {
 async function ownFolder(): Promise<string> {
   const uid = process.getuid?.() ?? 0;
   const folder = join(await parentFolder(), `monitor-agent-chromium-${uid}`);
-  await mkdir(folder, { recursive: true, mode: 0o755 });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   const facts = await lstat(folder);
   if (!facts.isDirectory() || facts.uid !== uid || (facts.mode & 0o022) !== 0) {
     throw new Error(`${folder} belongs to somebody else; delete it`);
   }
+  // Runs may have a user of their own.
+  await chmod(folder, 0o755);
   return folder;
 }
 
@@ -138,7 +140,8 @@ async function unpack(entry: string, partial: string, target: string): Promise<v
   // The package unpacks its libraries only where it believes to be in AWS Lambda, and decides so when
   // it is imported: hence a process of its own, with that variable.
   const script =
-    `import(${JSON.stringify(entry)}).then(async ({ default: chromium }) => ` +
+    // Runs may have a user of their own.
+    `process.umask(0o022); import(${JSON.stringify(entry)}).then(async ({ default: chromium }) => ` +
     'console.log(JSON.stringify({ executable: await chromium.executablePath(), libraries: process.env.LD_LIBRARY_PATH, fonts: process.env.FONTCONFIG_PATH })))' +
     '.catch((error) => { console.error(error.message); process.exit(1); })';
   const { stdout } = await promisify(execFile)(process.execPath, ['-e', script], {
@@ -153,13 +156,12 @@ async function unpack(entry: string, partial: string, target: string): Promise<v
   const places = z
     .object({ executable: z.string(), libraries: z.string(), fonts: z.string() })
     .parse(JSON.parse(stdout));
-  // Runs may have a user of their own.
   await chmod(partial, 0o755);
   await chmod(places.executable, 0o755);
   const fonts = relative(partial, places.fonts);
-  await writeFile(join(places.fonts, 'fonts.conf'), fontsConfig(join(target, fonts)), {
-    mode: 0o644,
-  });
+  const fontsFile = join(places.fonts, 'fonts.conf');
+  await writeFile(fontsFile, fontsConfig(join(target, fonts)));
+  await chmod(fontsFile, 0o644);
   const whole: Whole = {
     executable: relative(partial, places.executable),
     libraries: relative(partial, places.libraries),
@@ -172,7 +174,7 @@ async function unpack(entry: string, partial: string, target: string): Promise<v
     const { size } = await stat(path);
     whole.files[relative(partial, path)] = { size, sha256: await sha256Of(path) };
   }
-  await writeFile(join(partial, wholeFile), JSON.stringify(whole), { mode: 0o644 });
+  await writeFile(join(partial, wholeFile), JSON.stringify(whole));
 }
 
 async function lockOf(folder: string): Promise<Disposable> {

@@ -108,6 +108,8 @@ async function install(
   ids: readonly string[],
   { json, force, exact = false }: Options,
 ): Promise<void> {
+  // Packages are no secret, and runs that have a user of their own read them.
+  process.umask(0o022);
   const directory = directoryOf();
   const plans = ids.map((id) => planOf(id, { exact }));
   const installed: ReturnType<typeof factsOf>[] = [];

@@ -151,10 +151,13 @@ sub set_read_only {
 sub make_folders {
     my ($path) = @_;
     my $made = '';
+    # The agent makes files for itself alone; the program's user must get through these.
+    my $umask = umask 0022;
     for my $step (grep { $_ ne '' } split m{/}, $path) {
         $made .= "/$step";
         mkdir($made, 0755);
     }
+    umask $umask;
 }
 
 # The first folder on the way that the program's user may not pass. There is nothing in it for that user:

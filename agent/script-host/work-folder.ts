@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { lstatSync, readFileSync, readlinkSync, readdirSync, utimesSync } from 'node:fs';
 import { chmod, lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { AgentError } from '../errors.ts';
 
 const ownerFile = 'owner';
@@ -70,10 +70,18 @@ async function isOwned(folder: string): Promise<boolean> {
   return startTimeOf(owner.pid) === owner.startTime;
 }
 
+/** Folders that were made on the way to the shared one, from the first on. */
+async function openWayTo(path: string, made: string): Promise<void> {
+  for (let folder = path; folder.length >= made.length; folder = dirname(folder)) {
+    await chmod(folder, 0o711);
+  }
+}
+
 async function makeShared(path: string): Promise<void> {
   const uid = process.getuid?.() ?? 0;
   try {
-    await mkdir(path, { recursive: true, mode: 0o711 });
+    const made = await mkdir(path, { recursive: true, mode: 0o700 });
+    if (made !== undefined) await openWayTo(path, made);
     const facts = lstatSync(path);
     const isOurs = facts.isDirectory() && (facts.uid === uid || facts.uid === 0);
     if (!isOurs || (facts.mode & 0o022) !== 0) {
@@ -116,7 +124,8 @@ export async function openWorkFolder(
     startTime: startTimeOf(process.pid),
     ...whereabouts(),
   };
-  await mkdir(path, { mode: 0o711 });
+  await mkdir(path, { mode: 0o700 });
+  await chmod(path, 0o711);
   await writeFile(file, JSON.stringify(owner), { mode: 0o600 });
   const timer = setInterval(() => {
     try {

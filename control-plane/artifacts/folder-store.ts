@@ -8,6 +8,7 @@ import type { ReadStream } from 'node:fs';
 import { mkdir, open, rename, rm, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { tighten } from '@monitor/shared/private-files.ts';
 import { OperatorError } from '../operator-error.ts';
 import type { ArtifactStore } from './artifact-store.ts';
 
@@ -33,6 +34,7 @@ export async function openFolderStore(root: string): Promise<ArtifactStore> {
   try {
     await rm(partials, { recursive: true, force: true });
     await mkdir(partials, { recursive: true, mode: 0o700 });
+    tighten(root);
   } catch (error) {
     throw new OperatorError(
       `files of results cannot be kept in ${root} (${String(error)}); make it writable or set ARTIFACTS_DIR`,

@@ -7,6 +7,7 @@ import {
   SqliteDriver,
   type DatabaseConnection,
 } from 'kysely';
+import { tightenDatabase } from '@monitor/shared/private-files.ts';
 import type { Database } from './tables.ts';
 
 const cachedStatements = 500;
@@ -78,8 +79,11 @@ class TransactionalDialect extends SqliteDialect {
  * acknowledged: WAL with `synchronous=FULL`.
  */
 export function openDatabase(file: string): Kysely<Database> {
+  // Before it is opened too: the files beside it get its mode.
+  tightenDatabase(file);
   const database = new SqliteDatabase(file);
   database.pragma('journal_mode = WAL');
+  tightenDatabase(file);
   database.pragma('synchronous = FULL');
   database.pragma('foreign_keys = ON');
   database.pragma('busy_timeout = 1000');
