@@ -362,7 +362,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
         }),
       },
       metrics.registry,
-      config.AGENT_HEALTH_HOST ?? '::',
+      config.AGENT_HEALTH_HOST,
       config.AGENT_HEALTH_PORT,
     ),
   );

@@ -114,8 +114,9 @@ const settings = {
   },
   AGENT_HEALTH_HOST: {
     schema: z.string().trim().min(1, { error: 'must be an address of this machine' }),
-    fallbackShown: 'all interfaces',
-    meaning: 'Address the health probes listen on',
+    fallback: '127.0.0.1',
+    meaning:
+      'Address the health probes and /metrics listen on; `::` is all interfaces, as in the images',
   },
   AGENT_DATA_DIR: {
     schema: z.string().min(1, { error: 'must be a folder' }),

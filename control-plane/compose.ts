@@ -28,6 +28,7 @@ import { serveHealth } from './http/health.ts';
 import { implement } from './http/implement.ts';
 import { measureRequests } from './http/measure-requests.ts';
 import { Quotas } from './http/quotas.ts';
+import { secureHeaders } from './http/secure-headers.ts';
 import { serveStatusPages } from './http/status-pages.ts';
 import { serveTraceViewer, traceViewerUrl } from './http/trace-viewer.ts';
 import { openIdKeys } from './id-keys.ts';
@@ -292,6 +293,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   handle = buildApp({
     steps: [
       measureRequests(metrics, clock),
+      secureHeaders(publicUrl),
       serveTraceViewer({ viewerUrl, publicUrl, links, now: () => clock.now() }),
       serveHealth(db, disk, reception),
       statusPages,

@@ -36,7 +36,7 @@ my $number;
 
 use constant {
     PR_SET_PDEATHSIG => 1, PR_SET_DUMPABLE => 4, PR_SET_CHILD_SUBREAPER => 36, PR_SET_NO_NEW_PRIVS => 38,
-    PR_CAP_AMBIENT => 47, PR_CAP_AMBIENT_CLEAR_ALL => 4, CAPABILITY_VERSION => 0x20080522,
+    PR_CAPBSET_DROP => 24, PR_CAP_AMBIENT => 47, PR_CAP_AMBIENT_CLEAR_ALL => 4, CAPABILITY_VERSION => 0x20080522,
     CLONE_NEWNS => 0x20000, CLONE_NEWIPC => 0x8000000, CLONE_NEWUSER => 0x10000000,
     CLONE_NEWPID => 0x20000000,
     MS_RDONLY => 1, MS_NOSUID => 2, MS_NODEV => 4, MS_NOEXEC => 8, MS_BIND => 4096,
@@ -220,6 +220,11 @@ sub become {
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, $order->{disk});
     limit(RLIMIT_NOFILE, $order->{descriptors});
+    # Only who may set capabilities can: root, or whoever is it in a namespace of users. Nobody else could
+    # get one of them back by a program that carries it, as that gives no new privileges.
+    for my $capability (0 .. 63) {
+        last if kernel('prctl', PR_CAPBSET_DROP, $capability, 0, 0, 0) != 0;
+    }
     if (defined $order->{uid}) {
         my $id = $order->{uid} + 0;
         kernel('setgroups', 0, 0) == 0 or give_up("groups: $!");

@@ -1,7 +1,10 @@
 /** Binds handlers to route declarations: authenticate, limit, parse, call, check the answer, send. */
+import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import findMyWay, { type HTTPMethod } from 'find-my-way';
 import type { z } from 'zod';
@@ -18,6 +21,7 @@ import {
 } from '@monitor/shared/contract/route.ts';
 import { ApiError, invalidHeader, requireProtocol } from '../api-error.ts';
 import { protocolIn } from '../domain/agent-protocol.ts';
+import { acceptsGzip, isUnchanged } from './accepted.ts';
 import { authenticate, type KeyFinder, type Principal } from './authenticate.ts';
 import type { ConsoleCookie } from './console-cookie.ts';
 import { RateLimiter, type RateDecision } from './rate-limit.ts';
@@ -401,17 +405,52 @@ function textOfAnswer(route: Route, answer: unknown): string {
   return route.contentType === undefined ? JSON.stringify(answer) : String(answer);
 }
 
-function send(route: Route, response: Response, status: number, answer: unknown): void {
+const gzipped = promisify(gzip);
+/** Less than that is one packet either way. */
+const worthPackingBytes = 1_024;
+
+/** The body, compressed for those who accept that, or only that nothing has changed. */
+async function send(
+  route: Route,
+  request: Request,
+  response: Response,
+  status: number,
+  answer: unknown,
+): Promise<void> {
   if (route.response === undefined) {
     response.writeHead(status).end();
     return;
   }
   const text = textOfAnswer(route, answer);
-  response.writeHead(status, {
+  const headers: OutgoingHttpHeaders = {
     'Content-Type': `${route.contentType ?? 'application/json'}; charset=utf-8`,
-    'Content-Length': Buffer.byteLength(text),
-  });
-  response.end(text);
+  };
+  // Whoever embeds a picture does so from a page of their own.
+  if (route.contentType?.startsWith('image/') === true) {
+    headers['Cross-Origin-Resource-Policy'] = 'cross-origin';
+  }
+  const isRead = request.method === 'GET' && status === 200 && route.hasEffects !== true;
+  // Agents ask often, are answered briefly, and remember for themselves what they know.
+  if (isRead && route.authentication === 'apiKey') {
+    const etag = `W/"${createHash('sha1').update(text).digest('base64url')}"`;
+    headers['ETag'] = etag;
+    headers['Cache-Control'] = 'private, no-cache';
+    response.vary('Accept-Encoding, Authorization, Cookie');
+    if (isUnchanged(request.headers, etag)) {
+      response.writeHead(304, headers).end();
+      return;
+    }
+  }
+  const { authentication } = route;
+  const isPacked =
+    text.length >= worthPackingBytes &&
+    authentication !== 'locationKey' &&
+    acceptsGzip(request.headers['accept-encoding']);
+  const body = isPacked ? await gzipped(text) : Buffer.from(text);
+  if (isPacked) headers['Content-Encoding'] = 'gzip';
+  if (authentication !== 'locationKey') response.vary('Accept-Encoding');
+  response.writeHead(status, { ...headers, 'Content-Length': body.length });
+  response.end(body);
 }
 
 type Serve = (
@@ -492,7 +531,7 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
       options.onChange?.(principal.accountId);
     }
     if (response.destroyed) return;
-    if (route.orCsv === true) response.setHeader('Vary', 'Accept');
+    if (route.orCsv === true) response.vary('Accept');
     if (answer instanceof CsvText) {
       sendCsv(response, call.status, answer);
       return;
@@ -501,7 +540,7 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
       assertAnswer(route, route.response, answer);
     }
     if (answer instanceof StreamAnswer) await sendStream(route, response, call.status, answer);
-    else send(route, response, call.status, answer);
+    else await send(route, request, response, call.status, answer);
   };
   return run;
 }

@@ -1,17 +1,7 @@
 /** Sends bytes that were made once: packed for those who accept it, or only that nothing has changed. */
 import type { Request, Response } from 'express';
+import { acceptsGzip, isUnchanged } from './accepted.ts';
 import type { Representation } from '../status-pages/representation.ts';
-
-function isKnown(request: Request, etag: string): boolean {
-  const given = request.headers['if-none-match'];
-  if (given === undefined) return false;
-  return given.split(',').some((one) => ['*', etag].includes(one.trim()));
-}
-
-function acceptsGzip(request: Request): boolean {
-  const accepted = request.headers['accept-encoding'] ?? '';
-  return /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(accepted);
-}
 
 /** `isPrivate` keeps it out of every cache but the visitor's own. */
 export function sendRepresentation(
@@ -28,7 +18,7 @@ export function sendRepresentation(
       'Cache-Control',
       isPrivate ? 'private, no-cache' : 'public, max-age=1, stale-if-error=60',
     );
-    if (isKnown(request, etag)) {
+    if (isUnchanged(request.headers, etag)) {
       response.statusCode = 304;
       response.end();
       return;
@@ -36,7 +26,7 @@ export function sendRepresentation(
   } else {
     response.setHeader('Cache-Control', 'no-store');
   }
-  const small = acceptsGzip(request) ? packed() : null;
+  const small = acceptsGzip(request.headers['accept-encoding']) ? packed() : null;
   if (small !== null) response.setHeader('Content-Encoding', 'gzip');
   const sent = small ?? body;
   response.statusCode = status;

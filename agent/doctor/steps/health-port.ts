@@ -101,7 +101,7 @@ export const healthPort: Step = {
   needs: [],
   limitMs: 3_000,
   async look({ config, machine, runningAgent }) {
-    const host = config.AGENT_HEALTH_HOST ?? '::';
+    const host = config.AGENT_HEALTH_HOST;
     const port = config.AGENT_HEALTH_PORT;
     const running = await runningAgent();
     const isOurs = running?.isHere === true && running.status.healthPort === port;

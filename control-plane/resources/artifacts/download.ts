@@ -48,20 +48,6 @@ export function headersOf(row: ArtifactRow): OutgoingHttpHeaders {
   };
 }
 
-/** True when the caller takes gzip: named, or by a star, with a quality other than 0. */
-export function acceptsGzip(header: string | string[] | undefined): boolean {
-  const qualities = new Map(
-    String(header ?? '')
-      .split(',')
-      .map((part) => {
-        const [coding = '', ...parameters] = part.split(';').map((text) => text.trim());
-        const quality = parameters.find((text) => /^q=/i.test(text))?.slice(2) ?? '1';
-        return [coding.toLowerCase(), Number(quality)] as const;
-      }),
-  );
-  return (qualities.get('gzip') ?? qualities.get('*') ?? 0) > 0;
-}
-
 /** The one range that is asked for; null for none, or for several, which are answered whole. */
 export function rangeOf(
   headers: IncomingHttpHeaders,
@@ -82,15 +68,6 @@ export function rangeOf(
   const end = last === '' ? sizeBytes - 1 : Math.min(Number(last), sizeBytes - 1);
   if (last !== '' && Number(last) < start) return null;
   return start >= sizeBytes ? 'outside' : { start, end };
-}
-
-/** True when the caller has it already. */
-export function isUnchanged(headers: IncomingHttpHeaders, etag: string): boolean {
-  const known = headers['if-none-match'];
-  if (known === undefined) return false;
-  return (
-    known.trim() === '*' || known.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
-  );
 }
 
 async function* cut(chunks: AsyncIterable<Buffer>, { start, end }: ByteRange) {

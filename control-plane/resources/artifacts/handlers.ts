@@ -5,10 +5,11 @@ import { maxArtifactBytes } from '@monitor/shared/contract/agent-protocol.ts';
 import type { artifactRoutes } from '@monitor/shared/contract/check-result.ts';
 import { ApiError, notFound } from '../../api-error.ts';
 import { tooLarge } from '../../artifacts/receive-artifact.ts';
+import { acceptsGzip, isUnchanged } from '../../http/accepted.ts';
 import { asStream, type Handlers } from '../../http/implement.ts';
 import { storeArtifact } from '../../operations/store-artifact.ts';
 import type { Services } from '../../services.ts';
-import { acceptsGzip, decoded, headersOf, isUnchanged, rangeOf } from './download.ts';
+import { decoded, headersOf, rangeOf } from './download.ts';
 import { matchesGlob } from './glob.ts';
 import { findAnnounced, findLinked, findResult, listArtifacts, toWire } from './store.ts';
 

@@ -128,6 +128,10 @@ capabilities:
   value: /etc/monitor-agent/key/api-key
 - name: AGENT_HEALTH_PORT
   value: {{ int .Values.healthPort | quote }}
+{{- if not (hasKey .Values.settings "AGENT_HEALTH_HOST") }}
+- name: AGENT_HEALTH_HOST
+  value: '::'
+{{- end }}
 - name: AGENT_DATA_DIR
   value: /var/lib/monitor-agent/data
 - name: AGENT_WORK_DIR

@@ -1,0 +1,25 @@
+/** What a caller accepts, and what it has already. */
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** True when the caller takes gzip: named, or by a star, with a quality other than 0. */
+export function acceptsGzip(header: string | string[] | undefined): boolean {
+  const qualities = new Map(
+    String(header ?? '')
+      .split(',')
+      .map((part) => {
+        const [coding = '', ...parameters] = part.split(';').map((text) => text.trim());
+        const quality = parameters.find((text) => /^q=/i.test(text))?.slice(2) ?? '1';
+        return [coding.toLowerCase(), Number(quality)] as const;
+      }),
+  );
+  return (qualities.get('gzip') ?? qualities.get('*') ?? 0) > 0;
+}
+
+const weak = (tag: string): string => tag.replace(/^W\//, '');
+
+/** True when the caller has it already. */
+export function isUnchanged(headers: IncomingHttpHeaders, etag: string): boolean {
+  const known = headers['if-none-match'];
+  if (known === undefined) return false;
+  return known.trim() === '*' || known.split(',').some((tag) => weak(tag.trim()) === weak(etag));
+}
