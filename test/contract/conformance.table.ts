@@ -718,6 +718,7 @@ export const sections: readonly Section[] = [
     requests: groupOperations,
     responses: groupOperations,
     further: [
+      'badgeToken',
       'apiCheckDefaults.headers[].locked',
       'apiCheckDefaults.queryParameters[].locked',
       'apiCheckDefaults.assertions[].property',
@@ -1072,7 +1073,13 @@ export const sections: readonly Section[] = [
     values: 3,
     requests: updatePage,
     responses: ['getStatusPage', 'updateStatusPage'],
-    further: ['accountId', 'created_at', 'updated_at'],
+    further: [
+      'accountId',
+      'created_at',
+      'updated_at',
+      'customDomainStatus',
+      'customDomainChallenge',
+    ],
     table: [
       { at: 'id', kind: 'string', only: 'response', always: true },
       { at: 'name', kind: 'string', required: true, always: true, sample: 'renamed' },

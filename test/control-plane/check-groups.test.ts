@@ -23,7 +23,8 @@ async function makeCheck(cp: TestControlPlane, path: string, fields: Record<stri
 test('a group has the defaults of its version', async () => {
   await using cp = await startTestControlPlane();
   const v2 = await cp.api('POST', '/v2/check-groups', { name: 'a' });
-  const { id, created_at: created, ...rest } = v2.body;
+  const { id, badgeToken, created_at: created, ...rest } = v2.body;
+  assert.match(badgeToken, /^[0-9a-f-]{36}$/);
   assert.equal(typeof id, 'number');
   assert.ok(Date.parse(created as string) > 0);
   assert.deepEqual(rest, {

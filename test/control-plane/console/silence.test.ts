@@ -1,0 +1,29 @@
+/** A control plane that stops while somebody looks at the console: a real process, a real browser. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { launchBrowser } from '../../support/found-browser.ts';
+import { Operator } from '../../support/control-plane-command.ts';
+import { temporaryFolder } from '../../support/system.ts';
+
+test('a stopped control plane is noticed and said, and the page goes on when it is back', async () => {
+  using folder = temporaryFolder();
+  const operator = new Operator(folder.path);
+  await using program = await operator.serve();
+  const { rawKey } = await operator.json<{ rawKey: string }>('keys', 'create', '--name', 'console');
+  await using browser = await launchBrowser();
+  const page = await browser.newPage();
+  await page.goto(`${program.url}/console/`);
+  await page.getByLabel('API key').fill(rawKey);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
+
+  const notice = page.getByRole('alert').filter({ hasText: 'The control plane does not answer' });
+  assert.equal(await notice.count(), 0);
+  // It still accepts connections, and answers none.
+  program.signal('SIGSTOP');
+  await notice.waitFor({ timeout: 120_000 });
+  assert.match(await notice.innerText(), /Shown is what was known at \d+:\d+/);
+  program.signal('SIGCONT');
+  await notice.waitFor({ state: 'detached', timeout: 120_000 });
+  await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
+});
