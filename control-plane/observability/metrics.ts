@@ -20,6 +20,8 @@ export interface ControlPlaneMetrics {
   timerDuration: Histogram<'operation'>;
   timerFailures: Counter<'operation'>;
   agentErrors: Counter<'code'>;
+  unreceivable: Counter<'cause'>;
+  clockSteps: Counter;
 }
 
 const quick = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -117,5 +119,11 @@ export function createMetrics(registry: Registry, version: string): ControlPlane
       'Faults of their own that agents reported (external error observability), by code',
       ['code'],
     ),
+    unreceivable: counter(
+      'unreceivable_seconds_total',
+      'Time in which nothing could be received, by cause: stopped, machine-suspended, down, disk-full',
+      ['cause'],
+    ),
+    clockSteps: counter('clock_steps_total', 'How often the wall clock was set'),
   };
 }

@@ -50,11 +50,17 @@ export async function noteAliveAndWritten(services: Services): Promise<void> {
 
 /** Tells reception what is on record; what happened since the last process is on record afterwards. */
 export async function openReception(services: Services): Promise<void> {
-  const { db, reception } = services;
+  const { db, metrics, reception } = services;
   await reception.open({
     before: await readLastAlive(services),
     known: await readGaps(db),
-    record: (gaps) => recordGaps(db, gaps),
+    async record(gaps) {
+      await recordGaps(db, gaps);
+      for (const { cause, lostMs, stepMs } of gaps) {
+        if (stepMs === 0) metrics.unreceivable.inc({ cause }, lostMs / 1000);
+        else metrics.clockSteps.inc();
+      }
+    },
   });
   await noteAlive(services);
 }

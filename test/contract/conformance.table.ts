@@ -335,6 +335,8 @@ export const sections: readonly Section[] = [
     values: 42,
     requests: checkOperations,
     responses: checkOperations,
+    // Our own, and only where something is missing.
+    further: ['warnings'],
     table: [
       { at: 'name', kind: 'string', required: true, always: true, sample: 'renamed' },
       { at: 'id', kind: 'string', only: 'response', always: true },

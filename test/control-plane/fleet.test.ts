@@ -43,6 +43,7 @@ test('an agent is listed with what it last said of itself', async () => {
       capacity: { light: 10, heavy: 1 },
       outbox: { depth: 7, oldestAt: iso(now - minute), droppedTotal: 2 },
       clockOffsetMs: 12.5,
+      load: null,
       capabilities: ['2026.04'],
     },
   );

@@ -12,7 +12,19 @@ const refreshMs = 10_000;
 const clockToleranceMs = 2000;
 
 function stateOf(agent) {
-  return agent.isServing ? { tone: 'good', word: 'Serving' } : { tone: 'quiet', word: 'Gone' };
+  if (!agent.isServing) return { tone: 'quiet', word: 'Gone' };
+  return agent.load?.overloadedSince == null
+    ? { tone: 'good', word: 'Serving' }
+    : { tone: 'warn', word: 'Overloaded' };
+}
+
+/** Why times measured there may be those of the agent. */
+function Overload({ load }) {
+  return html`<p class="warn">
+    <${Icon} tone="warn" /> Overloaded since <${Time} at=${load.overloadedSince} />${
+      load.reason === null ? '' : `: ${load.reason}`
+    }. Times measured here include the agent's own waiting.
+  </p>`;
 }
 
 function problemsOf({ outbox, clockOffsetMs, isServing }) {
@@ -44,6 +56,7 @@ function Agent({ agent }) {
       <span class="mono">${agent.id}</span>
       <span class="tag">version ${agent.version}</span>
     </div>
+    ${agent.isServing && agent.load?.overloadedSince != null && html`<${Overload} load=${agent.load} />`}
     ${problemsOf(agent).map(
       (text) => html`<p class="warn" key=${text}><${Icon} tone="warn" /> ${text}</p>`,
     )}
@@ -53,6 +66,19 @@ function Agent({ agent }) {
         ['Left', agent.goneAt && html`<${Time} at=${agent.goneAt} />`],
         ['Started', html`<${Time} at=${agent.startedAt} />`],
         ['Running now', inNumbers(agent.running)],
+        [
+          'Waits for a processor',
+          agent.load?.cpuWaitRatio == null
+            ? null
+            : `${Math.round(100 * agent.load.cpuWaitRatio)} %`,
+        ],
+        [
+          'Last suspended',
+          agent.load?.lastSuspension == null
+            ? null
+            : html`<${Ago} at=${agent.load.lastSuspension.endedAt} />, for${' '}
+                ${span(agent.load.lastSuspension.lastedMs)}`,
+        ],
         ['At most', `${capacity.light} monitors, ${capacity.heavy} scripts`],
         ['Outbox', inNumbers(agent.outbox.depth)],
         [
@@ -76,6 +102,12 @@ function isMissing({ agentCount, checkCount }) {
 /** What to do about checks that nothing is known about. */
 function Trouble({ fault, location }) {
   const { code, since, runs, checkCount, mostCommonCode, message } = fault;
+  if (code === 'NO_RESULTS') {
+    return html`<p class="notice fault">
+      <${Icon} tone="fault" /> Monitoring is not happening: ${count(checkCount, 'check')} here had
+      no result since <${Time} at=${since} />.${message !== null && ` As far as is known: ${message}.`}
+    </p>`;
+  }
   const error = code === null ? 'errors of ours' : html`<span class="mono">${code}</span>`;
   const often = code === null && mostCommonCode;
   const whose = checkCount === 1 ? 'its target' : 'their targets';
@@ -132,6 +164,25 @@ function Location({ state, agents }) {
   </section>`;
 }
 
+const shownForMs = 86_400_000;
+
+/** That the clock of the control plane was set, or is doubted. */
+function Clock() {
+  const { data } = useQuery('v1/interruptions', { everyMs: 60_000 });
+  const step = data?.interruptions.find(({ stepMs }) => stepMs !== 0);
+  const isNew = step !== undefined && Date.now() - Date.parse(step.to) < shownForMs;
+  if (data === undefined || (data.clockProblem === null && !isNew)) return null;
+  return html`<p class="notice fault">
+    <${Icon} tone="fault" />${' '}
+    ${
+      isNew &&
+      html`The clock of the control plane was set ${step.stepMs > 0 ? 'ahead' : 'back'} by${' '}
+      ${span(Math.abs(step.stepMs))} at <${Time} at=${step.to} />. `
+    }
+    ${data.clockProblem !== null && `At the moment ${data.clockProblem}.`}
+  </p>`;
+}
+
 export function AgentsView() {
   const locations = useQuery('v1/location-states', { everyMs: refreshMs });
   const agents = useQuery('v1/agents', { everyMs: refreshMs });
@@ -141,6 +192,7 @@ export function AgentsView() {
     return states.toSorted((left, right) => isWrong(right) - isWrong(left));
   };
   return html`<h1>Agents</h1>
+    <${Clock} />
     <${Answer} read=${agents} what="Loading agents" isEmpty=${() => false}>
       ${() =>
         html`<${Answer}
