@@ -44,6 +44,8 @@ interface Taken {
   type: ArtifactType;
   contentType: string;
   size: number;
+  /** SHA-256 in base64, once it is known. */
+  digest: string | null;
   isFleeting: boolean;
   withheld: string | null;
 }
@@ -123,6 +125,7 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
         one.withheld = beyondLimit;
       } else {
         const { size, digest } = await measure(path, one.isFleeting);
+        one.digest = digest;
         const { file, name, contentType } = one;
         return { file, name, contentType, size, digest };
       }
@@ -138,8 +141,9 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
   };
 
   const announce = (one: Taken): ArtifactDeclaration => {
-    const { name, type, contentType, size, withheld } = one;
-    return { name, type, contentType, size, withheld };
+    const { name, type, contentType, size, digest, withheld } = one;
+    const isComing = withheld === null && digest !== null;
+    return { name, type, contentType, size, ...(isComing && { digest }), withheld };
   };
 
   const discard = async (): Promise<void> => {
@@ -157,6 +161,7 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
         type: given.type,
         contentType: toContentType(scrubber.text(given.contentType)),
         size: 0,
+        digest: null,
         isFleeting: given.isFleeting === true,
         withheld: null,
       };

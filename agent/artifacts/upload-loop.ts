@@ -4,6 +4,7 @@
  *
  *   taken        removed here
  *   404          its result has not arrived yet: kept, tried again later; the others go on
+ *   409          another agent made the same run, and its result is the one that counts: removed
  *   400, 413...  this file is wrong and stays wrong: given up after a few tries, counted
  *   unreadable   our disk lost it: given up, counted
  *   anything else is about the control plane or the way to it: everything waits, then comes again
@@ -203,6 +204,12 @@ export class UploadLoop {
     const { entry, file } = work;
     const failure = error instanceof CallFailure ? error : null;
     const code = error instanceof AgentError ? error.code : 'RUNNER_BROKEN';
+    if (failure?.code === 'CONTROL_PLANE_REFUSED' && failure.statusCode === 409) {
+      logger.debug({ resultId: entry.resultId, file: file.name }, failure.message);
+      metrics.artifactUploads.inc({ outcome: 'unneeded' });
+      await this.#options.spool.remove(entry, file).catch(() => undefined);
+      return;
+    }
     metrics.artifactUploadFailures.inc({ code });
     if (failure === null) {
       logger.error({ err: error, resultId: entry.resultId }, 'file of a result cannot be read');

@@ -20,7 +20,7 @@ export async function announceArtifacts(
   await db
     .insertInto('artifacts')
     .values(
-      artifacts.map(({ name, type, contentType, size, withheld }) => ({
+      artifacts.map(({ name, type, contentType, size, digest, withheld }) => ({
         account_id: accountId,
         result_id: resultId,
         location,
@@ -32,7 +32,7 @@ export async function announceArtifacts(
         reason: withheld,
         stored_bytes: null,
         encoding: null,
-        digest: null,
+        digest: digest === undefined ? null : Buffer.from(digest, 'base64').toString('hex'),
         object_key: null,
         created_at: now,
         stored_at: null,

@@ -11,7 +11,7 @@ import { storeArtifact } from '../../operations/store-artifact.ts';
 import type { Services } from '../../services.ts';
 import { decoded, headersOf, rangeOf } from './download.ts';
 import { matchesGlob } from './glob.ts';
-import { findAnnounced, findLinked, findResult, listArtifacts, toWire } from './store.ts';
+import { findAnnounced, findLinked, findResult, isStored, listArtifacts, toWire } from './store.ts';
 
 type ArtifactServices = Pick<
   Services,
@@ -118,6 +118,11 @@ function encodingIn(header: string | undefined): 'gzip' | null {
   throw badHeader('content-encoding', 'must be gzip, or absent');
 }
 
+/** Two agents made the same run: what is shown with a result is what its own agent saw. */
+function notOfResult(): ApiError {
+  return new ApiError('CONFLICT', 'the result came from another agent, without this file');
+}
+
 /** For agents: the files that results announced. */
 export function agentArtifactHandlers(
   services: ArtifactServices,
@@ -128,19 +133,17 @@ export function agentArtifactHandlers(
       const digest = digestIn(headers['digest']);
       const encoding = encodingIn(headers['content-encoding']);
       const row = await findAnnounced(services.db, { accountId, location, ...params });
-      if (row === undefined) throw notFound('file', params.name);
+      if (row === undefined) {
+        if (await isStored(services.db, { accountId, location, ...params })) throw notOfResult();
+        throw notFound('file', params.name);
+      }
       if (row.state === 'WITHHELD') {
         throw new ApiError('VALIDATION', `the file was announced as withheld: ${row.reason ?? ''}`);
       }
       // Kept for its time already: nothing is left to do for the agent.
       if (row.state === 'EXPIRED') return undefined;
-      if (row.state === 'STORED') {
-        if (row.digest === digest.toString('hex')) return undefined;
-        throw new ApiError(
-          'VALIDATION',
-          'another file of this name has been stored for the result',
-        );
-      }
+      if (row.digest !== null && row.digest !== digest.toString('hex')) throw notOfResult();
+      if (row.state === 'STORED') return undefined;
       const length = Number(headers['content-length'] ?? 0);
       if (row.size_bytes > maxArtifactBytes || (encoding === null && length > maxArtifactBytes)) {
         throw tooLarge();

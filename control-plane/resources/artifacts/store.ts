@@ -66,6 +66,21 @@ export async function findAnnounced(
   return (await announced.run(db, file))[0];
 }
 
+/** True when a result of the location is there, with files or without. */
+export async function isStored(
+  db: Kysely<Database>,
+  of: { accountId: string; location: string; resultId: string },
+): Promise<boolean> {
+  const result = await db
+    .selectFrom('check_results')
+    .select('seq')
+    .where('account_id', '=', of.accountId)
+    .where('id', '=', of.resultId)
+    .where('run_location', '=', of.location)
+    .executeTakeFirst();
+  return result !== undefined;
+}
+
 /** The file of a link. No account is asked for: the signature of the link stands for it. */
 export function findLinked(
   db: Kysely<Database>,

@@ -34,6 +34,9 @@ async function setUp(maxBytes = 1_000_000_000) {
   return { spool, work, write, [Symbol.dispose]: () => folder[Symbol.dispose]() };
 }
 
+const digestOf = (content: string | Buffer): string =>
+  createHash('sha256').update(content).digest('base64');
+
 /** Why each file stays on the agent, by name. */
 const reasons = (declared: { name: string; withheld: string | null }[]) =>
   Object.fromEntries(declared.map(({ name, withheld }) => [name, withheld]));
@@ -46,17 +49,17 @@ test('a file is moved, freed of secrets, measured, and referred to by its name',
   assert.equal(existsSync(path), false);
   const clean = 'the password is *********';
   assert.deepEqual(await run.finish(), [
-    { name: 'logs/out.txt', ...asText, size: clean.length, withheld: null },
+    {
+      ...{ name: 'logs/out.txt', ...asText, size: clean.length, withheld: null },
+      digest: digestOf(clean),
+    },
   ]);
   const stored = set.spool.pathOf(resultId, '0');
   assert.equal(readFileSync(stored, 'utf8'), clean);
   assert.equal(statSync(stored).mode & 0o777, 0o600);
   assert.deepEqual([...set.spool.committed()], []);
   set.spool.commit(resultId);
-  assert.equal(
-    [...set.spool.committed()][0]?.files[0]?.digest,
-    createHash('sha256').update(clean).digest('base64'),
-  );
+  assert.equal([...set.spool.committed()][0]?.files[0]?.digest, digestOf(clean));
 });
 
 test('bytes are taken as a file is', async () => {
@@ -66,7 +69,7 @@ test('bytes are taken as a file is', async () => {
   const kind = { type: 'pcap', contentType: 'application/vnd.tcpdump.pcap' } as const;
   assert.equal(await run.add({ bytes, name: 'capture.pcap', ...kind }), 'artifact:capture.pcap');
   assert.deepEqual(await run.finish(), [
-    { name: 'capture.pcap', ...kind, size: bytes.length, withheld: null },
+    { name: 'capture.pcap', ...kind, size: bytes.length, digest: digestOf(bytes), withheld: null },
   ]);
   const stored = set.spool.pathOf(resultId, '0');
   assert.deepEqual(readFileSync(stored), bytes);

@@ -172,6 +172,18 @@ test('a file that is refused as wrong is tried again, then given up and counted'
   assert.equal(await given.metric('artifact_uploads_total{outcome="dropped"}'), '1');
 });
 
+test('files of a run that another agent made as well are removed, neither tried again nor counted as lost', async () => {
+  await using given = await setUp();
+  given.receiver.answer = refuse(409);
+  given.loop.start();
+  await given.add({ 'a.zip': 'a', 'b.zip': 'b' });
+  await given.advanceUntil(() => given.spool.state().files === 0);
+  assert.equal(given.receiver.requests, 2);
+  assert.equal(given.spool.state().droppedTotal, 0);
+  await given.loop.stop();
+  assert.equal(await given.metric('artifact_uploads_total{outcome="unneeded"}'), '2');
+});
+
 test('a file whose body was cut off on the way is not refused: it is tried until it is taken', async () => {
   await using given = await setUp();
   given.receiver.answer = refuse(408);

@@ -85,9 +85,25 @@ test('another file of the same name does not replace the first', async () => {
   await using api = await openArtifactApi();
   await api.announce(declaration('a.txt', hello.length));
   await api.upload('a.txt', hello);
-  assert.equal((await api.upload('a.txt', Buffer.from('HELLO, world\n'))).status, 400);
+  assert.equal((await api.upload('a.txt', Buffer.from('HELLO, world\n'))).status, 409);
   const { url } = await api.asset('a.txt');
   assert.equal(await (await fetch(String(url))).text(), 'hello, world\n');
+});
+
+test('a result has the files that its own agent announced, not those of another that made the same run', async () => {
+  await using api = await openArtifactApi();
+  const theirs = Buffer.from('HELLO, world\n');
+  await api.announce({
+    ...declaration('a.txt', hello.length),
+    digest: sha256Base64(hello),
+  });
+  assert.equal((await api.upload('a.txt', theirs)).status, 409, 'first');
+  assert.equal((await api.upload('more.txt', theirs)).status, 409, 'the result has no such file');
+  assert.equal((await api.upload('a.txt', hello)).status, 204);
+  assert.equal((await api.upload('a.txt', theirs)).status, 409, 'last');
+  const { url } = await api.asset('a.txt');
+  assert.equal(await (await fetch(String(url))).text(), 'hello, world\n');
+  assert.equal(filesIn(api.folder).length, 1);
 });
 
 test('two uploads of one file at once leave one object and the digest that belongs to it', async () => {
@@ -120,7 +136,7 @@ test('two uploads of one file at once leave one object and the digest that belon
 test('a file nobody announced, of another location or of another account is not found', async () => {
   await using api = await openArtifactApi();
   await api.announce(declaration('a.txt', hello.length));
-  assert.equal((await api.upload('b.txt', hello)).status, 404);
+  assert.equal((await api.upload('b.txt', hello)).status, 409);
   const elsewhere = await api.bench.cp.locationKey('us-east-1');
   const asElsewhere = { authorization: `Bearer ${elsewhere}` };
   assert.equal((await api.upload('a.txt', hello, asElsewhere)).status, 404);
