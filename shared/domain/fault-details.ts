@@ -77,7 +77,8 @@ const shapes = {
 /** The one field of a result that its type has: why there is nothing else in it. */
 export function detailsOfFault(fault: Fault): Partial<Pick<ResultSubmission, ResultField>> {
   const { type } = fault;
-  const field: ResultField =
-    Object.hasOwn(checkTypes, type) ? checkTypes[type as KnownCheckType].resultField : 'apiCheckResult';
+  const field: ResultField = Object.hasOwn(checkTypes, type)
+    ? checkTypes[type as KnownCheckType].resultField
+    : 'apiCheckResult';
   return { [field]: shapes[field](fault) };
 }

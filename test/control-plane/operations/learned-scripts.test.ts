@@ -35,7 +35,10 @@ test('the newest script of a check is kept, for its own account alone, and goes 
   assert.equal(await save('foreign', 4_000, stranger), false);
   assert.equal(await kept(stranger), undefined);
   assert.equal(await save('no such check', 4_000, cp.accountId, randomUUID()), false);
-  assert.deepEqual(await learnedScriptsOf(db, { accountId: cp.accountId, location }, []), new Map());
+  assert.deepEqual(
+    await learnedScriptsOf(db, { accountId: cp.accountId, location }, []),
+    new Map(),
+  );
 
   assert.equal((await cp.api('DELETE', `/v1/checks/${id}`)).status, 204);
   assert.equal(await kept(), undefined);
