@@ -107,8 +107,9 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
 
   const kernel = openKernelTime();
   const clock = new CorrectedClock(rawClock, () => kernel.boot());
+  // What this very process did not have is a matter of real time.
   const processTime = stack.use(
-    new ProcessTime({ clock: rawClock, now: () => clock.now(), kernel }),
+    new ProcessTime({ clock: systemClock, now: () => clock.now(), kernel }),
   );
   const startedAt = rawClock.now();
   const metrics = createMetrics(new Registry(), version);
@@ -178,15 +179,15 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   const { promise: ready, resolve: becomeReady } = Promise.withResolvers<void>();
 
   const ids = new RunIds();
-  const missedReasonSince = (dueAt: number): MissedReason =>
-    processTime.wasSuspendedAfter(dueAt) ? 'agent-suspended' : 'agent-overloaded';
+  const missedReason = (lateMs: number): MissedReason =>
+    processTime.wasSuspendedWithin(lateMs) ? 'agent-suspended' : 'agent-overloaded';
   const executor: Executor = new Executor({
     clock,
     ids,
     runners,
     network,
     processTime,
-    missedReasonSince,
+    missedReason,
     outbox,
     metrics,
     logger: logger.child({ subsystem: 'runs' }),
@@ -222,8 +223,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
       if (location !== null) executor.startSlot(check, scheduledFor, location, epoch);
     },
     onMissed(check, scheduledFor, lateMs) {
-      const reason = missedReasonSince(rawClock.monotonic() - lateMs);
-      if (location !== null) executor.miss(check, scheduledFor, location, reason);
+      if (location !== null) executor.miss(check, scheduledFor, location, missedReason(lateMs));
     },
     onClockSet(byMs) {
       logger.warn({ byMs: Math.round(byMs) }, 'clock was set, all slots are planned anew');

@@ -96,8 +96,8 @@ export interface ExecutorOptions extends AttemptTools {
   seal: Seal;
   /** The files of this result may follow it. */
   onStored: (submission: ResultSubmission) => void;
-  /** The reason why a slot was missed that was due at an instant on the monotonic clock. */
-  missedReasonSince: (dueAt: number) => MissedReason;
+  /** The reason why a slot is missed that was due so many milliseconds ago. */
+  missedReason: (lateMs: number) => MissedReason;
   /** Told what became of each attempt, once its result is stored. */
   onAttempt?: (attempt: FinishedAttempt) => void;
 }
@@ -315,7 +315,7 @@ export class Executor {
     }
     if (scheduledFor !== null && attempt === 1 && startedAt - scheduledFor > longestQueueMs) {
       this.#forget(current, cancellation);
-      const reason = this.#options.missedReasonSince(begunAt - (startedAt - scheduledFor));
+      const reason = this.#options.missedReason(startedAt - scheduledFor);
       this.miss(current.check, scheduledFor, current.slotLocation, reason);
       return;
     }

@@ -126,10 +126,6 @@ export class ProcessTime implements Disposable {
     this.#listeners.add(listener);
   }
 
-  get lastSuspension(): Suspension | null {
-    return this.#lastSuspension;
-  }
-
   /** What is shown of the load. */
   get load(): Load {
     const { monotonic } = this.#last;
@@ -144,10 +140,11 @@ export class ProcessTime implements Disposable {
     };
   }
 
-  /** True when the process was suspended after an instant on the monotonic clock. */
-  wasSuspendedAfter(instant: number): boolean {
+  /** True when a suspension ended within the last so many milliseconds. */
+  wasSuspendedWithin(ms: number): boolean {
     this.#refresh();
-    return this.#lastSuspension !== null && this.#lastSuspension.endedAt > instant;
+    const last = this.#lastSuspension;
+    return last !== null && this.#clock.monotonic() - last.endedAt < ms;
   }
 
   begin(): Measuring {
@@ -194,6 +191,7 @@ export class ProcessTime implements Disposable {
       monotonic: () => clock.monotonic(),
       after: (delayMs, callback) => {
         const from = clock.monotonic();
+        const begunAt = this.#clock.monotonic();
         const { mark } = this.#ledger;
         let cancel: () => void;
         let isCancelled = false;
@@ -201,7 +199,7 @@ export class ProcessTime implements Disposable {
         const fire = (): void => {
           this.#refresh();
           const now = clock.monotonic();
-          const { stoppedMs, waitedMs } = this.#ledger.since(mark, from);
+          const { stoppedMs, waitedMs } = this.#ledger.since(mark, begunAt);
           const owedMs = stoppedMs + Math.min(waitedMs, delayMs);
           const moreMs = from + delayMs + owedMs - now;
           if (owedMs - given < timerNoiseMs) {

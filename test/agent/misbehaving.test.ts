@@ -108,10 +108,16 @@ test('an agent whose protocol is not spoken goes on and keeps all it has until i
   fake.assign(...Array.from({ length: 20 }, () => check(target.url)));
   await fake.until('there are results', () => fake.misbehaved.has('submitResults'));
   fake.misbehave('checkIn', how);
-  const health = async (): Promise<unknown> => {
+  const health = async (): Promise<object> => {
     const answer = await fetch(`http://127.0.0.1:${agent.healthPort}/health`);
     assert.equal(answer.status, 200);
-    return answer.json();
+    // The machine of the test may be busy.
+    const {
+      overloadedSince: _since,
+      overloaded: _reason,
+      ...link
+    } = (await answer.json()) as Record<string, unknown>;
+    return link;
   };
   await fake.until(
     'it was refused everything for a while',

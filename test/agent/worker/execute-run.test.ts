@@ -41,7 +41,7 @@ function open(t: TestContext) {
   const executor = new Executor({
     ...{ clock: systemClock, outbox, logger, ids: new RunIds() },
     processTime: new ProcessTime({ clock: systemClock }),
-    missedReasonSince: () => 'agent-overloaded' as const,
+    missedReason: () => 'agent-overloaded' as const,
     runners: { URL: { ...entry, timeoutMs: 1_000 } },
     network: runnerContext().network,
     metrics,
