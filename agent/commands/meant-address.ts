@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { nearestWord } from '../nearest-word.ts';
+import { nearestWord } from '@monitor/shared/nearest-word.ts';
 
 const schemes = ['https', 'http', 'tcp', 'dns', 'icmp'];
 /** Names of files look like names of hosts: nobody has a host in these domains. */

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../errors.ts';
-import { nearestWord } from '../nearest-word.ts';
+import { nearestWord } from '@monitor/shared/nearest-word.ts';
 import { follows, skip, warn, type Finding, type Statement } from './finding.ts';
 import type { DoctorContext, Step } from './step.ts';
 

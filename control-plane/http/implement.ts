@@ -9,6 +9,7 @@ import express, { type Request, type RequestHandler, type Response } from 'expre
 import findMyWay, { type HTTPMethod } from 'find-my-way';
 import type { z } from 'zod';
 import { protocolHeader } from '@monitor/shared/contract/agent-protocol.ts';
+import { knownFields, type KnownFields } from '@monitor/shared/known-fields.ts';
 import {
   defaultBodyLimitBytes,
   generalRateLimit,
@@ -25,7 +26,7 @@ import { acceptsGzip, isUnchanged } from './accepted.ts';
 import { authenticate, type KeyFinder, type Principal } from './authenticate.ts';
 import type { ConsoleCookie } from './console-cookie.ts';
 import { RateLimiter, type RateDecision } from './rate-limit.ts';
-import { validate } from './validate.ts';
+import { bodyFields, readQuery, refuseMisspelt, validate, type BodyFields } from './validate.ts';
 import { visitorOf } from './visitor.ts';
 
 /** What a handler may know of the call besides its parsed input. */
@@ -453,6 +454,16 @@ async function send(
   response.end(body);
 }
 
+const mostWarned = 20;
+
+/** Says which fields of a body were ignored, in the header that other APIs use for it. */
+function warnOf(response: Response, ignored: readonly string[]): void {
+  if (ignored.length === 0) return;
+  const named = ignored.slice(0, mostWarned).map((path) => path.replaceAll(/[^!#-[\]-~]/g, '?'));
+  const more = ignored.length > mostWarned ? ` and ${ignored.length - mostWarned} more` : '';
+  response.setHeader('Warning', `299 - "unknown fields were ignored: ${named.join(', ')}${more}"`);
+}
+
 type Serve = (
   request: Request,
   response: Response,
@@ -468,6 +479,11 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
   const ofKey = { ...general, requests: requestsPerMinute * agentsPerKey };
   const ofVisitor = { ...general, requests: requestsPerMinute * visitorsPerAddress };
   const limits = requestsPerMinute === 0 ? null : limiter;
+  // Agents of other versions, pings and triggers send what this version does not know.
+  const isOfPeople = authentication === 'apiKey';
+  const isDefined = <T>(value: T | undefined): value is T => value !== undefined;
+  let knownQuery: KnownFields | undefined;
+  let knownBody: BodyFields | undefined;
 
   const run: Serve = async (request, response, params) => {
     const receivedAt = options.now();
@@ -510,14 +526,23 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
       route.body === undefined || route.bodyStream === true
         ? undefined
         : await readBody(route, request, response, options.bodyWithinMs);
+    let { query } = request as { query: Record<string, unknown> };
+    if (isOfPeople) {
+      knownQuery ??= knownFields(...[route.query].filter(isDefined));
+      query = readQuery(knownQuery, query);
+    }
     const input = {
       params: route.params && validate(route.params, params, 'params'),
-      query: route.query && validate(route.query, request.query, 'query'),
+      query: route.query && validate(route.query, query, 'query'),
       body: route.body && validate(route.body, body, 'payload'),
     };
     const agentId = principal.kind === 'locationKey' ? agentOf(input.body) : null;
     if (limits !== null && principal.kind === 'locationKey' && agentId !== null) {
       count(limits, response, `agent ${principal.keyId} ${agentId}`, general);
+    }
+    if (isOfPeople && route.body !== undefined) {
+      knownBody ??= bodyFields(route.body, [route.response, route.relatedFields].filter(isDefined));
+      warnOf(response, refuseMisspelt(knownBody, body));
     }
     const call = new Call(request, response, principal, receivedAt, route.status, limits);
     const given = handle(input as never, call as never);

@@ -18,7 +18,10 @@ curl -H "Authorization: Bearer $API_KEY" {base}/v1/checks
 Errors have one shape: \`statusCode\`, \`error\`, \`message\` and \`attributes\`, where
 \`attributes.code\` is stable and \`attributes.keys\` names the fields that were wrong. Lists are
 paged by \`limit\` and \`page\`; the total stands behind the slash of the \`Content-Range\` header.
-Instants in queries are UNIX seconds, in bodies ISO 8601.
+Instants in queries are UNIX seconds, in bodies ISO 8601. A parameter that an operation does not know is
+refused, and so is a field of a body that is misspelt or in the wrong place; other unknown fields are
+ignored and named in the \`Warning\` header of the answer. Lists in queries are \`tag=a&tag=b\` or
+\`tag[]=a&tag[]=b\`.
 `.trim();
 
 const components: Record<string, Json> = {};
@@ -143,6 +146,8 @@ function errorStatuses(route: Route): number[] {
     ...new Set([
       ...(route.errors ?? []),
       ...(route.authentication === 'none' ? [] : [401, 403]),
+      // 400: a parameter that it does not know.
+      ...(route.authentication === 'apiKey' ? [400] : []),
       429,
       ...(route.params === undefined && route.query === undefined ? [] : [400]),
       ...(route.body === undefined ? [] : [400, 413, 415]),

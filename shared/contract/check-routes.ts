@@ -29,6 +29,26 @@ function withArticle(noun: string): string {
   return /^[aeio]/i.test(noun) ? `an ${noun}` : `a ${noun}`;
 }
 
+/** A check of any type. */
+export const anyCheck = z
+  .discriminatedUnion(
+    'checkType',
+    Object.values(checkTypes).map((definition) => definition.response) as unknown as [
+      (typeof checkTypes)['URL']['response'],
+    ],
+  )
+  .meta({ id: 'Check' });
+
+const anyCreate = z.discriminatedUnion(
+  'checkType',
+  Object.values(checkTypes).map((definition) =>
+    (definition as CheckTypeDefinition).create.extend({ checkType: z.literal(definition.type) }),
+  ) as unknown as [z.ZodObject<{ checkType: z.ZodLiteral<'URL'> }>],
+);
+
+/** Clients with one shape for all types send fields of the others too. */
+export const fieldsOfAnyType = z.union([anyCheck, anyCreate]);
+
 function createRoute(definition: CheckTypeDefinition) {
   return defineRoute({
     operationId: `create${inCamelCase(definition.title)}`,
@@ -39,6 +59,7 @@ function createRoute(definition: CheckTypeDefinition) {
     authentication: 'apiKey',
     query: autoAssignAlerts,
     body: definition.create,
+    relatedFields: fieldsOfAnyType,
     status: 201,
     response: definition.response,
     errors: [400, 402, 409],
@@ -57,6 +78,7 @@ function updateRoute(definition: CheckTypeDefinition) {
     params: byId,
     query: autoAssignAlerts,
     body: definition.update,
+    relatedFields: fieldsOfAnyType,
     status: 200,
     response: definition.response,
     errors: [400, 404, 409],
@@ -69,23 +91,6 @@ export const checkTypeRoutes = Object.values(checkTypes).map((definition) => ({
   create: createRoute(definition),
   update: updateRoute(definition),
 }));
-
-/** A check of any type. */
-export const anyCheck = z
-  .discriminatedUnion(
-    'checkType',
-    Object.values(checkTypes).map((definition) => definition.response) as unknown as [
-      (typeof checkTypes)['URL']['response'],
-    ],
-  )
-  .meta({ id: 'Check' });
-
-const anyCreate = z.discriminatedUnion(
-  'checkType',
-  Object.values(checkTypes).map((definition) =>
-    (definition as CheckTypeDefinition).create.extend({ checkType: z.literal(definition.type) }),
-  ) as unknown as [z.ZodObject<{ checkType: z.ZodLiteral<'URL'> }>],
-);
 
 const createCheck = defineRoute({
   operationId: 'createCheck',

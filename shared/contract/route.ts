@@ -38,6 +38,11 @@ export interface Route {
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
+  /**
+   * Clients send fields of these with `body`, besides those that the answer has: they are ignored without a
+   * word, and never taken for misspelt.
+   */
+  readonly relatedFields?: z.ZodType;
   /** The body is read by the handler as a stream, whatever its type; `body` is absent then. */
   readonly bodyStream?: true;
   /** The answer is a stream of this type, given by `asStream`; `response` is absent then. */

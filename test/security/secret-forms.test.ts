@@ -14,7 +14,7 @@ import { createScrubber } from '../../agent/scrub/create-scrubber.ts';
 import { isRemovable } from '../../agent/scrub/needles.ts';
 import type { Scrubber } from '../../agent/scrub/scrubber.ts';
 import { makeAttempt } from '../../agent/worker/attempt.ts';
-import { LagMeter } from '../../agent/worker/lag-meter.ts';
+import { ProcessTime } from '../../agent/worker/process-time.ts';
 import { answerTo, startDnsServer } from '../support/dns-server.ts';
 import { withoutCode } from '../support/plain.ts';
 import { testSeed } from '../support/random.ts';
@@ -215,10 +215,14 @@ async function resultOf(
     detectSecrets: false,
   };
   const outcome = await makeAttempt(
-    { check, run: runnerContext().run, environmentUrl: null },
+    { check, run: runnerContext().run, environmentUrl: null, latestStart: Infinity },
     {
       ...{ clock: systemClock, runners: { ...runners }, network: runnerContext(20_000).network },
-      ...{ lagMeter: new LagMeter(), scripting: null, scriptingProblem: null },
+      ...{
+        processTime: new ProcessTime({ clock: systemClock }),
+        scripting: null,
+        scriptingProblem: null,
+      },
       ...{ artifactsOf: () => noFiles, ...given },
     },
     new AbortController().signal,

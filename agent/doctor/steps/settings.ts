@@ -1,7 +1,7 @@
 /** Settings that cannot be meant so. What makes them unusable altogether ends `doctor` before its steps. */
 import { join, sep } from 'node:path';
 import { describeSettings, type AgentConfig } from '../../config.ts';
-import { edits } from '../../nearest-word.ts';
+import { edits } from '@monitor/shared/nearest-word.ts';
 import { fail, ok, warn, type Statement } from '../finding.ts';
 import { shownUrl } from '../link/destination.ts';
 import type { Step } from '../step.ts';

@@ -13,7 +13,7 @@ import { readPage } from '../../db/page.ts';
 import type { Database } from '../../db/tables.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/implement.ts';
-import { validate } from '../../http/validate.ts';
+import { bodyFields, refuseMisspelt, validate } from '../../http/validate.ts';
 import { brokenTemplate } from '../../notify/channels/webhook.ts';
 import { hasCheck } from '../../operations/require-check.ts';
 import { abandonNotifications } from '../../operations/deliveries.ts';
@@ -151,6 +151,7 @@ export function alertChannelHandlers(services: Services): Handlers<typeof alertC
         let configJson = before.config_json;
         if (config !== undefined) {
           const valid = validate(schema, config, 'payload', ['config']);
+          refuseMisspelt(bodyFields(schema, []), config, ['config']);
           checkTemplates(before.type, valid);
           configJson = JSON.stringify(valid);
         }

@@ -1,12 +1,16 @@
 /** What each operation on checks does. */
-import { checkTypeRoutes, type checkRoutes } from '@monitor/shared/contract/check-routes.ts';
+import {
+  checkTypeRoutes,
+  fieldsOfAnyType,
+  type checkRoutes,
+} from '@monitor/shared/contract/check-routes.ts';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { invalidField, notFound } from '../../api-error.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { BoundRoute, CallContext, Handlers } from '../../http/implement.ts';
-import { validate } from '../../http/validate.ts';
+import { bodyFields, refuseMisspelt, validate } from '../../http/validate.ts';
 import { presentCheck, presentChecks } from '../../operations/effective-check.ts';
 import { checkWarnings } from '../../operations/check-warnings.ts';
 import { createCheck, deleteCheck, updateCheck } from '../../operations/save-check.ts';
@@ -117,6 +121,7 @@ export function checkHandlers(services: Services): Handlers<typeof checkRoutes> 
         throw invalidField('checkType', `cannot change; it is ${row.type}`);
       const definition = definitionOf(row.type);
       const fields = validate(definition.update, changes, 'payload') as Record<string, unknown>;
+      refuseMisspelt(bodyFields(definition.update, [fieldsOfAnyType]), changes);
       return (await update(services, definition, { params, body: fields }, call)) as never;
     },
 

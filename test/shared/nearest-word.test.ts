@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { edits, nearestWord } from '../../agent/nearest-word.ts';
+import { edits, nearestWord } from '@monitor/shared/nearest-word.ts';
 
 test('letters that are added, removed, replaced or swapped count once each', () => {
   for (const [word, other, count] of [

@@ -27,7 +27,8 @@ export function nearestWord(word: string, known: readonly string[]): string | nu
   let nearest: string | null = null;
   let fewest = Math.min(word.length, word.length < 5 ? 2 : 3);
   for (const each of known) {
-    const count = edits(word.toLowerCase(), each);
+    if (Math.abs(each.length - word.length) >= fewest) continue;
+    const count = edits(word.toLowerCase(), each.toLowerCase());
     if (count < fewest) [nearest, fewest] = [each, count];
   }
   return nearest;

@@ -1,0 +1,132 @@
+/** Which fields of a value its schema does not know: zod drops them without a word. */
+import type { z } from 'zod';
+import { nearestWord } from './nearest-word.ts';
+
+/** The fields that a schema knows, by place. */
+export interface KnownFields {
+  readonly fields: ReadonlyMap<string, KnownFields>;
+  /** Of the items, where it is a list. */
+  readonly items: KnownFields | null;
+  /** Whatever it holds is known: records, and what no schema describes. */
+  readonly isOpen: boolean;
+}
+
+export interface UnknownField {
+  /** `request.asertions`, `request.headers.0.kye`. */
+  path: string;
+  /** The field that was probably meant, from the same place on: `assertions`; null when none is near. */
+  meant: string | null;
+}
+
+const leaf: KnownFields = { fields: new Map(), items: null, isOpen: false };
+const open: KnownFields = { ...leaf, isOpen: true };
+
+function merge(one: KnownFields, other: KnownFields): KnownFields {
+  const fields = new Map(one.fields);
+  for (const [name, known] of other.fields) {
+    const first = fields.get(name);
+    fields.set(name, first === undefined ? known : merge(first, known));
+  }
+  const items =
+    one.items === null || other.items === null
+      ? (one.items ?? other.items)
+      : merge(one.items, other.items);
+  return { fields, items, isOpen: one.isOpen || other.isOpen };
+}
+
+/** What several schemas know together. No schema of a body refers to itself. */
+export function knownFields(...schemas: readonly z.ZodType[]): KnownFields {
+  return schemas.map(knownBy).reduce(merge, leaf);
+}
+
+function knownBy(schema: z.core.$ZodType): KnownFields {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  switch (def.type) {
+    case 'object': {
+      const entries = Object.entries(def.shape);
+      return {
+        fields: new Map(entries.map(([name, field]) => [name, knownBy(field)])),
+        items: null,
+        isOpen: def.catchall !== undefined && def.catchall._zod.def.type !== 'never',
+      };
+    }
+    case 'array':
+      return { ...leaf, items: knownBy(def.element) };
+    case 'union':
+      return def.options.map(knownBy).reduce(merge, leaf);
+    case 'intersection':
+      return merge(knownBy(def.left), knownBy(def.right));
+    case 'optional':
+    case 'nullable':
+    case 'default':
+    case 'prefault':
+    case 'nonoptional':
+    case 'catch':
+    case 'readonly':
+      return knownBy(def.innerType);
+    // What comes before a function is what is sent; behind one there is what it makes.
+    case 'pipe':
+      return knownBy(def.in._zod.def.type === 'transform' ? def.out : def.in);
+    case 'record':
+    case 'map':
+    case 'any':
+    case 'unknown':
+    case 'custom':
+    case 'transform':
+    case 'lazy':
+    case 'tuple':
+      return open;
+    default:
+      return leaf;
+  }
+}
+
+/** `assertions` of a check stands in its `request`. */
+function pathInChildren(name: string, known: KnownFields): string | null {
+  for (const [parent, { fields }] of known.fields) {
+    if (fields.has(name)) return `${parent}.${name}`;
+  }
+  return null;
+}
+
+function* walk(
+  known: KnownFields,
+  value: unknown,
+  tolerated: KnownFields,
+  within: readonly string[],
+): Generator<UnknownField, void> {
+  if (typeof value !== 'object' || value === null || known.isOpen) return;
+  if (Array.isArray(value)) {
+    const { items } = known;
+    if (items === null) return;
+    for (const [index, item] of value.entries()) {
+      yield* walk(items, item, tolerated.items ?? leaf, [...within, String(index)]);
+    }
+    return;
+  }
+  for (const [name, inner] of Object.entries(value)) {
+    const path = [...within, name];
+    const field = known.fields.get(name);
+    if (field !== undefined) yield* walk(field, inner, tolerated.fields.get(name) ?? leaf, path);
+    else if (!tolerated.isOpen && !tolerated.fields.has(name)) {
+      const meant = nearestWord(name, [...known.fields.keys()]) ?? pathInChildren(name, known);
+      yield { path: path.join('.'), meant };
+    }
+  }
+}
+
+/** Finding out what was meant takes time, and nobody reads more. */
+const mostNamed = 100;
+
+/**
+ * The fields of a value that `known` does not have, and neither has `tolerated`: what answers carry and
+ * others of the family have. The first hundred of them.
+ */
+export function unknownFields(
+  known: KnownFields,
+  value: unknown,
+  tolerated: KnownFields = leaf,
+  within: readonly string[] = [],
+): UnknownField[] {
+  return walk(known, value, tolerated, within).take(mostNamed).toArray();
+}
