@@ -9,8 +9,11 @@ import type { RetryStrategy } from '@monitor/shared/contract/check.ts';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import { fieldIssues, issueText } from '@monitor/shared/field-issues.ts';
 import { isSecretVariable } from '@monitor/shared/domain/secret-variable.ts';
+import { knownFields, unknownFields } from '@monitor/shared/known-fields.ts';
+import { z } from 'zod';
 import { AgentError } from '../errors.ts';
 import { meantAddress } from './meant-address.ts';
+import { readJson } from './read-json.ts';
 
 const knownTypes: Readonly<Record<string, CheckTypeDefinition>> = checkTypes;
 
@@ -63,11 +66,17 @@ function fromFile(file: string): Record<string, unknown> {
       { cause },
     );
   }
+  let parsed: unknown;
   try {
-    const parsed: unknown = JSON.parse(text);
-    if (typeof parsed === 'object' && parsed !== null) return parsed as Record<string, unknown>;
-  } catch {
-    // Falls through to the message below.
+    parsed = readJson(text);
+  } catch (error) {
+    throw new AgentError(
+      'CONFIG_INVALID',
+      `"${file}" is not JSON: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) {
+    return parsed as Record<string, unknown>;
   }
   throw bad(file, 'the file does not hold a JSON object');
 }
@@ -120,6 +129,16 @@ export function checkFromArgument(argument: string, withRetries: boolean): Assig
   if (!parsed.success) {
     const problems = fieldIssues(parsed.error.issues).map((issue) => issueText(issue, 'the check'));
     throw bad(argument, problems.join('; '));
+  }
+  // A check that was read from the API can be run as it is.
+  const answered = knownFields(definition.response, z.object({ type: z.string() }));
+  const unknown = unknownFields(knownFields(schema), given, answered);
+  if (unknown.length > 0) {
+    const problems = unknown.map(({ path, meant }) => {
+      const hint = meant === null ? '' : `, did you mean "${meant}"?`;
+      return `"${path}" is not a field of a check of type ${type}${hint}`;
+    });
+    throw new AgentError('CONFIG_INVALID', `"${argument}" cannot be run: ${problems.join('; ')}`);
   }
   const fields = parsed.data as Record<string, unknown>;
   return {

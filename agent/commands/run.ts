@@ -21,6 +21,7 @@ import { checkFromArgument } from './check-argument.ts';
 import { keepFilesIn } from './kept-files.ts';
 import { printEvidence } from './print-evidence.ts';
 import { printable, printableValue } from '../printable.ts';
+import { describeScriptError, type ScriptSource } from './script-error.ts';
 import { colorsFor, table, type Colors } from './output.ts';
 
 const examples = `
@@ -97,13 +98,25 @@ function facts(response: Record<string, unknown>): string[][] {
   });
 }
 
-function printScript({ tests, errors, jobLog }: ScriptResult, colors: Colors): void {
+function scriptOf({ definition }: AssignedCheck): ScriptSource | null {
+  const { script, scriptPath } = definition;
+  if (typeof script !== 'string') return null;
+  return { path: typeof scriptPath === 'string' ? scriptPath : null, text: script };
+}
+
+function printScript(
+  check: AssignedCheck,
+  { tests, errors, jobLog }: ScriptResult,
+  colors: Colors,
+): void {
   const mark = { expected: colors.green('ok  '), flaky: colors.yellow('flaky') };
   for (const { title, outcome, durationMs } of tests) {
     const shown = outcome in mark ? mark[outcome as keyof typeof mark] : colors.red(outcome);
     console.log(`  ${shown} ${title} ${colors.dim(`${Math.round(durationMs)} ms`)}`);
   }
-  for (const { message } of errors) console.log(`\n${colors.red(message)}`);
+  for (const error of errors) {
+    console.log(`\n${colors.red(describeScriptError(error, scriptOf(check)))}`);
+  }
   if (jobLog.length === 0) return;
   console.log(`\n${colors.bold('log')}`);
   for (const { level, msg } of jobLog) console.log(`  ${level.padEnd(5)} ${msg}`);
@@ -130,15 +143,17 @@ function timeOf({ responseTime, agentWaitMs }: AttemptOutcome): string {
 function printForPeople(check: AssignedCheck, outcome: AttemptOutcome, colors: Colors): void {
   const verdict = verdictOf(outcome);
   console.log(`${paint(colors, verdict)}  ${check.name}  ${colors.dim(timeOf(outcome))}`);
-  if (outcome.reason !== null) console.log(`  ${outcome.reason}`);
+  const script =
+    outcome.browserCheckResult ?? outcome.multiStepCheckResult ?? outcome.playwrightCheckResult;
+  // It is shown below with its place.
+  const isShown = script?.errors.some(({ message }) => message === outcome.reason) === true;
+  if (outcome.reason !== null && !isShown) console.log(`  ${outcome.reason}`);
   for (const { name, withheld } of outcome.artifacts) {
     console.log(
       `  ${colors.dim('file')} ${name}${withheld === null ? '' : `: withheld, ${withheld}`}`,
     );
   }
-  const script =
-    outcome.browserCheckResult ?? outcome.multiStepCheckResult ?? outcome.playwrightCheckResult;
-  if (script !== null) printScript(script, colors);
+  if (script !== null) printScript(check, script, colors);
   if (outcome.agenticCheckResult !== null) printAgentic(outcome.agenticCheckResult, colors);
   const seen = outcome.apiCheckResult;
   if (seen === null) return;

@@ -65,6 +65,53 @@ test('run takes a file with assertions, and names what is wrong with it', async 
   }
 });
 
+test('run refuses a file with fields that no check has, and one that is not JSON, with the place', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'check.json');
+  const request = { url: 'http://127.0.0.1:9' };
+  const run = async (check: unknown): Promise<string> => {
+    writeFileSync(file, typeof check === 'string' ? check : JSON.stringify(check));
+    const { code, error } = await agent(['run', file]);
+    assert.equal(code, 2);
+    return error;
+  };
+  const misspelt = { checkType: 'URL', frequencee: 1, request: { ...request, asertions: [] } };
+  assert.match(await run(misspelt), /"frequencee" is not a field .*, did you mean "frequency"\?/);
+  assert.match(await run(misspelt), /"request\.asertions" .*, did you mean "assertions"\?/);
+  assert.match(await run({ checkType: 'URL', request, colour: 1 }), /"colour" is not a field/);
+  const text = '{\n  "checkType": "URL",\n}';
+  assert.match(await run(text), /is not JSON: line 3, column 1: .*\n {2}3 \| \}\n {4}\| \^/);
+  assert.match(await run('[]'), /does not hold a JSON object/);
+});
+
+test('run takes a check as the API answers with it', async () => {
+  using folder = temporaryFolder();
+  await using server = await httpServer((_request, response) => response.end());
+  const file = join(folder.path, 'check.json');
+  const read = {
+    id: '1',
+    checkType: 'URL',
+    name: 'a',
+    created_at: 'x',
+    request: { url: server.url },
+  };
+  writeFileSync(file, JSON.stringify(read));
+  assert.equal((await agent(['run', file])).code, 0);
+});
+
+test('run shows a failing expectation once, with the line of the script that it stands in', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'check.json');
+  const script =
+    "import { test, expect } from '@playwright/test';\ntest('a', () => {\n  expect(1).toBe(2);\n});\n";
+  writeFileSync(file, JSON.stringify({ checkType: 'MULTI_STEP', name: 'a', script }));
+  const { code, out } = await agent(['run', file], { AGENT_WORK_DIR: join(folder.path, 'runs') });
+  assert.equal(code, 1, out);
+  assert.equal(out.split('expect(received)').length, 2, out);
+  assert.match(out, /> 3 \| {3}expect\(1\)\.toBe\(2\);\n {4}\| {13}\^/);
+  assert.match(out, /at script\.spec\.js:3:13/);
+});
+
 test('doctor names the cause, what follows from it, and the fix', async () => {
   using folder = temporaryFolder();
   const environment = {

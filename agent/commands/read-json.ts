@@ -1,0 +1,54 @@
+/** JSON from a file that a person wrote: what is wrong is shown where it stands. */
+
+function messageOf(text: string): string | null {
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** True when a text could still become JSON: what is wrong with it is its end. */
+function isUnfinished(text: string): boolean {
+  const message = messageOf(text);
+  if (message === null || /unexpected end|unterminated/i.test(message)) return true;
+  return Number(/at position (\d+)/.exec(message)?.[1]) >= text.length;
+}
+
+/** Where the first character stands that no JSON can have there. */
+function positionOf(text: string): number {
+  let [good, bad] = [0, text.length];
+  while (good < bad) {
+    const middle = Math.ceil((good + bad) / 2);
+    if (isUnfinished(text.slice(0, middle))) good = middle;
+    else bad = middle - 1;
+  }
+  return good;
+}
+
+/** The problem without what the engine says of places, which it does for some problems only. */
+function problemOf(message: string): string {
+  return message
+    .replace(/(?: in JSON)? at position .*$/s, '')
+    .replace(/, (\.\.\.)?".*" is not valid JSON$/s, '')
+    .replace(/^Unexpected end of JSON input$/, 'it ends too early');
+}
+
+/** The parsed text. Throws an Error that names line and column, with the line and a mark below it. */
+export function readJson(text: string): unknown {
+  const message = messageOf(text);
+  if (message === null) return JSON.parse(text);
+  const before = text.slice(0, positionOf(text)).split('\n');
+  const number = before.length;
+  const column = (before.at(-1) ?? '').length + 1;
+  const line = text.split('\n')[number - 1] ?? '';
+  const from = Math.max(0, column - 60);
+  throw new Error(
+    [
+      `line ${number}, column ${column}: ${problemOf(message)}`,
+      `  ${number} | ${line.slice(from, from + 100)}`,
+      `  ${' '.repeat(String(number).length)} | ${' '.repeat(column - 1 - from)}^`,
+    ].join('\n'),
+  );
+}
