@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { namedCommands, withVersionCommand } from '@monitor/shared/named-commands.ts';
+import { registerNamed, withVersionCommand } from '@monitor/shared/named-commands.ts';
 import { makeFilesPrivate } from '@monitor/shared/private-files.ts';
 import { AgentError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -10,7 +10,12 @@ makeFilesPrivate();
 
 const program = newProgram();
 const given = withVersionCommand(process.argv.slice(2));
-for (const load of namedCommands(commands, given[0])) (await load())(program);
+await registerNamed(program, commands, given);
+
+// What reads this output may stop before its end, as `head` does.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
 
 try {
   await program.parseAsync(given, { from: 'user' });

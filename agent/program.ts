@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import type { NamedCommand } from '@monitor/shared/named-commands.ts';
 
 /** The program without its commands. */
 export function newProgram(): Command {
@@ -14,15 +15,54 @@ export function newProgram(): Command {
   );
 }
 
-/** How each command is loaded, by its name. */
-export const commands: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
-  start: async () => (await import('./commands/start.ts')).registerStart,
-  run: async () => (await import('./commands/run.ts')).registerRun,
-  runtime: async () => (await import('./commands/runtime.ts')).registerRuntime,
-  doctor: async () => (await import('./commands/doctor.ts')).registerDoctor,
-  status: async () => (await import('./commands/status.ts')).registerStatus,
-  'support-bundle': async () =>
-    (await import('./commands/support-bundle.ts')).registerSupportBundle,
-  traceroute: async () => (await import('./commands/traceroute.ts')).registerTraceroute,
-  version: async () => (await import('./commands/version.ts')).registerVersion,
+/** The commands by name. What the overview says of each is said once more here, so that help loads none. */
+export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
+  start: {
+    takes: '',
+    hasOptions: true,
+    summary: 'serve a location: run its checks and report their results',
+    load: async () => (await import('./commands/start.ts')).registerStart,
+  },
+  run: {
+    takes: '<check>',
+    hasOptions: true,
+    summary: 'run one check without a control plane and print what it saw',
+    load: async () => (await import('./commands/run.ts')).registerRun,
+  },
+  runtime: {
+    takes: '',
+    hasOptions: false,
+    summary: 'the sets of packages that scripts can use: list, install, verify, remove',
+    load: async () => (await import('./commands/runtime.ts')).registerRuntime,
+  },
+  doctor: {
+    takes: '',
+    hasOptions: true,
+    summary: 'find out why an agent would not work here, and what to do',
+    load: async () => (await import('./commands/doctor.ts')).registerDoctor,
+  },
+  status: {
+    takes: '',
+    hasOptions: true,
+    summary: 'ask the agent that runs on this machine how it is',
+    load: async () => (await import('./commands/status.ts')).registerStatus,
+  },
+  'support-bundle': {
+    takes: '',
+    hasOptions: true,
+    summary: 'gather in one file what somebody needs who is to help',
+    load: async () => (await import('./commands/support-bundle.ts')).registerSupportBundle,
+  },
+  traceroute: {
+    takes: '<target>',
+    hasOptions: true,
+    summary: 'show the way to a target, hop by hop, with loss and times',
+    load: async () => (await import('./commands/traceroute.ts')).registerTraceroute,
+  },
+  version: {
+    takes: '',
+    hasOptions: true,
+    summary: 'print the version of the agent',
+    load: async () => (await import('./commands/version.ts')).registerVersion,
+  },
 };

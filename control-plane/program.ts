@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import type { NamedCommand } from '@monitor/shared/named-commands.ts';
 
 /** The program without its commands. */
 export function newProgram(): Command {
@@ -18,13 +19,48 @@ export function newProgram(): Command {
   );
 }
 
-/** How each command is loaded, by its name. */
-export const commands: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
-  serve: async () => (await import('./commands/serve.ts')).registerServe,
-  migrate: async () => (await import('./commands/migrate.ts')).registerMigrate,
-  backup: async () => (await import('./commands/backup.ts')).registerBackup,
-  restore: async () => (await import('./commands/restore.ts')).registerRestore,
-  keys: async () => (await import('./commands/keys.ts')).registerKeys,
-  accounts: async () => (await import('./commands/accounts.ts')).registerAccounts,
-  version: async () => (await import('./commands/version.ts')).registerVersion,
+/** The commands by name. What the overview says of each is said once more here, so that help loads none. */
+export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
+  serve: {
+    takes: '',
+    hasOptions: false,
+    summary: 'serve the API until it is told to stop',
+    load: async () => (await import('./commands/serve.ts')).registerServe,
+  },
+  migrate: {
+    takes: '',
+    hasOptions: true,
+    summary: 'bring the database to the newest schema; `serve` does so too when it starts',
+    load: async () => (await import('./commands/migrate.ts')).registerMigrate,
+  },
+  backup: {
+    takes: '<file>',
+    hasOptions: true,
+    summary: 'copy the database to a file, while `serve` may be running',
+    load: async () => (await import('./commands/backup.ts')).registerBackup,
+  },
+  restore: {
+    takes: '<file>',
+    hasOptions: true,
+    summary: 'put a backup in the place of the database; `serve` must be stopped',
+    load: async () => (await import('./commands/restore.ts')).registerRestore,
+  },
+  keys: {
+    takes: '',
+    hasOptions: false,
+    summary: 'keys of the API and of locations',
+    load: async () => (await import('./commands/keys.ts')).registerKeys,
+  },
+  accounts: {
+    takes: '',
+    hasOptions: false,
+    summary: 'the accounts of this installation',
+    load: async () => (await import('./commands/accounts.ts')).registerAccounts,
+  },
+  version: {
+    takes: '',
+    hasOptions: true,
+    summary: 'print the version of the control plane',
+    load: async () => (await import('./commands/version.ts')).registerVersion,
+  },
 };

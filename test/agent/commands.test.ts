@@ -65,6 +65,16 @@ test('run takes a file with assertions, and names what is wrong with it', async 
   }
 });
 
+test('help ends well when nobody reads it to its end', async () => {
+  const child = spawn(process.execPath, ['agent/monitor-agent.js', 'start', '--help'], {
+    env: surroundings(),
+  });
+  child.stdout.destroy();
+  let error = '';
+  child.stderr.on('data', (chunk) => (error += String(chunk)));
+  assert.deepEqual([await once(child, 'close'), error], [[0, null], '']);
+});
+
 test('run refuses a file with fields that no check has, and one that is not JSON, with the place', async () => {
   using folder = temporaryFolder();
   const file = join(folder.path, 'check.json');

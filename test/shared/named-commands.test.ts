@@ -1,16 +1,36 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { namedCommands, withVersionCommand } from '@monitor/shared/named-commands.ts';
+import { Command } from 'commander';
+import {
+  registerNamed,
+  withVersionCommand,
+  type NamedCommand,
+} from '@monitor/shared/named-commands.ts';
 
-const commands = { start: 1, stop: 2 };
+function entry(name: string, takes: string): NamedCommand<Command> {
+  const load = (program: Command) =>
+    program.command(`${name} ${takes}`.trim()).description(`${name}s`).option('--loaded');
+  return { takes, hasOptions: true, summary: `${name}s`, load: () => Promise.resolve(load) };
+}
+const commands = { start: entry('start', ''), stop: entry('stop', '<what>') };
 
-test('the command that is named is loaded alone', () => {
-  assert.deepEqual(namedCommands(commands, 'stop'), [2]);
+async function registered(given: string[]): Promise<string[]> {
+  const program = new Command();
+  await registerNamed(program, commands, given);
+  return program.commands.map(
+    (command) => `${command.name()} ${command.options.map(({ long }) => long).join()}`,
+  );
+}
+
+test('the command that is named is loaded alone', async () => {
+  for (const given of [['stop'], ['stop', 'start'], ['help', 'stop'], ['--', 'stop']]) {
+    assert.deepEqual(await registered(given), ['stop --loaded'], given.join(' '));
+  }
 });
 
-test('help, and what is no command, needs all of them', () => {
-  for (const name of [undefined, '--help', 'Stop', 'toString']) {
-    assert.deepEqual(namedCommands(commands, name), [1, 2]);
+test('help, and what is no command, gets an outline of all of them', async () => {
+  for (const given of [[], ['--help'], ['help'], ['Stop'], ['toString'], ['--help', 'stop']]) {
+    assert.deepEqual(await registered(given), ['start --any', 'stop --any'], given.join(' '));
   }
 });
 

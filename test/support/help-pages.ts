@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { surroundings } from './program.ts';
 
 interface HelpfulCommand {
   readonly commands: readonly HelpfulCommand[];
@@ -33,4 +36,19 @@ export function assertFitting(pages: ReadonlyMap<string, string>): void {
     const long = page.split('\n').filter((line) => line.length > 80);
     assert.deepEqual(long, [], name);
   }
+}
+
+/** Addresses of all modules that a program has loaded when it ends. */
+export async function modulesLoadedBy(program: string, ...args: string[]): Promise<string[]> {
+  const hooks = `
+    import { registerHooks } from 'node:module';
+    const urls = [];
+    registerHooks({ load: (url, context, next) => (urls.push(url), next(url, context)) });
+    process.once('exit', () => console.error('\\nloaded ' + JSON.stringify(urls)));`;
+  const { stderr } = await promisify(execFile)(
+    process.execPath,
+    ['--import', `data:text/javascript,${encodeURIComponent(hooks)}`, program, ...args],
+    { env: surroundings() },
+  );
+  return JSON.parse(/^loaded (.*)$/m.exec(stderr)?.[1] ?? '') as string[];
 }
