@@ -193,6 +193,14 @@ export class LocationHub {
     }
   }
 
+  /** Something about everything changed. */
+  notifyAll(): void {
+    for (const key of this.#entries.keys()) {
+      const slash = key.indexOf('/');
+      this.notify(key.slice(0, slash), key.slice(slash + 1));
+    }
+  }
+
   version(accountId: string, location: string): number {
     return this.#entry(accountId, location).version;
   }

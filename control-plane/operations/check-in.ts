@@ -1,5 +1,6 @@
 /** The long poll of an agent: who it is, what it should run, which jobs it gets. */
 import type { Kysely, Selectable } from 'kysely';
+import type { Clock } from '@monitor/shared/clock.ts';
 import {
   leaseMs,
   type AssignedCheck,
@@ -342,6 +343,19 @@ function refuseWhenStopping({ hub }: Services): void {
   throw new ApiError('UNAVAILABLE', 'the control plane is stopping; ask again in a moment');
 }
 
+const stepMs = 1_000;
+
+/**
+ * When a check-in came and when its answer leaves, by one clock: had it been set in between, the agent
+ * would measure half of the step.
+ */
+function serverTime(clock: Clock, receivedAt: number, arrivedAt: number) {
+  const sentAt = clock.now();
+  const cameAt = Math.round(sentAt - (clock.monotonic() - arrivedAt));
+  const isSet = Math.abs(cameAt - receivedAt) > stepMs;
+  return { sentAt, receivedAt: isSet ? cameAt : receivedAt, isSet };
+}
+
 function candidateOf(request: CheckInRequest): Candidate {
   return {
     id: request.agentId,
@@ -367,13 +381,14 @@ export async function checkIn(
   const { hub, clock } = services;
   const { agentId } = request;
   refuseWhenStopping(services);
+  const arrivedAt = clock.monotonic();
   await saveAgent(services.db, caller, request, receivedAt);
   services.reception.hearClock(`${accountId}/${location}`, receivedAt - request.clock.sentAt);
   const agent = candidateOf(request);
   if (hub.arrive(accountId, location, agent)) {
     await runFirst(services, caller, await assignmentsOf(services, caller, agentId));
   }
-  const waitUntil = clock.monotonic() + request.waitMs;
+  const waitUntil = arrivedAt + request.waitMs;
   for (;;) {
     const version = hub.version(accountId, location);
     const news = await newsFor(services, caller, request);
@@ -384,7 +399,9 @@ export async function checkIn(
     ];
     const knownToBe = hub.told(accountId, location, agentId)?.calledOff;
     const cancellations = calledOff.filter((runId) => knownToBe?.has(runId) !== true);
-    const remainingMs = waitUntil - clock.monotonic();
+    const time = serverTime(clock, receivedAt, arrivedAt);
+    // An agent is to hear at once that the clock was set.
+    const remainingMs = time.isSet ? 0 : waitUntil - clock.monotonic();
     const hasNews =
       news.full ||
       [news.upserts, news.removals, jobs, cancellations].some((list) => list.length > 0);
@@ -407,7 +424,7 @@ export async function checkIn(
       calledOff: new Set(calledOff),
     });
     return {
-      serverTime: { receivedAt, sentAt: clock.now() },
+      serverTime: { receivedAt: time.receivedAt, sentAt: time.sentAt },
       location,
       epoch: await epochOf(services.db, caller),
       ...(request.protocol >= keyedIdsFrom && {

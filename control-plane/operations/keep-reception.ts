@@ -50,7 +50,7 @@ export async function noteAliveAndWritten(services: Services): Promise<void> {
 
 /** Tells reception what is on record; what happened since the last process is on record afterwards. */
 export async function openReception(services: Services): Promise<void> {
-  const { db, metrics, reception } = services;
+  const { db, hub, metrics, reception } = services;
   await reception.open({
     before: await readLastAlive(services),
     known: await readGaps(db),
@@ -60,6 +60,8 @@ export async function openReception(services: Services): Promise<void> {
         if (stepMs === 0) metrics.unreceivable.inc({ cause }, lostMs / 1000);
         else metrics.clockSteps.inc();
       }
+      // Agents go by our clock.
+      if (gaps.some(({ stepMs }) => stepMs !== 0)) hub.notifyAll();
     },
   });
   await noteAlive(services);

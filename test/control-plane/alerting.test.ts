@@ -432,6 +432,7 @@ test('a certificate is told to each channel by its own threshold, and not in the
   bench.clock.setWall(expiresAt + 1);
   // Days have passed without a pause of the process: an agent confirms it.
   bench.clock.advance(2 * minute);
+  await services.reception.recorded();
   services.reception.hearClock('here', 0);
   assert.equal(await see(0, expiresAt), true);
   assert.equal(await see(-1, expiresAt), false);

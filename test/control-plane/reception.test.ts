@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
+import type { CheckInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
 import { sweepHeartbeats } from '../../control-plane/operations/heartbeats.ts';
 import { renameFutureRuns } from '../../control-plane/operations/rename-future-runs.ts';
 import { sweepSlots } from '../../control-plane/operations/sweep-slots.ts';
 import { wakeAlerts } from '../../control-plane/operations/alerting/wake-alerts.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
-import { FakeAgent, resultOf } from '../support/fake-agent.ts';
-import { temporaryFolder } from '../support/system.ts';
+import { checkInOf, FakeAgent, resultOf } from '../support/fake-agent.ts';
+import { eventually, temporaryFolder } from '../support/system.ts';
 import { TestClock } from '../support/test-clock.ts';
 
 const second = 1_000;
@@ -113,6 +114,30 @@ test('agents are not gone because the control plane was stopped, and gone when t
   assert.equal(isServed(), true, 'it has as long as it had left');
   await pass(clock, 5 * second);
   assert.equal(isServed(), false);
+});
+
+test('an agent that waits for news is told at once that the clock was set, by one clock', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const agent = new FakeAgent(cp, await cp.locationKey('eu-west-1'));
+  await agent.checkIn();
+  const { snapshot } = agent;
+  const waiting = agent.call<CheckInAnswer>(
+    'check-in',
+    checkInOf({ agentId: agent.id, snapshot, waitMs: 25_000 }, ['URL', 'TCP', 'DNS', 'ICMP']),
+  );
+  const { db } = cp.controlPlane.services;
+  await eventually(
+    async () => (await db.selectFrom('agents').select('capacity_light').execute()).length > 0,
+    60_000,
+    () => 'the check-in came',
+  );
+  await pass(clock, 3 * second);
+  clock.setWall(clock.now() + 3 * hour);
+  await pass(clock, 2 * second);
+  const { serverTime } = await waiting;
+  assert.ok(serverTime.sentAt >= start + 3 * hour);
+  assert.ok(serverTime.sentAt - serverTime.receivedAt < minute);
 });
 
 test('a lease does not run out while nobody could renew it', async () => {
