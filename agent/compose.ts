@@ -32,7 +32,8 @@ import { version } from './version.ts';
 import { CertificateWatch } from './worker/certificate-watch.ts';
 import { CheckInLoop } from './worker/check-in-loop.ts';
 import { CorrectedClock } from './worker/corrected-clock.ts';
-import { markRun } from './worker/last-end.ts';
+import { damageInWords, Damages } from './worker/damage.ts';
+import { hasEndedUncleanly, markRun } from './worker/last-end.ts';
 import { Executor } from './worker/execute-run.ts';
 import { openKernelTime } from './worker/kernel-time.ts';
 import { notReadyReason, stepLifecycle, type LifecycleState } from './worker/lifecycle.ts';
@@ -76,6 +77,7 @@ export interface RunningAgent extends AsyncDisposable {
 /** The scheduler loop is stuck when a wake-up is overdue by this much. */
 const stuckAfterMs = 15_000;
 const maintainEveryMs = 10_000;
+const inspectEveryMs = 60_000;
 const flushWithinMs = 10_000;
 /** Results matter more than traces when time is short. */
 const tracesWithinMs = 2_000;
@@ -118,6 +120,14 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     [config.AGENT_WORK_DIR, config.AGENT_RUNTIMES_DIR].map((folder) => resolve(folder)),
   );
   measureDisks(metrics.registry, { data: config.AGENT_DATA_DIR, work: config.AGENT_WORK_DIR });
+  const damages = new Damages(
+    () => clock.now(),
+    logger.child({ subsystem: 'damage' }),
+    ({ file, lost }) => {
+      metrics.damages.inc({ file });
+      metrics.damagedRecords.inc({ file }, lost);
+    },
+  );
   const outbox = stack.use(
     new Outbox({
       directory: config.AGENT_DATA_DIR,
@@ -125,6 +135,8 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
       maxAgeMs: config.OUTBOX_MAX_AGE_HOURS * 3_600_000,
       clock,
       logger: logger.child({ subsystem: 'outbox' }),
+      hasEndedUncleanly: hasEndedUncleanly(config.AGENT_DATA_DIR),
+      damages,
     }),
   );
   stack.use(markRun(config.AGENT_DATA_DIR, { now: startedAt, logger }));
@@ -132,7 +144,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     metrics.internalErrors.inc({ code: fault.code });
     logger.warn({ err: fault, subsystem: 'capture' }, 'packets are not kept for a moment');
   });
-  const cache = new ScheduleCache(config.AGENT_DATA_DIR, apiKey, logger);
+  const cache = new ScheduleCache(config.AGENT_DATA_DIR, apiKey, logger, damages);
   const dispatcher = createDispatcher(config);
   stack.defer(() => dispatcher.destroy());
   const client = new ControlPlaneClient({
@@ -151,6 +163,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     maxAgeMs: config.OUTBOX_MAX_AGE_HOURS * 3_600_000,
     clock,
     logger: logger.child({ subsystem: 'artifacts' }),
+    damages,
   });
   const code = canRunCode(runners)
     ? stack.use(
@@ -352,10 +365,14 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
         notAlive: () =>
           scheduler.overdueMs() > stuckAfterMs ? 'the scheduler does not wake up' : null,
         observe,
-        remarks: () => ({
-          ...linkRemarks(checkIns.history, (text) => scrubber.text(text)),
-          ...loadRemarks(processTime.load),
-        }),
+        remarks: () => {
+          const damage = damageInWords(damages.noted);
+          return {
+            ...linkRemarks(checkIns.history, (text) => scrubber.text(text)),
+            ...loadRemarks(processTime.load),
+            ...(damage === null ? {} : { damage }),
+          };
+        },
         probe: await openProbeEndpoint({
           ...{ config, network, metrics, clock: rawClock },
           logger: logger.child({ subsystem: 'probe' }),
@@ -374,6 +391,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
         tellStatus({
           ...{ config, clock, rawClock, network, state, location },
           ...{ outbox, spool, executor, checkIns, submitLoop, metrics, processTime },
+          damages: damages.noted,
           startedAt,
           healthPort: probes.port,
           checks: scheduler.size,
@@ -386,7 +404,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     }),
   );
 
-  const cached = cache.load();
+  const cached = cache.load(clock.now());
   if (cached !== null) {
     ({ location, epoch } = cached);
     ids.use(cached.idKey);
@@ -407,6 +425,12 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     observe();
   };
   stack.defer(repeat(rawClock, maintainEveryMs, maintain));
+  let inspectedUpTo = 0;
+  stack.defer(
+    repeat(rawClock, inspectEveryMs, () => {
+      inspectedUpTo = outbox.inspect(inspectedUpTo);
+    }),
+  );
   const renewLeases = async (): Promise<void> => {
     const jobIds = executor.activeJobs;
     for (const id of jobRuns.keys()) if (!jobIds.includes(id)) jobRuns.delete(id);

@@ -16,9 +16,13 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import { artifactName } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Logger } from 'pino';
 import { AgentError } from '../errors.ts';
+import { codeOf } from '../net/failure.ts';
+import { setAside, type Damages } from '../worker/damage.ts';
 
 const entryFile = 'entry.json';
 const complainEveryMs = 60_000;
+/** Of damaged entries, in the log. */
+const mostNamed = 20;
 /**
  * Small files take blocks and inodes that their bytes do not tell of: 20,000 captures are 4 MB, and
  * 200 MB of disk.
@@ -59,6 +63,7 @@ export interface SpoolOptions {
   maxEntries?: number;
   clock: Clock;
   logger: Logger;
+  damages?: Damages;
 }
 
 export interface SpoolState {
@@ -103,7 +108,7 @@ export class ArtifactSpool {
   static async open(options: SpoolOptions): Promise<ArtifactSpool> {
     const spool = new ArtifactSpool(options);
     try {
-      await mkdir(spool.#root, { recursive: true, mode: 0o700 });
+      await spool.#makeRoot();
       await spool.#load();
     } catch (error) {
       throw new AgentError(
@@ -115,12 +120,35 @@ export class ArtifactSpool {
     return spool;
   }
 
+  async #makeRoot(): Promise<void> {
+    const facts = await stat(this.#root).catch(() => null);
+    if (facts !== null && !facts.isDirectory()) {
+      const { clock, maxBytes } = this.#options;
+      const aside = setAside(this.#root, { now: clock.now(), maxBytes });
+      this.#noteDamage('something that is no folder stood in its place', 0, aside);
+    }
+    await mkdir(this.#root, { recursive: true, mode: 0o700 });
+  }
+
+  #noteDamage(found: string, lost: number, aside: string | null = null): void {
+    const salvaged = this.#entries.size;
+    this.#options.damages?.note({
+      ...{ file: 'files of results', found, aside, salvaged, lost, lostSlots: [] },
+    });
+  }
+
   async #load(): Promise<void> {
     const found: SpoolEntry[] = [];
+    const damaged: string[] = [];
+    let lost = 0;
     for (const name of await readdir(this.#root)) {
-      const entry = await this.#read(name);
-      if (entry === null) await rm(join(this.#root, name), { recursive: true, force: true });
-      else found.push(entry);
+      const { entry, lostFiles } = await this.#read(name);
+      if (lostFiles > 0) damaged.push(name);
+      lost += lostFiles;
+      if (entry !== null) found.push(entry);
+      else {
+        await rm(join(this.#root, name), { recursive: true, force: true }).catch(() => undefined);
+      }
     }
     found.sort((left, right) => left.createdAt - right.createdAt);
     for (const entry of found) {
@@ -128,23 +156,38 @@ export class ArtifactSpool {
       this.#committed.add(entry.resultId);
       this.#bytes += sizeOf(entry);
     }
+    if (lost === 0) return;
+    this.#dropped += lost;
+    const shown = damaged.slice(0, mostNamed).join(', ');
+    this.#noteDamage(`results whose files are not what was written: ${shown}`, lost);
   }
 
-  /** A whole entry, without the files that were uploaded already; null for anything else. */
-  async #read(name: string): Promise<SpoolEntry | null> {
-    const text = await readFile(join(this.#root, name, entryFile), 'utf8').catch(() => null);
-    if (text === null) return null;
+  /**
+   * A whole entry, without the files that were uploaded already, and how many of its files are damaged;
+   * null for anything else.
+   */
+  async #read(name: string): Promise<{ entry: SpoolEntry | null; lostFiles: number }> {
+    const folder = join(this.#root, name);
+    const text = await readFile(join(folder, entryFile), 'utf8').catch((error: unknown) =>
+      codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR' ? null : '',
+    );
+    // Being filled when its agent was killed: its run is made again.
+    if (text === null) return { entry: null, lostFiles: 0 };
     try {
       const entry = entrySchema.parse(JSON.parse(text));
-      if (entry.resultId !== name) return null;
+      if (entry.resultId !== name) throw new Error('the entry is of another result');
       const files: SpooledFile[] = [];
+      let lostFiles = 0;
       for (const file of entry.files) {
-        const facts = await stat(join(this.#root, name, file.file)).catch(() => null);
-        if (facts?.size === file.size) files.push(file);
+        const facts = await stat(join(folder, file.file)).catch(() => null);
+        if (facts?.isFile() === true && facts.size === file.size) files.push(file);
+        else if (facts !== null) lostFiles += 1;
       }
-      return files.length === 0 ? null : { ...entry, files };
+      return { entry: files.length === 0 ? null : { ...entry, files }, lostFiles };
     } catch {
-      return null;
+      const names = await readdir(folder).catch(() => []);
+      const lostFiles = names.filter((file) => /^\d{1,4}$/.test(file)).length;
+      return { entry: null, lostFiles };
     }
   }
 

@@ -5,6 +5,8 @@ import { bytesText, counted, longTime } from './amounts.ts';
 const lateResultsMs = 5 * 60_000;
 const tolerableOffsetMs = 2_000;
 const nearlyFull = 0.8;
+/** Long enough for somebody to look; the log and the metrics remember it. */
+const damageShownMs = 86_400_000;
 /** The first check-in is on its way. */
 const freshMs = 30_000;
 
@@ -44,6 +46,13 @@ export function degradations(status: AgentStatus): string[] {
   if (load.overloadedSince !== null) {
     reasons.push(
       `overloaded for ${longTime(now - load.overloadedSince)}: ${load.reason ?? 'too little CPU'}`,
+    );
+  }
+  for (const { at, file, found, lost, salvaged, aside } of status.damages) {
+    if (now - at > damageShownMs) continue;
+    const kept = aside === null ? '' : `; the damaged one is kept as ${aside}`;
+    reasons.push(
+      `${file} was damaged (${found}): ${counted(salvaged, 'record')} kept, ${lost} lost${kept}`,
     );
   }
   for (const [name, { queued, places }] of Object.entries(pools)) {

@@ -56,6 +56,20 @@ export const agentStatus = z.object({
     cpuWaitRatio: z.number().nullable(),
     lastSuspension: z.object({ endedAt: instant, lastedMs: z.number() }).nullable(),
   }),
+  /** Files of the agent that were found damaged since the start; older agents do not say. */
+  damages: z
+    .array(
+      z.object({
+        at: instant,
+        file: z.string(),
+        found: z.string(),
+        aside: z.string().nullable(),
+        salvaged: z.number(),
+        lost: z.number(),
+        lostSlots: z.array(z.object({ checkId: z.string(), scheduledFor: instant.nullable() })),
+      }),
+    )
+    .default([]),
   /** Since the start, by code. */
   internalErrors: z.record(z.string(), z.number()),
 });

@@ -24,6 +24,8 @@ export interface AgentMetrics {
   outboxMaxBytes: Gauge;
   outboxOldest: Gauge;
   outboxDropped: Gauge;
+  damages: Counter<'file'>;
+  damagedRecords: Counter<'file'>;
   submissions: Counter<'outcome'>;
   submitFailures: Counter<'code'>;
   lastSubmission: Gauge;
@@ -126,6 +128,14 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
     outboxDropped: gauge(
       'outbox_dropped_results',
       'Results that lost what they saw, since the outbox was made',
+    ),
+    damages: counter('damaged_files_total', "Files of the agent's own that were found damaged", [
+      'file',
+    ]),
+    damagedRecords: counter(
+      'damaged_records_lost_total',
+      'Records that were lost with them, as far as they can be counted',
+      ['file'],
     ),
     submissions: counter(
       'submissions_total',

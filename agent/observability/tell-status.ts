@@ -6,6 +6,7 @@ import type { ArtifactSpool } from '../artifacts/artifact-spool.ts';
 import type { AgentConfig } from '../config.ts';
 import type { NetworkAccess } from '../runners/runner.ts';
 import { version } from '../version.ts';
+import type { NotedDamage } from '../worker/damage.ts';
 import type { CheckInLoop } from '../worker/check-in-loop.ts';
 import type { Executor } from '../worker/execute-run.ts';
 import { notReadyReason, type LifecycleState } from '../worker/lifecycle.ts';
@@ -34,6 +35,7 @@ export interface StatusParts {
   submitLoop: SubmitLoop;
   metrics: AgentMetrics;
   processTime: ProcessTime;
+  damages: readonly NotedDamage[];
 }
 
 function withoutLogin(address: string): string {
@@ -88,6 +90,10 @@ export async function tellStatus(parts: StatusParts): Promise<AgentStatus> {
       traceroute: traceroute === null ? (tracerouteProblem ?? 'none') : 'works',
     },
     load: parts.processTime.load,
+    damages: parts.damages.map(({ lostSlots, ...damage }) => ({
+      ...damage,
+      lostSlots: [...lostSlots],
+    })),
     internalErrors: await countsByCode(parts.metrics),
   };
 }

@@ -2,7 +2,7 @@
  * How the agent before this one ended. One that is told to stop takes its mark away; a mark that is still
  * there was left by one that was killed.
  */
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
@@ -47,12 +47,19 @@ export function explainLastEnd(left: Mark, now: Mark): string {
   );
 }
 
+const markFile = (directory: string): string => join(directory, 'running.json');
+
+/** True when the agent before this one was not asked to stop. Ask before `markRun`. */
+export function hasEndedUncleanly(directory: string): boolean {
+  return existsSync(markFile(directory));
+}
+
 /** Says how the agent before this one ended if nobody told it to; dispose what it gives when told to. */
 export function markRun(
   directory: string,
   { now, logger, reader = kernelReader }: { now: number; logger: Logger; reader?: Reader },
 ): Disposable {
-  const file = join(directory, 'running.json');
+  const file = markFile(directory);
   const mark: Mark = {
     startedAt: new Date(now).toISOString(),
     bootId: reader.read('/proc/sys/kernel/random/boot_id')?.trim() ?? null,

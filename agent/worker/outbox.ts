@@ -9,43 +9,17 @@
  * reported, and nothing here makes a run fail.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Submission } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Logger } from 'pino';
-import { AgentError } from '../errors.ts';
+import { Damages } from './damage.ts';
+import { isDamage, OutboxFile, problemIn } from './outbox-file.ts';
+import { checksumOf, isWholePayload, runIdOfRecord, slotIn } from './outbox-salvage.ts';
 import { tombstoneOf } from './tombstone.ts';
 
 /** `is_attempt` of a record; those with the highest go first when there is no room. */
 const kinds = { attempt: 1, result: 0, tombstone: -1 } as const;
-
-/** Null for a damaged record, so that it stands in nobody's way. */
-const runIdOfRecord = `iif(json_valid(payload), json_extract(payload, '$.runId'), null)`;
-
-const schema = `
-  create table if not exists records (
-    seq integer primary key autoincrement, id text not null, is_attempt integer not null,
-    created_at integer not null, size_bytes integer not null, payload text not null
-  ) strict;
-  create index if not exists attempts_by_run on records (${runIdOfRecord})
-    where is_attempt = 1;
-  create table if not exists dead_letters (
-    seq integer primary key autoincrement, reason text not null, refused_at integer not null,
-    payload text not null
-  ) strict;
-  create table if not exists finished_slots (
-    check_id text primary key, scheduled_for integer not null
-  ) strict, without rowid;
-  create table if not exists pending_retries (
-    run_id text primary key, due_at integer not null, payload text not null
-  ) strict, without rowid;
-  create table if not exists seen_certificates (
-    check_id text primary key, target text not null, measured_at integer not null
-  ) strict, without rowid;
-  create table if not exists facts (name text primary key, value text not null) strict, without rowid;
-`;
 
 /** A run between two attempts: enough to go on with it after a restart. */
 export interface PendingRetry {
@@ -101,10 +75,15 @@ export interface OutboxOptions {
   maxAgeMs: number;
   clock: Clock;
   logger: Logger;
+  /** Nobody asked the agent before this one to stop: the file is checked before it is used. */
+  hasEndedUncleanly?: boolean;
+  damages?: Damages;
 }
 
 const commitWithinMs = 10;
 const deadLettersKept = 1_000;
+const inspectedWholeBytes = 4_000_000;
+const inspectedRecords = 200;
 const complainEveryMs = 60_000;
 /** Pages of what is dropped are seldom filled by what takes their place. */
 const roomFactor = 4;
@@ -114,11 +93,9 @@ const longestStepBytes = 2_000_000;
 const tombstoneAgeFactor = 7;
 const agedAtOnce = 1_000;
 
-function isError(error: unknown, pattern: RegExp): boolean {
-  return error instanceof Error && pattern.test(error.message);
-}
-
 const sizeOf = (submission: Submission): number => JSON.stringify(submission).length;
+
+const isUuid = (text: string): boolean => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
 
 function kindOf(submission: Submission): number {
   if (submission.kind === 'missed') return kinds.tombstone;
@@ -141,6 +118,11 @@ function withoutPayload(entry: OutboxEntry): OutboxEntry {
   return { ...entry, submission: tombstoneOf(entry.submission) ?? entry.submission };
 }
 
+function isWhole(row: Record<string, unknown>): boolean {
+  const checksum = row['checksum'] === null ? null : Number(row['checksum']);
+  return checksum === null || isWholePayload(String(row['payload']), checksum);
+}
+
 function toStored(row: Record<string, unknown>): StoredRecord {
   return {
     seq: Number(row['seq']),
@@ -150,78 +132,28 @@ function toStored(row: Record<string, unknown>): StoredRecord {
   };
 }
 
-function openFile(file: string): DatabaseSync {
-  const db = new DatabaseSync(file, { timeout: 0 });
-  try {
-    db.exec('pragma locking_mode = exclusive');
-    db.exec('pragma journal_mode = wal');
-    db.exec('pragma synchronous = full');
-    // A checkpoint of a small log is a short pause; the default of 1,000 pages is not.
-    db.exec('pragma wal_autocheckpoint = 400');
-    db.exec(schema);
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
-}
-
-/** Opens the file, setting a damaged one aside rather than failing over it at every start. */
-function openOrReplace(options: OutboxOptions): DatabaseSync {
-  const { directory, clock, logger } = options;
-  const file = join(directory, 'outbox.db');
-  try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    return openFile(file);
-  } catch (error) {
-    if (isError(error, /locked|busy/i)) {
-      throw new AgentError(
-        'DATA_DIR_IN_USE',
-        `another agent uses the data directory ${directory}; give this one its own with AGENT_DATA_DIR`,
-        { cause: error },
-      );
-    }
-    if (!isError(error, /malformed|not a database|corrupt/i)) {
-      throw new AgentError(
-        'DATA_DIR_UNUSABLE',
-        `the data directory ${directory} cannot be used (${error instanceof Error ? error.message : String(error)}); make it writable or name another with AGENT_DATA_DIR`,
-        { cause: error },
-      );
-    }
-    const aside = `${file}.damaged-${clock.now()}`;
-    for (const suffix of ['', '-wal', '-shm']) {
-      try {
-        renameSync(file + suffix, aside + suffix);
-      } catch {
-        // The log files need not exist.
-      }
-    }
-    logger.error({ file, aside }, 'outbox was damaged, set aside; undelivered results are in it');
-    return openFile(file);
-  }
-}
-
 export class Outbox implements AsyncDisposable {
   /** Stays the same over restarts with the same data directory. */
   readonly agentId: string;
 
-  readonly #db: DatabaseSync;
+  readonly #file: OutboxFile;
+  readonly #damages: Damages;
   readonly #options: OutboxOptions;
-  readonly #insert: StatementSync;
-  readonly #finish: StatementSync;
-  readonly #addRetry: StatementSync;
-  readonly #endRetry: StatementSync;
-  readonly #see: StatementSync;
-  readonly #select: StatementSync;
-  readonly #deleteMany: StatementSync;
-  readonly #sumMany: StatementSync;
-  readonly #reduce: StatementSync;
-  readonly #attemptsOfRun: StatementSync;
-  readonly #anyAttempt: StatementSync;
-  readonly #attempts: StatementSync;
-  readonly #results: StatementSync;
-  readonly #tombstones: StatementSync;
-  readonly #aged: StatementSync;
+  #insert!: StatementSync;
+  #finish!: StatementSync;
+  #addRetry!: StatementSync;
+  #endRetry!: StatementSync;
+  #see!: StatementSync;
+  #select!: StatementSync;
+  #deleteMany!: StatementSync;
+  #sumMany!: StatementSync;
+  #reduce!: StatementSync;
+  #attemptsOfRun!: StatementSync;
+  #anyAttempt!: StatementSync;
+  #attempts!: StatementSync;
+  #results!: StatementSync;
+  #tombstones!: StatementSync;
+  #aged!: StatementSync;
   readonly #listeners = new Set<() => void>();
   #waiting: Waiting[] = [];
   #cancelCommit: (() => void) | null = null;
@@ -239,9 +171,43 @@ export class Outbox implements AsyncDisposable {
 
   constructor(options: OutboxOptions) {
     this.#options = options;
-    this.#db = openOrReplace(options);
+    const { directory, maxBytes, hasEndedUncleanly = false, clock, logger } = options;
+    const now = () => clock.now();
+    const damages = options.damages ?? new Damages(now, logger);
+    this.#damages = damages;
+    this.#file = new OutboxFile({ directory, maxBytes, hasEndedUncleanly, damages, now });
+    this.#heal(() => {
+      this.#prepare();
+    });
+    const known = this.#fact('agentId');
+    this.agentId =
+      known !== undefined && isUuid(known) ? known : this.#setFact('agentId', randomUUID());
+  }
+
+  get #db(): DatabaseSync {
+    return this.#file.db;
+  }
+
+  /** Does the work; where the file proves to be damaged, replaces it and does the work again. */
+  #heal<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#replace(String(error instanceof Error ? error.message : error));
+      return work();
+    }
+  }
+
+  #replace(found: string): void {
+    this.#file.replace(found);
+    this.#prepare();
+  }
+
+  /** Of the file as it is now. */
+  #prepare(): void {
     this.#insert = this.#db.prepare(
-      'insert into records (id, is_attempt, created_at, size_bytes, payload) values (?, ?, ?, ?, ?)',
+      'insert into records (id, is_attempt, created_at, size_bytes, payload, checksum) values (?, ?, ?, ?, ?, ?)',
     );
     this.#finish = this.#db.prepare(
       `insert into finished_slots (check_id, scheduled_for) values (?, ?)
@@ -256,7 +222,7 @@ export class Outbox implements AsyncDisposable {
       'insert or replace into seen_certificates (check_id, target, measured_at) values (?, ?, ?)',
     );
     this.#select = this.#db.prepare(
-      `select seq, payload, size_bytes, created_at from records
+      `select seq, payload, size_bytes, created_at, checksum from records
        where seq > ? and seq <= ? order by seq limit ?`,
     );
     this.#sumMany = this.#db.prepare(
@@ -267,7 +233,7 @@ export class Outbox implements AsyncDisposable {
       'delete from records where seq in (select value from json_each(?))',
     );
     this.#reduce = this.#db.prepare(
-      'update records set payload = ?, size_bytes = ?, is_attempt = ? where seq = ?',
+      'update records set payload = ?, size_bytes = ?, is_attempt = ?, checksum = ? where seq = ?',
     );
     this.#anyAttempt = this.#db.prepare('select 1 from records where is_attempt = 1 limit 1');
     this.#attempts = this.#db.prepare(
@@ -284,18 +250,30 @@ export class Outbox implements AsyncDisposable {
        order by seq limit ${agedAtOnce}`,
     );
     this.#attemptsOfRun = this.#db.prepare(
-      `select seq, payload, size_bytes, created_at from records
+      `select seq, payload, size_bytes, created_at, checksum from records
        where is_attempt = 1 and ${runIdOfRecord} = ? and seq < ? order by seq`,
     );
-    this.agentId = this.#fact('agentId') ?? this.#setFact('agentId', randomUUID());
-    this.#dropped = Number(this.#fact('droppedTotal') ?? 0);
+    this.#dropped = Math.max(this.#dropped, Number(this.#fact('droppedTotal') ?? 0) || 0);
     const { depth, bytes } = this.#db
       .prepare('select count(*) as depth, coalesce(sum(size_bytes), 0) as bytes from records')
       .get() as { depth: number; bytes: number };
     this.#depth = depth;
     this.#bytes = bytes;
     const newest = this.#db.prepare("select seq from sqlite_sequence where name = 'records'").get();
-    this.#newestSeq = Number(newest?.['seq'] ?? 0);
+    this.#newestSeq = Math.max(this.#newestSeq, Number(newest?.['seq'] ?? 0));
+  }
+
+  /**
+   * Looks for damage that nothing has met yet: the structure of the file while it is small, then a few
+   * records. Gives the number to go on behind.
+   */
+  inspect(after: number): number {
+    if (this.#bytes <= inspectedWholeBytes) {
+      const found = problemIn(this.#db);
+      if (found !== null) this.#replace(found);
+    }
+    const looked = this.take(after, this.#newestSeq, inspectedRecords, inspectedWholeBytes);
+    return looked.at(-1)?.seq ?? 0;
   }
 
   #fact(name: string): string | undefined {
@@ -332,7 +310,9 @@ export class Outbox implements AsyncDisposable {
     if (batch.length === 0 || this.#isClosed) return;
     this.#waiting = [];
     try {
-      this.#write(batch);
+      this.#heal(() => {
+        this.#write(batch);
+      });
     } catch (error) {
       if (!this.#writeInRoomMade(batch)) this.#countDropped(batch.length, error);
     }
@@ -389,6 +369,7 @@ export class Outbox implements AsyncDisposable {
           now,
           payload.length,
           payload,
+          checksumOf(payload),
         );
         newestSeq = Number(inserted.lastInsertRowid);
         bytes += payload.length;
@@ -410,13 +391,16 @@ export class Outbox implements AsyncDisposable {
     this.#newestSeq = newestSeq;
     this.#bytes += bytes;
     this.#depth += batch.length;
+    this.#file.mark(this.#db, this.#depth);
   }
 
   #keepWithinBounds(): void {
     const { maxBytes, logger } = this.#options;
     if (this.#bytes <= maxBytes) return;
     try {
-      this.#makeRoom(Math.max(maxBytes * 0.95, maxBytes - longestStepBytes));
+      this.#heal(() => {
+        this.#makeRoom(Math.max(maxBytes * 0.95, maxBytes - longestStepBytes));
+      });
     } catch (error) {
       logger.warn({ err: error }, 'the outbox is full and the disk as well: it stays too large');
     }
@@ -471,7 +455,7 @@ export class Outbox implements AsyncDisposable {
       this.#db.exec('begin immediate');
       try {
         for (const [seq, text] of reduced) {
-          this.#reduce.run(text, text.length, kinds.tombstone, seq);
+          this.#reduce.run(text, text.length, kinds.tombstone, checksumOf(text), seq);
         }
         this.#db.exec('commit');
       } catch (error) {
@@ -511,12 +495,15 @@ export class Outbox implements AsyncDisposable {
     this.#bytes -= bytes;
     this.#depth -= count;
     this.#leftOver.clear();
+    this.#file.mark(this.#db, this.#depth);
   }
 
   /** Deletes them, or remembers to: they are neither given nor dropped any more. */
   #settle(seqs: readonly number[]): void {
     try {
-      this.#delete(seqs);
+      this.#heal(() => {
+        this.#delete(seqs);
+      });
     } catch (error) {
       for (const seq of seqs) this.#leftOver.add(seq);
       this.#options.logger.warn({ err: error }, 'what is done with stays in the outbox for now');
@@ -525,6 +512,30 @@ export class Outbox implements AsyncDisposable {
 
   /** Records with `after < seq <= upTo`, oldest first: at most `limit`, about `maxBytes`. */
   take(after: number, upTo: number, limit: number, maxBytes: number): StoredRecord[] {
+    const damaged: StoredRecord[] = [];
+    const taken = this.#heal(() => this.#read(after, upTo, limit, maxBytes, damaged));
+    if (damaged.length === 0) return taken;
+    this.#damages.note({
+      file: 'outbox',
+      found: 'records whose content is not what was written',
+      aside: null,
+      salvaged: this.#depth - damaged.length,
+      lost: damaged.length,
+      lostSlots: damaged.flatMap(({ payload }) => slotIn(payload) ?? []),
+    });
+    this.#settle(damaged.map(({ seq }) => seq));
+    // There may be whole ones behind those that are gone now.
+    return taken.length > 0 ? taken : this.take(after, upTo, limit, maxBytes);
+  }
+
+  #read(
+    after: number,
+    upTo: number,
+    limit: number,
+    maxBytes: number,
+    damaged: StoredRecord[],
+  ): StoredRecord[] {
+    damaged.length = 0;
     const rows = this.#select.iterate(after, upTo, limit + this.#leftOver.size);
     const taken: StoredRecord[] = [];
     let bytes = 0;
@@ -533,6 +544,10 @@ export class Outbox implements AsyncDisposable {
       if (taken.length >= limit) break;
       const sizeBytes = Number(row['size_bytes']);
       if (taken.length > 0 && bytes + sizeBytes > maxBytes) break;
+      if (!isWhole(row)) {
+        damaged.push(toStored(row));
+        continue;
+      }
       bytes += sizeBytes;
       taken.push(toStored(row));
     }
@@ -541,13 +556,13 @@ export class Outbox implements AsyncDisposable {
 
   /** True while it holds ATTEMPTs, which have to travel with the FINAL of their run. */
   hasAttempts(): boolean {
-    return this.#anyAttempt.get() !== undefined;
+    return this.#heal(() => this.#anyAttempt.get()) !== undefined;
   }
 
   /** The ATTEMPTs of a run that are older than a record, in order. */
   attemptsBefore(runId: string, seq: number): StoredRecord[] {
-    return this.#attemptsOfRun
-      .all(runId, seq)
+    return this.#heal(() => this.#attemptsOfRun.all(runId, seq))
+      .filter(isWhole)
       .map(toStored)
       .filter((record) => !this.#leftOver.has(record.seq));
   }
@@ -560,7 +575,9 @@ export class Outbox implements AsyncDisposable {
   /** The control plane will never take it: kept apart, so that the others flow on. */
   refuse(seq: number, reason: string): void {
     try {
-      this.#keepApart(seq, reason);
+      this.#heal(() => {
+        this.#keepApart(seq, reason);
+      });
     } catch (error) {
       this.#countDropped(1, error);
     }
@@ -590,7 +607,9 @@ export class Outbox implements AsyncDisposable {
     const { clock, maxAgeMs, logger } = this.#options;
     try {
       const oldest = clock.now() - maxAgeMs;
-      const aged = this.#reduceUntil(Number.NEGATIVE_INFINITY, this.#aged.iterate(oldest));
+      const aged = this.#heal(() =>
+        this.#reduceUntil(Number.NEGATIVE_INFINITY, this.#aged.iterate(oldest)),
+      );
       this.#countDropped(aged.length, 'older than OUTBOX_MAX_AGE_HOURS');
       const gone = this.#db
         .prepare(
@@ -599,6 +618,7 @@ export class Outbox implements AsyncDisposable {
         .all(clock.now() - tombstoneAgeFactor * maxAgeMs);
       this.#depth -= gone.length;
       this.#bytes -= gone.reduce((sum, row) => sum + Number(row['size_bytes']), 0);
+      this.#file.mark(this.#db, this.#depth);
     } catch (error) {
       logger.warn({ err: error }, 'aged results stay in the outbox for now');
     }
@@ -606,20 +626,21 @@ export class Outbox implements AsyncDisposable {
 
   /** The last finished slot of every check, in ms. */
   finishedSlots(): Map<string, number> {
-    const rows = this.#db.prepare('select check_id, scheduled_for from finished_slots').all();
+    const rows = this.#heal(() =>
+      this.#db.prepare('select check_id, scheduled_for from finished_slots').all(),
+    );
     return new Map(rows.map((row) => [String(row['check_id']), Number(row['scheduled_for'])]));
   }
 
   /** When the certificate of each check was last seen. */
   seenCertificates(): SeenCertificate[] {
-    return this.#db
-      .prepare('select check_id, target, measured_at from seen_certificates')
-      .all()
-      .map((row) => ({
-        checkId: String(row['check_id']),
-        target: String(row['target']),
-        measuredAt: Number(row['measured_at']),
-      }));
+    return this.#heal(() =>
+      this.#db.prepare('select check_id, target, measured_at from seen_certificates').all(),
+    ).map((row) => ({
+      checkId: String(row['check_id']),
+      target: String(row['target']),
+      measuredAt: Number(row['measured_at']),
+    }));
   }
 
   /** The number of the newest record there ever was; 0 before the first. */
@@ -628,19 +649,18 @@ export class Outbox implements AsyncDisposable {
   }
 
   pendingRetries(): PendingRetry[] {
-    return this.#db
-      .prepare('select run_id, due_at, payload from pending_retries')
-      .all()
-      .map((row) => ({
-        runId: String(row['run_id']),
-        dueAt: Number(row['due_at']),
-        payload: String(row['payload']),
-      }));
+    return this.#heal(() =>
+      this.#db.prepare('select run_id, due_at, payload from pending_retries').all(),
+    ).map((row) => ({
+      runId: String(row['run_id']),
+      dueAt: Number(row['due_at']),
+      payload: String(row['payload']),
+    }));
   }
 
   dropRetry(runId: string): void {
     try {
-      this.#endRetry.run(runId);
+      this.#heal(() => this.#endRetry.run(runId));
     } catch (error) {
       // The next start finds it, and the control plane takes a run that has ended only once.
       this.#options.logger.warn({ err: error }, 'a retry that is given up stays in the outbox');
@@ -648,7 +668,9 @@ export class Outbox implements AsyncDisposable {
   }
 
   state(): OutboxState {
-    const row = this.#db.prepare('select created_at from records order by seq limit 1').get();
+    const row = this.#heal(() =>
+      this.#db.prepare('select created_at from records order by seq limit 1').get(),
+    );
     return {
       depth: this.#depth,
       bytes: this.#bytes,
@@ -667,7 +689,7 @@ export class Outbox implements AsyncDisposable {
     } catch {
       // The disk may be full; the count is not worth failing the shutdown over.
     }
-    this.#db.close();
+    this.#file.close();
     return Promise.resolve();
   }
 }

@@ -7,8 +7,12 @@ import { join } from 'node:path';
 import { assignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { codeOf } from '../net/failure.ts';
 import type { Secret } from '../secret.ts';
+import { setAside, type Damages } from './damage.ts';
 import { Seal } from './seal.ts';
+
+const keptAsideBytes = 64_000_000;
 
 const cached = z.object({
   location: z.string(),
@@ -24,7 +28,10 @@ export class ScheduleCache {
   readonly #seal: Seal;
   readonly #logger: Logger;
 
-  constructor(directory: string, apiKey: Secret, logger: Logger) {
+  readonly #damages: Damages;
+
+  constructor(directory: string, apiKey: Secret, logger: Logger, damages: Damages) {
+    this.#damages = damages;
     this.#file = join(directory, 'schedule.bin');
     this.#seal = new Seal(apiKey, 'schedule cache v1');
     this.#logger = logger;
@@ -41,19 +48,33 @@ export class ScheduleCache {
     }
   }
 
-  /** The schedule as last saved; null when there is none or it is not ours. */
-  load(): CachedSchedule | null {
+  /** The schedule as last saved; null when there is none, or none that this agent can read. */
+  load(now: number): CachedSchedule | null {
     let content: Buffer;
     try {
       content = readFileSync(this.#file);
-    } catch {
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') this.#setAside(now, `it cannot be read (${codeOf(error)})`);
       return null;
     }
     try {
       return cached.parse(JSON.parse(this.#seal.open(content)));
     } catch {
-      this.#logger.warn('cached schedule ignored: torn, or made with another key');
+      this.#setAside(now, 'torn, or made with another key');
       return null;
     }
+  }
+
+  /** Nothing is lost that the next check-in does not bring; until then no check is run. */
+  #setAside(now: number, found: string): void {
+    let aside: string | null = null;
+    try {
+      aside = setAside(this.#file, { now, maxBytes: keptAsideBytes });
+    } catch {
+      // Then the schedule is not cached, which is said when it should be.
+    }
+    this.#damages.note({
+      ...{ file: 'schedule cache', found, aside, salvaged: 0, lost: 0, lostSlots: [] },
+    });
   }
 }

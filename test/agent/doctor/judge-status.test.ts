@@ -20,7 +20,7 @@ const healthy: AgentStatus = {
     lastDeliveredAt: null,
   },
   artifacts: { files: 0, bytes: 0, maxBytes: 1_000, droppedTotal: 0 },
-  ...{ runtimes: [], browsers: [], internalErrors: {} },
+  ...{ runtimes: [], browsers: [], internalErrors: {}, damages: [] },
   load: { overloadedSince: null, reason: null, cpuWaitRatio: 0.01, lastSuspension: null },
   network: { icmp: 'datagram', capture: 'packets', traceroute: 'works' },
 };

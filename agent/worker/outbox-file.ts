@@ -1,0 +1,292 @@
+/**
+ * The file of the outbox: opened, checked after an unclean end, and replaced when it is damaged. The
+ * damaged one is moved aside; what can be read of it goes into a new one record by record.
+ */
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { DatabaseImage, readLog, type Bytes } from '@monitor/shared/sqlite/image.ts';
+import { AgentError } from '../errors.ts';
+import { setAside, type Damages } from './damage.ts';
+import { missingFrom, newestSeqOf, OutboxMark } from './outbox-mark.ts';
+import { outboxSchema, salvageInto, type Salvaged } from './outbox-salvage.ts';
+
+/** Logs are folded into the file long before they are so large. */
+const largestLogBytes = 268_435_456;
+
+export interface OutboxFileOptions {
+  /** AGENT_DATA_DIR. */
+  directory: string;
+  /** Room for damaged files that are kept aside. */
+  maxBytes: number;
+  /** Nobody asked the agent before this one to stop. */
+  hasEndedUncleanly: boolean;
+  now: () => number;
+  damages: Damages;
+}
+
+const codeOf = (error: unknown): number =>
+  error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0;
+
+const primaryCodes = { busy: 5, locked: 6, ioError: 10, corrupt: 11, cannotOpen: 14, notADb: 26 };
+/** Reading failed, or gave less than there should be. */
+const readErrors: ReadonlySet<number> = new Set([266, 522, 8458]);
+
+/** Whether the content of the file is what an error is about, rather than the room around it. */
+export function isDamage(error: unknown): boolean {
+  const code = codeOf(error);
+  const primary = code & 0xff;
+  return (
+    primary === primaryCodes.corrupt || primary === primaryCodes.notADb || readErrors.has(code)
+  );
+}
+
+function openFile(file: string): DatabaseSync {
+  const db = new DatabaseSync(file, { timeout: 0 });
+  try {
+    db.exec('pragma locking_mode = exclusive');
+    db.exec('pragma journal_mode = wal');
+    db.exec('pragma synchronous = full');
+    // A checkpoint of a small log is a short pause; the default of 1,000 pages is not.
+    db.exec('pragma wal_autocheckpoint = 400');
+    db.exec(outboxSchema);
+    const columns = db.prepare('pragma table_info(records)').all();
+    if (!columns.some((column) => column['name'] === 'checksum')) {
+      db.exec('alter table records add column checksum integer');
+    }
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** What a check of the whole file finds; null for nothing. */
+export function problemIn(db: DatabaseSync): string | null {
+  try {
+    const [first] = db.prepare('pragma quick_check(1)').all();
+    const text = String(first?.['quick_check'] ?? 'ok');
+    return text === 'ok' ? null : text;
+  } catch (error) {
+    if (isDamage(error)) return String(error instanceof Error ? error.message : error);
+    throw error;
+  }
+}
+
+function bytesOf(content: Uint8Array): Bytes {
+  return {
+    size: content.length,
+    read: (offset, length) => content.subarray(offset, offset + length),
+  };
+}
+
+/** What is in a file; nothing where there is none, or something that is no file, or may not be read. */
+function bytesOfFile(path: string | null): { bytes: Bytes; close: () => void } {
+  try {
+    if (path !== null && statSync(path).isFile()) {
+      const descriptor = openSync(path, 'r');
+      const bytes: Bytes = {
+        size: fstatSync(descriptor).size,
+        read(offset, length) {
+          const buffer = new Uint8Array(length);
+          return buffer.subarray(0, readSync(descriptor, buffer, 0, length, offset));
+        },
+      };
+      return {
+        bytes,
+        close: () => {
+          closeSync(descriptor);
+        },
+      };
+    }
+  } catch {
+    // Nothing of it can be read.
+  }
+  return { bytes: bytesOf(new Uint8Array()), close: () => undefined };
+}
+
+function readSmall(path: string): Uint8Array | null {
+  try {
+    return statSync(path).size > largestLogBytes ? null : readFileSync(path);
+  } catch {
+    return null;
+  }
+}
+
+function problemAfterCrash(db: DatabaseSync, log: Uint8Array | null): string | null {
+  const problem = problemIn(db);
+  if (problem !== null || log === null) return problem;
+  const pageSize = Number(db.prepare('pragma page_size').get()?.['page_size'] ?? 0);
+  const { ignoredCommits } = readLog(bytesOf(log), pageSize);
+  return ignoredCommits === 0
+    ? null
+    : `its log is damaged, ${ignoredCommits} commits stand behind the damage`;
+}
+
+function isEmpty(path: string): boolean {
+  try {
+    return statSync(path).size === 0;
+  } catch {
+    return true;
+  }
+}
+
+export class OutboxFile {
+  readonly #options: OutboxFileOptions;
+  readonly #path: string;
+  readonly #mark: OutboxMark;
+  #db: DatabaseSync;
+
+  /** Throws an AgentError when the directory cannot be used, or another agent uses it. */
+  constructor(options: OutboxFileOptions) {
+    this.#options = options;
+    const { directory } = options;
+    this.#path = join(directory, 'outbox.db');
+    this.#mark = new OutboxMark(directory);
+    try {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      this.#db = this.#open();
+    } catch (error) {
+      const primary = codeOf(error) & 0xff;
+      if (primary === primaryCodes.busy || primary === primaryCodes.locked) {
+        throw new AgentError(
+          'DATA_DIR_IN_USE',
+          `another agent uses the data directory ${directory}; give this one its own with AGENT_DATA_DIR`,
+          { cause: error },
+        );
+      }
+      throw new AgentError(
+        'DATA_DIR_UNUSABLE',
+        `the data directory ${directory} cannot be used (${error instanceof Error ? error.message : String(error)}); make it writable or name another with AGENT_DATA_DIR`,
+        { cause: error },
+      );
+    }
+  }
+
+  get db(): DatabaseSync {
+    return this.#db;
+  }
+
+  #open(): DatabaseSync {
+    // Read first: SQLite writes over what it does not understand of it.
+    const log = readSmall(`${this.#path}-wal`);
+    const wasEmpty = (log?.length ?? 0) > 0 && isEmpty(this.#path);
+    let db: DatabaseSync | null = null;
+    let found: string | null;
+    try {
+      db = openFile(this.#path);
+      // One that was closed has no log beside it.
+      const isSuspect = this.#options.hasEndedUncleanly || (log?.length ?? 0) > 0;
+      found = wasEmpty
+        ? 'it is empty or gone, and its log is not'
+        : ((isSuspect ? problemAfterCrash(db, log) : null) ?? this.#missingByMark(db));
+    } catch (error) {
+      db?.close();
+      if (!isDamage(error) && !this.#isInTheWay(error)) throw error;
+      db = null;
+      found = error instanceof Error ? error.message : String(error);
+    }
+    if (found === null && db !== null) return db;
+    db?.close();
+    return this.#replace(found ?? 'it cannot be opened', log);
+  }
+
+  /** A log that was cut off, or an older file in the place of this one. */
+  #missingByMark(db: DatabaseSync): string | null {
+    const mark = this.#mark.read();
+    if (mark === null || mark.newestSeq <= newestSeqOf(db) || missingFrom(db, mark) === 0) {
+      return null;
+    }
+    return `its newest records are missing, up to that of ${new Date(mark.at).toISOString()}`;
+  }
+
+  /** Something that is no file, or may not be read, stands where the outbox should. */
+  #isInTheWay(error: unknown): boolean {
+    const primary = codeOf(error) & 0xff;
+    if (primary !== primaryCodes.cannotOpen && primary !== primaryCodes.ioError) return false;
+    const probe = join(this.#options.directory, '.probe');
+    try {
+      // Neither a folder that cannot be written to nor a full disk is a damaged outbox.
+      writeFileSync(probe, new Uint8Array(65_536), { mode: 0o600 });
+      return true;
+    } catch {
+      return false;
+    } finally {
+      rmSync(probe, { force: true });
+    }
+  }
+
+  /** Moves the file aside, and writes what can be read of it to a new one. */
+  #replace(found: string, log: Uint8Array | null): DatabaseSync {
+    const { now, maxBytes, damages } = this.#options;
+    const mark = this.#mark.read();
+    const aside = setAside(this.#path, {
+      now: now(),
+      maxBytes,
+      suffixes: ['', '-wal', '-shm', '-journal'],
+    });
+    // What SQLite has taken away of the log when it opened the file.
+    if (aside !== null && log !== null && !existsSync(`${aside}-wal`)) {
+      writeFileSync(`${aside}-wal`, log, { mode: 0o600 });
+    }
+    const db = openFile(this.#path);
+    let salvaged: Salvaged = { records: 0, newestSeq: 0, lost: 0, lostSlots: [] };
+    const { bytes, close } = bytesOfFile(aside);
+    try {
+      const image = new DatabaseImage(bytes, log === null ? null : bytesOf(log));
+      salvaged = salvageInto(db, image, mark?.oldestSeq ?? 0);
+    } catch (error) {
+      if (db.isTransaction) db.exec('rollback');
+      found = `${found}; it cannot be read (${error instanceof Error ? error.message : String(error)})`;
+    } finally {
+      close();
+    }
+    damages.note({
+      file: 'outbox',
+      found,
+      aside,
+      salvaged: salvaged.records,
+      lost: Math.max(salvaged.lost, mark === null ? 0 : missingFrom(db, mark)),
+      lostSlots: salvaged.lostSlots,
+    });
+    this.mark(db, salvaged.records);
+    return db;
+  }
+
+  /** Replaces the file while the agent runs, because of what an error or a check says of it. */
+  replace(found: string): void {
+    const log = readSmall(`${this.#path}-wal`);
+    try {
+      this.#db.close();
+    } catch {
+      // What it could not fold into the file is in the log.
+    }
+    this.#db = this.#replace(found, log);
+  }
+
+  /** Call after every change: what there should be when the agent starts again. */
+  mark(db: DatabaseSync, depth: number): void {
+    const oldest = db.prepare('select min(seq) as seq from records').get()?.['seq'] ?? null;
+    const newestSeq = newestSeqOf(db);
+    this.#mark.write({
+      ...{ newestSeq, depth, at: this.#options.now() },
+      oldestSeq: oldest === null ? newestSeq + 1 : Number(oldest),
+    });
+  }
+
+  close(): void {
+    this.#mark.close();
+    this.#db.close();
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * What the outbox held after its last change, in a file of its own: a log that was cut off leaves no
+ * trace inside of the outbox. Not synced, for it need not survive a loss of power.
+ */
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+
+export interface Mark {
+  newestSeq: number;
+  /** Records before this one were handed in. */
+  oldestSeq: number;
+  depth: number;
+  at: number;
+}
+
+export class OutboxMark {
+  readonly #path: string;
+  #descriptor: number | null = null;
+  #hasFailed = false;
+
+  constructor(directory: string) {
+    this.#path = join(directory, 'outbox.mark');
+  }
+
+  read(): Mark | null {
+    try {
+      const mark = JSON.parse(readFileSync(this.#path, 'utf8')) as Mark;
+      const { newestSeq, oldestSeq, depth, at } = mark;
+      return [newestSeq, oldestSeq, depth, at].every((one) => Number.isSafeInteger(one) && one >= 0)
+        ? { newestSeq, oldestSeq, depth, at }
+        : null;
+    } catch {
+      return null;
+    }
+  }
+
+  write(mark: Mark): void {
+    if (this.#hasFailed) return;
+    try {
+      this.#descriptor ??= openSync(this.#path, 'w', 0o600);
+      // Of one length, so that nothing of a longer one is left behind it.
+      writeSync(this.#descriptor, JSON.stringify(mark).padEnd(128), 0);
+    } catch {
+      this.#hasFailed = true;
+    }
+  }
+
+  close(): void {
+    if (this.#descriptor !== null) closeSync(this.#descriptor);
+    this.#descriptor = null;
+  }
+}
+
+export function newestSeqOf(db: DatabaseSync): number {
+  const row = db.prepare("select seq from sqlite_sequence where name = 'records'").get();
+  return Number(row?.['seq'] ?? 0);
+}
+
+/** How many of the records that the mark tells of are not there: at most, since some had been handed in. */
+export function missingFrom(db: DatabaseSync, { oldestSeq, newestSeq, depth }: Mark): number {
+  const row = db
+    .prepare('select count(*) as count from records where seq between ? and ?')
+    .get(oldestSeq, newestSeq);
+  const missing = newestSeq - oldestSeq + 1 - Number(row?.['count'] ?? 0);
+  return Math.max(0, Math.min(depth, missing));
+}

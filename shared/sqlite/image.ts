@@ -1,0 +1,150 @@
+/**
+ * The pages of an SQLite database, read from its bytes: where a file is damaged SQLite itself gives up
+ * at the first bad page, and ignores its log behind the first bad frame. Formats: sqlite.org/fileformat2.
+ */
+
+/** Bytes at rest, such as a file. Gives fewer than asked behind the end. */
+export interface Bytes {
+  size: number;
+  read(offset: number, length: number): Uint8Array;
+}
+
+/** The write-ahead log beside a database. */
+export interface LogReading {
+  /** Where the newest content of each page begins in the log. */
+  pages: ReadonlyMap<number, number>;
+  /** Commits that SQLite would use. */
+  commits: number;
+  /** Commits behind a damaged place: SQLite ignores them without a word. */
+  ignoredCommits: number;
+  damagedFrames: number;
+}
+
+const logHeaderBytes = 32;
+const frameHeaderBytes = 24;
+const smallestPage = 512;
+const largestPage = 65_536;
+const usualPage = 4_096;
+
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function isPageSize(size: number): boolean {
+  return size >= smallestPage && size <= largestPage && (size & (size - 1)) === 0;
+}
+
+/** Of a database, in bytes; the usual one where its header does not say. */
+export function pageSizeOf(file: Bytes): number {
+  const header = file.read(0, 100);
+  if (header.length < 100) return usualPage;
+  const size = viewOf(header).getUint16(16);
+  const inBytes = size === 1 ? largestPage : size;
+  return isPageSize(inBytes) ? inBytes : usualPage;
+}
+
+function addToChecksum(
+  sum: readonly [number, number],
+  bytes: Uint8Array,
+  isLittleEndian: boolean,
+): [number, number] {
+  let [first, second] = sum;
+  const view = viewOf(bytes);
+  for (let offset = 0; offset + 8 <= bytes.length; offset += 8) {
+    first = (first + view.getUint32(offset, isLittleEndian) + second) >>> 0;
+    second = (second + view.getUint32(offset + 4, isLittleEndian) + first) >>> 0;
+  }
+  return [first, second];
+}
+
+/**
+ * Reads a log. The checksum of a frame goes on from the one before it, which stands in the log as well:
+ * so frames behind a damaged one can still be told to be whole.
+ */
+export function readLog(log: Bytes, pageSize: number): LogReading {
+  const pages = new Map<number, number>();
+  const reading = { pages, commits: 0, ignoredCommits: 0, damagedFrames: 0 };
+  const header = log.read(0, logHeaderBytes);
+  if (header.length < logHeaderBytes) return reading;
+  const top = viewOf(header);
+  const isLittleEndian = top.getUint32(0) !== 0x377f0683;
+  const frameBytes = frameHeaderBytes + pageSize;
+  const saltsAt = (offset: number): string | null => {
+    const bytes = log.read(offset, 8);
+    return bytes.length < 8 ? null : bytes.join();
+  };
+  const headerSum = addToChecksum([0, 0], header.subarray(0, 24), isLittleEndian);
+  const isHeaderWhole = headerSum[0] === top.getUint32(24) && headerSum[1] === top.getUint32(28);
+  const firstSalts = saltsAt(logHeaderBytes + 8);
+  const secondSalts = saltsAt(logHeaderBytes + frameBytes + 8);
+  // Frames of the log before this one have other salts; a damaged header is told by the frames.
+  let salts = saltsAt(16);
+  if (!isHeaderWhole && firstSalts !== null && firstSalts === secondSalts) salts = firstSalts;
+  let previous: [number, number] = [top.getUint32(24), top.getUint32(28)];
+  let isUsed = isHeaderWhole;
+  let uncommitted = new Map<number, number>();
+  for (let at = logHeaderBytes; at + frameBytes <= log.size; at += frameBytes) {
+    const frame = log.read(at, frameBytes);
+    if (frame.length < frameBytes) break;
+    const view = viewOf(frame);
+    const stored: [number, number] = [view.getUint32(16), view.getUint32(20)];
+    const isOfThisLog = frame.subarray(8, 16).join() === salts;
+    const sum = addToChecksum(
+      addToChecksum(previous, frame.subarray(0, 8), isLittleEndian),
+      frame.subarray(frameHeaderBytes),
+      isLittleEndian,
+    );
+    const isWhole = isOfThisLog && sum[0] === stored[0] && sum[1] === stored[1];
+    previous = stored;
+    if (!isWhole) {
+      const next = saltsAt(at + frameBytes + 8);
+      // The rest is of an earlier log.
+      if (!isOfThisLog && next !== salts) break;
+      reading.damagedFrames += 1;
+      isUsed = false;
+      continue;
+    }
+    uncommitted.set(view.getUint32(0), at + frameHeaderBytes);
+    if (view.getUint32(4) === 0) continue;
+    for (const [page, offset] of uncommitted) pages.set(page, offset);
+    uncommitted = new Map();
+    if (isUsed) reading.commits += 1;
+    else reading.ignoredCommits += 1;
+  }
+  // The frame that committed the others may be the damaged one, or cut off.
+  for (const [page, offset] of uncommitted) pages.set(page, offset);
+  return reading;
+}
+
+/** A database and its log, page by page; the first page is number 1. */
+export class DatabaseImage {
+  readonly pageSize: number;
+  readonly pageCount: number;
+  readonly log: LogReading | null;
+  readonly #file: Bytes;
+  readonly #logBytes: Bytes | null;
+
+  constructor(file: Bytes, logBytes: Bytes | null) {
+    this.#file = file;
+    this.#logBytes = logBytes;
+    this.pageSize = pageSizeOf(file);
+    this.log = logBytes === null ? null : readLog(logBytes, this.pageSize);
+    let count = Math.ceil(file.size / this.pageSize);
+    for (const page of this.log?.pages.keys() ?? []) count = Math.max(count, page);
+    this.pageCount = count;
+  }
+
+  /** The content of a page, filled up with zeros where the file ends within it; null outside. */
+  page(number: number): Uint8Array | null {
+    if (number < 1 || number > this.pageCount) return null;
+    const inLog = this.log?.pages.get(number);
+    const bytes =
+      inLog === undefined || this.#logBytes === null
+        ? this.#file.read((number - 1) * this.pageSize, this.pageSize)
+        : this.#logBytes.read(inLog, this.pageSize);
+    if (bytes.length === this.pageSize) return bytes;
+    const whole = new Uint8Array(this.pageSize);
+    whole.set(bytes);
+    return whole;
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * The outbox after damage, with real files. TEST_CASES=300 TEST_SEED=… plays more. A record must survive
+ * when none of the pages on which a part of it lies was touched.
+ */
+import assert from 'node:assert/strict';
+import { cpSync, readdirSync, readFileSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { pino } from 'pino';
+import { Damages } from '../../../agent/worker/damage.ts';
+import { Outbox } from '../../../agent/worker/outbox.ts';
+import { damageFile, damageKinds, testCases, type Touched } from '../../support/damage.ts';
+import { seededRandom, testSeed } from '../../support/random.ts';
+import { temporaryFolder } from '../../support/system.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+const logger = pino({ level: 'silent' });
+const pageBytes = 4_096;
+const frameBytes = pageBytes + 24;
+
+function idOf(random: () => number): string {
+  const digits = () =>
+    Math.floor(random() * 65_536)
+      .toString(16)
+      .padStart(4, '0');
+  return [digits() + digits(), digits(), digits(), digits(), digits() + digits() + digits()].join(
+    '-',
+  );
+}
+
+function open(directory: string) {
+  const clock = new TestClock(1_000_000);
+  const damages = new Damages(() => clock.now(), logger);
+  const outbox = new Outbox({
+    ...{ directory, clock, logger, damages, maxBytes: 1e9, maxAgeMs: 3_600_000 },
+    hasEndedUncleanly: true,
+  });
+  return { outbox, damages };
+}
+
+const payloadsIn = (outbox: Outbox): string[] =>
+  outbox.take(0, Number.MAX_SAFE_INTEGER, 100_000, 1e9).map(({ payload }) => payload);
+
+/** Fills an outbox as days of work do, and copies its files as a kill would leave them. */
+function fill(directory: string, snapshot: string, random: () => number): Map<string, string> {
+  const { outbox } = open(directory);
+  const waiting = new Map<string, string>();
+  const commits = 1 + Math.floor(random() * 40);
+  for (let commit = 0; commit < commits; commit += 1) {
+    const count = 1 + Math.floor(random() * 30);
+    for (let index = 0; index < count; index += 1) {
+      const id = idOf(random);
+      const parts = random() < 0.1 ? Math.floor(random() * 900) : Math.floor(random() * 30);
+      const submission = {
+        kind: 'result',
+        id,
+        checkId: idOf(random),
+        scheduledFor: 1_000 + index,
+        text: `${id} `.repeat(1 + parts),
+      } as never;
+      void outbox.put({
+        submission,
+        finishedSlot: { checkId: idOf(random), scheduledFor: 1_000 + index },
+        ...(random() < 0.2
+          ? { pendingRetry: { runId: id, dueAt: 5, payload: id.repeat(40) } }
+          : {}),
+      });
+      waiting.set(id, JSON.stringify(submission));
+    }
+    outbox.commit();
+    if (random() < 0.4) {
+      const done = outbox.take(0, Number.MAX_SAFE_INTEGER, Math.floor(random() * 60), 1e9);
+      outbox.acknowledge(done.map(({ seq }) => seq));
+      for (const { payload } of done) {
+        waiting.delete((JSON.parse(payload) as { id: string }).id);
+      }
+    }
+  }
+  cpSync(directory, snapshot, { recursive: true });
+  void outbox[Symbol.asyncDispose]();
+  return waiting;
+}
+
+/** The pages of a file on which a text lies, in whole or in part. */
+function touchedIds(folder: string, name: string, touched: Touched, ids: Iterable<string>) {
+  const content = readFileSync(join(folder, name));
+  const isLog = name.endsWith('-wal');
+  const size = isLog ? frameBytes : pageBytes;
+  const start = isLog ? 32 : 0;
+  const pageOf = (at: number) => Math.floor((at - start) / size);
+  const pages = new Set(touched.bytes.map(pageOf));
+  const found = new Set<string>();
+  for (const id of ids) {
+    for (let at = content.indexOf(id); at !== -1; at = content.indexOf(id, at + 1)) {
+      const isCut = start + (pageOf(at) + 1) * size > touched.end;
+      const isFlipped = pages.has(pageOf(at)) || pages.has(pageOf(at + id.length));
+      if (isCut || isFlipped) found.add(id);
+    }
+  }
+  return found;
+}
+
+test('an outbox opens whatever was done to its files, keeps what is whole, and counts what is lost', async (t) => {
+  const seed = testSeed();
+  t.diagnostic(`seed ${seed}`);
+  const cases = testCases(40);
+  const random = seededRandom(seed);
+  const names = ['outbox.db', 'outbox.db-wal', 'outbox.mark'];
+  const tally = { damaged: 0, lost: 0, kept: 0 };
+  for (let number = 0; number < cases; number += 1) {
+    using folder = temporaryFolder();
+    const live = join(folder.path, 'live');
+    const snapshot = join(folder.path, 'after');
+    const waiting = fill(live, snapshot, random);
+    const name = names[number % names.length] ?? '';
+    const kind = damageKinds[Math.floor(number / names.length) % damageKinds.length] ?? 'flip 1';
+    const before = join(folder.path, 'before');
+    cpSync(snapshot, before, { recursive: true });
+    const touched = damageFile(join(snapshot, name), kind, random);
+    const context = `case ${number}: ${kind} ${name}`;
+    assert.notEqual(touched, null, context);
+    const spoilt = touched === null ? new Set() : touchedIds(before, name, touched, waiting.keys());
+
+    const { outbox, damages } = open(snapshot);
+    const kept = new Set(payloadsIn(outbox));
+    const missing = [...waiting].filter(([, payload]) => !kept.has(payload));
+    for (const [id] of missing)
+      assert.ok(spoilt.has(id), `${context}: lost ${id}, which was whole`);
+    const lost = damages.noted.reduce((sum, one) => sum + one.lost, 0);
+    assert.ok(lost >= missing.length, `${context}: ${missing.length} missing, ${lost} named`);
+    for (const payload of kept) JSON.parse(payload);
+    // It goes on as an outbox.
+    await Promise.all([
+      outbox.put({ submission: { kind: 'result', id: 'after' } as never }),
+      Promise.resolve(outbox.commit()),
+    ]);
+    assert.ok(
+      payloadsIn(outbox).some((payload) => payload.includes('after')),
+      context,
+    );
+    outbox.finishedSlots();
+    outbox.pendingRetries();
+    await outbox[Symbol.asyncDispose]();
+    const again = open(snapshot);
+    assert.equal(again.damages.noted.length, 0, `${context}: damaged once more`);
+    assert.equal(payloadsIn(again.outbox).length, kept.size + 1, context);
+    await again.outbox[Symbol.asyncDispose]();
+    if (damages.noted.length > 0) tally.damaged += 1;
+    tally.lost += missing.length;
+    tally.kept += kept.size;
+  }
+  t.diagnostic(JSON.stringify(tally));
+});
+
+test('what is set aside is bounded, and the newest of it stays', async () => {
+  using folder = temporaryFolder();
+  const clock = new TestClock(1_000_000);
+  for (let round = 0; round < 6; round += 1) {
+    const outbox = new Outbox({
+      ...{ directory: folder.path, clock, logger, maxBytes: 1e9, maxAgeMs: 3_600_000 },
+    });
+    await outbox[Symbol.asyncDispose]();
+    clock.advance(60_000);
+    damageFile(join(folder.path, 'outbox.db'), 'flip 200', seededRandom(round));
+    assert.ok(existsSync(join(folder.path, 'outbox.db')));
+  }
+  const aside = readdirSync(folder.path).filter((name) => name.includes('.damaged-'));
+  assert.ok(aside.length >= 1 && aside.length <= 3, aside.join());
+});
