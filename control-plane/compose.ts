@@ -48,6 +48,7 @@ import { sweepHeartbeats } from './operations/heartbeats.ts';
 import { ResultIntake } from './operations/ingest-results.ts';
 import { forgetSessions } from './operations/forget-sessions.ts';
 import { noteAlive, noteAliveAndWritten, openReception } from './operations/keep-reception.ts';
+import { probeDisk } from './operations/probe-disk.ts';
 import { pruneAgentReports } from './operations/prune-agent-reports.ts';
 import { pruneArtifacts } from './operations/prune-artifacts.ts';
 import { pruneJobLeases } from './operations/prune-job-leases.ts';
@@ -349,6 +350,11 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
         { name: 'sweep-heartbeats', everyMs: 1_000, run: () => sweepHeartbeats(services) },
         { name: 'wake-alerts', everyMs: 1_000, run: settled(() => wakeAlerts(services)) },
         { name: 'note-alive', everyMs: 5_000, run: () => noteAliveAndWritten(services) },
+        {
+          name: 'probe-disk',
+          everyMs: 1_000,
+          run: () => probeDisk(services, config.DATABASE_FILE),
+        },
         { name: 'expire-jobs', everyMs: 10_000, run: settled(() => expireJobs(services)) },
         { name: 'rename-future-runs', everyMs: 60_000, run: () => renameFutureRuns(services) },
         { name: 'sample-queues', everyMs: 60_000, run: () => sampleQueues(services) },

@@ -5,9 +5,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 
-/** A small write may find room where the next result does not. */
-const overAfterMs = 30_000;
-
 const codes = /^(SQLITE_FULL|SQLITE_IOERR_(WRITE|FSYNC|TRUNCATE|SHM)|ENOSPC$|EDQUOT$)/;
 
 /** Whether an error says that the disk is full, or does not take writes. */
@@ -21,6 +18,7 @@ export class DiskWatch {
   #failedAt: number | null = null;
   #since = 0;
   #failures = 0;
+  #hasRoom = false;
 
   constructor(clock: Pick<Clock, 'monotonic'>, logger: Logger) {
     this.#clock = clock;
@@ -42,15 +40,19 @@ export class DiskWatch {
       this.#logger.error({ err: error }, 'the disk is full, results are refused until it is not');
     }
     this.#failedAt = this.#clock.monotonic();
+    this.#hasRoom = false;
     this.#failures += 1;
     return true;
   }
 
+  /** Room for more than the smallest of writes was found: the next that is on disk ends the problem. */
+  noteRoom(): void {
+    if (this.#failedAt !== null) this.#hasRoom = true;
+  }
+
   /** After a write that is on disk: how long the problem has lasted that is over now, or null. */
   get overAfterMs(): number | null {
-    if (this.#failedAt === null) return null;
-    const now = this.#clock.monotonic();
-    return now - this.#failedAt < overAfterMs ? null : now - this.#since;
+    return this.#failedAt !== null && this.#hasRoom ? this.#clock.monotonic() - this.#since : null;
   }
 
   /** Call after a write that is on disk. */
@@ -58,6 +60,7 @@ export class DiskWatch {
     if (this.overAfterMs === null) return;
     this.#logger.info({ failures: this.#failures }, 'the disk takes writes again');
     this.#failedAt = null;
+    this.#hasRoom = false;
     this.#failures = 0;
   }
 }

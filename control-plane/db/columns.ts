@@ -1,5 +1,5 @@
 /** Codecs between rows and values: flags, JSON, instants, payloads. */
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 
 export function toFlag(value: boolean): number {
   return value ? 1 : 0;
@@ -18,7 +18,7 @@ export function toTimestampOrNull(instant: number | null): string | null {
   return instant === null ? null : toTimestamp(instant);
 }
 
-/** JSON that this program wrote itself. */
+/** JSON that this program wrote itself. Throws where the database gives something else. */
 export function fromJson<T>(text: string): T {
   return JSON.parse(text) as T;
 }
@@ -29,6 +29,7 @@ const worthDeflatingBytes = 2048;
 export interface EncodedPayload {
   encoding: 'json' | 'deflate';
   payload: Buffer;
+  checksum: number;
 }
 
 export function encodePayload(value: unknown): EncodedPayload {
@@ -37,16 +38,30 @@ export function encodePayload(value: unknown): EncodedPayload {
 
 /** The fastest level: payloads are small and many. */
 export function encodeJson(json: Buffer): EncodedPayload {
-  if (json.length < worthDeflatingBytes) return { encoding: 'json', payload: json };
-  return { encoding: 'deflate', payload: deflateRawSync(json, { level: 1 }) };
+  const isSmall = json.length < worthDeflatingBytes;
+  const payload = isSmall ? json : deflateRawSync(json, { level: 1 });
+  return { encoding: isSmall ? 'json' : 'deflate', payload, checksum: crc32(payload) };
 }
 
-/** A stored payload as JSON. */
-export function payloadText(row: EncodedPayload): string {
-  const json = row.encoding === 'deflate' ? inflateRawSync(row.payload) : row.payload;
-  return json.toString('utf8');
+export type StoredPayload = Pick<EncodedPayload, 'encoding' | 'payload'> & {
+  checksum: number | null;
+};
+
+/** A stored payload as JSON; null where it is not what was written. */
+export function payloadText({ encoding, payload, checksum }: StoredPayload): string | null {
+  if (checksum !== null && crc32(payload) !== checksum) return null;
+  try {
+    const json = (encoding === 'deflate' ? inflateRawSync(payload) : payload).toString('utf8');
+    // Nothing but its own form tells of one without a checksum.
+    if (checksum === null) JSON.parse(json);
+    return json;
+  } catch {
+    return null;
+  }
 }
 
-export function decodePayload(row: EncodedPayload): unknown {
-  return JSON.parse(payloadText(row));
+/** The value of a stored payload; undefined where it is not what was written. */
+export function decodePayload(row: StoredPayload): unknown {
+  const text = payloadText(row);
+  return text === null ? undefined : JSON.parse(text);
 }

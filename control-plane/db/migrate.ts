@@ -15,6 +15,7 @@ import * as outboxHeads from './migrations/0010-outbox-heads.ts';
 import * as agentBoundary from './migrations/0011-agent-boundary.ts';
 import * as receivableTime from './migrations/0012-receivable-time.ts';
 import * as droppedPayloads from './migrations/0013-dropped-payloads.ts';
+import * as damage from './migrations/0014-damage.ts';
 import * as web from './migrations/0015-web.ts';
 import * as agentWait from './migrations/0017-agent-wait.ts';
 
@@ -33,9 +34,12 @@ const migrations = {
   '0011-agent-boundary': agentBoundary,
   '0012-receivable-time': receivableTime,
   '0013-dropped-payloads': droppedPayloads,
+  '0014-damage': damage,
   '0015-web': web,
   '0017-agent-wait': agentWait,
 };
+
+export type MigrationName = keyof typeof migrations;
 
 export interface MigrationState {
   /** In the database; empty for one that is new, or that is not ours. */
@@ -80,7 +84,7 @@ export function refuseNewer({ unknown }: MigrationState, what: string): void {
  */
 export async function migrateToLatest(
   db: Kysely<Database>,
-  until?: keyof typeof migrations,
+  until?: MigrationName,
 ): Promise<string[]> {
   const { rows } = await sql<{ file: string }>`
     select file from pragma_database_list where name = 'main'

@@ -213,6 +213,20 @@ export interface ResultPayloadsTable {
   result_seq: number;
   encoding: 'json' | 'deflate';
   payload: Buffer;
+  /** CRC-32 of `payload`; null for those from before there was one. */
+  checksum: Generated<number | null>;
+}
+
+/** Results that agents know to be stored, and that the database does not hold any more. */
+interface RecordLossesTable {
+  id: Generated<number>;
+  noticed_at: number;
+  /** When the newest result was stored that is still there. */
+  since: number;
+  /** When the newest one was stored that is missing. */
+  until: number;
+  /** How many are missing: at most. */
+  results: number;
 }
 
 export interface CheckStatusesTable {
@@ -748,4 +762,5 @@ export interface Database
   dashboard_incidents: DashboardIncidentsTable;
   dashboard_incident_updates: DashboardIncidentUpdatesTable;
   queue_samples: QueueSamplesTable;
+  record_losses: RecordLossesTable;
 }

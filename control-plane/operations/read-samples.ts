@@ -37,6 +37,7 @@ interface Row extends Pick<
 > {
   encoding: 'json' | 'deflate' | null;
   payload: Buffer | null;
+  checksum: number | null;
   states: string | null;
 }
 
@@ -88,8 +89,12 @@ function countable(results: Results, { withPayload, withStates }: Extras): Compi
   return withPayload
     ? rows
         .leftJoin('result_payloads', 'result_payloads.result_seq', 'check_results.seq')
-        .select(['result_payloads.encoding', 'result_payloads.payload'])
-    : rows.select([absent<Row['encoding']>().as('encoding'), absent<Buffer>().as('payload')]);
+        .select(['result_payloads.encoding', 'result_payloads.payload', 'result_payloads.checksum'])
+    : rows.select([
+        absent<Row['encoding']>().as('encoding'),
+        absent<Buffer>().as('payload'),
+        absent<number>().as('checksum'),
+      ]);
 }
 
 /** One statement for each combination of extras. */
@@ -181,7 +186,11 @@ function toSamples(row: Row, { bases, groupBy }: SampleRequest): Sample[] {
     payload:
       row.payload === null || row.encoding === null
         ? undefined
-        : decodePayload({ encoding: row.encoding, payload: row.payload }),
+        : decodePayload({
+            encoding: row.encoding,
+            payload: row.payload,
+            checksum: row.checksum,
+          }),
   };
   return samplesOf(result, bases, groupBy);
 }

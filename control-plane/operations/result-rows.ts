@@ -83,6 +83,7 @@ export const insertPayload = prepareQuery<Selectable<ResultPayloadsTable>>((db, 
     result_seq: argument('result_seq'),
     encoding: argument('encoding'),
     payload: argument('payload'),
+    checksum: argument('checksum'),
   }),
 );
 

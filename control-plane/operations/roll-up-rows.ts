@@ -28,6 +28,7 @@ interface ResultRow extends Pick<
 > {
   encoding: 'json' | 'deflate' | null;
   payload: Buffer | null;
+  checksum: number | null;
   states: string | null;
 }
 
@@ -57,6 +58,7 @@ export const resultsAfter = prepareQuery<{ seq: number; limit: number }, ResultR
       .select(columns)
       .select((select) => [
         'result_payloads.encoding',
+        'result_payloads.checksum',
         // Those of other types are large, and nothing is read from them.
         select
           .case()
@@ -85,6 +87,7 @@ export const correctedResults = prepareQuery<{ limit: number }, ResultRow>((db, 
     .select(columns)
     .select((select) => [
       'result_payloads.encoding',
+      'result_payloads.checksum',
       'result_payloads.payload',
       select.val<string | null>(null).as('states'),
     ])
@@ -109,7 +112,11 @@ export function toRolled(row: ResultRow): RolledResult | null {
     payload:
       row.payload === null || row.encoding === null
         ? undefined
-        : decodePayload({ encoding: row.encoding, payload: row.payload }),
+        : decodePayload({
+            encoding: row.encoding,
+            payload: row.payload,
+            checksum: row.checksum,
+          }),
     states: row.states === null ? [] : (JSON.parse(row.states) as string[]),
   };
 }

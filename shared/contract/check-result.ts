@@ -355,6 +355,10 @@ export const checkResult = z
     attempts: z.int().min(0).meta({ description: 'Number of this attempt; 1 without a retry' }),
     sequenceId: z.string().nullable(),
     errorGroupIds: z.array(z.string()),
+    payloadError: z.string().exactOptional().meta({
+      description:
+        'Why none of the `…CheckResult` is there, although there was one: it is damaged. Absent otherwise',
+    }),
     scheduledFor: timestamp
       .nullable()
       .meta({ description: 'The slot this run belongs to; null for a triggered run' }),

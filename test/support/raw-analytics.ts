@@ -95,7 +95,8 @@ async function payloadsOf(
   const rows = await db
     .selectFrom('check_results')
     .innerJoin('result_payloads', 'result_payloads.result_seq', 'check_results.seq')
-    .select(['check_results.seq', 'result_payloads.encoding', 'result_payloads.payload'])
+    .select(['check_results.seq'])
+    .select(['result_payloads.encoding', 'result_payloads.payload', 'result_payloads.checksum'])
     .where('check_results.account_id', '=', accountId)
     .where('check_results.seq', 'in', seqs)
     .execute();

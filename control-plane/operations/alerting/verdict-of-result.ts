@@ -74,10 +74,10 @@ export async function verdictOfRow(
 ): Promise<RunVerdict> {
   const stored = await db
     .selectFrom('result_payloads')
-    .select(['encoding', 'payload'])
+    .select(['encoding', 'payload', 'checksum'])
     .where('result_seq', '=', row.seq)
     .executeTakeFirst();
-  const payload = stored === undefined ? {} : (decodePayload(stored) as Payload);
+  const payload = stored === undefined ? {} : ((decodePayload(stored) ?? {}) as Payload);
   const isFine = row.has_failures + row.has_errors + row.is_degraded === 0;
   return {
     accountId: row.account_id,

@@ -58,6 +58,11 @@ const resultFields = [
   'agenticCheckResult',
 ] as const satisfies readonly ResultField[];
 
+const omittedRemark = ',"detailsOmitted":true';
+const damagedRemark = `,"payloadError":${JSON.stringify(
+  'what this result saw is damaged in the database and cannot be shown; "control-plane verify" looks at all of it',
+)}`;
+
 const noResults = new Map(
   resultFields.map((field) => [
     field,
@@ -105,12 +110,11 @@ function toFields(row: ResultRow): Fields {
  * A result as the JSON of the answer. The payload is stored as JSON and is put in as it is: to parse
  * it only to write it again would be half the work of a list.
  */
-function toJson(row: ResultRow, payload: string | null): string {
+function toJson(row: ResultRow, payload: string | null, remark: string): string {
   const field = resultFieldOf(row.check_type);
   const fields = JSON.stringify(toFields(row)).slice(0, -1);
   const others = noResults.get(field) ?? '';
-  const omitted = payload === null && row.payload_bytes !== null ? ',"detailsOmitted":true' : '';
-  return `${fields},"errorGroupIds":${row.error_group_ids},${others},"${field}":${payload}${omitted}}`;
+  return `${fields},"errorGroupIds":${row.error_group_ids},${others},"${field}":${payload}${remark}}`;
 }
 
 const findPayloads = prepareQuery<{ seqs: string }, Payload>((db, argument) =>
@@ -152,14 +156,14 @@ async function listJson(
     const payloads = new Map(found.map((payload) => [payload.result_seq, payload]));
     for (const row of portion) {
       const payload = payloads.get(row.seq);
-      let text: string | null = null;
-      if (payload !== undefined && left > 0) {
-        text = payloadText(payload);
-        left -= text.length;
-        // Not even the first of a list is carried when it is larger than the whole answer may be.
-        text = left < 0 ? null : resolveReferences(text, row.id);
-      }
-      parts.push(toJson(row, text));
+      const stored = payload === undefined ? null : payloadText(payload);
+      left -= stored?.length ?? 0;
+      // Not even the first of a list is carried when it is larger than the whole answer may be.
+      const isCarried = stored !== null && left >= 0;
+      const text = isCarried ? resolveReferences(stored, row.id) : null;
+      const isDamaged = payload !== undefined && stored === null;
+      const missing = isDamaged ? damagedRemark : omittedRemark;
+      parts.push(toJson(row, text, isCarried || row.payload_bytes === null ? '' : missing));
     }
   }
   return `[${parts.join(',')}]`;
@@ -361,10 +365,10 @@ export async function findResult(
   ).executeTakeFirst();
   if (row === undefined) return undefined;
   const [payload] = await findPayloads.run(db, { seqs: JSON.stringify([row.seq]) });
-  return toJson(
-    row,
-    payload === undefined ? null : resolveReferences(payloadText(payload), row.id),
-  );
+  const stored = payload === undefined ? null : payloadText(payload);
+  const isDamaged = payload !== undefined && stored === null;
+  const text = stored === null ? null : resolveReferences(stored, row.id);
+  return toJson(row, text, isDamaged ? damagedRemark : '');
 }
 
 type RunWire = z.input<typeof checkRun>;
