@@ -16,8 +16,6 @@ import { openArtifactStore } from './artifacts/open-artifact-store.ts';
 import { resolveReferences } from './artifacts/resolve-references.ts';
 import type { Config } from './config.ts';
 import { CommitQueue } from './db/commit-queue.ts';
-import { migrateToLatest } from './db/migrate.ts';
-import { openDatabase } from './db/open.ts';
 import { DeliverySignal } from './delivery-signal.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { ConsoleCookie } from './http/console-cookie.ts';
@@ -32,6 +30,9 @@ import { secureHeaders } from './http/secure-headers.ts';
 import { serveStatusPages } from './http/status-pages.ts';
 import { serveTraceViewer, traceViewerUrl } from './http/trace-viewer.ts';
 import { openIdKeys } from './id-keys.ts';
+import { openFittingKey } from './integrity/key-check.ts';
+import { openWhole } from './integrity/open-whole.ts';
+import { IntegrityWatch } from './integrity/watch.ts';
 import { LocationHub } from './location-hub.ts';
 import { machineClocks, noMachineClocks, type MachineClocks } from './machine-clocks.ts';
 import { startDeliveries } from './notify/deliveries.ts';
@@ -72,7 +73,6 @@ import { createApiKey, createLocationKey, KeyStore } from './resources/keys/stor
 import { OpenRuns } from './open-runs.ts';
 import { Reception } from './reception.ts';
 import { RunSignals } from './run-signals.ts';
-import { openSecretBox } from './secret-box.ts';
 import type { Services } from './services.ts';
 import { StatusCache } from './status-cache.ts';
 import { StatusPageDomains, systemResolver, type DomainResolver } from './status-page-domains.ts';
@@ -90,6 +90,8 @@ export interface ControlPlaneParts {
   random?: () => number;
   /** Where proofs of domains are looked for; that of the machine by default. */
   resolver?: DomainResolver;
+  /** Goes on with a key that does not fit what was encrypted before. */
+  acceptNewKey?: boolean;
 }
 
 export interface ControlPlane extends AsyncDisposable {
@@ -125,14 +127,22 @@ function codeBundleFolder(databaseFile: string): Disposable & { path: string } {
 export async function startControlPlane(parts: ControlPlaneParts): Promise<ControlPlane> {
   const { config, logger, clock = systemClock, random = Math.random } = parts;
   const { machine = clock === systemClock ? machineClocks() : noMachineClocks } = parts;
+  const { acceptNewKey = false } = parts;
   await using stack = new AsyncDisposableStack();
 
   if (config.DATABASE_FILE !== ':memory:') {
     mkdirSync(dirname(config.DATABASE_FILE), { recursive: true, mode: 0o700 });
   }
-  const db = openDatabase(config.DATABASE_FILE);
+  const integrity = stack.use(
+    new IntegrityWatch({
+      databaseFile: config.DATABASE_FILE,
+      clock,
+      logger: logger.child({ subsystem: 'integrity' }),
+    }),
+  );
+  const db = await openWhole(config, integrity);
   stack.defer(() => db.destroy());
-  await migrateToLatest(db);
+  const secrets = await openFittingKey(db, config, acceptNewKey);
 
   const disk = new DiskWatch(clock, logger);
   const reception = new Reception({
@@ -196,7 +206,6 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const url = `http://${host}:${port}`;
   const publicUrl = (config.PUBLIC_URL ?? url).replace(/\/+$/, '');
 
-  const secrets = openSecretBox(config.ENCRYPTION_KEY, config.DATABASE_FILE);
   const artifacts = stack.use(await openArtifactStore(config));
   const viewerUrl = traceViewerUrl(config.TRACE_VIEWER_URL, publicUrl);
   const links = new ArtifactLinks(secrets, publicUrl, viewerUrl);
@@ -228,7 +237,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     random,
     newId: randomUUID,
     newRunId: () => randomUUIDv7(),
-    ids: await openIdKeys(db, secrets),
+    ids: await openIdKeys(db, secrets, acceptNewKey),
     hub,
     runs: new RunSignals(clock),
     openRuns,
@@ -296,7 +305,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       measureRequests(metrics, clock),
       secureHeaders(publicUrl),
       serveTraceViewer({ viewerUrl, publicUrl, links, now: () => clock.now() }),
-      serveHealth(db, disk, reception),
+      serveHealth(db, reception, () => disk.problem ?? integrity.problem ?? reception.clockProblem),
       statusPages,
       api,
       serveConsoleSessions(services, keys, consoleCookie),
@@ -428,6 +437,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     ),
   );
 
+  integrity.start();
   const opened = stack.move();
   return {
     url,

@@ -46,8 +46,15 @@ export class IdKeys {
   }
 }
 
-/** Reads the secret of the installation, which is made when there is none. */
-export async function openIdKeys(db: Kysely<Database>, secrets: SecretBox): Promise<IdKeys> {
+/**
+ * Reads the secret of the installation, which is made when there is none. With `acceptNewKey` one that the
+ * key does not open is replaced: results that agents hold under ids of the old one are then refused.
+ */
+export async function openIdKeys(
+  db: Kysely<Database>,
+  secrets: SecretBox,
+  acceptNewKey = false,
+): Promise<IdKeys> {
   const made = secrets.seal(randomBytes(keyBytes).toString('base64'), '');
   await db
     .insertInto('installation')
@@ -62,6 +69,10 @@ export async function openIdKeys(db: Kysely<Database>, secrets: SecretBox): Prom
   try {
     return new IdKeys(Buffer.from(secrets.open(value, ''), 'base64'));
   } catch (error) {
+    if (acceptNewKey) {
+      await db.deleteFrom('installation').where('name', '=', idSecretFact).execute();
+      return openIdKeys(db, secrets);
+    }
     throw new OperatorError(
       'the encryption key is not the one that this database was written with: set ENCRYPTION_KEY, or restore the key file beside DATABASE_FILE',
       { cause: error },

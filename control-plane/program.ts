@@ -23,7 +23,7 @@ export function newProgram(): Command {
 export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
   serve: {
     takes: '',
-    hasOptions: false,
+    hasOptions: true,
     summary: 'serve the API until it is told to stop',
     load: async () => (await import('./commands/serve.ts')).registerServe,
   },
@@ -44,6 +44,18 @@ export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
     hasOptions: true,
     summary: 'put a backup in the place of the database; `serve` must be stopped',
     load: async () => (await import('./commands/restore.ts')).registerRestore,
+  },
+  verify: {
+    takes: '[file]',
+    hasOptions: true,
+    summary: 'look for damage in the database, while `serve` may be running',
+    load: async () => (await import('./commands/verify.ts')).registerVerify,
+  },
+  salvage: {
+    takes: '<file>',
+    hasOptions: true,
+    summary: 'read what can be read of a damaged database into a new one',
+    load: async () => (await import('./commands/salvage.ts')).registerSalvage,
   },
   keys: {
     takes: '',

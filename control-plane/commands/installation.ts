@@ -8,6 +8,8 @@ import { processEnvironment, readConfig, type Config } from '../config.ts';
 import { migrateToLatest, migrationState, refuseNewer } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
 import type { Database } from '../db/tables.ts';
+import { refusalToOpen } from '../integrity/decide-opening.ts';
+import { findFiles } from '../integrity/files.ts';
 import { OperatorError, trying } from '../operator-error.ts';
 
 export interface Installation {
@@ -39,9 +41,12 @@ export function refuseMissing(databaseFile: string): void {
 /** Opens the database, with its folder when that is missing, and closes it after the work. */
 export async function withDatabase<T>(
   databaseFile: string,
+  { hasKeySetting }: { hasKeySetting: boolean },
   work: (db: Kysely<Database>) => Promise<T>,
 ): Promise<T> {
   return trying(`use the database ${databaseFile}`, async () => {
+    const refusal = refusalToOpen(findFiles(databaseFile, hasKeySetting));
+    if (refusal !== null) throw new OperatorError(refusal, { usage: true });
     mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 });
     const db = openDatabase(databaseFile);
     try {
@@ -60,9 +65,10 @@ export async function withInstallation<T>(
   { make }: { make: boolean },
   work: (installation: Installation) => Promise<T>,
 ): Promise<T> {
-  const { DATABASE_FILE } = readSettings();
+  const { DATABASE_FILE, ENCRYPTION_KEY } = readSettings();
   if (!make) refuseMissing(DATABASE_FILE);
-  return withDatabase(DATABASE_FILE, async (db) => {
+  const hasKeySetting = ENCRYPTION_KEY !== undefined;
+  return withDatabase(DATABASE_FILE, { hasKeySetting }, async (db) => {
     const state = await migrationState(db);
     refuseNewer(state, `the database ${DATABASE_FILE}`);
     if (state.applied.length === 0 && make) {

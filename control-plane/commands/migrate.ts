@@ -10,8 +10,11 @@ export function registerMigrate(program: Command): void {
     .description('bring the database to the newest schema; `serve` does so too when it starts')
     .option('--json', 'print JSON')
     .action(async (options: { json?: boolean }) => {
-      const { DATABASE_FILE } = readSettings();
-      const applied = await withDatabase(DATABASE_FILE, migrateToLatest);
+      const { DATABASE_FILE, ENCRYPTION_KEY } = readSettings();
+      const hasKeySetting = ENCRYPTION_KEY !== undefined;
+      const applied = await withDatabase(DATABASE_FILE, { hasKeySetting }, (db) =>
+        migrateToLatest(db),
+      );
       if (options.json === true) printJson({ database: DATABASE_FILE, applied });
       else if (applied.length === 0) console.log(`${DATABASE_FILE} is up to date`);
       else for (const name of applied) console.log(`applied ${name}`);

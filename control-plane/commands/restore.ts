@@ -75,7 +75,7 @@ async function makeReady(copy: string, backup: string): Promise<string[]> {
       `${backup} is damaged: ${problems.join('; ')}. Take an older backup; nothing was changed`,
     );
   }
-  return withDatabase(copy, async (db) => {
+  return withDatabase(copy, { hasKeySetting: true }, async (db) => {
     const state = await migrationState(db);
     if (state.applied.length === 0) {
       throw new OperatorError(

@@ -19,13 +19,17 @@ export function registerServe(program: Command): void {
   program
     .command('serve')
     .description('serve the API until it is told to stop')
+    .option('--new-key', 'go on without what was encrypted with a key that is lost')
     .addHelpText('after', ({ command }) =>
       settingsHelp(command.configureOutput().getOutHelpWidth?.() ?? 80),
     )
-    .action(async () => {
+    .action(async (options: { newKey?: boolean }) => {
       const config = readConfig(processEnvironment);
       const logger = pino({ level: config.LOG_LEVEL, base: null });
-      const controlPlane = await startControlPlane({ config, logger });
+      const controlPlane = await startControlPlane({
+        ...{ config, logger },
+        acceptNewKey: options.newKey === true,
+      });
       logger.info({ url: controlPlane.url, database: config.DATABASE_FILE }, 'serving');
       if (config.PUBLIC_URL === undefined && isIP(config.HOST) !== 0 && !isLoopback(config.HOST)) {
         logger.warn(

@@ -41,6 +41,10 @@ const migrations = {
 
 export type MigrationName = keyof typeof migrations;
 
+export function isMigrationName(name: string): name is MigrationName {
+  return name in migrations;
+}
+
 export interface MigrationState {
   /** In the database; empty for one that is new, or that is not ours. */
   applied: string[];

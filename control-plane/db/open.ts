@@ -130,15 +130,30 @@ export async function copyDatabase(
   }
 }
 
-/** What is wrong inside a database file; empty when it is whole. */
-export function integrityProblems(file: string): string[] {
-  const database = new SqliteDatabase(file, { fileMustExist: true });
+/**
+ * What is wrong inside a database file; empty when it is whole. `quick` leaves out whether indexes agree
+ * with their tables.
+ */
+export function integrityProblems(file: string, { quick = false, most = 5 } = {}): string[] {
+  const database = new SqliteDatabase(file, { fileMustExist: true, readonly: true });
   try {
-    const rows = database.pragma('integrity_check(5)') as { integrity_check: string }[];
-    return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+    const check = quick ? 'quick_check' : 'integrity_check';
+    const rows = database.pragma(`${check}(${most})`) as Record<string, string>[];
+    return rows.map((row) => row[check] ?? '').filter((text) => text !== 'ok');
   } finally {
     database.close();
   }
+}
+
+/** A connection without types, for what looks at any file: damaged, of another schema, or none of ours. */
+export type RawDatabase = SqliteDatabase.Database;
+export type RawStatement = SqliteDatabase.Statement<unknown[]>;
+
+export function openRaw(
+  file: string,
+  options: { readonly?: boolean; fileMustExist?: boolean; timeout?: number } = {},
+): RawDatabase {
+  return new SqliteDatabase(file, options);
 }
 
 const lockWithinMs = 1_000;

@@ -44,6 +44,8 @@ export interface LostRow {
 export interface SalvageReport {
   /** Pages that should hold rows of a table, or lead to them, and cannot be read as such. */
   damagedPages: number;
+  /** The same, by table; what is not here is of no table in particular. */
+  damagedByTable: Map<string, number>;
   /** At most the first 10,000. */
   lost: LostRow[];
   lostCount: number;
@@ -164,7 +166,12 @@ class Salvage {
   readonly #image: DatabaseImage;
   readonly #usable: number;
   readonly visited = new Set<number>();
-  readonly report: SalvageReport = { damagedPages: 0, lost: [], lostCount: 0 };
+  readonly report: SalvageReport = {
+    damagedPages: 0,
+    damagedByTable: new Map(),
+    lost: [],
+    lostCount: 0,
+  };
 
   constructor(image: DatabaseImage) {
     this.#image = image;
@@ -190,6 +197,13 @@ class Salvage {
     const cells: number[] = [];
     for (let index = 0; index < count; index += 1) cells.push(view.getUint16(first + 2 * index));
     return { type, cells, bytes, rightmost: isInterior ? view.getUint32(start + 8) : 0 };
+  }
+
+  damage(table: string | undefined): void {
+    const { damagedByTable } = this.report;
+    this.report.damagedPages += 1;
+    if (table === undefined) return;
+    damagedByTable.set(table, (damagedByTable.get(table) ?? 0) + 1);
   }
 
   lose(row: LostRow): void {
@@ -293,7 +307,7 @@ class Salvage {
               page.cells.length === 0 ||
               this.rowsOf(page, shape) > 0)));
       if (!isPart) {
-        this.report.damagedPages += 1;
+        this.damage(shape?.name);
         continue;
       }
       this.visited.add(number);
@@ -366,7 +380,7 @@ export function* salvageRows(
   }
   for (const shape of shapes) {
     const root = roots.get(shape.name);
-    if (root === undefined) report.damagedPages += 1;
+    if (root === undefined) salvage.damage(shape.name);
     else yield* salvage.walk(root, shape);
   }
   // Behind a damaged frame of the log, pages of different ages meet: some may have no way to them.

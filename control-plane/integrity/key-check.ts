@@ -1,0 +1,91 @@
+/**
+ * Whether the key fits the database: a value that was encrypted with it stands in the database, and must
+ * decrypt. Whoever replaces the key must write it anew, with `writeKeyCheck`.
+ */
+import { existsSync } from 'node:fs';
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import { OperatorError } from '../operator-error.ts';
+import { keyFileOf, openSecretBox, type SecretBox } from '../secret-box.ts';
+
+const fact = 'key_check';
+/** Authenticated with it, as the account is with the values of customers. */
+const scope = 'installation';
+
+export async function writeKeyCheck(db: Kysely<Database>, secrets: SecretBox): Promise<void> {
+  const value = secrets.seal(fact, scope);
+  await db
+    .insertInto('installation')
+    .values({ name: fact, value })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
+    .execute();
+}
+
+interface Encrypted {
+  value: string;
+  scope: string;
+}
+
+/** Something that was encrypted with the key of this database; undefined where nothing was. */
+async function anyEncrypted(db: Kysely<Database>): Promise<Encrypted | undefined> {
+  const check = await db
+    .selectFrom('installation')
+    .select('value')
+    .where('name', '=', fact)
+    .executeTakeFirst();
+  if (check !== undefined) return { value: check.value, scope };
+  // Of a database from before there was a check.
+  const variable = await db
+    .selectFrom('variables')
+    .select(['value', 'account_id as scope'])
+    .where('secret', '=', 1)
+    .executeTakeFirst();
+  if (variable !== undefined) return variable;
+  return db
+    .selectFrom('client_certificates')
+    .select(['key_sealed as value', 'account_id as scope'])
+    .executeTakeFirst();
+}
+
+function opens(secrets: SecretBox, encrypted: Encrypted): boolean {
+  try {
+    secrets.open(encrypted.value, encrypted.scope);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const anew =
+  'to go on without what was encrypted with it, start once with "control-plane serve --new-key", and enter those values again';
+
+/**
+ * The key of the installation. Throws where it is missing although the database has encrypted values,
+ * or does not fit them; with `acceptNewKey` it becomes the key of the database.
+ */
+export async function openFittingKey(
+  db: Kysely<Database>,
+  config: { ENCRYPTION_KEY?: string | undefined; DATABASE_FILE: string },
+  acceptNewKey: boolean,
+): Promise<SecretBox> {
+  const { ENCRYPTION_KEY, DATABASE_FILE } = config;
+  const encrypted = await anyEncrypted(db);
+  const keyFile = keyFileOf(DATABASE_FILE);
+  const isMissing = ENCRYPTION_KEY === undefined && !existsSync(keyFile);
+  if (encrypted !== undefined && isMissing && !acceptNewKey && DATABASE_FILE !== ':memory:') {
+    throw new OperatorError(
+      `the key file ${keyFile} is missing, and the database ${DATABASE_FILE} has values that are encrypted with it: put it back (a backup has it beside it), or set ENCRYPTION_KEY if that is what the database was used with; ${anew}`,
+      { usage: true },
+    );
+  }
+  const secrets = openSecretBox(ENCRYPTION_KEY, DATABASE_FILE);
+  if (encrypted !== undefined && !acceptNewKey && !opens(secrets, encrypted)) {
+    const what = ENCRYPTION_KEY === undefined ? `the key in ${keyFile}` : 'ENCRYPTION_KEY';
+    throw new OperatorError(
+      `${what} does not fit the database ${DATABASE_FILE}: values in it are encrypted with another key. Put that one back; ${anew}`,
+      { usage: true },
+    );
+  }
+  if (encrypted?.scope !== scope || acceptNewKey) await writeKeyCheck(db, secrets);
+  return secrets;
+}

@@ -1,0 +1,69 @@
+/** Opens the database for `serve`, or says why it must not be opened, and what to do. */
+import type { Kysely } from 'kysely';
+import { migrateToLatest, migrationState } from '../db/migrate.ts';
+import { openDatabase } from '../db/open.ts';
+import type { Database } from '../db/tables.ts';
+import { describeFailure, OperatorError } from '../operator-error.ts';
+import { damageAdvice, refusalToOpen } from './decide-opening.ts';
+import { commitsBehindDamage, findFiles } from './files.ts';
+import { logDamage } from './verify.ts';
+import type { IntegrityWatch } from './watch.ts';
+
+function refused(sentence: string, cause?: unknown): OperatorError {
+  return new OperatorError(sentence, { usage: true, cause });
+}
+
+const damage = /^SQLITE_(CORRUPT|NOTADB|CANTOPEN|IOERR)/;
+
+function isDamage(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && damage.test(String(error.code));
+}
+
+/** Throws what a damaged database means for whoever starts a process on it. */
+async function orDamaged<T>(databaseFile: string, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const cause = error instanceof Error && isDamage(error.cause) ? error.cause : error;
+    if (!isDamage(cause)) throw error;
+    throw refused(
+      `the database ${databaseFile} cannot be used: ${describeFailure(cause)}. ${damageAdvice}`,
+      error,
+    );
+  }
+}
+
+/** The database, brought to the newest schema. Throws an OperatorError where it is damaged or empty. */
+export async function openWhole(
+  { DATABASE_FILE, ENCRYPTION_KEY }: { DATABASE_FILE: string; ENCRYPTION_KEY?: string | undefined },
+  integrity: IntegrityWatch,
+): Promise<Kysely<Database>> {
+  if (DATABASE_FILE === ':memory:') {
+    const db = openDatabase(DATABASE_FILE);
+    await migrateToLatest(db);
+    return db;
+  }
+  const found = findFiles(DATABASE_FILE, ENCRYPTION_KEY !== undefined);
+  const refusal = refusalToOpen(found);
+  if (refusal !== null) throw refused(refusal);
+  await orDamaged(DATABASE_FILE, async () => {
+    const ignored = commitsBehindDamage(DATABASE_FILE);
+    if (ignored > 0) throw refused(`${logDamage(DATABASE_FILE, ignored)}. ${damageAdvice}`);
+    await integrity.checkAfterCrash();
+  });
+  const db = await orDamaged(DATABASE_FILE, () => openDatabase(DATABASE_FILE));
+  try {
+    await orDamaged(DATABASE_FILE, async () => {
+      const { applied } = await migrationState(db);
+      const emptied = refusalToOpen({ ...found, databaseBytes: 0, logBytes: null });
+      if (applied.length === 0 && found.databaseBytes !== null && emptied !== null) {
+        throw refused(emptied.replace('is empty (0 bytes)', 'has no tables'));
+      }
+      await migrateToLatest(db);
+    });
+    return db;
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * One `serve` a database. The lock is one of the kernel's, on an empty database beside the real one: it
+ * ends with its process, however that ends. A file beside it says who holds it, and, when it is still
+ * there at a start, that nobody stopped the process before.
+ */
+import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { z } from 'zod';
+import { openRaw, type RawDatabase } from '../db/open.ts';
+import { describeFailure, OperatorError } from '../operator-error.ts';
+
+const holderShape = z.object({ pid: z.number(), host: z.string(), startedAt: z.string() });
+type Holder = z.infer<typeof holderShape>;
+
+export interface ServingLock extends Disposable {
+  /** The `serve` before this one was killed, or its machine failed. */
+  hasEndedUncleanly: boolean;
+  /** Call once everything that was written is on disk, before disposing. */
+  noteCleanEnd(): void;
+}
+
+const lockFileOf = (databaseFile: string): string => `${databaseFile}.lock`;
+const holderFileOf = (databaseFile: string): string => `${databaseFile}.holder`;
+
+function readHolder(databaseFile: string): Holder | null {
+  try {
+    return holderShape.parse(JSON.parse(readFileSync(holderFileOf(databaseFile), 'utf8')));
+  } catch {
+    return null;
+  }
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : '';
+
+/** The held lock, or null where another process has it. */
+function tryLock(file: string): RawDatabase | null {
+  const database = openRaw(file, { timeout: 0 });
+  try {
+    database.exec('begin immediate');
+    return database;
+  } catch (error) {
+    database.close();
+    if (codeOf(error).startsWith('SQLITE_BUSY')) return null;
+    throw error;
+  }
+}
+
+function lock(file: string): RawDatabase | null {
+  try {
+    return tryLock(file);
+  } catch (error) {
+    if (!/^SQLITE_(NOTADB|CORRUPT|IOERR)/.test(codeOf(error))) throw error;
+    // Nothing belongs into it. Emptied in place: a lock that another process has on it stays.
+    truncateSync(file, 0);
+    return tryLock(file);
+  }
+}
+
+/** True while a `serve` has the database. */
+export function isServed(databaseFile: string): boolean {
+  const held = lock(lockFileOf(databaseFile));
+  held?.close();
+  return held === null;
+}
+
+/** Who serves a database, in a sentence. */
+export function holderInWords(databaseFile: string): string {
+  const holder = readHolder(databaseFile);
+  return holder === null
+    ? 'another process'
+    : `process ${holder.pid} on ${holder.host}, since ${holder.startedAt}`;
+}
+
+/** Takes the lock. Throws where another `serve` has it, naming that one. */
+export function lockForServing(databaseFile: string, now: number): ServingLock {
+  let held: RawDatabase | null;
+  try {
+    held = lock(lockFileOf(databaseFile));
+  } catch (error) {
+    throw new OperatorError(`cannot lock ${lockFileOf(databaseFile)}: ${describeFailure(error)}`, {
+      usage: true,
+      cause: error,
+    });
+  }
+  if (held === null) {
+    throw new OperatorError(
+      `the database ${databaseFile} is served already, by ${holderInWords(databaseFile)}: two would run every check twice. Stop that one first, or set DATABASE_FILE to another file`,
+    );
+  }
+  const holderFile = holderFileOf(databaseFile);
+  const hasEndedUncleanly = readHolder(databaseFile) !== null;
+  const holder: Holder = {
+    ...{ pid: process.pid, host: hostname(), startedAt: new Date(now).toISOString() },
+  };
+  try {
+    writeFileSync(holderFile, `${JSON.stringify(holder)}\n`, { mode: 0o600 });
+  } catch {
+    // A full disk, or something in its place: the lock holds without it.
+  }
+  let isClean = false;
+  return {
+    hasEndedUncleanly,
+    noteCleanEnd() {
+      isClean = true;
+    },
+    [Symbol.dispose]() {
+      if (isClean) rmSync(holderFile, { force: true, recursive: true });
+      held.close();
+    },
+  };
+}

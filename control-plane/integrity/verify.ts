@@ -1,0 +1,107 @@
+/** Looks at all of a database: its structure, its log, every payload and every JSON column. */
+import { existsSync } from 'node:fs';
+import { payloadText, type StoredPayload } from '../db/columns.ts';
+import { integrityProblems, openRaw, type RawDatabase } from '../db/open.ts';
+import { describeFailure } from '../operator-error.ts';
+import { refusalToOpen } from './decide-opening.ts';
+import { commitsBehindDamage, findFiles } from './files.ts';
+import { isServed } from './serving-lock.ts';
+
+export interface Verification {
+  database: string;
+  ok: boolean;
+  /** In words, at most a hundred. */
+  problems: string[];
+}
+
+const mostProblems = 100;
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function payloadProblems(database: RawDatabase): string[] {
+  const columns = database.prepare('select name from pragma_table_info(?)').pluck();
+  const names = columns.all('result_payloads') as string[];
+  if (names.length === 0) return [];
+  const checksum = names.includes('checksum') ? 'checksum' : 'null as checksum';
+  const rows = database
+    .prepare(`select result_seq, encoding, payload, ${checksum} from result_payloads`)
+    .iterate() as Iterable<StoredPayload & { result_seq: number }>;
+  const damaged: number[] = [];
+  for (const row of rows) if (payloadText(row) === null) damaged.push(row.result_seq);
+  if (damaged.length === 0) return [];
+  return [
+    `result_payloads: ${damaged.length} payloads are not what was written (result_seq ${damaged.slice(0, 10).join(', ')}${damaged.length > 10 ? ', …' : ''})`,
+  ];
+}
+
+function jsonProblems(database: RawDatabase): string[] {
+  const columns = database
+    .prepare(
+      `select tables.name as tableName, columns.name as columnName
+       from pragma_table_list as tables, pragma_table_xinfo(tables.name) as columns
+       where tables.schema = 'main' and columns.name like '%\\_json' escape '\\'`,
+    )
+    .all() as { tableName: string; columnName: string }[];
+  return columns.flatMap(({ tableName, columnName }) => {
+    const count = database
+      .prepare(
+        `select count(*) from "${tableName}"
+         where "${columnName}" is not null and not json_valid("${columnName}")`,
+      )
+      .pluck()
+      .get() as number;
+    return count === 0 ? [] : [`${tableName}.${columnName}: ${count} values are not JSON`];
+  });
+}
+
+/**
+ * Verifies a database file, whether it is served or not; changes nothing. `quick` looks at the structure
+ * alone, and not at whether indexes agree with their tables.
+ */
+export function verifyDatabase(file: string, { quick = false } = {}): Verification {
+  const result = (problems: string[]): Verification => ({
+    database: file,
+    ok: problems.length === 0,
+    problems: problems.slice(0, mostProblems),
+  });
+  const refusal = refusalToOpen(findFiles(file, false));
+  if (refusal !== null) return result([refusal]);
+  if (!existsSync(file)) return result([`there is no database at ${file}`]);
+  const problems: string[] = [];
+  const look = (what: string, find: () => string[]): void => {
+    try {
+      problems.push(...find());
+    } catch (error) {
+      problems.push(`${what}: ${textOf(error)}`);
+    }
+  };
+  try {
+    if (!isServed(file)) {
+      const ignored = commitsBehindDamage(file);
+      if (ignored > 0) problems.push(logDamage(file, ignored));
+    }
+  } catch (error) {
+    problems.push(`the log cannot be read: ${describeFailure(error)}`);
+  }
+  look('the structure cannot be read', () => integrityProblems(file, { quick, most: 50 }));
+  if (quick) return result(problems);
+  let database: RawDatabase | null = null;
+  try {
+    database = openRaw(file, { fileMustExist: true, readonly: true });
+    const opened = database;
+    look('result_payloads', () => payloadProblems(opened));
+    look('columns with JSON', () => jsonProblems(opened));
+  } catch (error) {
+    problems.push(textOf(error));
+  } finally {
+    database?.close();
+  }
+  return result([...new Set(problems)]);
+}
+
+/** What a log with commits behind a damaged place means. */
+export function logDamage(file: string, ignoredCommits: number): string {
+  return `the log ${file}-wal is damaged: ${ignoredCommits} commits stand behind the damage, and would be dropped without a word when the database is opened`;
+}

@@ -1,0 +1,178 @@
+/**
+ * Knows whether the database is whole: it is checked after an unclean end, and once a day while it is
+ * served, by a process of its own with the lowest priority.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { setPriority, constants } from 'node:os';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { Clock } from '@monitor/shared/clock.ts';
+import { OperatorError } from '../operator-error.ts';
+import { damageAdvice } from './decide-opening.ts';
+import { logFileOf } from './files.ts';
+import { lockForServing, type ServingLock } from './serving-lock.ts';
+import { verifyDatabase } from './verify.ts';
+
+/** Checked within a fraction of a second, here and now. */
+const smallBytes = 64_000_000;
+/** A start waits for the check of a larger one for so long; then it goes on, and says so. */
+const startWaitsMs = 30_000;
+const firstAfterMs = 3_600_000;
+const everyMs = 86_400_000;
+
+const report = z.object({ ok: z.boolean(), problems: z.array(z.string()) });
+type Report = z.infer<typeof report>;
+
+export interface IntegrityWatchOptions {
+  databaseFile: string;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class IntegrityWatch implements Disposable {
+  readonly #options: IntegrityWatchOptions;
+  readonly #lock: ServingLock | null;
+  #child: ChildProcess | null = null;
+  #cancel: () => void = () => undefined;
+  #found: string | null = null;
+  #isChecking = false;
+  #isStopped = false;
+  #hasServed = false;
+
+  /** Throws where another process serves the database. */
+  constructor(options: IntegrityWatchOptions) {
+    this.#options = options;
+    const { databaseFile, clock } = options;
+    this.#lock = databaseFile === ':memory:' ? null : lockForServing(databaseFile, clock.now());
+  }
+
+  /** In words; null while nothing is known against the database. */
+  get problem(): string | null {
+    if (this.#found !== null) return this.#found;
+    return this.#isChecking ? 'the database is being checked after an unclean end' : null;
+  }
+
+  /** Throws an OperatorError where the database is damaged; a large one is looked at further. */
+  async checkAfterCrash(): Promise<void> {
+    const { databaseFile, logger, clock } = this.#options;
+    if (this.#lock?.hasEndedUncleanly !== true) return;
+    logger.warn('the control plane before this one did not end by itself: the database is checked');
+    const size = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    if (size(logFileOf(databaseFile)) === 0) {
+      logger.error(
+        'the log of the database is gone: what was committed last is missing. Agents tell which results',
+      );
+    }
+    if (size(databaseFile) <= smallBytes) {
+      refuseDamaged(databaseFile, verifyDatabase(databaseFile, { quick: true }));
+      return;
+    }
+    const checking = this.#check(['--quick']);
+    this.#isChecking = true;
+    const inTime = await Promise.race([
+      checking,
+      new Promise<null>((resolve) =>
+        clock.after(startWaitsMs, () => {
+          resolve(null);
+        }),
+      ),
+    ]);
+    if (inTime !== null) {
+      this.#isChecking = false;
+      refuseDamaged(databaseFile, inTime);
+      return;
+    }
+    logger.warn('the check of the database goes on while it is served');
+    void checking.then((result) => {
+      this.#isChecking = false;
+      this.#note(result);
+    });
+  }
+
+  /** Begins to look at the database now and then. */
+  start(): void {
+    this.#hasServed = true;
+    if (this.#lock !== null) this.#schedule(firstAfterMs);
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#isStopped) return;
+    this.#cancel = this.#options.clock.after(delayMs, () => {
+      void this.#check([]).then((result) => {
+        this.#note(result);
+        this.#schedule(everyMs);
+      });
+    });
+  }
+
+  #note({ ok, problems }: Report): void {
+    if (this.#isStopped) return;
+    const { logger, databaseFile } = this.#options;
+    if (ok) {
+      this.#found = null;
+      logger.info('the database was checked: nothing found');
+      return;
+    }
+    this.#found = `the database is damaged: ${problems[0] ?? 'no details'}`;
+    logger.error({ database: databaseFile, problems }, `the database is damaged. ${damageAdvice}`);
+  }
+
+  /** Runs `control-plane verify`. Where that cannot be run, nothing is known. */
+  #check(options: readonly string[]): Promise<Report> {
+    const unknown: Report = { ok: true, problems: [] };
+    const program = join(import.meta.dirname, '..', 'control-plane.js');
+    const { databaseFile, logger } = this.#options;
+    return new Promise((resolve) => {
+      const child = spawn(
+        process.execPath,
+        [program, 'verify', '--json', ...options, databaseFile],
+        {
+          stdio: ['ignore', 'pipe', 'ignore'],
+          env: {},
+        },
+      );
+      this.#child = child;
+      let text = '';
+      child.stdout.on('data', (chunk) => (text += String(chunk)));
+      child.once('spawn', () => {
+        try {
+          if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
+        } catch {
+          // It runs at the priority of this process then.
+        }
+      });
+      child.once('error', (error) => {
+        logger.warn({ err: error }, 'the database cannot be checked');
+        resolve(unknown);
+      });
+      child.once('close', () => {
+        try {
+          resolve(report.parse(JSON.parse(text)));
+        } catch {
+          if (!this.#isStopped) logger.warn('the check of the database ended without a report');
+          resolve(unknown);
+        }
+      });
+    });
+  }
+
+  /** The database has been closed: the end is a clean one. */
+  [Symbol.dispose](): void {
+    this.#isStopped = true;
+    this.#cancel();
+    this.#child?.kill('SIGKILL');
+    // A start that was refused leaves the mark: the next one looks as closely.
+    if (this.#hasServed) this.#lock?.noteCleanEnd();
+    this.#lock?.[Symbol.dispose]();
+  }
+}
+
+function refuseDamaged(databaseFile: string, { ok, problems }: Report): void {
+  if (ok) return;
+  throw new OperatorError(
+    `the database ${databaseFile} is damaged: ${problems.slice(0, 3).join('; ')}. ${damageAdvice}`,
+    { usage: true },
+  );
+}
