@@ -29,6 +29,7 @@ import { createScrubber } from './scrub/create-scrubber.ts';
 import { runFolderOf } from './script-host/work-folder.ts';
 import { openScripting } from './scripting.ts';
 import { version } from './version.ts';
+import { Acknowledgement } from './worker/acknowledgement.ts';
 import { CertificateWatch } from './worker/certificate-watch.ts';
 import { CheckInLoop } from './worker/check-in-loop.ts';
 import { CorrectedClock } from './worker/corrected-clock.ts';
@@ -152,6 +153,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     apiKey,
     dispatcher,
     agentId: outbox.agentId,
+    acknowledgement: new Acknowledgement(config.AGENT_DATA_DIR),
     version,
     // Nobody was silent while this process was stopped.
     clock: processTime.running(rawClock),

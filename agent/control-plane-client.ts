@@ -28,6 +28,7 @@ import { errorBody, errorCatalogue, type ErrorBody } from '@monitor/shared/contr
 import { maxCodeBundleBytes } from '@monitor/shared/contract/code-bundle.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { AgentError } from './errors.ts';
+import type { Acknowledgement } from './worker/acknowledgement.ts';
 import { LinkFault } from './link/link-fault.ts';
 import { connectWithinMs } from './link/open-connection.ts';
 import { Patience } from './link/patience.ts';
@@ -249,6 +250,8 @@ export interface ClientOptions {
   baseUrl: string;
   apiKey: { reveal(): string };
   dispatcher: Dispatcher;
+  /** Kept over restarts; without it this client shows no mark. */
+  acknowledgement?: Acknowledgement;
   agentId: string;
   version: string;
   /** Measures how long nothing moves. */
@@ -361,7 +364,8 @@ export class ControlPlaneClient {
 
   async checkIn(body: CheckInRequest, signal: AbortSignal): Promise<CheckInAnswer> {
     const patience = this.#ofPolls;
-    const text = JSON.stringify(body);
+    const shown = this.#options.acknowledgement?.newest;
+    const text = JSON.stringify(shown == null ? body : { ...body, acknowledged: shown });
     const begunAt = this.#clock.monotonic();
     const answer = await this.#call(checkIn, { body: text, waitMs: body.waitMs, patience, signal });
     const { receivedAt, sentAt } = answer.serverTime;
@@ -371,8 +375,15 @@ export class ControlPlaneClient {
 
   /** Hands in submissions that are JSON already, so that the outbox need not parse them again. */
   async submit(payloads: readonly string[], signal?: AbortSignal): Promise<ItemOutcome[]> {
-    const body = `{"agentId":"${this.#options.agentId}","items":[${payloads.join(',')}]}`;
-    const { items } = await this.#call(submitResults, { body, ...(signal && { signal }) });
+    const { agentId, acknowledgement } = this.#options;
+    const shown = acknowledgement?.newest;
+    const mark = shown == null ? '' : `"acknowledged":${JSON.stringify(shown)},`;
+    const body = `{"agentId":"${agentId}",${mark}"items":[${payloads.join(',')}]}`;
+    const { items, acknowledged } = await this.#call(submitResults, {
+      body,
+      ...(signal && { signal }),
+    });
+    if (acknowledged !== undefined) acknowledgement?.keep(acknowledged);
     return items;
   }
 

@@ -47,6 +47,7 @@ import { wakeAlerts } from './operations/alerting/wake-alerts.ts';
 import { expireJobs } from './operations/expire-jobs.ts';
 import { sweepHeartbeats } from './operations/heartbeats.ts';
 import { ResultIntake } from './operations/ingest-results.ts';
+import { RecordLosses } from './operations/record-losses.ts';
 import { forgetSessions } from './operations/forget-sessions.ts';
 import { noteAlive, noteAliveAndWritten, openReception } from './operations/keep-reception.ts';
 import { probeDisk } from './operations/probe-disk.ts';
@@ -209,10 +210,15 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const artifacts = stack.use(await openArtifactStore(config));
   const viewerUrl = traceViewerUrl(config.TRACE_VIEWER_URL, publicUrl);
   const links = new ArtifactLinks(secrets, publicUrl, viewerUrl);
+  const losses = await RecordLosses.open({
+    ...{ db, secrets, clock, registry: metrics.registry },
+    logger: logger.child({ subsystem: 'integrity' }),
+  });
   const services: Services = {
     db,
     disk,
     reception,
+    losses,
     commits: new CommitQueue(db, {
       clock,
       onCommit({ tookMs, writes, isDurable }) {
@@ -305,7 +311,11 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       measureRequests(metrics, clock),
       secureHeaders(publicUrl),
       serveTraceViewer({ viewerUrl, publicUrl, links, now: () => clock.now() }),
-      serveHealth(db, reception, () => disk.problem ?? integrity.problem ?? reception.clockProblem),
+      serveHealth(
+        db,
+        reception,
+        () => disk.problem ?? integrity.problem ?? losses.problem ?? reception.clockProblem,
+      ),
       statusPages,
       api,
       serveConsoleSessions(services, keys, consoleCookie),

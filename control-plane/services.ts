@@ -10,6 +10,7 @@ import type { DiskWatch } from './disk-watch.ts';
 import type { ControlPlaneMetrics } from './observability/metrics.ts';
 import type { IdKeys } from './id-keys.ts';
 import type { Quotas } from './http/quotas.ts';
+import type { RecordLosses } from './operations/record-losses.ts';
 import type { LocationHub } from './location-hub.ts';
 import type { OpenRuns } from './open-runs.ts';
 import type { Reception } from './reception.ts';
@@ -26,6 +27,8 @@ export interface Services {
   disk: DiskWatch;
   /** Whether silence means anything. */
   reception: Reception;
+  /** Acknowledged results that are gone. */
+  losses: RecordLosses;
   secrets: SecretBox;
   clock: Clock;
   /** In [0, 1). */

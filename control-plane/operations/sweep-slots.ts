@@ -10,6 +10,7 @@ import {
   slotsToAccountFor,
   type Presence,
 } from '../domain/sweep.ts';
+import { isRecordLost } from '../domain/record-loss.ts';
 import type { Services } from '../services.ts';
 import { CapabilityGaps } from './capability-gaps.ts';
 import { PlannedGaps } from './planned-gaps.ts';
@@ -101,6 +102,7 @@ async function sweep(
     );
     const plannedGaps = new PlannedGaps(db);
     const capabilityGaps = new CapabilityGaps(db);
+    const losses = await db.selectFrom('record_losses').select(['since', 'until']).execute();
     let isBehind = periods.length === periodsPerSweep;
     for (const row of periods) {
       const dueAfterMs = accountAfterMs(row.type as KnownCheckType);
@@ -136,6 +138,8 @@ async function sweep(
         let finalReason: string = reason;
         if (await plannedGaps.isGap(row.account_id, slot.checkId, slot.scheduledFor)) {
           finalReason = 'maintenance';
+        } else if (isRecordLost(slot.scheduledFor, losses, dueAfterMs)) {
+          finalReason = 'record-lost';
         } else if (reason === 'not-run') {
           finalReason =
             (await capabilityGaps.gapOf(row.account_id, slot.checkId, slot.location)) ?? reason;

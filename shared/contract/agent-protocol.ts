@@ -166,6 +166,9 @@ const capabilities = z.object({
 });
 export type Capabilities = z.output<typeof capabilities>;
 
+/** Opaque: given with results that are stored, and shown from then on. */
+const acknowledgement = z.string().max(512);
+
 export const checkInRequest = z.object({
   agentId: z.uuid(),
   protocol: z.int().meta({ example: protocolVersion }),
@@ -195,6 +198,8 @@ export const checkInRequest = z.object({
       lastSuspension: z.object({ endedAt: instant, lastedMs: z.number().min(0) }).nullable(),
     })
     .exactOptional(),
+  /** The newest that this agent was given. */
+  acknowledged: acknowledgement.exactOptional(),
 });
 export type CheckInRequest = z.output<typeof checkInRequest>;
 
@@ -375,10 +380,14 @@ export const submitResults = defineRoute({
   body: z.object({
     agentId: z.uuid(),
     items: z.array(z.unknown()).min(1).max(maxBatchItems),
+    acknowledged: acknowledgement.exactOptional(),
   }),
   bodyLimitBytes: 33_554_432,
   status: 200,
-  response: z.object({ items: z.array(itemOutcome) }),
+  response: z.object({
+    items: z.array(itemOutcome),
+    acknowledged: acknowledgement.exactOptional(),
+  }),
   errors: [400, 409, 413],
 });
 

@@ -524,8 +524,9 @@ const downloadArtifact = defineRoute({
 });
 
 /**
- * Why a slot has no result. `maintenance`: it was not to have one; the others are outages of the agents.
- * `agent-suspended`: the agent was stopped, or its machine slept.
+ * Why a slot has no result. `maintenance`: it was not to have one; `record-lost`: it may have had one that
+ * the database has lost; the others are outages of the agents. `agent-suspended`: the agent was stopped, or
+ * its machine slept.
  */
 export const missedReason = z.enum([
   'no-agent',
@@ -536,6 +537,7 @@ export const missedReason = z.enum([
   'no-runtime',
   'type-not-served',
   'not-run',
+  'record-lost',
   'maintenance',
 ]);
 export type MissedReason = z.infer<typeof missedReason>;

@@ -52,3 +52,25 @@ export function damageFile(path: string, kind: DamageKind, random: () => number)
 export function testCases(usual: number): number {
   return Number(process.env['TEST_CASES'] ?? usual);
 }
+
+const pageBytes = 4_096;
+const frameBytes = pageBytes + 24;
+
+/** Texts of which a part lies on a page that was touched; `path` is a copy from before the damage. */
+export function touchedTexts(path: string, touched: Touched, texts: Iterable<string>): Set<string> {
+  const content = readFileSync(path);
+  const isLog = path.endsWith('-wal');
+  const size = isLog ? frameBytes : pageBytes;
+  const start = isLog ? 32 : 0;
+  const pageOf = (at: number): number => Math.floor((at - start) / size);
+  const pages = new Set(touched.bytes.map(pageOf));
+  const found = new Set<string>();
+  for (const text of texts) {
+    for (let at = content.indexOf(text); at !== -1; at = content.indexOf(text, at + 1)) {
+      const isCut = start + (pageOf(at) + 1) * size > touched.end;
+      const isFlipped = pages.has(pageOf(at)) || pages.has(pageOf(at + text.length));
+      if (isCut || isFlipped) found.add(text);
+    }
+  }
+  return found;
+}

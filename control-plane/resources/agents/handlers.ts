@@ -14,7 +14,7 @@ export function agentHandlers(
   services: Services,
   intake: ResultIntake,
 ): Handlers<typeof agentRoutes> {
-  const { db, clock, hub, openRuns, metrics, logger, quotas } = services;
+  const { db, clock, hub, openRuns, metrics, logger, quotas, losses } = services;
   const codeLabel = boundedLabel();
   return {
     checkIn: async ({ body }, { principal, receivedAt, signal, limit }) => {
@@ -22,6 +22,7 @@ export function agentHandlers(
       const { accountId, location, keyId } = principal;
       const isKnown = hub.members(accountId, location).some(({ id }) => id === body.agentId);
       if (!isKnown) limit(`arrivals ${keyId}`, arrivalRateLimit);
+      await losses.compare(body.acknowledged);
       return checkIn(services, principal, body, receivedAt, signal);
     },
 
@@ -29,7 +30,9 @@ export function agentHandlers(
       const { accountId, location } = principal;
       const { length: results } = body.items;
       quotas.take(accountId, location, { results, resultBytes: bodyBytes });
-      return { items: await intake.ingest({ accountId, location, items: body.items }) };
+      await losses.compare(body.acknowledged);
+      const items = await intake.ingest({ accountId, location, items: body.items });
+      return { items, acknowledged: await losses.mark() };
     },
 
     renewLeases: async ({ body }, { principal }) => {

@@ -3,20 +3,18 @@
  * when none of the pages on which a part of it lies was touched.
  */
 import assert from 'node:assert/strict';
-import { cpSync, readdirSync, readFileSync, existsSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { pino } from 'pino';
 import { Damages } from '../../../agent/worker/damage.ts';
 import { Outbox } from '../../../agent/worker/outbox.ts';
-import { damageFile, damageKinds, testCases, type Touched } from '../../support/damage.ts';
+import { damageFile, damageKinds, testCases, touchedTexts } from '../../support/damage.ts';
 import { seededRandom, testSeed } from '../../support/random.ts';
 import { temporaryFolder } from '../../support/system.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 const logger = pino({ level: 'silent' });
-const pageBytes = 4_096;
-const frameBytes = pageBytes + 24;
 
 function idOf(random: () => number): string {
   const digits = () =>
@@ -81,25 +79,6 @@ function fill(directory: string, snapshot: string, random: () => number): Map<st
   return waiting;
 }
 
-/** The pages of a file on which a text lies, in whole or in part. */
-function touchedIds(folder: string, name: string, touched: Touched, ids: Iterable<string>) {
-  const content = readFileSync(join(folder, name));
-  const isLog = name.endsWith('-wal');
-  const size = isLog ? frameBytes : pageBytes;
-  const start = isLog ? 32 : 0;
-  const pageOf = (at: number) => Math.floor((at - start) / size);
-  const pages = new Set(touched.bytes.map(pageOf));
-  const found = new Set<string>();
-  for (const id of ids) {
-    for (let at = content.indexOf(id); at !== -1; at = content.indexOf(id, at + 1)) {
-      const isCut = start + (pageOf(at) + 1) * size > touched.end;
-      const isFlipped = pages.has(pageOf(at)) || pages.has(pageOf(at + id.length));
-      if (isCut || isFlipped) found.add(id);
-    }
-  }
-  return found;
-}
-
 test('an outbox opens whatever was done to its files, keeps what is whole, and counts what is lost', async (t) => {
   const seed = testSeed();
   t.diagnostic(`seed ${seed}`);
@@ -119,7 +98,8 @@ test('an outbox opens whatever was done to its files, keeps what is whole, and c
     const touched = damageFile(join(snapshot, name), kind, random);
     const context = `case ${number}: ${kind} ${name}`;
     assert.notEqual(touched, null, context);
-    const spoilt = touched === null ? new Set() : touchedIds(before, name, touched, waiting.keys());
+    const spoilt =
+      touched === null ? new Set() : touchedTexts(join(before, name), touched, waiting.keys());
 
     const { outbox, damages } = open(snapshot);
     const kept = new Set(payloadsIn(outbox));

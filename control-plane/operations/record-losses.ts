@@ -1,0 +1,166 @@
+/**
+ * Results that were stored, were acknowledged to an agent, and are gone: the log was cut off, or an older
+ * backup was restored. Each acknowledgement carries a sealed mark, how far the database had come; agents
+ * keep the newest one and show it, and a control plane that starts behind it knows what it lacks.
+ */
+import { randomUUID } from 'node:crypto';
+import { sql, type Kysely } from 'kysely';
+import { Gauge, type Registry } from 'prom-client';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { Clock } from '@monitor/shared/clock.ts';
+import type { Database } from '../db/tables.ts';
+import { missingSince, type RecordLoss, type StoredMark } from '../domain/record-loss.ts';
+import type { SecretBox } from '../secret-box.ts';
+
+const scope = 'acknowledgement';
+const shownMs = 86_400_000;
+
+const markShape = z.object({
+  run: z.string(),
+  seq: z.int().min(0),
+  at: z.int().min(0),
+});
+
+async function newestSeq(db: Kysely<Database>): Promise<number> {
+  const { rows } = await sql<{ seq: number }>`
+    select seq from sqlite_sequence where name = 'check_results'
+  `.execute(db);
+  return rows[0]?.seq ?? 0;
+}
+
+export interface RecordLossesParts {
+  db: Kysely<Database>;
+  secrets: SecretBox;
+  clock: Clock;
+  logger: Logger;
+  registry: Registry;
+}
+
+interface NoticedLoss extends RecordLoss {
+  noticedAt: number;
+}
+
+export class RecordLosses {
+  readonly #parts: RecordLossesParts;
+  /** Of this process. */
+  readonly #run = randomUUID();
+  readonly #start: { seq: number; at: number };
+  #rowId: number | null = null;
+  /** Of the losses that this process has seen, the largest. */
+  #noticed = 0;
+  #saved = Promise.resolve();
+  #known: NoticedLoss | null;
+
+  private constructor(
+    parts: RecordLossesParts,
+    start: { seq: number; at: number },
+    known: NoticedLoss | null,
+  ) {
+    this.#parts = parts;
+    this.#start = start;
+    this.#known = known;
+    const registers = [parts.registry];
+    const help =
+      'Results that agents know to be stored and that are missing since the last such loss';
+    // Read when it is asked for.
+    const results = (): number => this.#known?.results ?? 0;
+    new Gauge({
+      name: 'monitor_control_plane_lost_results',
+      help,
+      registers,
+      collect() {
+        this.set(results());
+      },
+    });
+  }
+
+  /** Call before anything is stored: it notes where the database begins. */
+  static async open(parts: RecordLossesParts): Promise<RecordLosses> {
+    const { db, clock } = parts;
+    const newest = await db
+      .selectFrom('check_results')
+      .select('created_at')
+      .orderBy('seq', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    const seq = await newestSeq(db);
+    const last = await db
+      .selectFrom('record_losses')
+      .selectAll()
+      .where('noticed_at', '>', clock.now() - shownMs)
+      .orderBy('id', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    return new RecordLosses(
+      parts,
+      { seq, at: newest?.created_at ?? 0 },
+      last === undefined
+        ? null
+        : {
+            noticedAt: last.noticed_at,
+            ...{ since: last.since, until: last.until, results: last.results },
+          },
+    );
+  }
+
+  /** What goes with an acknowledgement: opaque to agents, and theirs to keep. */
+  async mark(): Promise<string> {
+    const { db, secrets, clock } = this.#parts;
+    const mark: StoredMark = { run: this.#run, seq: await newestSeq(db), at: clock.now() };
+    return secrets.seal(JSON.stringify(mark), scope);
+  }
+
+  #read(text: string): StoredMark | null {
+    try {
+      return markShape.parse(JSON.parse(this.#parts.secrets.open(text, scope)));
+    } catch {
+      // Of another installation, or made up.
+      return null;
+    }
+  }
+
+  /** Compares a mark that an agent kept with what this process found; a loss goes on record. */
+  async compare(text: string | undefined): Promise<void> {
+    const mark = text === undefined ? null : this.#read(text);
+    const missing = mark === null ? null : missingSince(mark, this.#run, this.#start);
+    if (missing === null) return;
+    if (this.#noticed >= missing.results) return;
+    this.#noticed = missing.results;
+    const { clock, logger } = this.#parts;
+    const noticedAt = clock.now();
+    this.#known = { noticedAt, ...missing };
+    logger.error({ ...missing, start: this.#start.seq, seen: mark?.seq }, this.problem ?? '');
+    this.#saved = this.#saved
+      .then(() => this.#save(noticedAt, missing))
+      .catch((error: unknown) => {
+        logger.error({ err: error }, 'the loss of results is not on record');
+      });
+    await this.#saved;
+  }
+
+  /** One row a process: agents that saw more make it larger. */
+  async #save(noticedAt: number, missing: RecordLoss): Promise<void> {
+    const { db } = this.#parts;
+    const values = { noticed_at: noticedAt, ...missing };
+    if (this.#rowId === null) {
+      const { id } = await db
+        .insertInto('record_losses')
+        .values(values)
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      this.#rowId = id;
+    } else {
+      await db.updateTable('record_losses').set(values).where('id', '=', this.#rowId).execute();
+    }
+  }
+
+  /** In words, for a day; null without a loss. */
+  get problem(): string | null {
+    if (this.#known === null || this.#parts.clock.now() - this.#known.noticedAt > shownMs)
+      return null;
+    const { since, until, results } = this.#known;
+    const from = since === 0 ? 'the beginning' : new Date(since).toISOString();
+    return `up to ${results} results that were stored between ${from} and ${new Date(until).toISOString()} are missing from the database: its log was cut off, or an older copy was restored`;
+  }
+}
