@@ -14,7 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { tighten } from '@monitor/shared/private-files.ts';
-import { OperatorError } from './operator-error.ts';
+import { describeFailure, OperatorError } from './operator-error.ts';
 
 const version = 'v1.';
 const ivBytes = 12;
@@ -69,13 +69,25 @@ export function openSecretBox(setting: string | undefined, databaseFile: string)
   const file = keyFileOf(databaseFile);
   if (!existsSync(file)) makeKeyFile(file);
   tighten(file);
-  const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
+  const key = readKey(file);
   if (key.length !== keyBytes) {
     throw new OperatorError(
       `the key file ${file} does not hold a key: restore it from a backup; what was sealed with its key cannot be read without it`,
+      { usage: true },
     );
   }
   return new SecretBox(key);
+}
+
+function readKey(file: string): Buffer {
+  try {
+    return Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
+  } catch (error) {
+    throw new OperatorError(
+      `the key file ${file} cannot be read (${describeFailure(error)}): restore it from a backup; what was sealed with its key cannot be read without it`,
+      { usage: true, cause: error },
+    );
+  }
 }
 
 /** Whole or not at all: half a key would seal secrets that anyone can read. */

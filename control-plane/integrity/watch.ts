@@ -39,13 +39,15 @@ export class IntegrityWatch implements Disposable {
   #found: string | null = null;
   #isChecking = false;
   #isStopped = false;
-  #hasServed = false;
+  /** Nothing is known against the files: what closes them next is a clean end. */
+  #isWhole: boolean;
 
   /** Throws where another process serves the database. */
   constructor(options: IntegrityWatchOptions) {
     this.#options = options;
     const { databaseFile, clock } = options;
     this.#lock = databaseFile === ':memory:' ? null : lockForServing(databaseFile, clock.now());
+    this.#isWhole = this.#lock?.hasEndedUncleanly !== true;
   }
 
   /** In words; null while nothing is known against the database. */
@@ -67,6 +69,7 @@ export class IntegrityWatch implements Disposable {
     }
     if (size(databaseFile) <= smallBytes) {
       refuseDamaged(databaseFile, verifyDatabase(databaseFile, { quick: true }));
+      this.#isWhole = true;
       return;
     }
     const checking = this.#check(['--quick']);
@@ -82,18 +85,19 @@ export class IntegrityWatch implements Disposable {
     if (inTime !== null) {
       this.#isChecking = false;
       refuseDamaged(databaseFile, inTime);
+      this.#isWhole = true;
       return;
     }
     logger.warn('the check of the database goes on while it is served');
     void checking.then((result) => {
       this.#isChecking = false;
+      this.#isWhole = result.ok;
       this.#note(result);
     });
   }
 
   /** Begins to look at the database now and then. */
   start(): void {
-    this.#hasServed = true;
     if (this.#lock !== null) this.#schedule(firstAfterMs);
   }
 
@@ -163,8 +167,8 @@ export class IntegrityWatch implements Disposable {
     this.#isStopped = true;
     this.#cancel();
     this.#child?.kill('SIGKILL');
-    // A start that was refused leaves the mark: the next one looks as closely.
-    if (this.#hasServed) this.#lock?.noteCleanEnd();
+    // A start that was refused for damage leaves the mark: the next one looks as closely.
+    if (this.#isWhole) this.#lock?.noteCleanEnd();
     this.#lock?.[Symbol.dispose]();
   }
 }

@@ -119,7 +119,7 @@ test('after damage a control plane serves, or says what is wrong; what is whole 
     } else {
       tally.refused += 1;
       assert.match(sentence, /cp\.db/, context);
-      assert.match(sentence, /salvage|restore|put it back|ENCRYPTION_KEY/i, context);
+      assert.match(sentence, /salvage|restore|put .* back/i, context);
       assert.equal((await startOn(file)) === null, false, `${context}: refused once, then served`);
     }
     rmSync(place, { recursive: true, force: true });
@@ -230,7 +230,8 @@ test('a damaged database is refused with what to do, and salvage and restore bri
     await running.kill9();
   }
   damageFile(operator.database, 'flip 200', seededRandom(7));
-  const error = await operator.refused(2, 'serve');
+  const { code, error } = await operator.run('serve');
+  assert.equal(code, 2);
   assert.match(error, /control-plane\.db .*control-plane salvage/s);
   const verified = await operator.run('verify', '--json');
   assert.equal(verified.code, 1);

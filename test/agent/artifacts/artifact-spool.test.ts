@@ -3,7 +3,8 @@ import { cpSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync } 
 import { join } from 'node:path';
 import test from 'node:test';
 import type { ArtifactSpool } from '../../../agent/artifacts/artifact-spool.ts';
-import { openRun, openSpool, resultId } from '../../support/artifact-spool.ts';
+import { Damages } from '../../../agent/worker/damage.ts';
+import { openRun, openSpool, resultId, silent } from '../../support/artifact-spool.ts';
 import { temporaryFolder } from '../../support/system.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
@@ -150,11 +151,36 @@ test('a run that is made again replaces what its first try left', async () => {
 
 test('a folder that cannot be used is named, with what to do', async () => {
   using folder = temporaryFolder();
-  writeFileSync(join(folder.path, 'artifacts'), '');
-  await assert.rejects(openSpool(folder.path), {
+  writeFileSync(join(folder.path, 'file'), '');
+  await assert.rejects(openSpool(join(folder.path, 'file')), {
     code: 'DATA_DIR_UNUSABLE',
     message: /set AGENT_DATA_DIR/,
   });
+});
+
+test('a file in the place of the folder is set aside, and said', async () => {
+  using folder = temporaryFolder();
+  writeFileSync(join(folder.path, 'artifacts'), 'x');
+  const damages = new Damages(() => 1_000_000, silent);
+  await openSpool(folder.path, { damages });
+  assert.deepEqual(
+    damages.noted.map(({ file, lost }) => [file, lost]),
+    [['files of results', 0]],
+  );
+  assert.ok(existsSync(damages.noted[0]?.aside ?? ''));
+});
+
+test('an entry that is damaged is given up, and its files are counted', async () => {
+  using folder = temporaryFolder();
+  const live = join(folder.path, 'live');
+  const spool = await openSpool(live);
+  for (const id of ['a', 'b']) await fill(spool, folder.path, id, [1, 2]);
+  writeFileSync(join(live, 'artifacts', 'a', 'entry.json'), '{"resultId":"b"');
+  const damages = new Damages(() => 1_000_000, silent);
+  const again = await openSpool(live, { damages });
+  assert.equal(again.state().files, 2);
+  assert.equal(damages.noted[0]?.lost, 2);
+  assert.match(damages.noted[0]?.found ?? '', /not what was written: a$/);
 });
 
 test('files of too many results are given up, oldest first, however small they are', async () => {
