@@ -13,7 +13,7 @@ function refused(sentence: string, cause?: unknown): OperatorError {
   return new OperatorError(sentence, { usage: true, cause });
 }
 
-const damage = /^SQLITE_(CORRUPT|NOTADB|CANTOPEN|IOERR)/;
+const damage = /^SQLITE_(CORRUPT|NOTADB|CANTOPEN|IOERR|READONLY)/;
 
 function isDamage(error: unknown): boolean {
   return error instanceof Error && 'code' in error && damage.test(String(error.code));

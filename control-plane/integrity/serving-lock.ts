@@ -3,7 +3,7 @@
  * ends with its process, however that ends. A file beside it says who holds it, and, when it is still
  * there at a start, that nobody stopped the process before.
  */
-import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { openRaw, type RawDatabase } from '../db/open.ts';
@@ -50,9 +50,10 @@ function lock(file: string): RawDatabase | null {
   try {
     return tryLock(file);
   } catch (error) {
-    if (!/^SQLITE_(NOTADB|CORRUPT|IOERR)/.test(codeOf(error))) throw error;
+    if (!/^SQLITE_(NOTADB|CORRUPT|IOERR|CANTOPEN)/.test(codeOf(error))) throw error;
     // Nothing belongs into it. Emptied in place: a lock that another process has on it stays.
-    truncateSync(file, 0);
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true) rmdirSync(file);
+    else truncateSync(file, 0);
     return tryLock(file);
   }
 }
@@ -78,10 +79,13 @@ export function lockForServing(databaseFile: string, now: number): ServingLock {
   try {
     held = lock(lockFileOf(databaseFile));
   } catch (error) {
-    throw new OperatorError(`cannot lock ${lockFileOf(databaseFile)}: ${describeFailure(error)}`, {
-      usage: true,
-      cause: error,
-    });
+    throw new OperatorError(
+      `cannot lock ${lockFileOf(databaseFile)}: ${describeFailure(error)}. Nothing is kept in it: if it is damaged, move it away`,
+      {
+        usage: true,
+        cause: error,
+      },
+    );
   }
   if (held === null) {
     throw new OperatorError(
