@@ -1,4 +1,5 @@
 /** Opens the database for `serve`, or says why it must not be opened, and what to do. */
+import { statSync } from 'node:fs';
 import type { Kysely } from 'kysely';
 import { migrateToLatest, migrationState } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
@@ -46,6 +47,12 @@ export async function openWhole(
   const found = findFiles(DATABASE_FILE, ENCRYPTION_KEY !== undefined);
   const refusal = refusalToOpen(found);
   if (refusal !== null) throw refused(refusal);
+  const shared = `${DATABASE_FILE}-shm`;
+  if (statSync(shared, { throwIfNoEntry: false })?.isDirectory() === true) {
+    throw refused(
+      `${shared} is a folder, where the database needs a file that it makes itself: move it away, nothing of the database is in it. Then start again`,
+    );
+  }
   await orDamaged(DATABASE_FILE, async () => {
     const ignored = commitsBehindDamage(DATABASE_FILE);
     if (ignored > 0) throw refused(`${logDamage(DATABASE_FILE, ignored)}. ${damageAdvice}`);

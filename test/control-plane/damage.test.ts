@@ -119,7 +119,7 @@ test('after damage a control plane serves, or says what is wrong; what is whole 
     } else {
       tally.refused += 1;
       assert.match(sentence, /cp\.db/, context);
-      assert.match(sentence, /salvage|restore|put .* back/i, context);
+      assert.match(sentence, /salvage|restore|put .* back|move it away/i, context);
       assert.equal((await startOn(file)) === null, false, `${context}: refused once, then served`);
     }
     rmSync(place, { recursive: true, force: true });
