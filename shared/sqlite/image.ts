@@ -134,6 +134,11 @@ export class DatabaseImage {
     this.pageCount = count;
   }
 
+  /** Larger for a page that was written later, as far as the log tells; -1 for one that is not in it. */
+  writtenAt(number: number): number {
+    return this.log?.pages.get(number) ?? -1;
+  }
+
   /** The content of a page, filled up with zeros where the file ends within it; null outside. */
   page(number: number): Uint8Array | null {
     if (number < 1 || number > this.pageCount) return null;

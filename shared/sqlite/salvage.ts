@@ -391,7 +391,9 @@ export function* salvageRows(
   report.damagedPages = damagedPages;
   const free = salvage.freePages();
   for (let number = 1; number <= salvage.pageCount; number += 1) {
-    if (visited.has(number) || free.has(number)) continue;
+    // Behind a damaged frame, the list of free pages may be older than what stands on them now.
+    const isFree = free.has(number) && image.writtenAt(number) <= image.writtenAt(1);
+    if (visited.has(number) || isFree) continue;
     const page = salvage.read(number);
     if (page === null || page.type === tableInterior) continue;
     let [best, most]: [TableShape | null, number] = [null, 0];
