@@ -211,7 +211,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const viewerUrl = traceViewerUrl(config.TRACE_VIEWER_URL, publicUrl);
   const links = new ArtifactLinks(secrets, publicUrl, viewerUrl);
   const losses = await RecordLosses.open({
-    ...{ db, secrets, clock, registry: metrics.registry },
+    ...{ db, secrets, clock, metrics },
     logger: logger.child({ subsystem: 'integrity' }),
   });
   const services: Services = {

@@ -59,9 +59,11 @@ export function newestSeqOf(db: DatabaseSync): number {
 
 /** How many of the records that the mark tells of are not there: at most, since some had been handed in. */
 export function missingFrom(db: DatabaseSync, { oldestSeq, newestSeq, depth }: Mark): number {
+  // A kill between a commit and its mark leaves the mark behind.
+  const newest = Math.max(newestSeq, newestSeqOf(db));
   const row = db
     .prepare('select count(*) as count from records where seq between ? and ?')
-    .get(oldestSeq, newestSeq);
-  const missing = newestSeq - oldestSeq + 1 - Number(row?.['count'] ?? 0);
-  return Math.max(0, Math.min(depth, missing));
+    .get(oldestSeq, newest);
+  const missing = newest - oldestSeq + 1 - Number(row?.['count'] ?? 0);
+  return Math.max(0, Math.min(depth + newest - newestSeq, missing));
 }

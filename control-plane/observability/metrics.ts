@@ -19,6 +19,7 @@ export interface ControlPlaneMetrics {
   deliveries: Counter<'outcome'>;
   timerDuration: Histogram<'operation'>;
   timerFailures: Counter<'operation'>;
+  lostResults: Gauge;
   agentErrors: Counter<'code'>;
   unreceivable: Counter<'cause'>;
   clockSteps: Counter;
@@ -114,6 +115,11 @@ export function createMetrics(registry: Registry, version: string): ControlPlane
     timerFailures: counter('timer_failures_total', 'Repeated operations that failed', [
       'operation',
     ]),
+    lostResults: new Gauge({
+      name: name('lost_results'),
+      help: 'Results that agents know to be stored and that are missing since the last such loss',
+      registers,
+    }),
     agentErrors: counter(
       'agent_errors_total',
       'Faults of their own that agents reported (external error observability), by code',

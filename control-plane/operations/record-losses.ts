@@ -5,12 +5,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
-import { Gauge, type Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Database } from '../db/tables.ts';
 import { missingSince, type RecordLoss, type StoredMark } from '../domain/record-loss.ts';
+import type { ControlPlaneMetrics } from '../observability/metrics.ts';
 import type { SecretBox } from '../secret-box.ts';
 
 const scope = 'acknowledgement';
@@ -34,7 +34,7 @@ export interface RecordLossesParts {
   secrets: SecretBox;
   clock: Clock;
   logger: Logger;
-  registry: Registry;
+  metrics: Pick<ControlPlaneMetrics, 'lostResults'>;
 }
 
 interface NoticedLoss extends RecordLoss {
@@ -60,19 +60,7 @@ export class RecordLosses {
     this.#parts = parts;
     this.#start = start;
     this.#known = known;
-    const registers = [parts.registry];
-    const help =
-      'Results that agents know to be stored and that are missing since the last such loss';
-    // Read when it is asked for.
-    const results = (): number => this.#known?.results ?? 0;
-    new Gauge({
-      name: 'monitor_control_plane_lost_results',
-      help,
-      registers,
-      collect() {
-        this.set(results());
-      },
-    });
+    parts.metrics.lostResults.set(known?.results ?? 0);
   }
 
   /** Call before anything is stored: it notes where the database begins. */
@@ -127,7 +115,8 @@ export class RecordLosses {
     if (missing === null) return;
     if (this.#noticed >= missing.results) return;
     this.#noticed = missing.results;
-    const { clock, logger } = this.#parts;
+    const { clock, logger, metrics } = this.#parts;
+    metrics.lostResults.set(missing.results);
     const noticedAt = clock.now();
     this.#known = { noticedAt, ...missing };
     logger.error({ ...missing, start: this.#start.seq, seen: mark?.seq }, this.problem ?? '');

@@ -865,6 +865,7 @@ export const sections: readonly Section[] = [
       '[].isCancelled',
       '[].isLate',
       '[].isPayloadDropped',
+      '[].payloadError',
       // Shapes that the specification does not show.
       '[].browserCheckResult',
       '[].multiStepCheckResult',
