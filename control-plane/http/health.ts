@@ -18,8 +18,9 @@ function answer(
   const { lastStep } = reception;
   response.status(problem === null ? 200 : 503).json({
     status: problem ?? warning ?? 'ok',
-    lastClockStep:
-      lastStep === null ? null : { at: new Date(lastStep.to).toISOString(), byMs: lastStep.stepMs },
+    ...(lastStep === null
+      ? {}
+      : { lastClockStep: { at: new Date(lastStep.to).toISOString(), byMs: lastStep.stepMs } }),
   });
 }
 
