@@ -30,6 +30,10 @@ const catalogue = {
   BROWSER_BROKEN: { retryable: true },
   MODEL_UNAVAILABLE: { retryable: true },
   AGENT_LIMIT: { retryable: false },
+  /** The registry of packages cannot be reached, or is not trusted. */
+  PACKAGES_UNAVAILABLE: { retryable: true },
+  /** The disk of this machine takes no more. */
+  DISK_UNUSABLE: { retryable: true },
   CODE_BUNDLE_UNAVAILABLE: { retryable: true },
   /** The control plane has none for the check: a mistake in the check, not ours. */
   CODE_BUNDLE_NOT_FOUND: { retryable: false },

@@ -1,9 +1,10 @@
 /** Dependencies of a suite: out of the cache, or installed the way its lock file says. */
-import { AgentError } from '../../errors.ts';
+import { AgentError, type AgentErrorCode } from '../../errors.ts';
 import { proxyLogin } from '../../net/proxy-login.ts';
 import type { RunnerContext } from '../runner.ts';
 import type { BundleListing } from './bundle-listing.ts';
 import { cacheKey, DependencyCache, isInstallInput } from './dependency-cache.ts';
+import { obstacleIn, type InstallObstacle } from './install-failure.ts';
 import { planInstall, type InstallPlan, type ReadProjectFile } from './install-plan.ts';
 import { assertEnded } from './program-failure.ts';
 import { installVariables } from './suite-environment.ts';
@@ -40,6 +41,29 @@ const nothingToKeep = (isCacheHit: boolean): Installed => ({
   keep: () => Promise.resolve(),
 });
 
+const obstacles = {
+  network: {
+    code: 'PACKAGES_UNAVAILABLE',
+    what: 'the package registry cannot be reached from this agent',
+    fix: 'let the agent reach it (HTTPS_PROXY, NO_PROXY, firewall), or name one it can reach in the .npmrc of the suite',
+  },
+  certificate: {
+    code: 'PACKAGES_UNAVAILABLE',
+    what: 'the certificate of the package registry is not trusted on this agent',
+    fix: 'give the agent the authority that signed it (NODE_EXTRA_CA_CERTS)',
+  },
+  disk: {
+    code: 'DISK_UNUSABLE',
+    what: 'the disk of this agent does not take the dependencies',
+    fix: 'free space where AGENT_WORK_DIR is, or name another folder with it',
+  },
+} as const satisfies Record<InstallObstacle, { code: AgentErrorCode; what: string; fix: string }>;
+
+function errorOf({ kind, line }: { kind: InstallObstacle; line: string }): AgentError {
+  const { code, what, fix } = obstacles[kind];
+  return new AgentError(code, `dependencies cannot be installed: ${what} (${line}); ${fix}`);
+}
+
 async function install(parts: InstallParts, plan: InstallPlan): Promise<void> {
   const { context, log, shell, variables } = parts;
   const timeoutMs = Math.min(maxInstallMs, parts.timeoutMs);
@@ -50,6 +74,10 @@ async function install(parts: InstallParts, plan: InstallPlan): Promise<void> {
     environment: installVariables(context.scripting().proxyEnvironment, variables),
     timeoutMs,
   });
+  if (end.reason === 'exit' ? end.exitCode !== 0 : end.reason === 'timeout') {
+    const obstacle = obstacleIn(end);
+    if (obstacle !== null) throw errorOf(obstacle);
+  }
   assertEnded('install', end, timeoutMs);
   if (end.exitCode === 0) return;
   if (
@@ -62,8 +90,6 @@ async function install(parts: InstallParts, plan: InstallPlan): Promise<void> {
       'dependencies cannot be installed: npm is not on this machine; install npm, or use the full image of the agent',
     );
   }
-  // A registry that cannot be reached and a package that does not exist look alike, and both are
-  // named by the bundle or its .npmrc: it counts as the suite's, with the installer's own words.
   throw new SuiteFailure(
     'install',
     'INSTALL_FAILED',

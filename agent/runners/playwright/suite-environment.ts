@@ -67,6 +67,8 @@ export function installVariables(
     npm_config_audit: 'false',
     npm_config_fund: 'false',
     npm_config_update_notifier: 'false',
+    // It gives up, and says why, before the time of the installation is over.
+    npm_config_fetch_timeout: '60000',
     COREPACK_ENABLE_DOWNLOAD_PROMPT: '0',
     ...variables,
   };

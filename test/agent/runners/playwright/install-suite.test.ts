@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'node:test';
+import { AgentError } from '../../../../agent/errors.ts';
 import { planInstall } from '../../../../agent/runners/playwright/install-plan.ts';
 import { runPlaywright } from '../../../../agent/runners/playwright/run-playwright.ts';
+import { httpServer } from '../../../support/servers.ts';
 import { openSuiteWorld, suiteOf, type SuiteWorld } from '../../../support/suite-context.ts';
 
 /** A project whose one dependency it carries itself, so that no registry is asked for it. */
@@ -103,16 +105,29 @@ test('an installation that fails is a failure of the suite with the words of its
   assert.equal(seen.failure?.code, 'INSTALL_FAILED', log);
   assert.equal(seen.failure.phase, 'install');
   assert.match(seen.failure.message, /npm error/);
-  const unreachable = {
-    ...project({ devDependencies: { 'nowhere-to-be-found': '1.0.0' } }),
-    '.npmrc': 'registry=http://127.0.0.1:9/\nfetch-retries=0\n',
-  };
-  const refused = await run(world, unreachable);
-  assert.equal(refused.seen.failure?.code, 'INSTALL_FAILED', refused.log);
-  assert.match(refused.seen.failure.message, /ECONNREFUSED/);
   const outOfStep = JSON.stringify({ ...JSON.parse(npmLock), packages: { '': { name: 'app' } } });
   const frozen = await run(world, { ...project(), 'package-lock.json': outOfStep });
   assert.equal(frozen.seen.failure?.code, 'INSTALL_FAILED', 'a lock file is kept to');
+});
+
+test('a registry that cannot be reached is an error of the agent, one without the package is not', async () => {
+  await using world = await openSuiteWorld();
+  const needing = (registry: string) => ({
+    ...project({ devDependencies: { 'nowhere-to-be-found': '1.0.0' } }),
+    '.npmrc': `registry=${registry}\nfetch-retries=0\n`,
+  });
+  await assert.rejects(run(world, needing('http://127.0.0.1:9/')), (error) => {
+    assert.ok(error instanceof AgentError);
+    assert.equal(error.code, 'PACKAGES_UNAVAILABLE');
+    assert.match(error.message, /cannot be reached .*ECONNREFUSED.*HTTPS_PROXY/);
+    return true;
+  });
+  await using empty = await httpServer((_request, response) => {
+    response.writeHead(404, { 'content-type': 'application/json' }).end('{}');
+  });
+  const { seen, log } = await run(world, needing(`${empty.url}/`));
+  assert.equal(seen.failure?.code, 'INSTALL_FAILED', log);
+  assert.match(seen.failure.message, /E404/);
 });
 
 test('an install command of the check outranks lock files, and sees proxies and variables', async () => {
