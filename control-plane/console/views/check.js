@@ -15,6 +15,7 @@ import { CheckNumbers } from './check-numbers.js';
 import { CheckResults } from './check-results.js';
 import { CheckSettings } from './check-settings.js';
 import { ErrorGroups } from './error-groups.js';
+import { OpenRuns } from './open-runs.js';
 
 const refreshMs = 15_000;
 
@@ -138,6 +139,7 @@ export function CheckView({ checkId, query }) {
       overview.checkType === 'HEARTBEAT' &&
       html`<${CheckHeartbeat} check=${checkRead.data} checkId=${checkId} />`
     }
+    ${overview.checkType !== 'HEARTBEAT' && html`<${OpenRuns} checkId=${checkId} />`}
     <${CheckResults} overview=${overview} query=${query} />
     <${ErrorGroups} checkId=${checkId} />
     <${Section}

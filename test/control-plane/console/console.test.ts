@@ -344,7 +344,15 @@ test('a check is run now and the result is linked; a muted check says so', async
   await page.getByRole('button', { name: 'Run now' }).click();
   await page.getByText(/Running in/).waitFor();
   const { jobs } = await world.checkIn();
-  assert.ok(jobs.some(({ check }) => check.id === world.shop));
+  const runIds = jobs.filter(({ check }) => check.id === world.shop).map(({ runId }) => runId);
+  assert.ok(runIds.length > 0);
+  const inProgress = page.getByRole('region', { name: 'In progress', exact: true });
+  await inProgress.getByText('Running, attempt 1').first().waitFor();
+  await inProgress.getByRole('button', { name: 'Cancel' }).first().click();
+  await inProgress.getByRole('button', { name: 'Being cancelled' }).waitFor();
+  const { cancellations } = await world.checkIn();
+  assert.equal(cancellations.length, 1);
+  assert.ok(runIds.includes(cancellations[0] ?? ''));
   await page.getByRole('button', { name: 'Mute' }).click();
   await page.getByText('Muted: nobody is told when it fails.').waitFor();
   const muted = await world.cp.api('GET', `/v1/checks/${world.shop}`);

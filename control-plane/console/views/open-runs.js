@@ -1,0 +1,55 @@
+/** Runs of a check that wait or are in progress, and the way to end them. Nothing while there are none. */
+import { html, useState } from '../dom.js';
+import { call } from '../api.js';
+import { useMe } from '../me.js';
+import { Action, Section, Table } from '../parts/layout.js';
+import { wordsOf } from '../parts/notices.js';
+import { Ago } from '../parts/time.js';
+import { useQuery } from '../query.js';
+
+const refreshMs = 5_000;
+
+const columns = ['State', 'Since', 'Location', 'Why it runs', ''];
+
+export function OpenRuns({ checkId }) {
+  const me = useMe();
+  const read = useQuery('v1/check-runs', { query: { checkId, limit: 100 }, everyMs: refreshMs });
+  const [problem, setProblem] = useState(null);
+  const cancel = (sequenceId) => async () => {
+    setProblem(null);
+    try {
+      await call('v1/cancel', { method: 'POST', body: { sequenceId: [sequenceId] } });
+    } catch (error) {
+      // It has ended by itself meanwhile.
+      if (error.status !== 404) setProblem(error);
+    }
+    await read.reload();
+  };
+  const runs = read.data ?? [];
+  if (runs.length === 0) return null;
+  return html`<${Section} title="In progress">
+    ${problem !== null && html`<p class="notice failure" role="alert">${wordsOf(problem)}</p>`}
+    <${Table} label="Runs in progress" columns=${columns}>
+      ${runs.map(
+        (run) =>
+          html`<tr key=${run.sequenceId}>
+            <th scope="row">
+              ${run.state === 'QUEUED' ? 'Waits for an agent' : `Running, attempt ${run.attempt}`}
+            </th>
+            <td><${Ago} at=${run.startedAt ?? run.queuedAt} /></td>
+            <td>${run.location}</td>
+            <td>${run.runSource === 'SCHEDULER' ? 'scheduled' : 'on demand'}</td>
+            <td class="right">
+              <${Action}
+                word=${run.isCancelRequested ? 'Being cancelled' : 'Cancel'}
+                busy="Cancelling"
+                run=${cancel(run.sequenceId)}
+                disabled=${!me.mayRun || run.isCancelRequested}
+                title=${me.mayRun ? undefined : 'The role of this key may not run checks'}
+              />
+            </td>
+          </tr>`,
+      )}
+    <//>
+  <//>`;
+}
