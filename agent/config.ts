@@ -509,12 +509,19 @@ export function readConfig(sources: ConfigSources): {
   };
 }
 
-/** The key, for commands that cannot do without. */
+/** The key, for commands that cannot do without. One that no control plane accepts is not tried at all. */
 export function requireKey(config: AgentConfig): Secret {
-  if (config.API_KEY !== undefined) return config.API_KEY;
+  const key = config.API_KEY?.reveal();
+  const problem =
+    key === undefined
+      ? 'is missing'
+      : key.startsWith('cu_')
+        ? 'is a key of the API (cu_…), and an agent needs that of a location (pl_…)'
+        : null;
+  if (config.API_KEY !== undefined && problem === null) return config.API_KEY;
   throw new AgentError(
     'CONFIG_INVALID',
-    'the configuration cannot be used:\n  API_KEY is missing\n' +
+    `the configuration cannot be used:\n  API_KEY ${problem ?? ''}\n` +
       'Create a key for the private location, then set API_KEY to its rawKey, or API_KEY_FILE to a file that holds it.',
   );
 }

@@ -1,6 +1,7 @@
 /** The settings of the control plane: read from the environment once, here and nowhere else. */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { fieldIssues } from '@monitor/shared/field-issues.ts';
 import { z } from 'zod';
 import { customDomain, dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import { OperatorError } from './operator-error.ts';
@@ -284,13 +285,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       return value === undefined || value === '' ? [] : [[name, value]];
     }),
   );
-  const parsed = schema.safeParse(given);
+  const parsed = schema.safeParse(given, { reportInput: true });
   if (parsed.success) return Object.freeze(parsed.data);
-  const problems = parsed.error.issues.map((issue) => {
-    const name = String(issue.path[0]);
+  const problems = fieldIssues(parsed.error.issues).map(({ path, message }) => {
+    const name = path.split('.')[0] ?? '';
     const isShown = given[name] !== undefined && !secretSettings.has(name);
     const value = isShown ? ` (given: ${given[name]})` : '';
-    return `  ${issue.path.join('.')}: ${issue.message}${value}`;
+    return `  ${path}: ${message}${value}`;
   });
   throw new OperatorError(
     `the configuration cannot be used; correct these environment variables:\n${problems.join('\n')}`,

@@ -1,4 +1,5 @@
 import { systemClock } from '@monitor/shared/clock.ts';
+import type { Substitution } from '@monitor/shared/contract/runtime-substitutions.ts';
 import type { Command } from 'commander';
 import { processEnvironment, readConfig } from '../config.ts';
 import { AgentError } from '../errors.ts';
@@ -8,7 +9,6 @@ import { installRuntime, removeRuntime } from '../runtimes/install-runtime.ts';
 import { listRuntimes, type RuntimeOnDisk } from '../runtimes/installed-runtimes.ts';
 import { oneAtATime } from '../runtimes/one-at-a-time.ts';
 import { knownRuntimeIds, planOf } from '../runtimes/runtime-plan.ts';
-import type { Substitution } from '../runtimes/substitutions.ts';
 import type { Verification } from '../runtimes/verified.ts';
 import { verifyRuntime } from '../runtimes/verify-runtime.ts';
 import { table } from './output.ts';

@@ -14,6 +14,26 @@ function unusable(why: string): AgentError {
   return new AgentError('ICMP_UNAVAILABLE', `ping could not be used: ${why}`);
 }
 
+/** What to do where `ping` cannot be started; by the end of the message of Node. */
+const advice: readonly [RegExp, string][] = [
+  [
+    /\bEPERM$/,
+    'the system forbids to start it, since its file asks for a capability that this container or user does ' +
+      'not have: allow NET_RAW, or the group of the agent in net.ipv4.ping_group_range',
+  ],
+  [
+    /\bEACCES$/,
+    'this user may not start it; "monitor-agent doctor --only icmp" says what is missing',
+  ],
+  [/\bENOENT$/, 'it is not installed (Debian: iputils-ping)'],
+];
+
+/** Why `ping` did not start, and what to do. */
+export function startProblem(problem: string): string {
+  const known = advice.find(([pattern]) => pattern.test(problem));
+  return known === undefined ? problem : `${known[1]} (${problem})`;
+}
+
 function orderOf(id: number, request: EchoRequest): PingOrder {
   const { address, family, count, intervalMs, timeoutMs } = request;
   const config = {
@@ -97,7 +117,7 @@ export class PingIcmp implements IcmpTransport {
     worker.unref();
     worker.on('message', (report: PingReport) => {
       const settle = this.#waiting.get(report.id);
-      settle?.('output' in report ? report : { error: unusable(report.problem) });
+      settle?.('output' in report ? report : { error: unusable(startProblem(report.problem)) });
     });
     worker.on('error', (error) => {
       this.#end(error instanceof Error ? error.message : String(error));

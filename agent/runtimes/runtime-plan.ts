@@ -3,7 +3,11 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { runtimes } from '@monitor/shared/contract/runtime-catalogue.ts';
 import { AgentError } from '../errors.ts';
-import { heldBack, nodeSubstitutions, substitutions, type Substitution } from './substitutions.ts';
+import {
+  substitutions,
+  type Substitution,
+} from '@monitor/shared/contract/runtime-substitutions.ts';
+import { heldBack, nodeSubstitutions } from './substitutions.ts';
 
 export interface RuntimePlan {
   id: string;

@@ -10,6 +10,7 @@ import findMyWay, { type HTTPMethod } from 'find-my-way';
 import type { z } from 'zod';
 import { protocolHeader } from '@monitor/shared/contract/agent-protocol.ts';
 import { knownFields, type KnownFields } from '@monitor/shared/known-fields.ts';
+import { nearestWord } from '@monitor/shared/nearest-word.ts';
 import {
   defaultBodyLimitBytes,
   generalRateLimit,
@@ -583,6 +584,31 @@ function pathOf(request: Request): string {
 }
 
 /**
+ * The last parts of the paths beside this one that take the method: types, where `POST /v1/checks/grpc` names
+ * none of them. Empty for an id, which is in the right place but takes other methods.
+ */
+function siblingsOf(routes: readonly BoundRoute[], method: string, path: string): string[] {
+  const end = path.lastIndexOf('/');
+  const last = path.slice(end + 1);
+  const isPlace = routes.some(({ route }) => route.path === path);
+  if (isPlace || last === '' || /^\d+$|^[\da-f]{8}-[\da-f-]{27}$/i.test(last)) return [];
+  return routes.flatMap(({ route }) => {
+    const own = route.path.lastIndexOf('/');
+    const isBeside = route.method === method && route.path.slice(0, own) === path.slice(0, end);
+    const part = route.path.slice(own + 1);
+    return isBeside && !part.startsWith('{') ? [part] : [];
+  });
+}
+
+function notThere(method: string, path: string, siblings: readonly string[]): ApiError {
+  const parent = path.slice(0, path.lastIndexOf('/'));
+  const meant = nearestWord(path.slice(parent.length + 1), siblings);
+  const hint =
+    meant === null ? `${parent}/ has ${siblings.join(', ')}` : `did you mean ${parent}/${meant}?`;
+  return new ApiError('NOT_FOUND', `${method} ${path} does not exist; ${hint}`);
+}
+
+/**
  * All routes as one step of the application: with some two hundred of them, asking one after the
  * other whether it matches would cost more than answering. Paths that exist answer other methods with
  * 405 and `Allow`; what does not exist is left to the next step.
@@ -620,6 +646,8 @@ export function implement(
       next();
       return;
     }
+    const siblings = siblingsOf(routes, request.method, path);
+    if (siblings.length > 0) throw notThere(request.method, path, siblings);
     response.setHeader('Allow', allow.join(', '));
     throw new ApiError(
       'METHOD_NOT_ALLOWED',

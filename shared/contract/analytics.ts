@@ -134,7 +134,7 @@ export const analytics = z
       z.object({
         unit: units,
         label: z.string(),
-        aggregation: z.string().exactOptional().meta({ description: 'Absent for raw points' }),
+        aggregation: z.string().meta({ description: '`raw` for points that are not aggregated' }),
       }),
     ),
     truncated: z.boolean().meta({

@@ -237,3 +237,13 @@ test('authorities that cannot be read keep a run from blaming the target', async
   assert.equal(code, 2);
   assert.match(error, /NODE_EXTRA_CA_CERTS cannot be used: \/nonexistent\/ca\.pem does not exist/);
 });
+
+test('start refuses a key of the API at once, and never shows it', async () => {
+  const { code, error } = await agent(['start'], { API_KEY: 'cu_0123456789abcdef' });
+  assert.equal(code, 2);
+  assert.match(
+    error,
+    /API_KEY is a key of the API \(cu_…\), and an agent needs that of a location/,
+  );
+  assert.ok(!error.includes('0123456789'));
+});

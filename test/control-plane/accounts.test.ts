@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { substitutions } from '@monitor/shared/contract/runtime-substitutions.ts';
 import test from 'node:test';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { TestClock } from '../support/test-clock.ts';
@@ -138,6 +139,12 @@ test('runtimes are listed newest first, and each by its name', async () => {
   const one = await cp.api('GET', '/v1/runtimes/2025.04');
   assert.equal(one.body.dependencies['playwright'], '1.51.1');
   assert.equal((await cp.api('GET', '/v1/runtimes/1999.01')).status, 404);
+  for (const { name, dependencies } of body as { name: string; dependencies: object }[]) {
+    for (const each of substitutions[name] ?? []) {
+      const shown = (dependencies as Record<string, string>)[each.package] ?? null;
+      assert.equal(shown, each.instead, `${name} ${each.package}`);
+    }
+  }
 });
 
 test('static addresses are those the operator has published', async () => {

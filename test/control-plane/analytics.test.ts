@@ -77,7 +77,11 @@ test('a metric without suffix gives raw points, newest first, in pages', async (
   ];
   const all = await bench.get(path);
   assert.deepEqual(all.series, [{ data: points }]);
-  assert.deepEqual(all.metadata.dns, { unit: 'milliseconds', label: 'Name resolution' });
+  assert.deepEqual(all.metadata.dns, {
+    unit: 'milliseconds',
+    label: 'Name resolution',
+    aggregation: 'raw',
+  });
   for (const [page, expected] of [
     points.slice(0, 2),
     points.slice(2, 4),

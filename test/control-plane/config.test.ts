@@ -67,3 +67,11 @@ test('trusted proxies are addresses and networks', () => {
   ]);
   assert.throws(() => readConfig({ TRUSTED_PROXIES: 'proxy' }), /TRUSTED_PROXIES: "proxy" must be/);
 });
+
+test('a number that is none, and one beyond its bounds, is named in plain words', () => {
+  assert.throws(() => readConfig({ PORT: 'abc' }), /\n {2}PORT: must be a number \(given: abc\)$/);
+  assert.throws(
+    () => readConfig({ PORT: '99999' }),
+    /\n {2}PORT: must be at most 65535 \(given: 99999\)$/,
+  );
+});

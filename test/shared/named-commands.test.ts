@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Command } from 'commander';
 import {
   registerNamed,
   withVersionCommand,
   type NamedCommand,
 } from '@monitor/shared/named-commands.ts';
+import { newProgram } from '../../agent/program.ts';
+
+type Command = ReturnType<typeof newProgram>;
 
 function entry(name: string, takes: string): NamedCommand<Command> {
   const load = (program: Command) =>
@@ -15,7 +17,7 @@ function entry(name: string, takes: string): NamedCommand<Command> {
 const commands = { start: entry('start', ''), stop: entry('stop', '<what>') };
 
 async function registered(given: string[]): Promise<string[]> {
-  const program = new Command();
+  const program = newProgram();
   await registerNamed(program, commands, given);
   return program.commands.map(
     (command) => `${command.name()} ${command.options.map(({ long }) => long).join()}`,

@@ -51,7 +51,7 @@ function metadataOf(metrics: readonly Metric[]) {
   return Object.fromEntries(
     metrics.map(({ name, unit, label, statistic }) => [
       name,
-      { unit, label, ...(statistic !== null && { aggregation: statistic }) },
+      { unit, label, aggregation: statistic ?? 'raw' },
     ]),
   );
 }

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { systemClock } from '@monitor/shared/clock.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import type { EchoReply } from '../../../agent/net/icmp.ts';
-import { PingIcmp } from '../../../agent/net/icmp-ping.ts';
+import { PingIcmp, startProblem } from '../../../agent/net/icmp-ping.ts';
 
 const folders: string[] = [];
 after(() => {
@@ -150,4 +150,13 @@ test('many pings at once each get their own replies', async () => {
     all.map((replies) => [replies.length, replies[0]?.rtt]),
     counts.map((count) => [count, count + 0.5]),
   );
+});
+
+test('a ping that cannot be started says what to do', () => {
+  assert.match(
+    startProblem('spawn EPERM'),
+    /allow NET_RAW, or .*ping_group_range \(spawn EPERM\)$/,
+  );
+  assert.match(startProblem('spawn ping ENOENT'), /not installed \(Debian: iputils-ping\)/);
+  assert.equal(startProblem('its thread has ended'), 'its thread has ended');
 });

@@ -149,3 +149,22 @@ test('pings and agents may send what this version does not know', async () => {
   const { pathname } = new URL(heartbeat.heartbeat.pingUrl);
   assert.equal((await fetch(`${cp.url}${pathname}?source=cron`)).status, 200);
 });
+
+test('a type of checks that does not exist is not found, and what takes other methods says which', async () => {
+  for (const [method, path, status, message] of [
+    [
+      'POST',
+      '/v1/checks/grpc',
+      404,
+      /^POST \/v1\/checks\/grpc does not exist; \/v1\/checks\/ has .*url/,
+    ],
+    ['POST', '/v1/checks/brwoser', 404, /; did you mean \/v1\/checks\/browser\?$/],
+    ['POST', '/v1/checks/11111111-2222-4333-8444-555555555555', 405, /allowed: .*GET/],
+    ['POST', '/v1/runtimes', 405, /allowed: .*GET/],
+    ['POST', '/v1/nowhere', 404, /nowhere/],
+  ] as const) {
+    const { status: answered, body } = await send(method, path, {});
+    assert.equal(answered, status, path);
+    assert.match((body as Refusal).message, message);
+  }
+});
