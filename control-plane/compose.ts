@@ -16,6 +16,7 @@ import { openArtifactStore } from './artifacts/open-artifact-store.ts';
 import { resolveReferences } from './artifacts/resolve-references.ts';
 import type { Config } from './config.ts';
 import { CommitQueue } from './db/commit-queue.ts';
+import { encryptStoredCredentials } from './db/stored-credentials.ts';
 import { DeliverySignal } from './delivery-signal.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { ConsoleCookie } from './http/console-cookie.ts';
@@ -144,6 +145,13 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const db = await openWhole(config, integrity);
   stack.defer(() => db.destroy());
   const secrets = await openFittingKey(db, config, acceptNewKey);
+  const encrypted = await encryptStoredCredentials(db, secrets);
+  if (encrypted?.isRewritten === false) {
+    logger.warn(
+      { database: config.DATABASE_FILE },
+      'credentials are encrypted now, but pages that were freed before may still hold old values: run VACUUM on the file once',
+    );
+  }
 
   const disk = new DiskWatch(clock, logger);
   const reception = new Reception({

@@ -104,7 +104,12 @@ const settings = {
     .string()
     .min(32)
     .optional()
-    .describe('Seals secrets in the database; default: a file beside it, DATABASE_FILE.key'),
+    .describe('Encrypts credentials in the database; default: a file beside it, DATABASE_FILE.key'),
+  ENCRYPTION_KEY_PREVIOUS: z
+    .string()
+    .min(32)
+    .optional()
+    .describe('The key before ENCRYPTION_KEY, until `keys rotate-encryption` is done'),
   ARTIFACTS_DIR: z
     .string()
     .min(1)
@@ -227,6 +232,7 @@ const settings = {
 /** Never shown, not even when they are wrong. */
 const secretSettings: ReadonlySet<string> = new Set([
   'ENCRYPTION_KEY',
+  'ENCRYPTION_KEY_PREVIOUS',
   'ARTIFACTS_S3_SECRET_ACCESS_KEY',
   'SMTP_URL',
   'PHONE_AUTH_TOKEN',

@@ -79,3 +79,18 @@ export async function openIdKeys(
     );
   }
 }
+
+/** Encrypts the secret anew with the present key of the box; does nothing before there is one. */
+export async function resealIdSecret(db: Kysely<Database>, secrets: SecretBox): Promise<void> {
+  const known = await db
+    .selectFrom('installation')
+    .select('value')
+    .where('name', '=', idSecretFact)
+    .executeTakeFirst();
+  if (known === undefined) return;
+  await db
+    .updateTable('installation')
+    .set({ value: secrets.seal(secrets.open(known.value, ''), '') })
+    .where('name', '=', idSecretFact)
+    .execute();
+}

@@ -13,6 +13,7 @@ import {
   renameSync,
   writeSync,
 } from 'node:fs';
+import { dirname } from 'node:path';
 import { tighten } from '@monitor/shared/private-files.ts';
 import { describeFailure, OperatorError } from './operator-error.ts';
 
@@ -21,18 +22,27 @@ const ivBytes = 12;
 const tagBytes = 16;
 const keyBytes = 32;
 
+const boxPurpose = 'secret-box';
+
+function derived(secret: Buffer, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', purpose, keyBytes));
+}
+
 export class SecretBox {
   readonly #secret: Buffer;
   readonly #key: Buffer;
+  readonly #previousKey: Buffer | null;
 
-  constructor(secret: Buffer) {
+  /** With `previous`, values of the key before open too: while they are encrypted anew. */
+  constructor(secret: Buffer, previous: Buffer | null = null) {
     this.#secret = secret;
-    this.#key = this.deriveKey('secret-box');
+    this.#key = this.deriveKey(boxPurpose);
+    this.#previousKey = previous === null ? null : derived(previous, boxPurpose);
   }
 
   /** A key of its own for another purpose, from the same secret: none of them tells of the others. */
   deriveKey(purpose: string): Buffer {
-    return Buffer.from(hkdfSync('sha256', this.#secret, '', purpose, keyBytes));
+    return derived(this.#secret, purpose);
   }
 
   seal(text: string, accountId: string): string {
@@ -45,8 +55,22 @@ export class SecretBox {
 
   /** Throws when the text was not sealed with this key for this account. */
   open(sealed: string, accountId: string): string {
+    try {
+      return this.#openWith(this.#key, sealed, accountId);
+    } catch (error) {
+      if (this.#previousKey === null) throw error;
+      return this.#openWith(this.#previousKey, sealed, accountId);
+    }
+  }
+
+  /** A stored value, which may be from before such values were encrypted, or empty. */
+  read(stored: string, accountId: string): string {
+    return stored.startsWith(version) ? this.open(stored, accountId) : stored;
+  }
+
+  #openWith(key: Buffer, sealed: string, accountId: string): string {
     const bytes = Buffer.from(sealed.slice(version.length), 'base64url');
-    const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, ivBytes));
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes));
     decipher.setAAD(Buffer.from(accountId));
     decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
     const text = bytes.subarray(ivBytes + tagBytes);
@@ -59,43 +83,80 @@ export function keyFileOf(databaseFile: string): string {
   return `${databaseFile}.key`;
 }
 
+/** The settings that name keys. */
+export interface KeySettings {
+  ENCRYPTION_KEY?: string | undefined;
+  ENCRYPTION_KEY_PREVIOUS?: string | undefined;
+}
+
 /**
  * The key from the setting, or from the file beside the database, which is made when there is none.
  * A database in memory gets a key that dies with it.
  */
-export function openSecretBox(setting: string | undefined, databaseFile: string): SecretBox {
-  if (setting !== undefined) return new SecretBox(Buffer.from(setting));
-  if (databaseFile === ':memory:') return new SecretBox(randomBytes(keyBytes));
-  const file = keyFileOf(databaseFile);
-  if (!existsSync(file)) makeKeyFile(file);
-  tighten(file);
-  const key = readKey(file);
-  if (key.length !== keyBytes) {
-    throw new OperatorError(
-      `the key file ${file} does not hold a key: restore it from a backup; what was sealed with its key cannot be read without it`,
-      { usage: true },
+export function openSecretBox(settings: KeySettings, databaseFile: string): SecretBox {
+  const { ENCRYPTION_KEY: setting, ENCRYPTION_KEY_PREVIOUS: previous } = settings;
+  if (setting !== undefined) {
+    return new SecretBox(
+      Buffer.from(setting),
+      previous === undefined ? null : Buffer.from(previous),
     );
   }
-  return new SecretBox(key);
+  if (databaseFile === ':memory:') return new SecretBox(randomBytes(keyBytes));
+  const file = keyFileOf(databaseFile);
+  if (!existsSync(file)) writeKeys(file, [randomBytes(keyBytes)]);
+  tighten(file);
+  const [present = Buffer.alloc(0), before = null] = readKeys(file);
+  return new SecretBox(present, before);
 }
 
-function readKey(file: string): Buffer {
+/** The key in a file; while it changes, the one before it too. */
+function readKeys(file: string): Buffer[] {
+  const advice =
+    'restore it from a backup; what was encrypted with its key cannot be read without it';
+  let text: string;
   try {
-    return Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
+    text = readFileSync(file, 'utf8');
   } catch (error) {
     throw new OperatorError(
-      `the key file ${file} cannot be read (${describeFailure(error)}): restore it from a backup; what was sealed with its key cannot be read without it`,
+      `the key file ${file} cannot be read (${describeFailure(error)}): ${advice}`,
       { usage: true, cause: error },
     );
   }
+  const keys = text
+    .trim()
+    .split(/\s+/)
+    .map((line) => Buffer.from(line, 'base64'));
+  if (keys.length > 2 || keys.some(({ length }) => length !== keyBytes)) {
+    throw new OperatorError(`the key file ${file} does not hold a key: ${advice}`, { usage: true });
+  }
+  return keys;
 }
 
 /** Whole or not at all: half a key would seal secrets that anyone can read. */
-function makeKeyFile(file: string): void {
+function writeKeys(file: string, keys: readonly Buffer[]): void {
   const partial = `${file}.${randomBytes(6).toString('hex')}.partial`;
   const descriptor = openSync(partial, 'wx', 0o600);
-  writeSync(descriptor, randomBytes(keyBytes).toString('base64'));
+  writeSync(descriptor, keys.map((key) => key.toString('base64')).join('\n'));
   fsyncSync(descriptor);
   closeSync(descriptor);
   renameSync(partial, file);
+  const folder = openSync(dirname(file), 'r');
+  fsyncSync(folder);
+  closeSync(folder);
+}
+
+/**
+ * Puts a new key before the present one of a key file; both are accepted from then on. One that was
+ * put there by a change that did not end is kept: `isResumed`.
+ */
+export function addKey(file: string): { isResumed: boolean } {
+  const keys = readKeys(file);
+  if (keys.length > 1) return { isResumed: true };
+  writeKeys(file, [randomBytes(keyBytes), ...keys]);
+  return { isResumed: false };
+}
+
+/** Leaves the newest key alone in a key file. */
+export function dropPreviousKey(file: string): void {
+  writeKeys(file, readKeys(file).slice(0, 1));
 }

@@ -16,13 +16,15 @@ import { note, printJson, progressLine } from './output.ts';
 
 interface Options {
   force?: boolean;
+  withKey?: boolean;
   json?: boolean;
 }
 
 const example = `
 Run it while \`serve\` runs; what was committed when it began is in the copy.
-When the database has a key file (no ENCRYPTION_KEY), that is copied beside the
-backup: whoever has both can read the secrets.
+The key is left out: keep a copy of the key file, DATABASE_FILE.key, or of
+ENCRYPTION_KEY in another place, since credentials cannot be read without it.
+With --with-key the key file lies beside the backup, and the two open it all.
 
 Example: control-plane backup "/backups/control-plane-$(date +%F).db"
 `;
@@ -51,7 +53,10 @@ function refuseUnusable(database: string, file: string, force: boolean): void {
   }
 }
 
-async function backUp(name: string, { force = false, json = false }: Options): Promise<void> {
+async function backUp(
+  name: string,
+  { force = false, withKey = false, json = false }: Options,
+): Promise<void> {
   const { DATABASE_FILE, ENCRYPTION_KEY } = readSettings();
   const file = resolve(name);
   refuseMissing(DATABASE_FILE);
@@ -81,7 +86,7 @@ async function backUp(name: string, { force = false, json = false }: Options): P
     await stop.throwIfStoppedMeanwhile();
     // Again, for one that came to be there in the meantime.
     refuseUnusable(DATABASE_FILE, file, force);
-    const key = ENCRYPTION_KEY === undefined ? keyFileOf(DATABASE_FILE) : null;
+    const key = withKey && ENCRYPTION_KEY === undefined ? keyFileOf(DATABASE_FILE) : null;
     using keyCopy =
       key !== null && existsSync(key) ? copyOfSecret(key, keyFileOf(file)) : undefined;
     // A key of another database there would be restored with this one.
@@ -99,8 +104,11 @@ async function backUp(name: string, { force = false, json = false }: Options): P
   }
   console.log(`backed up to ${file} (${bytes} bytes, integrity checked)`);
   if (keyFile !== null) console.log(`its key is in ${keyFile}: keep it as secret as the database`);
-  else if (ENCRYPTION_KEY !== undefined) {
-    console.log('ENCRYPTION_KEY is not in the backup: keep it elsewhere, secrets need it');
+  else {
+    const key = ENCRYPTION_KEY === undefined ? keyFileOf(DATABASE_FILE) : 'ENCRYPTION_KEY';
+    console.log(
+      `the key (${key}) is not in the backup: keep a copy in another place, credentials cannot be read without it`,
+    );
   }
 }
 
@@ -111,6 +119,7 @@ export function registerBackup(program: Command): void {
     .description('copy the database to a file, while `serve` may be running')
     .argument('<file>', 'where to')
     .option('--force', 'overwrite the file when it exists')
+    .option('--with-key', 'put the key file beside the backup')
     .option('--json', 'print JSON')
     .addHelpText('after', example)
     .action(backUp);

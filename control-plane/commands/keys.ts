@@ -14,6 +14,7 @@ import {
 } from '../resources/keys/store.ts';
 import { chooseAccount, usableName } from './accounts.ts';
 import { withInstallation } from './installation.ts';
+import { rotateEncryption } from './rotate-encryption.ts';
 import { parseExpiry } from './expiry.ts';
 import { instant, note, printFacts, printJson, printRows } from './output.ts';
 
@@ -147,6 +148,11 @@ export function registerKeys(program: Command): void {
     .argument('<id>', 'of the key; see `keys list`')
     .option('--json', 'print JSON')
     .action(revoke);
+  keys
+    .command('rotate-encryption')
+    .description('encrypt all credentials in the database with a new key; stop `serve` first')
+    .option('--json', 'print JSON')
+    .action(rotateEncryption);
   keys
     .command('create-location')
     .description('create a key with which an agent serves a data-center location')

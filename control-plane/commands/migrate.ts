@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import { migrateToLatest } from '../db/migrate.ts';
+import { encryptStoredCredentials } from '../db/stored-credentials.ts';
+import { openFittingKey } from '../integrity/key-check.ts';
 import { readSettings, withDatabase } from './installation.ts';
 import { printJson } from './output.ts';
 
@@ -10,11 +12,14 @@ export function registerMigrate(program: Command): void {
     .description('bring the database to the newest schema; `serve` does so too when it starts')
     .option('--json', 'print JSON')
     .action(async (options: { json?: boolean }) => {
-      const { DATABASE_FILE, ENCRYPTION_KEY } = readSettings();
+      const settings = readSettings();
+      const { DATABASE_FILE, ENCRYPTION_KEY } = settings;
       const hasKeySetting = ENCRYPTION_KEY !== undefined;
-      const applied = await withDatabase(DATABASE_FILE, { hasKeySetting }, (db) =>
-        migrateToLatest(db),
-      );
+      const applied = await withDatabase(DATABASE_FILE, { hasKeySetting }, async (db) => {
+        const names = await migrateToLatest(db);
+        await encryptStoredCredentials(db, await openFittingKey(db, settings, false));
+        return names;
+      });
       if (options.json === true) printJson({ database: DATABASE_FILE, applied });
       else if (applied.length === 0) console.log(`${DATABASE_FILE} is up to date`);
       else for (const name of applied) console.log(`applied ${name}`);

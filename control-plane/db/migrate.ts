@@ -17,6 +17,7 @@ import * as receivableTime from './migrations/0012-receivable-time.ts';
 import * as droppedPayloads from './migrations/0013-dropped-payloads.ts';
 import * as damage from './migrations/0014-damage.ts';
 import * as web from './migrations/0015-web.ts';
+import * as credentials from './migrations/0016-credentials.ts';
 import * as agentWait from './migrations/0017-agent-wait.ts';
 
 /** In order of their names. A new migration is a new file and a line here. */
@@ -36,6 +37,7 @@ const migrations = {
   '0013-dropped-payloads': droppedPayloads,
   '0014-damage': damage,
   '0015-web': web,
+  '0016-credentials': credentials,
   '0017-agent-wait': agentWait,
 };
 

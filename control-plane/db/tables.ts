@@ -58,6 +58,7 @@ interface PrivateLocationsTable {
   name: string;
   slug_name: string;
   icon: string;
+  /** Encrypted. */
   proxy_url: string | null;
   created_at: number;
   updated_at: number | null;
@@ -86,7 +87,7 @@ export interface ChecksTable {
   run_parallel: number;
   group_id: number | null;
   group_order: number | null;
-  /** All wire fields that have no column of their own. */
+  /** All wire fields that have no column of their own; credentials in it are encrypted. */
   body_json: string;
   /** Grows with every change. */
   revision: number;
@@ -288,6 +289,7 @@ export interface JobLeasesTable {
 export interface HeartbeatsTable {
   check_id: string;
   account_id: string;
+  /** SHA-256 of the token, in hex. */
   ping_token: string;
   period_ms: number;
   grace_ms: number;
@@ -357,7 +359,7 @@ export interface SnippetsTable {
 export interface VariablesTable {
   account_id: string;
   key: string;
-  /** Sealed when `secret`. */
+  /** Encrypted when `secret` or `locked`. */
   value: string;
   locked: number;
   secret: number;
@@ -369,6 +371,7 @@ export interface AlertChannelsTable {
   id: Generated<number>;
   account_id: string;
   type: string;
+  /** Encrypted. */
   config_json: string;
   send_recovery: number;
   send_failure: number;
@@ -413,6 +416,7 @@ export interface AlertNotificationsTable {
   account_id: string;
   type: string;
   status: string;
+  /** Encrypted, as that of the channel. */
   config_json: string;
   result: string | null;
   sent_at: number;
@@ -433,7 +437,9 @@ export interface CheckTriggersTable {
   account_id: string;
   check_id: string | null;
   group_id: number | null;
+  /** SHA-256 of the token, in hex. */
   token: string;
+  token_encrypted: string | null;
   created_at: number;
   called_at: number | null;
   updated_at: number | null;

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { OperatorError } from '../operator-error.ts';
-import { keyFileOf, openSecretBox, type SecretBox } from '../secret-box.ts';
+import { keyFileOf, openSecretBox, type KeySettings, type SecretBox } from '../secret-box.ts';
 
 const fact = 'key_check';
 /** Authenticated with it, as the account is with the values of customers. */
@@ -65,7 +65,7 @@ const anew =
  */
 export async function openFittingKey(
   db: Kysely<Database>,
-  config: { ENCRYPTION_KEY?: string | undefined; DATABASE_FILE: string },
+  config: KeySettings & { DATABASE_FILE: string },
   acceptNewKey: boolean,
 ): Promise<SecretBox> {
   const { ENCRYPTION_KEY, DATABASE_FILE } = config;
@@ -78,7 +78,7 @@ export async function openFittingKey(
       { usage: true },
     );
   }
-  const secrets = openSecretBox(ENCRYPTION_KEY, DATABASE_FILE);
+  const secrets = openSecretBox(config, DATABASE_FILE);
   if (encrypted !== undefined && !acceptNewKey && !opens(secrets, encrypted)) {
     const what = ENCRYPTION_KEY === undefined ? `the key in ${keyFile}` : 'ENCRYPTION_KEY';
     throw new OperatorError(

@@ -5,6 +5,7 @@ import { fromJson } from '../db/columns.ts';
 import type { AlertChannelsTable } from '../db/tables.ts';
 import type { OutboxRow } from '../operations/deliveries.ts';
 import { variablesOfCheck } from '../operations/variables-of-check.ts';
+import type { SecretBox } from '../secret-box.ts';
 import type { Services } from '../services.ts';
 import { cannotBeSent, type Attempt } from './attempt.ts';
 import type { Channel, Means } from './channel.ts';
@@ -41,6 +42,18 @@ function readJson(text: string): unknown {
   }
 }
 
+/** Undefined, too, for what another key has encrypted. */
+function readConfig(
+  secrets: SecretBox,
+  { config_json: stored, account_id: accountId }: ChannelRow,
+) {
+  try {
+    return readJson(secrets.read(stored, accountId));
+  } catch {
+    return undefined;
+  }
+}
+
 /** Facts and mails are written by this program; what is not one of them never becomes one. */
 function contentOf(row: OutboxRow): Mail | NotificationFacts | null {
   const content = readJson(row.content_json) as Mail | NotificationFacts | null | undefined;
@@ -65,7 +78,7 @@ function channelDelivery(
   // Of a type that only another build knows: that must not hold up everything else.
   if (!Object.hasOwn(channels, type))
     return hopeless(`channels of type ${type} are not known here`);
-  const config = channelConfigs[type].safeParse(readJson(channelRow.config_json));
+  const config = channelConfigs[type].safeParse(readConfig(services.secrets, channelRow));
   if (!config.success) return hopeless('the configuration of the channel cannot be read');
   // Which configuration belongs to which channel is what the registry says, type by type.
   const channel = channels[type] as Channel<unknown>;

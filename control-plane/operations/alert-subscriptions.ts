@@ -6,6 +6,7 @@ import { invalidField } from '../api-error.ts';
 import { fromFlag, fromJson, toFlag } from '../db/columns.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
+import type { Services } from '../services.ts';
 
 export interface Subscription {
   alertChannelId: number;
@@ -173,7 +174,7 @@ const subscribedChannels = prepareQuery<
 
 /** The subscriptions of checks with their channels, by check. */
 export async function channelsOfChecks(
-  db: Kysely<Database>,
+  { db, secrets }: Pick<Services, 'db' | 'secrets'>,
   accountId: string,
   checkIds: readonly string[],
 ): Promise<Map<string, SubscribedChannels>> {
@@ -185,7 +186,8 @@ export async function channelsOfChecks(
       const activated = fromFlag(row.activated);
       channels.subscriptions.push({ alertChannelId: row.channel_id, activated });
       if (activated) {
-        presenters[row.type]?.(channels.alertChannels, fromJson(row.config_json) as never);
+        const config = fromJson(secrets.read(row.config_json, accountId));
+        presenters[row.type]?.(channels.alertChannels, config as never);
       }
     }
   }

@@ -18,6 +18,7 @@ import { chooseClientCertificate } from '@monitor/shared/domain/client-certifica
 import { isSecretVariable } from '@monitor/shared/domain/secret-variable.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { ClientCertificatesTable, Database, SnippetsTable } from '../db/tables.ts';
+import { isEncryptedVariable, mapCredentials } from '../domain/credentials.ts';
 import { certificateTargetOf } from '../domain/certificate-target.ts';
 import { mergeVariables } from '../domain/group-settings.ts';
 import { mentionedSnippets } from '../domain/mentioned-snippets.ts';
@@ -175,9 +176,11 @@ export async function checkAssembly(
   const { accountId } = place;
   const inheritance = await inheritanceOf(services, place, rows);
   const { secrets } = services;
-  const open = ({ key, value, secret }: EnvironmentVariable): EnvironmentEntry => ({
+  const open = ({ key, value, secret, locked }: EnvironmentVariable): EnvironmentEntry => ({
     key,
-    value: secret && value ? secrets.open(value, accountId) : (value ?? ''),
+    value: isEncryptedVariable({ secret, locked })
+      ? secrets.read(value ?? '', accountId)
+      : (value ?? ''),
     secret: isSecretVariable({ key, secret }),
   });
 
@@ -225,7 +228,12 @@ export async function checkAssembly(
     const runsCode =
       type.runtime === 'always' || scripts.setupScripts.length + scripts.teardownScripts.length > 0;
     return {
-      ...toAssigned(row, fields, scheduleFrom, proxyUrl),
+      ...toAssigned(
+        row,
+        mapCredentials(fields, (value) => secrets.read(value, accountId)),
+        scheduleFrom,
+        proxyUrl,
+      ),
       environment: environmentOf(type, fields, group),
       runtimeId: runsCode
         ? ((fields['runtimeId'] ?? inheritance.runtimeId) as string | null)

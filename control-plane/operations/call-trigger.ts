@@ -4,6 +4,7 @@ import { triggerWaitMs } from '@monitor/shared/contract/check-trigger.ts';
 import { ApiError, invalidQuery } from '../api-error.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { CheckTriggersTable, Database } from '../db/tables.ts';
+import { sha256Hex } from '../keys.ts';
 import { findGroup } from '../resources/check-groups/store.ts';
 import { checksOfGroup, findCheck, locationsOf, type CheckRow } from '../resources/checks/store.ts';
 import type { Services } from '../services.ts';
@@ -21,7 +22,7 @@ export async function findTrigger(
   const row = await db
     .selectFrom('check_triggers')
     .selectAll()
-    .where('token', '=', token)
+    .where('token', '=', sha256Hex(token))
     .executeTakeFirst();
   const isTheirs = 'checkId' in of ? row?.check_id === of.checkId : row?.group_id === of.groupId;
   return isTheirs ? row : undefined;

@@ -117,14 +117,17 @@ async function activeChecks(
     .execute();
 }
 
-async function proxyOf(db: Kysely<Database>, caller: Caller): Promise<string | null> {
+async function proxyOf(
+  { db, secrets }: Pick<Services, 'db' | 'secrets'>,
+  caller: Caller,
+): Promise<string | null> {
   const row = await db
     .selectFrom('private_locations')
     .select('proxy_url')
     .where('account_id', '=', caller.accountId)
     .where('slug_name', '=', caller.location)
     .executeTakeFirst();
-  return row?.proxy_url ?? null;
+  return row?.proxy_url == null ? null : secrets.read(row.proxy_url, caller.accountId);
 }
 
 /** The checks an agent should run now. */
@@ -161,7 +164,7 @@ async function toJobs(
     .execute();
   const byId = new Map(checks.map((check) => [check.id, check]));
   const assemble = await checkAssembly(services, caller, checks);
-  const proxyUrl = await proxyOf(services.db, caller);
+  const proxyUrl = await proxyOf(services, caller);
   return rows.flatMap((row) => {
     const check = byId.get(row.check_id);
     if (check === undefined || !runsOnAgents(check.type)) return [];
@@ -319,7 +322,7 @@ async function newsFor(services: Services, caller: Caller, request: CheckInReque
   const told = services.hub.told(accountId, location, request.agentId);
   const held = told !== null && told.snapshot === request.snapshot ? told.revisions : null;
   const assigned = await assignmentsOf(services, caller, request.agentId);
-  const proxyUrl = await proxyOf(services.db, caller);
+  const proxyUrl = await proxyOf(services, caller);
   const shared = `${await environmentRevision(services.db, accountId)} ${proxyUrl ?? ''}`;
   const pausesOf = await upcomingPauses(services.db, accountId, services.clock.now());
   const revisions = new Map(

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { notFound } from '../api-error.ts';
 import type { Database } from '../db/tables.ts';
+import { mapCredentials } from '../domain/credentials.ts';
 import { applyGroup } from '../domain/group-settings.ts';
 import { presentChannelConfig } from '../domain/hidden-values.ts';
 import {
@@ -73,19 +74,21 @@ function presentChannels(
 
 /** Checks as responses show them, in order. */
 export async function presentChecks(
-  { db, publicUrl }: Pick<Services, 'db' | 'publicUrl'>,
+  { db, publicUrl, secrets }: Pick<Services, 'db' | 'publicUrl' | 'secrets'>,
   accountId: string,
   rows: readonly CheckRow[],
   { role, applyGroupSettings = false, includeDependencies = true }: Presentation,
 ): Promise<Record<string, unknown>[]> {
   const groups = applyGroupSettings ? await groupsOf(db, accountId, rows) : new Map();
   const channels = await channelsOfChecks(
-    db,
+    { db, secrets },
     accountId,
     rows.map(({ id }) => id),
   );
   return rows.map((row) => {
-    const fields = effectiveAmong(row, groups);
+    const fields = mapCredentials(effectiveAmong(row, groups), (value) =>
+      secrets.read(value, accountId),
+    );
     return toWire(row, {
       fields: includeDependencies ? fields : { ...fields, dependencies: undefined },
       role,
@@ -97,7 +100,7 @@ export async function presentChecks(
 
 /** One check as responses show it. */
 export async function presentCheck(
-  services: Pick<Services, 'db' | 'publicUrl'>,
+  services: Pick<Services, 'db' | 'publicUrl' | 'secrets'>,
   row: CheckRow,
   presentation: Presentation,
 ): Promise<Record<string, unknown>> {

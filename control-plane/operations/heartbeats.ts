@@ -3,6 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import { notFound } from '../api-error.ts';
 import { toFlag } from '../db/columns.ts';
 import type { Database, HeartbeatsTable } from '../db/tables.ts';
+import { sha256Hex } from '../keys.ts';
 import { stepHeartbeat, type HeartbeatInput } from '../domain/heartbeat.ts';
 import type { Services } from '../services.ts';
 import { postponeForMaintenance } from './postpone-heartbeats.ts';
@@ -162,7 +163,7 @@ export async function findPinged(
   const row = await db
     .selectFrom('heartbeats')
     .select('check_id')
-    .where('ping_token', '=', pingToken)
+    .where('ping_token', '=', sha256Hex(pingToken))
     .executeTakeFirst();
   return row?.check_id;
 }
@@ -175,7 +176,9 @@ export async function recordPing(
 ): Promise<void> {
   await services.reception.recorded();
   const hasAlerts = await services.commits.run(async (db) => {
-    const row = await heartbeatRows(db).where('ping_token', '=', pingToken).executeTakeFirst();
+    const row = await heartbeatRows(db)
+      .where('ping_token', '=', sha256Hex(pingToken))
+      .executeTakeFirst();
     if (row === undefined) throw notFound('heartbeat', pingToken);
     const isActive = row.activated === 1 && row.group_activated === 1;
     const verdict = isActive ? await apply(services, db, row, { kind: 'ping' }, origin) : null;

@@ -49,7 +49,7 @@ export async function redeliver(
   notificationId: string,
   role: Role,
 ): Promise<ReturnType<typeof toNotification>> {
-  const { commits, clock, newId } = services;
+  const { commits, clock, newId, secrets } = services;
   return commits.run(async (unit) => {
     const before = await getNotification(unit, accountId, notificationId);
     const channel = await findChannel(unit, accountId, before.alert_channel_id);
@@ -66,6 +66,6 @@ export async function redeliver(
       fromJson<AlertFacts>(before.facts_json),
       { id, accountId, now: clock.now() },
     );
-    return toNotification(await getNotification(unit, accountId, id), role);
+    return toNotification(await getNotification(unit, accountId, id), role, secrets);
   });
 }

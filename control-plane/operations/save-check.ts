@@ -10,7 +10,9 @@ import { chooseFrequencyOffset, frequencyOffsetProblem } from '@monitor/shared/d
 import { ApiError, invalidField, notFound } from '../api-error.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
+import { mapCredentials } from '../domain/credentials.ts';
 import { variablesToStore } from '../domain/hidden-values.ts';
+import { sha256Hex } from '../keys.ts';
 import { findGroup, type GroupRow } from '../resources/check-groups/store.ts';
 import {
   fieldsOf,
@@ -76,6 +78,7 @@ function settleOffset(
 
 /** Keeps the timer of a heartbeat running unless its period, its grace or its activation changed. */
 async function writeHeartbeat(
+  { secrets }: Services,
   db: Kysely<Database>,
   accountId: string,
   checkId: string,
@@ -84,10 +87,11 @@ async function writeHeartbeat(
   const settings = fields['heartbeat'] as HeartbeatSettings & { pingToken: string };
   const periodMs = heartbeatDurationMs(settings.period, settings.periodUnit);
   const graceMs = heartbeatDurationMs(settings.grace, settings.graceUnit);
+  const tokenHash = sha256Hex(secrets.read(settings.pingToken, accountId));
   const taken = await db
     .selectFrom('heartbeats')
     .select('check_id')
-    .where('ping_token', '=', settings.pingToken)
+    .where('ping_token', '=', tokenHash)
     .where('check_id', '!=', checkId)
     .executeTakeFirst();
   if (taken !== undefined) {
@@ -96,7 +100,7 @@ async function writeHeartbeat(
       keys: ['heartbeat.pingToken'],
     });
   }
-  const values = { ping_token: settings.pingToken, period_ms: periodMs, grace_ms: graceMs };
+  const values = { ping_token: tokenHash, period_ms: periodMs, grace_ms: graceMs };
   const before = await db
     .selectFrom('heartbeats')
     .selectAll()
@@ -169,7 +173,7 @@ export async function createCheck(
     id: newId(),
     account_id: accountId,
     type: definition.type,
-    ...toColumns(fields),
+    ...toColumns(mapCredentials(fields, (value) => services.secrets.seal(value, accountId))),
     revision: 1,
     created_at: now,
     updated_at: null,
@@ -187,7 +191,7 @@ export async function createCheck(
     if (runsOnAgents(definition.type)) {
       if (effective.activated) await runNow(services, db, row, effective);
     } else {
-      await writeHeartbeat(db, accountId, row.id, effective);
+      await writeHeartbeat(services, db, accountId, row.id, effective);
     }
     return locationsOf(effective);
   });
@@ -207,7 +211,9 @@ export async function updateCheck(
   const { after, locations, hasNews } = await services.commits.run(async (db) => {
     const known = await findCheck(db, accountId, id);
     if (known === undefined || known.type !== definition.type) throw notFound('check', id);
-    const before = fieldsOf(known);
+    const before = mapCredentials(fieldsOf(known), (value) =>
+      services.secrets.read(value, accountId),
+    );
     const fields = { ...before, ...changes } as CheckFields & Partial<ScheduledFields>;
     if (runsOnAgents(definition.type)) {
       const isGiven = changes['frequencyOffset'] !== undefined;
@@ -228,7 +234,7 @@ export async function updateCheck(
     const now = clock.now();
     const changed: CheckRow = {
       ...known,
-      ...toColumns(fields),
+      ...toColumns(mapCredentials(fields, (value) => services.secrets.seal(value, accountId))),
       revision: known.revision + 1,
       updated_at: now,
     };
@@ -236,7 +242,8 @@ export async function updateCheck(
     const effectiveBefore = effectiveFields(known, await groupOf(db, known));
     const effective = effectiveFields(changed, group);
     const isTold = await reschedule(services, db, changed, effectiveBefore, effective);
-    if (!runsOnAgents(definition.type)) await writeHeartbeat(db, accountId, id, effective);
+    if (!runsOnAgents(definition.type))
+      await writeHeartbeat(services, db, accountId, id, effective);
     return {
       after: changed,
       hasNews: isTold,

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import type { CheckGroupChanges, CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
 import { ApiError, notFound } from '../api-error.ts';
 import type { Database } from '../db/tables.ts';
+import { mapCredentials } from '../domain/credentials.ts';
 import { variablesToStore } from '../domain/hidden-values.ts';
 import {
   findGroup,
@@ -49,7 +50,7 @@ export async function createGroup(
       .insertInto('check_groups')
       .values({
         account_id: accountId,
-        ...toGroupColumns(fields),
+        ...toGroupColumns(mapCredentials(fields, (value) => secrets.seal(value, accountId))),
         badge_token: newId(),
         created_at: clock.now(),
         updated_at: null,
@@ -79,7 +80,7 @@ export async function updateGroup(
   const { after, locations, hasNews } = await commits.run(async (db) => {
     const known = await findGroup(db, accountId, id);
     if (known === undefined) throw notFound('check group', String(id));
-    const before = groupFieldsOf(known);
+    const before = mapCredentials(groupFieldsOf(known), (value) => secrets.read(value, accountId));
     const fields: CheckGroupFields = { ...before, ...changes };
     if (changes.environmentVariables !== undefined) {
       fields.environmentVariables = variablesToStore(
@@ -93,7 +94,11 @@ export async function updateGroup(
       await checkChannels(db, accountId, changes.alertChannelSubscriptions);
       await writeSubscriptions(db, accountId, { groupId: id }, changes.alertChannelSubscriptions);
     }
-    const changed: GroupRow = { ...known, ...toGroupColumns(fields), updated_at: clock.now() };
+    const changed: GroupRow = {
+      ...known,
+      ...toGroupColumns(mapCredentials(fields, (value) => secrets.seal(value, accountId))),
+      updated_at: clock.now(),
+    };
     await db.updateTable('check_groups').set(changed).where('id', '=', id).execute();
     await writeTags(db, accountId, id, fields.tags);
 

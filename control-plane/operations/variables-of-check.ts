@@ -1,6 +1,7 @@
 /** The variables that notifications about a check may use: those of the account, its group and its own. */
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import { isSecretVariable } from '@monitor/shared/domain/secret-variable.ts';
+import { isEncryptedVariable } from '../domain/credentials.ts';
 import { mergeVariables } from '../domain/group-settings.ts';
 import { groupFieldsOf } from '../resources/check-groups/store.ts';
 import { fieldsOf, findCheck } from '../resources/checks/store.ts';
@@ -32,7 +33,9 @@ export async function variablesOfCheck(
   );
   return merged.map(({ key, value, locked, secret }) => ({
     key,
-    value: secret && value ? secrets.open(value, accountId) : (value ?? ''),
+    value: isEncryptedVariable({ secret, locked })
+      ? secrets.read(value ?? '', accountId)
+      : (value ?? ''),
     isHidden: locked || isSecretVariable({ key, secret }),
   }));
 }

@@ -91,7 +91,7 @@ test('a backup taken while serve writes is restored as it was', async () => {
     () => 'nothing is written',
   );
   const before = writer.acknowledged();
-  const made = await operator.json<{ keyFile: string }>('backup', backup);
+  const made = await operator.json<{ keyFile: string }>('backup', '--with-key', backup);
   const after = writer.acknowledged();
   await writer.stop();
   assert.equal(made.keyFile, `${backup}.key`);
@@ -120,7 +120,7 @@ test('restore refuses while serve runs, and keeps what it replaces', async () =>
   await operator.json('keys', 'create', '--name', 'before');
   writeFileSync(`${operator.database}.key`, oldKey);
   const backup = join(folder.path, 'backup.db');
-  await operator.run('backup', backup);
+  await operator.run('backup', '--with-key', backup);
   writeFileSync(`${operator.database}.key`, newKey);
   await operator.json('keys', 'create', '--name', 'after');
   {
@@ -221,7 +221,7 @@ test('backup overwrites only what it may, and says what is wrong', async () => {
   assert.match(await operator.refused(1, 'backup', folder.path), /is a folder/);
   const sealed = new Operator(folder.path, { ENCRYPTION_KEY: 'k'.repeat(32) });
   const withSetting = await sealed.run('backup', join(folder.path, 'sealed.db'));
-  assert.match(withSetting.out, /ENCRYPTION_KEY is not in the backup/);
+  assert.match(withSetting.out, /the key \(ENCRYPTION_KEY\) is not in the backup/);
   assert.equal(existsSync(join(folder.path, 'sealed.db.key')), false);
 });
 

@@ -20,24 +20,26 @@ function inFolder(work: (folder: string) => void): void {
 
 test('the key is made once, for its owner alone, and found again', () => {
   inFolder((folder) => {
-    const sealed = openSecretBox(undefined, databaseIn(folder)).seal('secret', 'account');
+    const sealed = openSecretBox({}, databaseIn(folder)).seal('secret', 'account');
     assert.equal(sealed.includes('secret'), false);
     assert.deepEqual(readdirSync(folder), ['control-plane.db.key']);
     assert.equal(statSync(join(folder, 'control-plane.db.key')).mode & 0o777, 0o600);
-    assert.equal(openSecretBox(undefined, databaseIn(folder)).open(sealed, 'account'), 'secret');
-    assert.throws(() => openSecretBox(undefined, databaseIn(folder)).open(sealed, 'other'));
-    assert.throws(() => openSecretBox('x'.repeat(32), databaseIn(folder)).open(sealed, 'account'));
+    assert.equal(openSecretBox({}, databaseIn(folder)).open(sealed, 'account'), 'secret');
+    assert.throws(() => openSecretBox({}, databaseIn(folder)).open(sealed, 'other'));
+    assert.throws(() =>
+      openSecretBox({ ENCRYPTION_KEY: 'x'.repeat(32) }, databaseIn(folder)).open(sealed, 'account'),
+    );
   });
 });
 
 test('half a key file is refused: what it seals anyone could open', () => {
   inFolder((folder) => {
     const file = join(folder, 'control-plane.db.key');
-    openSecretBox(undefined, databaseIn(folder));
+    openSecretBox({}, databaseIn(folder));
     const whole = readFileSync(file, 'utf8');
     for (const content of ['', whole.slice(0, 20)]) {
       writeFileSync(file, content);
-      assert.throws(() => openSecretBox(undefined, databaseIn(folder)), /does not hold a key/);
+      assert.throws(() => openSecretBox({}, databaseIn(folder)), /does not hold a key/);
     }
   });
 });

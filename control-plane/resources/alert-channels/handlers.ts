@@ -86,7 +86,7 @@ function checkTemplates(type: string, config: unknown): void {
 }
 
 export function alertChannelHandlers(services: Services): Handlers<typeof alertChannelRoutes> {
-  const { db, clock, commits } = services;
+  const { db, clock, commits, secrets } = services;
 
   const get = async (unit: Kysely<Database>, accountId: string, id: number) => {
     const row = await findChannel(unit, accountId, id);
@@ -94,7 +94,7 @@ export function alertChannelHandlers(services: Services): Handlers<typeof alertC
     return row;
   };
   const present = async ({ accountId, role }: ApiPrincipal, row: ChannelRow) => {
-    const [wire] = await presentChannels(db, accountId, [row], role);
+    const [wire] = await presentChannels(services, accountId, [row], role);
     if (wire === undefined) throw notFound('alert channel', String(row.id));
     return wire;
   };
@@ -109,7 +109,7 @@ export function alertChannelHandlers(services: Services): Handlers<typeof alertC
         .orderBy('id');
       const { rows, total, offset } = await readPage(channels, query);
       setTotal(total, offset, rows.length);
-      return presentChannels(db, accountId, rows, role);
+      return presentChannels(services, accountId, rows, role);
     },
 
     createAlertChannel: async ({ body }, { principal }) => {
@@ -121,7 +121,7 @@ export function alertChannelHandlers(services: Services): Handlers<typeof alertC
           .values({
             account_id: accountId,
             type: body.type,
-            config_json: JSON.stringify(body.config),
+            config_json: secrets.seal(JSON.stringify(body.config), accountId),
             ...toPreferenceColumns(body),
             created_at: clock.now(),
             updated_at: null,
@@ -153,7 +153,7 @@ export function alertChannelHandlers(services: Services): Handlers<typeof alertC
           const valid = validate(schema, config, 'payload', ['config']);
           refuseMisspelt(bodyFields(schema, []), config, ['config']);
           checkTemplates(before.type, valid);
-          configJson = JSON.stringify(valid);
+          configJson = secrets.seal(JSON.stringify(valid), accountId);
         }
         const after: ChannelRow = {
           ...before,

@@ -6,6 +6,8 @@ import type { Role } from '@monitor/shared/contract/route.ts';
 import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { AlertChannelsTable, AlertSubscriptionsTable, Database } from '../../db/tables.ts';
 import { presentChannelConfig } from '../../domain/hidden-values.ts';
+import type { SecretBox } from '../../secret-box.ts';
+import type { Services } from '../../services.ts';
 
 export type ChannelRow = Selectable<AlertChannelsTable>;
 type SubscriptionRow = Selectable<AlertSubscriptionsTable>;
@@ -42,11 +44,17 @@ export function preferencesOf(row: ChannelRow): ChannelPreferences {
   };
 }
 
-function toWire(row: ChannelRow, subscriptions: readonly SubscriptionRow[], role: Role): Wire {
+function toWire(
+  row: ChannelRow,
+  subscriptions: readonly SubscriptionRow[],
+  role: Role,
+  secrets: SecretBox,
+): Wire {
+  const config = fromJson(secrets.read(row.config_json, row.account_id));
   return {
     id: row.id,
     type: row.type as AlertChannelType,
-    config: presentChannelConfig(fromJson(row.config_json), role),
+    config: presentChannelConfig(config, role),
     ...preferencesOf(row),
     subscriptions: subscriptions.map((each) => ({
       id: each.id,
@@ -61,7 +69,7 @@ function toWire(row: ChannelRow, subscriptions: readonly SubscriptionRow[], role
 
 /** Channels with their subscriptions, in order. */
 export async function presentChannels(
-  db: Kysely<Database>,
+  { db, secrets }: Pick<Services, 'db' | 'secrets'>,
   accountId: string,
   rows: readonly ChannelRow[],
   role: Role,
@@ -79,7 +87,7 @@ export async function presentChannels(
     .orderBy('id')
     .execute();
   const byChannel = Map.groupBy(subscriptions, (each) => each.channel_id);
-  return rows.map((row) => toWire(row, byChannel.get(row.id) ?? [], role));
+  return rows.map((row) => toWire(row, byChannel.get(row.id) ?? [], role, secrets));
 }
 
 export async function findChannel(

@@ -43,7 +43,7 @@ interface AlertQuery {
   to?: number;
 }
 
-export function alertHandlers({ db, clock }: Services): Handlers<typeof alertRoutes> {
+export function alertHandlers({ db, clock, secrets }: Services): Handlers<typeof alertRoutes> {
   const alerts = async (
     query: AlertQuery,
     { principal, setTotal }: CallContext<ApiPrincipal>,
@@ -81,7 +81,7 @@ export function alertHandlers({ db, clock }: Services): Handlers<typeof alertRou
       if (query.hasFailures === true) sent = sent.where('status', '=', 'FAILURE');
       const { rows, total, offset } = await readPage(sent, query);
       setTotal(total, offset, rows.length);
-      return rows.map((row) => toNotification(row, principal.role));
+      return rows.map((row) => toNotification(row, principal.role, secrets));
     },
 
     listCheckAlerts: ({ query }, context) => alerts(query, context),

@@ -8,17 +8,19 @@ import type { Role } from '@monitor/shared/contract/route.ts';
 import { fromJson, toTimestamp } from '../../db/columns.ts';
 import type { AlertNotificationsTable } from '../../db/tables.ts';
 import { presentChannelConfig } from '../../domain/hidden-values.ts';
+import type { SecretBox } from '../../secret-box.ts';
 
 export type NotificationRow = Selectable<AlertNotificationsTable>;
 type Wire = z.input<typeof alertNotification>;
 
 /** As a reader of this role sees it: the configuration without what is hidden in the channel, too. */
-export function toNotification(row: NotificationRow, role: Role): Wire {
+export function toNotification(row: NotificationRow, role: Role, secrets: SecretBox): Wire {
+  const config = fromJson(secrets.read(row.config_json, row.account_id));
   return {
     id: row.id,
     type: row.type as AlertChannelType,
     status: row.status as Wire['status'],
-    alertConfig: presentChannelConfig(fromJson(row.config_json), role),
+    alertConfig: presentChannelConfig(config, role),
     notificationResult: row.result,
     timestamp: toTimestamp(row.sent_at),
     checkType: row.check_type as CheckType,

@@ -21,7 +21,9 @@ export function checkGroupHandlers(services: Services): Handlers<typeof checkGro
   const present = async ({ accountId, role }: ApiPrincipal, rows: readonly GroupRow[]) => {
     const ids = rows.map(({ id }) => id);
     const subscriptions = await subscriptionsOfGroups(db, accountId, ids);
-    return rows.map((row) => toGroupWire(row, subscriptions.get(row.id) ?? [], role));
+    return rows.map((row) =>
+      toGroupWire(row, subscriptions.get(row.id) ?? [], role, services.secrets),
+    );
   };
   const presentOne = async (principal: ApiPrincipal, row: GroupRow) => {
     const [wire] = await present(principal, [row]);

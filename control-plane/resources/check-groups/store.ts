@@ -6,7 +6,9 @@ import type { Role } from '@monitor/shared/contract/route.ts';
 import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { readPage, type Page, type PageRequest } from '../../db/page.ts';
 import type { CheckGroupsTable, Database } from '../../db/tables.ts';
+import { mapCredentials } from '../../domain/credentials.ts';
 import { presentCredentials, presentVariables } from '../../domain/hidden-values.ts';
+import type { SecretBox } from '../../secret-box.ts';
 
 export type GroupRow = Selectable<CheckGroupsTable>;
 type Wire = z.input<typeof checkGroup>;
@@ -29,8 +31,13 @@ export function toGroupColumns(
   return { name, activated: toFlag(activated), concurrency, body_json: JSON.stringify(body) };
 }
 
-export function toGroupWire(row: GroupRow, subscriptions: Subscriptions, role: Role): Wire {
-  const fields = groupFieldsOf(row);
+export function toGroupWire(
+  row: GroupRow,
+  subscriptions: Subscriptions,
+  role: Role,
+  secrets: SecretBox,
+): Wire {
+  const fields = mapCredentials(groupFieldsOf(row), (value) => secrets.read(value, row.account_id));
   return {
     ...fields,
     id: row.id,

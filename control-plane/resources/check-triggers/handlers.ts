@@ -19,7 +19,9 @@ import {
   hasPassed,
   type TriggerRow,
 } from '../../operations/call-trigger.ts';
+import { sha256Hex } from '../../keys.ts';
 import { requireCheck } from '../../operations/require-check.ts';
+import type { SecretBox } from '../../secret-box.ts';
 import type { Services } from '../../services.ts';
 
 type Routes = Handlers<typeof checkTriggerRoutes>;
@@ -30,10 +32,10 @@ interface Called<Of> {
 
 type Owner = { checkId: string } | { groupId: number };
 
-function toWire(row: TriggerRow, role: Role) {
+function toWire(row: TriggerRow, role: Role, secrets: SecretBox) {
   return {
     id: row.id,
-    token: presentTriggerToken(row.token, role),
+    token: presentTriggerToken(secrets.open(row.token_encrypted ?? '', row.account_id), role),
     created_at: toTimestamp(row.created_at),
     called_at: toTimestampOrNull(row.called_at),
     updated_at: toTimestampOrNull(row.updated_at),
@@ -41,7 +43,7 @@ function toWire(row: TriggerRow, role: Role) {
 }
 
 export function checkTriggerHandlers(services: Services): Routes {
-  const { db, clock, commits } = services;
+  const { db, clock, commits, secrets } = services;
 
   const requireOwner = async (
     unit: Kysely<Database>,
@@ -80,6 +82,7 @@ export function checkTriggerHandlers(services: Services): Routes {
   };
 
   const create = async (accountId: string, owner: Owner): Promise<TriggerRow> => {
+    const token = randomBytes(24).toString('base64url');
     await commits.run(async (unit) => {
       await requireOwner(unit, accountId, owner);
       await unit
@@ -88,7 +91,8 @@ export function checkTriggerHandlers(services: Services): Routes {
           account_id: accountId,
           check_id: 'checkId' in owner ? owner.checkId : null,
           group_id: 'checkId' in owner ? null : owner.groupId,
-          token: randomBytes(24).toString('base64url'),
+          token: sha256Hex(token),
+          token_encrypted: secrets.seal(token, accountId),
           created_at: clock.now(),
           called_at: null,
           updated_at: null,
@@ -143,21 +147,21 @@ export function checkTriggerHandlers(services: Services): Routes {
 
   return {
     getCheckTrigger: async ({ params: { checkId } }, { principal }) => ({
-      ...toWire(await get(principal.accountId, { checkId }), principal.role),
+      ...toWire(await get(principal.accountId, { checkId }), principal.role, secrets),
       checkId,
     }),
     createCheckTrigger: async ({ params: { checkId } }, { principal }) => ({
-      ...toWire(await create(principal.accountId, { checkId }), principal.role),
+      ...toWire(await create(principal.accountId, { checkId }), principal.role, secrets),
       checkId,
     }),
     deleteCheckTrigger: ({ params: { checkId } }, { principal }) =>
       remove(principal.accountId, { checkId }),
     getGroupTrigger: async ({ params: { groupId } }, { principal }) => ({
-      ...toWire(await get(principal.accountId, { groupId }), principal.role),
+      ...toWire(await get(principal.accountId, { groupId }), principal.role, secrets),
       groupId,
     }),
     createGroupTrigger: async ({ params: { groupId } }, { principal }) => ({
-      ...toWire(await create(principal.accountId, { groupId }), principal.role),
+      ...toWire(await create(principal.accountId, { groupId }), principal.role, secrets),
       groupId,
     }),
     deleteGroupTrigger: ({ params: { groupId } }, { principal }) =>

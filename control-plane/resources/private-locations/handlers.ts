@@ -18,7 +18,12 @@ export function privateLocationHandlers(
   services: Services,
   keys: LocationKeys,
 ): Handlers<typeof privateLocationRoutes> {
-  const { db, clock, hub, newId } = services;
+  const { db, clock, hub, newId, secrets } = services;
+
+  const toStore = (accountId: string, proxyUrl: string | null): string | null =>
+    proxyUrl === null ? null : secrets.seal(proxyUrl, accountId);
+  const readProxy = ({ proxy_url: stored, account_id: accountId }: LocationRow): string | null =>
+    stored === null ? null : secrets.read(stored, accountId);
 
   const get = async (accountId: string, id: string): Promise<LocationRow> => {
     const row = await findLocation(db, accountId, id);
@@ -28,7 +33,7 @@ export function privateLocationHandlers(
   const wire = async (row: LocationRow, { role }: ApiPrincipal, withVersions = false) => {
     const members = hub.members(row.account_id, row.slug_name);
     const shown = await toWire(db, row, new Set(members.map(({ id }) => id)), withVersions);
-    return { ...shown, proxyUrl: presentUrl(row.proxy_url, role) };
+    return { ...shown, proxyUrl: presentUrl(readProxy(row), role) };
   };
 
   return {
@@ -76,7 +81,7 @@ export function privateLocationHandlers(
         name: body.name,
         slug_name: body.slugName,
         icon: body.icon,
-        proxy_url: body.proxyUrl,
+        proxy_url: toStore(principal.accountId, body.proxyUrl),
         created_at: clock.now(),
         updated_at: null,
       };
@@ -93,7 +98,10 @@ export function privateLocationHandlers(
         ...before,
         name: body.name,
         icon: body.icon ?? before.icon,
-        proxy_url: body.proxyUrl === undefined ? before.proxy_url : body.proxyUrl,
+        proxy_url:
+          body.proxyUrl === undefined
+            ? before.proxy_url
+            : toStore(principal.accountId, body.proxyUrl),
         updated_at: clock.now(),
       };
       await db

@@ -6,16 +6,19 @@ import { ApiError, invalidField, notFound, takenField } from '../../api-error.ts
 import { fromFlag, toFlag } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
 import type { VariablesTable } from '../../db/tables.ts';
+import { isEncryptedVariable } from '../../domain/credentials.ts';
 import { seesLockedValues } from '../../domain/hidden-values.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { changeEnvironment } from '../../operations/environment-changed.ts';
+import type { SecretBox } from '../../secret-box.ts';
 import type { Services } from '../../services.ts';
 
-function toWire(row: Selectable<VariablesTable>, role: Role) {
+function toWire(row: Selectable<VariablesTable>, role: Role, secrets: SecretBox) {
   const secret = fromFlag(row.secret);
   const locked = fromFlag(row.locked);
   const isHidden = secret || (locked && !seesLockedValues(role));
-  return { key: row.key, value: isHidden ? null : row.value, locked, secret };
+  const value = isHidden ? null : locked ? secrets.read(row.value, row.account_id) : row.value;
+  return { key: row.key, value, locked, secret };
 }
 
 export function variableHandlers(services: Services): Handlers<typeof variableRoutes> {
@@ -38,7 +41,7 @@ export function variableHandlers(services: Services): Handlers<typeof variableRo
         .orderBy('key');
       const { rows, total, offset } = await readPage(variables, query);
       setTotal(total, offset, rows.length);
-      return rows.map((row) => toWire(row, principal.role));
+      return rows.map((row) => toWire(row, principal.role, secrets));
     },
 
     createVariable: async ({ body }, { principal }) => {
@@ -49,7 +52,7 @@ export function variableHandlers(services: Services): Handlers<typeof variableRo
           .values({
             account_id: accountId,
             key: body.key,
-            value: body.secret ? secrets.seal(body.value, accountId) : body.value,
+            value: isEncryptedVariable(body) ? secrets.seal(body.value, accountId) : body.value,
             locked: toFlag(body.locked),
             secret: toFlag(body.secret),
             created_at: clock.now(),
@@ -61,13 +64,13 @@ export function variableHandlers(services: Services): Handlers<typeof variableRo
         if (created === undefined) throw takenField('key', body.key);
         return created;
       });
-      return toWire(row, principal.role);
+      return toWire(row, principal.role, secrets);
     },
 
     getVariable: async ({ params }, { principal }) => {
       const row = await find(principal.accountId, params.key);
       if (row === undefined) throw notFound('variable', params.key);
-      return toWire(row, principal.role);
+      return toWire(row, principal.role, secrets);
     },
 
     updateVariable: async ({ params, body }, { principal }) => {
@@ -79,10 +82,16 @@ export function variableHandlers(services: Services): Handlers<typeof variableRo
       }
       const wasSecret = fromFlag(before.secret);
       const secret = wasSecret || (body.secret ?? false);
-      const plain = body.value ?? (wasSecret ? undefined : before.value);
+      const locked = body.locked ?? fromFlag(before.locked);
+      const wasEncrypted = isEncryptedVariable({
+        secret: wasSecret,
+        locked: fromFlag(before.locked),
+      });
+      const plain =
+        body.value ?? (wasEncrypted ? secrets.read(before.value, accountId) : before.value);
       const after = {
-        value: plain === undefined ? before.value : secret ? secrets.seal(plain, accountId) : plain,
-        locked: body.locked === undefined ? before.locked : toFlag(body.locked),
+        value: isEncryptedVariable({ secret, locked }) ? secrets.seal(plain, accountId) : plain,
+        locked: toFlag(locked),
         secret: toFlag(secret),
         updated_at: clock.now(),
       };
@@ -94,7 +103,7 @@ export function variableHandlers(services: Services): Handlers<typeof variableRo
           .where('key', '=', params.key)
           .execute(),
       );
-      return toWire({ ...before, ...after }, principal.role);
+      return toWire({ ...before, ...after }, principal.role, secrets);
     },
 
     deleteVariable: async ({ params }, { principal }) => {

@@ -1,0 +1,57 @@
+/**
+ * Where the fields of checks and groups hold credentials. There, and only there, what is stored is
+ * encrypted; all else stays readable for searches. Headers and query parameters are all encrypted: which
+ * of them carry a credential cannot be told from their names.
+ */
+import type { EnvironmentVariable, KeyValuePair } from '@monitor/shared/contract/primitives.ts';
+
+type Fields = Record<string, unknown>;
+
+/** True for variables whose stored values are encrypted. */
+export function isEncryptedVariable({ secret, locked }: { secret: boolean; locked: boolean }) {
+  return secret || locked;
+}
+
+function inRequest(request: unknown, map: (value: string) => string): unknown {
+  if (typeof request !== 'object' || request === null) return request;
+  const mapped: Fields = { ...request };
+  for (const name of ['headers', 'queryParameters']) {
+    const pairs = mapped[name];
+    if (!Array.isArray(pairs)) continue;
+    mapped[name] = (pairs as KeyValuePair[]).map((pair) => ({ ...pair, value: map(pair.value) }));
+  }
+  const auth = mapped['basicAuth'] as { password?: unknown } | null | undefined;
+  if (typeof auth?.password === 'string') {
+    mapped['basicAuth'] = { ...auth, password: map(auth.password) };
+  }
+  return mapped;
+}
+
+/** Which variables to map: secret ones stay encrypted while a check is changed, since nobody sees them. */
+type Variables = 'locked' | 'encrypted';
+
+/** The same fields with every credential that is not empty replaced. Other fields are untouched. */
+export function mapCredentials<F extends object>(
+  fields: F,
+  replace: (value: string) => string,
+  variables: Variables = 'locked',
+): F {
+  const map = (value: string): string => (value === '' ? value : replace(value));
+  const mapped: Fields = { ...(fields as Fields) };
+  for (const name of ['request', 'apiCheckDefaults']) {
+    if (name in mapped) mapped[name] = inRequest(mapped[name], map);
+  }
+  const heartbeat = mapped['heartbeat'] as { pingToken?: unknown } | null | undefined;
+  if (typeof heartbeat?.pingToken === 'string') {
+    mapped['heartbeat'] = { ...heartbeat, pingToken: map(heartbeat.pingToken) };
+  }
+  const entries = mapped['environmentVariables'];
+  if (Array.isArray(entries)) {
+    mapped['environmentVariables'] = (entries as EnvironmentVariable[]).map((entry) => {
+      const isMapped =
+        variables === 'encrypted' ? isEncryptedVariable(entry) : entry.locked && !entry.secret;
+      return isMapped && entry.value !== null ? { ...entry, value: map(entry.value) } : entry;
+    });
+  }
+  return mapped as F;
+}
