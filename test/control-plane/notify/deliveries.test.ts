@@ -219,7 +219,11 @@ test('a retry uses the channel as it has become, and the record shows with what 
   await cp.api('PUT', `/v1/alert-channels/${channel}`, { config: { name: 'w', url: good.url } });
   cp.clock.advance(20_000);
   const record = await recordWhen(cp.services, id, ({ status }) => status === 'SUCCESS');
-  assert.equal((JSON.parse(record.config_json) as { url: string }).url, good.url);
+  assert.equal(
+    (JSON.parse(cp.services.secrets.read(record.config_json, record.account_id)) as { url: string })
+      .url,
+    good.url,
+  );
 });
 
 test('an outcome that cannot be written down leaves the row, which is sent again with the same id', async () => {
