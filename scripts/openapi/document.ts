@@ -87,22 +87,55 @@ function keepOurs({
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 }
 
+/** True for an object one of whose fields has a default, in any depth. */
+function hasDefaults(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasDefaults);
+  if (!isJson(value)) return false;
+  const { properties } = value;
+  const own = isJson(properties) ? Object.values(properties) : [];
+  return (
+    own.some((property) => isJson(property) && 'default' in property) ||
+    Object.values(value).some(hasDefaults)
+  );
+}
+
+/**
+ * Puts definitions with defaults in the place of their names. Generators take a field with a default for one
+ * that is always there: true of answers, and of what a component describes, but a body may leave it out.
+ */
+function inPlace(value: unknown, definitions: Json): unknown {
+  if (Array.isArray(value)) return value.map((inner) => inPlace(inner, definitions));
+  if (!isJson(value)) return value;
+  const { $ref: reference, ...beside } = value;
+  const definition =
+    typeof reference === 'string' ? definitions[reference.replace('#/$defs/', '')] : undefined;
+  if (isJson(definition) && hasDefaults(definition)) {
+    const { id: _id, ...rest } = definition;
+    return inPlace({ ...rest, ...beside }, definitions);
+  }
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, inPlace(inner, definitions)]),
+  );
+}
+
 /** The JSON schema of a zod schema; what has an id of its own becomes a component. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   const suffix = io === 'input' ? 'Input' : '';
   const {
     $schema: _dialect,
     $defs,
-    ...own
+    ...named
   } = openToNewFields(
     applyOverrides(z.toJSONSchema(schema, { io, unrepresentable: 'any', override: keepOurs })),
   ) as Json;
+  const own = (io === 'input' && isJson($defs) ? inPlace(named, $defs) : named) as Json;
   for (const [id, definition] of Object.entries(isJson($defs) ? $defs : {})) {
+    if (io === 'input' && hasDefaults(definition)) continue;
     const { id: _id, ...rest } = pointToComponents(definition, suffix) as Json;
     components[id + suffix] = rest;
   }
   const { id, ...rest } = pointToComponents(own, suffix) as Json;
-  if (typeof id !== 'string') return rest;
+  if (typeof id !== 'string' || (io === 'input' && hasDefaults(rest))) return rest;
   components[id + suffix] = rest;
   return { $ref: `#/components/schemas/${id}${suffix}` };
 }

@@ -90,6 +90,30 @@ function idsFor(route: Route, made: ReadonlyMap<string, Json>): Json {
   }
 }
 
+test('what a body may leave out, generators of clients let it leave out', () => {
+  // They take a field with a default for one that is always there, unless it stands in a body itself.
+  const { schemas } = document['components'] as { schemas: Record<string, Json> };
+  const bodies = Object.entries(schemas).filter(([name]) => name.endsWith('Input'));
+  const withDefaults = new Set<string>();
+  const note = (name: string) => (key: string, value: unknown) => {
+    if (key !== 'properties') return;
+    for (const [field, schema] of Object.entries(value as Record<string, Json>)) {
+      if (typeof schema === 'object' && 'default' in schema) withDefaults.add(`${name}.${field}`);
+    }
+  };
+  for (const [name, schema] of bodies) everyValue({ schema }, note(name));
+  assert.deepEqual([...withDefaults], []);
+  const body = (document['paths'] as Record<string, Record<string, Json>>)['/v1/checks/url']?.[
+    'post'
+  ];
+  const required = new Set<string>();
+  everyValue(body?.['requestBody'], (key, value) => {
+    if (key === 'required' && Array.isArray(value))
+      for (const each of value) required.add(String(each));
+  });
+  assert.ok(required.has('url') && !required.has('followRedirects'), [...required].join(', '));
+});
+
 test('an example is carried out as it stands, once the ids in it exist', async () => {
   await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
   const made = new Map<string, Json>();
