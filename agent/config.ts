@@ -157,7 +157,7 @@ const settings = {
     schema: wholeNumber(65_536, 1_099_511_627_776),
     fallback: '268435456',
     meaning:
-      'Room for results that wait for the control plane, in bytes; beyond it they keep only their verdicts',
+      'Room for results that wait for the control plane, in bytes; beyond it they keep only their verdicts, for which there are 4 MB more',
   },
   OUTBOX_MAX_AGE_HOURS: {
     schema: wholeNumber(1, 8_760),

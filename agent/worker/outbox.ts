@@ -21,6 +21,13 @@ import { tombstoneOf } from './tombstone.ts';
 /** `is_attempt` of a record; those with the highest go first when there is no room. */
 const kinds = { attempt: 1, result: 0, tombstone: -1 } as const;
 
+const sizes = `coalesce(sum(iif(is_attempt >= 0, size_bytes, 0)), 0) as bytes,
+  coalesce(sum(iif(is_attempt < 0, size_bytes, 0)), 0) as tombstoneBytes`;
+
+/** What counts against the bound. */
+const roomOf = (bytes: number, tombstoneBytes: number): number =>
+  bytes + Math.max(0, tombstoneBytes - tombstoneReserveBytes);
+
 /** A run between two attempts: enough to go on with it after a restart. */
 export interface PendingRetry {
   runId: string;
@@ -89,6 +96,8 @@ const complainEveryMs = 60_000;
 const roomFactor = 4;
 /** More at once would hold up the runs of this agent. */
 const longestStepBytes = 2_000_000;
+/** Room for tombstones besides OUTBOX_MAX_BYTES: for some 8,000 runs. */
+const tombstoneReserveBytes = 4_000_000;
 /** A tombstone is small: it may wait this many times longer than a result. */
 const tombstoneAgeFactor = 7;
 const agedAtOnce = 1_000;
@@ -107,15 +116,15 @@ function kindOf(submission: Submission): number {
 /** Null for what needs none, and for what cannot be read. */
 function tombstoneIn(payload: string): string | null {
   try {
-    const tombstone = tombstoneOf(JSON.parse(payload) as Submission);
-    return tombstone === null ? null : JSON.stringify(tombstone);
+    return tombstoneOf(JSON.parse(payload) as Submission);
   } catch {
     return null;
   }
 }
 
 function withoutPayload(entry: OutboxEntry): OutboxEntry {
-  return { ...entry, submission: tombstoneOf(entry.submission) ?? entry.submission };
+  const tombstone = tombstoneOf(entry.submission);
+  return tombstone === null ? entry : { ...entry, submission: JSON.parse(tombstone) as Submission };
 }
 
 function isWhole(row: Record<string, unknown>): boolean {
@@ -157,11 +166,15 @@ export class Outbox implements AsyncDisposable {
   readonly #listeners = new Set<() => void>();
   #waiting: Waiting[] = [];
   #cancelCommit: (() => void) | null = null;
+  /** Of whole records. */
   #bytes = 0;
+  #tombstoneBytes = 0;
   #depth = 0;
   #dropped = 0;
   #droppedUnsaved = 0;
   #complainedAt = Number.NEGATIVE_INFINITY;
+  #forgottenUnsaid = 0;
+  #forgottenSaidAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
   #newestSeq = 0;
   /** No record up to here has a payload that could be dropped; 0 when that is not known. */
@@ -226,7 +239,7 @@ export class Outbox implements AsyncDisposable {
        where seq > ? and seq <= ? order by seq limit ?`,
     );
     this.#sumMany = this.#db.prepare(
-      `select coalesce(sum(size_bytes), 0) as bytes, count(*) as count from records
+      `select ${sizes}, count(*) as count from records
        where seq in (select value from json_each(?))`,
     );
     this.#deleteMany = this.#db.prepare(
@@ -254,11 +267,12 @@ export class Outbox implements AsyncDisposable {
        where is_attempt = 1 and ${runIdOfRecord} = ? and seq < ? order by seq`,
     );
     this.#dropped = Math.max(this.#dropped, Number(this.#fact('droppedTotal') ?? 0) || 0);
-    const { depth, bytes } = this.#db
-      .prepare('select count(*) as depth, coalesce(sum(size_bytes), 0) as bytes from records')
-      .get() as { depth: number; bytes: number };
+    const { depth, bytes, tombstoneBytes } = this.#db
+      .prepare(`select count(*) as depth, ${sizes} from records`)
+      .get() as { depth: number; bytes: number; tombstoneBytes: number };
     this.#depth = depth;
     this.#bytes = bytes;
+    this.#tombstoneBytes = tombstoneBytes;
     const newest = this.#db.prepare("select seq from sqlite_sequence where name = 'records'").get();
     this.#newestSeq = Math.max(this.#newestSeq, Number(newest?.['seq'] ?? 0));
   }
@@ -335,7 +349,7 @@ export class Outbox implements AsyncDisposable {
         this.#write(batch);
       },
       () => {
-        this.#makeRoom(Math.max(0, this.#bytes - roomFactor * bytes));
+        this.#makeRoom(Math.max(0, this.#room - roomFactor * bytes));
         this.#write(batch);
       },
       () => {
@@ -357,6 +371,7 @@ export class Outbox implements AsyncDisposable {
   #write(batch: readonly Waiting[]): void {
     const now = this.#options.clock.now();
     let bytes = 0;
+    let tombstoneBytes = 0;
     let newestSeq = this.#newestSeq;
     this.#db.exec('begin immediate');
     try {
@@ -372,7 +387,8 @@ export class Outbox implements AsyncDisposable {
           checksumOf(payload),
         );
         newestSeq = Number(inserted.lastInsertRowid);
-        bytes += payload.length;
+        if (kindOf(submission) === kinds.tombstone) tombstoneBytes += payload.length;
+        else bytes += payload.length;
         if (finishedSlot) this.#finish.run(finishedSlot.checkId, finishedSlot.scheduledFor);
         if (endsRetryOf !== undefined) this.#endRetry.run(endsRetryOf);
         if (pendingRetry) {
@@ -390,13 +406,18 @@ export class Outbox implements AsyncDisposable {
     }
     this.#newestSeq = newestSeq;
     this.#bytes += bytes;
+    this.#tombstoneBytes += tombstoneBytes;
     this.#depth += batch.length;
     this.#file.mark(this.#db, this.#depth);
   }
 
+  get #room(): number {
+    return roomOf(this.#bytes, this.#tombstoneBytes);
+  }
+
   #keepWithinBounds(): void {
     const { maxBytes, logger } = this.#options;
-    if (this.#bytes <= maxBytes) return;
+    if (this.#room <= maxBytes) return;
     try {
       this.#heal(() => {
         this.#makeRoom(Math.max(maxBytes * 0.95, maxBytes - longestStepBytes));
@@ -412,20 +433,29 @@ export class Outbox implements AsyncDisposable {
     const results = this.#reduceUntil(target, this.#results.iterate(this.#tombstonesUpTo));
     this.#tombstonesUpTo = results.at(-1) ?? this.#tombstonesUpTo;
     this.#countDropped(attempts.length + results.length, 'the outbox is full');
-    if (this.#bytes <= target) return;
-    let bytes = this.#bytes;
+    if (this.#room <= target) return;
+    let bytes = this.#tombstoneBytes;
     const gone: number[] = [];
     for (const row of this.#tombstones.iterate()) {
-      if (bytes <= target) break;
+      if (roomOf(this.#bytes, bytes) <= target) break;
       if (this.#leftOver.has(Number(row['seq']))) continue;
       bytes -= Number(row['size_bytes']);
       gone.push(Number(row['seq']));
     }
     this.#delete(gone);
+    this.#countForgotten(gone.length);
+  }
+
+  #countForgotten(count: number): void {
+    this.#forgottenUnsaid += count;
+    const now = this.#options.clock.monotonic();
+    if (this.#forgottenUnsaid === 0 || now - this.#forgottenSaidAt < complainEveryMs) return;
+    this.#forgottenSaidAt = now;
     this.#options.logger.error(
-      { gone: gone.length },
-      'the outbox is full of verdicts, oldest lost',
+      { forgotten: this.#forgottenUnsaid },
+      'the outbox is full of verdicts: the oldest are lost as well, their slots will count as not run',
     );
+    this.#forgottenUnsaid = 0;
   }
 
   /**
@@ -434,27 +464,24 @@ export class Outbox implements AsyncDisposable {
    */
   #reduceUntil(target: number, records: Iterable<Record<string, unknown>>): number[] {
     const gone: number[] = [];
-    const reduced = new Map<number, string>();
+    const reduced: { seq: number; text: string; before: number }[] = [];
     let bytes = this.#bytes;
-    let freed = 0;
+    let tombstoneBytes = this.#tombstoneBytes;
     for (const row of records) {
-      if (bytes <= target) break;
+      if (roomOf(bytes, tombstoneBytes) <= target) break;
       const seq = Number(row['seq']);
       if (this.#leftOver.has(seq)) continue;
       const payload = String(row['payload']);
       const tombstone = tombstoneIn(payload);
-      bytes -= payload.length - (tombstone?.length ?? 0);
-      if (tombstone === null) {
-        gone.push(seq);
-      } else {
-        reduced.set(seq, tombstone);
-        freed += payload.length - tombstone.length;
-      }
+      bytes -= payload.length;
+      tombstoneBytes += tombstone?.length ?? 0;
+      if (tombstone === null) gone.push(seq);
+      else reduced.push({ seq, text: tombstone, before: payload.length });
     }
-    if (reduced.size > 0) {
+    if (reduced.length > 0) {
       this.#db.exec('begin immediate');
       try {
-        for (const [seq, text] of reduced) {
+        for (const { seq, text } of reduced) {
           this.#reduce.run(text, text.length, kinds.tombstone, checksumOf(text), seq);
         }
         this.#db.exec('commit');
@@ -462,10 +489,13 @@ export class Outbox implements AsyncDisposable {
         if (this.#db.isTransaction) this.#db.exec('rollback');
         throw error;
       }
+      for (const { text, before } of reduced) {
+        this.#bytes -= before;
+        this.#tombstoneBytes += text.length;
+      }
     }
-    this.#bytes -= freed;
     this.#delete(gone);
-    return [...gone, ...reduced.keys()].sort((left, right) => left - right);
+    return [...gone, ...reduced.map(({ seq }) => seq)].sort((left, right) => left - right);
   }
 
   #countDropped(count: number, reason: unknown): void {
@@ -490,9 +520,14 @@ export class Outbox implements AsyncDisposable {
   #delete(seqs: readonly number[]): void {
     if (seqs.length === 0 && this.#leftOver.size === 0) return;
     const list = JSON.stringify([...this.#leftOver, ...seqs]);
-    const { bytes, count } = this.#sumMany.get(list) as { bytes: number; count: number };
+    const { bytes, tombstoneBytes, count } = this.#sumMany.get(list) as {
+      bytes: number;
+      tombstoneBytes: number;
+      count: number;
+    };
     this.#deleteMany.run(list);
     this.#bytes -= bytes;
+    this.#tombstoneBytes -= tombstoneBytes;
     this.#depth -= count;
     this.#leftOver.clear();
     this.#file.mark(this.#db, this.#depth);
@@ -617,7 +652,7 @@ export class Outbox implements AsyncDisposable {
         )
         .all(clock.now() - tombstoneAgeFactor * maxAgeMs);
       this.#depth -= gone.length;
-      this.#bytes -= gone.reduce((sum, row) => sum + Number(row['size_bytes']), 0);
+      this.#tombstoneBytes -= gone.reduce((sum, row) => sum + Number(row['size_bytes']), 0);
       this.#file.mark(this.#db, this.#depth);
     } catch (error) {
       logger.warn({ err: error }, 'aged results stay in the outbox for now');
@@ -673,7 +708,7 @@ export class Outbox implements AsyncDisposable {
     );
     return {
       depth: this.#depth,
-      bytes: this.#bytes,
+      bytes: this.#bytes + this.#tombstoneBytes,
       oldestAt: row === undefined ? null : Number(row['created_at']),
       droppedTotal: this.#dropped,
     };

@@ -254,7 +254,8 @@ test('a result whose agent had no room for what the run saw counts with its verd
   const tombstone = tombstoneOf(
     resultOf(id, { hasFailures: true, errorMessages: ['refused '.repeat(1000), 'and more'] }),
   );
-  assert.equal((await agent.submit(tombstone))[0]?.outcome, 'accepted');
+  assert.ok(tombstone !== null && tombstone.length < 1_000);
+  assert.equal((await agent.submit(JSON.parse(tombstone)))[0]?.outcome, 'accepted');
   const [run] = (await cp.api('GET', `/v1/check-runs/${id}`)).body;
   assert.deepEqual([run.state, run.missedReason], ['FINAL', null]);
   const { body } = await cp.api('GET', `/v1/check-results/${id}/${run.resultId}`);
