@@ -15,13 +15,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { DatabaseImage, readLog, type Bytes } from '@monitor/shared/sqlite/image.ts';
 import { AgentError } from '../errors.ts';
 import { setAside, type Damages } from './damage.ts';
 import { missingFrom, newestSeqOf, OutboxMark } from './outbox-mark.ts';
 import { outboxSchema, salvageInto, type Salvaged } from './outbox-salvage.ts';
 
+const selectOldest = 'select min(seq) as seq from records';
 /** Logs are folded into the file long before they are so large. */
 const largestLogBytes = 268_435_456;
 
@@ -147,6 +148,7 @@ export class OutboxFile {
   readonly #path: string;
   readonly #mark: OutboxMark;
   #db: DatabaseSync;
+  #oldest: StatementSync | null = null;
 
   /** Throws an AgentError when the directory cannot be used, or another agent uses it. */
   constructor(options: OutboxFileOptions) {
@@ -157,6 +159,7 @@ export class OutboxFile {
     try {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       this.#db = this.#open();
+      this.#oldest = this.#db.prepare(selectOldest);
     } catch (error) {
       const primary = codeOf(error) & 0xff;
       if (primary === primaryCodes.busy || primary === primaryCodes.locked) {
@@ -260,7 +263,8 @@ export class OutboxFile {
       lost: Math.max(salvaged.lost, mark === null ? 0 : missingFrom(db, mark)),
       lostSlots: salvaged.lostSlots,
     });
-    this.mark(db, salvaged.records);
+    this.#oldest = db.prepare(selectOldest);
+    this.mark(newestSeqOf(db), salvaged.records);
     return db;
   }
 
@@ -276,9 +280,8 @@ export class OutboxFile {
   }
 
   /** Call after every change: what there should be when the agent starts again. */
-  mark(db: DatabaseSync, depth: number): void {
-    const oldest = db.prepare('select min(seq) as seq from records').get()?.['seq'] ?? null;
-    const newestSeq = newestSeqOf(db);
+  mark(newestSeq: number, depth: number): void {
+    const oldest = this.#oldest?.get()?.['seq'] ?? null;
     this.#mark.write({
       ...{ newestSeq, depth, at: this.#options.now() },
       oldestSeq: oldest === null ? newestSeq + 1 : Number(oldest),

@@ -408,7 +408,7 @@ export class Outbox implements AsyncDisposable {
     this.#bytes += bytes;
     this.#tombstoneBytes += tombstoneBytes;
     this.#depth += batch.length;
-    this.#file.mark(this.#db, this.#depth);
+    this.#file.mark(this.#newestSeq, this.#depth);
   }
 
   get #room(): number {
@@ -530,7 +530,7 @@ export class Outbox implements AsyncDisposable {
     this.#tombstoneBytes -= tombstoneBytes;
     this.#depth -= count;
     this.#leftOver.clear();
-    this.#file.mark(this.#db, this.#depth);
+    this.#file.mark(this.#newestSeq, this.#depth);
   }
 
   /** Deletes them, or remembers to: they are neither given nor dropped any more. */
@@ -653,7 +653,7 @@ export class Outbox implements AsyncDisposable {
         .all(clock.now() - tombstoneAgeFactor * maxAgeMs);
       this.#depth -= gone.length;
       this.#tombstoneBytes -= gone.reduce((sum, row) => sum + Number(row['size_bytes']), 0);
-      this.#file.mark(this.#db, this.#depth);
+      this.#file.mark(this.#newestSeq, this.#depth);
     } catch (error) {
       logger.warn({ err: error }, 'aged results stay in the outbox for now');
     }

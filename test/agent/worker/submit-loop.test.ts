@@ -44,11 +44,11 @@ async function submitted(source: 'headers' | 'payload', refusals: number) {
   });
   const metrics = createMetrics(new Registry(), '1');
   const loop = new SubmitLoop({ outbox, client, clock, random: () => 0, logger, metrics });
+  await outbox.put({ submission: result });
   const watching = setInterval(() => {
     if (outbox.state().depth === 0) settled.resolve(calls);
   }, 5);
   try {
-    await outbox.put({ submission: result });
     loop.start();
     const made = await settled.promise;
     return { calls: made, isDelivered: loop.lastDeliveredAt !== null };
