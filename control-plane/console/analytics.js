@@ -80,7 +80,8 @@ export function queriesOf(facts, range, statistic) {
     phases: {
       ...window,
       metrics: ['availability', ...facts.phases.map((phase) => `${phase}_avg`)].join(','),
-      aggregationInterval: interval,
+      // Heartbeats have no runs that could be put into buckets.
+      ...(facts.time === null ? {} : { aggregationInterval: interval }),
     },
   };
 }
