@@ -9,6 +9,8 @@ import { Pool } from 'undici';
 import { errorBody } from '@monitor/shared/contract/errors.ts';
 import { allRoutes } from '@monitor/shared/contract/index.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
+import { knownFields } from '@monitor/shared/known-fields.ts';
+import { readQuery } from '../../control-plane/http/validate.ts';
 import { createApiKey } from '../../control-plane/resources/keys/store.ts';
 import type { Services } from '../../control-plane/services.ts';
 import type { TestControlPlane } from '../../test/support/control-plane.ts';
@@ -154,6 +156,19 @@ function curlOf(url: string, made: MadeRequest, authorization: string | undefine
   ].join(' ');
 }
 
+/** True when the route knows a parameter not at all, or not with this value. */
+function isQueryRefused(route: Route, text: string): boolean {
+  let query: Record<string, unknown> = { ...parseQuery(text) };
+  if (route.authentication === 'apiKey') {
+    try {
+      query = readQuery(knownFields(...(route.query === undefined ? [] : [route.query])), query);
+    } catch {
+      return true;
+    }
+  }
+  return route.query?.safeParse(query).success === false;
+}
+
 /** True when the schemas of the route refuse what the server sees. */
 function isRefusedBySchema(route: Route, { seen, params }: MadeRequest): boolean {
   if (seen === undefined) return false;
@@ -162,7 +177,7 @@ function isRefusedBySchema(route: Route, { seen, params }: MadeRequest): boolean
   );
   return (
     route.params?.safeParse(given).success === false ||
-    route.query?.safeParse({ ...parseQuery(seen.query) }).success === false ||
+    isQueryRefused(route, seen.query) ||
     route.body?.safeParse(seen.body).success === false
   );
 }
