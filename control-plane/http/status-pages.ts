@@ -60,6 +60,9 @@ function isLookedUp({ view }: Snapshot, rest: string): boolean {
   return ![...view.openIncidents, ...view.pastIncidents].some((known) => known.id === id);
 }
 
+/** Pings, triggers and agents are answered under every name that leads here, whatever page it shows. */
+const machinePath = /^\/(ping|v1\/agent|checks\/[^/]+\/trigger|check-groups\/[^/]+\/trigger)\//;
+
 /** Gives the step of the application that serves all status pages. */
 export function serveStatusPages(parts: StatusPageParts): RequestHandler {
   const { services, snapshots, canSubscribe, lookUps = lookUpsOfVisitor } = parts;
@@ -176,6 +179,10 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
 
   return async (request, response, next) => {
     const { path } = request;
+    if (machinePath.test(path)) {
+      next();
+      return;
+    }
     const own = byHost(hostName(request.headers.host), path, ownHosts);
     if (own !== null) {
       const known = snapshots.peek(own.address);

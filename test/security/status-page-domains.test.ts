@@ -126,6 +126,12 @@ test('the true owner proves the domain by TXT, whoever asked for it first', asyn
     assert.equal((await bench.ask(path)).status, 404, path);
   }
   assert.equal((await bench.ask('/v1/checks', 'monitor.example')).status, 401);
+  const { body: heartbeat } = await bench.cp.api('POST', '/v1/checks/heartbeat', {
+    name: 'backup',
+    heartbeat: { period: 1, periodUnit: 'hours', grace: 1, graceUnit: 'hours' },
+  });
+  const ping = new URL(heartbeat.heartbeat.pingUrl).pathname;
+  assert.equal((await bench.ask(ping)).status, 200, 'machines come before pages on every host');
 });
 
 test('a CNAME record to the name of the challenge is a proof too', async () => {
