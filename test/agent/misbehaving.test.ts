@@ -5,7 +5,11 @@ import test, { suite } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { systemClock } from '@monitor/shared/clock.ts';
-import type { AssignedCheck, CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
+import {
+  protocolVersion,
+  type AssignedCheck,
+  type CheckInRequest,
+} from '@monitor/shared/contract/agent-protocol.ts';
 import { Outbox } from '../../agent/worker/outbox.ts';
 import { FakeControlPlane, refusalBy, type Misbehaviour } from '../support/fake-control-plane.ts';
 import { openAgent, silent } from '../support/in-process.ts';
@@ -102,7 +106,7 @@ test('an agent whose protocol is not spoken goes on and keeps all it has until i
   await using fake = await FakeControlPlane.start({ clock });
   await using agent = await openAgent(folder.path, fake.url, fake.key, clock);
   await agent.ready;
-  const how = refusalBy({ oldest: 2, newest: 2 });
+  const how = refusalBy({ oldest: protocolVersion + 1, newest: protocolVersion + 1 });
   const since = clock.now();
   fake.misbehave('submitResults', how);
   fake.assign(...Array.from({ length: 20 }, () => check(target.url)));

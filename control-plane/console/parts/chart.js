@@ -2,8 +2,18 @@
 import { html, useEffect, useRef, useState } from '../dom.js';
 import { duration, nothing, percent, shortTime } from '../format.js';
 
+/** A browser in a POSIX locale names a language that no formatter knows, and uPlot uses it as it is. */
+function nameKnownLanguage() {
+  try {
+    Intl.getCanonicalLocales(navigator.language);
+  } catch {
+    Object.defineProperty(navigator, 'language', { value: 'en-US' });
+  }
+}
+
 let library;
 function loadLibrary() {
+  nameKnownLanguage();
   library ??= import('../vendor/uplot.js').then(({ uPlot }) => uPlot);
   return library;
 }

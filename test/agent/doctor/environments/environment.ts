@@ -89,14 +89,18 @@ export class Ground implements AsyncDisposable {
   /** The agent runs as nobody. */
   asNobody(...more: string[]): void {
     for (const name of ['data', 'work']) chownSync(join(this.folder, name), nobody, nobody);
-    this.before.push(
-      'setpriv',
-      `--reuid=${nobody}`,
-      `--regid=${nobody}`,
-      '--clear-groups',
-      ...more,
-      '--',
-    );
+    this.asUser(nobody, ...more);
+  }
+
+  /**
+   * On the network of this machine a user may send echo requests, whatever the machine itself allows:
+   * that is not what the environment is about.
+   */
+  asUser(id: number, ...more: string[]): void {
+    const isInLab = this.before.includes('netns');
+    const rights = isInLab ? [] : ['--inh-caps=+net_raw', '--ambient-caps=+net_raw'];
+    const who = [`--reuid=${id}`, `--regid=${id}`, '--clear-groups'];
+    this.before.push('setpriv', ...who, ...rights, ...more, '--');
   }
 
   /** A script runs first, in mounts of its own that nobody else sees; `$0` is the folder of the ground. */

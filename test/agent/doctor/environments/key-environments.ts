@@ -1,4 +1,5 @@
 /** Keys and settings. */
+import { protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
 import { refusalBy } from '../../../support/fake-control-plane.ts';
 import type { Environment } from './environment.ts';
 
@@ -72,10 +73,10 @@ export const keyEnvironments: readonly Environment[] = [
     name: 'the agent is too old for the control plane',
     needs: 'nothing',
     first: { id: 'protocol', verdict: 'fail' },
-    evidence: ['the agent protocol 1: the agent is the older one'],
+    evidence: [`the agent protocol ${protocolVersion}: the agent is the older one`],
     fix: ['upgrade this agent'],
     make: ({ controlPlane }) => {
-      controlPlane.misbehave('all', refusalBy({ oldest: 2, newest: 3 }));
+      controlPlane.misbehave('all', refusalBy({ oldest: protocolVersion + 1, newest: protocolVersion + 2 }));
     },
   },
   {

@@ -219,7 +219,7 @@ export const machineEnvironments: readonly Environment[] = [
       chownSync(`${ground.folder}/work`, 54_321, 54_321);
       // Without HOME the default has no place: a warning that leads to the same.
       ground.expected.add('user');
-      ground.before.push('setpriv', '--reuid=54321', '--regid=54321', '--clear-groups', '--');
+      ground.asUser(54_321);
     },
   },
   {
