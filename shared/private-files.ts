@@ -4,7 +4,7 @@
  * belongs to another user stays as it is.
  */
 import { chmodSync, lstatSync, readdirSync, type Stats } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 /** Every file and folder that a program makes from now on is its user's alone. */
 export function makeFilesPrivate(): void {
@@ -45,7 +45,11 @@ export function tightenTree(folder: string, except: readonly string[] = []): voi
   }
 }
 
-/** The same for an SQLite database and the files beside it that have its name. */
+/** The same for an SQLite database and the files beside it that have its name, such as its log and its key. */
 export function tightenDatabase(file: string): void {
-  for (const suffix of ['', '-wal', '-shm', '-journal']) tighten(file + suffix);
+  const folder = dirname(file);
+  if (statOf(file) === null) return;
+  for (const name of readdirSync(folder)) {
+    if (name.startsWith(basename(file))) tighten(join(folder, name));
+  }
 }

@@ -30,6 +30,10 @@ export function registerServe(program: Command): void {
         ...{ config, logger },
         acceptNewKey: options.newKey === true,
       });
+      // Before anybody hears that it serves: who waits for that may stop it at once.
+      const stopped = new Promise<string>((resolve) => {
+        for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, resolve);
+      });
       logger.info({ url: controlPlane.url, database: config.DATABASE_FILE }, 'serving');
       if (config.PUBLIC_URL === undefined && isIP(config.HOST) !== 0 && !isLoopback(config.HOST)) {
         logger.warn(
@@ -37,9 +41,7 @@ export function registerServe(program: Command): void {
           'PUBLIC_URL is not set: links in mails and alerts lead to this url, which others may not reach',
         );
       }
-      const signal = await new Promise<string>((resolve) => {
-        for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, resolve);
-      });
+      const signal = await stopped;
       logger.info({ signal }, 'stopping');
       await controlPlane[Symbol.asyncDispose]();
       logger.info('stopped');

@@ -11,7 +11,7 @@ import { fromFlag, fromJson } from './columns.ts';
 import type { Database } from './tables.ts';
 
 /** What becomes of one stored value of an account. */
-type Replace = (value: string, accountId: string) => string;
+type Replace = (value: string, accountId: string, isJson?: boolean) => string;
 
 const rowsAtOnce = 500;
 const upgradeFact = 'credentials-encrypted';
@@ -84,7 +84,7 @@ const whole = <Column extends string>(
     const value = row[column] as string | null;
     return value === null || value === '' || !only(row)
       ? {}
-      : { [column]: replace(value, row.account_id) };
+      : { [column]: replace(value, row.account_id, column === 'config_json') || null };
   });
 
 const inBody = (
@@ -105,6 +105,8 @@ const inBody = (
 
 type VariableRow = Of<'value'> & { secret: number; locked: number };
 
+const triggerTokens = whole('tokens of triggers', 'check_triggers', 'token_encrypted');
+
 /** `isFirst`: what an older build has encrypted already is left out. */
 const kinds = (isFirst: boolean): Kind[] => [
   inBody('credentials of checks', 'checks', isFirst ? 'locked' : 'encrypted'),
@@ -122,7 +124,7 @@ const kinds = (isFirst: boolean): Kind[] => [
   ...(isFirst
     ? []
     : [
-        whole('tokens of triggers', 'check_triggers', 'token_encrypted'),
+        triggerTokens,
         whole('keys of client certificates', 'client_certificates', 'key_sealed'),
         whole('passphrases of client certificates', 'client_certificates', 'passphrase_sealed'),
       ]),
@@ -199,6 +201,26 @@ export async function encryptStoredCredentials(
   if (isRewritten) await sql`vacuum`.execute(db);
   await sql`pragma wal_checkpoint(truncate)`.execute(db);
   return { isRewritten };
+}
+
+/**
+ * Empties what was encrypted with a key that is lost, so that everything around it can be read: a channel
+ * has no configuration then, a check no password. Secret variables and certificates stay as they are.
+ */
+export async function forgetUnreadableCredentials(
+  db: Kysely<Database>,
+  secrets: SecretBox,
+): Promise<void> {
+  await db.transaction().execute((unit) =>
+    replaceAll(unit, [...kinds(true), triggerTokens], (value, accountId, isJson) => {
+      try {
+        secrets.read(value, accountId);
+        return value;
+      } catch {
+        return isJson ? secrets.seal('{}', accountId) : '';
+      }
+    }),
+  );
 }
 
 /**

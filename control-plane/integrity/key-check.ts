@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import type { Kysely } from 'kysely';
+import { forgetUnreadableCredentials } from '../db/stored-credentials.ts';
 import type { Database } from '../db/tables.ts';
 import { OperatorError } from '../operator-error.ts';
 import { keyFileOf, openSecretBox, type KeySettings, type SecretBox } from '../secret-box.ts';
@@ -74,7 +75,7 @@ export async function openFittingKey(
   const isMissing = ENCRYPTION_KEY === undefined && !existsSync(keyFile);
   if (encrypted !== undefined && isMissing && !acceptNewKey && DATABASE_FILE !== ':memory:') {
     throw new OperatorError(
-      `the key file ${keyFile} is missing, and the database ${DATABASE_FILE} has values that are encrypted with it: put it back (a backup has it beside it), or set ENCRYPTION_KEY if that is what the database was used with; ${anew}`,
+      `the key file ${keyFile} is missing, and the database ${DATABASE_FILE} has values that are encrypted with it: put it back ("backup --with-key" puts it beside the backup), or set ENCRYPTION_KEY if that is what the database was used with; ${anew}`,
       { usage: true },
     );
   }
@@ -86,6 +87,7 @@ export async function openFittingKey(
       { usage: true },
     );
   }
+  if (acceptNewKey) await forgetUnreadableCredentials(db, secrets);
   if (encrypted?.scope !== scope || acceptNewKey) await writeKeyCheck(db, secrets);
   return secrets;
 }

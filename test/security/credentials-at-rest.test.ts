@@ -329,3 +329,23 @@ test('with ENCRYPTION_KEY the key before is named by a setting', async () => {
   const box = new SecretBox(Buffer.from(second));
   assert.equal(box.open(rows[0]?.value ?? '', rows[0]?.account_id ?? ''), `${marker}-locked`);
 });
+
+test('with a key that is lost, everything but the credentials goes on', async () => {
+  using folder = temporaryFolder();
+  await using system = await System.start(folder.path);
+  const { ids } = await makeEverything(system);
+  system.controlPlane.signal('SIGTERM');
+  await system.controlPlane.exited;
+  const port = new URL(system.baseUrl).port;
+  await using serving = new Program(['control-plane/control-plane.js', 'serve', '--new-key'], {
+    ...{ PORT: port, DATABASE_FILE: system.databaseFile, ENCRYPTION_KEY: 'n'.repeat(40) },
+    REQUESTS_PER_MINUTE: '0',
+  });
+  await serving.log('serving');
+  const shown = await read(system, ids);
+  assert.equal(JSON.stringify(shown).includes(marker), false);
+  const request = shown['request'] as Check['request'];
+  assert.deepEqual(request.headers, [{ key: 'Authorization', value: '', locked: false }]);
+  assert.deepEqual(shown['channel'], {});
+  assert.equal(shown['token'], '');
+});
