@@ -35,7 +35,7 @@ type Owner = { checkId: string } | { groupId: number };
 function toWire(row: TriggerRow, role: Role, secrets: SecretBox) {
   return {
     id: row.id,
-    token: presentTriggerToken(secrets.open(row.token_encrypted ?? '', row.account_id), role),
+    token: presentTriggerToken(secrets.read(row.token_encrypted ?? '', row.account_id), role),
     created_at: toTimestamp(row.created_at),
     called_at: toTimestampOrNull(row.called_at),
     updated_at: toTimestampOrNull(row.updated_at),
