@@ -211,6 +211,8 @@ const passing = new Set([
   'duration',
   'lastUsedAt',
   'lastSeen',
+  // Said of the act of saving alone.
+  'warnings',
   'agentCount',
   'updated_at',
   'nextOccurrences',

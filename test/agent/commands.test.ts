@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
+import { protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
 import { makeAuthority } from '../support/certificates.ts';
 import { httpServer, httpsServer } from '../support/servers.ts';
 import { temporaryFolder } from '../support/system.ts';
@@ -208,7 +209,7 @@ test('version is for people and for scripts', async () => {
   assert.match(out, /^monitor-agent \d+\.\d+\.\d+ /);
   assert.deepEqual(await agent(['--version']), { code: 0, out, error: '' });
   const facts = JSON.parse((await agent(['version', '--json'])).out) as { protocol: number };
-  assert.equal(facts.protocol, 1);
+  assert.equal(facts.protocol, protocolVersion);
 });
 
 test('certificates are judged against the authorities of this machine and its own', async () => {

@@ -866,6 +866,7 @@ export const sections: readonly Section[] = [
       '[].isLate',
       '[].isPayloadDropped',
       '[].payloadError',
+      '[].detailsOmitted',
       // Shapes that the specification does not show.
       '[].browserCheckResult',
       '[].multiStepCheckResult',

@@ -50,14 +50,17 @@ export function existingClient() {
     expected: Record<string, unknown>,
     { create = path, update = path, key = 'id' } = {},
   ): Promise<void> {
-    const created = await call(201, 'POST', create, body);
+    // What is said of the act of saving alone: providers know no such field.
+    const withoutWarnings = ({ warnings: _, ...rest }: Answer['body']): Answer['body'] => rest;
+    const created = withoutWarnings(await call(201, 'POST', create, body));
     assert.partialDeepStrictEqual(created, expected);
     const one = `${path}/${encodeURIComponent(String(created[key]))}`;
     assert.deepEqual(await call(200, 'GET', one), created);
-    const replaced = await call(200, 'PUT', `${update}/${String(created[key])}`, {
+    const saved = await call(200, 'PUT', `${update}/${String(created[key])}`, {
       ...body,
       id: created.id,
     });
+    const replaced = withoutWarnings(saved);
     // A plan must be empty after it was applied.
     assert.deepEqual({ ...replaced, updated_at: null }, { ...created, updated_at: null });
     await call(204, 'DELETE', one);

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
+import { protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
 import { DatabaseSync } from 'node:sqlite';
 import { Operator } from '../support/control-plane-command.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
@@ -107,10 +108,10 @@ test('version is for people and for scripts, and needs no settings', async () =>
   using folder = temporaryFolder();
   const operator = new Operator(folder.path, { PORT: 'none' });
   const { out } = await operator.run('version');
-  assert.match(out, /^control-plane \d+\.\d+\.\d+ \(protocol 1, /);
+  assert.match(out, /^control-plane \d+\.\d+\.\d+ \(protocol \d+, /);
   assert.deepEqual(await operator.run('--version'), { code: 0, out, error: '' });
   const { protocol } = await operator.json<{ protocol: number }>('version');
-  assert.equal(protocol, 1);
+  assert.equal(protocol, protocolVersion);
 });
 
 test('commands that only look make no database', async () => {

@@ -81,7 +81,7 @@ test('a flood of pings costs a commit a second, is limited by its token and lose
   await using stage = await setUp();
   const { clock, cp } = stage;
   const make = async (): Promise<string> => {
-    const heartbeat = { period: 1, periodUnit: 'minutes', grace: 0, graceUnit: 'minutes' };
+    const heartbeat = { period: 1, periodUnit: 'hours', grace: 0, graceUnit: 'minutes' };
     const { body } = await cp.api('POST', '/v1/checks/heartbeat', { name: 'h', heartbeat });
     return body.heartbeat.pingUrl as string;
   };

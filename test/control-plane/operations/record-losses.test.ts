@@ -6,6 +6,7 @@ import test from 'node:test';
 import { pino } from 'pino';
 import { isRecordLost, missingSince } from '../../../control-plane/domain/record-loss.ts';
 import { startTestControlPlane } from '../../support/control-plane.ts';
+import { withLeases } from '../../support/leased-runs.ts';
 import { Bench, minute, now } from '../../support/results.ts';
 import { temporaryFolder } from '../../support/system.ts';
 import { TestClock } from '../../support/test-clock.ts';
@@ -41,7 +42,8 @@ test('a database that lost acknowledged results says how many, since when, and w
     const checkId = await bench.check('url');
     key = await cp.locationKey('eu-west-1');
     const submit = async (at: number): Promise<string> => {
-      const items = [bench.result(checkId, 'URL', at)];
+      const result = bench.result(checkId, 'URL', at);
+      const items = await withLeases(cp.controlPlane.services, cp.accountId, [result]);
       const { status, body } = await cp.api(
         'POST',
         '/v1/agent/results',
