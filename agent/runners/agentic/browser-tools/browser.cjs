@@ -11,6 +11,17 @@ const navigationMs = 30_000;
 const settleMs = 3_000;
 const quietMs = 120;
 
+/** True for the request of a page, rather than of a frame in one. */
+function opensPage(request) {
+  if (!request.isNavigationRequest()) return false;
+  try {
+    return request.frame().parentFrame() === null;
+  } catch {
+    // A window that is not there yet.
+    return true;
+  }
+}
+
 async function openBrowser(chromium, { executablePath, args, proxy }) {
   const browser = await chromium.launch({
     executablePath,
@@ -98,9 +109,12 @@ async function openBrowser(chromium, { executablePath, args, proxy }) {
         ?.evaluate((ms) => new Promise((resolve) => setTimeout(resolve, ms)), quietMs)
         .catch(() => undefined);
       await new Promise((resolve) => setTimeout(resolve, quietMs));
-      const longest = new Promise((resolve) => setTimeout(resolve, settleMs - quietMs).unref());
+      const longest = new Promise((resolve) => setTimeout(resolve, actionMs - quietMs).unref());
       await Promise.race([inPage, longest]);
-      while (busy.size > 0 && performance.now() < deadline) {
+      // A new page is waited for as long as any other; what a page loads beside itself is not.
+      const isOpening = () => [...busy].some(opensPage);
+      const lastMoment = deadline - settleMs + navigationMs;
+      while (busy.size > 0 && performance.now() < (isOpening() ? lastMoment : deadline)) {
         await new Promise((resolve) => setTimeout(resolve, quietMs / 4));
       }
       busy.clear();
