@@ -44,15 +44,16 @@ export interface AttemptFacts {
 const noticeableSuspensionMs = 500;
 const leastWaitMs = 1;
 /** While the agent is starved, others on this machine may wait unseen, as a target beside it. */
-const hiddenWaitMs = 2_000;
 const hiddenFactor = 3;
 /** What was measured as waiting may be wrong by as much again. */
 const doubtFactor = 2;
 
 /** Deadlines that the agent itself keeps and extends by what it waited. */
 const ownTimeouts = new Set(['TIMEOUT', 'SOCKET_TIMEOUT', 'CONNECT_TIMEOUT']);
-/** Deadlines that others keep: resolvers, scripts and test runners. */
-const otherTimeouts = new Set(['ETIMEOUT', 'SCRIPT_TIMEOUT', 'GLOBAL_TIMEOUT']);
+/** The deadline of the resolver, in this process but not extended. */
+const resolverTimeout = 'ETIMEOUT';
+/** Deadlines that other processes keep: scripts and test runners. */
+const otherTimeouts = new Set(['SCRIPT_TIMEOUT', 'GLOBAL_TIMEOUT']);
 /** How test runners and scripts say that a limit of time was reached. */
 const timeoutWords =
   /\bTimeoutError\b|\btimeout of \d+\s?ms|\btimeout \d+\s?ms exceeded|timed out/i;
@@ -82,6 +83,10 @@ function isDoubtfulTimeout({ judging, measurement, time }: AttemptFacts): boolea
   const { failure, startedAt, stoppedAt } = measurement;
   if (failure === null) return false;
   const isElsewhere = judging.isTimedElsewhere === true;
+  const isMostlyWait = (ms: number): boolean => 4 * ms > stoppedAt - startedAt;
+  if (failure.code === resolverTimeout) {
+    return isMostlyWait(Math.max(time.waitedMs, time.isStarved ? time.hiddenWaitMs : 0));
+  }
   if (ownTimeouts.has(failure.code) && !isElsewhere) {
     // Deadlines were extended by the wait, at most to twice their length.
     return 2 * time.waitedMs > stoppedAt - startedAt;
@@ -90,7 +95,7 @@ function isDoubtfulTimeout({ judging, measurement, time }: AttemptFacts): boolea
     ownTimeouts.has(failure.code) ||
     otherTimeouts.has(failure.code) ||
     (isElsewhere && timeoutWords.test(failure.message));
-  return isTimeout && (time.isStarved || 4 * time.waitedMs > stoppedAt - startedAt);
+  return isTimeout && (time.isStarved || isMostlyWait(time.waitedMs));
 }
 
 /** Decides on one attempt, with the verdict as measured. */
@@ -119,7 +124,7 @@ export function decideAttempt(facts: AttemptFacts, measured: Verdict): AttemptDe
   const corrected =
     judging.isTimedElsewhere === true ? measured : judgeSooner(facts, time.waitedMs, measured);
   const doubtMs = time.isStarved
-    ? Math.max(hiddenFactor * time.waitedMs, hiddenWaitMs)
+    ? Math.max(hiddenFactor * time.waitedMs, time.hiddenWaitMs)
     : doubtFactor * time.waitedMs;
   const atBest = judgeSooner(facts, doubtMs, measured);
   return severity(atBest) < severity(corrected) ? overloaded : stands(corrected);

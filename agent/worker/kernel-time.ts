@@ -61,9 +61,9 @@ class KernelFile implements Disposable {
 
 /** `<ns on a CPU> <ns waited for one> <turns>`. */
 export function parseSchedstat(text: string | null): ThreadTimes | null {
-  const [run, wait] = (text ?? '').split(' ');
+  const [run, wait, turns] = (text ?? '').trim().split(' ');
   if (run === undefined || wait === undefined || run === '') return null;
-  return { runMs: Number(run) / nsPerMs, waitMs: Number(wait) / nsPerMs };
+  return { runMs: Number(run) / nsPerMs, waitMs: Number(wait) / nsPerMs, turns: Number(turns) };
 }
 
 /** The share in `some avg10=12.50 …`. */
@@ -95,7 +95,7 @@ export function openKernelTime(): KernelTime {
     main() {
       if (hasSchedstat) return own();
       const { user, system } = process.threadCpuUsage();
-      return { runMs: (user + system) / 1_000, waitMs: 0 };
+      return { runMs: (user + system) / 1_000, waitMs: 0, turns: 0 };
     },
     poolWaitMs: () => [...pool.values()].map((file) => parseSchedstat(file.text())?.waitMs ?? 0),
     findThreads() {

@@ -15,6 +15,8 @@ export interface LoadSample {
   waitedMs: number;
   runMs: number;
   cpuWaitMs: number;
+  /** How often the main thread got a CPU. */
+  turns: number;
   /** Time in which the control group was not let run. */
   throttledMs: number;
   /** Share of the last ten seconds in which some task of the machine waited; null if not known. */
@@ -89,6 +91,16 @@ function reasonBy(shares: LoadShares, limits: Limits): string | null {
     return `it waited ${percent(cpuWait)} of the time in which it wanted a CPU: other processes use the machine`;
   }
   return null;
+}
+
+/** Turns on a CPU that others need in an attempt and that nobody sees: of the kernel, of a target beside it. */
+const hiddenTurns = 25;
+
+/** What others on this machine may have waited unseen in an attempt, by what a turn has cost since an instant. */
+export function hiddenWaitMs(samples: readonly LoadSample[], after: number): number {
+  const seen = samples.filter(({ at }) => at > after);
+  const turns = sum(seen, (sample) => sample.turns);
+  return turns === 0 ? 0 : (hiddenTurns * sum(seen, (sample) => sample.cpuWaitMs)) / turns;
 }
 
 /** Whether times that were measured since an instant are in doubt. */

@@ -5,6 +5,7 @@
 import type { Clock } from '@monitor/shared/clock.ts';
 import { openKernelTime, type KernelTime } from './kernel-time.ts';
 import {
+  hiddenWaitMs,
   isStarved,
   overloadWindowMs,
   stepLoad,
@@ -42,6 +43,8 @@ export interface TimeFacts {
   waitedMs: number;
   /** Others on this machine may have waited as well, unseen: times are in doubt. */
   isStarved: boolean;
+  /** What they may have waited while this is so. */
+  hiddenWaitMs: number;
   /** The event loop lagged noticeably. */
   isLagging: boolean;
 }
@@ -88,7 +91,7 @@ export class ProcessTime implements Disposable {
   #last: TimeSample;
   #boot: { wall: number; monotonic: number; boot: number | null };
   /** Sums since the last sample of load. */
-  #sum = { at: 0, lengthMs: 0, waitedMs: 0, runMs: 0, cpuWaitMs: 0, throttledMs: 0 };
+  #sum = { at: 0, lengthMs: 0, waitedMs: 0, runMs: 0, cpuWaitMs: 0, turns: 0, throttledMs: 0 };
   #loadState: LoadState = null;
   #lastSuspension: Suspension | null = null;
   #measuring = 0;
@@ -163,11 +166,11 @@ export class ProcessTime implements Disposable {
         if (isExact) this.#tick();
         else this.#refresh();
         const { suspendedMs, waitedMs, laggedMs } = this.#ledger.since(mark, from);
+        const recently = from - starvedWithinMs;
         return {
           ...{ suspendedMs, waitedMs },
-          isStarved:
-            isExact &&
-            (this.#loadState !== null || isStarved(this.#samples, from - starvedWithinMs)),
+          isStarved: isExact && (this.#loadState !== null || isStarved(this.#samples, recently)),
+          hiddenWaitMs: isExact ? hiddenWaitMs(this.#samples, recently) : 0,
           isLagging: laggedMs > 0 || suspendedMs > 0,
         };
       },
@@ -295,12 +298,13 @@ export class ProcessTime implements Disposable {
     }
   }
 
-  #addLoad({ lengthMs, stoppedMs, waitedMs, runMs, cpuWaitMs }: Stretch, at: number): void {
+  #addLoad({ lengthMs, stoppedMs, waitedMs, runMs, cpuWaitMs, turns }: Stretch, at: number): void {
     const sum = this.#sum;
     sum.lengthMs += lengthMs - stoppedMs;
     sum.waitedMs += waitedMs;
     sum.runMs += runMs;
     sum.cpuWaitMs += cpuWaitMs;
+    sum.turns += turns;
     if (at - sum.at < loadEveryMs) return;
     const kernel = this.#kernel;
     kernel.findThreads();
@@ -312,10 +316,11 @@ export class ProcessTime implements Disposable {
       waitedMs: sum.waitedMs,
       runMs: sum.runMs,
       cpuWaitMs: sum.cpuWaitMs,
+      turns: sum.turns,
       throttledMs: Math.max(0, throttledMs - sum.throttledMs),
       pressure: kernel.pressure(),
     });
-    this.#sum = { at, throttledMs, lengthMs: 0, waitedMs: 0, runMs: 0, cpuWaitMs: 0 };
+    this.#sum = { at, throttledMs, lengthMs: 0, waitedMs: 0, runMs: 0, cpuWaitMs: 0, turns: 0 };
     const wall = this.#now();
     this.#loadState = stepLoad(this.#loadState, this.#samples, { now: at, wall });
   }

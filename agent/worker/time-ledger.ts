@@ -12,6 +12,8 @@
 export interface ThreadTimes {
   runMs: number;
   waitMs: number;
+  /** How often it got a CPU. */
+  turns: number;
 }
 
 /** What the clocks and the kernel say at one moment. Milliseconds. */
@@ -37,6 +39,7 @@ export interface Stretch {
   /** What the main thread ran, and waited for a CPU. */
   runMs: number;
   cpuWaitMs: number;
+  turns: number;
 }
 
 /** A shorter stop is a delay like any other. */
@@ -70,6 +73,7 @@ export function explainStretch(before: TimeSample, after: TimeSample, dueAt: num
     laggedMs: lateMs > noticeableLagMs ? lateMs : 0,
     runMs,
     cpuWaitMs,
+    turns: since(before.main?.turns, after.main?.turns),
   };
 }
 

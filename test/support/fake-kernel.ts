@@ -12,16 +12,17 @@ export interface FakeKernel extends KernelTime {
 }
 
 export function fakeKernel(clock: Clock): FakeKernel {
-  let [runMs, waitMs, sleptMs, throttledMs, pressure] = [0, 0, 0, 0, 0];
+  let [runMs, waitMs, turns, sleptMs, throttledMs, pressure] = [0, 0, 0, 0, 0, 0];
   return {
     boot: () => clock.monotonic() + sleptMs,
-    main: () => ({ runMs, waitMs }),
+    main: () => ({ runMs, waitMs, turns }),
     poolWaitMs: () => [],
     findThreads: () => undefined,
     pressure: () => pressure,
     throttledMs: () => throttledMs,
     ran(ms) {
       runMs += ms;
+      turns += 1;
     },
     waited(ms) {
       waitMs += ms;

@@ -326,7 +326,9 @@ async function disturbed(
     made += 1;
     return Promise.resolve(observations[Math.min(made, observations.length) - 1] ?? seen);
   };
-  const calm: TimeFacts = { suspendedMs: 0, waitedMs: 0, isStarved: false, isLagging: false };
+  const calm: TimeFacts = {
+    ...{ suspendedMs: 0, waitedMs: 0, isStarved: false, isLagging: false, hiddenWaitMs: 0 },
+  };
   class Disturbed extends ProcessTime {
     override begin(): Measuring {
       const inner = super.begin();
@@ -408,7 +410,7 @@ test('a limit that only the wait of the agent broke is judged without it; both t
 test('where the wait cannot be told from the target an attempt is made once more, then it is an error', async () => {
   const limits = { degradedResponseTime: 100, maxResponseTime: 200 };
   const slow = { ...seen, responseTime: 412 };
-  const starved = { waitedMs: 100, isStarved: true };
+  const starved = { waitedMs: 100, isStarved: true, hiddenWaitMs: 2_000 };
   const { outcome, made, voided } = await disturbed([slow], [starved], { limits });
   assert.equal(made, 2);
   assert.deepEqual(

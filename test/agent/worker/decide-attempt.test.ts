@@ -6,7 +6,9 @@ import { judge } from '@monitor/shared/domain/verdict.ts';
 import { decideAttempt, mayRepeat } from '../../../agent/worker/decide-attempt.ts';
 import type { TimeFacts } from '../../../agent/worker/process-time.ts';
 
-const calm: TimeFacts = { suspendedMs: 0, waitedMs: 0, isStarved: false, isLagging: false };
+const calm: TimeFacts = {
+  ...{ suspendedMs: 0, waitedMs: 0, isStarved: false, isLagging: false, hiddenWaitMs: 0 },
+};
 
 const answer: Measurement = {
   ...{ startedAt: 0, stoppedAt: 100, responseTime: 100, failure: null, underLoad: false },
@@ -62,12 +64,17 @@ for (const [name, given, expected] of [
   ['the wait explains nothing of it', { seen: took(900), time: { waitedMs: 20 } }, 'failed'],
   [
     'it is broken without the wait, but the agent is starved: others may wait unseen',
-    { seen: took(900), time: { waitedMs: 20, isStarved: true } },
+    { seen: took(900), time: { waitedMs: 20, isStarved: true, hiddenWaitMs: 1_000 } },
     'overloaded',
   ],
   [
+    'the agent is starved, and neither what it nor what others may have waited explains it',
+    { seen: took(900), time: { waitedMs: 20, isStarved: true, hiddenWaitMs: 50 } },
+    'failed',
+  ],
+  [
     'no machine is so starved',
-    { seen: took(9_000), time: { waitedMs: 20, isStarved: true } },
+    { seen: took(9_000), time: { waitedMs: 20, isStarved: true, hiddenWaitMs: 2_000 } },
     'failed',
   ],
   [
@@ -98,8 +105,19 @@ for (const [name, given, expected] of [
   ],
   [
     'a time-out of a resolver while the agent is starved',
-    { seen: { ...took(5_000), ...failed('ETIMEOUT') }, time: { waitedMs: 400, isStarved: true } },
+    {
+      seen: { ...took(5_000), ...failed('ETIMEOUT') },
+      time: { waitedMs: 400, isStarved: true, hiddenWaitMs: 1_500 },
+    },
     'overloaded',
+  ],
+  [
+    'a time-out of a resolver that the wait does not explain',
+    {
+      seen: { ...took(5_000), ...failed('ETIMEOUT') },
+      time: { waitedMs: 40, isStarved: true, hiddenWaitMs: 50 },
+    },
+    'failed',
   ],
   [
     'an assertion on the response time',

@@ -9,7 +9,9 @@ import {
 import { throttledMs } from '../../../agent/control-group.ts';
 
 test('accounts of the kernel are read, and missing ones are nothing', () => {
-  assert.deepEqual(parseSchedstat('71478171 317611 12\n'), { runMs: 71.478171, waitMs: 0.317611 });
+  assert.deepEqual(parseSchedstat('71478171 317611 12\n'), {
+    ...{ runMs: 71.478171, waitMs: 0.317611, turns: 12 },
+  });
   for (const text of [null, '', '\n']) assert.equal(parseSchedstat(text), null);
   const some = 'some avg10=93.06 avg60=87.04 avg300=38.90 total=157791467\nfull avg10=0.00';
   assert.equal(parsePressure(some), 0.9306);

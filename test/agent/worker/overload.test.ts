@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
+  hiddenWaitMs,
   isStarved,
   loadShares,
   stepLoad,
@@ -34,7 +35,15 @@ function play(...stretches: [Kind, number][]): LoadState[] {
   for (const [kind, seconds] of stretches) {
     for (let each = 0; each < seconds; each += 1) {
       at += second;
-      const all = { at, lengthMs: second, throttledMs: 0, waitedMs: 0, runMs: 0, cpuWaitMs: 0 };
+      const all = {
+        at,
+        lengthMs: second,
+        throttledMs: 0,
+        waitedMs: 0,
+        runMs: 0,
+        cpuWaitMs: 0,
+        turns: 0,
+      };
       samples.push({ ...all, pressure: null, ...kind });
       state = stepLoad(state, samples, { now: at, wall: 1_000_000 + at });
       states.push(state);
@@ -81,10 +90,28 @@ test('a short load is not an overload, and yet its times are in doubt', () => {
   const states = play([quiet, 60], [crowded, 5], [quiet, 5]);
   assert.deepEqual([...new Set(states)], [null]);
   const samples: LoadSample[] = [1, 2, 3].map((at) => ({
-    ...{ at: at * second, lengthMs: second, throttledMs: 0, waitedMs: 0, runMs: 0, cpuWaitMs: 0 },
+    ...{
+      at: at * second,
+      lengthMs: second,
+      throttledMs: 0,
+      waitedMs: 0,
+      runMs: 0,
+      cpuWaitMs: 0,
+      turns: 0,
+    },
     ...{ pressure: null, ...crowded },
   }));
   assert.equal(isStarved(samples, 0), true);
   assert.equal(isStarved(samples, 3 * second), false, 'nothing was seen since');
   assert.equal(loadShares(samples, 0), null, 'too little for a state');
+});
+
+test('what others may have waited follows from what a turn on a CPU has cost of late', () => {
+  const sampleAt = (at: number, cpuWaitMs: number, turns: number): LoadSample => ({
+    ...{ at: at * second, lengthMs: second, throttledMs: 0, waitedMs: 0, runMs: 0, pressure: null },
+    ...{ cpuWaitMs, turns },
+  });
+  const samples = [sampleAt(1, 900, 3), sampleAt(2, 400, 10)];
+  assert.equal(hiddenWaitMs(samples, second), 25 * 40);
+  assert.equal(hiddenWaitMs(samples, 2 * second), 0, 'nothing was seen since');
 });
