@@ -76,7 +76,10 @@ export const keyEnvironments: readonly Environment[] = [
     evidence: [`the agent protocol ${protocolVersion}: the agent is the older one`],
     fix: ['upgrade this agent'],
     make: ({ controlPlane }) => {
-      controlPlane.misbehave('all', refusalBy({ oldest: protocolVersion + 1, newest: protocolVersion + 2 }));
+      controlPlane.misbehave(
+        'all',
+        refusalBy({ oldest: protocolVersion + 1, newest: protocolVersion + 2 }),
+      );
     },
   },
   {
