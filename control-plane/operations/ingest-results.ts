@@ -44,6 +44,9 @@ import { recordFaults, type RunEnding } from './record-faults.ts';
 import { retryElsewhere } from './retry-elsewhere.ts';
 import { statusUpdate, writeStatuses, type StatusChange } from './update-status.ts';
 
+/** Most items of one commit, for a statement that names them has 32,766 parameters at most. */
+const mostAtOnce = 5_000;
+
 interface Batch {
   accountId: string;
   location: string;
@@ -538,11 +541,17 @@ export class ResultIntake {
     });
   }
 
+  /** What the next commit takes: one batch at least, of the others as many as fit. */
+  #nextBatches(): QueuedBatch[] {
+    let items = 0;
+    const tooMuch = this.#queue.findIndex((batch) => (items += batch.items.length) > mostAtOnce);
+    return this.#queue.splice(0, tooMuch === -1 ? this.#queue.length : Math.max(1, tooMuch));
+  }
+
   async #work(): Promise<void> {
     this.#working = true;
     while (this.#queue.length > 0) {
-      const batches = this.#queue;
-      this.#queue = [];
+      const batches = this.#nextBatches();
       try {
         const outcomes = await this.#commit(batches);
         batches.forEach((batch, index) => {
