@@ -22,9 +22,12 @@ import {
   type Sha256Hex,
 } from '@monitor/shared/domain/run-id.ts';
 
-/** Clocks of agents follow that of the control plane: a slot that lies further ahead was not run. */
+/** Clocks of agents follow that of the control plane: what lies further ahead was measured by another one. */
 const clockToleranceMs = 5 * 60_000;
-/** A clock that was set wrong during a run may be ahead by a time zone or a day, not by more. */
+/**
+ * A clock that is wrong for a while, here or there, may be off by a time zone or a day, not by more. Agents
+ * forget what is refused, so slots within it are taken; see `operations/rename-future-runs.ts`.
+ */
 const clockStepMs = 2 * 86_400_000;
 /** Longer than any retry strategy waits between two attempts. */
 const longestRetryDelayMs = 60 * 60_000;
@@ -88,22 +91,15 @@ export interface Known {
 
 type About = ResultSubmission | MissedSubmission;
 
-function whyInstantRefused(
-  name: string,
-  instant: number,
-  { now, keptMs }: Known,
-  toleranceMs = clockStepMs,
-): string | null {
-  if (instant > now + toleranceMs) return `${name}: lies in the future`;
+function whyInstantRefused(name: string, instant: number, { now, keptMs }: Known): string | null {
+  if (instant > now + clockStepMs) return `${name}: lies in the future`;
   return instant < now - keptMs ? `${name}: is longer ago than results are kept` : null;
 }
 
 function whyTimesRefused(item: About, known: Known): string | null {
   const { scheduledFor } = item;
   const ofSlot =
-    scheduledFor === null
-      ? null
-      : whyInstantRefused('scheduledFor', scheduledFor, known, clockToleranceMs);
+    scheduledFor === null ? null : whyInstantRefused('scheduledFor', scheduledFor, known);
   if (item.kind === 'missed' || ofSlot !== null) return ofSlot;
   const { startedAt, stoppedAt, retryElsewhere } = item;
   const ofRun =

@@ -8,6 +8,7 @@ import { sweepSlots } from '../../control-plane/operations/sweep-slots.ts';
 import { wakeAlerts } from '../../control-plane/operations/alerting/wake-alerts.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 import { checkInOf, FakeAgent, resultOf } from '../support/fake-agent.ts';
+import { KeyedAgent, slotsOf, type SlotCheck } from '../support/keyed-agent.ts';
 import { eventually, temporaryFolder } from '../support/system.ts';
 import { TestClock } from '../support/test-clock.ts';
 
@@ -260,6 +261,40 @@ test('a clock that is far ahead deletes nothing until agents confirm it', async 
   await pass(clock, 2 * minute);
   reception.hearClock('a/one', 20);
   assert.equal(reception.isClockTrusted(), true, 'it was three days behind before');
+});
+
+test('what agents measured is taken while the clock is wrong for a while, whichever way', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { services } = cp.controlPlane;
+  const { body } = await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'a', locations: ['eu-west-1'], frequency: 10, frequencyOffset: 1 },
+    request: { url: 'https://a.example' },
+  });
+  const check = body as SlotCheck;
+  await pass(clock, 2 * second);
+  clock.advance(hour);
+  const slots = slotsOf(check, clock.now());
+  const agent = await KeyedAgent.open(cp, 'eu-west-1');
+  const outcomeOf = async (slot = 0) =>
+    (await agent.handIn(agent.result(check.id, slot)))[0]?.outcome;
+  assert.equal(await outcomeOf(slots[0]), 'accepted');
+  // As a machine that was paused goes on with the clock that it had then.
+  clock.setWall(clock.now() - hour);
+  assert.equal(await outcomeOf(slots[3]), 'accepted');
+  clock.setWall(clock.now() + year);
+  assert.equal(services.reception.isClockTrusted(), false);
+  assert.equal(await outcomeOf(slots[4]), 'accepted');
+  const finals = await services.db
+    .selectFrom('check_runs')
+    .select('scheduled_for')
+    .where('state', '=', 'FINAL')
+    .orderBy('scheduled_for')
+    .execute();
+  assert.deepEqual(
+    finals.map((run) => run.scheduled_for),
+    [slots[0], slots[3], slots[4]],
+  );
 });
 
 test('a clock that was set while nothing ran is on record, and nothing from the future is kept', async () => {

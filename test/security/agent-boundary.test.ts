@@ -250,7 +250,7 @@ test('a bad item is refused alone and by name; its neighbours are stored', async
   const [slot = 0, neighbour = 0] = slotsOf(check, clock.now());
   const good = agent.result(check.id, slot);
   const year = 365 * 24 * 60 * minute;
-  const ahead = slotsOf(check, start + 12 * minute).at(-1) ?? 0;
+  const ahead = slotsOf(check, clock.now() + 49 * 60 * minute).at(-1) ?? 0;
   const details = {
     ...{ assertions: [], response: null, requestError: null, jobAssets: null, pcapDataUrl: null },
     jobLog: { setup: [], request: [], teardown: [] },
