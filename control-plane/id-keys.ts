@@ -3,7 +3,7 @@
  * installation that stands encrypted in its database. Agents get the key of their location and derive the
  * ids of slots with it, also while they are cut off; nobody else can.
  */
-import { createHmac, createSecretKey, hkdfSync, randomBytes, type KeyObject } from 'node:crypto';
+import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { HmacHex } from '@monitor/shared/domain/run-id.ts';
 import type { Database } from './db/tables.ts';
@@ -47,7 +47,8 @@ export class IdKeys {
 }
 
 /**
- * Reads the secret of the installation, which is made when there is none. With `acceptNewKey` one that the
+ * Reads the secret of the installation. Where there is none it follows from the encryption key, so that a
+ * backup from before it was stored, or a salvaged database, gets the one that agents have used. With `acceptNewKey` one that the
  * key does not open is replaced: results that agents hold under ids of the old one are then refused.
  */
 export async function openIdKeys(
@@ -55,7 +56,7 @@ export async function openIdKeys(
   secrets: SecretBox,
   acceptNewKey = false,
 ): Promise<IdKeys> {
-  const made = secrets.seal(randomBytes(keyBytes).toString('base64'), '');
+  const made = secrets.seal(secrets.deriveKey('ids').toString('base64'), '');
   await db
     .insertInto('installation')
     .values({ name: idSecretFact, value: made })

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import test from 'node:test';
 import fc from 'fast-check';
 import type { ItemOutcome, ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
+import { idSecretFact } from '../../control-plane/id-keys.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 import { FakeAgent, resultOf, resultOfJob, sha256Hex } from '../support/fake-agent.ts';
 import { KeyedAgent, slotsOf, type SlotCheck } from '../support/keyed-agent.ts';
 import { dumpTables } from '../support/tables.ts';
 import { seededRandom, testSeed } from '../support/random.ts';
+import { temporaryFolder } from '../support/system.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { createAccount } from '../support/world.ts';
 
@@ -327,7 +330,7 @@ test('what an agent learned in one location is played by agents of that location
   assert.equal(await givenTo(other), null);
 });
 
-test('keys of ids differ between accounts and locations, and outlive a restart', async () => {
+test('keys of ids differ between accounts and locations', async () => {
   await using stage = await setUp();
   const { ids } = stage.cp.controlPlane.services;
   fc.assert(
@@ -341,4 +344,27 @@ test('keys of ids differ between accounts and locations, and outlive a restart',
     }),
     { numRuns: 20 },
   );
+});
+
+test('keys of ids outlive a restart, and an older database in the place of this one', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'control-plane.db');
+  const keyAt = (cp: TestControlPlane) =>
+    cp.controlPlane.services.ids.textOf(cp.accountId, 'eu-west-1');
+  let key: string;
+  {
+    await using cp = await startTestControlPlane({ file });
+    key = keyAt(cp);
+  }
+  {
+    await using cp = await startTestControlPlane({ file });
+    assert.equal(keyAt(cp), key);
+    // One from before there was such a key.
+    const { db } = cp.controlPlane.services;
+    await db.deleteFrom('installation').where('name', '=', idSecretFact).execute();
+  }
+  await using cp = await startTestControlPlane({ file });
+  assert.equal(keyAt(cp), key);
+  await using other = await startTestControlPlane();
+  assert.notEqual(other.controlPlane.services.ids.textOf(cp.accountId, 'eu-west-1'), key);
 });
