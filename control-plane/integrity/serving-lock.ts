@@ -3,7 +3,15 @@
  * ends with its process, however that ends. A file beside it says who holds it, and, when it is still
  * there at a start, that nobody stopped the process before.
  */
-import { readFileSync, rmdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { openRaw, type RawDatabase } from '../db/open.ts';
@@ -58,11 +66,18 @@ function lock(file: string): RawDatabase | null {
   }
 }
 
-/** True while a `serve` has the database. */
+/** True while a `serve` has the database. Makes no file: the database may be a backup, in a folder to read alone. */
 export function isServed(databaseFile: string): boolean {
-  const held = lock(lockFileOf(databaseFile));
-  held?.close();
-  return held === null;
+  const file = lockFileOf(databaseFile);
+  if (!existsSync(file)) return false;
+  try {
+    const held = lock(file);
+    held?.close();
+    return held === null;
+  } catch (error) {
+    if (codeOf(error).startsWith('SQLITE_READONLY')) return false;
+    throw error;
+  }
 }
 
 /** Who serves a database, in a sentence. */

@@ -3,7 +3,7 @@
  * must survive when none of the pages on which its id stands was touched.
  */
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import Database from 'better-sqlite3';
@@ -252,4 +252,16 @@ test('a damaged database is refused with what to do, and salvage and restore bri
     readdirSync(folder.path).some((name) => name.endsWith('.partial')),
     false,
   );
+});
+
+test('a backup is verified without a trace beside it', async () => {
+  using folder = temporaryFolder();
+  const operator = new Operator(folder.path);
+  await operator.json('keys', 'create', '--name', 'one');
+  const backups = join(folder.path, 'backups');
+  mkdirSync(backups);
+  const backup = join(backups, 'backup.db');
+  assert.equal((await operator.run('backup', backup)).code, 0);
+  assert.deepEqual(verifyDatabase(backup).problems, []);
+  assert.deepEqual(readdirSync(backups), ['backup.db']);
 });
