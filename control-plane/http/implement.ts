@@ -108,8 +108,13 @@ const discardWithinMs = 5_000;
 const notOneProtocol =
   'must be one whole number; something between the agent and here empties or repeats it';
 
-/** A location may have so many agents that each make as many requests as a key of the API. */
+/** A location may have so many agents that each make as many requests as a key of the API, on average. */
 const agentsPerKey = 100;
+/**
+ * A busy agent hands in results, and comes for jobs when much fails at once, up to some thirty times a second
+ * each. One that is held up in its check-ins counts as gone.
+ */
+const requestsOfAgent = 10;
 /** Visitors that cannot be told apart, behind a proxy that is not trusted, are one. */
 const visitorsPerAddress = 10;
 
@@ -478,6 +483,7 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
   const general = { ...generalRateLimit, requests: requestsPerMinute };
   const limit = route.rateLimit ?? general;
   const ofKey = { ...general, requests: requestsPerMinute * agentsPerKey };
+  const ofAgent = { ...general, requests: requestsPerMinute * requestsOfAgent };
   const ofVisitor = { ...general, requests: requestsPerMinute * visitorsPerAddress };
   const limits = requestsPerMinute === 0 ? null : limiter;
   // Agents of other versions, pings and triggers send what this version does not know.
@@ -539,7 +545,7 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
     };
     const agentId = principal.kind === 'locationKey' ? agentOf(input.body) : null;
     if (limits !== null && principal.kind === 'locationKey' && agentId !== null) {
-      count(limits, response, `agent ${principal.keyId} ${agentId}`, general);
+      count(limits, response, `agent ${principal.keyId} ${agentId}`, ofAgent);
     }
     if (isOfPeople && route.body !== undefined) {
       knownBody ??= bodyFields(route.body, [route.response, route.relatedFields].filter(isDefined));
