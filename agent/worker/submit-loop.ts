@@ -89,6 +89,7 @@ export class SubmitLoop {
   /** One batch. Gives the pause before the next turn, or null when there is nothing to do. */
   async #turn(): Promise<number | null> {
     const { outbox } = this.#options;
+    const limit = this.#batchLimit;
     const { backlog, live } = this.#choose();
     const records = this.#withAttempts([...backlog, ...live]);
     if (records.length === 0) return null;
@@ -101,7 +102,7 @@ export class SubmitLoop {
     }
     this.#backlogAfter = backlog.at(-1)?.seq ?? this.#backlogAfter;
     if (live.length === 0) return replayPauseMs;
-    return outbox.newestSeq() > (live.at(-1)?.seq ?? 0) ? 0 : gatherMs;
+    return backlog.length + live.length < limit ? gatherMs : 0;
   }
 
   /** What the next batch is about. */
