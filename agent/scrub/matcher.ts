@@ -41,18 +41,38 @@ const lowerCase = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte,
 );
 
+/** The native comparison wins only where there is much to compare. */
+const muchToCompare = 64;
+
+/** A text, and the same in lower case once somebody asks for it. */
+class Searched {
+  readonly text: Uint8Array;
+  #lower: Uint8Array | undefined;
+
+  constructor(text: Uint8Array) {
+    this.text = text;
+  }
+
+  get lower(): Uint8Array {
+    return (this.#lower ??= this.text.map((byte) => lowerCase[byte] as number));
+  }
+}
+
 /** True when the needle, as far as the text reaches, stands at a position. */
-function standsAt(text: Uint8Array, at: number, { bytes, anyCase }: Needle, to: number): boolean {
+function standsAt(searched: Searched, at: number, { bytes, anyCase }: Needle, to: number): boolean {
+  const { text } = searched;
   const length = Math.min(bytes.length, to - at);
   if (anyCase) {
-    for (let index = 0; index < length; index += 1) {
+    const first = Math.min(length, muchToCompare);
+    for (let index = 0; index < first; index += 1) {
       if (bytes[index] !== lowerCase[text[at + index] as number]) return false;
     }
-    return true;
+    return (
+      length <= first || bytes.compare(searched.lower, at + first, at + length, first, length) === 0
+    );
   }
   if (bytes[0] !== text[at]) return false;
-  // The native comparison wins only where there is much to compare.
-  if (length > 64) return bytes.compare(text, at, at + length, 0, length) === 0;
+  if (length > muchToCompare) return bytes.compare(text, at, at + length, 0, length) === 0;
   for (let index = 1; index < length; index += 1) {
     if (bytes[index] !== text[at + index]) return false;
   }
@@ -97,6 +117,7 @@ class NeedleTable {
 
   /** Adds the longest occurrence at each position; true when there was one. */
   search(text: Uint8Array, from: number, to: number, found: number[], onlyFirst: boolean): boolean {
+    const searched = new Searched(text);
     const shift = this.#shift;
     const mask = this.#mask;
     const window = this.#window;
@@ -114,7 +135,7 @@ class NeedleTable {
         continue;
       }
       const start = end - window + 1;
-      const length = this.#longestAt(text, start, to, this.#key(text, end));
+      const length = this.#longestAt(searched, start, to, this.#key(text, end));
       if (length > 0) {
         found.push(start, start + length);
         if (onlyFirst) return true;
@@ -124,10 +145,10 @@ class NeedleTable {
     return found.length > 0;
   }
 
-  #longestAt(text: Uint8Array, start: number, to: number, key: number): number {
+  #longestAt(searched: Searched, start: number, to: number, key: number): number {
     for (const needle of this.#buckets.get(key) ?? []) {
       const { length } = needle.bytes;
-      if (start + length <= to && standsAt(text, start, needle, to)) return length;
+      if (start + length <= to && standsAt(searched, start, needle, to)) return length;
     }
     return 0;
   }
@@ -198,13 +219,14 @@ export class Matcher {
   /** The first position from which on the text, to its very end, may be the beginning of a needle. */
   openFrom(text: Uint8Array): number {
     const { length } = text;
+    const searched = new Searched(text);
     for (let start = Math.max(0, length - this.longest + 1); start < length; start += 1) {
       const first = lowerCase[text[start] as number] as number;
       if (this.#firstBytes[first] !== 1) continue;
       if (start + 1 === length) return start;
       const pair = (first << 8) | (lowerCase[text[start + 1] as number] as number);
       if (((this.#firstPairs[pair >> 3] as number) & (1 << (pair & 7))) === 0) continue;
-      if (start + 2 === length || this.#mayBegin(text, start)) return start;
+      if (start + 2 === length || this.#mayBegin(searched, start)) return start;
     }
     return length;
   }
@@ -214,12 +236,13 @@ export class Matcher {
     return [lower(0), lower(1), lower(2)];
   }
 
-  #mayBegin(text: Uint8Array, start: number): boolean {
+  #mayBegin(searched: Searched, start: number): boolean {
+    const { text } = searched;
     const [first, second, third] = this.#beginning(text, start);
     const same = this.#byBeginning.get((first << 16) | (second << 8) | third) ?? [];
     return same.some(
       (needle) =>
-        needle.bytes.length > text.length - start && standsAt(text, start, needle, text.length),
+        needle.bytes.length > text.length - start && standsAt(searched, start, needle, text.length),
     );
   }
 }
