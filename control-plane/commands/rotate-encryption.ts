@@ -3,7 +3,7 @@ import { migrationState, refuseNewer } from '../db/migrate.ts';
 import { isOpenElsewhere } from '../db/open.ts';
 import { encryptStoredCredentials, reencryptStoredCredentials } from '../db/stored-credentials.ts';
 import { resealIdSecret } from '../id-keys.ts';
-import { writeKeyCheck } from '../integrity/key-check.ts';
+import { openFittingKey, writeKeyCheck } from '../integrity/key-check.ts';
 import { OperatorError, trying } from '../operator-error.ts';
 import { addKey, dropPreviousKey, keyFileOf, openSecretBox } from '../secret-box.ts';
 import { readSettings, refuseMissing, withDatabase } from './installation.ts';
@@ -41,7 +41,7 @@ export async function rotateEncryption({ json = false }: { json?: boolean }): Pr
   await trying(`look at ${database}`, () => {
     refuseUnusable(database);
   });
-  const { kinds, isResumed } = await withDatabase(
+  const { kinds, unreadable, isResumed } = await withDatabase(
     database,
     { hasKeySetting: hasSetting },
     async (db) => {
@@ -52,6 +52,7 @@ export async function rotateEncryption({ json = false }: { json?: boolean }): Pr
           `the database ${database} lacks migrations (${state.pending.join(', ')}): run \`control-plane migrate\` first`,
         );
       }
+      await openFittingKey(db, settings, false);
       const change = hasSetting ? { isResumed: false } : addKey(keyFile);
       if (change.isResumed) note('an earlier change of the key did not end: carrying on with it');
       const box = openSecretBox(settings, database);
@@ -72,11 +73,23 @@ export async function rotateEncryption({ json = false }: { json?: boolean }): Pr
   if (!hasSetting) dropPreviousKey(keyFile);
   const values = Object.values(kinds).reduce((sum, count) => sum + count, 0);
   if (json) {
-    printJson({ database, keyFile: hasSetting ? null : keyFile, values, kinds, isResumed });
+    printJson({
+      database,
+      keyFile: hasSetting ? null : keyFile,
+      values,
+      kinds,
+      unreadable,
+      isResumed,
+    });
     return;
   }
   for (const [kind, count] of Object.entries(kinds)) console.log(`${count} ${kind}`);
   console.log(`${values} credentials are encrypted with the new key`);
+  for (const [kind, count] of Object.entries(unreadable)) {
+    note(
+      `${count} ${kind} open with neither key and stay as they are: enter them again, or set ENCRYPTION_KEY_PREVIOUS to the key that they were encrypted with, and run this again`,
+    );
+  }
   note(
     hasSetting
       ? 'remove ENCRYPTION_KEY_PREVIOUS, then start `serve`; older backups need the key before'

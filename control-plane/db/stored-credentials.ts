@@ -5,7 +5,6 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { mapCredentials, isEncryptedVariable } from '../domain/credentials.ts';
 import { sha256Hex } from '../keys.ts';
-import { OperatorError } from '../operator-error.ts';
 import type { SecretBox } from '../secret-box.ts';
 import { fromFlag, fromJson } from './columns.ts';
 import type { Database } from './tables.ts';
@@ -130,11 +129,15 @@ const kinds = (isFirst: boolean): Kind[] => [
       ]),
 ];
 
-/** Tokens that are looked up: by their hashes from now on. */
+/**
+ * Tokens that are looked up: by their hashes from now on. Comes after the checks: the token of a heartbeat
+ * stands in its check too, encrypted.
+ */
 async function hashTokens(db: Unit, secrets: SecretBox): Promise<void> {
   const triggers = await db
     .selectFrom('check_triggers')
     .select(['id', 'account_id', 'token'])
+    .where('token_encrypted', 'is', null)
     .execute();
   for (const { id, account_id: accountId, token } of triggers) {
     await db
@@ -143,13 +146,32 @@ async function hashTokens(db: Unit, secrets: SecretBox): Promise<void> {
       .where('id', '=', id)
       .execute();
   }
-  const heartbeats = await db.selectFrom('heartbeats').select(['check_id', 'ping_token']).execute();
-  for (const { check_id: checkId, ping_token: token } of heartbeats) {
+  const heartbeats = await db
+    .selectFrom('heartbeats')
+    .innerJoin('checks', 'checks.id', 'heartbeats.check_id')
+    .select(['check_id', 'ping_token', 'checks.account_id', 'body_json'])
+    .execute();
+  for (const { check_id: checkId, ping_token: token, ...check } of heartbeats) {
+    const { heartbeat } = fromJson<{ heartbeat?: { pingToken: string } }>(check.body_json);
+    const isHash =
+      heartbeat !== undefined &&
+      opened(secrets, heartbeat.pingToken, check.account_id) !== token &&
+      /^[\da-f]{64}$/.test(token);
+    if (isHash) continue;
     await db
       .updateTable('heartbeats')
       .set({ ping_token: sha256Hex(token) })
       .where('check_id', '=', checkId)
       .execute();
+  }
+}
+
+/** What is behind an encrypted value; null where the box does not open it. */
+function opened(secrets: SecretBox, value: string, accountId: string): string | null {
+  try {
+    return secrets.open(value, accountId);
+  } catch {
+    return null;
   }
 }
 
@@ -173,7 +195,8 @@ async function replaceAll(
 }
 
 /**
- * Encrypts what a build before this one has kept readable; once, in one transaction. Freed pages are
+ * Encrypts what a build before this one has kept readable; once, in one transaction. What is encrypted
+ * already stays so: that it was done stands in one row, which a damaged database may have lost. Freed pages are
  * overwritten, so that the old values are in the file no more: `isRewritten` is false where the file was
  * too large for that. Null when there was nothing to do.
  */
@@ -192,7 +215,9 @@ export async function encryptStoredCredentials(
       as bytes`.execute(db);
   await sql`pragma secure_delete = on`.execute(db);
   await db.transaction().execute(async (unit) => {
-    await replaceAll(unit, kinds(true), (value, accountId) => secrets.seal(value, accountId));
+    await replaceAll(unit, kinds(true), (value, accountId) =>
+      opened(secrets, value, accountId) === null ? secrets.seal(value, accountId) : value,
+    );
     await hashTokens(unit, secrets);
     await unit.insertInto('installation').values({ name: upgradeFact, value: '1' }).execute();
   });
@@ -225,41 +250,29 @@ export async function forgetUnreadableCredentials(
 
 /**
  * Encrypts every credential anew with the present key of the box, which also opens those of the key
- * before. What was done when it is interrupted stays done, and doing it again is no harm.
+ * before. What was done when it is interrupted stays done, and doing it again is no harm. What neither
+ * key opens stays as it is, and is counted as `unreadable`.
  */
 export async function reencryptStoredCredentials(
   db: Kysely<Database>,
   secrets: SecretBox,
   onProgress: (done: number, total: number) => void,
-): Promise<{ kinds: Record<string, number> }> {
+): Promise<{ kinds: Record<string, number>; unreadable: Record<string, number> }> {
   const counts: Record<string, number> = {};
+  const unreadable: Record<string, number> = {};
   const of = kinds(false).map((each): Kind => ({
     ...each,
     // Some rows at a time: a `serve` that is stopped in the meantime, or a kill, loses nothing.
-    replace: (unit, after, replace) =>
+    replace: (unit, after) =>
       (unit as Kysely<Database>).transaction().execute((inner) =>
         each.replace(inner, after, (value, accountId) => {
-          counts[each.name] = (counts[each.name] ?? 0) + 1;
-          return replace(value, accountId);
+          const text = opened(secrets, value, accountId);
+          const counted = text === null ? unreadable : counts;
+          counted[each.name] = (counted[each.name] ?? 0) + 1;
+          return text === null ? value : secrets.seal(text, accountId);
         }),
       ),
   }));
-  await replaceAll(
-    db,
-    of,
-    (value, accountId) => {
-      let text: string;
-      try {
-        text = secrets.open(value, accountId);
-      } catch (error) {
-        throw new OperatorError(
-          `a credential of account ${accountId} opens with neither of the keys: give the key that it was encrypted with; what was done so far opens with the new key`,
-          { cause: error },
-        );
-      }
-      return secrets.seal(text, accountId);
-    },
-    onProgress,
-  );
-  return { kinds: counts };
+  await replaceAll(db, of, (value) => value, onProgress);
+  return { kinds: counts, unreadable };
 }
