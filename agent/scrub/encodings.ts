@@ -3,7 +3,7 @@
  * that common libraries make of a value on its way into a URL, a document, a header or a shell; many
  * of them disagree on a few characters, so there are several rows for one format.
  */
-
+import { inspect } from 'node:util';
 import { htmlNames } from './html-names.ts';
 
 /** `buffer.INSPECT_MAX_BYTES`. */
@@ -49,6 +49,8 @@ function percent(text: string | Buffer, safe: RegExp): string[] {
   };
   return [encode(true), encode(false)];
 }
+
+const encodeOnce = (text: string, safe: RegExp): string => percent(text, safe)[0] ?? '';
 
 const component = /[\w\-.!~*'()]/;
 const strict = /[\w\-.~]/;
@@ -229,6 +231,18 @@ function cutInspection(bytes: Buffer): string[] {
   );
 }
 
+/**
+ * Bytes as numbers on lines of their own: an array in indented JSON, and what `util.inspect` shows of one,
+ * in columns and not more than its first hundred. Each as a value of its own or within one or two others.
+ */
+function numbersOnLines(bytes: Buffer): string[] {
+  const [, shown = ''] = /\[\n([^.\]]*\d),?\n/.exec(inspect(new Uint8Array(bytes))) ?? [];
+  const ways = [shown.trim().replaceAll('\n  ', '\n'), eachByte(bytes, String, ',\n')];
+  return ways.flatMap((way) =>
+    ['  ', '    ', '      '].map((indent) => way.replaceAll('\n', `\n${indent}`)),
+  );
+}
+
 const utf16be = (text: string): Buffer => Buffer.from(text, 'utf16le').swap16();
 
 const quotedPrintable = (bytes: Buffer): string[] => {
@@ -282,7 +296,12 @@ export const encodings: Readonly<Record<string, Encode>> = {
   'json in json in json': (text) => [json(json(json(text)))],
   'json in url': (text) => [component, strict].flatMap((safe) => percent(json(text), safe)),
   'json in form': (text) => form(json(text)),
-  'json in html': (text) => [entities(json(text), '&#39;'), entities(json(text), '&#x27;')],
+  'json in html': (text) => [
+    entities(json(text), "'"),
+    entities(json(text), '&#39;'),
+    entities(json(text), '&#x27;'),
+    entities(json(text), '&#39;', '&#34;'),
+  ],
   'unicode escapes': escapes,
   'unicode escapes in json': (text) => escapes(text).map(json),
   'byte escapes': (text) =>
@@ -334,6 +353,10 @@ export const encodings: Readonly<Record<string, Encode>> = {
     const encoded = base64(Buffer.from(json(text)));
     return [...encoded, ...encoded.map(toUrlAlphabet)];
   },
+  'base64 of url': (text) =>
+    [...new Set([encodeOnce(text, component), encodeOnce(text, strict), form(text)[0] ?? ''])]
+      .filter((encoded) => encoded !== text)
+      .flatMap((encoded) => base64(Buffer.from(encoded))),
   'base64 of utf-16': (text) => [Buffer.from(text, 'utf16le'), utf16be(text)].flatMap(base64),
   hex: (text) =>
     [...bytesOf(text), Buffer.from(text, 'utf16le'), utf16be(text)].flatMap((bytes) => {
@@ -354,6 +377,10 @@ export const encodings: Readonly<Record<string, Encode>> = {
     bytesOf(text).flatMap((bytes) =>
       [',', ', ', ' '].map((separator) => eachByte(bytes, String, separator)),
     ),
+  // What JSON makes of a typed array.
+  'bytes as numbers by index': (text) =>
+    bytesOf(text).map((bytes) => Array.from(bytes, (byte, at) => `"${at}":${byte}`).join(',')),
+  'bytes as numbers on lines': (text) => bytesOf(text).flatMap(numbersOnLines),
   'quoted-printable': (text) => bytesOf(text).flatMap(quotedPrintable),
   'shell single quotes': (text) => [
     text.replaceAll("'", `'\\''`),

@@ -81,6 +81,9 @@ export const secretForms: Readonly<Record<string, Form>> = {
   'base64 twice': (secret) => base64(Buffer.from(base64(utf8(secret)))),
   'base64 twice, both in the midst': (secret) =>
     base64(behind(2, Buffer.from(base64(behind(1, utf8(secret)))))),
+  'base64 of a form': (secret) =>
+    base64(Buffer.from(new URLSearchParams({ a: secret }).toString())),
+  'base64 of a url': (secret) => base64(Buffer.from(`https://a/?b=${encodeURIComponent(secret)}`)),
   hex: (secret) => utf8(secret).toString('hex'),
   'hex, upper case': (secret) => utf8(secret).toString('hex').toUpperCase(),
   'hex of latin-1': (secret) => map(latin1(secret), (bytes) => bytes.toString('hex')),
@@ -92,6 +95,12 @@ export const secretForms: Readonly<Record<string, Form>> = {
   'inspected buffer that goes on': (secret) =>
     inspect(Buffer.concat([utf8(secret), Buffer.alloc(60, '.')])),
   'buffer in json': (secret) => JSON.stringify(utf8(secret)),
+  'inspected bytes': (secret) => inspect(new Uint8Array(utf8(secret))),
+  'inspected bytes within others': (secret) =>
+    inspect({ body: { bytes: new TextEncoder().encode(secret) } }, { depth: 5 }),
+  'array of bytes in indented json': (secret) => JSON.stringify([...utf8(secret)], null, 2),
+  'typed array in json': (secret) => JSON.stringify({ bytes: new TextEncoder().encode(secret) }),
+  'buffer in indented json': (secret) => JSON.stringify(utf8(secret), null, 2),
   'quoted-printable': (secret) => `=${pairs(utf8(secret), '=')}`.toUpperCase(),
   'byte escapes': (secret) => `\\x${pairs(utf8(secret), '\\x')}`,
   'utf-16, little endian': (secret) => Buffer.from(secret, 'utf16le'),
