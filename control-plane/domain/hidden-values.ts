@@ -54,9 +54,17 @@ export function presentCredentials(holder: unknown, role: Role): unknown {
   return shown;
 }
 
-/** An address as a reader sees it: without the user and password in it for those who may not write. */
+/**
+ * An address as a reader sees it: without the user and password in it, and without the values of query
+ * parameters that hold credentials, for those who may not write.
+ */
 export function presentUrl(url: string | null, role: Role): string | null {
-  return seesLockedValues(role) ? url : (url?.replace(/\/\/[^@/]*@/, '//') ?? null);
+  if (seesLockedValues(role) || url === null) return url;
+  return url
+    .replace(/\/\/[^@/]*@/, '//')
+    .replace(/([?&])([^=&#]+)=[^&#]*/g, (pair, before: string, name: string) =>
+      credentialName.test(name) ? `${before}${name}=` : pair,
+    );
 }
 
 /**

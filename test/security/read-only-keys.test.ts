@@ -15,7 +15,7 @@ test('no GET shows a credential to keys that may not write', async () => {
     assert.equal(answer.status, 201, `${path}: ${JSON.stringify(answer.body)}`);
     return answer.body;
   };
-  const url = `https://user:${secret}@api.shop.example/`;
+  const url = `https://user:${secret}@api.shop.example/?page=1&api_key=${secret}#top`;
   const request = {
     method: 'GET',
     url,
@@ -101,6 +101,11 @@ test('no GET shows a credential to keys that may not write', async () => {
     const owner = await read(path, { authorization: `Bearer ${cp.apiKey}` });
     if (owner.includes(secret) || owner.includes(trigger.token)) shown += 1;
   }
+  assert.equal(
+    (JSON.parse(await read(`/v1/checks/${api.id}`, reader)) as { request: { url: string } }).request
+      .url,
+    'https://api.shop.example/?page=1&api_key=#top',
+  );
   assert.ok(shown > 8, `those who may write see them: ${shown} paths`);
 });
 
