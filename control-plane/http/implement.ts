@@ -461,11 +461,16 @@ async function send(
 }
 
 const mostWarned = 20;
+/** Proxies and clients refuse answers with more than some kilobytes of headers. */
+const longestNamed = 100;
 
 /** Says which fields of a body were ignored, in the header that other APIs use for it. */
 function warnOf(response: Response, ignored: readonly string[]): void {
   if (ignored.length === 0) return;
-  const named = ignored.slice(0, mostWarned).map((path) => path.replaceAll(/[^!#-[\]-~]/g, '?'));
+  const named = ignored
+    .slice(0, mostWarned)
+    .map((path) => (path.length > longestNamed ? `${path.slice(0, longestNamed)}...` : path))
+    .map((path) => path.replaceAll(/[^!#-[\]-~]/g, '?'));
   const more = ignored.length > mostWarned ? ` and ${ignored.length - mostWarned} more` : '';
   response.setHeader('Warning', `299 - "unknown fields were ignored: ${named.join(', ')}${more}"`);
 }

@@ -90,6 +90,13 @@ test('other fields that nobody knows are ignored, and the answer warns of them',
     (await send('POST', '/v1/checks/url', { ...check, ...many })).warning ?? '',
     / and 10 more"$/,
   );
+  // The check is made: the answer must be one that clients and proxies accept.
+  const long = Object.fromEntries(
+    Array.from({ length: 30 }, (_, index) => [`${index}${'z'.repeat(20_000)}`, 1]),
+  );
+  const answer = await send('POST', '/v1/checks/url', { ...check, ...long });
+  assert.equal(answer.status, 201);
+  assert.ok((answer.warning ?? '').length < 3_000, String(answer.warning?.length));
 });
 
 test('what was read may be sent back, and fields of other types of checks may come with it', async () => {
