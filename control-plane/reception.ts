@@ -24,8 +24,11 @@ import { ClockTrust } from './domain/clock-trust.ts';
 import type { MachineClocks } from './machine-clocks.ts';
 
 const tickMs = 1_000;
+const mostGaps = 1_000;
 /** After a stall, requests that waited in the sockets are read within this time. */
 const readWithinMs = 2_000;
+/** A process that stalls again and again draws its conclusions all the same: requests have not waited longer. */
+const longestUnreadMs = 60_000;
 
 interface ReceptionParts {
   clock: Clock;
@@ -52,8 +55,11 @@ export class Reception implements Disposable {
   #record: OpenedReception['record'] | null = null;
   #last: Reading;
   #lostMs = 0;
+  /** In receivable ms: the last stall, and since when one has followed the other before all was read. */
   #stalledAt = Number.NEGATIVE_INFINITY;
+  #unreadSince = Number.NEGATIVE_INFINITY;
   #settling: Settling | null = null;
+  /** The newest ones. */
   #gaps: Gap[] = [];
   #unrecorded: Gap[] = [];
   #recording: Promise<void> | null = null;
@@ -98,21 +104,30 @@ export class Reception implements Disposable {
     if (ranMs < tickMs && Math.abs(driftMs) < leastGapMs) return;
     const now = this.#read();
     const lateMs = lateBy(before, now, tickMs);
-    if (isStall(lateMs)) this.#stalledAt = now.monotonic;
     const gaps = gapsBetween(before, now, tickMs);
-    if (gaps.length === 0) return;
+    if (gaps.length === 0) {
+      if (isStall(lateMs)) this.#noteStall();
+      return;
+    }
     this.#last = now;
     if (gaps.some(({ lostMs }) => lostMs > 0)) this.#lostMs += lateMs;
     this.note(gaps);
+  }
+
+  #noteStall(): void {
+    const at = this.#receivedMs();
+    // Only what lasts for a tick or two is noticed by those who ask.
+    if (at - this.#stalledAt >= readWithinMs + 2 * tickMs) this.#unreadSince = at;
+    this.#stalledAt = at;
   }
 
   /** Adds gaps that something else knows of. They count at once, and are put on record soon. */
   note(gaps: readonly Gap[]): void {
     if (gaps.length === 0) return;
     const monotonic = this.#clock.monotonic();
-    this.#stalledAt = monotonic;
+    this.#noteStall();
     this.#settling = settleAfter(this.#settling, gaps, monotonic);
-    this.#gaps.push(...gaps);
+    this.#gaps = [...this.#gaps, ...gaps].slice(-mostGaps);
     this.#unrecorded.push(...gaps);
     for (const gap of gaps) {
       this.#trust.onGap(gap, this.#receivedMs());
@@ -132,6 +147,8 @@ export class Reception implements Disposable {
   async open({ before, known, record }: OpenedReception): Promise<void> {
     this.#gaps = [...known];
     this.#record = record;
+    // A restart confirms no clock.
+    for (const gap of known) this.#trust.onGap(gap, this.#receivedMs() - this.since(gap.to));
     if (before !== null) this.note(gapsOverRestart(before, this.lastAlive()));
     await this.recorded();
   }
@@ -173,7 +190,8 @@ export class Reception implements Disposable {
   hasReadAll(): boolean {
     this.#look();
     if (this.#unrecorded.length > 0 || this.#disk.problem !== null) return false;
-    return this.#clock.monotonic() - this.#stalledAt >= readWithinMs;
+    const now = this.#receivedMs();
+    return now - this.#stalledAt >= readWithinMs || now - this.#unreadSince >= longestUnreadMs;
   }
 
   /** Whether agents had the time to hand in what they could not hand in before. */
@@ -205,8 +223,8 @@ export class Reception implements Disposable {
   }
 
   /** An agent of a location stamped a request with its own clock. */
-  hearClock(location: string, aheadMs: number): void {
-    if (this.isSettled()) this.#trust.hear(location, aheadMs);
+  hearClock(caller: { accountId: string; location: string }, aheadMs: number): void {
+    if (this.isSettled()) this.#trust.hear(caller, aheadMs, this.#receivedMs());
   }
 
   /** What is wrong with the clock, in words; null when nothing is known to be. */

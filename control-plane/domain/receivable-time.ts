@@ -105,6 +105,29 @@ export function shiftOf({ lostMs, stepMs }: Gap): number {
 }
 
 /**
+ * Time lost since an instant that was moved with every step of the clock, in ms. `gaps` in the order in
+ * which they happened.
+ */
+export function lostSince(instant: number, gaps: readonly Gap[]): number {
+  let lostMs = 0;
+  let movedMs = 0;
+  for (const gap of gaps.toReversed()) {
+    if (gap.to + movedMs <= instant) break;
+    lostMs += Math.min(gap.lostMs, gap.to + movedMs - instant);
+    movedMs += gap.stepMs;
+  }
+  return lostMs;
+}
+
+/** A shorter pause loses no request: its sender waits as long for the answer, and is heard afterwards. */
+const leastLossMs = 8_000;
+
+/** Whether what was sent during a gap may be lost. */
+export function losesRequests({ cause, lostMs }: Gap): boolean {
+  return lostMs > 0 && (cause !== 'stopped' || lostMs >= leastLossMs);
+}
+
+/**
  * Receivable time since an instant that was written down then, in ms. `gaps` in the order in which they
  * happened. An instant that two stretches have, since the clock was set back between them, is taken for
  * the newer one. One from the future is now.

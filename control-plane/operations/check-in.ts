@@ -386,7 +386,7 @@ export async function checkIn(
   refuseWhenStopping(services);
   const arrivedAt = clock.monotonic();
   await saveAgent(services.db, caller, request, receivedAt);
-  services.reception.hearClock(`${accountId}/${location}`, receivedAt - request.clock.sentAt);
+  services.reception.hearClock(caller, receivedAt - request.clock.sentAt);
   const agent = candidateOf(request);
   if (hub.arrive(accountId, location, agent)) {
     await runFirst(services, caller, await assignmentsOf(services, caller, agentId));

@@ -433,7 +433,10 @@ test('a certificate is told to each channel by its own threshold, and not in the
   // Days have passed without a pause of the process: an agent confirms it.
   bench.clock.advance(2 * minute);
   await services.reception.recorded();
-  services.reception.hearClock('here', 0);
+  const here = { accountId: bench.cp.accountId, location: 'here' };
+  services.reception.hearClock(here, 0);
+  bench.clock.advance(2 * minute);
+  services.reception.hearClock(here, 0);
   assert.equal(await see(0, expiresAt), true);
   assert.equal(await see(-1, expiresAt), false);
   assert.deepEqual(await said(bench), []);

@@ -249,8 +249,8 @@ test('a clock that is far ahead deletes nothing until agents confirm it', async 
   clock.setWall(start + year);
   assert.equal(reception.isClockTrusted(), false);
   await pass(clock, 2 * minute);
-  reception.hearClock('a/one', year);
-  reception.hearClock('a/two', year + 300);
+  reception.hearClock({ accountId: 'a', location: 'one' }, year);
+  reception.hearClock({ accountId: 'a', location: 'two' }, year + 300);
   assert.match(reception.clockProblem ?? '', /365 days ahead of the agents of 2 locations/);
   clock.advance(48 * hour);
   assert.equal(reception.isClockTrusted(), false);
@@ -259,7 +259,10 @@ test('a clock that is far ahead deletes nothing until agents confirm it', async 
   assert.equal(reception.clockProblem, null);
   clock.setWall(clock.now() + year);
   await pass(clock, 2 * minute);
-  reception.hearClock('a/one', 20);
+  reception.hearClock({ accountId: 'a', location: 'one' }, 20);
+  assert.equal(reception.isClockTrusted(), false, 'others may say something else');
+  await pass(clock, 2 * minute);
+  reception.hearClock({ accountId: 'a', location: 'one' }, 20);
   assert.equal(reception.isClockTrusted(), true, 'it was three days behind before');
 });
 
@@ -295,6 +298,45 @@ test('what agents measured is taken while the clock is wrong for a while, whiche
     finals.map((run) => run.scheduled_for),
     [slots[0], slots[3], slots[4]],
   );
+});
+
+test('a restart does not confirm a clock that is far ahead', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'control-plane.db');
+  const clock = new TestClock(start);
+  const first = await startTestControlPlane({ clock, file });
+  clock.setWall(start + year);
+  await pass(clock, 2 * minute);
+  await first[Symbol.asyncDispose]();
+  await using cp = await startTestControlPlane({ clock, file });
+  const { reception } = cp.controlPlane.services;
+  await pass(clock, 2 * minute);
+  assert.equal(reception.isClockTrusted(), false);
+  await pass(clock, 20 * minute);
+  assert.equal(reception.isClockTrusted(), false);
+  clock.setWall(clock.now() - year);
+  assert.equal(reception.isClockTrusted(), true);
+});
+
+test('a job that is dead is found, however often the control plane stalls or is stopped', async () => {
+  for (const [says, stopMs, runMs] of [
+    ['a short stop in each minute', 4 * second, 56 * second],
+    ['a stop of twenty seconds every five minutes', 20 * second, 280 * second],
+    ['each second comes late', 300, second],
+    ['it hardly runs', 3 * second, second],
+  ] as const) {
+    const clock = new TestClock(start);
+    await using cp = await startTestControlPlane({ clock });
+    const { ping, events } = await makeHeartbeat(cp);
+    await ping();
+    for (let passed = 0; passed < 2 * hour; passed += stopMs + runMs) {
+      await pass(clock, runMs);
+      clock.freeze(stopMs);
+      await new Promise((resolve) => setImmediate(resolve));
+      await sweepHeartbeats(cp.controlPlane.services);
+    }
+    assert.equal((await events()).includes('FAILING'), true, says);
+  }
 });
 
 test('a clock that was set while nothing ran is on record, and nothing from the future is kept', async () => {
