@@ -26,17 +26,19 @@ export function loadOf({ load_json: json }: { load_json: string | null }): Agent
   return { ...load, reason: load.reason === null ? null : oneLine(load.reason) };
 }
 
-/** The overload of a location, by those of its agents that are there; null when there is none, nor was lately. */
+/**
+ * The overload of a location; null when there is none, nor was lately. That of an agent ends when it leaves:
+ * one without time for its check-ins comes and goes.
+ */
 export async function overloadOf(
   db: Kysely<Database>,
   { accountId, location }: Place,
 ): Promise<Overload | null> {
   const rows = await db
     .selectFrom('agents')
-    .select(['load_json', 'overloaded_since', 'overload_ended_at'])
+    .select(['load_json', 'overloaded_since', 'overload_ended_at', 'gone_at'])
     .where('account_id', '=', accountId)
     .where('location', '=', location)
-    .where('gone_at', 'is', null)
     .where((where) =>
       where.or([
         where('overloaded_since', 'is not', null),
@@ -45,7 +47,9 @@ export async function overloadOf(
     )
     .orderBy('overloaded_since')
     .execute();
-  const first = rows.find(({ overloaded_since: since }) => since !== null);
+  const first = rows.find(
+    ({ overloaded_since: since, gone_at: goneAt }) => since !== null && goneAt === null,
+  );
   if (first?.overloaded_since != null) {
     return {
       since: first.overloaded_since,
@@ -53,6 +57,9 @@ export async function overloadOf(
       endedAt: null,
     };
   }
-  const ended = rows.flatMap(({ overload_ended_at: at }) => (at === null ? [] : [at]));
+  const ended = rows.flatMap((row) => {
+    const at = row.overload_ended_at ?? row.gone_at;
+    return at === null ? [] : [at];
+  });
   return ended.length === 0 ? null : { since: 0, reason: null, endedAt: Math.max(...ended) };
 }

@@ -82,10 +82,18 @@ async function hasRunGoingOn(db: Kysely<Database>, checkId: string, now: number)
   return run !== undefined;
 }
 
-async function silentChecks(services: Services, db: Kysely<Database>): Promise<SilentCheck[]> {
+/**
+ * Checks without results for too long. Of those with an excuse, in maintenance or with a run in progress,
+ * nobody is notified; they have no results either, so that nothing is over because of them.
+ */
+async function silentChecks(
+  services: Services,
+  db: Kysely<Database>,
+): Promise<Record<'silent' | 'excused', SilentCheck[]>> {
   const { clock, reception } = services;
   const now = clock.now();
   const silent: SilentCheck[] = [];
+  const excused: SilentCheck[] = [];
   for (const check of await candidatesOf(db, now)) {
     const { checkId, accountId } = check;
     const limitMs = silentAfterMs(check.type as KnownCheckType, scheduleOf(check).intervalMs);
@@ -100,11 +108,13 @@ async function silentChecks(services: Services, db: Kysely<Database>): Promise<S
       ...{ from: now - limitMs, to: now + 1 },
     });
     // What follows maintenance has its time too.
-    if (windows.get(checkId)?.some(({ endsAt }) => endsAt > now - limitMs) === true) continue;
-    if (await hasRunGoingOn(db, checkId, now)) continue;
-    silent.push({ accountId, checkId, location: first.location, since });
+    const isExcused =
+      windows.get(checkId)?.some(({ endsAt }) => endsAt > now - limitMs) === true ||
+      (await hasRunGoingOn(db, checkId, now));
+    const found = { accountId, checkId, location: first.location, since };
+    (isExcused ? excused : silent).push(found);
   }
-  return silent;
+  return { silent, excused };
 }
 
 const keyOf = ({ accountId, location }: Place): string => `${accountId}/${location}`;
@@ -177,14 +187,16 @@ async function openNoticesOf(db: Kysely<Database>, code: string) {
 async function watchSilence(services: Services): Promise<boolean> {
   const { db } = services;
   let hasNews = false;
-  const byPlace = Map.groupBy(await silentChecks(services, db), keyOf);
+  const { silent: found, excused } = await silentChecks(services, db);
+  const byPlace = Map.groupBy(found, keyOf);
+  const withoutResults = new Set([...found, ...excused].map(keyOf));
   for (const [, silent] of byPlace) {
     const [first] = silent;
     if (first !== undefined && (await noticeSilence(services, first, silent))) hasNews = true;
   }
   for (const sent of await openNoticesOf(db, noResultsCode)) {
     const place = { accountId: sent.account_id, location: sent.location };
-    if (byPlace.has(keyOf(place))) continue;
+    if (withoutResults.has(keyOf(place))) continue;
     // Without an agent there is another notice, and no result either.
     if (!services.hub.isServed(place.accountId, place.location)) continue;
     const close = (unit: Kysely<Database>) => closeNotice(services, unit, sent, true);

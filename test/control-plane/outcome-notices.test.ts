@@ -178,6 +178,53 @@ test('an overloaded location says so once, in its state and in alerts about its 
   );
 });
 
+test('an overloaded agent that comes and goes is one overload', async () => {
+  await using world = await setUp();
+  const { cp, clock, pass, said, services } = world;
+  const channel = await makeChannel(cp);
+  const id = await makeCheck(cp, [channel], { frequency: 1 });
+  const load: Load = { ...calm, overloadedSince: clock.now(), reason: 'threads waited' };
+  await pass(2, [id], load);
+  assert.deepEqual(
+    said().map(({ facts }) => facts.isOver),
+    [false],
+  );
+  for (let round = 0; round < 3; round += 1) {
+    clock.advance(2 * minute);
+    assert.equal(services.hub.isServed(cp.accountId, location), false);
+    await watchOutcomes(services);
+    await pass(2, [id], load);
+  }
+  assert.deepEqual(said(), []);
+});
+
+test('a run in progress, or maintenance, is no result: nobody hears that it is over', async () => {
+  await using world = await setUp();
+  const { cp, clock, pass, said, submit } = world;
+  const channel = await makeChannel(cp);
+  const id = await makeCheck(cp, [channel], { frequency: 1 });
+  await pass(3, [id]);
+  await pass(6, []);
+  assert.equal(said().length, 1);
+  await submit(id, { resultType: 'ATTEMPT', hasFailures: true });
+  await pass(2, []);
+  assert.deepEqual(said(), [], 'its run goes on');
+  await cp.api('POST', '/v1/maintenance-windows', {
+    ...{ name: 'deploy', tags: [], pauseAllChecks: true, repeatUnit: null },
+    startsAt: new Date(clock.now()).toISOString(),
+    endsAt: new Date(clock.now() + 10 * minute).toISOString(),
+  });
+  await pass(5, []);
+  assert.deepEqual(said(), [], 'in maintenance');
+  await pass(14, []);
+  assert.deepEqual(said(), [], 'it was said before');
+  await pass(1, [id]);
+  assert.deepEqual(
+    said().map(({ facts }) => facts.isOver),
+    [true],
+  );
+});
+
 test('a check in locations without agents warns at once, and is told of after half an hour', async () => {
   await using world = await setUp();
   const { cp, clock, told, services } = world;
