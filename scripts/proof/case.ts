@@ -62,6 +62,21 @@ export function endingsOf(system: System, checks: readonly CheckWire[]): Record<
   return Object.fromEntries(rows.map(({ ending, count }) => [ending, count]));
 }
 
+/** What is known of results that say something against healthy targets, one line each. */
+export function untrueResults(system: System, checks: readonly CheckWire[]): string[] {
+  const names = new Map(checks.map(({ id, name }) => [id, name]));
+  const ids = checks.map(({ id }) => `'${id}'`).join(',');
+  const rows = system.query<Record<string, unknown>>(
+    `select check_id, started_at, response_time_ms, agent_wait_ms, under_load, has_failures, attempt
+     from check_results where (has_failures = 1 or is_degraded = 1) and check_id in (${ids})
+     order by started_at limit 20`,
+  );
+  return rows.map(({ check_id: id, started_at: at, ...row }) => {
+    const when = new Date(Number(at)).toISOString().slice(11, 23);
+    return `${names.get(String(id)) ?? ''} ${when} ${JSON.stringify(row)}`;
+  });
+}
+
 /** Slots up to an instant that have neither a FINAL nor a record of why they were missed. */
 export function unaccountedSlots(
   system: System,

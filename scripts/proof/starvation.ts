@@ -13,6 +13,7 @@ import {
   mustBeZero,
   pause,
   subscribeWebhook,
+  untrueResults,
   type ProofCase,
 } from './case.ts';
 
@@ -113,15 +114,18 @@ export const proveStarvation: ProofCase = async ({ minutes, seed, say }) => {
   }
   const endings = endingsOf(system, healthy);
   const names = new Set(broken.map(({ name }) => name));
-  const alerts = alertsAboutTargets(
-    webhook.deliveries.filter(({ body }) => ![...names].some((name) => body.includes(name))),
+  const aboutHealthy = webhook.deliveries.filter(
+    ({ body }) => ![...names].some((name) => body.includes(name)),
   );
+  const alerts = alertsAboutTargets(aboutHealthy);
   return {
     figures: {
       seed,
       minutes,
       endings,
       alerts,
+      'untrue results': untrueResults(system, healthy),
+      'their messages': aboutHealthy.slice(0, 10).map(({ body }) => body),
       'real failures found': found.map(({ name, at }) => `${name} after ${at - brokenAt} ms`),
       'notice about the location after': overloadedAt === null ? 'never' : overloadedAt - startedAt,
     },

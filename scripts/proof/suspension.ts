@@ -14,6 +14,7 @@ import {
   mustBeZero,
   pause,
   subscribeWebhook,
+  untrueResults,
   type ProofCase,
 } from './case.ts';
 
@@ -87,6 +88,7 @@ export const proveSuspension: ProofCase = async ({ rounds, seed, agents: perLoca
       seed,
       endings,
       alerts,
+      'untrue results': untrueResults(system, checks),
       'other messages': webhook.deliveries.length,
     },
     violations: mustBeZero({
