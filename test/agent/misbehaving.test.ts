@@ -134,8 +134,7 @@ test('an agent whose protocol is not spoken goes on and keeps all it has until i
   assert.ok(asked <= minutes + 1, `${asked} check-ins in ${minutes} minutes`);
   assert.deepEqual(await health(), {
     ...{ status: 'ok', controlPlane: 'refused', code: 'PROTOCOL_REFUSED' },
-    reason:
-      'this control plane speaks protocol 2 of agents and the agent protocol 1: the agent is the older one, upgrade it',
+    reason: `this control plane speaks protocol ${protocolVersion + 1} of agents and the agent protocol ${protocolVersion}: the agent is the older one, upgrade it`,
   });
   assert.equal(fake.results.size, 0);
   fake.misbehave('checkIn', null);
