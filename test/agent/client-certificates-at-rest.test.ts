@@ -114,7 +114,8 @@ test('keys and passphrases are in no file, variable or argument while they are i
   await fake.until('the run of the browser', () =>
     [...fake.results.values()].some(({ checkId }) => checkId === visiting.id),
   );
-  assert.deepEqual(server.seen, ['agent']);
+  // On a busy machine the attempt is made again.
+  assert.deepEqual([...new Set(server.seen)], ['agent']);
   const said = JSON.stringify([...fake.results.values()]);
   assert.match(said, /somebody else/);
   for (const needle of needles) assert.equal(said.includes(needle), false);

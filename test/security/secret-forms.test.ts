@@ -44,7 +44,7 @@ const secretText = fc
 
 /** What stands around a form by its nature. */
 const surroundings =
-  /\*+|<Buffer |\{"type":"Buffer","data":\[|\]\}|( 2e)*( \.\.\.)? \d+ more bytes?|[<>]|(?:=|%3D)+/g;
+  /\*+|<Buffer |\{\s*"type":\s*"Buffer",\s*"data":\s*|\{"bytes":\{|\{\s*body: \{\s*bytes: |Uint8Array\(\d+\) |\[\s*(?=\*)|\s*[\]}]|( 2e)*( \.\.\.)? \d+ more bytes?|[<>]|(?:=|%3D)+/g;
 
 /** How many characters of a form may stay: base64 of base64 mixes up to four with those around. */
 const mayStay = (name: string): number => (name.startsWith('base64') ? 12 : 0);

@@ -83,7 +83,7 @@ export const secretForms: Readonly<Record<string, Form>> = {
     base64(behind(2, Buffer.from(base64(behind(1, utf8(secret)))))),
   'base64 of a form': (secret) =>
     base64(Buffer.from(new URLSearchParams({ a: secret }).toString())),
-  'base64 of a url': (secret) => base64(Buffer.from(`https://a/?b=${encodeURIComponent(secret)}`)),
+  'base64 of a url': (secret) => base64(Buffer.from(`/?b=${encodeURIComponent(secret)}`)),
   hex: (secret) => utf8(secret).toString('hex'),
   'hex, upper case': (secret) => utf8(secret).toString('hex').toUpperCase(),
   'hex of latin-1': (secret) => map(latin1(secret), (bytes) => bytes.toString('hex')),
