@@ -15,8 +15,8 @@ import {
 
 const answerAfterMs = 1_500;
 const checks = 8;
-/** Some leave time to make the attempts again within their slot of ten seconds, others do not. */
-const stopsMs = [3_000, 9_000, 12_000];
+/** The first two leave time to make attempts again within their slot of ten seconds; the last leaves none. */
+const stopsMs = [3_000, 9_000, 22_000];
 const suspended = 'the process was stopped or the machine slept, open attempts are void';
 
 /** A healthy target that takes its time. Resolves with the next visitor. */
