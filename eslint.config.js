@@ -78,11 +78,11 @@ export default [
     },
   },
   {
-    files: ['agent/commands/**', 'control-plane/commands/**', 'scripts/**', 'test/**'],
+    files: ['agent/commands/**', 'control-plane/app/commands/**', 'scripts/**', 'test/**'],
     rules: { 'no-console': 'off' },
   },
   {
-    files: ['agent/config.ts', 'control-plane/config.ts', 'scripts/**', 'test/**'],
+    files: ['agent/config.ts', 'control-plane/core/config.ts', 'scripts/**', 'test/**'],
     rules: { 'no-restricted-properties': 'off' },
   },
 ];

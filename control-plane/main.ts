@@ -2,9 +2,9 @@ import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
 import { registerNamed, withVersionCommand } from '@monitor/shared/named-commands.ts';
 import { makeFilesPrivate } from '@monitor/shared/private-files.ts';
-import { exitCodes } from './exit-codes.ts';
-import { describeFailure, OperatorError } from './operator-error.ts';
-import { commands, newProgram } from './program.ts';
+import { exitCodes } from './core/exit-codes.ts';
+import { describeFailure, OperatorError } from './core/operator-error.ts';
+import { commands, newProgram } from './app/program.ts';
 
 makeFilesPrivate();
 
@@ -25,7 +25,7 @@ try {
   } else {
     process.stderr.write(`${describeFailure(error)}\n`);
     // Loaded late: reading all settings takes longer than the help does.
-    const { processEnvironment } = await import('./config.ts');
+    const { processEnvironment } = await import('./core/config.ts');
     if (processEnvironment['LOG_LEVEL'] === 'debug') process.stderr.write(`${inspect(error)}\n`);
     process.exitCode = error instanceof OperatorError ? error.exitCode : exitCodes.failed;
   }

@@ -21,11 +21,11 @@ import {
   type RouteInput,
   type RouteOutput,
 } from '@monitor/shared/contract/route.ts';
-import { ApiError, invalidHeader, requireProtocol } from '../api-error.ts';
-import { protocolIn } from '../domain/agent-protocol.ts';
+import { ApiError, invalidHeader, requireProtocol } from '../core/api-error.ts';
+import { protocolIn } from '../core/decide/agent-protocol.ts';
 import { acceptsGzip, isUnchanged } from './accepted.ts';
 import { authenticate, type KeyFinder, type Principal } from './authenticate.ts';
-import type { ConsoleCookie } from './console-cookie.ts';
+import type { ConsoleCookie } from '../app/console-cookie.ts';
 import { RateLimiter, type RateDecision } from './rate-limit.ts';
 import { bodyFields, readQuery, refuseMisspelt, validate, type BodyFields } from './validate.ts';
 import { visitorOf } from './visitor.ts';

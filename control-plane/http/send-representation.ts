@@ -1,7 +1,7 @@
 /** Sends bytes that were made once: packed for those who accept it, or only that nothing has changed. */
 import type { Request, Response } from 'express';
 import { acceptsGzip, isUnchanged } from './accepted.ts';
-import type { Representation } from '../status-pages/representation.ts';
+import type { Representation } from './representation.ts';
 
 /** `isPrivate` keeps it out of every cache but the visitor's own. */
 export function sendRepresentation(

@@ -4,10 +4,10 @@
  */
 import { existsSync } from 'node:fs';
 import type { Kysely } from 'kysely';
-import { forgetUnreadableCredentials } from '../db/stored-credentials.ts';
+import { forgetUnreadableCredentials } from './stored-credentials.ts';
 import type { Database } from '../db/tables.ts';
-import { OperatorError } from '../operator-error.ts';
-import { keyFileOf, openSecretBox, type KeySettings, type SecretBox } from '../secret-box.ts';
+import { OperatorError } from '../core/operator-error.ts';
+import { keyFileOf, openSecretBox, type KeySettings, type SecretBox } from '../core/secret-box.ts';
 
 const fact = 'key_check';
 /** Authenticated with it, as the account is with the values of customers. */

@@ -3,10 +3,10 @@
  * from other status pages.
  */
 import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
-import type { IncidentView } from '../domain/status-page/incidents.ts';
-import type { NoticeView } from '../domain/status-page/notices.ts';
-import { overallWords, type ServiceState } from '../domain/status-page/states.ts';
-import type { CardView, StatusPageView } from '../domain/status-page/view.ts';
+import type { IncidentView } from './view/incidents.ts';
+import type { NoticeView } from './view/notices.ts';
+import { overallWords, type ServiceState } from './view/states.ts';
+import type { CardView, StatusPageView } from './view/view.ts';
 
 const indicators: Record<ServiceState, string> = {
   major_outage: 'critical',

@@ -1,7 +1,7 @@
 /** The state of a page as a picture, and as what drawers of badges ask for. */
 import { makeBadge } from 'badge-maker';
-import { stateWords } from '../domain/status-page/states.ts';
-import type { StatusPageView } from '../domain/status-page/view.ts';
+import { stateWords } from './view/states.ts';
+import type { StatusPageView } from './view/view.ts';
 import { stateColor } from './html/palette.ts';
 
 const styles = ['flat', 'flat-square', 'plastic', 'for-the-badge', 'social'] as const;

@@ -1,6 +1,6 @@
 /** Maintenance as a calendar to subscribe to. */
 import ical, { ICalEventStatus } from 'ical-generator';
-import type { StatusPageView } from '../domain/status-page/view.ts';
+import type { StatusPageView } from './view/view.ts';
 import { listWords } from './html/text.ts';
 
 /** The text of a calendar with what was, is and will be. */

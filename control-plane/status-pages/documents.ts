@@ -1,7 +1,7 @@
 /** What can be read of a status page, by path. All of it comes from one view. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
-import { newestFirst, viewIncident, type IncidentView } from '../domain/status-page/incidents.ts';
+import { newestFirst, viewIncident, type IncidentView } from './view/incidents.ts';
 import { apiDocument, isApiDocument } from './atlassian.ts';
 import { badgeDocument, badgePicture, parseBadgeStyle } from './badge.ts';
 import { calendarText } from './calendar.ts';
@@ -11,7 +11,7 @@ import { historyPage, monthOf, parseMonth } from './html/history.ts';
 import { incidentPage } from './html/incident.ts';
 import { statusPage } from './html/status-page.ts';
 import { firstIncidentAt, readIncidents, type WhichIncidents } from './read-incidents.ts';
-import { represent, type Representation } from './representation.ts';
+import { represent, type Representation } from '../http/representation.ts';
 import type { Snapshot } from './snapshots.ts';
 
 export interface Reading {

@@ -1,9 +1,9 @@
 /** Incidents as feeds: RSS, Atom and JSON Feed. */
 import { Feed } from 'feed';
-import type { IncidentView, UpdateView } from '../domain/status-page/incidents.ts';
-import { overallWords } from '../domain/status-page/states.ts';
-import type { StatusPageView } from '../domain/status-page/view.ts';
-import { escapeText, html, type Markup } from '../html.ts';
+import type { IncidentView, UpdateView } from './view/incidents.ts';
+import { overallWords } from './view/states.ts';
+import type { StatusPageView } from './view/view.ts';
+import { escapeText, html, type Markup } from '../core/html.ts';
 import { instantWords, listWords, excerpt, prose, wordsOfStatus } from './html/text.ts';
 
 export type FeedFormat = 'rss' | 'atom' | 'json';

@@ -1,8 +1,8 @@
 /** Incidents that concern a service of a page, with what is public of them. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
-import type { IncidentFacts, Severity } from '../domain/status-page/facts.ts';
-import type { IncidentStatus } from '../domain/incident.ts';
+import type { IncidentFacts, Severity } from './view/facts.ts';
+import type { IncidentStatus } from '../incidents/decide/incident.ts';
 
 interface PageKey {
   accountId: string;

@@ -2,8 +2,8 @@
 import type { Kysely, Selectable } from 'kysely';
 import { fromFlag, fromJson } from '../db/columns.ts';
 import type { Database, StatusPagesTable } from '../db/tables.ts';
-import type { CardFacts, PageFacts, PageLook } from '../domain/status-page/facts.ts';
-import { shownSince } from '../domain/status-page/uptime.ts';
+import type { CardFacts, PageFacts, PageLook } from './view/facts.ts';
+import { shownSince } from './view/uptime.ts';
 import { readIncidents } from './read-incidents.ts';
 import { readWindows } from './read-windows.ts';
 

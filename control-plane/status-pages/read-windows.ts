@@ -5,10 +5,10 @@
 import type { Kysely } from 'kysely';
 import { jsonValue } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
-import { heldBetween } from '../domain/planned-maintenance.ts';
-import type { WindowFacts } from '../domain/status-page/facts.ts';
-import { knownAheadMs, knownBackMs } from '../domain/status-page/notices.ts';
-import { selectionOf, windowsSince } from '../operations/maintenance.ts';
+import { heldBetween } from '../maintenance/decide/planned-maintenance.ts';
+import type { WindowFacts } from './view/facts.ts';
+import { knownAheadMs, knownBackMs } from './view/notices.ts';
+import { selectionOf, windowsSince } from '../maintenance/windows.ts';
 
 interface PageKey {
   accountId: string;

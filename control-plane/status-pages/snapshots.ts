@@ -5,9 +5,9 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
-import { viewPage, type StatusPageView } from '../domain/status-page/view.ts';
+import { viewPage, type StatusPageView } from './view/view.ts';
 import type { PageAddress, ReadPage } from './read-page.ts';
-import type { Representation } from './representation.ts';
+import type { Representation } from '../http/representation.ts';
 
 const freshMs = 1_000;
 /** How long a visitor waits for the present while there is a past to show. */

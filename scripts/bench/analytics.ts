@@ -9,11 +9,11 @@ import { systemClock } from '@monitor/shared/clock.ts';
 import type { BaseMetric } from '@monitor/shared/domain/metrics.ts';
 import { openDatabase } from '../../control-plane/db/open.ts';
 import { migrateToLatest } from '../../control-plane/db/migrate.ts';
-import { dayOf } from '../../control-plane/domain/roll-ups/cell.ts';
-import { wholeWindow } from '../../control-plane/domain/roll-ups/spans.ts';
-import { readSamples } from '../../control-plane/operations/read-samples.ts';
-import { readTallies } from '../../control-plane/operations/read-tallies.ts';
-import { RollUp } from '../../control-plane/operations/roll-up.ts';
+import { dayOf } from '../../control-plane/analytics/decide/roll-ups/cell.ts';
+import { wholeWindow } from '../../control-plane/analytics/decide/roll-ups/spans.ts';
+import { readSamples } from '../../control-plane/analytics/read-samples.ts';
+import { readTallies } from '../../control-plane/analytics/read-tallies.ts';
+import { RollUp } from '../../control-plane/analytics/roll-up.ts';
 import { temporaryFolder } from '../../test/support/system.ts';
 import { median, quantile } from './process-cost.ts';
 

@@ -7,7 +7,7 @@ import { httpReceiver, reachesTestServers } from '../../test/support/http-receiv
 import { startTestControlPlane } from '../../test/support/control-plane.ts';
 import { alertFacts, makeChannel } from '../../test/support/notifications.ts';
 import { temporaryFolder } from '../../test/support/system.ts';
-import { enqueueAlert } from '../../control-plane/operations/outbox.ts';
+import { enqueueAlert } from '../../control-plane/notifications/outbox.ts';
 
 interface Pile {
   checks: number;

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { describeSettings as agentSettings } from '../../agent/config.ts';
-import { describeSettings as controlPlaneSettings } from '../../control-plane/config.ts';
+import { describeSettings as controlPlaneSettings } from '../../control-plane/core/config.ts';
 import { loadChart } from './load-chart.ts';
 import { renderChart, type Values } from './render-chart.ts';
 import { valuesTable } from './values-table.ts';

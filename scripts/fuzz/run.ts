@@ -11,8 +11,8 @@ import { allRoutes } from '@monitor/shared/contract/index.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { knownFields } from '@monitor/shared/known-fields.ts';
 import { readQuery } from '../../control-plane/http/validate.ts';
-import { createApiKey } from '../../control-plane/resources/keys/store.ts';
-import type { Services } from '../../control-plane/services.ts';
+import { createApiKey } from '../../control-plane/accounts/keys/store.ts';
+import type { Services } from '../../control-plane/core/services.ts';
 import type { TestControlPlane } from '../../test/support/control-plane.ts';
 import {
   agentKeyOf,

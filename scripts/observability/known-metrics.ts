@@ -6,8 +6,8 @@ import {
   measureDisks,
 } from '../../agent/observability/metrics.ts';
 import { createMetrics } from '../../control-plane/observability/metrics.ts';
-import { checkMetricNames } from '../../control-plane/resources/prometheus/check-families.ts';
-import { observeState } from '../../control-plane/observability/observe-state.ts';
+import { checkMetricNames } from '../../control-plane/analytics/prometheus/check-families.ts';
+import { observeState } from '../../control-plane/app/observe-state.ts';
 
 interface Declared {
   name: string;

@@ -11,7 +11,7 @@ import { includesRole, roleOf, type Role, type Route } from '@monitor/shared/con
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 import { dumpTables } from '../support/tables.ts';
 import { TestClock } from '../support/test-clock.ts';
-import { createApiKey } from '../../control-plane/resources/keys/store.ts';
+import { createApiKey } from '../../control-plane/accounts/keys/store.ts';
 import { openApiDocument } from '../../scripts/openapi/document.ts';
 import {
   agentKeyOf,

@@ -286,7 +286,7 @@ export const sections: readonly Section[] = [
       {
         says: '4: notifications go out; those sent can be listed',
         proof: {
-          file: 'test/control-plane/notify/deliveries.test.ts',
+          file: 'test/control-plane/notifications/deliveries.test.ts',
           test: 'a receiver that recovers gets it once, and the record says how often it was tried',
         },
       },
@@ -1899,21 +1899,21 @@ export const sections: readonly Section[] = [
       {
         says: '2: each sent notification is recorded',
         proof: {
-          file: 'test/control-plane/notify/deliveries.test.ts',
+          file: 'test/control-plane/notifications/deliveries.test.ts',
           test: 'a receiver that recovers gets it once, and the record says how often it was tried',
         },
       },
       {
         says: '3: triggerIncident creates and resolves an incident',
         proof: {
-          file: 'test/control-plane/operations/incident-automation.test.ts',
+          file: 'test/control-plane/incidents/incident-automation.test.ts',
           test: 'an alert opens one incident, the recovery resolves it, the next alert opens another',
         },
       },
       {
         says: '4: a webhook sends its method, url, headers and query parameters',
         proof: {
-          file: 'test/control-plane/notify/channels/webhook.test.ts',
+          file: 'test/control-plane/notifications/channels/webhook.test.ts',
           test: 'method, address, headers, query and body are completed, with the variables of account, group and check',
         },
       },
@@ -2074,7 +2074,7 @@ export const sections: readonly Section[] = [
       {
         says: 'artifact upload size',
         proof: {
-          file: 'test/control-plane/artifacts/uploads.test.ts',
+          file: 'test/control-plane/results/artifacts/uploads.test.ts',
           test: 'exactly 157,286,400 bytes pass, chunked',
         },
       },
@@ -2118,7 +2118,7 @@ export const sections: readonly Section[] = [
       {
         says: 'agent 6.3.2: artifacts of up to 150 MB',
         proof: {
-          file: 'test/control-plane/artifacts/uploads.test.ts',
+          file: 'test/control-plane/results/artifacts/uploads.test.ts',
           test: 'exactly 157,286,400 bytes pass, chunked',
         },
       },

@@ -5,8 +5,8 @@ import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.t
 import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
 import { runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { tombstoneOf } from '../../agent/worker/tombstone.ts';
-import { expireJobs } from '../../control-plane/operations/expire-jobs.ts';
-import { sweepSlots } from '../../control-plane/operations/sweep-slots.ts';
+import { expireJobs } from '../../control-plane/results/expire-jobs.ts';
+import { sweepSlots } from '../../control-plane/scheduling/sweep-slots.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 import { checkInOf, FakeAgent, resultOf, resultOfJob, sha256Hex } from '../support/fake-agent.ts';
 import { TestClock } from '../support/test-clock.ts';

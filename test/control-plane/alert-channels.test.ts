@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import test from 'node:test';
-import { createApiKey } from '../../control-plane/resources/keys/store.ts';
+import { createApiKey } from '../../control-plane/accounts/keys/store.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 import { TestClock } from '../support/test-clock.ts';
 

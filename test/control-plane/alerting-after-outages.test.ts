@@ -3,7 +3,7 @@ import test from 'node:test';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expireJobs } from '../../control-plane/operations/expire-jobs.ts';
+import { expireJobs } from '../../control-plane/results/expire-jobs.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { Bench, hour, minute, now, setUp } from '../support/results.ts';
 import { eventually } from '../support/system.ts';

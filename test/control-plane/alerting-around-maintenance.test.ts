@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { wakeAlerts } from '../../control-plane/operations/alerting/wake-alerts.ts';
+import { wakeAlerts } from '../../control-plane/alerting/wake-alerts.ts';
 import { iso, minute, now, setUp, type Bench } from '../support/results.ts';
 
 const failed = { hasFailures: true, errorMessages: ['HTTP 500'] };

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { alertOnCertificate } from '../../control-plane/operations/alerting/alert-on-certificate.ts';
-import { wakeAlerts } from '../../control-plane/operations/alerting/wake-alerts.ts';
-import { expireJobs } from '../../control-plane/operations/expire-jobs.ts';
-import { sweepHeartbeats } from '../../control-plane/operations/heartbeats.ts';
-import type { AlertFacts } from '../../control-plane/notify/facts.ts';
-import { messageOf } from '../../control-plane/notify/message.ts';
-import { alertVariables } from '../../control-plane/notify/templates/alert-variables.ts';
+import { alertOnCertificate } from '../../control-plane/alerting/alert-on-certificate.ts';
+import { wakeAlerts } from '../../control-plane/alerting/wake-alerts.ts';
+import { expireJobs } from '../../control-plane/results/expire-jobs.ts';
+import { sweepHeartbeats } from '../../control-plane/heartbeats/heartbeats.ts';
+import type { AlertFacts } from '../../control-plane/notifications/facts.ts';
+import { messageOf } from '../../control-plane/notifications/message.ts';
+import { alertVariables } from '../../control-plane/notifications/templates/alert-variables.ts';
 import { FakeAgent } from '../support/fake-agent.ts';
 import { hour, iso, minute, now, setUp, type Bench } from '../support/results.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { RollUp } from '../../control-plane/operations/roll-up.ts';
+import { RollUp } from '../../control-plane/analytics/roll-up.ts';
 import { minute, now, setUp } from '../support/results.ts';
 
 test('the figures of checks of any type are there before and after they are rolled up', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import test from 'node:test';
 import { analyticsOf, type AnalyticsFacts } from '@monitor/shared/domain/metrics.ts';
-import { sweepHeartbeats } from '../../control-plane/operations/heartbeats.ts';
+import { sweepHeartbeats } from '../../control-plane/heartbeats/heartbeats.ts';
 import { hour, insertResults, iso, minute, now, setUp, unix } from '../support/results.ts';
 
 test('what is wrong with a query is refused by the name of its field', async () => {

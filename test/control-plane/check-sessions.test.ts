@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { callGroupTrigger, findTrigger } from '../../control-plane/operations/call-trigger.ts';
+import { callGroupTrigger, findTrigger } from '../../control-plane/sessions/call-trigger.ts';
 import {
   cancellationsFor,
   dropCancelledJobs,
-} from '../../control-plane/operations/check-sessions.ts';
-import { expireJobs } from '../../control-plane/operations/expire-jobs.ts';
+} from '../../control-plane/sessions/check-sessions.ts';
+import { expireJobs } from '../../control-plane/results/expire-jobs.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 import { FakeAgent, resultOfJob } from '../support/fake-agent.ts';
 import { TestClock } from '../support/test-clock.ts';

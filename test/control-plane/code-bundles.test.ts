@@ -9,18 +9,18 @@ import test from 'node:test';
 import { pino } from 'pino';
 import { agentCodeBundleRoutes } from '@monitor/shared/contract/agent-protocol.ts';
 import { codeBundleRoutes, maxCodeBundleBytes } from '@monitor/shared/contract/code-bundle.ts';
-import { buildApp } from '../../control-plane/app.ts';
-import { DiskWatch } from '../../control-plane/disk-watch.ts';
+import { buildApp } from '../../control-plane/app/app.ts';
+import { DiskWatch } from '../../control-plane/core/disk-watch.ts';
 import { migrateToLatest } from '../../control-plane/db/migrate.ts';
 import { openDatabase } from '../../control-plane/db/open.ts';
 import { bind, implement } from '../../control-plane/http/implement.ts';
-import { sha256Hex } from '../../control-plane/keys.ts';
-import { pruneCodeBundles } from '../../control-plane/operations/prune-code-bundles.ts';
+import { sha256Hex } from '../../control-plane/core/keys.ts';
+import { pruneCodeBundles } from '../../control-plane/checks/prune-code-bundles.ts';
 import {
   agentCodeBundleHandlers,
   codeBundleHandlers,
-} from '../../control-plane/resources/code-bundles/handlers.ts';
-import { CodeBundleStore } from '../../control-plane/resources/code-bundles/store.ts';
+} from '../../control-plane/checks/code-bundles/handlers.ts';
+import { CodeBundleStore } from '../../control-plane/checks/code-bundles/store.ts';
 import { TestClock } from '../support/test-clock.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');

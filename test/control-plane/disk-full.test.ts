@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { pino } from 'pino';
-import { readConfig } from '../../control-plane/config.ts';
-import { startDeliveries } from '../../control-plane/notify/deliveries.ts';
+import { readConfig } from '../../control-plane/core/config.ts';
+import { startDeliveries } from '../../control-plane/notifications/deliveries.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { httpReceiver, reachesTestServers } from '../support/http-receiver.ts';
 import { withLeases } from '../support/leased-runs.ts';

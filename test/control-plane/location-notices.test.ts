@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
-import type { LocationFacts } from '../../control-plane/notify/facts.ts';
-import { locationWatch } from '../../control-plane/operations/watch-locations.ts';
+import type { LocationFacts } from '../../control-plane/notifications/facts.ts';
+import { locationWatch } from '../../control-plane/alerting/watch-locations.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { FakeAgent } from '../support/fake-agent.ts';
 import { temporaryFolder } from '../support/system.ts';

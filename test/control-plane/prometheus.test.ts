@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import parse from 'parse-prometheus-text-format';
 import { prometheusRoutes } from '@monitor/shared/contract/prometheus.ts';
-import { RollUp } from '../../control-plane/operations/roll-up.ts';
+import { RollUp } from '../../control-plane/analytics/roll-up.ts';
 import { fiveRuns, hour, minute, now, setUp, type Bench } from '../support/results.ts';
 
 const path = '/v1/prometheus/metrics';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { allRoutes } from '@monitor/shared/contract/index.ts';
 import { generalRateLimit, type RateLimit } from '@monitor/shared/contract/route.ts';
 import { RateLimiter } from '../../control-plane/http/rate-limit.ts';
-import { createApiKey } from '../../control-plane/resources/keys/store.ts';
+import { createApiKey } from '../../control-plane/accounts/keys/store.ts';
 import {
   startTestControlPlane,
   type Answer,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { sweepHeartbeats } from '../../control-plane/operations/heartbeats.ts';
+import { sweepHeartbeats } from '../../control-plane/heartbeats/heartbeats.ts';
 import { hour, minute, now, setUp, unix } from '../support/results.ts';
 
 test('a heartbeat was down for as long as pings were missing, however many came otherwise', async () => {

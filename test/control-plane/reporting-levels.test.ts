@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { RollUp } from '../../control-plane/operations/roll-up.ts';
+import { RollUp } from '../../control-plane/analytics/roll-up.ts';
 import {
   hour,
   insertResults,

@@ -4,8 +4,8 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import test from 'node:test';
 import { pino } from 'pino';
-import { startControlPlane } from '../../control-plane/compose.ts';
-import { readConfig } from '../../control-plane/config.ts';
+import { startControlPlane } from '../../control-plane/app/compose.ts';
+import { readConfig } from '../../control-plane/core/config.ts';
 import { freePort } from '../support/program.ts';
 import { temporaryFolder } from '../support/system.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Role } from '@monitor/shared/contract/route.ts';
-import { createApiKey } from '../../control-plane/resources/keys/store.ts';
+import { createApiKey } from '../../control-plane/accounts/keys/store.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 
 async function as(cp: TestControlPlane, role: Role): Promise<Record<string, string>> {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { AlertFacts } from '../../control-plane/notify/facts.ts';
-import { messageOf, sentenceOf } from '../../control-plane/notify/message.ts';
-import { opsgenieRequest } from '../../control-plane/notify/channels/opsgenie.ts';
-import { pagerDutyEvent } from '../../control-plane/notify/channels/pagerduty.ts';
-import { alertOnCertificate } from '../../control-plane/operations/alerting/alert-on-certificate.ts';
+import type { AlertFacts } from '../../control-plane/notifications/facts.ts';
+import { messageOf, sentenceOf } from '../../control-plane/notifications/message.ts';
+import { opsgenieRequest } from '../../control-plane/notifications/channels/opsgenie.ts';
+import { pagerDutyEvent } from '../../control-plane/notifications/channels/pagerduty.ts';
+import { alertOnCertificate } from '../../control-plane/alerting/alert-on-certificate.ts';
 import { hour, minute, now, setUp, type Bench } from '../support/results.ts';
 
 const failed = { hasFailures: true, errorMessages: ['HTTP 500'] };

@@ -5,7 +5,7 @@ import test from 'node:test';
 import fc from 'fast-check';
 import type { ItemOutcome, ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
-import { idSecretFact } from '../../control-plane/id-keys.ts';
+import { idSecretFact } from '../../control-plane/scheduling/id-keys.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 import { FakeAgent, resultOf, resultOfJob, sha256Hex } from '../support/fake-agent.ts';
 import { KeyedAgent, slotsOf, type SlotCheck } from '../support/keyed-agent.ts';

@@ -12,7 +12,7 @@ import {
   type ItemOutcome,
   type ResultSubmission,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import { createApiKey } from '../../control-plane/resources/keys/store.ts';
+import { createApiKey } from '../../control-plane/accounts/keys/store.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { checkInOf } from '../support/fake-agent.ts';
 import { damaged, hostileValue, pick } from '../support/hostile-values.ts';

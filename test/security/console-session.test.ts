@@ -5,8 +5,8 @@ import {
   previousTokenMs,
   rotateAfterMs,
   sessionMs,
-} from '../../control-plane/resources/keys/console-sessions.ts';
-import { createApiKey, rememberKeysMs } from '../../control-plane/resources/keys/store.ts';
+} from '../../control-plane/accounts/keys/console-sessions.ts';
+import { createApiKey, rememberKeysMs } from '../../control-plane/accounts/keys/store.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 import { launchBrowser } from '../support/found-browser.ts';
 import { httpServer } from '../support/servers.ts';

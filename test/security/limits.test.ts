@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'node:test';
-import { createApiKey } from '../../control-plane/resources/keys/store.ts';
+import { createApiKey } from '../../control-plane/accounts/keys/store.ts';
 import { sha256Base64 } from '../support/artifact-api.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { KeyedAgent, slotsOf, type SlotCheck } from '../support/keyed-agent.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { allRoutes } from '@monitor/shared/contract/index.ts';
-import { createApiKey } from '../../control-plane/resources/keys/store.ts';
+import { createApiKey } from '../../control-plane/accounts/keys/store.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 
 const secret = 'correct-horse-battery-staple';

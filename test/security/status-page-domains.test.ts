@@ -5,8 +5,8 @@ import { text } from 'node:stream/consumers';
 import test from 'node:test';
 import { migrateToLatest } from '../../control-plane/db/migrate.ts';
 import { openDatabase } from '../../control-plane/db/open.ts';
-import type { DomainResolver } from '../../control-plane/status-page-domains.ts';
-import { verifyDomains } from '../../control-plane/operations/verify-domains.ts';
+import type { DomainResolver } from '../../control-plane/status-pages/status-page-domains.ts';
+import { verifyDomains } from '../../control-plane/status-pages/verify-domains.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 import { TestClock } from '../support/test-clock.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { linkValidMs } from '../../control-plane/artifacts/links.ts';
+import { linkValidMs } from '../../control-plane/results/artifacts/links.ts';
 import { declaration, openArtifactApi, type ArtifactApi } from '../support/artifact-api.ts';
 import { launchBrowser } from '../support/found-browser.ts';
 import { httpServer } from '../support/servers.ts';

@@ -11,20 +11,20 @@ import {
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { artifactRoutes } from '@monitor/shared/contract/check-result.ts';
 import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
-import { buildApp } from '../../control-plane/app.ts';
-import { DiskWatch } from '../../control-plane/disk-watch.ts';
-import type { ArtifactStore } from '../../control-plane/artifacts/artifact-store.ts';
-import { openFolderStore } from '../../control-plane/artifacts/folder-store.ts';
-import { ArtifactLinks } from '../../control-plane/artifacts/links.ts';
+import { buildApp } from '../../control-plane/app/app.ts';
+import { DiskWatch } from '../../control-plane/core/disk-watch.ts';
+import type { ArtifactStore } from '../../control-plane/results/artifacts/artifact-store.ts';
+import { openFolderStore } from '../../control-plane/results/artifacts/folder-store.ts';
+import { ArtifactLinks } from '../../control-plane/results/artifacts/links.ts';
 import { bind, implement } from '../../control-plane/http/implement.ts';
-import { serveTraceViewer, traceViewerUrl } from '../../control-plane/http/trace-viewer.ts';
-import { announceArtifacts } from '../../control-plane/operations/announce-artifacts.ts';
+import { serveTraceViewer, traceViewerUrl } from '../../control-plane/app/trace-viewer.ts';
+import { announceArtifacts } from '../../control-plane/results/announce-artifacts.ts';
 import {
   agentArtifactHandlers,
   artifactHandlers,
-} from '../../control-plane/resources/artifacts/handlers.ts';
-import { KeyStore } from '../../control-plane/resources/keys/store.ts';
-import type { Services } from '../../control-plane/services.ts';
+} from '../../control-plane/results/artifacts/handlers.ts';
+import { KeyStore } from '../../control-plane/accounts/keys/store.ts';
+import type { Services } from '../../control-plane/core/services.ts';
 import { now, setUp, type Bench } from './results.ts';
 import { temporaryFolder } from './system.ts';
 

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { pino, type Logger } from 'pino';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
-import { startControlPlane, type ControlPlane } from '../../control-plane/compose.ts';
-import { readConfig } from '../../control-plane/config.ts';
-import type { DomainResolver } from '../../control-plane/status-page-domains.ts';
-import { findOrCreateAccount } from '../../control-plane/resources/accounts/store.ts';
-import { createApiKey, createLocationKey } from '../../control-plane/resources/keys/store.ts';
+import { startControlPlane, type ControlPlane } from '../../control-plane/app/compose.ts';
+import { readConfig } from '../../control-plane/core/config.ts';
+import type { DomainResolver } from '../../control-plane/status-pages/status-page-domains.ts';
+import { findOrCreateAccount } from '../../control-plane/accounts/store.ts';
+import { createApiKey, createLocationKey } from '../../control-plane/accounts/keys/store.ts';
 
 export interface Answer {
   status: number;

@@ -20,7 +20,7 @@ import {
   type Submission,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
-import { refusalOfProtocol } from '../../control-plane/domain/agent-protocol.ts';
+import { refusalOfProtocol } from '../../control-plane/core/decide/agent-protocol.ts';
 
 export type RouteName = keyof typeof agentRoutes;
 

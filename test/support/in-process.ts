@@ -4,11 +4,11 @@ import { pino } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { startAgent, type RunningAgent } from '../../agent/compose.ts';
 import { readConfig as readAgentConfig } from '../../agent/config.ts';
-import { startControlPlane, type ControlPlane } from '../../control-plane/compose.ts';
-import { readConfig } from '../../control-plane/config.ts';
-import { findOrCreateAccount } from '../../control-plane/resources/accounts/store.ts';
+import { startControlPlane, type ControlPlane } from '../../control-plane/app/compose.ts';
+import { readConfig } from '../../control-plane/core/config.ts';
+import { findOrCreateAccount } from '../../control-plane/accounts/store.ts';
 import { plainNetwork } from './plain-network.ts';
-import { createApiKey, createLocationKey } from '../../control-plane/resources/keys/store.ts';
+import { createApiKey, createLocationKey } from '../../control-plane/accounts/keys/store.ts';
 
 export const silent = pino({ level: 'silent' });
 

@@ -10,7 +10,7 @@ import {
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
 import { RunIds } from '../../agent/worker/run-ids.ts';
-import { createLocationKey } from '../../control-plane/resources/keys/store.ts';
+import { createLocationKey } from '../../control-plane/accounts/keys/store.ts';
 import type { TestControlPlane } from './control-plane.ts';
 import { checkInOf, resultOf } from './fake-agent.ts';
 

@@ -1,6 +1,6 @@
 /** Tests choose the instants of their runs at will: each is made one that a job was leased for. */
 import { randomUUID } from 'node:crypto';
-import type { Services } from '../../control-plane/services.ts';
+import type { Services } from '../../control-plane/core/services.ts';
 
 interface RunItem {
   kind: 'result';

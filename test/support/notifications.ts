@@ -1,9 +1,9 @@
 /** Notifications as alerting makes them, and how they end. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { AlertFacts, NotificationFacts } from '../../control-plane/notify/facts.ts';
-import { enqueueAlert, enqueueForChannel } from '../../control-plane/operations/outbox.ts';
-import type { Services } from '../../control-plane/services.ts';
+import type { AlertFacts, NotificationFacts } from '../../control-plane/notifications/facts.ts';
+import { enqueueAlert, enqueueForChannel } from '../../control-plane/notifications/outbox.ts';
+import type { Services } from '../../control-plane/core/services.ts';
 import type { TestControlPlane } from './control-plane.ts';
 
 const at = Date.parse('2026-11-21T08:30:00Z');

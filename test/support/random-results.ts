@@ -1,7 +1,7 @@
 /** Results of every type, as random as agents may make them, put straight into the database. */
 import { randomUUID } from 'node:crypto';
 import { encodePayload } from '../../control-plane/db/columns.ts';
-import type { Services } from '../../control-plane/services.ts';
+import type { Services } from '../../control-plane/core/services.ts';
 
 export interface RandomResults {
   db: Services['db'];

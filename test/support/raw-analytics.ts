@@ -10,17 +10,17 @@ import type {
   Statistic,
 } from '@monitor/shared/domain/metrics.ts';
 import { decodePayload, fromFlag } from '../../control-plane/db/columns.ts';
-import { bucketStart, type Point, type Series } from '../../control-plane/domain/analytics.ts';
-import type { Window } from '../../control-plane/domain/results-window.ts';
+import { bucketStart, type Point, type Series } from '../../control-plane/analytics/decide/analytics.ts';
+import type { Window } from '../../control-plane/core/decide/results-window.ts';
 import {
   isMeasured,
   needsPayload,
   samplesOf,
   type Group,
   type Sample,
-} from '../../control-plane/domain/samples.ts';
-import type { Services } from '../../control-plane/services.ts';
-import { statisticOfSorted } from '../../control-plane/domain/statistics.ts';
+} from '../../control-plane/analytics/decide/samples.ts';
+import type { Services } from '../../control-plane/core/services.ts';
+import { statisticOfSorted } from '../../control-plane/analytics/decide/statistics.ts';
 
 const batchRows = 500;
 

@@ -1,7 +1,7 @@
 /** Rolls up the results of a database file, so many batches at most, and waits to be killed. */
 import { systemClock } from '@monitor/shared/clock.ts';
 import { openDatabase } from '../../control-plane/db/open.ts';
-import { RollUp } from '../../control-plane/operations/roll-up.ts';
+import { RollUp } from '../../control-plane/analytics/roll-up.ts';
 
 const db = openDatabase(process.argv[2] ?? '');
 const rollUp = new RollUp({ db, clock: systemClock });

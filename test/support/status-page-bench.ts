@@ -1,7 +1,7 @@
 /** A status page with one service, and what its subscribers are sent. Timers of the control plane stand still. */
 import assert from 'node:assert/strict';
-import type { Mail } from '../../control-plane/notify/facts.ts';
-import { announceDueUpdates } from '../../control-plane/operations/subscribers/announce-due-updates.ts';
+import type { Mail } from '../../control-plane/notifications/facts.ts';
+import { announceDueUpdates } from '../../control-plane/status-pages/subscribers/announce-due-updates.ts';
 import { startTestControlPlane, type TestControlPlane } from './control-plane.ts';
 import { TestClock } from './test-clock.ts';
 

@@ -1,5 +1,5 @@
 /** The whole database as text, to tell whether a request changed anything. */
-import type { Services } from '../../control-plane/services.ts';
+import type { Services } from '../../control-plane/core/services.ts';
 
 /** Kept to the minute whenever a key is used, whatever it is used for. */
 const volatileColumns = new Set(['last_used_at']);

@@ -1,7 +1,7 @@
 /** What people are told about locations, and the checks and channels that it takes. */
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
-import type { NotificationFacts } from '../../control-plane/notify/facts.ts';
+import type { NotificationFacts } from '../../control-plane/notifications/facts.ts';
 import type { TestControlPlane } from './control-plane.ts';
 
 /** What was ever put into the outbox, whoever delivers it. */

@@ -1,9 +1,9 @@
 /** The frame of every page: head, header, footer, and the policy that lets nothing else happen. */
 import { createHash } from 'node:crypto';
-import type { PageLook } from '../../domain/status-page/facts.ts';
-import type { ServiceState } from '../../domain/status-page/states.ts';
-import { represent, type Representation } from '../representation.ts';
-import { html, Markup, pictureAddress, webAddress } from '../../html.ts';
+import type { PageLook } from '../view/facts.ts';
+import type { ServiceState } from '../view/states.ts';
+import { represent, type Representation } from '../../http/representation.ts';
+import { html, Markup, pictureAddress, webAddress } from '../../core/html.ts';
 import { tabIcon } from './icons.ts';
 import { paletteCss, stateColor } from './palette.ts';
 import { styleSheet } from './style.ts';

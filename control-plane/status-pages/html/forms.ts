@@ -1,8 +1,8 @@
 /** Pages and parts of pages with something to fill in or to confirm, and those that answer. */
-import type { PageLook } from '../../domain/status-page/facts.ts';
-import type { Representation } from '../representation.ts';
+import type { PageLook } from '../view/facts.ts';
+import type { Representation } from '../../http/representation.ts';
 import { document, type Place } from './document.ts';
-import { html, type Markup } from '../../html.ts';
+import { html, type Markup } from '../../core/html.ts';
 
 /** Where visitors leave their address. */
 export function subscribeForm(base: string, problem?: string): Markup {

@@ -1,9 +1,9 @@
 /** Incidents of the past, month by month. */
-import type { IncidentView } from '../../domain/status-page/incidents.ts';
-import type { StatusPageView } from '../../domain/status-page/view.ts';
-import type { Representation } from '../representation.ts';
+import type { IncidentView } from '../view/incidents.ts';
+import type { StatusPageView } from '../view/view.ts';
+import type { Representation } from '../../http/representation.ts';
 import { document, type Place } from './document.ts';
-import { html, type Markup } from '../../html.ts';
+import { html, type Markup } from '../../core/html.ts';
 import { iconSymbols } from './icons.ts';
 import { openIncident, pastIncident } from './incident.ts';
 import { monthWords } from './text.ts';

@@ -1,6 +1,6 @@
 /** A shape of its own for every state, so that nothing is told by colour alone. */
-import { serviceStates, stateWords, type ServiceState } from '../../domain/status-page/states.ts';
-import { html, Markup } from '../../html.ts';
+import { serviceStates, stateWords, type ServiceState } from '../view/states.ts';
+import { html, Markup } from '../../core/html.ts';
 
 const shapes: Record<ServiceState, string> = {
   major_outage:

@@ -1,10 +1,10 @@
 /** Incidents: as an entry of a list, and on a page of their own. */
-import type { IncidentView, UpdateView } from '../../domain/status-page/incidents.ts';
-import { stateWords } from '../../domain/status-page/states.ts';
-import type { StatusPageView } from '../../domain/status-page/view.ts';
-import type { Representation } from '../representation.ts';
+import type { IncidentView, UpdateView } from '../view/incidents.ts';
+import { stateWords } from '../view/states.ts';
+import type { StatusPageView } from '../view/view.ts';
+import type { Representation } from '../../http/representation.ts';
 import { document, type Place } from './document.ts';
-import { html, type Markup } from '../../html.ts';
+import { html, type Markup } from '../../core/html.ts';
 import { icon, iconSymbols, rank } from './icons.ts';
 import {
   durationWords,

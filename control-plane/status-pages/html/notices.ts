@@ -1,6 +1,6 @@
 /** Maintenance, in progress and to come. */
-import type { NoticeView } from '../../domain/status-page/notices.ts';
-import { html, type Markup } from '../../html.ts';
+import type { NoticeView } from '../view/notices.ts';
+import { html, type Markup } from '../../core/html.ts';
 import { stateLabel } from './icons.ts';
 import { listWords, prose, stretchWords, wordsOfStatus } from './text.ts';
 

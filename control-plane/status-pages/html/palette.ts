@@ -1,6 +1,6 @@
 /** The colours of a page as CSS properties: those it was given, corrected where they cannot be read. */
-import type { PageLook } from '../../domain/status-page/facts.ts';
-import { serviceStates, type ServiceState } from '../../domain/status-page/states.ts';
+import type { PageLook } from '../view/facts.ts';
+import { serviceStates, type ServiceState } from '../view/states.ts';
 import {
   formatColor,
   mix,

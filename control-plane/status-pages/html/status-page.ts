@@ -1,10 +1,10 @@
 /** The page itself. */
-import { overallWords, serviceStates } from '../../domain/status-page/states.ts';
-import { uptimeWords } from '../../domain/status-page/uptime.ts';
-import type { CardView, ServiceView, StatusPageView } from '../../domain/status-page/view.ts';
-import type { Representation } from '../representation.ts';
+import { overallWords, serviceStates } from '../view/states.ts';
+import { uptimeWords } from '../view/uptime.ts';
+import type { CardView, ServiceView, StatusPageView } from '../view/view.ts';
+import type { Representation } from '../../http/representation.ts';
 import { document, type Place } from './document.ts';
-import { html, type Markup } from '../../html.ts';
+import { html, type Markup } from '../../core/html.ts';
 import { subscribeForm } from './forms.ts';
 import { icon, iconSymbols, stateLabel } from './icons.ts';
 import { openIncident, pastIncident } from './incident.ts';

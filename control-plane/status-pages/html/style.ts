@@ -1,5 +1,5 @@
 /** The style sheet of all pages; colours come from `palette.ts`. `--g` is the line inside an icon. */
-import { shownDays } from '../../domain/status-page/uptime.ts';
+import { shownDays } from '../view/uptime.ts';
 
 const source = `
 *,:before,:after{box-sizing:border-box}

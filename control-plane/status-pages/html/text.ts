@@ -1,8 +1,8 @@
 /** Words: instants, durations, states of incidents, and what people wrote. */
 import { DateTime } from 'luxon';
-import type { IncidentStatus } from '../../domain/incident.ts';
-import type { NoticeView } from '../../domain/status-page/notices.ts';
-import { html, webAddress, type Markup } from '../../html.ts';
+import type { IncidentStatus } from '../../incidents/decide/incident.ts';
+import type { NoticeView } from '../view/notices.ts';
+import { html, webAddress, type Markup } from '../../core/html.ts';
 
 const utc = (instant: number): DateTime =>
   DateTime.fromMillis(instant, { zone: 'utc', locale: 'en' });

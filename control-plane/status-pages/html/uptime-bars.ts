@@ -2,11 +2,11 @@
  * Ninety days as bars. The quiet days are drawn once and used by every service; only the days with
  * something to tell are drawn again over them, taller, so that they show without colour.
  */
-import { stateWords, type ServiceState } from '../../domain/status-page/states.ts';
-import { uptimeWords, type DayView } from '../../domain/status-page/uptime.ts';
-import type { ServiceView } from '../../domain/status-page/view.ts';
-import type { Markup } from '../../html.ts';
-import { html } from '../../html.ts';
+import { stateWords, type ServiceState } from '../view/states.ts';
+import { uptimeWords, type DayView } from '../view/uptime.ts';
+import type { ServiceView } from '../view/view.ts';
+import type { Markup } from '../../core/html.ts';
+import { html } from '../../core/html.ts';
 import { rank } from './icons.ts';
 import { dayWords, durationWords } from './text.ts';
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, afterEach, before, test } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { createApiKey } from '../../../control-plane/resources/keys/store.ts';
+import { createApiKey } from '../../../control-plane/accounts/keys/store.ts';
 import { consoleNow, openConsoleWorld, type ConsoleWorld } from '../../support/console-world.ts';
 import { resultOf } from '../../support/fake-agent.ts';
 import { launchBrowser } from '../../support/found-browser.ts';

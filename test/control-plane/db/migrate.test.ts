@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import test from 'node:test';
 import { migrateToLatest } from '../../../control-plane/db/migrate.ts';
 import { openDatabase } from '../../../control-plane/db/open.ts';
-import { fieldsOf, findCheck } from '../../../control-plane/resources/checks/store.ts';
+import { fieldsOf, findCheck } from '../../../control-plane/checks/store.ts';
 
 const accountId = '0b0cbb6e-9d6c-4a3c-8a53-1f5f64d8e7a1';
 const checkId = '1b0cbb6e-9d6c-4a3c-8a53-1f5f64d8e7a2';

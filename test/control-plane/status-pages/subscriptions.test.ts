@@ -76,7 +76,7 @@ test('mail programs unsubscribe with one click, people with two', async () => {
     incidentUpdates: [{ description: 'x', notifySubscribers: true }],
   });
   const { announceDueUpdates } =
-    await import('../../../control-plane/operations/subscribers/announce-due-updates.ts');
+    await import('../../../control-plane/status-pages/subscribers/announce-due-updates.ts');
   await announceDueUpdates(visitor.cp.controlPlane.services);
   const [link = ''] = await links('unsubscribe');
   assert.notEqual(link, '');

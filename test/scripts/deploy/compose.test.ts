@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { parse } from 'yaml';
 import { describeSettings as agentSettings } from '../../../agent/config.ts';
-import { describeSettings as controlPlaneSettings } from '../../../control-plane/config.ts';
+import { describeSettings as controlPlaneSettings } from '../../../control-plane/core/config.ts';
 
 interface Service {
   image: string;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import test from 'node:test';
 import { describeSettings as agentSettings } from '../../../agent/config.ts';
-import { describeSettings as controlPlaneSettings } from '../../../control-plane/config.ts';
+import { describeSettings as controlPlaneSettings } from '../../../control-plane/core/config.ts';
 import { exitCodes } from '../../../agent/exit-codes.ts';
 
 /** The lines of a unit, by name; a name may be given several times. */

@@ -1,0 +1,101 @@
+/** The account of the key, and what it may use. */
+import type { Selectable } from 'kysely';
+import type { z } from 'zod';
+import type { account, accountRoutes, entitlements } from '@monitor/shared/contract/account.ts';
+import {
+  dataCenterLocations,
+  type DataCenterLocation,
+} from '@monitor/shared/contract/primitives.ts';
+import { notFound } from '../core/api-error.ts';
+import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
+import { entitlementsOf, planName } from './decide/entitlements.ts';
+import type { Handlers } from '../http/implement.ts';
+import { accountAlertSettingsOf, accountSettingsOf } from './store.ts';
+import type { Services } from '../core/services.ts';
+
+type AccountRow = Selectable<Database['accounts']>;
+type Wire = z.input<typeof account>;
+type Entitlements = z.input<typeof entitlements>;
+
+const tierNames = { hobby: 'Hobby', starter: 'Starter', team: 'Team' } as const;
+
+/** The highest tier goes with every plan above it. */
+function addonsOf(plan: string): Wire['addons'] {
+  const tier = plan in tierNames ? (plan as keyof typeof tierNames) : 'team';
+  const addon = { tier, tierDisplayName: tierNames[tier] };
+  return { communicate: addon, resolve: addon };
+}
+
+function toWire(row: AccountRow): Wire {
+  return {
+    id: row.id,
+    name: row.name,
+    runtimeId: row.runtime_id as Wire['runtimeId'],
+    plan: row.plan,
+    planDisplayName: planName(row.plan),
+    addons: addonsOf(row.plan),
+    settings: accountSettingsOf(row.settings_json),
+    alertSettings: accountAlertSettingsOf(row.alert_settings_json),
+    created_at: toTimestamp(row.created_at),
+  };
+}
+
+function toEntitlements(row: AccountRow, isServed: (location: string) => boolean): Entitlements {
+  return {
+    plan: row.plan,
+    planDisplayName: planName(row.plan),
+    locations: {
+      all: Object.entries(dataCenterLocations).map(([id, name]) => ({
+        id: id as DataCenterLocation,
+        name,
+        available: isServed(id),
+      })),
+      maxPerCheck: 100,
+    },
+    entitlements: entitlementsOf(),
+    addons: addonsOf(row.plan),
+  };
+}
+
+export function accountHandlers({ db, hub }: Services): Handlers<typeof accountRoutes> {
+  const find = async (own: string, id: string): Promise<AccountRow> => {
+    // A key belongs to one account; there is no other that it could see.
+    const row =
+      id === own
+        ? await db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst()
+        : undefined;
+    if (row === undefined) throw notFound('account', id);
+    return row;
+  };
+  const entitlementsFor = (row: AccountRow) =>
+    toEntitlements(row, (location) => hub.isServed(row.id, location));
+  const mine = (accountId: string) => find(accountId, accountId);
+
+  return {
+    listAccounts: async (_input, { principal }) => [toWire(await mine(principal.accountId))],
+    getMyAccount: async (_input, { principal }) => toWire(await mine(principal.accountId)),
+    getAccount: async ({ params }, { principal }) =>
+      toWire(await find(principal.accountId, params.accountId)),
+    getMyEntitlements: async (_input, { principal }) =>
+      entitlementsFor(await mine(principal.accountId)),
+    getEntitlements: async ({ params }, { principal }) =>
+      entitlementsFor(await find(principal.accountId, params.accountId)),
+    getMe: async (_input, { principal }) => {
+      const key = await db
+        .selectFrom('api_keys')
+        .selectAll()
+        .where('account_id', '=', principal.accountId)
+        .where('id', '=', principal.keyId)
+        .executeTakeFirstOrThrow();
+      return {
+        id: key.id,
+        name: key.name,
+        role: principal.role,
+        accountId: principal.accountId,
+        accountName: (await mine(principal.accountId)).name,
+        expiresAt: toTimestampOrNull(key.expires_at),
+      };
+    },
+  };
+}

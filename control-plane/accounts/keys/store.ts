@@ -1,0 +1,271 @@
+/** Keys at rest: their hashes, never the keys. */
+import type { Kysely } from 'kysely';
+import type { Clock } from '@monitor/shared/clock.ts';
+import type { Role } from '@monitor/shared/contract/route.ts';
+import type { Database } from '../../db/tables.ts';
+import { isDiskFull } from '../../core/disk-watch.ts';
+import type { ApiPrincipal, KeyFinder, LocationPrincipal } from '../../http/authenticate.ts';
+import { makeKey } from '../../core/keys.ts';
+import { previousTokenMs } from './console-sessions.ts';
+
+/** "Last used" is kept to the minute, so that a busy key does not write at every request. */
+const lastUsedResolutionMs = 60_000;
+
+/**
+ * How long a key that was found is good for without another look: within it, every process notices
+ * what another one (the command line) did to a key.
+ */
+export const rememberKeysMs = 5_000;
+
+type Found<P> = (P & { keyHash: string }) | undefined;
+
+interface Remembered<P> {
+  found: P & { keyHash: string };
+  /** On the monotonic clock. */
+  until: number;
+}
+
+/**
+ * Looks keys up by their hash. What was found is remembered for a moment, or until `forget`, which
+ * every operation of this process that revokes a key must call.
+ */
+export class KeyStore implements KeyFinder {
+  readonly #db: Kysely<Database>;
+  readonly #clock: Clock;
+  readonly #apiKeys = new Map<string, Remembered<ApiPrincipal> & { expiresAt: number | null }>();
+  readonly #locationKeys = new Map<string, Remembered<LocationPrincipal>>();
+  readonly #sessions = new Map<string, { keyHash: string; expiresAt: number; until: number }>();
+  readonly #usedAt = new Map<string, number>();
+  /** Grows when all is dropped: what was read before is not remembered after it. */
+  #generation = 0;
+
+  constructor(db: Kysely<Database>, clock: Clock) {
+    this.#db = db;
+    this.#clock = clock;
+  }
+
+  async findApiKey(keyHash: string): Promise<Found<ApiPrincipal>> {
+    const now = this.#clock.now();
+    const known = this.#apiKeys.get(keyHash);
+    if (known !== undefined && this.#clock.monotonic() < known.until) {
+      if (known.expiresAt !== null && known.expiresAt <= now) return undefined;
+      await this.#noteUse(known.found.keyId, now);
+      return known.found;
+    }
+    const until = this.#clock.monotonic() + rememberKeysMs;
+    const generation = this.#generation;
+    const row = await this.#db
+      .selectFrom('api_keys')
+      .selectAll()
+      .where('key_hash', '=', keyHash)
+      .where('revoked_at', 'is', null)
+      .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
+      .executeTakeFirst();
+    if (row === undefined) {
+      this.#apiKeys.delete(keyHash);
+      return undefined;
+    }
+    const found = {
+      kind: 'apiKey' as const,
+      accountId: row.account_id,
+      keyId: row.id,
+      role: row.role as Role,
+      keyHash: row.key_hash,
+    };
+    if (generation === this.#generation) {
+      this.#apiKeys.set(keyHash, { found, until, expiresAt: row.expires_at });
+    }
+    await this.#noteUse(row.id, now);
+    return found;
+  }
+
+  async findSession(tokenHash: string): Promise<Found<ApiPrincipal>> {
+    const now = this.#clock.now();
+    let known = this.#sessions.get(tokenHash);
+    if (known === undefined || this.#clock.monotonic() >= known.until) {
+      const until = this.#clock.monotonic() + rememberKeysMs;
+      const generation = this.#generation;
+      const row = await this.#db
+        .selectFrom('console_sessions')
+        .innerJoin('api_keys', 'api_keys.id', 'console_sessions.api_key_id')
+        .select(['api_keys.key_hash', 'console_sessions.expires_at'])
+        .where((where) =>
+          where.or([
+            where('token_hash', '=', tokenHash),
+            where.and([
+              where('previous_hash', '=', tokenHash),
+              where('rotated_at', '>', now - previousTokenMs),
+            ]),
+          ]),
+        )
+        .executeTakeFirst();
+      this.#sessions.delete(tokenHash);
+      if (row === undefined) return undefined;
+      known = { keyHash: row.key_hash, expiresAt: row.expires_at, until };
+      if (generation === this.#generation) this.#sessions.set(tokenHash, known);
+    }
+    return known.expiresAt > now ? this.findApiKey(known.keyHash) : undefined;
+  }
+
+  async findLocationKey(keyHash: string): Promise<Found<LocationPrincipal>> {
+    const known = this.#locationKeys.get(keyHash);
+    if (known !== undefined && this.#clock.monotonic() < known.until) return known.found;
+    const until = this.#clock.monotonic() + rememberKeysMs;
+    const generation = this.#generation;
+    const row = await this.#db
+      .selectFrom('location_keys')
+      .selectAll()
+      .where('key_hash', '=', keyHash)
+      .executeTakeFirst();
+    if (row === undefined) {
+      this.#locationKeys.delete(keyHash);
+      return undefined;
+    }
+    const found = {
+      kind: 'locationKey' as const,
+      accountId: row.account_id,
+      keyId: row.id,
+      location: row.location,
+      keyHash: row.key_hash,
+    };
+    if (generation === this.#generation) this.#locationKeys.set(keyHash, { found, until });
+    return found;
+  }
+
+  async #noteUse(keyId: string, now: number): Promise<void> {
+    if (now - (this.#usedAt.get(keyId) ?? 0) < lastUsedResolutionMs) return;
+    this.#usedAt.set(keyId, now);
+    await this.#db
+      .updateTable('api_keys')
+      .set({ last_used_at: now })
+      .where('id', '=', keyId)
+      .execute()
+      .catch((error: unknown) => {
+        // Whoever reads may go on to while the disk is full.
+        if (!isDiskFull(error)) throw error;
+      });
+  }
+
+  /** Drops everything remembered: after a key was revoked or a location deleted. */
+  forget(): void {
+    this.#generation += 1;
+    this.#apiKeys.clear();
+    this.#locationKeys.clear();
+    this.#sessions.clear();
+  }
+}
+
+interface KeyDeps {
+  db: Kysely<Database>;
+  clock: Clock;
+  newId: () => string;
+}
+
+/** Creates an API key of an account and gives it raw, this once. */
+export async function createApiKey(
+  { db, clock, newId }: KeyDeps,
+  accountId: string,
+  key: { name: string; role?: Role; expiresAt?: number | null },
+): Promise<{ id: string; rawKey: string; maskedKey: string; createdAt: number }> {
+  const { rawKey, keyHash, maskedKey } = makeKey('cu');
+  const id = newId();
+  const createdAt = clock.now();
+  await db
+    .insertInto('api_keys')
+    .values({
+      id,
+      account_id: accountId,
+      name: key.name,
+      role: key.role ?? 'OWNER',
+      key_hash: keyHash,
+      masked_key: maskedKey,
+      created_at: createdAt,
+      last_used_at: null,
+      expires_at: key.expiresAt ?? null,
+      revoked_at: null,
+    })
+    .execute();
+  return { id, rawKey, maskedKey, createdAt };
+}
+
+/** Creates a key for the agents of a location. `privateLocationId` is null for a data-center location. */
+export async function createLocationKey(
+  { db, clock, newId }: KeyDeps,
+  accountId: string,
+  location: string,
+  privateLocationId: string | null,
+): Promise<{ id: string; rawKey: string; maskedKey: string; createdAt: number }> {
+  const { rawKey, keyHash, maskedKey } = makeKey('pl');
+  const id = newId();
+  const createdAt = clock.now();
+  await db
+    .insertInto('location_keys')
+    .values({
+      id,
+      account_id: accountId,
+      location,
+      private_location_id: privateLocationId,
+      key_hash: keyHash,
+      masked_key: maskedKey,
+      created_at: createdAt,
+      updated_at: null,
+    })
+    .execute();
+  return { id, rawKey, maskedKey, createdAt };
+}
+
+export interface ListedKey {
+  id: string;
+  accountId: string;
+  name: string;
+  role: string;
+  maskedKey: string;
+  createdAt: number;
+  expiresAt: number | null;
+  lastUsedAt: number | null;
+  revokedAt: number | null;
+}
+
+/** The API keys of an account, or of all, oldest first, the revoked ones too. */
+export function listKeys(
+  db: Kysely<Database>,
+  accountId: string | undefined,
+): Promise<ListedKey[]> {
+  return db
+    .selectFrom('api_keys')
+    .select([
+      'id',
+      'account_id as accountId',
+      'name',
+      'role',
+      'masked_key as maskedKey',
+      'created_at as createdAt',
+      'expires_at as expiresAt',
+      'last_used_at as lastUsedAt',
+      'revoked_at as revokedAt',
+    ])
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+}
+
+/** Revokes an API key for good; says whether there was one to revoke. */
+export async function revokeKey(
+  { db, clock }: Pick<KeyDeps, 'db' | 'clock'>,
+  id: string,
+): Promise<'revoked' | 'was revoked' | 'unknown'> {
+  const { numUpdatedRows } = await db
+    .updateTable('api_keys')
+    .set({ revoked_at: clock.now() })
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst();
+  if (numUpdatedRows > 0n) return 'revoked';
+  const known = await db
+    .selectFrom('api_keys')
+    .select('id')
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return known === undefined ? 'unknown' : 'was revoked';
+}

@@ -1,0 +1,131 @@
+/** Accounts at rest. Whoever acts for one has its id from a key. */
+import type { Kysely } from 'kysely';
+import type { z } from 'zod';
+import type { Clock } from '@monitor/shared/clock.ts';
+import { alertSettings as alertSettingsSchema } from '@monitor/shared/contract/check.ts';
+import { fromJson } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
+
+export const plans = ['hobby', 'starter', 'team', 'enterprise'] as const;
+export type Plan = (typeof plans)[number];
+
+export type AlertSettings = z.output<typeof alertSettingsSchema>;
+
+export interface AccountSettings {
+  badges: boolean;
+  /** What looks like a secret is removed from results although nobody declared it. */
+  secretDetection: boolean;
+}
+
+export interface StoredAccount {
+  id: string;
+  name: string;
+  plan: string;
+  runtimeId: string | null;
+  settings: AccountSettings;
+  alertSettings: AlertSettings;
+  createdAt: number;
+}
+
+/** What is not given stays as it is. */
+export interface AccountChange {
+  name?: string;
+  plan?: Plan;
+  runtimeId?: string;
+  badges?: boolean;
+  secretDetection?: boolean;
+  /** Null for those that apply where nobody set any. */
+  alertSettings?: AlertSettings | null;
+}
+
+interface AccountDeps {
+  db: Kysely<Database>;
+  clock: Clock;
+  newId: () => string;
+}
+
+/** The settings of an account from its column. */
+export function accountSettingsOf(text: string): AccountSettings {
+  return { badges: false, secretDetection: true, ...fromJson<Partial<AccountSettings>>(text) };
+}
+
+/** The alert settings of an account from its column. Spec: Check, `useGlobalAlertSettings`. */
+export function accountAlertSettingsOf(text: string | null): AlertSettings {
+  return alertSettingsSchema.parse(text === null ? {} : fromJson(text));
+}
+
+/** All accounts, or the one with this id, oldest first. */
+export async function listAccounts(db: Kysely<Database>, id?: string): Promise<StoredAccount[]> {
+  const rows = await db
+    .selectFrom('accounts')
+    .selectAll()
+    .$if(id !== undefined, (query) => query.where('id', '=', id ?? ''))
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    plan: row.plan,
+    runtimeId: row.runtime_id,
+    settings: accountSettingsOf(row.settings_json),
+    alertSettings: accountAlertSettingsOf(row.alert_settings_json),
+    createdAt: row.created_at,
+  }));
+}
+
+/** Makes an account and gives its id. */
+export async function createAccount(
+  { db, clock, newId }: AccountDeps,
+  name: string,
+): Promise<string> {
+  const id = newId();
+  await db.insertInto('accounts').values({ id, name, created_at: clock.now() }).execute();
+  return id;
+}
+
+/** Changes an account; gives how it is now, or undefined when there is none with this id. */
+export async function changeAccount(
+  db: Kysely<Database>,
+  id: string,
+  change: AccountChange,
+): Promise<StoredAccount | undefined> {
+  const [known] = await listAccounts(db, id);
+  if (known === undefined) return undefined;
+  const { name, plan, runtimeId, badges, secretDetection, alertSettings } = change;
+  const settings = {
+    ...known.settings,
+    ...(badges === undefined ? {} : { badges }),
+    ...(secretDetection === undefined ? {} : { secretDetection }),
+  };
+  const columns = {
+    ...(name === undefined ? {} : { name }),
+    ...(plan === undefined ? {} : { plan }),
+    ...(runtimeId === undefined ? {} : { runtime_id: runtimeId }),
+    ...(alertSettings === undefined
+      ? {}
+      : { alert_settings_json: alertSettings && JSON.stringify(alertSettings) }),
+    settings_json: JSON.stringify(settings),
+  };
+  await db
+    .updateTable('accounts')
+    .set((set) => ({
+      ...columns,
+      // The runtime and the detection of secrets concern the checks that agents hold.
+      environment_revision: set('environment_revision', '+', 1),
+    }))
+    .where('id', '=', id)
+    .execute();
+  const [changed] = await listAccounts(db, id);
+  return changed;
+}
+
+/** The account of a fresh installation: the oldest one, made when there is none. */
+export async function findOrCreateAccount(deps: AccountDeps): Promise<string> {
+  const known = await deps.db
+    .selectFrom('accounts')
+    .select('id')
+    .orderBy('created_at')
+    .executeTakeFirst();
+  return known?.id ?? (await createAccount(deps, 'Main account'));
+}

@@ -1,0 +1,104 @@
+/** Alert channels: rows ↔ wire. */
+import type { Kysely, Selectable } from 'kysely';
+import type { z } from 'zod';
+import type { alertChannel, AlertChannelType } from '@monitor/shared/contract/alert-channel.ts';
+import type { Role } from '@monitor/shared/contract/route.ts';
+import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import type { AlertChannelsTable, AlertSubscriptionsTable, Database } from '../../db/tables.ts';
+import { presentChannelConfig } from '../../core/decide/hidden-values.ts';
+import type { SecretBox } from '../../core/secret-box.ts';
+import type { Services } from '../../core/services.ts';
+
+export type ChannelRow = Selectable<AlertChannelsTable>;
+type SubscriptionRow = Selectable<AlertSubscriptionsTable>;
+type Wire = z.input<typeof alertChannel>;
+
+export interface ChannelPreferences {
+  sendRecovery: boolean;
+  sendFailure: boolean;
+  sendDegraded: boolean;
+  sslExpiry: boolean;
+  sslExpiryThreshold: number;
+  autoSubscribe: boolean;
+}
+
+export function toPreferenceColumns(preferences: ChannelPreferences) {
+  return {
+    send_recovery: toFlag(preferences.sendRecovery),
+    send_failure: toFlag(preferences.sendFailure),
+    send_degraded: toFlag(preferences.sendDegraded),
+    ssl_expiry: toFlag(preferences.sslExpiry),
+    ssl_expiry_threshold: preferences.sslExpiryThreshold,
+    auto_subscribe: toFlag(preferences.autoSubscribe),
+  };
+}
+
+export function preferencesOf(row: ChannelRow): ChannelPreferences {
+  return {
+    sendRecovery: fromFlag(row.send_recovery),
+    sendFailure: fromFlag(row.send_failure),
+    sendDegraded: fromFlag(row.send_degraded),
+    sslExpiry: fromFlag(row.ssl_expiry),
+    sslExpiryThreshold: row.ssl_expiry_threshold,
+    autoSubscribe: fromFlag(row.auto_subscribe),
+  };
+}
+
+function toWire(
+  row: ChannelRow,
+  subscriptions: readonly SubscriptionRow[],
+  role: Role,
+  secrets: SecretBox,
+): Wire {
+  const config = fromJson(secrets.read(row.config_json, row.account_id));
+  return {
+    id: row.id,
+    type: row.type as AlertChannelType,
+    config: presentChannelConfig(config, role),
+    ...preferencesOf(row),
+    subscriptions: subscriptions.map((each) => ({
+      id: each.id,
+      checkId: each.check_id,
+      groupId: each.group_id,
+      activated: fromFlag(each.activated),
+    })),
+    created_at: toTimestamp(row.created_at),
+    updated_at: toTimestampOrNull(row.updated_at),
+  };
+}
+
+/** Channels with their subscriptions, in order. */
+export async function presentChannels(
+  { db, secrets }: Pick<Services, 'db' | 'secrets'>,
+  accountId: string,
+  rows: readonly ChannelRow[],
+  role: Role,
+): Promise<Wire[]> {
+  if (rows.length === 0) return [];
+  const subscriptions = await db
+    .selectFrom('alert_subscriptions')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where(
+      'channel_id',
+      'in',
+      rows.map(({ id }) => id),
+    )
+    .orderBy('id')
+    .execute();
+  const byChannel = Map.groupBy(subscriptions, (each) => each.channel_id);
+  return rows.map((row) => toWire(row, byChannel.get(row.id) ?? [], role, secrets));
+}
+
+export async function findChannel(
+  db: Kysely<Database>,
+  accountId: string,
+  id: number,
+): Promise<ChannelRow | undefined> {
+  return db
+    .selectFrom('alert_channels')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}

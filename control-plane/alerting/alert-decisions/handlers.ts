@@ -1,0 +1,42 @@
+/** Why alerts were, or were not, sent. */
+import {
+  defaultDecisionsWindowMs,
+  longestDecisionsWindowMs,
+  type alertDecisionRoutes,
+} from '@monitor/shared/contract/alert-decision.ts';
+import { readPage } from '../../db/page.ts';
+import type { Handlers } from '../../http/implement.ts';
+import { requireCheck } from '../../checks/require-check.ts';
+import { windowOf } from '../../core/query-window.ts';
+import type { Services } from '../../core/services.ts';
+import { decisionsOf, explainResult, toDecisions } from './store.ts';
+
+const always = { from: 0, to: Number.MAX_SAFE_INTEGER };
+
+export function alertDecisionHandlers({
+  db,
+  clock,
+}: Services): Handlers<typeof alertDecisionRoutes> {
+  return {
+    listAlertDecisions: async ({ params, query }, { principal, setTotal }) => {
+      const { accountId } = principal;
+      const { checkId } = params;
+      const { checkResultId } = query;
+      const isNarrow = checkResultId !== undefined;
+      const given = isNarrow ? { ...always, ...query } : query;
+      const longest = isNarrow ? Infinity : longestDecisionsWindowMs;
+      const window = windowOf(given, clock.now(), defaultDecisionsWindowMs, longest);
+      await requireCheck(db, accountId, checkId);
+      const filter = { ...window, ...(isNarrow ? { checkResultId } : {}) };
+      const page = await readPage(decisionsOf(db, accountId, checkId, filter), query);
+      if (page.total === 0 && isNarrow) {
+        const answer = await explainResult(db, accountId, checkId, checkResultId);
+        const answers = answer === undefined ? [] : [answer];
+        setTotal(answers.length, 0, answers.length);
+        return answers;
+      }
+      setTotal(page.total, page.offset, page.rows.length);
+      return toDecisions(page.rows);
+    },
+  };
+}

@@ -1,0 +1,124 @@
+/** Alerts about certificates that expire. Spec: Events; facts: Alerting, SSL. */
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import {
+  certificateAddressees,
+  certificateKey,
+  certificateStageOf,
+  type Certificate,
+  type CertificateNotice,
+} from './decide/certificate.ts';
+import { explainReason } from './decide/explain.ts';
+import type { Services } from '../core/services.ts';
+import { AlertedChecks } from './alerted-checks.ts';
+import { closeCertificateNotices } from './close-certificate-notices.ts';
+import { insertDecision } from './decision-rows.ts';
+import { raiseAlert } from './raise-alert.ts';
+import { Silences } from './silences.ts';
+import { subscribedChannels } from './subscribed-channels.ts';
+
+export interface SeenCertificate extends Certificate {
+  accountId: string;
+  checkId: string;
+  /** Whose certificate it is. */
+  domain: string;
+}
+
+async function noticesOf(db: Kysely<Database>, checkId: string): Promise<CertificateNotice[]> {
+  const rows = await db
+    .selectFrom('certificate_notices')
+    .select(['alert_channel_id', 'expires_at', 'stage'])
+    .where('check_id', '=', checkId)
+    .execute();
+  return rows.map((row) => ({
+    channelId: row.alert_channel_id,
+    expiresAt: row.expires_at,
+    stage: row.stage,
+  }));
+}
+
+/**
+ * Tells the channels whose threshold the certificate of a check has passed, within the transaction
+ * that stores what was seen. What cannot be said now (muted, maintenance) is said when it can. Gives
+ * true when something was put into the outbox: wake `services.deliveries` after the commit.
+ */
+export async function alertOnCertificate(
+  services: Services,
+  db: Kysely<Database>,
+  certificate: SeenCertificate,
+): Promise<boolean> {
+  const { clock, newId, reception } = services;
+  // By a clock that is ahead everything has expired. It is counted anew once the clock is right.
+  if (!reception.isClockTrusted()) return false;
+  const { accountId, checkId, domain, daysRemaining, expiresAt } = certificate;
+  const now = clock.now();
+  const check = await new AlertedChecks(db, new Silences(db, now)).find(accountId, checkId);
+  if (check?.isActive !== true) return false;
+  const isClosed = await closeCertificateNotices(services, db, check, {
+    withdrawn: 'renewed',
+    domain,
+    daysRemaining,
+    expiresAt,
+  });
+  const channels = await subscribedChannels(db, check.row);
+  const notices = await noticesOf(db, checkId);
+  const addressees = certificateAddressees(channels, notices, certificate, now);
+  const due = addressees.filter(({ reason }) => reason === 'WANTED');
+  if (due.length === 0) return isClosed;
+  const stage = certificateStageOf(certificate, now);
+  const { silence } = check.rules;
+  let alertId: string | null = null;
+  if (silence === null) {
+    alertId = await raiseAlert(services, db, check, {
+      alertType: 'ALERT_SSL',
+      key: certificateKey(checkId, expiresAt),
+      result: null,
+      since: null,
+      reminder: 0,
+      ssl: { daysRemaining, domain },
+      channels,
+      addressees,
+    });
+    const notice = { expires_at: expiresAt, stage, noticed_at: now };
+    await db
+      .insertInto('certificate_notices')
+      .values(
+        due.map(({ id }) => ({
+          check_id: checkId,
+          account_id: accountId,
+          alert_channel_id: id,
+          ...notice,
+        })),
+      )
+      .onConflict((conflict) =>
+        conflict.columns(['check_id', 'alert_channel_id']).doUpdateSet(notice),
+      )
+      .execute();
+  }
+  const days = `${daysRemaining} day${daysRemaining === 1 ? '' : 's'}`;
+  const expiry =
+    stage === 'EXPIRED'
+      ? `The certificate of ${domain} has expired.`
+      : `The certificate of ${domain} expires in ${days}.`;
+  await insertDecision(
+    db,
+    { id: newId(), now },
+    {
+      accountId,
+      checkId,
+      checkResultId: null,
+      cause: 'CERTIFICATE',
+      alertType: 'ALERT_SSL',
+      reason: silence?.reason ?? `CERTIFICATE_${stage}`,
+      isSent: silence === null,
+      details: {
+        explanation: silence === null ? expiry : `${expiry} ${explainReason(silence.reason)}`,
+        decision: null,
+        rules: null,
+        addressees: silence === null ? addressees : [],
+      },
+      checkAlertId: alertId,
+    },
+  );
+  return isClosed || silence === null;
+}

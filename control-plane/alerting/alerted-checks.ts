@@ -1,0 +1,162 @@
+/** Checks as alerting sees them, read once for all results of a commit. */
+import type { Kysely } from 'kysely';
+import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import type { CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
+import type { RetryStrategy } from '@monitor/shared/contract/check.ts';
+import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import { effectiveRetryStrategy } from '@monitor/shared/domain/retry.ts';
+import { fromJson } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
+import {
+  effectiveAlertSettings,
+  rulesOf,
+  type AlertRules,
+  type Silence,
+} from './decide/rules.ts';
+import { groupFieldsOf, type GroupRow } from '../checks/check-groups/store.ts';
+import {
+  fieldsOf,
+  findCheck,
+  locationsOf,
+  runsOnAgents,
+  type CheckFields,
+  type CheckRow,
+  type ScheduledFields,
+} from '../checks/store.ts';
+import type { triggerIncident } from '@monitor/shared/contract/check.ts';
+import type { z } from 'zod';
+import { effectiveFields, groupOf } from '../checks/effective-check.ts';
+import type { Silences } from './silences.ts';
+
+/** What alerting asks of a check, with its group applied. */
+export interface AlertedCheck {
+  row: CheckRow;
+  type: CheckType;
+  groupName: string | null;
+  tags: string[];
+  description: string | null;
+  isActive: boolean;
+  triggerIncident: z.output<typeof triggerIncident> | null;
+  locations: string[];
+  rules: AlertRules;
+  /** How long after a tick a location may still report for it. */
+  tickLastsMs: number;
+}
+
+/** A run may wait for a place on its agent, and its result for the connection. */
+const handingInMs = 60_000;
+
+type AlertFields = CheckFields &
+  Partial<ScheduledFields> & {
+    muted: boolean;
+    description: string | null;
+    triggerIncident: AlertedCheck['triggerIncident'];
+  };
+
+interface AlertingFields {
+  useGlobalAlertSettings: boolean;
+  alertSettings: unknown;
+}
+
+function tickLastsMs(type: string, fields: AlertFields): number {
+  const { longestRunMs, isRetried } = checkTypes[type as KnownCheckType];
+  const { retryStrategy = null, doubleCheck = false } = fields;
+  const strategy = isRetried ? effectiveRetryStrategy({ retryStrategy, doubleCheck }) : null;
+  return longestRunMs + retryingMs(strategy, longestRunMs) + handingInMs;
+}
+
+/** How long after the first attempt the last one may begin, and how long it lasts. */
+function retryingMs(strategy: RetryStrategy | null, longestRunMs: number): number {
+  if (strategy === null) return 0;
+  const isImmediate = strategy.baseBackoffSeconds === 0;
+  return isImmediate
+    ? strategy.maxRetries * longestRunMs
+    : strategy.maxDurationSeconds * 1000 + longestRunMs;
+}
+
+/** The longest period of checks that run more often than every minute. */
+const subMinuteMs = 60_000;
+
+/**
+ * A maintenance with the time until the first run after it: whether the check still fails is what that
+ * one says, and what was known before is no news.
+ */
+function withNextRun(silence: Silence | null, row: CheckRow, lastsMs: number): Silence | null {
+  if (silence?.reason !== 'MAINTENANCE' || !runsOnAgents(row.type)) return silence;
+  const periodMs = row.frequency === 0 ? subMinuteMs : row.frequency * 60_000;
+  return { ...silence, until: silence.until + periodMs + lastsMs };
+}
+
+export class AlertedChecks {
+  readonly #db: Kysely<Database>;
+  readonly #silences: Silences;
+  readonly #checks = new Map<string, AlertedCheck | undefined>();
+  readonly #accounts = new Map<string, unknown>();
+
+  constructor(db: Kysely<Database>, silences: Silences) {
+    this.#db = db;
+    this.#silences = silences;
+  }
+
+  /** A check of an account; undefined when it is gone. */
+  async find(accountId: string, checkId: string): Promise<AlertedCheck | undefined> {
+    if (!this.#checks.has(checkId)) {
+      this.#checks.set(checkId, await this.#read(accountId, checkId));
+    }
+    return this.#checks.get(checkId);
+  }
+
+  async #read(accountId: string, checkId: string): Promise<AlertedCheck | undefined> {
+    const row = await findCheck(this.#db, accountId, checkId);
+    if (row === undefined) return undefined;
+    const group = await groupOf(this.#db, row);
+    const fields = effectiveFields(row, group) as AlertFields;
+    const locations = locationsOf(fields);
+    const settings = effectiveAlertSettings({
+      check: fieldsOf(row) as unknown as AlertingFields,
+      group: group === undefined ? null : alertingOf(group),
+      account: await this.#accountSettings(accountId),
+    });
+    const lastsMs = tickLastsMs(row.type, fields);
+    const rules = rulesOf(settings, {
+      runParallel: fields.runParallel ?? false,
+      locations: locations.length,
+      isHeartbeat: row.type === 'HEARTBEAT',
+      silence: fields.muted
+        ? { reason: 'MUTED' }
+        : withNextRun(await this.#silences.now(accountId, checkId), row, lastsMs),
+    });
+    return {
+      row,
+      type: row.type as CheckType,
+      groupName: group?.name ?? null,
+      tags: fields.tags,
+      description: fields.description,
+      isActive: fields.activated,
+      triggerIncident: fields.triggerIncident,
+      locations,
+      rules,
+      tickLastsMs: lastsMs,
+    };
+  }
+
+  async #accountSettings(accountId: string): Promise<unknown> {
+    if (!this.#accounts.has(accountId)) {
+      const account = await this.#db
+        .selectFrom('accounts')
+        .select('alert_settings_json')
+        .where('id', '=', accountId)
+        .executeTakeFirst();
+      const text = account?.alert_settings_json ?? null;
+      this.#accounts.set(accountId, text === null ? null : fromJson(text));
+    }
+    return this.#accounts.get(accountId);
+  }
+}
+
+function alertingOf(
+  row: GroupRow,
+): Pick<CheckGroupFields, 'useGlobalAlertSettings' | 'alertSettings'> {
+  const { useGlobalAlertSettings, alertSettings } = groupFieldsOf(row);
+  return { useGlobalAlertSettings, alertSettings };
+}

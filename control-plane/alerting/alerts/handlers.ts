@@ -1,0 +1,94 @@
+/** Alerts of checks, and the notifications that were sent about them. */
+import type { Selectable } from 'kysely';
+import type { z } from 'zod';
+import {
+  notificationWindowMs,
+  type alertRoutes,
+  type checkAlert,
+} from '@monitor/shared/contract/alert-notification.ts';
+import { sixHoursMs } from '@monitor/shared/contract/check-result.ts';
+import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { readPage } from '../../db/page.ts';
+import type { CheckAlertsTable } from '../../db/tables.ts';
+import type { CallContext, Handlers } from '../../http/implement.ts';
+import type { ApiPrincipal } from '../../http/authenticate.ts';
+import { requireCheck } from '../../checks/require-check.ts';
+import { windowOf } from '../../core/query-window.ts';
+import type { Services } from '../../core/services.ts';
+import { toNotification } from './store.ts';
+
+type Alert = z.input<typeof checkAlert>;
+
+function toAlert(row: Selectable<CheckAlertsTable>): Alert {
+  return {
+    id: row.id,
+    name: row.name,
+    checkId: row.check_id,
+    alertType: row.alert_type as Alert['alertType'],
+    checkType: row.check_type as CheckType,
+    runLocation: row.run_location,
+    responseTime: row.response_time_ms,
+    error: row.error,
+    statusCode: row.status_code,
+    created_at: toTimestamp(row.created_at),
+    startedAt: toTimestampOrNull(row.started_at),
+  };
+}
+
+interface AlertQuery {
+  limit: number;
+  page: number;
+  from?: number;
+  to?: number;
+}
+
+export function alertHandlers({ db, clock, secrets }: Services): Handlers<typeof alertRoutes> {
+  const alerts = async (
+    query: AlertQuery,
+    { principal, setTotal }: CallContext<ApiPrincipal>,
+    checkId?: string,
+  ): Promise<Alert[]> => {
+    const { from, to } = windowOf(query, clock.now(), sixHoursMs);
+    let found = db
+      .selectFrom('check_alerts')
+      .selectAll()
+      .where('account_id', '=', principal.accountId)
+      .where('created_at', '>=', from)
+      .where('created_at', '<', to)
+      .orderBy('created_at', 'desc')
+      .orderBy('seq', 'desc');
+    if (checkId !== undefined) found = found.where('check_id', '=', checkId);
+    const { rows, total, offset } = await readPage(found, query);
+    setTotal(total, offset, rows.length);
+    return rows.map(toAlert);
+  };
+
+  return {
+    listAlertNotifications: async ({ query }, { principal, setTotal }) => {
+      const { from, to } = windowOf(query, clock.now(), notificationWindowMs);
+      let sent = db
+        .selectFrom('alert_notifications')
+        .selectAll()
+        .where('account_id', '=', principal.accountId)
+        .where('sent_at', '>=', from)
+        .where('sent_at', '<', to)
+        .orderBy('sent_at', 'desc')
+        .orderBy('seq', 'desc');
+      if (query.alertChannelId !== undefined) {
+        sent = sent.where('alert_channel_id', '=', query.alertChannelId);
+      }
+      if (query.hasFailures === true) sent = sent.where('status', '=', 'FAILURE');
+      const { rows, total, offset } = await readPage(sent, query);
+      setTotal(total, offset, rows.length);
+      return rows.map((row) => toNotification(row, principal.role, secrets));
+    },
+
+    listCheckAlerts: ({ query }, context) => alerts(query, context),
+
+    listAlertsOfCheck: async ({ params, query }, context) => {
+      await requireCheck(db, context.principal.accountId, params.checkId);
+      return alerts(query, context, params.checkId);
+    },
+  };
+}

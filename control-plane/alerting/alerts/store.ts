@@ -1,0 +1,32 @@
+/** The notifications that were sent: rows → wire. */
+import type { Selectable } from 'kysely';
+import type { z } from 'zod';
+import type { AlertChannelType } from '@monitor/shared/contract/alert-channel.ts';
+import type { alertNotification } from '@monitor/shared/contract/alert-notification.ts';
+import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import type { Role } from '@monitor/shared/contract/route.ts';
+import { fromJson, toTimestamp } from '../../db/columns.ts';
+import type { AlertNotificationsTable } from '../../db/tables.ts';
+import { presentChannelConfig } from '../../core/decide/hidden-values.ts';
+import type { SecretBox } from '../../core/secret-box.ts';
+
+export type NotificationRow = Selectable<AlertNotificationsTable>;
+type Wire = z.input<typeof alertNotification>;
+
+/** As a reader of this role sees it: the configuration without what is hidden in the channel, too. */
+export function toNotification(row: NotificationRow, role: Role, secrets: SecretBox): Wire {
+  const config = fromJson(secrets.read(row.config_json, row.account_id));
+  return {
+    id: row.id,
+    type: row.type as AlertChannelType,
+    status: row.status as Wire['status'],
+    alertConfig: presentChannelConfig(config, role),
+    notificationResult: row.result,
+    timestamp: toTimestamp(row.sent_at),
+    checkType: row.check_type as CheckType,
+    checkId: row.check_id,
+    checkAlertId: row.check_alert_id,
+    alertChannelId: row.alert_channel_id,
+    checkResultId: row.check_result_id,
+  };
+}

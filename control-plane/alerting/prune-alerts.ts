@@ -1,0 +1,46 @@
+import type { Services } from '../core/services.ts';
+
+const atOnce = 1_000;
+
+/** Deletes decisions, alerts and notifications that are older than results are kept. True when there is more. */
+export async function pruneAlerts(
+  { clock, commits }: Pick<Services, 'clock' | 'commits'>,
+  retentionMs: number,
+): Promise<boolean> {
+  const before = clock.now() - retentionMs;
+  return commits.run(async (db) => {
+    const deleted = [
+      await db
+        .deleteFrom('alert_decisions')
+        .where('seq', 'in', (old) =>
+          old
+            .selectFrom('alert_decisions')
+            .select('seq')
+            .where('decided_at', '<', before)
+            .limit(atOnce),
+        )
+        .executeTakeFirst(),
+      await db
+        .deleteFrom('check_alerts')
+        .where('seq', 'in', (old) =>
+          old
+            .selectFrom('check_alerts')
+            .select('seq')
+            .where('created_at', '<', before)
+            .limit(atOnce),
+        )
+        .executeTakeFirst(),
+      await db
+        .deleteFrom('alert_notifications')
+        .where('seq', 'in', (old) =>
+          old
+            .selectFrom('alert_notifications')
+            .select('seq')
+            .where('sent_at', '<', before)
+            .limit(atOnce),
+        )
+        .executeTakeFirst(),
+    ];
+    return deleted.some(({ numDeletedRows }) => Number(numDeletedRows) >= atOnce);
+  });
+}

@@ -1,0 +1,142 @@
+/** Carries an alert out: its record, and a message to each channel that wants it. */
+import type { Kysely } from 'kysely';
+import { fromFlag } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
+import type { Addressee } from './decide/channels.ts';
+import type { AlertFacts, RecentRun } from '../notifications/facts.ts';
+import type { Services } from '../core/services.ts';
+import { enqueueAlert } from '../notifications/outbox.ts';
+import { overloadOf } from '../scheduling/overload.ts';
+import { privateLocationName } from '../checks/private-location-name.ts';
+import type { AlertedCheck } from './alerted-checks.ts';
+import type { RunVerdict } from '../results/run-verdict.ts';
+import type { AlertChannel } from './subscribed-channels.ts';
+
+/** As many as fit into the chart of a mail. */
+const mostRecentRuns = 30;
+
+/** The newest runs of a check that say something about the target, oldest first. */
+async function recentRuns(
+  db: Kysely<Database>,
+  accountId: string,
+  checkId: string,
+): Promise<RecentRun[]> {
+  const rows = await db
+    .selectFrom('check_results')
+    .select(['started_at', 'response_time_ms', 'has_failures', 'is_degraded'])
+    .where('account_id', '=', accountId)
+    .where('check_id', '=', checkId)
+    .where('result_type', '=', 'FINAL')
+    .where('has_errors', '=', 0)
+    .where('is_cancelled', '=', 0)
+    .orderBy('started_at', 'desc')
+    .orderBy('seq', 'desc')
+    .limit(mostRecentRuns)
+    .execute();
+  return rows.reverse().map((row) => ({
+    startedAt: row.started_at,
+    responseTimeMs: row.response_time_ms,
+    state: fromFlag(row.has_failures)
+      ? 'failing'
+      : fromFlag(row.is_degraded)
+        ? 'degraded'
+        : 'passing',
+  }));
+}
+
+export interface RaisedAlert {
+  alertType: AlertFacts['alertType'];
+  key: string;
+  result: RunVerdict | null;
+  since: number | null;
+  reminder: number;
+  ssl: AlertFacts['ssl'];
+  withdrawn?: AlertFacts['withdrawn'];
+  channels: readonly AlertChannel[];
+  addressees: readonly Addressee[];
+}
+
+/** A check as notifications name it. */
+export function factsOfCheck(check: AlertedCheck): AlertFacts['check'] {
+  const { row, type, description, tags, groupName } = check;
+  return { id: row.id, name: row.name, type, description, tags, groupName };
+}
+
+/** Gives the id of the record. */
+export async function raiseAlert(
+  { clock, newId }: Services,
+  db: Kysely<Database>,
+  check: AlertedCheck,
+  alert: RaisedAlert,
+): Promise<string> {
+  const now = clock.now();
+  const { row, type } = check;
+  const { alertType, result, ssl } = alert;
+  const { account_id: accountId, id: checkId } = row;
+  const alertId = newId();
+  await db
+    .insertInto('check_alerts')
+    .values({
+      id: alertId,
+      account_id: accountId,
+      check_id: checkId,
+      name: row.name,
+      check_type: type,
+      alert_type: alertType,
+      run_location: result?.runLocation ?? null,
+      response_time_ms: result?.responseTimeMs ?? null,
+      error: result?.error ?? null,
+      status_code: result?.statusCode ?? null,
+      created_at: now,
+      started_at: result?.startedAt ?? null,
+    })
+    .execute();
+  const wanted = new Set(
+    alert.addressees.flatMap(({ id, reason }) => (reason === 'WANTED' ? [id] : [])),
+  );
+  if (wanted.size === 0) return alertId;
+  const privateName =
+    result === null ? undefined : await privateLocationName(db, accountId, result.runLocation);
+  const overload =
+    result === null ? null : await overloadOf(db, { accountId, location: result.runLocation });
+  const isOverloaded =
+    overload !== null &&
+    result !== null &&
+    overload.since <= result.stoppedAt &&
+    (overload.endedAt ?? Infinity) >= result.startedAt;
+  const facts: AlertFacts = {
+    kind: 'alert',
+    alertId,
+    alertType,
+    at: now,
+    check: factsOfCheck(check),
+    result:
+      result === null
+        ? null
+        : {
+            id: result.resultId,
+            location: result.runLocation,
+            ...(privateName === undefined ? {} : { locationName: privateName }),
+            startedAt: result.startedAt,
+            responseTimeMs: result.responseTimeMs,
+            statusCode: result.statusCode,
+            statusText: result.statusText,
+            error: result.error,
+            ...(isOverloaded
+              ? { overload: { since: overload.since, reason: overload.reason } }
+              : {}),
+          },
+    since: alert.since,
+    isReminder: alert.reminder > 0,
+    reminderSequence: alert.reminder,
+    ssl,
+    withdrawn: alert.withdrawn ?? null,
+    incidentKey: alert.key,
+    recentRuns: ssl === null ? await recentRuns(db, accountId, checkId) : [],
+  };
+  for (const channel of alert.channels) {
+    if (!wanted.has(channel.id)) continue;
+    await enqueueAlert(db, channel, facts, { id: newId(), accountId, now });
+  }
+  return alertId;
+}

@@ -1,0 +1,71 @@
+/** Test sends, and notifications that are sent again. */
+import type { Kysely } from 'kysely';
+import type { Role } from '@monitor/shared/contract/route.ts';
+import { ApiError, notFound } from '../core/api-error.ts';
+import { fromJson } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
+import type { AlertFacts } from '../notifications/facts.ts';
+import { findChannel } from './alert-channels/store.ts';
+import { toNotification, type NotificationRow } from './alerts/store.ts';
+import type { Services } from '../core/services.ts';
+import { enqueueAlert, enqueueForChannel } from '../notifications/outbox.ts';
+
+/** Puts a test with this id into the outbox. */
+export async function enqueueTest(
+  services: Services,
+  accountId: string,
+  channelId: number,
+  id: string,
+): Promise<void> {
+  const { commits, clock } = services;
+  await commits.run(async (unit) => {
+    if ((await findChannel(unit, accountId, channelId)) === undefined) {
+      throw notFound('alert channel', String(channelId));
+    }
+    const now = clock.now();
+    await enqueueForChannel(unit, channelId, { kind: 'test', at: now }, { id, accountId, now });
+  });
+}
+
+async function getNotification(
+  db: Kysely<Database>,
+  accountId: string,
+  id: string,
+): Promise<NotificationRow> {
+  const row = await db
+    .selectFrom('alert_notifications')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (row === undefined) throw notFound('alert notification', id);
+  return row;
+}
+
+/** Says again what a notification said, as a new one; gives its record. */
+export async function redeliver(
+  services: Services,
+  accountId: string,
+  notificationId: string,
+  role: Role,
+): Promise<ReturnType<typeof toNotification>> {
+  const { commits, clock, newId, secrets } = services;
+  return commits.run(async (unit) => {
+    const before = await getNotification(unit, accountId, notificationId);
+    const channel = await findChannel(unit, accountId, before.alert_channel_id);
+    if (channel === undefined) {
+      throw new ApiError('CONFLICT', 'the channel of this notification does not exist any more');
+    }
+    if (before.facts_json === null) {
+      throw new ApiError('CONFLICT', 'what this notification said was not kept');
+    }
+    const id = newId();
+    await enqueueAlert(
+      unit,
+      { id: channel.id, type: channel.type, configJson: channel.config_json },
+      fromJson<AlertFacts>(before.facts_json),
+      { id, accountId, now: clock.now() },
+    );
+    return toNotification(await getNotification(unit, accountId, id), role, secrets);
+  });
+}

@@ -1,0 +1,45 @@
+/** Whether checks are in maintenance; accounts without windows are not asked twice. */
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import type { Silence } from './decide/rules.ts';
+import { maintenanceOf } from '../maintenance/windows.ts';
+
+export class Silences {
+  readonly #db: Kysely<Database>;
+  readonly #now: number;
+  readonly #hasWindows = new Map<string, boolean>();
+
+  constructor(db: Kysely<Database>, now: number) {
+    this.#db = db;
+    this.#now = now;
+  }
+
+  /** The maintenance that a check is in at this moment. */
+  async now(accountId: string, checkId: string): Promise<Silence | null> {
+    const found = await this.#at(accountId, checkId, this.#now);
+    return found === undefined ? null : { reason: 'MAINTENANCE', until: found.endsAt };
+  }
+
+  /** Whether a check was in maintenance when a run of it began. */
+  async wasInMaintenance(accountId: string, checkId: string, at: number): Promise<boolean> {
+    return (await this.#at(accountId, checkId, at)) !== undefined;
+  }
+
+  async #at(accountId: string, checkId: string, at: number) {
+    if (!(await this.#any(accountId))) return undefined;
+    return (await maintenanceOf(this.#db, accountId, [checkId], at)).get(checkId);
+  }
+
+  async #any(accountId: string): Promise<boolean> {
+    const known = this.#hasWindows.get(accountId);
+    if (known !== undefined) return known;
+    const row = await this.#db
+      .selectFrom('maintenance_windows')
+      .select('id')
+      .where('account_id', '=', accountId)
+      .limit(1)
+      .executeTakeFirst();
+    this.#hasWindows.set(accountId, row !== undefined);
+    return row !== undefined;
+  }
+}

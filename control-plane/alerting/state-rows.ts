@@ -1,0 +1,79 @@
+/** What the machine remembers, at rest. */
+import type { Kysely } from 'kysely';
+import { fromJson } from '../db/columns.ts';
+import { prepareQuery } from '../db/prepared.ts';
+import type { Database } from '../db/tables.ts';
+import { initialState, isIdle, type AlertState } from './decide/state.ts';
+
+interface StateArguments {
+  check_id: string;
+  account_id: string;
+  state_json: string;
+  wake_at: number | null;
+  updated_at: number;
+}
+
+const upsert = prepareQuery<StateArguments>((db, argument) =>
+  db
+    .insertInto('alert_states')
+    .values({
+      check_id: argument('check_id'),
+      account_id: argument('account_id'),
+      state_json: argument('state_json'),
+      wake_at: argument('wake_at'),
+      updated_at: argument('updated_at'),
+    })
+    .onConflict((conflict) =>
+      conflict.column('check_id').doUpdateSet((set) => ({
+        state_json: set.ref('excluded.state_json'),
+        wake_at: set.ref('excluded.wake_at'),
+        updated_at: set.ref('excluded.updated_at'),
+      })),
+    ),
+);
+
+const remove = prepareQuery<{ checkId: string }>((db, argument) =>
+  db.deleteFrom('alert_states').where('check_id', '=', argument('checkId')),
+);
+
+/** A stored state, with what later versions added at its start. */
+export function toState(json: string): AlertState {
+  return { ...initialState, ...fromJson<Partial<AlertState>>(json) };
+}
+
+/** The states of those of the checks that have one. */
+export async function readStates(
+  db: Kysely<Database>,
+  checkIds: readonly string[],
+): Promise<Map<string, AlertState>> {
+  const rows = await db
+    .selectFrom('alert_states')
+    .select(['check_id', 'state_json'])
+    .where('check_id', 'in', checkIds)
+    .execute();
+  return new Map(rows.map((row) => [row.check_id, toState(row.state_json)]));
+}
+
+export async function writeState(
+  db: Kysely<Database>,
+  { accountId, checkId, now }: { accountId: string; checkId: string; now: number },
+  state: AlertState,
+  wakeAt: number | null,
+): Promise<void> {
+  if (isIdle(state)) {
+    await remove.run(db, { checkId });
+    return;
+  }
+  await upsert.run(db, {
+    check_id: checkId,
+    account_id: accountId,
+    state_json: JSON.stringify(state),
+    wake_at: wakeAt,
+    updated_at: now,
+  });
+}
+
+/** Forgets what is known of a check: one that is switched off neither alerts nor recovers. */
+export async function forgetState(db: Kysely<Database>, checkId: string): Promise<void> {
+  await remove.run(db, { checkId });
+}

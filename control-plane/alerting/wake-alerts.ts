@@ -1,0 +1,100 @@
+/** What time alone decides: escalations, reminders, ticks that wait for a location no longer. */
+import type { Kysely } from 'kysely';
+import { prepareQuery } from '../db/prepared.ts';
+import type { Database } from '../db/tables.ts';
+import type { AlertState } from './decide/state.ts';
+import { stepAlert, type AlertEvent } from './decide/step.ts';
+import type { Services } from '../core/services.ts';
+import { AlertedChecks, type AlertedCheck } from './alerted-checks.ts';
+import { carryOut } from './carry-out.ts';
+import { Silences } from './silences.ts';
+import { forgetState, toState, writeState } from './state-rows.ts';
+import { tickEventOf } from './tick-event.ts';
+import { findVerdict } from '../results/verdict-of-result.ts';
+
+const checksPerSweep = 200;
+
+/** Asked every second, and mostly in vain. */
+const anyDue = prepareQuery<{ now: number }, { check_id: string }>((db, argument) =>
+  db.selectFrom('alert_states').select('check_id').where('wake_at', '<=', argument('now')).limit(1),
+);
+
+class Sweep {
+  readonly #services: Services;
+  readonly #db: Kysely<Database>;
+  readonly #now: number;
+  readonly #silences: Silences;
+  readonly #checks: AlertedChecks;
+  hasNews = false;
+
+  constructor(services: Services, db: Kysely<Database>, now: number) {
+    this.#services = services;
+    this.#db = db;
+    this.#now = now;
+    this.#silences = new Silences(db, now);
+    this.#checks = new AlertedChecks(db, this.#silences);
+  }
+
+  async wake(accountId: string, checkId: string, stored: AlertState): Promise<void> {
+    const check = await this.#checks.find(accountId, checkId);
+    if (check?.isActive !== true) {
+      await forgetState(this.#db, checkId);
+      return;
+    }
+    // A check that does not run in parallel any more has no ticks to wait for.
+    let state = check.rules.isParallel ? stored : { ...stored, openTicks: [] };
+    const over = state.openTicks.filter(({ closesAt }) => closesAt <= this.#now);
+    for (const { scheduledFor } of over) {
+      const sources = { services: this.#services, db: this.#db, silences: this.#silences };
+      const event = await tickEventOf(sources, check, state, scheduledFor, null);
+      // Judged before, or its results are gone.
+      if (state.openTicks.some((open) => open.scheduledFor === scheduledFor)) {
+        state = (await this.#step(check, state, event)).state;
+      }
+    }
+    const last = await this.#step(check, state, { kind: 'wake' });
+    await writeState(this.#db, { accountId, checkId, now: this.#now }, last.state, last.wakeAt);
+  }
+
+  async #step(
+    check: AlertedCheck,
+    state: AlertState,
+    event: AlertEvent,
+  ): Promise<{ state: AlertState; wakeAt: number | null }> {
+    const step = stepAlert(state, event, check.rules, this.#now);
+    const { account_id: accountId } = check.row;
+    const about = event.kind === 'tick' ? step.state.resultId : null;
+    const after = await carryOut(
+      this.#services,
+      this.#db,
+      check,
+      step,
+      about,
+      async (id) => (await findVerdict(this.#db, accountId, id)) ?? null,
+    );
+    this.hasNews ||= after.hasNews;
+    return { state: after.state, wakeAt: step.wakeAt };
+  }
+}
+
+/** Wakes the machines that are due. Gives true when there may be more. */
+export async function wakeAlerts(services: Services): Promise<boolean> {
+  const now = services.clock.now();
+  if ((await anyDue.run(services.db, { now })).length === 0) return false;
+  const { hasNews, isBehind } = await services.db.transaction().execute(async (db) => {
+    const rows = await db
+      .selectFrom('alert_states')
+      .select(['check_id', 'account_id', 'state_json'])
+      .where('wake_at', '<=', now)
+      .orderBy('wake_at')
+      .limit(checksPerSweep)
+      .execute();
+    const sweep = new Sweep(services, db, now);
+    for (const row of rows) {
+      await sweep.wake(row.account_id, row.check_id, toState(row.state_json));
+    }
+    return { hasNews: sweep.hasNews, isBehind: rows.length === checksPerSweep };
+  });
+  if (hasNews) services.deliveries.wake();
+  return isBehind;
+}

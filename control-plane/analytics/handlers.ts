@@ -1,0 +1,227 @@
+/** Numbers over time. */
+import {
+  analyticsTypeRoutes,
+  maxResultsInAll,
+  maxResultsPerCheck,
+  type AnalyticsOperation,
+  type AnalyticsQuery,
+  type AnalyticsRoute,
+  type analyticsRoutes,
+} from '@monitor/shared/contract/analytics.ts';
+import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import {
+  analyticsOf,
+  metricsOf,
+  type AnalyticsFacts,
+  type Metric,
+} from '@monitor/shared/domain/metrics.ts';
+import { invalidQuery, notFound } from '../core/api-error.ts';
+import { toTimestamp } from '../db/columns.ts';
+import { aggregate, analyticsWindow, seriesOf, type Series } from './decide/analytics.ts';
+import { csvOf } from './decide/csv.ts';
+import type { Window } from '../core/decide/results-window.ts';
+import { buckets } from './decide/roll-ups/spans.ts';
+import { asCsv, wantsCsv, type Handler, type Handlers } from '../http/implement.ts';
+import { listAnalysedChecks, type AnalysedCheck } from './analysed-checks.ts';
+import { readSamples } from './read-samples.ts';
+import { readTallies } from './read-tallies.ts';
+import { readWholeWindow } from './read-whole-window.ts';
+import type { Services } from '../core/services.ts';
+
+type AskedMetric = Pick<Metric, 'name' | 'base' | 'statistic'>;
+
+function windowOf(given: Parameters<typeof analyticsWindow>[0], now: number): Window {
+  const window = analyticsWindow(given, now);
+  if ('field' in window) throw invalidQuery(window.field, window.problem);
+  return window;
+}
+
+/** What answers about many checks show of one, under the names that those answers use. */
+function figuresOf(type: CheckType): AskedMetric[] {
+  const { figures }: AnalyticsFacts = analyticsOf[type];
+  return [
+    { name: 'availability', base: 'availability', statistic: 'avg' },
+    ...figures.flatMap(({ prefix, base, statistics }) =>
+      statistics.map((statistic) => ({ name: `${prefix}_${statistic}`, base, statistic })),
+    ),
+  ];
+}
+
+function metadataOf(metrics: readonly Metric[]) {
+  return Object.fromEntries(
+    metrics.map(({ name, unit, label, statistic }) => [
+      name,
+      { unit, label, aggregation: statistic ?? 'raw' },
+    ]),
+  );
+}
+
+function typeOf({ unit, statistic }: Metric): 'Integer' | 'Float' {
+  const staysWhole = statistic === null || ['sum', 'min', 'max'].includes(statistic);
+  return unit === 'count' && staysWhole ? 'Integer' : 'Float';
+}
+
+interface SeriesRequest {
+  accountId: string;
+  check: AnalysedCheck;
+  window: Window;
+  query: AnalyticsQuery;
+  /** How many of the newest points and buckets of a series are shown. */
+  shown: number;
+}
+
+/** The aggregates and the raw points that a query asks for. */
+async function readSeries(
+  { db, clock }: Services,
+  { accountId, check, window, query, shown }: SeriesRequest,
+): Promise<{ series: Series[]; truncated: boolean }> {
+  const { metrics, groupBy, aggregationInterval } = query;
+  const hasBuckets = aggregationInterval !== undefined;
+  const of = {
+    accountId,
+    checkId: check.id,
+    bases: metrics.map(({ base }) => base),
+    groupBy,
+    statuses: query.filterByStatus ?? [],
+  };
+  const ofAll = { ...of, checkType: check.type, maxResults: maxResultsPerCheck };
+  const readSummed = () =>
+    hasBuckets
+      ? readTallies(db, { ...ofAll, spans: buckets(window, aggregationInterval * 60_000) })
+      : readWholeWindow(db, { ...ofAll, window }, clock.now());
+  const summed = metrics.some(({ statistic }) => statistic !== null)
+    ? await readSummed()
+    : { tallies: new Map(), truncated: false };
+  // The newest raw points are read and no others, unless they have to be told apart.
+  const enough = Math.min(groupBy === undefined ? shown : Infinity, maxResultsPerCheck);
+  const points = metrics.filter(({ statistic }) => statistic === null);
+  const bases = points.map(({ base }) => base);
+  const raw =
+    points.length > 0
+      ? await readSamples(db, { ...of, bases, window, maxResults: enough })
+      : { samples: [], truncated: false };
+  return {
+    series: seriesOf({ ...summed, ...raw }, metrics, {
+      isGrouped: groupBy !== undefined,
+      hasBuckets,
+    }),
+    truncated: summed.truncated || (raw.truncated && enough >= maxResultsPerCheck),
+  };
+}
+
+/** One line a point; aggregates and raw points have different columns. */
+function csvOfSeries(series: readonly Series[], { groupBy, metrics }: AnalyticsQuery): string {
+  const columns = [
+    ...(groupBy === undefined ? [] : [groupBy]),
+    'startedAt',
+    ...metrics.map(({ name }) => name),
+  ];
+  const rows = series.flatMap(({ data, group }) =>
+    data.map((point) => (groupBy === undefined ? point : { [groupBy]: group, ...point })),
+  );
+  return csvOf(columns, rows);
+}
+
+/** The operation of one type; all types have the same. */
+function typeHandler(services: Services, type: string): Handler<AnalyticsRoute> {
+  const { db, clock } = services;
+  return async ({ params, query }, { principal, headers }) => {
+    const { accountId } = principal;
+    const { metrics, groupBy, page, limit } = query;
+    const window = windowOf(query, clock.now());
+    const [check] = await listAnalysedChecks(db, accountId, { ids: [params.id] });
+    if (check === undefined || check.type !== type) throw notFound('check', params.id);
+    const isCsv = wantsCsv(query.format, headers);
+    const shown = isCsv ? maxResultsPerCheck : page * limit;
+    const of = { accountId, check, window, query, shown };
+    const { series, truncated } = await readSeries(services, of);
+    if (isCsv) return asCsv(csvOfSeries(series, query), `${check.id}.csv`);
+    const offset = (page - 1) * limit;
+    return {
+      checkId: check.id,
+      name: check.name,
+      checkType: check.type,
+      activated: check.activated,
+      muted: check.muted,
+      frequency: check.frequency,
+      from: toTimestamp(window.from),
+      to: toTimestamp(window.to),
+      tags: check.tags,
+      series: series.map(({ data, group }) => ({
+        data: data.slice(offset, offset + limit),
+        ...(groupBy !== undefined && { [groupBy]: group }),
+      })),
+      pagination: { page, limit },
+      metadata: metadataOf(metrics),
+      truncated,
+    };
+  };
+}
+
+/** Every column that an answer about many checks may have. */
+const figureColumns = [
+  'checkId',
+  'checkType',
+  ...new Set(
+    Object.keys(analyticsOf).flatMap((type) =>
+      figuresOf(type as CheckType).map(({ name }) => name),
+    ),
+  ),
+];
+
+export function analyticsHandlers(services: Services): Handlers<typeof analyticsRoutes> {
+  const { db, clock } = services;
+  const ofTypes = Object.fromEntries(
+    analyticsTypeRoutes.map(({ type, route }) => [route.operationId, typeHandler(services, type)]),
+  ) as Record<AnalyticsOperation, Handler<AnalyticsRoute>>;
+  return {
+    ...ofTypes,
+
+    getAnalyticsOfChecks: async ({ query, body }, { principal, headers }) => {
+      const { accountId } = principal;
+      const now = clock.now();
+      const window = windowOf(query, now);
+      const known = await listAnalysedChecks(db, accountId, { ids: body.checkIds });
+      const order = new Map(body.checkIds.map((id, index) => [id, index]));
+      const checks = known.toSorted(
+        (left, right) => (order.get(left.id) ?? 0) - (order.get(right.id) ?? 0),
+      );
+      const answer = [];
+      let left = maxResultsInAll;
+      for (const [index, check] of checks.entries()) {
+        const figures = figuresOf(check.type);
+        // Each leaves what it does not read to the rest.
+        const share = Math.max(1, Math.floor(left / (checks.length - index)));
+        const { tallies, read } = await readWholeWindow(
+          db,
+          {
+            accountId,
+            checkId: check.id,
+            checkType: check.type,
+            window,
+            bases: figures.map(({ base }) => base),
+            statuses: [],
+            maxResults: Math.min(share, maxResultsPerCheck),
+          },
+          now,
+        );
+        left -= read;
+        const numbers = aggregate(tallies.get(0)?.get(null), figures);
+        answer.push({ checkId: check.id, checkType: check.type, availability: null, ...numbers });
+      }
+      if (wantsCsv(query.format, headers)) return asCsv(csvOf(figureColumns, answer), 'checks.csv');
+      return answer;
+    },
+
+    listMetrics: ({ query }) =>
+      Promise.resolve(
+        metricsOf(analyticsOf[query.checkType]).map((metric) => ({
+          name: metric.name,
+          unit: metric.unit,
+          label: metric.label,
+          type: typeOf(metric),
+          aggregated: metric.statistic !== null,
+        })),
+      ),
+  };
+}

@@ -1,0 +1,52 @@
+/** The state of an account as Prometheus reads it. */
+import type { prometheusRoutes } from '@monitor/shared/contract/prometheus.ts';
+import { notFound } from '../../core/api-error.ts';
+import type { Handlers } from '../../http/implement.ts';
+import type { Services } from '../../core/services.ts';
+import { checkFamilies } from './check-families.ts';
+import { exposition } from './exposition.ts';
+import { locationFamilies } from './location-families.ts';
+
+/** Several scrapers a minute cost as much as one. */
+const freshForMs = 30_000;
+const mostAccounts = 1_000;
+
+interface Scrape {
+  at: number;
+  text: Promise<string>;
+}
+
+async function write(services: Services, accountId: string, now: number): Promise<string> {
+  return exposition([
+    ...(await checkFamilies(services.db, accountId, now)),
+    ...(await locationFamilies(services, accountId, now)),
+  ]);
+}
+
+export function prometheusHandlers(services: Services): Handlers<typeof prometheusRoutes> {
+  const scrapes = new Map<string, Scrape>();
+
+  const scrape = async (accountId: string): Promise<string> => {
+    const now = services.clock.now();
+    const known = scrapes.get(accountId);
+    if (known !== undefined && now - known.at < freshForMs && now >= known.at) return known.text;
+    if (scrapes.size >= mostAccounts) scrapes.clear();
+    const fresh = { at: now, text: write(services, accountId, now) };
+    scrapes.set(accountId, fresh);
+    try {
+      return await fresh.text;
+    } catch (error) {
+      if (scrapes.get(accountId) === fresh) scrapes.delete(accountId);
+      throw error;
+    }
+  };
+
+  return {
+    getPrometheusMetrics: (_input, { principal }) => scrape(principal.accountId),
+
+    getPrometheusMetricsOfAccount: async ({ params }, { principal }) => {
+      if (params.accountId !== principal.accountId) throw notFound('account', params.accountId);
+      return scrape(principal.accountId);
+    },
+  };
+}

@@ -1,0 +1,256 @@
+/** Single results of a check, as what analytics needs of them. */
+import { scheduler } from 'node:timers/promises';
+import type { Compilable, Kysely, Selectable, SelectQueryBuilder } from 'kysely';
+import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
+import type { BaseMetric } from '@monitor/shared/domain/metrics.ts';
+import { decodePayload, fromFlag, fromJson } from '../db/columns.ts';
+import { absent, heartbeatStates, unindexed } from '../db/expressions.ts';
+import { prepareQuery, type PreparedQuery } from '../db/prepared.ts';
+import type { CheckResultsTable, Database } from '../db/tables.ts';
+import type { Window } from '../core/decide/results-window.ts';
+import { needsPayload, samplesOf, type Sample } from './decide/samples.ts';
+
+/** Between two batches other requests have their turn: the driver blocks while it reads. */
+const batchRows = 1_000;
+
+export interface SampleRequest {
+  accountId: string;
+  checkId: string;
+  window: Window;
+  /** What the samples must tell; what no metric needs is not read. */
+  bases: readonly BaseMetric[];
+  groupBy?: GroupBy | undefined;
+  /** `success` and `failure`, or states of a heartbeat. Without any, all results. */
+  statuses: readonly string[];
+  maxResults: number;
+}
+
+interface Row extends Pick<
+  Selectable<CheckResultsTable>,
+  | 'seq'
+  | 'started_at'
+  | 'result_type'
+  | 'has_failures'
+  | 'has_errors'
+  | 'run_location'
+  | 'response_time_ms'
+> {
+  encoding: 'json' | 'deflate' | null;
+  payload: Buffer | null;
+  checksum: number | null;
+  states: string | null;
+}
+
+interface Bounds {
+  accountId: string;
+  checkId: string;
+  /** Results behind this one. */
+  afterSeq: number;
+  from: number;
+}
+
+interface PageBounds extends Bounds {
+  /** Results before this one, in the order of time and then of arrival. */
+  lastAt: number;
+  lastSeq: number;
+  limit: number;
+}
+
+interface RecentBounds extends Bounds {
+  to: number;
+}
+
+const columns = [
+  'check_results.seq',
+  'check_results.started_at',
+  'check_results.result_type',
+  'check_results.has_failures',
+  'check_results.has_errors',
+  'check_results.run_location',
+  'check_results.response_time_ms',
+] as const;
+
+/** What a query reads besides the columns of results; either costs. */
+interface Extras {
+  withPayload: boolean;
+  withStates: boolean;
+}
+
+type Results = SelectQueryBuilder<Database, 'check_results', object>;
+
+/** The FINAL results and attempts of a query, with what else is wanted of them. */
+function countable(results: Results, { withPayload, withStates }: Extras): Compilable<Row> {
+  const states = withStates ? heartbeatStates() : absent<string>();
+  const rows = results
+    .select(columns)
+    .select(states.as('states'))
+    .where('check_results.result_type', 'in', ['FINAL', 'ATTEMPT'])
+    .where('check_results.is_cancelled', '=', 0);
+  return withPayload
+    ? rows
+        .leftJoin('result_payloads', 'result_payloads.result_seq', 'check_results.seq')
+        .select(['result_payloads.encoding', 'result_payloads.payload', 'result_payloads.checksum'])
+    : rows.select([
+        absent<Row['encoding']>().as('encoding'),
+        absent<Buffer>().as('payload'),
+        absent<number>().as('checksum'),
+      ]);
+}
+
+/** One statement for each combination of extras. */
+function variants<Args extends object>(
+  build: (extras: Extras) => PreparedQuery<Args, Row>,
+): (extras: Extras) => PreparedQuery<Args, Row> {
+  const built = [false, true].map((withPayload) =>
+    [false, true].map((withStates) => build({ withPayload, withStates })),
+  );
+  return ({ withPayload, withStates }) => {
+    const query = built[Number(withPayload)]?.[Number(withStates)];
+    if (query === undefined) throw new Error('a statement is missing');
+    return query;
+  };
+}
+
+/** A page of the results of a window, newest first. */
+const pageOfWindow = variants((extras) =>
+  prepareQuery<PageBounds, Row>((db, argument) =>
+    countable(
+      db
+        .selectFrom('check_results')
+        .where('check_results.account_id', '=', argument('accountId'))
+        .where('check_results.check_id', '=', argument('checkId'))
+        .where('check_results.started_at', '>=', argument('from'))
+        .where('check_results.started_at', '<=', argument('lastAt'))
+        .where((where) =>
+          where.or([
+            where('check_results.started_at', '<', argument('lastAt')),
+            where('check_results.seq', '<', argument('lastSeq')),
+          ]),
+        )
+        .where(unindexed<number>('check_results.seq'), '>', argument('afterSeq'))
+        .orderBy('check_results.started_at', 'desc')
+        .orderBy('check_results.seq', 'desc')
+        .limit(argument('limit')),
+      extras,
+    ),
+  ),
+);
+
+/** Results of a window that arrived lately: among few of all checks, not among all of this one. */
+const recentOfWindow = variants((extras) =>
+  prepareQuery<RecentBounds, Row>((db, argument) =>
+    countable(
+      db
+        .selectFrom('check_results')
+        .where('check_results.seq', '>', argument('afterSeq'))
+        .where('check_results.account_id', '=', argument('accountId'))
+        .where(unindexed<string>('check_results.check_id'), '=', argument('checkId'))
+        .where('check_results.started_at', '>=', argument('from'))
+        .where('check_results.started_at', '<', argument('to')),
+      extras,
+    ),
+  ),
+);
+
+const flagOfStatus: Partial<Record<string, number>> = { success: 0, failure: 1 };
+
+/** Which rows count for a request. */
+function filterOf({ bases, statuses }: SampleRequest): (row: Row) => boolean {
+  const withFinals = bases.some((base) => base !== 'retries');
+  const withAttempts = bases.includes('retries');
+  const flags = statuses.flatMap((status) => flagOfStatus[status] ?? []);
+  return (row) => {
+    if (row.result_type === 'ATTEMPT' && !withAttempts) return false;
+    // A fault of ours says nothing about the target, but an attempt was repeated all the same.
+    if (row.result_type === 'FINAL' && (!withFinals || fromFlag(row.has_errors))) return false;
+    if (statuses.length === 0) return true;
+    if (flags.length > 0) return !fromFlag(row.has_errors) && flags.includes(row.has_failures);
+    return fromJson<string[]>(row.states ?? '[]').some((state) => statuses.includes(state));
+  };
+}
+
+function extrasOf({ bases, groupBy, statuses }: SampleRequest): Extras {
+  return {
+    withPayload: needsPayload(bases, groupBy),
+    withStates: statuses.some((status) => flagOfStatus[status] === undefined),
+  };
+}
+
+function toSamples(row: Row, { bases, groupBy }: SampleRequest): Sample[] {
+  const result = {
+    startedAt: row.started_at,
+    isFinal: row.result_type === 'FINAL',
+    hasFailures: fromFlag(row.has_failures),
+    runLocation: row.run_location,
+    responseTimeMs: row.response_time_ms,
+    payload:
+      row.payload === null || row.encoding === null
+        ? undefined
+        : decodePayload({
+            encoding: row.encoding,
+            payload: row.payload,
+            checksum: row.checksum,
+          }),
+  };
+  return samplesOf(result, bases, groupBy);
+}
+
+interface Read {
+  samples: Sample[];
+  /** How many results they are from. */
+  read: number;
+  /** There are more than `maxResults`. */
+  truncated: boolean;
+}
+
+/** The results of one check as samples, newest first. */
+export async function readSamples(
+  db: Kysely<Database>,
+  request: SampleRequest,
+  afterSeq = 0,
+): Promise<Read> {
+  const { accountId, checkId, window, maxResults } = request;
+  const query = pageOfWindow(extrasOf(request));
+  const counts = filterOf(request);
+  const samples: Sample[] = [];
+  let read = 0;
+  let last = { lastAt: window.to, lastSeq: 0 };
+  for (;;) {
+    // One more than may be used tells whether there are more.
+    const limit = Math.min(batchRows, maxResults - read + 1);
+    const bounds = { accountId, checkId, afterSeq, from: window.from, limit };
+    const rows = await query.run(db, { ...bounds, ...last });
+    for (const row of rows) {
+      if (!counts(row)) continue;
+      if (read === maxResults) return { samples, read, truncated: true };
+      read += 1;
+      samples.push(...toSamples(row, request));
+    }
+    const lowest = rows.at(-1);
+    if (lowest === undefined || rows.length < limit) return { samples, read, truncated: false };
+    last = { lastAt: lowest.started_at, lastSeq: lowest.seq };
+    await scheduler.yield();
+  }
+}
+
+/** Among so many results of all checks, those of one are found by looking at all of them. */
+const fewResults = 5_000;
+
+/** As `readSamples`, of what came behind a result; there are about so many such results. */
+export async function readRecentSamples(
+  db: Kysely<Database>,
+  request: SampleRequest,
+  afterSeq: number,
+  about: number,
+): Promise<Read> {
+  if (about > fewResults) return readSamples(db, request, afterSeq);
+  const { accountId, checkId, window } = request;
+  const bounds = { accountId, checkId, afterSeq, from: window.from, to: window.to };
+  const rows = await recentOfWindow(extrasOf(request)).run(db, bounds);
+  const counted = rows.filter(filterOf(request));
+  return {
+    samples: counted.flatMap((row) => toSamples(row, request)),
+    read: counted.length,
+    truncated: false,
+  };
+}

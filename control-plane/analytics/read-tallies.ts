@@ -1,0 +1,258 @@
+/**
+ * The numbers of a check over any window: whole days and hours from what was rolled up, the edges of
+ * the window and what has not been rolled up yet from the results themselves. Sums and how far they go
+ * are read in one transaction, so nothing counts twice and nothing is left out, whatever is rolled up
+ * meanwhile.
+ */
+import type { Kysely } from 'kysely';
+import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
+import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import type { BaseMetric, MeasuredMetric } from '@monitor/shared/domain/metrics.ts';
+import { absent } from '../db/expressions.ts';
+import { prepareQuery } from '../db/prepared.ts';
+import type { Database } from '../db/tables.ts';
+import { dayMs, dayOf, hasOutcome, hasPages, hourOf } from './decide/roll-ups/cell.ts';
+import { fineFrom, placeHours, rangesOf, spanOfDay, withoutDays } from './decide/roll-ups/plan.ts';
+import type { Span, Spans } from './decide/roll-ups/spans.ts';
+import { Tally } from './decide/roll-ups/tally.ts';
+import { isMeasured, type Group, type Sample } from './decide/samples.ts';
+import { readRecentSamples, readSamples } from './read-samples.ts';
+
+export interface TallyRequest {
+  accountId: string;
+  checkId: string;
+  checkType: CheckType;
+  spans: Spans;
+  bases: readonly BaseMetric[];
+  groupBy?: GroupBy | undefined;
+  /** `success` and `failure`, or states of a heartbeat. Without any, all results. */
+  statuses: readonly string[];
+  /** Most results that are read one by one. */
+  maxResults: number;
+}
+
+interface SumsRow {
+  starts_at: number;
+  location: string;
+  part: string;
+  outcome: string;
+  finals: number;
+  failures: number;
+  retries: number;
+  first_at: number;
+  last_at: number;
+  metrics: Buffer | null;
+}
+
+interface SumsArguments {
+  accountId: string;
+  checkId: string;
+  hours: number;
+  from: number;
+  to: number;
+}
+
+const sumsWith = (withMetrics: boolean) =>
+  prepareQuery<SumsArguments, SumsRow>((db, argument) => {
+    const rows = db
+      .selectFrom('roll_ups')
+      .select([
+        'starts_at',
+        'location',
+        'part',
+        'outcome',
+        'finals',
+        'failures',
+        'retries',
+        'first_at',
+        'last_at',
+      ])
+      .where('account_id', '=', argument('accountId'))
+      .where('check_id', '=', argument('checkId'))
+      .where('hours', '=', argument('hours'))
+      .where('starts_at', '>=', argument('from'))
+      .where('starts_at', '<', argument('to'));
+    return withMetrics ? rows.select('metrics') : rows.select(absent<Buffer>().as('metrics'));
+  });
+const sumsAlone = sumsWith(false);
+const sumsAndMetrics = sumsWith(true);
+
+interface Progress {
+  rolled_up_to: number;
+  raw_from: number;
+  newest: number | null;
+  corrections: number | null;
+}
+
+const progressNow = prepareQuery<object, Progress>((db) =>
+  db
+    .selectFrom('roll_up_progress')
+    .select(['rolled_up_to', 'raw_from'])
+    .select((select) => [
+      select
+        .selectFrom('check_results')
+        .select((of) => of.fn.max<number | null>('seq').as('newest'))
+        .as('newest'),
+      select
+        .selectFrom('roll_up_corrections')
+        .select((of) => of.fn.countAll<number>().as('corrections'))
+        .as('corrections'),
+    ]),
+);
+
+interface Snapshot {
+  progress: Progress;
+  counted: { row: SumsRow; span: Span }[];
+  /** Hours of which the results themselves are to be read. */
+  divided: Set<number>;
+}
+
+async function uncertainHours(
+  db: Kysely<Database>,
+  { checkId, spans }: TallyRequest,
+): Promise<Set<number>> {
+  const corrections = await db
+    .selectFrom('roll_up_corrections')
+    .select('started_at')
+    .where('check_id', '=', checkId)
+    .where('started_at', '>=', spans.from)
+    .where('started_at', '<', spans.to)
+    .execute();
+  return new Set(corrections.map(({ started_at }) => hourOf(started_at)));
+}
+
+async function readSums(db: Kysely<Database>, request: TallyRequest): Promise<Snapshot> {
+  const { accountId, checkId, spans, bases } = request;
+  const query = bases.some(isMeasured) ? sumsAndMetrics : sumsAlone;
+  const [progress] = await progressNow.run(db, {});
+  if (progress === undefined) throw new Error('how far results are rolled up is not known');
+  const uncertain =
+    (progress.corrections ?? 0) === 0 ? new Set<number>() : await uncertainHours(db, request);
+  const of = { accountId, checkId };
+  const counted: { row: SumsRow; span: Span }[] = [];
+  const days = new Set<number>();
+  const uncertainDays = new Set([...uncertain].map(dayOf));
+  if (spans.holdDays && spans.to - spans.from >= dayMs) {
+    const rows = await query.run(db, { ...of, hours: 24, from: spans.from, to: spans.to });
+    for (const row of rows) {
+      const span = spanOfDay(spans, row.starts_at);
+      if (span === null || uncertainDays.has(row.starts_at)) continue;
+      counted.push({ row, span });
+      days.add(row.starts_at);
+    }
+  }
+  const hours: SumsRow[] = [];
+  const to = Math.min(spans.to, fineFrom(spans, progress.raw_from));
+  for (const range of withoutDays({ from: hourOf(spans.from), to }, days)) {
+    const rows = await query.run(db, { ...of, hours: 1, ...range });
+    for (const row of rows) if (!days.has(dayOf(row.starts_at))) hours.push(row);
+  }
+  const placed = placeHours(spans, hours, progress.raw_from, uncertain);
+  return { progress, counted: [...counted, ...placed.counted], divided: placed.divided };
+}
+
+function groupOf({ groupBy, checkType }: TallyRequest, row: SumsRow): Group | undefined {
+  const isPage = row.part !== '' && hasPages(checkType);
+  switch (groupBy) {
+    case 'pageIndex':
+      return isPage ? Number(row.part) : undefined;
+    case 'statusCode':
+      return row.part === '' ? null : Number(row.part);
+    case 'runLocation':
+      return isPage ? undefined : row.location;
+    case undefined:
+      return isPage ? undefined : null;
+  }
+}
+
+/** Tallies by the key of their span, then by group. */
+class Tallying {
+  readonly tallies = new Map<number, Map<Group, Tally>>();
+  readonly #request: TallyRequest;
+  readonly #measured: ReadonlySet<MeasuredMetric>;
+  readonly #withFinals: boolean;
+  readonly #withAttempts: boolean;
+
+  constructor(request: TallyRequest) {
+    const { bases } = request;
+    this.#request = request;
+    this.#measured = new Set(bases.filter(isMeasured));
+    this.#withFinals = bases.some((base) => base !== 'retries');
+    this.#withAttempts = bases.includes('retries');
+  }
+
+  #tally(key: number, group: Group): Tally {
+    let groups = this.tallies.get(key);
+    if (groups === undefined) {
+      groups = new Map();
+      this.tallies.set(key, groups);
+    }
+    let tally = groups.get(group);
+    if (tally === undefined) {
+      tally = new Tally();
+      groups.set(group, tally);
+    }
+    return tally;
+  }
+
+  addSums(row: SumsRow, span: Span): void {
+    if (!hasOutcome(row.outcome, this.#request.statuses)) return;
+    const counts = (this.#withFinals && row.finals > 0) || (this.#withAttempts && row.retries > 0);
+    const group = groupOf(this.#request, row);
+    if (counts && group !== undefined) {
+      this.#tally(span.key, group).addSums(row, this.#measured);
+    }
+  }
+
+  addSample(sample: Sample): void {
+    const span = this.#request.spans.at(sample.startedAt);
+    if (span !== null) this.#tally(span.key, sample.group).addSample(sample);
+  }
+}
+
+export interface Tallies {
+  /** By the key of their span, then by group; only where there are results. */
+  tallies: Map<number, Map<Group, Tally>>;
+  /** How many results were read one by one. */
+  read: number;
+  /** More than `maxResults` would have been needed; the oldest are missing. */
+  truncated: boolean;
+}
+
+/** Adds up the results of one check by span and group. */
+export async function readTallies(db: Kysely<Database>, request: TallyRequest): Promise<Tallies> {
+  const { spans, maxResults } = request;
+  const tallying = new Tallying(request);
+  if (spans.to <= spans.from) return { tallies: tallying.tallies, read: 0, truncated: false };
+  const { progress, counted, divided } = await db
+    .transaction()
+    .execute((unit) => readSums(unit, request));
+  for (const { row, span } of counted) tallying.addSums(row, span);
+
+  const fine = fineFrom(spans, progress.raw_from);
+  let read = 0;
+  let truncated = false;
+  const add = (found: Awaited<ReturnType<typeof readSamples>>): void => {
+    read += found.read;
+    truncated ||= found.truncated;
+  };
+  const left = () => ({ ...request, maxResults: Math.max(0, maxResults - read) });
+  const behind = (progress.newest ?? 0) - progress.rolled_up_to;
+  const whole = { from: spans.from, to: Math.min(spans.to, fine) };
+  if (behind > 0 && whole.from < whole.to) {
+    const window = { ...left(), window: whole };
+    const recent = await readRecentSamples(db, window, progress.rolled_up_to, behind);
+    add(recent);
+    for (const sample of recent.samples) {
+      if (!divided.has(hourOf(sample.startedAt))) tallying.addSample(sample);
+    }
+  }
+  const ranges = rangesOf(divided, whole);
+  const fineRange = { from: Math.max(spans.from, fine), to: spans.to };
+  for (const window of fine < spans.to ? [fineRange, ...ranges] : ranges) {
+    const found = await readSamples(db, { ...left(), window });
+    add(found);
+    for (const sample of found.samples) tallying.addSample(sample);
+  }
+  return { tallies: tallying.tallies, read, truncated };
+}

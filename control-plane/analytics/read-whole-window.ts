@@ -1,0 +1,31 @@
+/** Tallies of a window whose availability is what reports say: of heartbeats the share of time, not of pings. */
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import { availabilityWithin } from '../heartbeats/decide/heartbeat-times.ts';
+import type { Window } from '../core/decide/results-window.ts';
+import { wholeWindow } from './decide/roll-ups/spans.ts';
+import { Tally } from './decide/roll-ups/tally.ts';
+import { readHeartbeatTimes } from '../heartbeats/read-heartbeat-times.ts';
+import { readTallies, type TallyRequest } from './read-tallies.ts';
+
+type Found = Awaited<ReturnType<typeof readTallies>>;
+
+/**
+ * As `readTallies`, of all of a window; of a heartbeat without any ping in it, too. Asked for some of its
+ * pings, it is their share that counts, as of other checks.
+ */
+export async function readWholeWindow(
+  db: Kysely<Database>,
+  { window, ...request }: Omit<TallyRequest, 'spans'> & { window: Window },
+  now: number,
+): Promise<Found> {
+  const found = await readTallies(db, { ...request, spans: wholeWindow(window) });
+  const { accountId, checkId, checkType, bases, statuses } = request;
+  const isTimed = checkType === 'HEARTBEAT' && statuses.length === 0;
+  if (!isTimed || !bases.includes('availability')) return found;
+  const times = await readHeartbeatTimes(db, accountId, checkId, window.from);
+  if (times === null) return found;
+  const tally = found.tallies.get(0)?.get(null) ?? new Tally();
+  tally.timeUp = availabilityWithin(times, [window], now);
+  return { ...found, tallies: new Map([[0, new Map([[null, tally]])]]) };
+}

@@ -1,0 +1,171 @@
+/** How well checks did. */
+import { maxResultsInAll, maxResultsPerCheck } from '@monitor/shared/contract/analytics.ts';
+import type { reportingRoutes } from '@monitor/shared/contract/reporting.ts';
+import { analyticsOf, type AnalyticsFacts, type Metric } from '@monitor/shared/domain/metrics.ts';
+import { invalidQuery } from '../../core/api-error.ts';
+import { toTimestamp } from '../../db/columns.ts';
+import { aggregate, analyticsWindow, rounded } from '../decide/analytics.ts';
+import { csvOf } from '../decide/csv.ts';
+import { coveredMs, reportBuckets, serviceLevel, spansWithout } from '../decide/report.ts';
+import { availabilityWithin, type HeartbeatTimes } from '../../heartbeats/decide/heartbeat-times.ts';
+import type { Occurrence } from '../../maintenance/decide/maintenance.ts';
+import type { Window } from '../../core/decide/results-window.ts';
+import { listed, type Span } from '../decide/roll-ups/spans.ts';
+import { Tally } from '../decide/roll-ups/tally.ts';
+import { asCsv, wantsCsv, type Handlers } from '../../http/implement.ts';
+import { listAnalysedChecks, type AnalysedCheck } from '../analysed-checks.ts';
+import { idleTimes } from '../../scheduling/idle-times.ts';
+import { maintenanceBetween } from '../../maintenance/maintenance-between.ts';
+import { readHeartbeatTimes } from '../../heartbeats/read-heartbeat-times.ts';
+import { readTallies } from '../read-tallies.ts';
+import type { Services } from '../../core/services.ts';
+
+type AskedMetric = Pick<Metric, 'name' | 'base' | 'statistic'>;
+
+/** What the report shows of a check: the times of its first figure. */
+function metricsOf({ type }: AnalysedCheck): AskedMetric[] {
+  const { figures }: AnalyticsFacts = analyticsOf[type];
+  return [
+    { name: 'successRatio', base: 'availability', statistic: 'avg' },
+    ...figures
+      .slice(0, 1)
+      .flatMap(({ base }) =>
+        (['avg', 'p95', 'p99'] as const).map((name) => ({ name, base, statistic: name })),
+      ),
+  ];
+}
+
+/** The numbers of one bucket, or of all of them. */
+function numbersOf(
+  check: AnalysedCheck,
+  tally: Tally | undefined,
+  spans: readonly Span[],
+  target: number | undefined,
+  now: number,
+  times: HeartbeatTimes | null,
+  idle: readonly Occurrence[],
+) {
+  // What counts of a heartbeat is how long pings were missing, not how often.
+  const availability =
+    times === null ? (tally?.availability ?? null) : availabilityWithin(times, spans, now);
+  const numbers = {
+    successRatio: null,
+    avg: null,
+    p95: null,
+    p99: null,
+    ...aggregate(tally, metricsOf(check)),
+    ...(times === null ? {} : { successRatio: rounded(availability) }),
+  };
+  if (target === undefined) return numbers;
+  const ofMs = coveredMs(spansWithout(spans, idle), check.createdAt, now);
+  return { ...numbers, slo: serviceLevel(target, availability, ofMs) };
+}
+
+type Numbers = ReturnType<typeof numbersOf>;
+
+interface Row {
+  name: string;
+  checkId: string;
+  checkType: AnalysedCheck['type'];
+  deactivated: boolean;
+  tags: string[];
+  aggregate: Numbers;
+  aggregates?: ({ from: string; to: string } & Numbers)[];
+}
+
+function csvOfNumbers(numbers: Numbers) {
+  const { slo, ...rest } = numbers as Numbers & { slo?: ReturnType<typeof serviceLevel> };
+  return {
+    ...rest,
+    target: slo?.target,
+    isMet: slo?.isMet,
+    downtimeMinutes: slo?.downtimeMinutes,
+    ...slo?.errorBudget,
+  };
+}
+
+/** One line a check, or a check and bucket. */
+function csvOfReport(rows: readonly Row[], hasBuckets: boolean, hasTarget: boolean): string {
+  const columns = [
+    ...['name', 'checkId', 'checkType', 'deactivated', 'tags'],
+    ...(hasBuckets ? ['from', 'to'] : []),
+    ...['successRatio', 'avg', 'p95', 'p99'],
+    ...(hasTarget ? ['target', 'isMet', 'downtimeMinutes'] : []),
+    ...(hasTarget ? ['allowedMinutes', 'usedMinutes', 'remainingMinutes', 'usedPercent'] : []),
+  ];
+  const lines = rows.flatMap(({ aggregate: whole, aggregates, tags, ...check }) =>
+    (hasBuckets ? (aggregates ?? []) : [whole]).map((numbers) => ({
+      ...check,
+      tags: tags.join(' '),
+      ...csvOfNumbers(numbers),
+    })),
+  );
+  return csvOf(columns, lines);
+}
+
+export function reportingHandlers(services: Services): Handlers<typeof reportingRoutes> {
+  const { db, clock } = services;
+  return {
+    getReport: async ({ query }, { principal, headers }) => {
+      const { accountId } = principal;
+      const { granularity, timezone, target } = query;
+      const now = clock.now();
+      const window = analyticsWindow(query, now, timezone);
+      if ('field' in window) throw invalidQuery(window.field, window.problem);
+      const buckets: Window[] | { field: string; problem: string } =
+        granularity === undefined ? [window] : reportBuckets(window, granularity, timezone);
+      if ('field' in buckets) throw invalidQuery(buckets.field, buckets.problem);
+      const checks = await listAnalysedChecks(db, accountId, {
+        ...(query.filterByTags && { tags: query.filterByTags }),
+        ...(query.deactivated !== undefined && { activated: !query.deactivated }),
+      });
+      const checkIds = checks.map(({ id }) => id);
+      const maintenance = await maintenanceBetween(db, accountId, checkIds, window);
+      const idleOf: ReadonlyMap<string, Occurrence[]> =
+        target === undefined ? new Map() : await idleTimes(db, accountId);
+      const rows: Row[] = [];
+      let left = maxResultsInAll;
+      for (const [index, check] of checks.entries()) {
+        const spans = spansWithout(buckets, maintenance.get(check.id) ?? []);
+        const share = Math.max(1, Math.floor(left / (checks.length - index)));
+        const { tallies, read } = await readTallies(db, {
+          accountId,
+          checkId: check.id,
+          checkType: check.type,
+          spans: listed(spans),
+          bases: metricsOf(check).map(({ base }) => base),
+          statuses: [],
+          maxResults: Math.min(share, maxResultsPerCheck),
+        });
+        left -= read;
+        const times =
+          check.type === 'HEARTBEAT'
+            ? await readHeartbeatTimes(db, accountId, check.id, window.from)
+            : null;
+        // Nothing was promised for the time it was deactivated.
+        const idle = idleOf.get(check.id) ?? [];
+        const tallyOf = (bucket: number) => tallies.get(bucket)?.get(null);
+        const spansOf = Map.groupBy(spans, ({ key }) => key);
+        const aggregates = buckets.map(({ from, to }, bucket) => ({
+          from: toTimestamp(from),
+          to: toTimestamp(to),
+          ...numbersOf(check, tallyOf(bucket), spansOf.get(bucket) ?? [], target, now, times, idle),
+        }));
+        const whole = new Tally();
+        for (const bucket of buckets.keys()) whole.merge(tallyOf(bucket) ?? new Tally());
+        rows.push({
+          name: check.name,
+          checkId: check.id,
+          checkType: check.type,
+          deactivated: !check.activated,
+          tags: check.tags,
+          aggregate: numbersOf(check, whole, spans, target, now, times, idle),
+          ...(granularity !== undefined && { aggregates }),
+        });
+      }
+      if (!wantsCsv(query.format, headers)) return rows;
+      const csv = csvOfReport(rows, granularity !== undefined, target !== undefined);
+      return asCsv(csv, 'report.csv');
+    },
+  };
+}

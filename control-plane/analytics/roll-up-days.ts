@@ -1,0 +1,70 @@
+/** Hours of days that are over are summed up once more, so that a month is thirty rows rather than 720. */
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import { dayMs } from './decide/roll-ups/cell.ts';
+import { pack, unpackInto, type Distributions } from './decide/roll-ups/packing.ts';
+import type { Services } from '../core/services.ts';
+import { deleteDay, hoursOfDay, insertRollUp } from './roll-up-rows.ts';
+
+/** Of one check each: some ten milliseconds. */
+const daysAtOnce = 4;
+
+type HourRow = Awaited<ReturnType<typeof hoursOfDay.run>>[number];
+
+function sumOf(rows: readonly HourRow[], field: 'finals' | 'failures' | 'degraded' | 'retries') {
+  return rows.reduce((sum, row) => sum + row[field], 0);
+}
+
+async function sumUpDay(db: Kysely<Database>, checkId: string, day: number): Promise<void> {
+  await deleteDay.run(db, { checkId, day });
+  const hours = await hoursOfDay.run(db, { checkId, from: day, to: day + dayMs });
+  const cells = Map.groupBy(hours, ({ location, part, outcome }) =>
+    JSON.stringify([location, part, outcome]),
+  );
+  for (const rows of cells.values()) {
+    const [first] = rows;
+    if (first === undefined) continue;
+    const metrics: Distributions = new Map();
+    for (const row of rows) unpackInto(row.metrics, metrics);
+    await insertRollUp.run(db, {
+      account_id: first.account_id,
+      check_id: checkId,
+      hours: 24,
+      starts_at: day,
+      location: first.location,
+      part: first.part,
+      outcome: first.outcome,
+      finals: sumOf(rows, 'finals'),
+      failures: sumOf(rows, 'failures'),
+      degraded: sumOf(rows, 'degraded'),
+      retries: sumOf(rows, 'retries'),
+      first_at: Math.min(...rows.map((row) => row.first_at)),
+      last_at: Math.max(...rows.map((row) => row.last_at)),
+      metrics: Buffer.from(pack(metrics)),
+    });
+  }
+}
+
+/** Sums up some of the days that are due. True when there may be more. */
+export async function sumUpDays({ db, clock }: Pick<Services, 'db' | 'clock'>): Promise<boolean> {
+  const now = clock.now();
+  return db.transaction().execute(async (unit) => {
+    const due = await unit
+      .selectFrom('roll_up_days')
+      .select(['account_id', 'check_id', 'starts_at'])
+      .where('due_at', '<=', now)
+      .orderBy('due_at')
+      .limit(daysAtOnce)
+      .execute();
+    for (const { account_id, check_id, starts_at } of due) {
+      await sumUpDay(unit, check_id, starts_at);
+      await unit
+        .deleteFrom('roll_up_days')
+        .where('account_id', '=', account_id)
+        .where('check_id', '=', check_id)
+        .where('starts_at', '=', starts_at)
+        .execute();
+    }
+    return due.length === daysAtOnce;
+  });
+}

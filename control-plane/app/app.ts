@@ -1,0 +1,120 @@
+/** The Express application: order of the middleware, mounting, and the last error handler. */
+import { randomUUID } from 'node:crypto';
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+} from 'express';
+import type { Logger } from 'pino';
+import { ApiError } from '../core/api-error.ts';
+import type { DiskWatch } from '../core/disk-watch.ts';
+
+interface AppParts {
+  /** In the order they are tried. */
+  steps: readonly RequestHandler[];
+  /** Addresses and networks of proxies that say who asks. */
+  trustedProxies: readonly string[];
+  logger: Logger;
+  disk: DiskWatch;
+}
+
+/** A caller's own id is kept when it is harmless, so that both sides' logs meet. */
+const nameRequest: RequestHandler = (request, response, next) => {
+  const given = request.get('x-request-id');
+  const id = given !== undefined && /^[\w-]{8,64}$/.test(given) ? given : randomUUID();
+  response.locals['requestId'] = id;
+  response.setHeader('x-request-id', id);
+  next();
+};
+
+/** Errors of the body parser carry a `type`; these are the ones a client can cause. */
+function fromBodyParser(error: unknown): ApiError | undefined {
+  if (typeof error !== 'object' || error === null || !('type' in error)) return undefined;
+  switch (error.type) {
+    case 'entity.parse.failed':
+      return new ApiError('MALFORMED_JSON', 'the body is not valid JSON', { source: 'payload' });
+    case 'entity.too.large': {
+      const limit = 'limit' in error ? ` of ${String(error.limit)} bytes` : '';
+      return new ApiError('PAYLOAD_TOO_LARGE', `the body is over the limit${limit}`);
+    }
+    case 'charset.unsupported':
+    case 'encoding.unsupported':
+      return new ApiError('UNSUPPORTED_MEDIA_TYPE', 'the body has an unsupported encoding', {
+        source: 'headers',
+      });
+    case 'request.aborted':
+    case 'request.size.invalid':
+      return new ApiError('MALFORMED_JSON', 'the body ended early', { source: 'payload' });
+    default:
+      return undefined;
+  }
+}
+
+function toApiError(error: unknown): ApiError | undefined {
+  if (error instanceof ApiError) return error;
+  const parsed = fromBodyParser(error);
+  if (parsed !== undefined) return parsed;
+  // Express throws these for paths such as /%ff, zlib for bodies that only claim to be compressed.
+  if (error instanceof URIError) {
+    return new ApiError('VALIDATION', 'the path is not valid', { source: 'params' });
+  }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  // Of zlib, brotli and zstd, in this order.
+  if (/^(Z_|ERR__ERROR_|ZSTD_)/.test(code)) {
+    return new ApiError('MALFORMED_JSON', 'the body is not validly compressed', {
+      source: 'payload',
+    });
+  }
+  if (code.startsWith('SQLITE_BUSY')) {
+    return new ApiError('UNAVAILABLE', 'the database is being written to by another process');
+  }
+  return undefined;
+}
+
+function notFound(request: Request): ApiError {
+  return new ApiError('NOT_FOUND', `there is nothing at ${request.method} ${request.path}`);
+}
+
+export function buildApp(parts: AppParts): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false);
+  app.set('query parser', 'simple');
+  app.set('trust proxy', parts.trustedProxies);
+  app.use(nameRequest);
+  for (const step of parts.steps) app.use(step);
+  app.use((request) => {
+    throw notFound(request);
+  });
+  const answerError: ErrorRequestHandler = (error: unknown, request, response, next) => {
+    const requestId = String(response.locals['requestId']);
+    let known = parts.disk.noteFailure(error)
+      ? new ApiError('UNAVAILABLE', parts.disk.problem ?? 'nothing can be written at the moment')
+      : toApiError(error);
+    if (known === undefined) {
+      parts.logger.error(
+        { err: error, requestId, method: request.method, path: request.path },
+        'request failed',
+      );
+      known = new ApiError(
+        'INTERNAL',
+        'something broke on our side; the log has it under requestId',
+      );
+    }
+    if (response.headersSent) {
+      next(error);
+      return;
+    }
+    if (known.code === 'BAD_TOKEN') response.setHeader('WWW-Authenticate', 'Bearer');
+    const { retryAfterSeconds } = known.attributes;
+    if (retryAfterSeconds !== undefined) {
+      response.setHeader('Retry-After', String(retryAfterSeconds));
+    }
+    if (known.code === 'UNAVAILABLE')
+      response.setHeader('Retry-After', parts.disk.problem === null ? '1' : '15');
+    response.status(known.statusCode).json(known.toBody(requestId));
+  };
+  app.use(answerError);
+  return app;
+}

@@ -1,0 +1,27 @@
+import type { Command } from 'commander';
+import { migrateToLatest } from '../../db/migrate.ts';
+import { encryptStoredCredentials } from '../../integrity/stored-credentials.ts';
+import { openFittingKey } from '../../integrity/key-check.ts';
+import { readSettings, withDatabase } from './installation.ts';
+import { printJson } from './output.ts';
+
+/** `control-plane migrate`: brings the database to the newest schema, making it when there is none. */
+export function registerMigrate(program: Command): void {
+  program
+    .command('migrate')
+    .description('bring the database to the newest schema; `serve` does so too when it starts')
+    .option('--json', 'print JSON')
+    .action(async (options: { json?: boolean }) => {
+      const settings = readSettings();
+      const { DATABASE_FILE, ENCRYPTION_KEY } = settings;
+      const hasKeySetting = ENCRYPTION_KEY !== undefined;
+      const applied = await withDatabase(DATABASE_FILE, { hasKeySetting }, async (db) => {
+        const names = await migrateToLatest(db);
+        await encryptStoredCredentials(db, await openFittingKey(db, settings, false));
+        return names;
+      });
+      if (options.json === true) printJson({ database: DATABASE_FILE, applied });
+      else if (applied.length === 0) console.log(`${DATABASE_FILE} is up to date`);
+      else for (const name of applied) console.log(`applied ${name}`);
+    });
+}

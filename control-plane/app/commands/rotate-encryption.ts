@@ -1,0 +1,99 @@
+import { existsSync } from 'node:fs';
+import { migrationState, refuseNewer } from '../../db/migrate.ts';
+import { isOpenElsewhere } from '../../db/open.ts';
+import { encryptStoredCredentials, reencryptStoredCredentials } from '../../integrity/stored-credentials.ts';
+import { resealIdSecret } from '../../scheduling/id-keys.ts';
+import { openFittingKey, writeKeyCheck } from '../../integrity/key-check.ts';
+import { OperatorError, trying } from '../../core/operator-error.ts';
+import { addKey, dropPreviousKey, keyFileOf, openSecretBox } from '../../core/secret-box.ts';
+import { readSettings, refuseMissing, withDatabase } from './installation.ts';
+import { note, printJson, progressLine } from './output.ts';
+
+function refuseUnusable(database: string): void {
+  refuseMissing(database);
+  if (isOpenElsewhere(database)) {
+    throw new OperatorError(
+      `another process has ${database} open: stop \`serve\` first, then run this again; nothing was changed`,
+    );
+  }
+}
+
+/**
+ * Encrypts every credential with a new key. Both keys are accepted until the last value is done, so
+ * that a run which was interrupted, however that happened, is carried on by the next one.
+ */
+export async function rotateEncryption({ json = false }: { json?: boolean }): Promise<void> {
+  const settings = readSettings();
+  const database = settings.DATABASE_FILE;
+  const hasSetting = settings.ENCRYPTION_KEY !== undefined;
+  const keyFile = keyFileOf(database);
+  if (hasSetting && settings.ENCRYPTION_KEY_PREVIOUS === undefined) {
+    throw new OperatorError(
+      'the key is that of ENCRYPTION_KEY: set ENCRYPTION_KEY to the new key and ENCRYPTION_KEY_PREVIOUS to the present one, for \`serve\` too, and run this again',
+      { usage: true },
+    );
+  }
+  if (!hasSetting && !existsSync(keyFile)) {
+    throw new OperatorError(
+      `there is no key file ${keyFile}: restore it from a backup, or set ENCRYPTION_KEY`,
+    );
+  }
+  await trying(`look at ${database}`, () => {
+    refuseUnusable(database);
+  });
+  const { kinds, unreadable, isResumed } = await withDatabase(
+    database,
+    { hasKeySetting: hasSetting },
+    async (db) => {
+      const state = await migrationState(db);
+      refuseNewer(state, `the database ${database}`);
+      if (state.pending.length > 0) {
+        throw new OperatorError(
+          `the database ${database} lacks migrations (${state.pending.join(', ')}): run \`control-plane migrate\` first`,
+        );
+      }
+      await openFittingKey(db, settings, false);
+      const change = hasSetting ? { isResumed: false } : addKey(keyFile);
+      if (change.isResumed) note('an earlier change of the key did not end: carrying on with it');
+      const box = openSecretBox(settings, database);
+      await encryptStoredCredentials(db, box);
+      const progress = progressLine('encrypted');
+      try {
+        const done = await reencryptStoredCredentials(db, box, (rows, total) => {
+          progress.show(rows, total);
+        });
+        await resealIdSecret(db, box);
+        await writeKeyCheck(db, box);
+        return { ...done, ...change };
+      } finally {
+        progress.end();
+      }
+    },
+  );
+  if (!hasSetting) dropPreviousKey(keyFile);
+  const values = Object.values(kinds).reduce((sum, count) => sum + count, 0);
+  if (json) {
+    printJson({
+      database,
+      keyFile: hasSetting ? null : keyFile,
+      values,
+      kinds,
+      unreadable,
+      isResumed,
+    });
+    return;
+  }
+  for (const [kind, count] of Object.entries(kinds)) console.log(`${count} ${kind}`);
+  console.log(`${values} credentials are encrypted with the new key`);
+  for (const [kind, count] of Object.entries(unreadable)) {
+    note(
+      `${count} ${kind} open with neither key and stay as they are: enter them again, or set ENCRYPTION_KEY_PREVIOUS to the key that they were encrypted with, and run this again`,
+    );
+  }
+  note(
+    hasSetting
+      ? 'remove ENCRYPTION_KEY_PREVIOUS, then start `serve`; older backups need the key before'
+      : `the key file ${keyFile} holds the new key; older backups need the one that was kept with them`,
+  );
+  note('links to files and in mails that were sent before are no longer accepted');
+}

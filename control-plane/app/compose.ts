@@ -1,0 +1,466 @@
+/** Everything a control plane is made of, top to bottom. Closing it undoes it in reverse. */
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
+import { tighten } from '@monitor/shared/private-files.ts';
+import { systemClock, type Clock } from '@monitor/shared/clock.ts';
+import { bindApi } from './api.ts';
+import { buildApp } from './app.ts';
+import { ArtifactLinks } from '../results/artifacts/links.ts';
+import { openArtifactStore } from '../results/artifacts/open-artifact-store.ts';
+import { resolveReferences } from '../results/artifacts/resolve-references.ts';
+import type { Config } from '../core/config.ts';
+import { CommitQueue } from '../db/commit-queue.ts';
+import { encryptStoredCredentials } from '../integrity/stored-credentials.ts';
+import { DeliverySignal } from '../notifications/delivery-signal.ts';
+import { DiskWatch } from '../core/disk-watch.ts';
+import { ConsoleCookie } from './console-cookie.ts';
+import { serveConsoleSessions } from './console-session.ts';
+import { serveConsole } from './console.ts';
+import { serveDocs } from './docs.ts';
+import { serveHealth } from './health.ts';
+import { implement } from '../http/implement.ts';
+import { measureRequests } from '../http/measure-requests.ts';
+import { Quotas } from '../core/quotas.ts';
+import { secureHeaders } from '../http/secure-headers.ts';
+import { serveStatusPages } from '../status-pages/status-pages.ts';
+import { serveTraceViewer, traceViewerUrl } from './trace-viewer.ts';
+import { openIdKeys } from '../scheduling/id-keys.ts';
+import { openFittingKey } from '../integrity/key-check.ts';
+import { openWhole } from '../integrity/open-whole.ts';
+import { IntegrityWatch } from '../integrity/watch.ts';
+import { LocationHub } from '../scheduling/location-hub.ts';
+import { machineClocks, noMachineClocks, type MachineClocks } from '../core/machine-clocks.ts';
+import { startDeliveries } from '../notifications/deliveries.ts';
+import { createMetrics } from '../observability/metrics.ts';
+import { observeState } from './observe-state.ts';
+import { serveMetrics } from './serve-metrics.ts';
+import { recordAgentsChanged } from '../scheduling/agent-presence.ts';
+import { dropCancelledJobs } from '../sessions/check-sessions.ts';
+import { afterSettling, whileClockTrusted } from '../reception/after-settling.ts';
+import { pruneAlerts } from '../alerting/prune-alerts.ts';
+import { wakeAlerts } from '../alerting/wake-alerts.ts';
+import { expireJobs } from '../results/expire-jobs.ts';
+import { sweepHeartbeats } from '../heartbeats/heartbeats.ts';
+import { ResultIntake } from '../results/ingest-results.ts';
+import { RecordLosses } from '../results/record-losses.ts';
+import { forgetSessions } from '../sessions/forget-sessions.ts';
+import { noteAlive, noteAliveAndWritten, openReception } from '../reception/keep-reception.ts';
+import { probeDisk } from '../integrity/probe-disk.ts';
+import { pruneAgentReports } from '../scheduling/prune-agent-reports.ts';
+import { pruneArtifacts } from '../results/prune-artifacts.ts';
+import { pruneJobLeases } from '../scheduling/prune-job-leases.ts';
+import { pruneCodeBundles } from '../checks/prune-code-bundles.ts';
+import { announceDueUpdates } from '../status-pages/subscribers/announce-due-updates.ts';
+import { forgetUnconfirmed } from '../status-pages/subscribers/forget-unconfirmed.ts';
+import { pruneRollUps, ResultPruning } from '../results/prune-results.ts';
+import { renameFutureRuns } from '../scheduling/rename-future-runs.ts';
+import { RollUp } from '../analytics/roll-up.ts';
+import { sampleQueues } from '../scheduling/sample-queues.ts';
+import { restoreAgents } from '../scheduling/restore-agents.ts';
+import { sweepSlots } from '../scheduling/sweep-slots.ts';
+import { verifyDomains } from '../status-pages/verify-domains.ts';
+import { watchCertificates } from '../certificates/watch-certificates.ts';
+import { watchFaults } from '../alerting/watch-faults.ts';
+import { locationWatch } from '../alerting/watch-locations.ts';
+import { watchOutcomes } from '../alerting/watch-outcomes.ts';
+import { CodeBundleStore } from '../checks/code-bundles/store.ts';
+import { forgetConsoleSessions } from '../accounts/keys/console-sessions.ts';
+import { createApiKey, createLocationKey, KeyStore } from '../accounts/keys/store.ts';
+import { OpenRuns } from '../scheduling/open-runs.ts';
+import { Reception } from '../core/reception.ts';
+import { RunSignals } from '../scheduling/run-signals.ts';
+import type { Services } from '../core/services.ts';
+import { StatusCache } from '../results/status-cache.ts';
+import { StatusPageDomains, systemResolver, type DomainResolver } from '../status-pages/status-page-domains.ts';
+import { readPage } from '../status-pages/read-page.ts';
+import { Snapshots } from '../status-pages/snapshots.ts';
+import { startTimers } from '../core/timers.ts';
+import { version } from '../core/version.ts';
+
+export interface ControlPlaneParts {
+  config: Config;
+  logger: Logger;
+  clock?: Clock;
+  /** Those beside `clock`; of this machine where `clock` is. */
+  machine?: MachineClocks;
+  random?: () => number;
+  /** Where proofs of domains are looked for; that of the machine by default. */
+  resolver?: DomainResolver;
+  /** Goes on with a key that does not fit what was encrypted before. */
+  acceptNewKey?: boolean;
+}
+
+export interface ControlPlane extends AsyncDisposable {
+  /** Where it listens, for example `http://127.0.0.1:3000`. */
+  url: string;
+  /** Where it serves metrics about itself; null when it does not. */
+  metricsPort: number | null;
+  services: Services;
+}
+
+/** How long answers in progress may take once the process is asked to stop. */
+const closeWithinMs = 5_000;
+const closeIdleEveryMs = 50;
+const dayMs = 86_400_000;
+
+/** Beside the database; that of a database in memory goes with it. */
+function codeBundleFolder(databaseFile: string): Disposable & { path: string } {
+  if (databaseFile !== ':memory:') {
+    const kept = join(dirname(databaseFile), 'code-bundles');
+    tighten(kept);
+    return { path: kept, [Symbol.dispose]() {} };
+  }
+  const path = mkdtempSync(join(tmpdir(), 'control-plane-bundles-'));
+  return {
+    path,
+    [Symbol.dispose]() {
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Opens the database, serves the API and starts the timers. Throws when any of it cannot be done. */
+export async function startControlPlane(parts: ControlPlaneParts): Promise<ControlPlane> {
+  const { config, logger, clock = systemClock, random = Math.random } = parts;
+  const { machine = clock === systemClock ? machineClocks() : noMachineClocks } = parts;
+  const { acceptNewKey = false } = parts;
+  await using stack = new AsyncDisposableStack();
+
+  if (config.DATABASE_FILE !== ':memory:') {
+    mkdirSync(dirname(config.DATABASE_FILE), { recursive: true, mode: 0o700 });
+  }
+  const integrity = stack.use(
+    new IntegrityWatch({
+      databaseFile: config.DATABASE_FILE,
+      clock,
+      logger: logger.child({ subsystem: 'integrity' }),
+    }),
+  );
+  const db = await openWhole(config, integrity);
+  stack.defer(() => db.destroy());
+  const secrets = await openFittingKey(db, config, acceptNewKey);
+  const encrypted = await encryptStoredCredentials(db, secrets);
+  if (encrypted?.isRewritten === false) {
+    logger.warn(
+      { database: config.DATABASE_FILE },
+      'credentials are encrypted now, but pages that were freed before may still hold old values: run VACUUM on the file once',
+    );
+  }
+
+  const disk = new DiskWatch(clock, logger);
+  const reception = new Reception({
+    ...{ clock, machine, disk },
+    logger: logger.child({ subsystem: 'reception' }),
+  });
+  stack.use(reception);
+  let presence = Promise.resolve();
+  const openRuns = new OpenRuns();
+  const hub = new LocationHub(clock, reception, (change) => {
+    openRuns.forget(change.accountId, change.location, change.gone);
+    presence = presence
+      .then(() => recordAgentsChanged({ db, clock }, change))
+      .catch((error: unknown) => {
+        if (disk.noteFailure(error)) return;
+        logger.error({ err: error, location: change.location }, 'agents changed, not recorded');
+      });
+  });
+  stack.defer(() => presence);
+  stack.defer(() => {
+    hub.close();
+  });
+
+  // Whoever sends headers or a body drop by drop is hung up on.
+  const requestTimeout = config.REQUEST_TIMEOUT_SECONDS * 1000;
+  const server = createServer({
+    keepAliveTimeout: 65_000,
+    headersTimeout: Math.min(30_000, requestTimeout),
+    // Files may take longer to arrive than any other body: each route sees to its own.
+    requestTimeout: 0,
+    connectionsCheckingInterval: Math.min(5_000, requestTimeout),
+  });
+  // Whoever connects before everything is open waits for it, rather than for an answer that never comes.
+  const opening = Promise.withResolvers<RequestListener>();
+  let handle: RequestListener | null = null;
+  server.on('request', (request, response) => {
+    if (handle === null) void opening.promise.then((opened) => opened(request, response));
+    else handle(request, response);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      // A kernel without IPv6 has no `::`; all of IPv4 is what was meant.
+      if (config.HOST !== '::' || error.code !== 'EAFNOSUPPORT') reject(error);
+      else server.once('error', reject).listen(config.PORT, '0.0.0.0', resolve);
+    });
+    server.listen(config.PORT, config.HOST, resolve);
+  });
+  // Should the start fail below, the process must be able to end.
+  stack.defer(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const metrics = createMetrics(new Registry(), version);
+  observeState(metrics.registry, { db, hub, clock, databaseFile: config.DATABASE_FILE });
+  const scraped =
+    config.METRICS_PORT === undefined
+      ? null
+      : stack.use(await serveMetrics(metrics.registry, config));
+  const { port } = server.address() as AddressInfo;
+  const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST;
+  const url = `http://${host}:${port}`;
+  const publicUrl = (config.PUBLIC_URL ?? url).replace(/\/+$/, '');
+
+  const artifacts = stack.use(await openArtifactStore(config));
+  const viewerUrl = traceViewerUrl(config.TRACE_VIEWER_URL, publicUrl);
+  const links = new ArtifactLinks(secrets, publicUrl, viewerUrl);
+  const losses = await RecordLosses.open({
+    ...{ db, secrets, clock, metrics },
+    logger: logger.child({ subsystem: 'integrity' }),
+  });
+  const services: Services = {
+    db,
+    disk,
+    reception,
+    losses,
+    commits: new CommitQueue(db, {
+      clock,
+      onCommit({ tookMs, writes, isDurable }) {
+        metrics.commitDuration.observe(tookMs / 1000);
+        metrics.commitWrites.observe(writes);
+        if (!isDurable) metrics.commitFailures.inc();
+      },
+    }),
+    metrics,
+    secrets,
+    artifacts,
+    links,
+    domains: new StatusPageDomains(
+      parts.resolver ?? systemResolver(),
+      config.STATUS_PAGE_DOMAINS,
+      publicUrl,
+      [config.HOST, ...(viewerUrl === null ? [] : [new URL(viewerUrl).hostname])],
+    ),
+    resolveReferences: (json, resultId) =>
+      resolveReferences(json, (name) => links.to(resultId, name, clock.now())),
+    clock,
+    random,
+    newId: randomUUID,
+    newRunId: () => randomUUIDv7(),
+    ids: await openIdKeys(db, secrets, acceptNewKey),
+    hub,
+    runs: new RunSignals(clock),
+    openRuns,
+    quotas: new Quotas(config, () => clock.monotonic()),
+    statuses: new StatusCache(),
+    deliveries: new DeliverySignal(),
+    logger,
+    publicUrl,
+  };
+  await openReception(services);
+  await restoreAgents(services);
+  const keys = new KeyStore(db, clock);
+  const resultsKeptMs = config.RESULT_RETENTION_DAYS * dayMs;
+  const intake = new ResultIntake(services, resultsKeptMs);
+  const bundleFolder = codeBundleFolder(config.DATABASE_FILE);
+  stack.use(bundleFolder);
+  const codeBundles = new CodeBundleStore({ db, clock, folder: bundleFolder.path });
+  const forget = (): void => {
+    keys.forget();
+  };
+  const snapshots = new Snapshots({
+    clock,
+    logger: logger.child({ subsystem: 'status-pages' }),
+    read: (address, now) => readPage(db, address, now),
+  });
+  const consoleCookie = new ConsoleCookie(publicUrl);
+  const api = implement(
+    bindApi({
+      services,
+      config,
+      intake,
+      codeBundles,
+      locationKeys: {
+        create: (accountId, location, privateLocationId) =>
+          createLocationKey(services, accountId, location, privateLocationId),
+        forget,
+      },
+      apiKeys: {
+        create: (accountId, key) => createApiKey(services, accountId, key),
+        forget,
+      },
+    }),
+    {
+      keys,
+      consoleCookie,
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      checkResponses: config.CHECK_RESPONSES,
+      requestsPerMinute: config.REQUESTS_PER_MINUTE,
+      bodyWithinMs: requestTimeout,
+      onChange: (accountId) => {
+        snapshots.expire(accountId);
+      },
+    },
+  );
+  const statusPages = serveStatusPages({
+    services,
+    snapshots,
+    canSubscribe: config.SMTP_URL !== undefined,
+    host: config.HOST,
+  });
+  // Status pages come before all else: on a domain of its own, a page is what there is.
+  handle = buildApp({
+    steps: [
+      measureRequests(metrics, clock),
+      secureHeaders(publicUrl),
+      serveTraceViewer({ viewerUrl, publicUrl, links, now: () => clock.now() }),
+      serveHealth(
+        db,
+        reception,
+        () => disk.problem ?? integrity.problem ?? losses.problem ?? reception.clockProblem,
+      ),
+      statusPages,
+      api,
+      serveConsoleSessions(services, keys, consoleCookie),
+      serveConsole(publicUrl),
+      serveDocs(publicUrl),
+    ],
+    trustedProxies: config.TRUSTED_PROXIES,
+    logger,
+    disk,
+  });
+  opening.resolve(handle);
+  stack.defer(async () => {
+    // The last moment at which anything can be received. Without it the next start counts from an earlier one.
+    await noteAlive(services).catch((error: unknown) => {
+      if (!disk.noteFailure(error)) logger.warn({ err: error }, 'the end could not be noted');
+    });
+    // Agents ask again as soon as they are answered: on a connection that stays they would hold up the
+    // end until they are cut off.
+    server.prependListener('request', (_request, response) => {
+      response.setHeader('connection', 'close');
+    });
+    const closingIdle = setInterval(() => {
+      server.closeIdleConnections();
+    }, closeIdleEveryMs);
+    await new Promise<void>((resolve) => {
+      server.close(() => {
+        resolve();
+      });
+      server.closeIdleConnections();
+      hub.close();
+      services.runs.close();
+      clock.after(closeWithinMs, () => {
+        server.closeAllConnections();
+      });
+    });
+    clearInterval(closingIdle);
+  });
+
+  stack.use(startDeliveries({ services, config }));
+
+  const keptMs = config.ARTIFACT_RETENTION_DAYS * dayMs;
+  const rollUp = new RollUp(services);
+  const resultPruning = new ResultPruning(services, resultsKeptMs);
+  const sumsKeptMs = config.ANALYTICS_RETENTION_DAYS * dayMs;
+  const settled = <T>(run: () => Promise<T>) => afterSettling(reception, run);
+  const trusted = <T>(run: () => Promise<T>) => whileClockTrusted(reception, run);
+  stack.use(
+    startTimers(
+      [
+        { name: 'sweep-slots', everyMs: 5_000, run: settled(() => sweepSlots(services)) },
+        { name: 'sweep-heartbeats', everyMs: 1_000, run: () => sweepHeartbeats(services) },
+        { name: 'wake-alerts', everyMs: 1_000, run: settled(() => wakeAlerts(services)) },
+        { name: 'note-alive', everyMs: 5_000, run: () => noteAliveAndWritten(services) },
+        {
+          name: 'probe-disk',
+          everyMs: 1_000,
+          run: () => probeDisk(services, config.DATABASE_FILE),
+        },
+        { name: 'expire-jobs', everyMs: 10_000, run: settled(() => expireJobs(services)) },
+        { name: 'rename-future-runs', everyMs: 60_000, run: () => renameFutureRuns(services) },
+        { name: 'sample-queues', everyMs: 60_000, run: () => sampleQueues(services) },
+        { name: 'drop-cancelled-jobs', everyMs: 10_000, run: () => dropCancelledJobs(services) },
+        { name: 'roll-up', everyMs: 2_000, run: () => rollUp.run() },
+        { name: 'prune-results', everyMs: 60_000, run: trusted(() => resultPruning.run()) },
+        {
+          name: 'prune-roll-ups',
+          everyMs: 3_600_000,
+          run: trusted(() => pruneRollUps(services, sumsKeptMs)),
+        },
+        {
+          name: 'prune-artifacts',
+          everyMs: 60_000,
+          run: trusted(() => pruneArtifacts(services, keptMs)),
+        },
+        {
+          name: 'prune-alerts',
+          everyMs: 60_000,
+          run: trusted(() => pruneAlerts(services, resultsKeptMs)),
+        },
+        {
+          name: 'prune-code-bundles',
+          everyMs: 3_600_000,
+          run: trusted(() => pruneCodeBundles(codeBundles, clock)),
+        },
+        { name: 'verify-domains', everyMs: 60_000, run: () => verifyDomains(services) },
+        {
+          name: 'announce-updates',
+          everyMs: 1_000,
+          run: trusted(() => announceDueUpdates(services)),
+        },
+        {
+          name: 'forget-unconfirmed',
+          everyMs: 3_600_000,
+          run: trusted(() => forgetUnconfirmed(services)),
+        },
+        { name: 'watch-locations', everyMs: 10_000, run: settled(locationWatch(services)) },
+        { name: 'watch-faults', everyMs: 10_000, run: settled(() => watchFaults(services)) },
+        { name: 'watch-outcomes', everyMs: 20_000, run: settled(() => watchOutcomes(services)) },
+        {
+          name: 'watch-certificates',
+          everyMs: 60_000,
+          run: trusted(() => watchCertificates(services)),
+        },
+        {
+          name: 'prune-agent-reports',
+          everyMs: 3_600_000,
+          run: trusted(() => pruneAgentReports(services, resultsKeptMs)),
+        },
+        {
+          name: 'forget-sessions',
+          everyMs: 3_600_000,
+          run: trusted(() => forgetSessions(services)),
+        },
+        {
+          name: 'prune-job-leases',
+          everyMs: 3_600_000,
+          run: trusted(() => pruneJobLeases(services, resultsKeptMs)),
+        },
+        {
+          name: 'forget-console-sessions',
+          everyMs: 3_600_000,
+          run: trusted(() => forgetConsoleSessions(services)),
+        },
+      ],
+      clock,
+      logger.child({ subsystem: 'timers' }),
+      metrics,
+      disk,
+    ),
+  );
+
+  integrity.start();
+  const opened = stack.move();
+  return {
+    url,
+    metricsPort: scraped?.port ?? null,
+    services,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}

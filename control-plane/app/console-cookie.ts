@@ -1,0 +1,65 @@
+/**
+ * The cookie of a session of the console. It counts only in requests that the console itself makes: a
+ * header of its own, which no form and no picture can send, and an origin that is this one.
+ */
+import type { Request, Response } from 'express';
+import type { IssuedSession } from '../accounts/keys/console-sessions.ts';
+import { isSecure } from '../http/visitor.ts';
+
+export const consoleHeader = 'x-console';
+
+export class ConsoleCookie {
+  readonly #origin: string;
+  readonly #name: string;
+  readonly #isSecure: boolean;
+
+  constructor(publicUrl: string) {
+    const { origin, protocol, port } = new URL(publicUrl);
+    this.#origin = origin;
+    this.#isSecure = protocol === 'https:';
+    // Cookies know no ports: two installations on one machine would sign each other out.
+    this.#name = this.#isSecure ? '__Host-console' : `console_session${port && `_${port}`}`;
+  }
+
+  /** True for a request that the console made, as far as browsers say who makes one. */
+  isFromConsole(request: Request): boolean {
+    if (request.headers[consoleHeader] === undefined) return false;
+    const site = request.headers['sec-fetch-site'];
+    if (site !== undefined && site !== 'same-origin') return false;
+    const { origin, host } = request.headers;
+    if (origin === undefined || origin === this.#origin) return true;
+    return URL.canParse(origin) && new URL(origin).host === host;
+  }
+
+  /** The token of a request of the console; undefined where there is none. */
+  tokenOf(request: Request): string | undefined {
+    if (!this.isFromConsole(request)) return undefined;
+    for (const pair of (request.headers.cookie ?? '').split(';')) {
+      const [name = '', value = ''] = pair.trim().split('=', 2);
+      if (name === this.#name && /^[\w-]{43}$/.test(value)) return value;
+    }
+    return undefined;
+  }
+
+  set(request: Request, response: Response, { token, isKept, expiresAt }: IssuedSession): void {
+    this.#write(request, response, token, isKept ? new Date(expiresAt) : null);
+  }
+
+  clear(request: Request, response: Response): void {
+    this.#write(request, response, '', new Date(0));
+  }
+
+  #write(request: Request, response: Response, value: string, expires: Date | null): void {
+    response.append(
+      'Set-Cookie',
+      [
+        `${this.#name}=${value}`,
+        'Path=/',
+        ...(expires === null ? [] : [`Expires=${expires.toUTCString()}`]),
+        'HttpOnly',
+        'SameSite=Strict',
+        ...(this.#isSecure || isSecure(request, this.#origin) ? ['Secure'] : []),
+      ].join('; '),
+    );
+  }
+}

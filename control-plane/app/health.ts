@@ -1,0 +1,46 @@
+/**
+ * What those who start and watch this process ask: `/-/liveness` and `/health` answer while it runs,
+ * `/-/readiness` while the database answers too. Without a key, under every name it is called by. A full
+ * disk, a damaged database or a clock that was set is named and is no reason to be taken away: pages are
+ * read, and agents keep what is refused.
+ */
+import { Router, type Response } from 'express';
+import { sql, type Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import type { Reception } from '../core/reception.ts';
+
+function answer(
+  response: Response,
+  problem: string | null,
+  warning: string | null,
+  reception: Reception,
+): void {
+  const { lastStep } = reception;
+  response.status(problem === null ? 200 : 503).json({
+    status: problem ?? warning ?? 'ok',
+    ...(lastStep === null
+      ? {}
+      : { lastClockStep: { at: new Date(lastStep.to).toISOString(), byMs: lastStep.stepMs } }),
+  });
+}
+
+/** Serves the health probes. `warning` is what an operator should know, in words. */
+export function serveHealth(
+  db: Kysely<Database>,
+  reception: Reception,
+  warning: () => string | null,
+): Router {
+  const router = Router();
+  router.get(['/-/liveness', '/health'], (_request, response) => {
+    answer(response, null, warning(), reception);
+  });
+  router.get('/-/readiness', async (_request, response) => {
+    try {
+      await sql`select 1`.execute(db);
+      answer(response, null, warning(), reception);
+    } catch {
+      answer(response, 'the database does not answer', null, reception);
+    }
+  });
+  return router;
+}

@@ -1,0 +1,68 @@
+/**
+ * The metrics of the process, on a port of their own: they speak of all accounts, so they are nothing
+ * for a port that the world may reach.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+import type { Config } from '../core/config.ts';
+import { OperatorError } from '../core/operator-error.ts';
+
+export interface MetricsServer extends AsyncDisposable {
+  port: number;
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** Serves `/metrics` until it is disposed. Throws an OperatorError when the port cannot be opened. */
+export async function serveMetrics(
+  registry: Registry,
+  {
+    METRICS_PORT: port = 0,
+    METRICS_HOST: host,
+    METRICS_TOKEN: token,
+  }: Pick<Config, 'METRICS_PORT' | 'METRICS_HOST' | 'METRICS_TOKEN'>,
+): Promise<MetricsServer> {
+  const wanted = token === undefined ? null : digest(`Bearer ${token}`);
+  const server = createServer((request, response) => {
+    const given = digest(request.headers.authorization ?? '');
+    if (wanted !== null && !timingSafeEqual(wanted, given)) {
+      response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
+    } else if (request.url?.split('?')[0] !== '/metrics') {
+      response.writeHead(404).end();
+    } else if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.writeHead(405, { allow: 'GET, HEAD' }).end();
+    } else {
+      void registry.metrics().then(
+        (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+        (error: unknown) =>
+          response
+            .writeHead(503)
+            .end(`${error instanceof Error ? error.message : String(error)}\n`),
+      );
+    }
+  });
+  server.headersTimeout = 5_000;
+  server.requestTimeout = 5_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  }).catch((cause: unknown) => {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new OperatorError(
+      `METRICS_PORT ${port} on ${host} cannot be opened (${reason}); choose a free one`,
+      { usage: true },
+    );
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        server.closeAllConnections();
+      }),
+  };
+}

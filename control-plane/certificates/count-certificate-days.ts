@@ -1,0 +1,128 @@
+/** The days that the certificate of a check is still good for, in the status of the check. */
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import { certificateInForce, daysUntil, nextDayAt } from './decide/certificate-expiry.ts';
+import { certificateTargetOf, domainOf } from '../checks/decide/certificate-target.ts';
+import type { CheckFields, CheckRow } from '../checks/store.ts';
+import type { Services } from '../core/services.ts';
+import { alertOnCertificate } from '../alerting/alert-on-certificate.ts';
+
+/** A check that has run for the first time has a status soon after. */
+const statusWithinMs = 60_000;
+
+interface CheckOfAccount {
+  accountId: string;
+  checkId: string;
+}
+
+interface Counted {
+  domain: string;
+  expiresAt: number;
+  daysRemaining: number;
+  /** False for a check that is deactivated: nobody is told anything about it. */
+  isActive: boolean;
+}
+
+/**
+ * Writes the days into the status of the check, which need not exist yet, and notes when they are to
+ * be counted again. Gives the certificate that counts; null when none is known.
+ */
+async function countDays(
+  { clock, statuses }: Services,
+  db: Kysely<Database>,
+  { accountId, checkId }: CheckOfAccount,
+): Promise<Counted | null> {
+  const now = clock.now();
+  const rows = await db
+    .selectFrom('check_certificates as seen')
+    .innerJoin('check_locations as place', (join) =>
+      join
+        .onRef('place.check_id', '=', 'seen.check_id')
+        .onRef('place.location', '=', 'seen.location'),
+    )
+    .select(['seen.host', 'seen.port', 'seen.valid_to', 'seen.measured_at'])
+    .where('seen.account_id', '=', accountId)
+    .where('seen.check_id', '=', checkId)
+    .execute();
+  const counting = certificateInForce(
+    rows.map(({ valid_to: validTo, measured_at: measuredAt, ...row }) => ({
+      domain: domainOf(row),
+      validTo,
+      measuredAt,
+    })),
+  );
+  const daysRemaining = counting === undefined ? null : daysUntil(counting.validTo, now);
+  const status = await db
+    .updateTable('check_statuses')
+    .set({ ssl_days_remaining: daysRemaining })
+    .where('account_id', '=', accountId)
+    .where('check_id', '=', checkId)
+    .executeTakeFirst();
+  statuses.drop(checkId);
+  const period = await db
+    .selectFrom('schedule_periods')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('check_id', '=', checkId)
+    .where('ends_at', 'is', null)
+    .executeTakeFirst();
+  const isActive = period !== undefined;
+  const nextDay = nextDayAt(counting?.validTo ?? now, now);
+  const hasStatus = status.numUpdatedRows > 0n;
+  await db
+    .updateTable('check_certificates')
+    .set({ due_at: hasStatus || !isActive ? nextDay : Math.min(nextDay, now + statusWithinMs) })
+    .where('account_id', '=', accountId)
+    .where('check_id', '=', checkId)
+    .execute();
+  if (counting === undefined || daysRemaining === null) return null;
+  return { domain: counting.domain, expiresAt: counting.validTo, daysRemaining, isActive };
+}
+
+/**
+ * Counts the days and tells alerting, in the transaction that gave the reason to. Gives true when
+ * `services.deliveries` is to be woken after the commit.
+ */
+export async function settleCertificate(
+  services: Services,
+  db: Kysely<Database>,
+  check: CheckOfAccount,
+  alert: typeof alertOnCertificate = alertOnCertificate,
+): Promise<boolean> {
+  const counted = await countDays(services, db, check);
+  if (counted?.isActive !== true) return false;
+  const { isActive: _active, ...certificate } = counted;
+  return alert(services, db, { ...check, ...certificate });
+}
+
+/** Forgets what was seen of another server, after a check or its group has changed. */
+export async function dropOutdatedCertificates(
+  services: Services,
+  db: Kysely<Database>,
+  row: CheckRow,
+  effective: CheckFields,
+): Promise<void> {
+  const check = { accountId: row.account_id, checkId: row.id };
+  const known = await db
+    .selectFrom('check_certificates')
+    .select(['location', 'host', 'port'])
+    .where('account_id', '=', check.accountId)
+    .where('check_id', '=', check.checkId)
+    .execute();
+  if (known.length === 0) return;
+  const target = certificateTargetOf(row.type, effective);
+  const outdated = known.filter(({ host, port }) => host !== target?.host || port !== target.port);
+  if (outdated.length > 0) {
+    await db
+      .deleteFrom('check_certificates')
+      .where('account_id', '=', check.accountId)
+      .where('check_id', '=', check.checkId)
+      .where(
+        'location',
+        'in',
+        outdated.map(({ location }) => location),
+      )
+      .execute();
+  }
+  await countDays(services, db, check);
+}

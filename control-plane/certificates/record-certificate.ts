@@ -1,0 +1,74 @@
+/**
+ * Certificates arrive with results. Each location of a check keeps the newest it has seen; which of
+ * them counts is decided in `domain/certificate-expiry.ts`.
+ */
+import type { Kysely } from 'kysely';
+import type {
+  CertificateSubmission,
+  ItemOutcome,
+} from '@monitor/shared/contract/agent-protocol.ts';
+import type { Database } from '../db/tables.ts';
+import { certificateTargetOf } from '../checks/decide/certificate-target.ts';
+import { findCheck, locationsOf } from '../checks/store.ts';
+import type { Services } from '../core/services.ts';
+import { settleCertificate } from './count-certificate-days.ts';
+import { effectiveFields, groupOf } from '../checks/effective-check.ts';
+
+interface Source {
+  accountId: string;
+  location: string;
+}
+
+/** What became of a certificate; `isTold` asks for `services.deliveries` to be woken after the commit. */
+interface Recorded {
+  outcome: ItemOutcome;
+  isTold: boolean;
+}
+
+/** Takes one certificate in the transaction of its batch. */
+export async function recordCertificate(
+  services: Services,
+  db: Kysely<Database>,
+  { accountId, location }: Source,
+  item: CertificateSubmission,
+): Promise<Recorded> {
+  const { id, checkId, host, port } = item;
+  const without = (outcome: ItemOutcome): Recorded => ({ outcome, isTold: false });
+  const row = await findCheck(db, accountId, checkId);
+  if (row === undefined) {
+    return without({ id, outcome: 'refused', reason: 'the check does not exist' });
+  }
+  const effective = effectiveFields(row, await groupOf(db, row));
+  const target = certificateTargetOf(row.type, effective);
+  const isWanted = locationsOf(effective).includes(location);
+  // The check has changed since it was measured.
+  if (!isWanted || target?.host !== host || target.port !== port)
+    return without({ id, outcome: 'late' });
+  const known = await db
+    .selectFrom('check_certificates')
+    .select('measured_at')
+    .where('account_id', '=', accountId)
+    .where('check_id', '=', checkId)
+    .where('location', '=', location)
+    .executeTakeFirst();
+  // The clock of an agent may be ahead.
+  const measuredAt = Math.min(item.measuredAt, services.clock.now());
+  if (known !== undefined && known.measured_at >= measuredAt)
+    return without({ id, outcome: 'duplicate' });
+  const seen = {
+    ...{ host, port, measured_at: measuredAt, due_at: measuredAt },
+    valid_from: item.validFrom,
+    valid_to: item.validTo,
+    issuer: item.issuer,
+    subject: item.subject,
+    fingerprint256: item.fingerprint256,
+    problem: item.problem,
+  };
+  await db
+    .insertInto('check_certificates')
+    .values({ check_id: checkId, account_id: accountId, location, ...seen })
+    .onConflict((conflict) => conflict.columns(['check_id', 'location']).doUpdateSet(seen))
+    .execute();
+  const isTold = await settleCertificate(services, db, { accountId, checkId });
+  return { outcome: { id, outcome: 'accepted' }, isTold };
+}

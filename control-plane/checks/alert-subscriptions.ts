@@ -1,0 +1,195 @@
+/** Which alert channels checks and groups are subscribed to. */
+import type { Kysely } from 'kysely';
+import type { z } from 'zod';
+import type { alertChannels } from '@monitor/shared/contract/check.ts';
+import { invalidField } from '../core/api-error.ts';
+import { fromFlag, fromJson, toFlag } from '../db/columns.ts';
+import { prepareQuery } from '../db/prepared.ts';
+import type { Database } from '../db/tables.ts';
+import type { Services } from '../core/services.ts';
+
+export interface Subscription {
+  alertChannelId: number;
+  activated: boolean;
+}
+
+/** Whose subscriptions: one check's, or one group's. */
+export type Subscriber = { checkId: string } | { groupId: number };
+
+const channelsOfAccount = prepareQuery<
+  { accountId: string },
+  { id: number; auto_subscribe: number }
+>((db, argument) =>
+  db
+    .selectFrom('alert_channels')
+    .select(['id', 'auto_subscribe'])
+    .where('account_id', '=', argument('accountId')),
+);
+
+/** Refuses channels that the account does not have. */
+export async function checkChannels(
+  db: Kysely<Database>,
+  accountId: string,
+  subscriptions: readonly Subscription[],
+): Promise<void> {
+  if (subscriptions.length === 0) return;
+  const known = await channelsOfAccount.run(db, { accountId });
+  const ids = new Set(known.map(({ id }) => id));
+  const unknown = subscriptions.find(({ alertChannelId }) => !ids.has(alertChannelId));
+  if (unknown !== undefined) {
+    throw invalidField(
+      'alertChannelSubscriptions',
+      `has no alert channel ${unknown.alertChannelId}`,
+    );
+  }
+}
+
+/**
+ * What a new check is subscribed to: what was asked for, the channels that subscribe by themselves,
+ * and, unless that was switched off, all others. Spec: Endpoints, `autoAssignAlerts`.
+ */
+export async function initialSubscriptions(
+  db: Kysely<Database>,
+  accountId: string,
+  asked: readonly Subscription[],
+  autoAssignAlerts: boolean,
+): Promise<Subscription[]> {
+  const named = new Set(asked.map(({ alertChannelId }) => alertChannelId));
+  const channels = await channelsOfAccount.run(db, { accountId });
+  const further = channels.filter(
+    ({ id, auto_subscribe: subscribesItself }) =>
+      !named.has(id) && (autoAssignAlerts || fromFlag(subscribesItself)),
+  );
+  return [...asked, ...further.map(({ id }) => ({ alertChannelId: id, activated: true }))];
+}
+
+/** Replaces the subscriptions of one check or group. */
+export async function writeSubscriptions(
+  db: Kysely<Database>,
+  accountId: string,
+  subscriber: Subscriber,
+  subscriptions: readonly Subscription[],
+  isNew = false,
+): Promise<void> {
+  const isCheck = 'checkId' in subscriber;
+  if (!isNew) {
+    await db
+      .deleteFrom('alert_subscriptions')
+      .where('account_id', '=', accountId)
+      .where(
+        isCheck ? 'check_id' : 'group_id',
+        '=',
+        isCheck ? subscriber.checkId : subscriber.groupId,
+      )
+      .execute();
+  }
+  const last = new Map(subscriptions.map((each) => [each.alertChannelId, each]));
+  if (last.size === 0) return;
+  await db
+    .insertInto('alert_subscriptions')
+    .values(
+      [...last.values()].map(({ alertChannelId, activated }) => ({
+        account_id: accountId,
+        channel_id: alertChannelId,
+        check_id: isCheck ? subscriber.checkId : null,
+        group_id: isCheck ? null : subscriber.groupId,
+        activated: toFlag(activated),
+      })),
+    )
+    .execute();
+}
+
+/** The subscriptions of groups, by group. */
+export async function subscriptionsOfGroups(
+  db: Kysely<Database>,
+  accountId: string,
+  groupIds: readonly number[],
+): Promise<Map<number, Subscription[]>> {
+  const found = new Map<number, Subscription[]>(groupIds.map((id) => [id, []]));
+  if (groupIds.length === 0) return found;
+  const rows = await db
+    .selectFrom('alert_subscriptions')
+    .select(['group_id', 'channel_id', 'activated'])
+    .where('account_id', '=', accountId)
+    .where('group_id', 'in', groupIds)
+    .orderBy('id')
+    .execute();
+  for (const { group_id: groupId, channel_id: alertChannelId, activated } of rows) {
+    if (groupId !== null) {
+      found.get(groupId)?.push({ alertChannelId, activated: fromFlag(activated) });
+    }
+  }
+  return found;
+}
+
+type AlertChannels = z.input<typeof alertChannels>;
+
+export interface SubscribedChannels {
+  subscriptions: Subscription[];
+  /** Spec: alertChannels object. */
+  alertChannels: AlertChannels;
+}
+
+interface ChannelRow {
+  type: string;
+  config_json: string;
+}
+
+type Present = (into: AlertChannels, config: never) => void;
+
+/** How a channel shows in the `alertChannels` of a check; other types do not. */
+const presenters: Readonly<Record<string, Present>> = {
+  EMAIL: (into, { address }: AlertChannels['email'][number]) => void into.email.push({ address }),
+  SLACK: (into, { url }: AlertChannels['slack'][number]) => void into.slack.push({ url }),
+  SMS: (into, { number, name }: AlertChannels['sms'][number]) =>
+    void into.sms.push({ number, name }),
+  WEBHOOK: (
+    into,
+    { url, name, method, headers, queryParameters }: AlertChannels['webhook'][number],
+  ) => void into.webhook.push({ url, name, method, headers, queryParameters }),
+};
+
+function nothing(): SubscribedChannels {
+  return { subscriptions: [], alertChannels: { email: [], webhook: [], slack: [], sms: [] } };
+}
+
+const subscribedChannels = prepareQuery<
+  { accountId: string; checkId: string },
+  ChannelRow & { check_id: string | null; channel_id: number; activated: number }
+>((db, argument) =>
+  db
+    .selectFrom('alert_subscriptions')
+    .innerJoin('alert_channels', 'alert_channels.id', 'alert_subscriptions.channel_id')
+    .select([
+      'alert_subscriptions.check_id',
+      'alert_subscriptions.channel_id',
+      'alert_subscriptions.activated',
+      'alert_channels.type',
+      'alert_channels.config_json',
+    ])
+    .where('alert_subscriptions.account_id', '=', argument('accountId'))
+    .where('alert_subscriptions.check_id', '=', argument('checkId'))
+    .orderBy('alert_subscriptions.id'),
+);
+
+/** The subscriptions of checks with their channels, by check. */
+export async function channelsOfChecks(
+  { db, secrets }: Pick<Services, 'db' | 'secrets'>,
+  accountId: string,
+  checkIds: readonly string[],
+): Promise<Map<string, SubscribedChannels>> {
+  const found = new Map<string, SubscribedChannels>();
+  for (const checkId of checkIds) {
+    const channels = nothing();
+    found.set(checkId, channels);
+    for (const row of await subscribedChannels.run(db, { accountId, checkId })) {
+      const activated = fromFlag(row.activated);
+      channels.subscriptions.push({ alertChannelId: row.channel_id, activated });
+      if (activated) {
+        const config = fromJson(secrets.read(row.config_json, accountId));
+        presenters[row.type]?.(channels.alertChannels, config as never);
+      }
+    }
+  }
+  return found;
+}

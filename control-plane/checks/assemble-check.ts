@@ -1,0 +1,258 @@
+/**
+ * Checks as agents run them: group applied, variables of account, group and check merged and opened,
+ * scripts and snippets in place of their ids, certificates and runtime chosen. An agent has nothing to
+ * look up.
+ */
+import type { Kysely, Selectable } from 'kysely';
+import type {
+  AssignedCertificate,
+  AssignedCheck,
+  EnvironmentEntry,
+  LearnedScript,
+  NamedScript,
+} from '@monitor/shared/contract/agent-protocol.ts';
+import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
+import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
+import { chooseClientCertificate } from '@monitor/shared/domain/client-certificate.ts';
+import { isSecretVariable } from '@monitor/shared/domain/secret-variable.ts';
+import { fromFlag } from '../db/columns.ts';
+import type { ClientCertificatesTable, Database, SnippetsTable } from '../db/tables.ts';
+import { isEncryptedVariable, mapCredentials } from '../core/decide/credentials.ts';
+import { certificateTargetOf } from './decide/certificate-target.ts';
+import { mergeVariables } from './decide/group-settings.ts';
+import { mentionedSnippets } from './decide/mentioned-snippets.ts';
+import { accountSettingsOf } from '../accounts/store.ts';
+import { groupFieldsOf, type GroupRow } from './check-groups/store.ts';
+import { toAssigned, type CheckFields, type CheckRow } from './store.ts';
+import type { Services } from '../core/services.ts';
+import { effectiveFields, groupsOf } from './effective-check.ts';
+import { learnedScriptsOf } from './learned-scripts.ts';
+
+/** What the checks of an account inherit, read once for many of them. */
+interface Inheritance {
+  variables: EnvironmentVariable[];
+  runtimeId: string | null;
+  detectSecrets: boolean;
+  groups: ReadonlyMap<number, GroupRow>;
+  snippets: ReadonlyMap<number, Selectable<SnippetsTable>>;
+  certificates: Selectable<ClientCertificatesTable>[];
+  learned: ReadonlyMap<string, LearnedScript>;
+}
+
+/** Variables of the account itself; secrets as they are stored. */
+export async function accountVariables(
+  db: Kysely<Database>,
+  accountId: string,
+): Promise<EnvironmentVariable[]> {
+  const rows = await db
+    .selectFrom('variables')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .orderBy('key')
+    .execute();
+  return rows.map(({ key, value, locked, secret }) => ({
+    key,
+    value,
+    locked: fromFlag(locked),
+    secret: fromFlag(secret),
+  }));
+}
+
+/** Whose agents get the checks. */
+interface Place {
+  accountId: string;
+  location: string;
+}
+
+async function inheritanceOf(
+  { db }: Services,
+  { accountId, location }: Place,
+  rows: readonly CheckRow[],
+): Promise<Inheritance> {
+  const account = await db
+    .selectFrom('accounts')
+    .select(['runtime_id', 'settings_json'])
+    .where('id', '=', accountId)
+    .executeTakeFirst();
+  const snippets = await db
+    .selectFrom('snippets')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .execute();
+  return {
+    variables: await accountVariables(db, accountId),
+    runtimeId: account?.runtime_id ?? null,
+    detectSecrets: accountSettingsOf(account?.settings_json ?? '{}').secretDetection,
+    groups: await groupsOf(db, accountId, rows),
+    snippets: new Map(snippets.map((snippet) => [snippet.id, snippet])),
+    certificates: await db
+      .selectFrom('client_certificates')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .orderBy('created_at', 'desc')
+      .orderBy('id')
+      .execute(),
+    learned: await learnedScriptsOf(
+      db,
+      { accountId, location },
+      rows.filter((row) => row.type === 'AGENTIC').map((row) => row.id),
+    ),
+  };
+}
+
+function scriptsOf(
+  where: string,
+  snippet: Selectable<SnippetsTable> | undefined,
+  local: unknown,
+): NamedScript[] {
+  return [
+    ...(snippet === undefined
+      ? []
+      : [{ name: `${where} (snippet "${snippet.name}")`, source: snippet.script }]),
+    ...(typeof local === 'string' && local.trim() !== '' ? [{ name: where, source: local }] : []),
+  ];
+}
+
+/** Setup goes from the outside in, teardown from the inside out. */
+function requestScripts(
+  fields: CheckFields,
+  group: GroupRow | undefined,
+  { snippets }: Inheritance,
+): Pick<AssignedCheck, 'setupScripts' | 'teardownScripts'> {
+  const outer: Record<string, unknown> = group === undefined ? {} : { ...groupFieldsOf(group) };
+  const part = (
+    where: string,
+    holder: Record<string, unknown>,
+    id: 'setupSnippetId' | 'tearDownSnippetId',
+    local: 'localSetupScript' | 'localTearDownScript',
+  ): NamedScript[] => scriptsOf(where, snippets.get(Number(holder[id])), holder[local]);
+  return {
+    setupScripts: [
+      ...part('group setup script', outer, 'setupSnippetId', 'localSetupScript'),
+      ...part('setup script', fields, 'setupSnippetId', 'localSetupScript'),
+    ],
+    teardownScripts: [
+      ...part('teardown script', fields, 'tearDownSnippetId', 'localTearDownScript'),
+      ...part('group teardown script', outer, 'tearDownSnippetId', 'localTearDownScript'),
+    ],
+  };
+}
+
+/** The texts of a check that may import snippets. */
+function sourcesOf(fields: CheckFields, scripts: readonly NamedScript[]): string[] {
+  const dependencies = (fields['dependencies'] ?? []) as { content: string }[];
+  const script = fields['script'];
+  return [
+    ...scripts.map(({ source }) => source),
+    ...(typeof script === 'string' ? [script] : []),
+    ...dependencies.map(({ content }) => content),
+  ];
+}
+
+/** Scripts of these go where they want; what they do on the way out is the agent's. */
+const goAnywhere: ReadonlySet<string> = new Set(['BROWSER', 'MULTI_STEP', 'AGENTIC']);
+
+/**
+ * The certificate for the host of an address; all of them where a template names the host. An http
+ * address has the one that it would be redirected to on the same host.
+ */
+function certificatesOfUrl<C extends { host: string }>(url: string, certificates: C[]): C[] {
+  const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1] ?? '{{';
+  if (authority.includes('{{') || !URL.canParse(url)) return certificates;
+  const { protocol, hostname, port } = new URL(url);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const isSecure = protocol === 'https:';
+  const chosen = chooseClientCertificate(certificates, host, isSecure ? Number(port || 443) : 443);
+  return chosen === undefined ? [] : [chosen];
+}
+
+/** Assembles checks of one account for agents of one location. Secrets that cannot be opened make it throw. */
+export async function checkAssembly(
+  services: Services,
+  place: Place,
+  rows: readonly CheckRow[],
+): Promise<(row: CheckRow, scheduleFrom: number, proxyUrl: string | null) => AssignedCheck> {
+  const { accountId } = place;
+  const inheritance = await inheritanceOf(services, place, rows);
+  const { secrets } = services;
+  const open = ({ key, value, secret, locked }: EnvironmentVariable): EnvironmentEntry => ({
+    key,
+    value: isEncryptedVariable({ secret, locked })
+      ? secrets.read(value ?? '', accountId)
+      : (value ?? ''),
+    secret: isSecretVariable({ key, secret }),
+  });
+
+  const environmentOf = (
+    type: CheckTypeDefinition,
+    fields: CheckFields,
+    group: GroupRow | undefined,
+  ): EnvironmentEntry[] => {
+    const groupFields = group === undefined ? null : groupFieldsOf(group);
+    const merged = mergeVariables(
+      inheritance.variables,
+      groupFields?.environmentVariables,
+      fields['environmentVariables'] as EnvironmentVariable[] | null | undefined,
+    );
+    if (type.variables === 'secrets') return merged.filter(isSecretVariable).map(open);
+    const baseUrl = groupFields?.apiCheckDefaults?.url;
+    const given = merged.map(open);
+    return baseUrl ? [{ key: 'GROUP_BASE_URL', value: baseUrl, secret: false }, ...given] : given;
+  };
+
+  const rowsFor = (type: string, fields: CheckFields) => {
+    if (goAnywhere.has(type)) return inheritance.certificates;
+    const url = (fields['request'] as { url?: unknown } | undefined)?.url;
+    if (typeof url !== 'string' || !/^(https?:|\{\{)/i.test(url)) return [];
+    return certificatesOfUrl(url, inheritance.certificates);
+  };
+  const certificatesFor = (type: string, fields: CheckFields): AssignedCertificate[] =>
+    rowsFor(type, fields).map((row) => ({
+      host: row.host,
+      cert: row.cert,
+      ca: row.ca,
+      key: secrets.open(row.key_sealed, accountId),
+      passphrase:
+        row.passphrase_sealed === null ? null : secrets.open(row.passphrase_sealed, accountId),
+    }));
+
+  return (row, scheduleFrom, proxyUrl) => {
+    const type = checkTypes[row.type as KnownCheckType];
+    const group = row.group_id === null ? undefined : inheritance.groups.get(row.group_id);
+    const fields = effectiveFields(row, group);
+    const scripts =
+      type.runtime === 'with-scripts'
+        ? requestScripts(fields, group, inheritance)
+        : { setupScripts: [], teardownScripts: [] };
+    const runsCode =
+      type.runtime === 'always' || scripts.setupScripts.length + scripts.teardownScripts.length > 0;
+    return {
+      ...toAssigned(
+        row,
+        mapCredentials(fields, (value) => secrets.read(value, accountId)),
+        scheduleFrom,
+        proxyUrl,
+      ),
+      environment: environmentOf(type, fields, group),
+      runtimeId: runsCode
+        ? ((fields['runtimeId'] ?? inheritance.runtimeId) as string | null)
+        : null,
+      ...scripts,
+      snippets: runsCode
+        ? mentionedSnippets(
+            sourcesOf(fields, [...scripts.setupScripts, ...scripts.teardownScripts]),
+            [...inheritance.snippets.values()].map(({ name, script }) => ({
+              name,
+              source: script,
+            })),
+          )
+        : [],
+      clientCertificates: certificatesFor(row.type, fields),
+      detectSecrets: inheritance.detectSecrets,
+      learnedScript: inheritance.learned.get(row.id) ?? null,
+      pauses: [],
+      certificateTarget: certificateTargetOf(row.type, fields),
+    };
+  };
+}

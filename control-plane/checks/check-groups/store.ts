@@ -1,0 +1,106 @@
+/** Check groups: rows ↔ wire. */
+import type { Kysely, Selectable } from 'kysely';
+import type { z } from 'zod';
+import type { checkGroup, CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
+import type { Role } from '@monitor/shared/contract/route.ts';
+import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { readPage, type Page, type PageRequest } from '../../db/page.ts';
+import type { CheckGroupsTable, Database } from '../../db/tables.ts';
+import { mapCredentials } from '../../core/decide/credentials.ts';
+import { presentCredentials, presentVariables } from '../../core/decide/hidden-values.ts';
+import type { SecretBox } from '../../core/secret-box.ts';
+
+export type GroupRow = Selectable<CheckGroupsTable>;
+type Wire = z.input<typeof checkGroup>;
+type Subscriptions = CheckGroupFields['alertChannelSubscriptions'];
+
+/** All wire fields of a stored group; its subscriptions stand in a table of their own. */
+export function groupFieldsOf(row: GroupRow): CheckGroupFields {
+  return {
+    ...fromJson<CheckGroupFields>(row.body_json),
+    name: row.name,
+    activated: fromFlag(row.activated),
+    concurrency: row.concurrency,
+  };
+}
+
+export function toGroupColumns(
+  fields: CheckGroupFields,
+): Pick<GroupRow, 'name' | 'activated' | 'concurrency' | 'body_json'> {
+  const { name, activated, concurrency, alertChannelSubscriptions: _table, ...body } = fields;
+  return { name, activated: toFlag(activated), concurrency, body_json: JSON.stringify(body) };
+}
+
+export function toGroupWire(
+  row: GroupRow,
+  subscriptions: Subscriptions,
+  role: Role,
+  secrets: SecretBox,
+): Wire {
+  const fields = mapCredentials(groupFieldsOf(row), (value) => secrets.read(value, row.account_id));
+  return {
+    ...fields,
+    id: row.id,
+    badgeToken: row.badge_token,
+    runParallel: fields.runParallel === true,
+    apiCheckDefaults: presentCredentials(fields.apiCheckDefaults, role) as Wire['apiCheckDefaults'],
+    environmentVariables: presentVariables(fields.environmentVariables, role),
+    alertChannelSubscriptions: subscriptions,
+    created_at: toTimestamp(row.created_at),
+    updated_at: toTimestampOrNull(row.updated_at),
+  };
+}
+
+export async function findGroup(
+  db: Kysely<Database>,
+  accountId: string,
+  id: number,
+): Promise<GroupRow | undefined> {
+  return db
+    .selectFrom('check_groups')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+export interface GroupFilter {
+  /** Any of them. */
+  tags?: readonly string[];
+  /** Any of them, exactly. */
+  names?: readonly string[];
+}
+
+/** One page of an account's groups, oldest first, and how many match in all. */
+export async function listGroups(
+  db: Kysely<Database>,
+  accountId: string,
+  { tags, names }: GroupFilter,
+  page: PageRequest,
+): Promise<Page<GroupRow>> {
+  let query = db.selectFrom('check_groups').selectAll().where('account_id', '=', accountId);
+  if (names !== undefined) query = query.where('name', 'in', names);
+  if (tags !== undefined) {
+    query = query.where('id', 'in', (tagged) =>
+      tagged
+        .selectFrom('check_group_tags')
+        .select('group_id')
+        .where('account_id', '=', accountId)
+        .where('tag', 'in', tags),
+    );
+  }
+  return readPage(query.orderBy('id'), page);
+}
+
+/** All groups of an account by id. */
+export async function groupsById(
+  db: Kysely<Database>,
+  accountId: string,
+): Promise<ReadonlyMap<number, GroupRow>> {
+  const rows = await db
+    .selectFrom('check_groups')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .execute();
+  return new Map(rows.map((row) => [row.id, row]));
+}

@@ -1,0 +1,69 @@
+/** Refuses references to things that the account does not have. */
+import type { Kysely } from 'kysely';
+import { invalidField } from '../core/api-error.ts';
+import type { Database } from '../db/tables.ts';
+
+interface References {
+  privateLocations?: string[] | null;
+  setupSnippetId?: number | null;
+  tearDownSnippetId?: number | null;
+  triggerIncident?: { serviceId: string } | null;
+}
+
+async function checkPrivateLocations(
+  db: Kysely<Database>,
+  accountId: string,
+  slugs: readonly string[],
+): Promise<void> {
+  const known = await db
+    .selectFrom('private_locations')
+    .select('slug_name')
+    .where('account_id', '=', accountId)
+    .where('slug_name', 'in', slugs)
+    .execute();
+  const unknown = slugs.filter((slug) => !known.some((row) => row.slug_name === slug));
+  if (unknown.length > 0) {
+    throw invalidField('privateLocations', `has no private location ${unknown.join(', ')}`);
+  }
+}
+
+async function checkSnippet(
+  db: Kysely<Database>,
+  accountId: string,
+  field: string,
+  id: number,
+): Promise<void> {
+  const known = await db
+    .selectFrom('snippets')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (known === undefined) throw invalidField(field, `has no snippet ${id}`);
+}
+
+/** Throws 400 for the first of the fields that refers to nothing. */
+export async function checkReferences(
+  db: Kysely<Database>,
+  accountId: string,
+  fields: References,
+): Promise<void> {
+  const slugs = fields.privateLocations ?? [];
+  if (slugs.length > 0) await checkPrivateLocations(db, accountId, slugs);
+  for (const name of ['setupSnippetId', 'tearDownSnippetId'] as const) {
+    const id = fields[name];
+    if (id != null) await checkSnippet(db, accountId, name, id);
+  }
+  const serviceId = fields.triggerIncident?.serviceId;
+  if (serviceId !== undefined) {
+    const known = await db
+      .selectFrom('services')
+      .select('id')
+      .where('account_id', '=', accountId)
+      .where('id', '=', serviceId)
+      .executeTakeFirst();
+    if (known === undefined) {
+      throw invalidField('triggerIncident.serviceId', `has no service ${serviceId}`);
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import { runsOnAgents, type CheckRow } from './store.ts';
+import type { Services } from '../core/services.ts';
+
+/** Why a check that was just saved cannot run, or not everywhere; empty when nothing is missing. */
+export async function checkWarnings({ db, hub }: Services, row: CheckRow): Promise<string[]> {
+  if (!runsOnAgents(row.type) || row.activated === 0) return [];
+  const rows = await db
+    .selectFrom('check_locations')
+    .select('location')
+    .where('account_id', '=', row.account_id)
+    .where('check_id', '=', row.id)
+    .orderBy('position')
+    .execute();
+  if (rows.length === 0) return ['the check has no location, so it never runs'];
+  const locations = rows.map(({ location }) => location);
+  const unserved = locations.filter((location) => !hub.isServed(row.account_id, location));
+  if (unserved.length === 0) return [];
+  const names = unserved.join(', ');
+  return unserved.length === locations.length
+    ? [`no agent serves ${names}: the check has no results until one does`]
+    : [`no agent serves ${names}: the check does not run there until one does`];
+}

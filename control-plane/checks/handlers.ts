@@ -1,0 +1,133 @@
+/** What each operation on checks does. */
+import {
+  checkTypeRoutes,
+  fieldsOfAnyType,
+  type checkRoutes,
+} from '@monitor/shared/contract/check-routes.ts';
+import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
+import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import type { Route } from '@monitor/shared/contract/route.ts';
+import { invalidField, notFound } from '../core/api-error.ts';
+import type { ApiPrincipal } from '../http/authenticate.ts';
+import type { BoundRoute, CallContext, Handlers } from '../http/implement.ts';
+import { bodyFields, refuseMisspelt, validate } from '../http/validate.ts';
+import { presentCheck, presentChecks } from './effective-check.ts';
+import { checkWarnings } from './check-warnings.ts';
+import { createCheck, deleteCheck, updateCheck } from './save-check.ts';
+import type { Services } from '../core/services.ts';
+import { findCheck, listChecks, type CheckFilter, type CheckRow } from './store.ts';
+
+interface TypedInput {
+  params: { id: string };
+  query: { autoAssignAlerts: boolean };
+  body: Record<string, unknown>;
+}
+
+type Call = CallContext<ApiPrincipal>;
+
+/** What the check cannot do yet, beside the check; a field of its own, for answers are read as JSON. */
+async function withWarnings(services: Services, row: CheckRow, presented: object): Promise<object> {
+  const warnings = await checkWarnings(services, row);
+  return warnings.length === 0 ? presented : { ...presented, warnings };
+}
+
+async function create(
+  services: Services,
+  definition: CheckTypeDefinition,
+  { body, query }: Pick<TypedInput, 'body' | 'query'>,
+  { principal: { accountId, role } }: Call,
+): Promise<unknown> {
+  const row = await createCheck(services, accountId, definition, body, query.autoAssignAlerts);
+  return withWarnings(services, row, await presentCheck(services, row, { role }));
+}
+
+async function update(
+  services: Services,
+  definition: CheckTypeDefinition,
+  { params, body }: Pick<TypedInput, 'params' | 'body'>,
+  { principal: { accountId, role } }: Call,
+): Promise<unknown> {
+  const row = await updateCheck(services, accountId, definition, params.id, body);
+  return withWarnings(services, row, await presentCheck(services, row, { role }));
+}
+
+function definitionOf(type: string): CheckTypeDefinition {
+  return checkTypes[type as KnownCheckType];
+}
+
+/**
+ * Create and update of every type in the type table. With `lenientBodies` a creation may leave out
+ * what the specification requires but existing clients do not send (DNS: `heartbeat`, `script`).
+ */
+export function checkTypeBindings(services: Services, lenientBodies: boolean): BoundRoute[] {
+  return checkTypeRoutes.flatMap(({ definition, create: createRoute, update: updateRoute }) => {
+    const body = lenientBodies ? (definition.lenientCreate ?? createRoute.body) : createRoute.body;
+    return [
+      {
+        route: { ...createRoute, body } as unknown as Route,
+        handle: (input: TypedInput, call: Call) => create(services, definition, input, call),
+      },
+      {
+        route: updateRoute as unknown as Route,
+        handle: (input: TypedInput, call: Call) => update(services, definition, input, call),
+      },
+    ];
+  });
+}
+
+export function checkHandlers(services: Services): Handlers<typeof checkRoutes> {
+  return {
+    listChecks: async ({ query }, { principal, setTotal }) => {
+      const filter: CheckFilter = {
+        ...(query.tag && { tags: query.tag }),
+        ...(query.checkType && { checkType: query.checkType }),
+        ...(query.search !== undefined && { search: query.search }),
+        ...(query.status && { status: query.status }),
+        ...(query.apiCheckUrlFilterPattern !== undefined && {
+          apiUrlPattern: query.apiCheckUrlFilterPattern,
+        }),
+      };
+      const { accountId, role } = principal;
+      const { rows, total, offset } = await listChecks(services.db, accountId, filter, query);
+      setTotal(total, offset, rows.length);
+      const { applyGroupSettings } = query;
+      return (await presentChecks(services, accountId, rows, {
+        role,
+        applyGroupSettings,
+      })) as never;
+    },
+
+    createCheck: async ({ body, query }, call) => {
+      const { checkType, ...fields } = body as { checkType: string };
+      return (await create(
+        services,
+        definitionOf(checkType),
+        { body: fields, query },
+        call,
+      )) as never;
+    },
+
+    getCheck: async ({ params, query }, { principal }) => {
+      const row = await findCheck(services.db, principal.accountId, params.id);
+      if (row === undefined) throw notFound('check', params.id);
+      return (await presentCheck(services, row, { role: principal.role, ...query })) as never;
+    },
+
+    updateCheck: async ({ params, body }, call) => {
+      const row = await findCheck(services.db, call.principal.accountId, params.id);
+      if (row === undefined) throw notFound('check', params.id);
+      const { checkType = row.type, ...changes } = body;
+      if (checkType !== row.type)
+        throw invalidField('checkType', `cannot change; it is ${row.type}`);
+      const definition = definitionOf(row.type);
+      const fields = validate(definition.update, changes, 'payload') as Record<string, unknown>;
+      refuseMisspelt(bodyFields(definition.update, [fieldsOfAnyType]), changes);
+      return (await update(services, definition, { params, body: fields }, call)) as never;
+    },
+
+    deleteCheck: async ({ params }, { principal }) => {
+      await deleteCheck(services, principal.accountId, params.id);
+      return undefined;
+    },
+  };
+}

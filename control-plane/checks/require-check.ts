@@ -1,0 +1,31 @@
+import type { Kysely } from 'kysely';
+import { notFound } from '../core/api-error.ts';
+import { prepareQuery } from '../db/prepared.ts';
+import type { Database } from '../db/tables.ts';
+
+const checkOfAccount = prepareQuery<{ accountId: string; checkId: string }, { id: string }>(
+  (db, argument) =>
+    db
+      .selectFrom('checks')
+      .select('id')
+      .where('account_id', '=', argument('accountId'))
+      .where('id', '=', argument('checkId')),
+);
+
+/** True when the account has this check. */
+export async function hasCheck(
+  db: Kysely<Database>,
+  accountId: string,
+  checkId: string,
+): Promise<boolean> {
+  return (await checkOfAccount.run(db, { accountId, checkId })).length > 0;
+}
+
+/** Throws 404 unless the account has this check. */
+export async function requireCheck(
+  db: Kysely<Database>,
+  accountId: string,
+  checkId: string,
+): Promise<void> {
+  if (!(await hasCheck(db, accountId, checkId))) throw notFound('check', checkId);
+}

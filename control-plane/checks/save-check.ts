@@ -1,0 +1,280 @@
+/** Creating, changing and deleting checks, with what follows for schedules, agents and heartbeats. */
+import type { Kysely } from 'kysely';
+import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
+import {
+  heartbeatDurationMs,
+  type HeartbeatSettings,
+} from '@monitor/shared/contract/checks/heartbeat.ts';
+import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
+import { chooseFrequencyOffset, frequencyOffsetProblem } from '@monitor/shared/domain/frequency.ts';
+import { ApiError, invalidField, notFound } from '../core/api-error.ts';
+import { prepareQuery } from '../db/prepared.ts';
+import type { Database } from '../db/tables.ts';
+import { mapCredentials } from '../core/decide/credentials.ts';
+import { variablesToStore } from '../core/decide/hidden-values.ts';
+import { sha256Hex } from '../core/keys.ts';
+import { findGroup, type GroupRow } from './check-groups/store.ts';
+import {
+  fieldsOf,
+  findCheck,
+  locationsOf,
+  runsOnAgents,
+  toColumns,
+  type CheckFields,
+  type CheckRow,
+  type ScheduledFields,
+} from './store.ts';
+import type { Services } from '../core/services.ts';
+import {
+  checkChannels,
+  initialSubscriptions,
+  writeSubscriptions,
+  type Subscription,
+} from './alert-subscriptions.ts';
+import { checkReferences } from './check-references.ts';
+import { effectiveFields, groupOf } from './effective-check.ts';
+import { withdrawAlerts } from '../alerting/withdraw-alerts.ts';
+import { withdrawIncidentOf } from '../incidents/incident-automation.ts';
+import { reschedule, runNow, tellAgents, writeNewSchedule } from '../scheduling/schedule-check.ts';
+
+const insertCheck = prepareQuery<CheckRow>((db, argument) =>
+  db.insertInto('checks').values({
+    id: argument('id'),
+    account_id: argument('account_id'),
+    type: argument('type'),
+    name: argument('name'),
+    activated: argument('activated'),
+    frequency: argument('frequency'),
+    frequency_offset: argument('frequency_offset'),
+    run_parallel: argument('run_parallel'),
+    group_id: argument('group_id'),
+    group_order: argument('group_order'),
+    body_json: argument('body_json'),
+    revision: argument('revision'),
+    created_at: argument('created_at'),
+    updated_at: argument('updated_at'),
+  }),
+);
+
+/**
+ * The offset that a check ends up with: as given, as it was where that still fits, or chosen.
+ * Refuses one that the frequency does not allow. Spec: frequencyOffset rules.
+ */
+function settleOffset(
+  fields: CheckFields & Partial<ScheduledFields>,
+  isGiven: boolean,
+  random: () => number,
+): number {
+  const { frequency, frequencyOffset } = fields;
+  if (frequency === undefined) return 0;
+  const problem = frequencyOffsetProblem(frequency, frequencyOffset);
+  if (problem !== null && (isGiven || frequency === 0)) {
+    throw invalidField('frequencyOffset', problem);
+  }
+  return problem === null && frequencyOffset !== undefined
+    ? frequencyOffset
+    : chooseFrequencyOffset(frequency, random());
+}
+
+/** Keeps the timer of a heartbeat running unless its period, its grace or its activation changed. */
+async function writeHeartbeat(
+  { secrets }: Services,
+  db: Kysely<Database>,
+  accountId: string,
+  checkId: string,
+  fields: CheckFields,
+): Promise<void> {
+  const settings = fields['heartbeat'] as HeartbeatSettings & { pingToken: string };
+  const periodMs = heartbeatDurationMs(settings.period, settings.periodUnit);
+  const graceMs = heartbeatDurationMs(settings.grace, settings.graceUnit);
+  const tokenHash = sha256Hex(secrets.read(settings.pingToken, accountId));
+  const taken = await db
+    .selectFrom('heartbeats')
+    .select('check_id')
+    .where('ping_token', '=', tokenHash)
+    .where('check_id', '!=', checkId)
+    .executeTakeFirst();
+  if (taken !== undefined) {
+    throw new ApiError('CONFLICT', '"heartbeat.pingToken" is already in use', {
+      source: 'payload',
+      keys: ['heartbeat.pingToken'],
+    });
+  }
+  const values = { ping_token: tokenHash, period_ms: periodMs, grace_ms: graceMs };
+  const before = await db
+    .selectFrom('heartbeats')
+    .selectAll()
+    .where('check_id', '=', checkId)
+    .executeTakeFirst();
+  const restarts =
+    !fields.activated || before?.period_ms !== periodMs || before.grace_ms !== graceMs;
+  const timer = restarts ? { last_ping_at: null, expected_at: null, fails_at: null } : {};
+  await db
+    .insertInto('heartbeats')
+    .values({
+      check_id: checkId,
+      account_id: accountId,
+      ...values,
+      last_ping_at: null,
+      expected_at: null,
+      fails_at: null,
+    })
+    .onConflict((conflict) => conflict.column('check_id').doUpdateSet({ ...values, ...timer }))
+    .execute();
+}
+
+/** The group that a check is to belong to. Refuses one that the account does not have. */
+async function requireGroup(
+  db: Kysely<Database>,
+  accountId: string,
+  fields: CheckFields,
+): Promise<GroupRow | undefined> {
+  if (fields.groupId === null) return undefined;
+  const group = await findGroup(db, accountId, fields.groupId);
+  if (group === undefined) throw invalidField('groupId', `has no check group ${fields.groupId}`);
+  return group;
+}
+
+/** Secrets are sealed; what the body leaves at null keeps its value. */
+function sealVariables(
+  { secrets }: Services,
+  accountId: string,
+  fields: CheckFields,
+  before: CheckFields | null,
+): void {
+  const given = fields['environmentVariables'] as EnvironmentVariable[] | null | undefined;
+  if (given == null || given === before?.['environmentVariables']) return;
+  fields['environmentVariables'] = variablesToStore(
+    given,
+    (before?.['environmentVariables'] ?? null) as EnvironmentVariable[] | null,
+    (value) => secrets.seal(value, accountId),
+  );
+}
+
+/** Creates a check from its parsed body. Throws 400 for what its account or the offset rules refuse. */
+export async function createCheck(
+  services: Services,
+  accountId: string,
+  definition: CheckTypeDefinition,
+  body: Record<string, unknown>,
+  autoAssignAlerts: boolean,
+): Promise<CheckRow> {
+  const { clock, newId, random } = services;
+  const fields = { ...body } as CheckFields & Partial<ScheduledFields>;
+  if (runsOnAgents(definition.type)) {
+    fields.frequencyOffset = settleOffset(fields, fields.frequencyOffset !== undefined, random);
+  } else {
+    const heartbeat = fields['heartbeat'] as HeartbeatSettings;
+    fields['heartbeat'] = { ...heartbeat, pingToken: heartbeat.pingToken || newId() };
+  }
+  sealVariables(services, accountId, fields, null);
+  const now = clock.now();
+  const row: CheckRow = {
+    id: newId(),
+    account_id: accountId,
+    type: definition.type,
+    ...toColumns(mapCredentials(fields, (value) => services.secrets.seal(value, accountId))),
+    revision: 1,
+    created_at: now,
+    updated_at: null,
+  };
+  const locations = await services.commits.run(async (db) => {
+    await checkReferences(db, accountId, fields);
+    const group = await requireGroup(db, accountId, fields);
+    const asked = fields['alertChannelSubscriptions'] as Subscription[];
+    await checkChannels(db, accountId, asked);
+    await insertCheck.run(db, row);
+    const subscriptions = await initialSubscriptions(db, accountId, asked, autoAssignAlerts);
+    await writeSubscriptions(db, accountId, { checkId: row.id }, subscriptions, true);
+    const effective = effectiveFields(row, group);
+    await writeNewSchedule(db, row, effective, now);
+    if (runsOnAgents(definition.type)) {
+      if (effective.activated) await runNow(services, db, row, effective);
+    } else {
+      await writeHeartbeat(services, db, accountId, row.id, effective);
+    }
+    return locationsOf(effective);
+  });
+  tellAgents(services, accountId, locations);
+  return row;
+}
+
+/** Changes the given fields of a check; the others stay. Throws 404 when it is not of this type. */
+export async function updateCheck(
+  services: Services,
+  accountId: string,
+  definition: CheckTypeDefinition,
+  id: string,
+  changes: Record<string, unknown>,
+): Promise<CheckRow> {
+  const { clock, random } = services;
+  const { after, locations, hasNews } = await services.commits.run(async (db) => {
+    const known = await findCheck(db, accountId, id);
+    if (known === undefined || known.type !== definition.type) throw notFound('check', id);
+    const before = mapCredentials(fieldsOf(known), (value) =>
+      services.secrets.read(value, accountId),
+    );
+    const fields = { ...before, ...changes } as CheckFields & Partial<ScheduledFields>;
+    if (runsOnAgents(definition.type)) {
+      const isGiven = changes['frequencyOffset'] !== undefined;
+      fields.frequencyOffset = settleOffset(fields, isGiven, random);
+    } else if ('heartbeat' in changes) {
+      const kept = before['heartbeat'] as { pingToken: string };
+      const given = changes['heartbeat'] as HeartbeatSettings;
+      fields['heartbeat'] = { ...given, pingToken: given.pingToken || kept.pingToken };
+    }
+    sealVariables(services, accountId, fields, before);
+    await checkReferences(db, accountId, changes);
+    const group = await requireGroup(db, accountId, fields);
+    const subscriptions = changes['alertChannelSubscriptions'] as Subscription[] | undefined;
+    if (subscriptions !== undefined) {
+      await checkChannels(db, accountId, subscriptions);
+      await writeSubscriptions(db, accountId, { checkId: id }, subscriptions);
+    }
+    const now = clock.now();
+    const changed: CheckRow = {
+      ...known,
+      ...toColumns(mapCredentials(fields, (value) => services.secrets.seal(value, accountId))),
+      revision: known.revision + 1,
+      updated_at: now,
+    };
+    await db.updateTable('checks').set(changed).where('id', '=', id).execute();
+    const effectiveBefore = effectiveFields(known, await groupOf(db, known));
+    const effective = effectiveFields(changed, group);
+    const isTold = await reschedule(services, db, changed, effectiveBefore, effective);
+    if (!runsOnAgents(definition.type))
+      await writeHeartbeat(services, db, accountId, id, effective);
+    return {
+      after: changed,
+      hasNews: isTold,
+      locations: [...locationsOf(effectiveBefore), ...locationsOf(effective)],
+    };
+  });
+  tellAgents(services, accountId, locations);
+  if (hasNews) services.deliveries.wake();
+  return after;
+}
+
+/** Deletes a check with everything that belongs to it. Throws 404. */
+export async function deleteCheck(
+  services: Services,
+  accountId: string,
+  id: string,
+): Promise<void> {
+  const row = await findCheck(services.db, accountId, id);
+  if (row === undefined) throw notFound('check', id);
+  const locations = locationsOf(effectiveFields(row, await groupOf(services.db, row)));
+  const hasNews = await services.commits.run(async (db) => {
+    services.statuses.drop(id);
+    const isTold = await withdrawAlerts(services, db, { accountId, checkId: id }, 'deleted');
+    await withdrawIncidentOf(services, db, { accountId, checkId: id }, 'deleted');
+    await db
+      .deleteFrom('checks')
+      .where('account_id', '=', accountId)
+      .where('id', '=', id)
+      .execute();
+    return isTold;
+  });
+  tellAgents(services, accountId, locations);
+  if (hasNews) services.deliveries.wake();
+}

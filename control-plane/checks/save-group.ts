@@ -1,0 +1,151 @@
+/** Creating, changing and deleting check groups, with what follows for their checks. */
+import type { Kysely } from 'kysely';
+import type { CheckGroupChanges, CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
+import { ApiError, notFound } from '../core/api-error.ts';
+import type { Database } from '../db/tables.ts';
+import { mapCredentials } from '../core/decide/credentials.ts';
+import { variablesToStore } from '../core/decide/hidden-values.ts';
+import {
+  findGroup,
+  groupFieldsOf,
+  toGroupColumns,
+  type GroupRow,
+} from './check-groups/store.ts';
+import { checksOfGroup, locationsOf } from './store.ts';
+import type { Services } from '../core/services.ts';
+import { checkChannels, initialSubscriptions, writeSubscriptions } from './alert-subscriptions.ts';
+import { checkReferences } from './check-references.ts';
+import { effectiveFields } from './effective-check.ts';
+import { reschedule, tellAgents } from '../scheduling/schedule-check.ts';
+
+async function writeTags(
+  db: Kysely<Database>,
+  accountId: string,
+  groupId: number,
+  tags: readonly string[],
+): Promise<void> {
+  await db.deleteFrom('check_group_tags').where('group_id', '=', groupId).execute();
+  const rows = [...new Set(tags)].map((tag) => ({ group_id: groupId, account_id: accountId, tag }));
+  if (rows.length > 0) await db.insertInto('check_group_tags').values(rows).execute();
+}
+
+/** Creates a group from its parsed body. Throws 400 for references the account does not have. */
+export async function createGroup(
+  services: Services,
+  accountId: string,
+  body: CheckGroupFields,
+  autoAssignAlerts: boolean,
+): Promise<GroupRow> {
+  const { clock, commits, newId, secrets } = services;
+  const fields = {
+    ...body,
+    environmentVariables: variablesToStore(body.environmentVariables, null, (value) =>
+      secrets.seal(value, accountId),
+    ),
+  };
+  return commits.run(async (db) => {
+    await checkReferences(db, accountId, fields);
+    await checkChannels(db, accountId, fields.alertChannelSubscriptions);
+    const row = await db
+      .insertInto('check_groups')
+      .values({
+        account_id: accountId,
+        ...toGroupColumns(mapCredentials(fields, (value) => secrets.seal(value, accountId))),
+        badge_token: newId(),
+        created_at: clock.now(),
+        updated_at: null,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await writeTags(db, accountId, row.id, fields.tags);
+    const subscriptions = await initialSubscriptions(
+      db,
+      accountId,
+      fields.alertChannelSubscriptions,
+      autoAssignAlerts,
+    );
+    await writeSubscriptions(db, accountId, { groupId: row.id }, subscriptions, true);
+    return row;
+  });
+}
+
+/** Changes the given fields of a group; its checks follow. Throws 404. */
+export async function updateGroup(
+  services: Services,
+  accountId: string,
+  id: number,
+  changes: CheckGroupChanges,
+): Promise<GroupRow> {
+  const { clock, commits, secrets } = services;
+  const { after, locations, hasNews } = await commits.run(async (db) => {
+    const known = await findGroup(db, accountId, id);
+    if (known === undefined) throw notFound('check group', String(id));
+    const before = mapCredentials(groupFieldsOf(known), (value) => secrets.read(value, accountId));
+    const fields: CheckGroupFields = { ...before, ...changes };
+    if (changes.environmentVariables !== undefined) {
+      fields.environmentVariables = variablesToStore(
+        changes.environmentVariables,
+        before.environmentVariables,
+        (value) => secrets.seal(value, accountId),
+      );
+    }
+    await checkReferences(db, accountId, changes);
+    if (changes.alertChannelSubscriptions !== undefined) {
+      await checkChannels(db, accountId, changes.alertChannelSubscriptions);
+      await writeSubscriptions(db, accountId, { groupId: id }, changes.alertChannelSubscriptions);
+    }
+    const changed: GroupRow = {
+      ...known,
+      ...toGroupColumns(mapCredentials(fields, (value) => secrets.seal(value, accountId))),
+      updated_at: clock.now(),
+    };
+    await db.updateTable('check_groups').set(changed).where('id', '=', id).execute();
+    await writeTags(db, accountId, id, fields.tags);
+
+    const touched: string[] = [];
+    let hasNews = false;
+    for (const row of await checksOfGroup(db, accountId, id)) {
+      const check = { ...row, revision: row.revision + 1 };
+      await db
+        .updateTable('checks')
+        .set({ revision: check.revision })
+        .where('id', '=', row.id)
+        .execute();
+      const fieldsBefore = effectiveFields(row, known);
+      const fieldsAfter = effectiveFields(check, changed);
+      const isTold = await reschedule(services, db, check, fieldsBefore, fieldsAfter);
+      hasNews ||= isTold;
+      touched.push(...locationsOf(fieldsBefore), ...locationsOf(fieldsAfter));
+    }
+    return { after: changed, locations: touched, hasNews };
+  });
+  tellAgents(services, accountId, locations);
+  if (hasNews) services.deliveries.wake();
+  return after;
+}
+
+/** Deletes a group that has no checks. Throws 404, or 409 while it has some. */
+export async function deleteGroup(
+  services: Services,
+  accountId: string,
+  id: number,
+): Promise<void> {
+  await services.commits.run(async (db) => {
+    if ((await findGroup(db, accountId, id)) === undefined) {
+      throw notFound('check group', String(id));
+    }
+    const members = await checksOfGroup(db, accountId, id);
+    if (members.length > 0) {
+      throw new ApiError(
+        'CONFLICT',
+        `check group ${id} still has ${members.length} ${members.length === 1 ? 'check' : 'checks'}; move or delete them first`,
+        { checkIds: members.map((row) => row.id) },
+      );
+    }
+    await db
+      .deleteFrom('check_groups')
+      .where('account_id', '=', accountId)
+      .where('id', '=', id)
+      .execute();
+  });
+}

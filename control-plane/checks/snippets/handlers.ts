@@ -1,0 +1,90 @@
+/** Snippets. */
+import type { Selectable } from 'kysely';
+import type { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
+import { notFound } from '../../core/api-error.ts';
+import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { readPage } from '../../db/page.ts';
+import type { SnippetsTable } from '../../db/tables.ts';
+import type { Handlers } from '../../http/implement.ts';
+import { dropSnippetReferences } from '../drop-references.ts';
+import { changeEnvironment } from '../environment-changed.ts';
+import type { Services } from '../../core/services.ts';
+
+function toWire(row: Selectable<SnippetsTable>) {
+  return {
+    id: row.id,
+    name: row.name,
+    script: row.script,
+    created_at: toTimestamp(row.created_at),
+    updated_at: toTimestampOrNull(row.updated_at),
+  };
+}
+
+export function snippetHandlers(services: Services): Handlers<typeof snippetRoutes> {
+  const { db, clock } = services;
+  return {
+    listSnippets: async ({ query }, { principal, setTotal }) => {
+      const snippets = db
+        .selectFrom('snippets')
+        .selectAll()
+        .where('account_id', '=', principal.accountId)
+        .orderBy('id');
+      const { rows, total, offset } = await readPage(snippets, query);
+      setTotal(total, offset, rows.length);
+      return rows.map(toWire);
+    },
+
+    createSnippet: async ({ body }, { principal }) => {
+      const { accountId } = principal;
+      // Scripts may import it by its name already.
+      const row = await changeEnvironment(services, accountId, (unit) =>
+        unit
+          .insertInto('snippets')
+          .values({ account_id: accountId, ...body, created_at: clock.now(), updated_at: null })
+          .returningAll()
+          .executeTakeFirstOrThrow(),
+      );
+      return toWire(row);
+    },
+
+    getSnippet: async ({ params }, { principal }) => {
+      const row = await db
+        .selectFrom('snippets')
+        .selectAll()
+        .where('account_id', '=', principal.accountId)
+        .where('id', '=', params.id)
+        .executeTakeFirst();
+      if (row === undefined) throw notFound('snippet', String(params.id));
+      return toWire(row);
+    },
+
+    updateSnippet: async ({ params, body }, { principal }) => {
+      const { accountId } = principal;
+      const row = await changeEnvironment(services, accountId, async (unit) => {
+        const updated = await unit
+          .updateTable('snippets')
+          .set({ ...body, updated_at: clock.now() })
+          .where('account_id', '=', accountId)
+          .where('id', '=', params.id)
+          .returningAll()
+          .executeTakeFirst();
+        if (updated === undefined) throw notFound('snippet', String(params.id));
+        return updated;
+      });
+      return toWire(row);
+    },
+
+    deleteSnippet: async ({ params }, { principal }) => {
+      await changeEnvironment(services, principal.accountId, async (unit) => {
+        const { numDeletedRows } = await unit
+          .deleteFrom('snippets')
+          .where('account_id', '=', principal.accountId)
+          .where('id', '=', params.id)
+          .executeTakeFirst();
+        if (numDeletedRows === 0n) throw notFound('snippet', String(params.id));
+        await dropSnippetReferences(unit, principal.accountId, params.id);
+      });
+      return undefined;
+    },
+  };
+}

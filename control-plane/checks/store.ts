@@ -1,0 +1,269 @@
+/** Checks: rows ↔ wire. */
+import type { Kysely, Selectable } from 'kysely';
+import { effectiveRetryStrategy } from '@monitor/shared/domain/retry.ts';
+import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
+import type { RetryStrategy } from '@monitor/shared/contract/check.ts';
+import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
+import type { Role } from '@monitor/shared/contract/route.ts';
+import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
+import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import { containsIgnoringCase, jsonValue } from '../db/expressions.ts';
+import { readPage, type Page, type PageRequest } from '../db/page.ts';
+import type { ChecksTable, Database } from '../db/tables.ts';
+import {
+  presentCredentials,
+  presentHeartbeat,
+  presentVariables,
+} from '../core/decide/hidden-values.ts';
+import { orderedLocations } from '../core/decide/locations.ts';
+
+export type CheckRow = Selectable<ChecksTable>;
+
+/** A check's wire fields as they are stored, before columns and response-only fields are added. */
+export type CheckFields = Record<string, unknown> & {
+  name: string;
+  activated: boolean;
+  tags: string[];
+  groupId: number | null;
+  groupOrder: number | null;
+};
+
+/** Columns that hold wire fields; `alertChannelSubscriptions` has a table of its own. */
+type FieldColumns = Pick<
+  CheckRow,
+  | 'name'
+  | 'activated'
+  | 'frequency'
+  | 'frequency_offset'
+  | 'run_parallel'
+  | 'group_id'
+  | 'group_order'
+  | 'body_json'
+>;
+
+/** Fields of checks that run in locations; HEARTBEAT has none of them. */
+export interface ScheduledFields {
+  frequency: number;
+  frequencyOffset: number;
+  runParallel: boolean;
+  locations: string[] | null;
+  privateLocations: string[] | null;
+  retryStrategy: RetryStrategy | null;
+  doubleCheck: boolean;
+}
+
+/** All wire fields of a stored check except those only responses have. */
+export function fieldsOf(row: CheckRow): CheckFields {
+  const body = fromJson<Record<string, unknown>>(row.body_json);
+  const scheduled =
+    row.type === 'HEARTBEAT'
+      ? {}
+      : {
+          frequency: row.frequency,
+          frequencyOffset: row.frequency_offset,
+          runParallel: fromFlag(row.run_parallel),
+        };
+  return {
+    ...body,
+    ...scheduled,
+    name: row.name,
+    activated: fromFlag(row.activated),
+    groupId: row.group_id,
+    groupOrder: row.group_order,
+  } as CheckFields;
+}
+
+/** The columns and the body of a check's wire fields. */
+export function toColumns(fields: CheckFields): FieldColumns {
+  const {
+    name,
+    activated,
+    frequency,
+    frequencyOffset,
+    runParallel,
+    groupId,
+    groupOrder,
+    alertChannelSubscriptions: _table,
+    ...body
+  } = fields as CheckFields & Partial<ScheduledFields>;
+  return {
+    name,
+    activated: toFlag(activated),
+    frequency: frequency ?? 0,
+    frequency_offset: frequencyOffset ?? 0,
+    run_parallel: toFlag(runParallel ?? false),
+    group_id: groupId,
+    group_order: groupOrder,
+    body_json: JSON.stringify(body),
+  };
+}
+
+export interface CheckView {
+  fields: CheckFields;
+  role: Role;
+  publicUrl: string;
+  channels:
+    { subscriptions: readonly unknown[]; alertChannels: Record<string, unknown> } | undefined;
+}
+
+function withPingUrl(heartbeat: unknown, publicUrl: string, role: Role): Record<string, unknown> {
+  const settings = heartbeat as { pingToken: string };
+  const pingUrl = `${publicUrl}/ping/${settings.pingToken}`;
+  return presentHeartbeat({ ...settings, pingUrl }, role);
+}
+
+/** A check as responses show it. */
+export function toWire(
+  row: CheckRow,
+  { fields, role, publicUrl, channels }: CheckView,
+): Record<string, unknown> {
+  const variables = fields['environmentVariables'] as EnvironmentVariable[] | null | undefined;
+  return {
+    id: row.id,
+    checkType: row.type,
+    ...fields,
+    ...(row.type === 'HEARTBEAT'
+      ? { heartbeat: withPingUrl(fields['heartbeat'], publicUrl, role) }
+      : {}),
+    ...('request' in fields ? { request: presentCredentials(fields['request'], role) } : {}),
+    ...(variables === undefined ? {} : { environmentVariables: presentVariables(variables, role) }),
+    alertChannelSubscriptions: channels?.subscriptions ?? [],
+    alertChannels: channels?.alertChannels ?? { email: [], webhook: [], slack: [], sms: [] },
+    created_at: toTimestamp(row.created_at),
+    updated_at: toTimestampOrNull(row.updated_at),
+  };
+}
+
+/** All locations of a check in round-robin order; empty for a HEARTBEAT. */
+export function locationsOf(fields: CheckFields): string[] {
+  const { locations, privateLocations } = fields as Partial<ScheduledFields>;
+  return orderedLocations(locations ?? [], privateLocations ?? []);
+}
+
+/** The schedule and definition of a check as an agent runs it; `fields` with its group applied. */
+export function toAssigned(
+  row: CheckRow,
+  fields: CheckFields,
+  scheduleFrom: number,
+  proxyUrl: string | null,
+): Pick<
+  AssignedCheck,
+  | 'id'
+  | 'accountId'
+  | 'revision'
+  | 'type'
+  | 'name'
+  | 'frequency'
+  | 'frequencyOffset'
+  | 'runParallel'
+  | 'locations'
+  | 'scheduleFrom'
+  | 'retryStrategy'
+  | 'definition'
+  | 'proxyUrl'
+> {
+  const { retryStrategy, doubleCheck, runParallel } = fields as unknown as ScheduledFields;
+  const type = checkTypes[row.type as KnownCheckType];
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    revision: row.revision,
+    type: row.type,
+    name: row.name,
+    frequency: row.frequency,
+    frequencyOffset: row.frequency_offset,
+    runParallel,
+    locations: locationsOf(fields),
+    scheduleFrom,
+    retryStrategy: type.isRetried ? effectiveRetryStrategy({ retryStrategy, doubleCheck }) : null,
+    definition: Object.fromEntries(type.definitionKeys.map((key) => [key, fields[key]])),
+    proxyUrl,
+  };
+}
+
+/** True for types that agents run. */
+export function runsOnAgents(type: string): boolean {
+  return Object.hasOwn(checkTypes, type) && checkTypes[type as KnownCheckType].judging !== null;
+}
+
+export async function findCheck(
+  db: Kysely<Database>,
+  accountId: string,
+  id: string,
+): Promise<CheckRow | undefined> {
+  return db
+    .selectFrom('checks')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/** The checks of a group, in its order. */
+export async function checksOfGroup(
+  db: Kysely<Database>,
+  accountId: string,
+  groupId: number,
+): Promise<CheckRow[]> {
+  return db
+    .selectFrom('checks')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('group_id', '=', groupId)
+    .orderBy((order) => order.fn.coalesce('group_order', order.lit(1_000_000_000)))
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+}
+
+export interface CheckFilter {
+  tags?: readonly string[];
+  checkType?: string;
+  search?: string;
+  status?: 'passing' | 'failing' | 'degraded';
+  /** Part of the address of an API check. */
+  apiUrlPattern?: string;
+}
+
+/** One page of an account's checks, newest first, and how many match in all. */
+export async function listChecks(
+  db: Kysely<Database>,
+  accountId: string,
+  filter: CheckFilter,
+  page: PageRequest,
+): Promise<Page<CheckRow>> {
+  let query = db
+    .selectFrom('checks')
+    .selectAll('checks')
+    .where('checks.account_id', '=', accountId);
+  const { tags, checkType, search, status, apiUrlPattern } = filter;
+  if (tags !== undefined) {
+    query = query.where('checks.id', 'in', (tagged) =>
+      tagged
+        .selectFrom('check_tags')
+        .select('check_id')
+        .where('account_id', '=', accountId)
+        .where('tag', 'in', tags),
+    );
+  }
+  if (checkType !== undefined) query = query.where('checks.type', '=', checkType);
+  if (search !== undefined) {
+    query = query.where((where) => containsIgnoringCase(where.ref('checks.name'), search));
+  }
+  if (status !== undefined) {
+    query = query.where('checks.id', 'in', (inState) =>
+      inState
+        .selectFrom('check_statuses')
+        .select('check_id')
+        .where('account_id', '=', accountId)
+        .where('has_failures', '=', toFlag(status === 'failing'))
+        .where('is_degraded', '=', toFlag(status === 'degraded')),
+    );
+  }
+  if (apiUrlPattern !== undefined) {
+    const url = jsonValue<string>('checks.body_json', '$.request.url');
+    query = query.where('checks.type', '=', 'API').where(containsIgnoringCase(url, apiUrlPattern));
+  }
+  return readPage(query.orderBy('checks.created_at', 'desc').orderBy('checks.id'), page);
+}

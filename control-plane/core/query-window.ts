@@ -1,0 +1,14 @@
+import { invalidQuery } from './api-error.ts';
+import { resolveWindow, type Window } from './decide/results-window.ts';
+
+/** The window that a list's `from` and `to` ask for, or a refusal with 400 that names the field. */
+export function windowOf(
+  query: { from?: number | undefined; to?: number | undefined },
+  now: number,
+  spanMs: number,
+  longestMs: number = spanMs,
+): Window {
+  const window = resolveWindow(query, now, spanMs, longestMs);
+  if ('from' in window) return window;
+  throw invalidQuery(window.field, window.problem);
+}

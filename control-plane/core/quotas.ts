@@ -1,0 +1,85 @@
+/**
+ * How much agents may have stored: results, bytes of results, files and bytes of files, for each location
+ * and for each account, which has the room of four locations. What goes beyond is refused with 429 before
+ * anything is stored, so that an honest agent keeps it and comes again. Counted in memory: a restart begins
+ * anew.
+ */
+import { ApiError } from './api-error.ts';
+import type { Config } from './config.ts';
+
+const locationsPerAccount = 4;
+const mebibyte = 1_048_576;
+const hourMs = 3_600_000;
+
+/** What is stored, by the setting that bounds it for a location. */
+const bounds = {
+  results: { setting: 'RESULTS_PER_HOUR', factor: 1 },
+  resultBytes: { setting: 'RESULT_MIB_PER_HOUR', factor: mebibyte },
+  files: { setting: 'FILES_PER_HOUR', factor: 1 },
+  fileBytes: { setting: 'FILE_MIB_PER_HOUR', factor: mebibyte },
+} as const;
+
+export type Amounts = Partial<Record<keyof typeof bounds, number>>;
+export type QuotaSettings = Pick<Config, (typeof bounds)[keyof typeof bounds]['setting']>;
+
+/** What is left at an instant of the monotonic clock; it fills up within an hour. */
+interface Room {
+  left: number;
+  at: number;
+}
+
+export class Quotas {
+  readonly #settings: QuotaSettings;
+  readonly #monotonic: () => number;
+  readonly #rooms = new Map<string, Room>();
+
+  constructor(settings: QuotaSettings, monotonic: () => number) {
+    this.#settings = settings;
+    this.#monotonic = monotonic;
+  }
+
+  /** Takes room for all of it, or refuses with 429 and says when to come again. */
+  take(accountId: string, location: string, amounts: Amounts): void {
+    const owners: [string, string, number][] = [
+      [`${accountId}/${location}`, `location ${location}`, 1],
+      [accountId, 'account', locationsPerAccount],
+    ];
+    const taken: [Room, number][] = [];
+    for (const [what, amount = 0] of Object.entries(amounts) as [keyof typeof bounds, number][]) {
+      const { setting, factor } = bounds[what];
+      const perHour = this.#settings[setting] * factor;
+      if (perHour === 0) continue;
+      for (const [owner, name, share] of owners) {
+        const room = this.#roomOf(`${what} ${owner}`, perHour * share);
+        // What is larger than the quota itself passes when all of it is left.
+        const needed = Math.min(amount, perHour * share);
+        if (room.left < needed) {
+          const waitMs = ((needed - room.left) / (perHour * share)) * hourMs;
+          throw beyond(name, setting, Math.max(1, Math.ceil(waitMs / 1000)));
+        }
+        taken.push([room, amount]);
+      }
+    }
+    for (const [room, amount] of taken) room.left -= amount;
+  }
+
+  #roomOf(key: string, perHour: number): Room {
+    const now = this.#monotonic();
+    let room = this.#rooms.get(key);
+    if (room === undefined) {
+      room = { left: perHour, at: now };
+      this.#rooms.set(key, room);
+    }
+    room.left = Math.min(perHour, room.left + ((now - room.at) / hourMs) * perHour);
+    room.at = now;
+    return room;
+  }
+}
+
+function beyond(name: string, setting: string, retryAfterSeconds: number): ApiError {
+  return new ApiError(
+    'TOO_MANY_REQUESTS',
+    `the quota of the ${name} is used up (${setting}); try again in ${retryAfterSeconds} seconds`,
+    { retryAfterSeconds, quota: setting },
+  );
+}

@@ -1,0 +1,71 @@
+/** Heartbeat monitors in maintenance: they do not fail, and have their grace time afterwards. */
+import type { Kysely, Selectable } from 'kysely';
+import type { Database, HeartbeatsTable } from '../db/tables.ts';
+import { postponeHeartbeat } from './decide/heartbeat.ts';
+import { heldAt, type PlannedWindow } from '../maintenance/decide/planned-maintenance.ts';
+import { maintenanceOf, selectionOf } from '../maintenance/windows.ts';
+
+type Row = Selectable<HeartbeatsTable>;
+
+async function maintenanceEnd(
+  db: Kysely<Database>,
+  { account_id: accountId, check_id: checkId }: Row,
+  at: number | null,
+): Promise<number | null> {
+  if (at === null) return null;
+  return (await maintenanceOf(db, accountId, [checkId], at)).get(checkId)?.endsAt ?? null;
+}
+
+async function setTimer(
+  db: Kysely<Database>,
+  { account_id: accountId, check_id: checkId }: Row,
+  timer: { expectedAt: number | null; failsAt: number | null },
+): Promise<void> {
+  await db
+    .updateTable('heartbeats')
+    .set({ expected_at: timer.expectedAt, fails_at: timer.failsAt })
+    .where('account_id', '=', accountId)
+    .where('check_id', '=', checkId)
+    .execute();
+}
+
+/**
+ * Moves the passed deadline of a monitor to the end of the maintenance it, or the expected ping, fell
+ * into, plus the grace time. Gives true when it did.
+ */
+export async function postponeForMaintenance(db: Kysely<Database>, row: Row): Promise<boolean> {
+  const heartbeat = { graceMs: row.grace_ms, failsAt: row.fails_at };
+  const postponed =
+    postponeHeartbeat(heartbeat, await maintenanceEnd(db, row, row.fails_at)) ??
+    postponeHeartbeat(heartbeat, await maintenanceEnd(db, row, row.expected_at));
+  if (postponed === null) return false;
+  await setTimer(db, row, postponed);
+  return true;
+}
+
+/**
+ * Takes back what was postponed for a window that was changed, deleted or called off: the ping is
+ * expected now. Maintenance that goes on postpones it again.
+ */
+export async function resumeHeartbeats(
+  db: Kysely<Database>,
+  accountId: string,
+  window: PlannedWindow,
+  now: number,
+): Promise<void> {
+  if (heldAt(window, now) === null) return;
+  const rows = await db
+    .selectFrom('heartbeats')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('fails_at', 'is not', null)
+    .execute();
+  const isSelected = await selectionOf(db, accountId, [window]);
+  for (const row of rows) {
+    if (row.last_ping_at === null || row.fails_at === null) continue;
+    if (!isSelected(window, row.check_id)) continue;
+    const expectedAt = Math.max(row.last_ping_at + row.period_ms, now);
+    const failsAt = expectedAt + row.grace_ms;
+    if (failsAt < row.fails_at) await setTimer(db, row, { expectedAt, failsAt });
+  }
+}

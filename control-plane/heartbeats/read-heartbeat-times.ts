@@ -1,0 +1,47 @@
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import type { HeartbeatTimes } from './decide/heartbeat-times.ts';
+
+/** When a heartbeat monitor was failing since an instant, as far as its events are kept; null without any. */
+export async function readHeartbeatTimes(
+  db: Kysely<Database>,
+  accountId: string,
+  checkId: string,
+  since: number,
+): Promise<HeartbeatTimes | null> {
+  const events = db
+    .selectFrom('heartbeat_events')
+    .where('account_id', '=', accountId)
+    .where('check_id', '=', checkId);
+  const first = await events
+    .select('happened_at')
+    .orderBy('happened_at')
+    .limit(1)
+    .executeTakeFirst();
+  if (first === undefined) return null;
+  // What it was in at that instant began before.
+  const before = await events
+    .where('happened_at', '<=', since)
+    .select('happened_at')
+    .orderBy('happened_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  const rows = await events
+    .where('happened_at', '>=', before?.happened_at ?? since)
+    .where('state', '=', 'FAILING')
+    .select('happened_at as from')
+    .select((select) =>
+      select
+        .selectFrom('heartbeat_events as next')
+        .select((of) => of.fn.min('next.happened_at').as('at'))
+        .whereRef('next.check_id', '=', 'heartbeat_events.check_id')
+        .whereRef('next.happened_at', '>', 'heartbeat_events.happened_at')
+        .as('to'),
+    )
+    .orderBy('happened_at')
+    .execute();
+  return {
+    firstAt: first.happened_at,
+    failing: rows.map(({ from, to }) => ({ from, to: to ?? Infinity })),
+  };
+}

@@ -1,0 +1,173 @@
+/**
+ * Incidents that checks open and resolve by themselves: on the alert, not on the first failure, and on
+ * the recovery. Spec: Events 3; Check, `triggerIncident`.
+ *
+ * People may write to such an incident like to any other; what they wrote stays, and once they resolved
+ * it the check says nothing more. A check that is deleted or deactivated can no longer tell that it
+ * recovered, so its incident is resolved with a note that says so, rather than standing open for ever.
+ * None of the texts names the check: status pages are read by strangers, names of checks are not
+ * written for them.
+ */
+import type { Kysely } from 'kysely';
+import type { z } from 'zod';
+import type { triggerIncident } from '@monitor/shared/contract/check.ts';
+import { fromFlag } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
+import { asOf, lastUpdateStatus, type IncidentStatus } from './decide/incident.ts';
+import type { Services } from '../core/services.ts';
+import { addIncidentUpdate } from './incident-updates.ts';
+
+export interface AutomatedIncident {
+  accountId: string;
+  checkId: string;
+  checkName: string;
+  /** When the alert, or the recovery, was decided. */
+  at: number;
+}
+
+interface OpenIncident {
+  id: string;
+  /** When its newest public update became public. */
+  lastPublicAt: number;
+  /** As it was opened. */
+  notifySubscribers: boolean;
+}
+
+type Check = Pick<AutomatedIncident, 'accountId' | 'checkId'>;
+
+/** A check that fails every day opens hundreds; people re-open the latest ones, if any. */
+const latestIncidents = 10;
+
+/** Usually one; more when people re-opened earlier ones. */
+async function openIncidentsOf(
+  db: Kysely<Database>,
+  { accountId, checkId }: Check,
+  now: number,
+): Promise<OpenIncident[]> {
+  const rows = await db
+    .selectFrom('incidents')
+    .innerJoin('incident_updates', 'incident_updates.incident_id', 'incidents.id')
+    .select(['incidents.id', 'incident_updates.seq', 'incident_updates.status'])
+    .select(['incident_updates.public_at', 'incident_updates.notify_subscribers'])
+    .where('incidents.account_id', '=', accountId)
+    .where('incidents.id', 'in', (from) =>
+      from
+        .selectFrom('incidents as latest')
+        .select('latest.id')
+        .where('latest.account_id', '=', accountId)
+        .where('latest.check_id', '=', checkId)
+        .orderBy('latest.seq', 'desc')
+        .limit(latestIncidents),
+    )
+    .orderBy('incident_updates.seq')
+    .execute();
+  return [...Map.groupBy(rows, ({ id }) => id)].flatMap(([id, updates]) => {
+    const timeline = updates.map(({ seq, status, public_at }) => ({
+      seq,
+      status: status as IncidentStatus,
+      publicAt: public_at,
+    }));
+    const published = asOf(timeline, now);
+    const [first] = updates;
+    if (first === undefined || lastUpdateStatus(published) === 'RESOLVED') return [];
+    const lastPublicAt = published.at(-1)?.publicAt ?? now;
+    return [{ id, lastPublicAt, notifySubscribers: fromFlag(first.notify_subscribers) }];
+  });
+}
+
+/** Opens the incident of a check that has none open. Within the transaction of the alert. */
+export async function openIncidentOf(
+  services: Services,
+  db: Kysely<Database>,
+  check: AutomatedIncident,
+  template: z.output<typeof triggerIncident>,
+): Promise<void> {
+  const { accountId, checkId, checkName, at } = check;
+  const { newId, logger, clock } = services;
+  const service = await db
+    .selectFrom('services')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('id', '=', template.serviceId)
+    .executeTakeFirst();
+  if (service === undefined) {
+    const { serviceId } = template;
+    logger.warn({ accountId, checkId, checkName, serviceId }, 'no incident, its service is gone');
+    return;
+  }
+  if ((await openIncidentsOf(db, check, clock.now())).length > 0) return;
+  const incidentId = newId();
+  await db
+    .insertInto('incidents')
+    .values({
+      id: incidentId,
+      account_id: accountId,
+      name: template.name,
+      severity: template.severity,
+      check_id: checkId,
+      created_at: at,
+      updated_at: null,
+    })
+    .execute();
+  await db
+    .insertInto('incident_services')
+    .values({ incident_id: incidentId, service_id: service.id })
+    .execute();
+  await addIncidentUpdate(db, {
+    id: newId(),
+    accountId,
+    incidentId,
+    description: template.description,
+    status: 'INVESTIGATING',
+    publicAt: at,
+    notifySubscribers: template.notifySubscribers,
+    createdAt: at,
+  });
+}
+
+/** Resolves the incident that the check opened, if it is open still. */
+export async function resolveIncidentOf(
+  services: Services,
+  db: Kysely<Database>,
+  check: AutomatedIncident,
+): Promise<void> {
+  await resolve(services, db, check, 'The check that opened this incident passes again.');
+}
+
+/** Closes the incident of a check that is about to be deleted or deactivated. */
+export async function withdrawIncidentOf(
+  services: Services,
+  db: Kysely<Database>,
+  check: Check,
+  reason: 'deleted' | 'deactivated',
+): Promise<void> {
+  const note = `Closed without a recovery: the check that opened this incident was ${reason}.`;
+  await resolve(services, db, { ...check, at: services.clock.now() }, note);
+}
+
+async function resolve(
+  { newId, clock }: Services,
+  db: Kysely<Database>,
+  { accountId, checkId, at }: Check & { at: number },
+  description: string,
+): Promise<void> {
+  for (const incident of await openIncidentsOf(db, { accountId, checkId }, clock.now())) {
+    await addIncidentUpdate(db, {
+      id: newId(),
+      accountId,
+      incidentId: incident.id,
+      description,
+      status: 'RESOLVED',
+      // A person may have written after the run that recovered had ended: this is the last word still.
+      publicAt: Math.max(at, incident.lastPublicAt),
+      notifySubscribers: incident.notifySubscribers,
+      createdAt: at,
+    });
+    await db
+      .updateTable('incidents')
+      .set({ updated_at: at })
+      .where('account_id', '=', accountId)
+      .where('id', '=', incident.id)
+      .execute();
+  }
+}

@@ -1,0 +1,160 @@
+/** Writing updates of incidents, by people and by checks, with what subscribers are to be told of them. */
+import type { Kysely, Selectable } from 'kysely';
+import { ApiError } from '../core/api-error.ts';
+import { fromFlag, toFlag } from '../db/columns.ts';
+import type { Database, IncidentUpdatesTable } from '../db/tables.ts';
+import {
+  announcementOfChanged,
+  announcementOfNew,
+  type AnnouncementEffect,
+  type AnnouncementState,
+} from './decide/announcement.ts';
+import type { IncidentStatus } from './decide/incident.ts';
+
+export type UpdateRow = Selectable<IncidentUpdatesTable>;
+
+export interface NewUpdate {
+  id: string;
+  accountId: string;
+  incidentId: string;
+  description: string;
+  status: IncidentStatus;
+  publicAt: number;
+  notifySubscribers: boolean;
+  createdAt: number;
+}
+
+const announced = (row: UpdateRow) => ({
+  publicAt: row.public_at,
+  notifySubscribers: fromFlag(row.notify_subscribers),
+});
+
+async function carryOut(
+  db: Kysely<Database>,
+  row: UpdateRow,
+  effect: AnnouncementEffect,
+): Promise<void> {
+  if (effect.kind === 'drop') {
+    await db
+      .deleteFrom('incident_announcements')
+      .where('account_id', '=', row.account_id)
+      .where('incident_update_id', '=', row.id)
+      .execute();
+  }
+  if (effect.kind !== 'plan') return;
+  await db
+    .insertInto('incident_announcements')
+    .values({
+      incident_update_id: row.id,
+      account_id: row.account_id,
+      due_at: effect.at,
+      reached_page_id: null,
+      reached_subscription_id: null,
+      finished_at: null,
+    })
+    .onConflict((conflict) =>
+      conflict.column('incident_update_id').doUpdateSet({ due_at: effect.at }),
+    )
+    .execute();
+}
+
+/** Adds an update. Subscribers are told by `announceDueUpdates`, in transactions of its own. */
+export async function addIncidentUpdate(
+  db: Kysely<Database>,
+  update: NewUpdate,
+): Promise<UpdateRow> {
+  const row = await db
+    .insertInto('incident_updates')
+    .values({
+      id: update.id,
+      account_id: update.accountId,
+      incident_id: update.incidentId,
+      description: update.description,
+      status: update.status,
+      public_at: update.publicAt,
+      notify_subscribers: toFlag(update.notifySubscribers),
+      created_at: update.createdAt,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await carryOut(db, row, announcementOfNew(announced(row)));
+  return row;
+}
+
+/** Writes a changed update. */
+export async function changeIncidentUpdate(
+  db: Kysely<Database>,
+  before: UpdateRow,
+  after: UpdateRow,
+  now: number,
+): Promise<void> {
+  await db
+    .updateTable('incident_updates')
+    .set(after)
+    .where('account_id', '=', before.account_id)
+    .where('id', '=', before.id)
+    .execute();
+  const announcement = await db
+    .selectFrom('incident_announcements')
+    .select(['reached_page_id', 'finished_at'])
+    .where('account_id', '=', before.account_id)
+    .where('incident_update_id', '=', before.id)
+    .executeTakeFirst();
+  const state = stateOf(announcement);
+  await carryOut(db, after, announcementOfChanged(state, announced(before), announced(after), now));
+}
+
+function stateOf(
+  row: { reached_page_id: string | null; finished_at: number | null } | undefined,
+): AnnouncementState {
+  if (row === undefined) return 'NONE';
+  return row.reached_page_id === null && row.finished_at === null ? 'PLANNED' : 'BEGUN';
+}
+
+/** An update of an incident of a status page; undefined for unknown and foreign ones alike. */
+export function findIncidentUpdate(
+  db: Kysely<Database>,
+  accountId: string,
+  { incidentId, incidentUpdateId }: { incidentId: string; incidentUpdateId: string },
+): Promise<UpdateRow | undefined> {
+  return db
+    .selectFrom('incident_updates')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('incident_id', '=', incidentId)
+    .where('id', '=', incidentUpdateId)
+    .executeTakeFirst();
+}
+
+/** Deletes an update. Throws 409 for the last one of its incident. */
+export async function deleteIncidentUpdate(
+  db: Kysely<Database>,
+  row: UpdateRow,
+  now: number,
+): Promise<void> {
+  const other = await db
+    .selectFrom('incident_updates')
+    .select('id')
+    .where('account_id', '=', row.account_id)
+    .where('incident_id', '=', row.incident_id)
+    .where('id', '!=', row.id)
+    .limit(1)
+    .executeTakeFirst();
+  if (other === undefined) {
+    throw new ApiError(
+      'CONFLICT',
+      'the last update of an incident stays; delete the incident instead',
+    );
+  }
+  await db
+    .deleteFrom('incident_updates')
+    .where('account_id', '=', row.account_id)
+    .where('id', '=', row.id)
+    .execute();
+  await db
+    .updateTable('incidents')
+    .set({ updated_at: now })
+    .where('account_id', '=', row.account_id)
+    .where('id', '=', row.incident_id)
+    .execute();
+}

@@ -1,0 +1,41 @@
+/** Services: rows ↔ wire, and references to them from cards and incidents. */
+import type { Kysely, Selectable } from 'kysely';
+import type { z } from 'zod';
+import type { service } from '@monitor/shared/contract/status-page.ts';
+import { invalidField } from '../core/api-error.ts';
+import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import type { Database, ServicesTable } from '../db/tables.ts';
+
+type ServiceRow = Omit<Selectable<ServicesTable>, 'seq'>;
+export type ServiceWire = z.input<typeof service>;
+
+export function toServiceWire(row: ServiceRow): ServiceWire {
+  return {
+    name: row.name,
+    id: row.id,
+    accountId: row.account_id,
+    created_at: toTimestamp(row.created_at),
+    updated_at: toTimestampOrNull(row.updated_at),
+  };
+}
+
+/** The ids without repeats, in order; refuses those that are no service of the account. */
+export async function checkServices(
+  db: Kysely<Database>,
+  accountId: string,
+  field: string,
+  references: readonly { id: string }[],
+): Promise<string[]> {
+  const ids = [...new Set(references.map(({ id }) => id))];
+  if (ids.length === 0) return [];
+  const rows = await db
+    .selectFrom('services')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('id', 'in', ids)
+    .execute();
+  const known = new Set(rows.map(({ id }) => id));
+  const unknown = ids.find((id) => !known.has(id));
+  if (unknown !== undefined) throw invalidField(field, `has no service ${unknown}`);
+  return ids;
+}

@@ -1,0 +1,145 @@
+/** Maintenance windows that come, change and go, with what follows: agents and heartbeats heed them. */
+import type { Kysely } from 'kysely';
+import { ApiError, notFound } from '../core/api-error.ts';
+import { toTimestamp } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
+import { occurrenceAt } from './decide/planned-maintenance.ts';
+import {
+  findWindow,
+  keepPastWindow,
+  windowsFromRows,
+  type WindowRow,
+} from './maintenance-windows/store.ts';
+import type { Services } from '../core/services.ts';
+import { resumeHeartbeats } from '../heartbeats/postpone-heartbeats.ts';
+
+/** Results of agents that were cut off may be this old when they come in. */
+const pastWindowsKeptMs = 30 * 86_400_000;
+
+type WindowColumns = Omit<WindowRow, 'id' | 'account_id' | 'created_at' | 'updated_at'>;
+
+async function commit<T>(
+  { commits, hub }: Services,
+  accountId: string,
+  change: (db: Kysely<Database>) => Promise<T>,
+): Promise<T> {
+  const result = await commits.run(change);
+  hub.notifyAccount(accountId);
+  return result;
+}
+
+async function requireWindow(
+  db: Kysely<Database>,
+  accountId: string,
+  id: number,
+): Promise<WindowRow> {
+  const row = await findWindow(db, accountId, id);
+  if (row === undefined) throw notFound('maintenance window', String(id));
+  return row;
+}
+
+/** A window is about to be another, or none: slots and results of until now are judged by what it was. */
+async function withdraw(
+  db: Kysely<Database>,
+  accountId: string,
+  row: WindowRow,
+  now: number,
+): Promise<void> {
+  const [window] = await windowsFromRows(db, accountId, [row]);
+  if (window === undefined) return;
+  await resumeHeartbeats(db, accountId, window, now);
+  await keepPastWindow(db, accountId, window, now);
+  await db
+    .deleteFrom('past_maintenance_windows')
+    .where('account_id', '=', accountId)
+    .where('withdrawn_at', '<', now - pastWindowsKeptMs)
+    .execute();
+}
+
+export async function createWindow(
+  services: Services,
+  accountId: string,
+  columns: WindowColumns,
+): Promise<WindowRow> {
+  return commit(services, accountId, (db) =>
+    db
+      .insertInto('maintenance_windows')
+      .values({
+        account_id: accountId,
+        ...columns,
+        created_at: services.clock.now(),
+        updated_at: null,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+  );
+}
+
+/** Changes a window; `toColumns` gives what it is to be. Throws 404. */
+export async function updateWindow(
+  services: Services,
+  accountId: string,
+  id: number,
+  toColumns: (before: WindowRow) => WindowColumns,
+): Promise<WindowRow> {
+  return commit(services, accountId, async (db) => {
+    const now = services.clock.now();
+    const before = await requireWindow(db, accountId, id);
+    const after: WindowRow = { ...before, ...toColumns(before), updated_at: now };
+    await withdraw(db, accountId, before, now);
+    await db
+      .updateTable('maintenance_windows')
+      .set(after)
+      .where('account_id', '=', accountId)
+      .where('id', '=', id)
+      .execute();
+    return after;
+  });
+}
+
+/** Deletes a window; checks it paused run again from their next slot. Throws 404. */
+export async function deleteWindow(
+  services: Services,
+  accountId: string,
+  id: number,
+): Promise<void> {
+  await commit(services, accountId, async (db) => {
+    await withdraw(db, accountId, await requireWindow(db, accountId, id), services.clock.now());
+    await db
+      .deleteFrom('maintenance_windows')
+      .where('account_id', '=', accountId)
+      .where('id', '=', id)
+      .execute();
+  });
+}
+
+/**
+ * Calls off the occurrence of a window that begins at an instant; again is as well as once. Throws 404,
+ * and 409 for one that is over.
+ */
+export async function callOffMaintenance(
+  services: Services,
+  accountId: string,
+  id: number,
+  startsAt: number,
+): Promise<void> {
+  await commit(services, accountId, async (db) => {
+    const now = services.clock.now();
+    const row = await requireWindow(db, accountId, id);
+    const [window] = await windowsFromRows(db, accountId, [row]);
+    const occurrence = window === undefined ? undefined : occurrenceAt(window, startsAt);
+    if (window === undefined || occurrence === undefined) {
+      throw notFound('maintenance', `${id}-${startsAt}`);
+    }
+    if (window.calledOff.has(startsAt)) return;
+    if (occurrence.endsAt <= now) {
+      const endedAt = toTimestamp(occurrence.endsAt);
+      throw new ApiError('CONFLICT', `the maintenance ended at ${endedAt}; nothing is left of it`);
+    }
+    await resumeHeartbeats(db, accountId, window, now);
+    await db
+      .insertInto('called_off_maintenances')
+      .values({ window_id: id, account_id: accountId, starts_at: startsAt, called_off_at: now })
+      .execute();
+  });
+}

@@ -1,0 +1,114 @@
+/** Maintenance windows and their occurrences ↔ the wire. */
+import type { z } from 'zod';
+import type {
+  maintenance,
+  maintenanceWindow,
+} from '@monitor/shared/contract/maintenance-window.ts';
+import { invalidField } from '../../core/api-error.ts';
+import { fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { overlapsItself } from '../decide/maintenance.ts';
+import {
+  nextHeld,
+  type ListedOccurrence,
+  type PlannedWindow,
+} from '../decide/planned-maintenance.ts';
+import { wallClockOf } from '../../core/decide/wall-clock.ts';
+import { readInstant } from '../../core/instant.ts';
+import type { WindowRow } from './store.ts';
+
+type Wire = z.input<typeof maintenanceWindow>;
+type Fields = Omit<Wire, 'id' | 'nextOccurrences' | 'created_at' | 'updated_at'>;
+
+const listedAhead = 5;
+
+/** What a body may give, as a row has it. */
+export function fieldsOf(row: WindowRow): Fields {
+  return {
+    name: row.name,
+    startsAt: toTimestamp(row.starts_at),
+    endsAt: toTimestamp(row.ends_at),
+    repeatUnit: row.repeat_unit as Wire['repeatUnit'],
+    repeatInterval: row.repeat_interval,
+    repeatEndsAt: toTimestampOrNull(row.repeat_ends_at),
+    tags: fromJson<string[]>(row.tags_json),
+    timezone: row.timezone,
+    description: row.description,
+    pauseAllChecks: row.pause_all_checks !== 0,
+  };
+}
+
+function occurrenceId(windowId: number, startsAt: number): string {
+  return `${windowId}-${startsAt}`;
+}
+
+/** The start in the id of an occurrence of a window; null for an id that is none. */
+export function startOfOccurrence(windowId: number, id: string): number | null {
+  const [, window, startsAt] = /^(\d{1,15})-(-?\d{1,15})$/.exec(id) ?? [];
+  return Number(window) === windowId ? Number(startsAt) : null;
+}
+
+export function windowToWire(row: WindowRow, window: PlannedWindow, now: number): Wire {
+  return {
+    id: row.id,
+    ...fieldsOf(row),
+    nextOccurrences: nextHeld(window, now, listedAhead).map(({ startsAt, endsAt }) => ({
+      id: occurrenceId(row.id, startsAt),
+      startsAt: toTimestamp(startsAt),
+      endsAt: toTimestamp(endsAt),
+    })),
+    created_at: toTimestamp(row.created_at),
+    updated_at: toTimestampOrNull(row.updated_at),
+  };
+}
+
+export function occurrenceToWire(
+  window: PlannedWindow,
+  { startsAt, endsAt, status }: ListedOccurrence,
+): z.input<typeof maintenance> {
+  return {
+    id: occurrenceId(window.id, startsAt),
+    maintenanceWindowId: window.id,
+    startsAt: toTimestamp(startsAt),
+    endsAt: toTimestamp(endsAt),
+    status,
+  };
+}
+
+/** An instant without an offset is one in the zone of the window, wherever this program runs. */
+function instantOf(text: string, field: string, timezone: string | null): number {
+  const hasOffset = /T.*(Z|[+-]\d{2}:?\d{2})$/i.test(text);
+  if (hasOffset) return readInstant(text, field);
+  const shown = readInstant(text.includes('T') ? `${text}Z` : text, field);
+  return readInstant(toTimestamp(wallClockOf(timezone).instantOf(shown)), field);
+}
+
+/** The columns of what a body gives. Refuses a window that never opens, or opens again before it closes. */
+export function toColumns(fields: Fields) {
+  const { name, repeatUnit, repeatInterval, timezone, description } = fields;
+  const startsAt = instantOf(fields.startsAt, 'startsAt', timezone);
+  const endsAt = instantOf(fields.endsAt, 'endsAt', timezone);
+  const repeatEndsAt =
+    fields.repeatEndsAt === null ? null : instantOf(fields.repeatEndsAt, 'repeatEndsAt', timezone);
+  if (endsAt <= startsAt) throw invalidField('endsAt', 'must be after "startsAt"');
+  if (repeatEndsAt !== null && repeatEndsAt < startsAt) {
+    throw invalidField('repeatEndsAt', 'must not be before "startsAt"');
+  }
+  if (overlapsItself({ startsAt, endsAt, repeatUnit, repeatInterval, repeatEndsAt, timezone })) {
+    throw invalidField(
+      'endsAt',
+      'must not be after the window begins again (a month counts as 28 days)',
+    );
+  }
+  return {
+    name,
+    starts_at: startsAt,
+    ends_at: endsAt,
+    repeat_unit: repeatUnit,
+    repeat_interval: repeatInterval,
+    repeat_ends_at: repeatEndsAt,
+    tags_json: JSON.stringify([...new Set(fields.tags)]),
+    timezone,
+    description,
+    pause_all_checks: toFlag(fields.pauseAllChecks),
+  };
+}

@@ -1,0 +1,34 @@
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import { heldAt, type PlannedWindow } from './decide/planned-maintenance.ts';
+import { selectionOf, windowsSince } from './windows.ts';
+
+interface AccountWindows {
+  windows: PlannedWindow[];
+  isSelected: (window: PlannedWindow, checkId: string) => boolean;
+}
+
+/** Which slots were not to be run, by the windows of their time; asked of the database once an account. */
+export class PlannedGaps {
+  readonly #db: Kysely<Database>;
+  readonly #accounts = new Map<string, AccountWindows>();
+
+  constructor(db: Kysely<Database>) {
+    this.#db = db;
+  }
+
+  async isGap(accountId: string, checkId: string, slot: number): Promise<boolean> {
+    const { windows, isSelected } = await this.#windowsOf(accountId);
+    return windows.some((window) => isSelected(window, checkId) && heldAt(window, slot) !== null);
+  }
+
+  async #windowsOf(accountId: string): Promise<AccountWindows> {
+    const known = this.#accounts.get(accountId);
+    if (known !== undefined) return known;
+    const windows = await windowsSince(this.#db, accountId, Number.MIN_SAFE_INTEGER);
+    const isSelected = await selectionOf(this.#db, accountId, windows);
+    const found = { windows, isSelected };
+    this.#accounts.set(accountId, found);
+    return found;
+  }
+}

@@ -1,0 +1,56 @@
+/** The pauses of the coming days, as agents get them with their checks. */
+import type { Kysely } from 'kysely';
+import type { Pause } from '@monitor/shared/contract/agent-protocol.ts';
+import { hash32 } from '@monitor/shared/domain/hash.ts';
+import type { Database } from '../db/tables.ts';
+import { heldBetween, mergeOccurrences } from './decide/planned-maintenance.ts';
+import { sha256Hex } from '../core/keys.ts';
+import { maintenanceWindowsOf, selectionOf } from './windows.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** What an agent knows lasts for at least eight days without the control plane. */
+const horizonMs = 9 * dayMs;
+
+export interface UpcomingPauses {
+  pauses: Pause[];
+  /** Another one means that the agent is to be told again. */
+  key: string;
+}
+
+const none: UpcomingPauses = { pauses: [], key: '' };
+
+/**
+ * Gives the pauses of any check of an account. They are those of a stretch that moves on once a day, at
+ * another time for each account: until then the same windows give the same pauses. It begins a little
+ * in the past, so that an agent does not make up for a slot of a pause that has just ended.
+ */
+export async function upcomingPauses(
+  db: Kysely<Database>,
+  accountId: string,
+  now: number,
+): Promise<(checkId: string) => UpcomingPauses> {
+  const phaseMs = hash32(accountId) % dayMs;
+  const today = now - ((now - phaseMs) % dayMs);
+  const upcoming = (await maintenanceWindowsOf(db, accountId)).flatMap((window) => {
+    const held = heldBetween(window, today - hourMs, today + horizonMs);
+    return held.length === 0 ? [] : [{ window, held }];
+  });
+  if (upcoming.length === 0) return () => none;
+  const windows = upcoming.map(({ window }) => window);
+  const isSelected = await selectionOf(db, accountId, windows);
+  const known = new Map<string, UpcomingPauses>();
+  return (checkId) => {
+    const selected = upcoming.filter(({ window }) => isSelected(window, checkId));
+    if (selected.length === 0) return none;
+    const names = selected.map(({ window }) => window.id).join(' ');
+    let found = known.get(names);
+    if (found === undefined) {
+      const merged = mergeOccurrences(selected.flatMap(({ held }) => held));
+      const pauses = merged.map(({ startsAt, endsAt }) => ({ from: startsAt, to: endsAt }));
+      found = { pauses, key: sha256Hex(JSON.stringify(pauses)).slice(0, 16) };
+      known.set(names, found);
+    }
+    return found;
+  };
+}

@@ -1,0 +1,101 @@
+/** Which checks are in maintenance. */
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import { appliesTo, heldAt, type PlannedWindow } from './decide/planned-maintenance.ts';
+import { pastWindows, standingWindows } from './maintenance-windows/store.ts';
+
+export interface CheckMaintenance {
+  windowId: number;
+  name: string;
+  startsAt: number;
+  endsAt: number;
+}
+
+/** Lists longer than this are not named in a statement; everything is read instead. */
+const longestList = 500;
+const noTags: ReadonlySet<string> = new Set();
+
+/** The windows of an account as they stand, for whoever announces them. */
+export async function maintenanceWindowsOf(
+  db: Kysely<Database>,
+  accountId: string,
+): Promise<PlannedWindow[]> {
+  return standingWindows(db, accountId);
+}
+
+/** The windows of an account that stood at an instant or since: as they are, and as they were. */
+export async function windowsSince(
+  db: Kysely<Database>,
+  accountId: string,
+  since: number,
+): Promise<PlannedWindow[]> {
+  const standing = await standingWindows(db, accountId);
+  return [...standing, ...(await pastWindows(db, accountId, since))];
+}
+
+/** Which of the checks of an account a window applies to: by their tags and those of their groups. */
+export async function selectionOf(
+  db: Kysely<Database>,
+  accountId: string,
+  windows: readonly PlannedWindow[],
+  checkIds: readonly string[] | null = null,
+): Promise<(window: PlannedWindow, checkId: string) => boolean> {
+  const tags = [...new Set(windows.flatMap((window) => window.tags))];
+  const byCheck = new Map<string, Set<string>>();
+  if (tags.length > 0) {
+    let own = db
+      .selectFrom('check_tags')
+      .select(['check_id', 'tag'])
+      .where('account_id', '=', accountId);
+    let inherited = db
+      .selectFrom('check_group_tags')
+      .innerJoin('checks', 'checks.group_id', 'check_group_tags.group_id')
+      .select(['checks.id as check_id', 'check_group_tags.tag'])
+      .where('check_group_tags.account_id', '=', accountId)
+      .where('checks.account_id', '=', accountId);
+    if (tags.length <= longestList) {
+      own = own.where('tag', 'in', tags);
+      inherited = inherited.where('tag', 'in', tags);
+    }
+    if (checkIds !== null && checkIds.length <= longestList) {
+      own = own.where('check_id', 'in', checkIds);
+      inherited = inherited.where('checks.id', 'in', checkIds);
+    }
+    for (const row of [...(await own.execute()), ...(await inherited.execute())]) {
+      const known = byCheck.get(row.check_id);
+      if (known === undefined) byCheck.set(row.check_id, new Set([row.tag]));
+      else known.add(row.tag);
+    }
+  }
+  return (window, checkId) => appliesTo(window, byCheck.get(checkId) ?? noTags);
+}
+
+/**
+ * The maintenance that checks of an account are in at an instant, by check; where several overlap, the
+ * one that ends last. A window applies to checks and groups that carry any of its tags. An account
+ * without windows costs two look-ups in an index.
+ */
+export async function maintenanceOf(
+  db: Kysely<Database>,
+  accountId: string,
+  checkIds: readonly string[],
+  at: number,
+): Promise<ReadonlyMap<string, CheckMaintenance>> {
+  const found = new Map<string, CheckMaintenance>();
+  if (checkIds.length === 0) return found;
+  const held = (await windowsSince(db, accountId, at)).flatMap((window) => {
+    const occurrence = heldAt(window, at);
+    return occurrence === null ? [] : [{ window, occurrence }];
+  });
+  if (held.length === 0) return found;
+  const windows = held.map(({ window }) => window);
+  const isSelected = await selectionOf(db, accountId, windows, checkIds);
+  held.sort((one, other) => one.occurrence.endsAt - other.occurrence.endsAt);
+  for (const checkId of checkIds) {
+    for (const { window, occurrence } of held) {
+      if (!isSelected(window, checkId)) continue;
+      found.set(checkId, { windowId: window.id, name: window.name, ...occurrence });
+    }
+  }
+  return found;
+}

@@ -1,0 +1,32 @@
+/** EMAIL: text and HTML. All mails about one outage hang together in the reader's list. */
+import type { z } from 'zod';
+import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
+import type { Channel } from '../channel.ts';
+import { shorten } from '../../core/escape.ts';
+import { pausesOfMail, withoutMailServer } from '../mailer.ts';
+import { subjectOf } from '../message.ts';
+import { htmlOf, textOf } from './email-body.ts';
+
+type EmailConfig = z.output<(typeof channelConfigs)['EMAIL']>;
+
+const longestSubject = 200;
+
+export const emailChannel: Channel<EmailConfig> = {
+  pausesMs: pausesOfMail,
+  destination: () => 'EMAIL',
+  async deliver({ id, message }, { address }, { mailer, signal }) {
+    if (mailer === null) return withoutMailServer;
+    const thread = mailer.messageId(`incident.${message.incidentKey}`);
+    return mailer.send(
+      {
+        to: address,
+        subject: shorten(subjectOf(message), longestSubject),
+        text: textOf(message),
+        html: htmlOf(message),
+        headers: { References: thread, 'In-Reply-To': thread },
+      },
+      id,
+      signal,
+    );
+  },
+};

@@ -1,0 +1,83 @@
+/** SMS and CALL: a REST API as Twilio has it. */
+import type { z } from 'zod';
+import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
+import { attemptByHttp, cannotBeSent, refusalsAreFinal, type Attempt } from '../attempt.ts';
+import { pausesOfServices, type Channel, type Means, type PhoneService } from '../channel.ts';
+import { escapeXml, shorten } from '../../core/escape.ts';
+import { sentenceOf, subjectOf, type Message } from '../message.ts';
+import { gsmText } from './gsm.ts';
+
+type PhoneConfig = z.output<(typeof channelConfigs)['SMS']>;
+
+const longestText = 320;
+const longestSpeech = 600;
+
+/** What a text message says, link and all, in at most 320 characters. */
+export function smsText(message: Message): string {
+  const link = ` ${message.link.url}`;
+  // Half an address leads nowhere.
+  const room = link.length > longestText - 80 ? longestText : longestText - link.length;
+  return (
+    gsmText(subjectOf(message), room) + (room === longestText ? '' : gsmText(link, longestText))
+  );
+}
+
+/** What a call says, twice: a document for the voice of the service. */
+export function callMarkup(message: Message): string {
+  const text = escapeXml(shorten(sentenceOf(message), longestSpeech));
+  const say = `<Say>${text}</Say>`;
+  return `<?xml version="1.0" encoding="UTF-8"?><Response><Pause length="1"/>${say}<Pause length="1"/>${say}</Response>`;
+}
+
+/** Spaces and the like are for people. */
+function dialled(number: string): string {
+  return number.replace(/[\s()./-]/g, '');
+}
+
+async function post(
+  resource: 'Messages' | 'Calls',
+  fields: Record<string, string>,
+  { phone, outgoing, clock, signal }: Means,
+): Promise<Attempt> {
+  if ('missing' in phone) {
+    return cannotBeSent(
+      `this installation cannot send text messages or make calls: the operator has not set ${phone.missing.join(', ')}`,
+    );
+  }
+  const { url, accountSid, authToken, from }: PhoneService = phone;
+  const pair = Buffer.from(`${accountSid}:${authToken}`).toString('base64');
+  const base = url.replace(/\/+$/, '');
+  return attemptByHttp({
+    send: outgoing.trusted,
+    request: {
+      method: 'POST',
+      url: new URL(
+        `${base}/2010-04-01/Accounts/${encodeURIComponent(accountSid)}/${resource}.json`,
+      ),
+      headers: [
+        ['authorization', `Basic ${pair}`],
+        ['content-type', 'application/x-www-form-urlencoded'],
+        ['accept', 'application/json'],
+      ],
+      body: new URLSearchParams({ From: from, ...fields }).toString(),
+    },
+    credentials: [authToken, pair, accountSid],
+    isFinal: refusalsAreFinal,
+    now: clock.now(),
+    signal,
+  });
+}
+
+export const smsChannel: Channel<PhoneConfig> = {
+  pausesMs: pausesOfServices,
+  destination: () => 'PHONE',
+  deliver: ({ message }, { number }, means) =>
+    post('Messages', { To: dialled(number), Body: smsText(message) }, means),
+};
+
+export const callChannel: Channel<PhoneConfig> = {
+  pausesMs: pausesOfServices,
+  destination: () => 'PHONE',
+  deliver: ({ message }, { number }, means) =>
+    post('Calls', { To: dialled(number), Twiml: callMarkup(message) }, means),
+};

@@ -1,0 +1,83 @@
+/** SLACK: an incoming webhook, with blocks beside a bar of colour, and a text for where blocks are not shown. */
+import type { z } from 'zod';
+import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
+import { attemptByHttp, cannotBeSent, refusalsAreFinal } from '../attempt.ts';
+import { pausesOfServices, type Channel } from '../channel.ts';
+import { shorten } from '../../core/escape.ts';
+import { sentenceOf, type Message } from '../message.ts';
+
+type SlackConfig = z.output<(typeof channelConfigs)['SLACK']>;
+
+const colours = {
+  failing: '#c4314b',
+  degraded: '#c77700',
+  recovered: '#1f8a4c',
+  withdrawn: '#5f6368',
+  notice: '#4a6fa5',
+} as const;
+const marks = {
+  failing: ':red_circle:',
+  degraded: ':large_orange_circle:',
+  recovered: ':large_green_circle:',
+  withdrawn: ':white_circle:',
+  notice: ':information_source:',
+} as const;
+
+/** Slack knows these three, and with them nothing in a name can call a whole channel. */
+function escapeSlack(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** Cut first: an entity must not be cut through. */
+function mrkdwn(text: string, length: number): string {
+  return escapeSlack(shorten(text, Math.floor(length / 5)));
+}
+
+/** The message as Slack takes it. */
+export function slackBody(message: Message, channel: string | null): unknown {
+  const { tone, title, reason, details, link } = message;
+  const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text } });
+  const blocks = [
+    section(`${marks[tone]} *${mrkdwn(title, 1500)}*`),
+    ...(reason === '' ? [] : [section(mrkdwn(reason, 3000))]),
+    ...(details.length === 0
+      ? []
+      : [
+          {
+            type: 'section',
+            fields: details.slice(0, 10).map(({ label, value }) => ({
+              type: 'mrkdwn',
+              text: `*${label}*\n${mrkdwn(value, 1900)}`,
+            })),
+          },
+        ]),
+    section(`<${encodeURI(link.url)}|${escapeSlack(link.text)}>`),
+  ];
+  return {
+    ...(channel === null || channel === '' ? {} : { channel }),
+    text: mrkdwn(sentenceOf(message), 3000),
+    attachments: [{ color: colours[tone], fallback: mrkdwn(sentenceOf(message), 3000), blocks }],
+  };
+}
+
+export const slackChannel: Channel<SlackConfig> = {
+  pausesMs: pausesOfServices,
+  destination: ({ url }) => (URL.canParse(url) ? new URL(url).host : url),
+  async deliver({ message }, { url, channel }, { outgoing, clock, signal }) {
+    if (!URL.canParse(url)) return cannotBeSent('"url" is not an address');
+    return attemptByHttp({
+      send: outgoing.guarded,
+      request: {
+        method: 'POST',
+        url: new URL(url),
+        headers: [['content-type', 'application/json']],
+        body: JSON.stringify(slackBody(message, channel ?? null)),
+      },
+      // Whoever knows the path may write there.
+      credentials: [url, new URL(url).pathname],
+      isFinal: refusalsAreFinal,
+      now: clock.now(),
+      signal,
+    });
+  },
+};

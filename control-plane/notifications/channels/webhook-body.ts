@@ -1,0 +1,75 @@
+/** What a webhook without a template says: a form that the service behind it knows, or our own. */
+import { shorten } from '../../core/escape.ts';
+import { sentenceOf, type Message } from '../message.ts';
+import type { AlertVariables } from '../templates/alert-variables.ts';
+
+const marks = {
+  failing: '🔴',
+  degraded: '🟠',
+  recovered: '🟢',
+  withdrawn: '⚪',
+  notice: 'ℹ️',
+} as const;
+const cardColours = {
+  failing: 'attention',
+  degraded: 'warning',
+  recovered: 'good',
+  withdrawn: 'default',
+  notice: 'default',
+} as const;
+
+/** https://discord.com/developers/docs/resources/webhook: nobody is mentioned by a name of a check. */
+function discordBody(message: Message): unknown {
+  const lines = message.details.map(({ label, value }) => `${label}: ${value}`);
+  const text = [`${marks[message.tone]} ${sentenceOf(message)}`, ...lines, message.link.url].join(
+    '\n',
+  );
+  return { content: shorten(text, 2000), allowed_mentions: { parse: [] } };
+}
+
+/** A message with one Adaptive Card, as workflows and connectors of Teams take it. */
+function teamsBody(message: Message): unknown {
+  const { title, reason, details, link, tone } = message;
+  const line = (text: string, more: object) => ({ type: 'TextBlock', text, wrap: true, ...more });
+  const content = {
+    $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+    type: 'AdaptiveCard',
+    version: '1.4',
+    body: [
+      line(title, { weight: 'bolder', size: 'medium', color: cardColours[tone] }),
+      ...(reason === '' ? [] : [line(reason, {})]),
+      { type: 'FactSet', facts: details.map(({ label, value }) => ({ title: label, value })) },
+    ],
+    actions: [{ type: 'Action.OpenUrl', title: link.text, url: link.url }],
+  };
+  return {
+    type: 'message',
+    text: sentenceOf(message),
+    attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive', content }],
+  };
+}
+
+/** Type, instant and the variables of templates, in the envelope of Standard Webhooks. */
+function ownBody(message: Message, variables: AlertVariables): unknown {
+  return {
+    type: variables['ALERT_TYPE'],
+    timestamp: new Date(message.at).toISOString(),
+    data: variables,
+  };
+}
+
+/** The body, as JSON text. */
+export function defaultBody(
+  webhookType: string | null,
+  message: Message,
+  variables: AlertVariables,
+): string {
+  switch (webhookType) {
+    case 'WEBHOOK_DISCORD':
+      return JSON.stringify(discordBody(message));
+    case 'WEBHOOK_MSTEAMS':
+      return JSON.stringify(teamsBody(message));
+    default:
+      return JSON.stringify(ownBody(message, variables));
+  }
+}

@@ -1,0 +1,299 @@
+/**
+ * Empties the outbox. A row is sent, and only then, in one transaction, taken out and its outcome
+ * written down: a crash in between sends it again with the same id. So much is on its way at once, to
+ * one channel and to one host, and no more; what cannot be delivered holds up nothing but what comes
+ * after it under the same ordering key.
+ */
+import type { Logger } from 'pino';
+import { sleep } from '@monitor/shared/clock.ts';
+import {
+  correctDueTimes,
+  dueRows,
+  nextDueAt,
+  recordOutcome,
+  recordRetry,
+  type OutboxRow,
+} from './due-deliveries.ts';
+import type { Services } from '../core/services.ts';
+import { afterAttempt, cannotBeSent, longestPauseMs, type Attempt } from './attempt.ts';
+import { deliveryOf, type ChannelRow, type Delivery, type SharedMeans } from './deliver.ts';
+import { openMeans, type NotifySettings } from './open-means.ts';
+import type { Resolve } from './outgoing.ts';
+
+const mostAtOnce = 32;
+/** What one account sends to hosts that never answer leaves room for what the others send. */
+const mostPerAccount = 24;
+const mostPerChannel = 4;
+const mostPerDestination = 8;
+const rowsAtOnce = 50;
+/** Were a wake-up ever lost, this is how late a notification could be. */
+const longestSleepMs = 30_000;
+/** A row whose outcome could not be written down is not tried again at once. */
+const pauseAfterFaultMs = 5_000;
+const endWithinMs = 5_000;
+
+export interface DeliveryParts {
+  services: Services;
+  config: NotifySettings;
+  /** How names of customers' hosts are resolved; as the system does unless given. */
+  resolve?: Resolve;
+}
+
+interface OnItsWay {
+  accountId: string;
+  channelId: number | null;
+  destination: string;
+  done: Promise<void>;
+}
+
+class Deliveries {
+  readonly #services: Services;
+  readonly #means: SharedMeans;
+  readonly #logger: Logger;
+  /** By `seq`. */
+  readonly #onItsWay = new Map<number, OnItsWay>();
+  readonly #stopping = new AbortController();
+  #isLooking = false;
+  #looking = Promise.resolve();
+  #mustLookAgain = false;
+  #willLookSoon = false;
+  /** How long it took to look the last time. */
+  #tookMs = 0;
+  #cancelTimer: () => void = () => {};
+  /** Where channels were seen to lead, so that those of a host without a free place are not read. */
+  #seenDestinations = new Map<number, string>();
+  #forgetDestinationsAt = 0;
+
+  constructor(services: Services, means: SharedMeans) {
+    this.#services = services;
+    this.#means = means;
+    this.#logger = services.logger.child({ subsystem: 'deliveries' });
+  }
+
+  /** Starts what is due and may start, and sets the timer for what is not due yet. */
+  async look(): Promise<void> {
+    if (this.#isLooking) this.#mustLookAgain = true;
+    else if (!this.#stopping.signal.aborted) await (this.#looking = this.#look());
+  }
+
+  /** Of deliveries that end at about the same time only one looks; half of the time nobody does. */
+  #lookSoon(): void {
+    if (this.#tookMs === 0) void this.look();
+    if (this.#tookMs === 0 || this.#willLookSoon) return;
+    this.#willLookSoon = true;
+    this.#services.clock.after(this.#tookMs, () => {
+      this.#willLookSoon = false;
+      void this.look();
+    });
+  }
+
+  async #look(): Promise<void> {
+    this.#isLooking = true;
+    const { db, clock } = this.#services;
+    const begunAt = clock.monotonic();
+    let lookAt = clock.now() + longestSleepMs;
+    try {
+      do {
+        this.#mustLookAgain = false;
+        await correctDueTimes(this.#services, clock.now(), longestPauseMs);
+        await this.#startDue();
+      } while (this.#mustLookAgain && !this.#stopping.signal.aborted);
+      lookAt = Math.min(lookAt, (await nextDueAt(db, clock.now())) ?? Infinity);
+    } catch (error) {
+      this.#logger.error({ err: error }, 'the outbox could not be read');
+      lookAt = clock.now() + pauseAfterFaultMs;
+    }
+    this.#isLooking = false;
+    this.#tookMs = clock.monotonic() - begunAt;
+    this.#cancelTimer();
+    if (this.#stopping.signal.aborted) return;
+    const waitMs = lookAt - clock.now();
+    if (this.#mustLookAgain || waitMs <= 0) void this.look();
+    else this.#cancelTimer = clock.after(waitMs, () => void this.look());
+  }
+
+  #count(which: (each: OnItsWay) => boolean): number {
+    return [...this.#onItsWay.values()].filter(which).length;
+  }
+
+  /** Channels whose host has no free place. What was seen may have changed, and is soon forgotten. */
+  #channelsOfBusyHosts(): number[] {
+    const { clock } = this.#services;
+    if (clock.monotonic() >= this.#forgetDestinationsAt) {
+      this.#seenDestinations = new Map();
+      this.#forgetDestinationsAt = clock.monotonic() + longestSleepMs;
+    }
+    const places = new Map<string, number>();
+    for (const { destination } of this.#onItsWay.values()) {
+      places.set(destination, (places.get(destination) ?? 0) + 1);
+    }
+    const isBusy = ([, destination]: [number, string]): boolean =>
+      (places.get(destination) ?? 0) >= mostPerDestination;
+    return [...this.#seenDestinations].filter(isBusy).map(([channelId]) => channelId);
+  }
+
+  async #startDue(): Promise<void> {
+    const full = new Set<number>();
+    const busy = new Set<string>();
+    let isMailFull = false;
+    for (;;) {
+      if (this.#stopping.signal.aborted || this.#onItsWay.size >= mostAtOnce) return;
+      for (const { accountId, channelId } of this.#onItsWay.values()) {
+        if (this.#count((each) => each.accountId === accountId) >= mostPerAccount) {
+          busy.add(accountId);
+        }
+        if (channelId === null) continue;
+        if (this.#count((each) => each.channelId === channelId) >= mostPerChannel) {
+          full.add(channelId);
+        }
+      }
+      for (const channelId of this.#channelsOfBusyHosts()) full.add(channelId);
+      const rows = await dueRows(this.#services.db, {
+        now: this.#services.clock.now(),
+        exceptSeqs: [...this.#onItsWay.keys()],
+        exceptAccounts: [...busy],
+        exceptChannels: [...full],
+        exceptMail: isMailFull,
+        limit: rowsAtOnce,
+      });
+      const channelRows = await this.#channelsOf(rows);
+      for (const row of rows) {
+        if (this.#stopping.signal.aborted || this.#onItsWay.size >= mostAtOnce) return;
+        if (this.#count((each) => each.accountId === row.account_id) >= mostPerAccount) {
+          busy.add(row.account_id);
+          continue;
+        }
+        const channelRow =
+          row.alert_channel_id === null ? undefined : channelRows.get(row.alert_channel_id);
+        const delivery = deliveryOf(this.#services, row, channelRow);
+        if (row.alert_channel_id !== null) {
+          this.#seenDestinations.set(row.alert_channel_id, delivery.destination);
+        }
+        const isFull =
+          this.#count((each) => each.destination === delivery.destination) >= mostPerDestination ||
+          this.#count((each) => each.channelId === row.alert_channel_id) >=
+            (row.alert_channel_id === null ? mostPerDestination : mostPerChannel);
+        if (!isFull) this.#start(row, delivery, channelRow);
+        else if (row.alert_channel_id === null) isMailFull = true;
+        else full.add(row.alert_channel_id);
+      }
+      if (rows.length < rowsAtOnce) return;
+    }
+  }
+
+  async #channelsOf(rows: readonly OutboxRow[]): Promise<ReadonlyMap<number, ChannelRow>> {
+    const ids = [...new Set(rows.flatMap(({ alert_channel_id: id }) => (id === null ? [] : [id])))];
+    if (ids.length === 0) return new Map();
+    const found = await this.#services.db
+      .selectFrom('alert_channels')
+      .selectAll()
+      .where('id', 'in', ids)
+      .execute();
+    return new Map(found.map((row) => [row.id, row]));
+  }
+
+  #start(row: OutboxRow, delivery: Delivery, channelRow: ChannelRow | undefined): void {
+    const done = this.#deliver(row, delivery, channelRow?.config_json ?? null).finally(() => {
+      this.#onItsWay.delete(row.seq);
+      this.#lookSoon();
+    });
+    const { account_id: accountId, alert_channel_id: channelId } = row;
+    this.#onItsWay.set(row.seq, { accountId, channelId, destination: delivery.destination, done });
+  }
+
+  async #deliver(row: OutboxRow, delivery: Delivery, configJson: string | null): Promise<void> {
+    const attempt = await this.#attempt(row, delivery);
+    // Whether it arrived is not known: it is sent again after the next start.
+    if (this.#means.signal.aborted && attempt.outcome !== 'delivered') return;
+    const { clock, disk } = this.#services;
+    for (;;) {
+      try {
+        await this.#record(row, delivery, attempt, configJson);
+        return;
+      } catch (error) {
+        const isDisk = disk.noteFailure(error);
+        const facts = { err: error, notificationId: row.id };
+        const phrase = 'the outcome of a notification could not be written down';
+        if (!isDisk) this.#logger.error(facts, phrase);
+        await sleep(clock, pauseAfterFaultMs, this.#stopping.signal);
+        // While the disk is full the outcome is kept in mind, rather than sent again and again.
+        if (!isDisk || this.#stopping.signal.aborted) return;
+      }
+    }
+  }
+
+  async #attempt(row: OutboxRow, delivery: Delivery): Promise<Attempt> {
+    try {
+      return await delivery.attempt(this.#means);
+    } catch (error) {
+      this.#logger.error({ err: error, notificationId: row.id }, 'a notification cannot be made');
+      return cannotBeSent('the notification could not be made: this is a fault of the monitor');
+    }
+  }
+
+  async #record(
+    row: OutboxRow,
+    { pausesMs }: Delivery,
+    attempt: Attempt,
+    configJson: string | null,
+  ): Promise<void> {
+    const { commits, clock, deliveries, metrics } = this.#services;
+    const attempts = row.attempts + 1;
+    const { result } = attempt;
+    const next = afterAttempt(attempt, attempts, pausesMs);
+    const facts = {
+      accountId: row.account_id,
+      notificationId: row.id,
+      channelId: row.alert_channel_id,
+      attempts,
+    };
+    if ('retryInMs' in next) {
+      const nextAttemptAt = clock.now() + next.retryInMs;
+      await commits.run((unit) => recordRetry(unit, row, { attempts, nextAttemptAt, result }));
+      metrics.deliveries.inc({ outcome: 'retry' });
+      this.#logger.info({ ...facts, result, ...next }, 'notification not delivered, trying again');
+      return;
+    }
+    const { status } = next;
+    await commits.run((unit) => recordOutcome(unit, row, { status, result, attempts, configJson }));
+    metrics.deliveries.inc({ outcome: status.toLowerCase() });
+    deliveries.ended(row.id, { status, result });
+    if (status === 'SUCCESS') this.#logger.debug(facts, 'notification delivered');
+    else this.#logger.warn({ ...facts, status, result }, 'notification not delivered');
+  }
+
+  /** Takes nothing new, and waits a moment for what is on its way. */
+  async stop(abort: () => void): Promise<void> {
+    this.#stopping.abort();
+    await this.#looking;
+    this.#cancelTimer();
+    const all = [...this.#onItsWay.values()].map(({ done }) => done);
+    const cancel = this.#services.clock.after(endWithinMs, abort);
+    await Promise.all(all);
+    cancel();
+    abort();
+  }
+}
+
+/** Begins to deliver what is in the outbox, and goes on until it is disposed of. */
+export function startDeliveries({ services, config, resolve }: DeliveryParts): AsyncDisposable {
+  const stopping = new AbortController();
+  const means = openMeans({
+    config,
+    services,
+    signal: stopping.signal,
+    ...(resolve === undefined ? {} : { resolve }),
+  });
+  const deliveries = new Deliveries(services, means);
+  services.deliveries.onWake(() => void deliveries.look());
+  void deliveries.look();
+  return {
+    async [Symbol.asyncDispose]() {
+      services.deliveries.onWake(() => {});
+      await deliveries.stop(() => {
+        stopping.abort();
+      });
+      await means[Symbol.asyncDispose]();
+    },
+  };
+}

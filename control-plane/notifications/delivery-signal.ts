@@ -1,0 +1,40 @@
+/** Between those who fill the outbox and the one who empties it. */
+import type { Outcome } from './due-deliveries.ts';
+
+export type DeliveryOutcome = Pick<Outcome, 'status' | 'result'>;
+
+export class DeliverySignal {
+  #wake: () => void = () => {};
+  readonly #waiting = new Map<string, (outcome: DeliveryOutcome) => void>();
+
+  /** Call after the commit that filled the outbox. */
+  wake(): void {
+    this.#wake();
+  }
+
+  onWake(wake: () => void): void {
+    this.#wake = wake;
+  }
+
+  /** Told after the commit that records what came of it. */
+  ended(id: string, outcome: DeliveryOutcome): void {
+    this.#waiting.get(id)?.(outcome);
+  }
+
+  /** Resolves once the notification has ended, or with null once the signal aborts. */
+  whenEnded(id: string, signal: AbortSignal): Promise<DeliveryOutcome | null> {
+    return new Promise((resolve) => {
+      const finish = (outcome: DeliveryOutcome | null): void => {
+        this.#waiting.delete(id);
+        signal.removeEventListener('abort', onAbort);
+        resolve(outcome);
+      };
+      const onAbort = (): void => {
+        finish(null);
+      };
+      if (signal.aborted) finish(null);
+      else signal.addEventListener('abort', onAbort, { once: true });
+      if (!signal.aborted) this.#waiting.set(id, finish);
+    });
+  }
+}

@@ -1,0 +1,101 @@
+import { noResultsCode } from '../scheduling/decide/outcome-watch.ts';
+import { overloadedCode } from '../scheduling/decide/overload.ts';
+import { oneLine } from '../core/escape.ts';
+import type { FaultFacts } from './facts.ts';
+import { linkToAgents } from './links.ts';
+import { count, durationText, instantText, namesText } from './phrases.ts';
+
+/** Where agents do not say which error it was. */
+const unknownCode = 'UNKNOWN';
+
+/** Notices that are about the work of a location rather than about an error. */
+const wordings: Readonly<
+  Record<
+    string,
+    {
+      title: (location: string, checks: string) => string;
+      over: string;
+      label: string;
+      overLabel: string;
+      advice: string;
+    }
+  >
+> = {
+  [noResultsCode]: {
+    title: (location, checks) =>
+      `Monitoring is not happening: ${checks} of ${location} without results`,
+    over: 'There are results again from',
+    label: 'NOT MONITORED',
+    overLabel: 'MONITORED AGAIN',
+    advice: 'look at the agents of the location, and run "monitor-agent doctor" there',
+  },
+  [overloadedCode]: {
+    title: (location) => `An agent of ${location} is overloaded`,
+    over: 'No agent is overloaded any more in',
+    label: 'OVERLOADED',
+    overLabel: 'NOT OVERLOADED',
+    advice: 'give the machine of the agent more processor time, or start another agent there',
+  },
+};
+
+function titleOf({ code, isOver, isConclusive, ...facts }: FaultFacts): string {
+  const location = `location "${oneLine(facts.locationName)}"`;
+  const wording = wordings[code ?? ''];
+  if (wording !== undefined) {
+    return isOver
+      ? `${wording.over} ${location}`
+      : wording.title(location, count(facts.checks.length, 'check'));
+  }
+  if (code === null) {
+    if (!isOver) return `Nothing but errors of ours from ${location}`;
+    return isConclusive
+      ? `There are results from ${location} again`
+      : `No check of ${location} ends in errors of ours any more`;
+  }
+  const error = code === unknownCode ? 'an error of ours' : oneLine(code);
+  return isOver
+    ? `No check of ${location} ends in ${error} any more`
+    : `${count(facts.checks.length, 'check')} of ${location} ${facts.checks.length === 1 ? 'ends' : 'end'} in ${error} every time`;
+}
+
+/** What is said of a location whose checks get nothing but errors of ours. */
+export function faultMessage(facts: FaultFacts, publicUrl: string) {
+  const { isOver, since, runs, checks, at, location, mostCommonCode: code } = facts;
+  const name = oneLine(facts.locationName);
+  const said = oneLine(facts.message ?? '');
+  const wording = wordings[facts.code ?? ''];
+  const labels = wording ?? { label: 'NOT MEASURING', overLabel: 'MEASURING AGAIN' };
+  const lines: [string, string][] = [
+    ['Location', name === location ? name : `${name} (${location})`],
+    [isOver ? 'Began' : 'Since', instantText(since)],
+    ['Lasted', isOver ? durationText(at - since) : ''],
+    ['Runs', isOver || runs === 0 ? '' : count(runs, 'run')],
+    ['Most often', code === null || code === unknownCode ? '' : oneLine(code)],
+    ['Checks', namesText(checks.map((check) => oneLine(check.name)))],
+    [
+      'What to do',
+      isOver
+        ? ''
+        : (wording?.advice ?? 'run "monitor-agent doctor" on the machine of the agent there'),
+    ],
+  ];
+  const isOne = checks.length === 1;
+  return {
+    tone: isOver ? ('recovered' as const) : ('failing' as const),
+    label: isOver ? labels.overLabel : labels.label,
+    title: titleOf(facts),
+    subject: name,
+    reason: isOver
+      ? ''
+      : said === '' && facts.code === overloadedCode
+        ? "times measured there include the agent's own waiting"
+        : said === ''
+          ? `nothing is known about the ${isOne ? 'target' : 'targets'} of ${count(checks.length, 'check')}`
+          : said,
+    details: lines.flatMap(([label, value]) => (value === '' ? [] : [{ label, value }])),
+    link: { url: linkToAgents(publicUrl), text: 'Open the agents' },
+    recentRuns: [],
+    incidentKey: facts.incidentKey,
+    at,
+  };
+}

@@ -1,0 +1,261 @@
+/** What a notification says, in words that every channel then puts into its own form. */
+import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
+import { oneLine } from '../core/escape.ts';
+import type {
+  AlertFacts,
+  AlertType,
+  LocationFacts,
+  NotificationFacts,
+  RecentRun,
+} from './facts.ts';
+import { faultMessage } from './fault-message.ts';
+import { linkToAgents, linkToCheck, linkToResult } from './links.ts';
+import { count, durationText, instantText, namesText } from './phrases.ts';
+
+/** How bad the news is: decides colours, severities, and whether a page is opened or closed. */
+export type Tone = 'failing' | 'degraded' | 'recovered' | 'withdrawn' | 'notice';
+
+/** Whether a page that was opened is to be closed: all is well, or nobody looks any more. */
+export function isClosing(tone: Tone): tone is 'recovered' | 'withdrawn' {
+  return tone === 'recovered' || tone === 'withdrawn';
+}
+
+export interface Message {
+  tone: Tone;
+  /** One word or two, in capitals where subjects are: `FAILING`. */
+  label: string;
+  /** A sentence: `Check "Checkout" has failed`. */
+  title: string;
+  /** Who or what it is about: the name of the check or of the location. */
+  subject: string;
+  /** Why, in one line; empty when there is nothing to add. */
+  reason: string;
+  /** Facts below it, in order. */
+  details: { label: string; value: string }[];
+  /** Where to read on, and what is there. */
+  link: { url: string; text: string };
+  /** Oldest first. */
+  recentRuns: readonly RecentRun[];
+  /** The same from the first alert to the recovery. */
+  incidentKey: string;
+  /** When what it tells of happened. */
+  at: number;
+}
+
+interface Wording {
+  tone: Tone;
+  label: string;
+  /** Behind the name of the check. */
+  says: string;
+  /** The same in a reminder. */
+  repeats: string;
+}
+
+const failing: Wording = {
+  tone: 'failing',
+  label: 'FAILING',
+  says: 'has failed',
+  repeats: 'is still failing',
+};
+const degraded: Wording = {
+  tone: 'degraded',
+  label: 'DEGRADED',
+  says: 'is degraded',
+  repeats: 'is still degraded',
+};
+const recovered: Wording = {
+  tone: 'recovered',
+  label: 'RECOVERED',
+  says: 'has recovered',
+  repeats: 'has recovered',
+};
+
+const wordings: Readonly<Record<AlertType, Wording>> = {
+  NO_ALERT: { tone: 'notice', label: 'NOTICE', says: 'has news', repeats: 'has news' },
+  ALERT_FAILURE: failing,
+  ALERT_FAILURE_REMAIN: failing,
+  ALERT_DEGRADED_FAILURE: failing,
+  ALERT_DEGRADED: degraded,
+  ALERT_DEGRADED_REMAIN: degraded,
+  ALERT_FAILURE_DEGRADED: { ...degraded, says: 'no longer fails, but is degraded' },
+  ALERT_RECOVERY: recovered,
+  ALERT_DEGRADED_RECOVERY: recovered,
+  ALERT_SSL: { tone: 'degraded', label: 'CERTIFICATE', says: '', repeats: '' },
+};
+
+const withdrawals: Readonly<Record<NonNullable<AlertFacts['withdrawn']>, Wording>> = {
+  deactivated: {
+    tone: 'withdrawn',
+    label: 'DEACTIVATED',
+    says: 'was deactivated and is no longer watched',
+    repeats: '',
+  },
+  deleted: {
+    tone: 'withdrawn',
+    label: 'DELETED',
+    says: 'was deleted and is no longer watched',
+    repeats: '',
+  },
+  renewed: { tone: 'recovered', label: 'CERTIFICATE', says: '', repeats: '' },
+};
+
+/** The name people know a location by. */
+export function locationName(location: string): string {
+  return location in dataCenterLocations
+    ? dataCenterLocations[location as keyof typeof dataCenterLocations]
+    : location;
+}
+
+type Certificate = NonNullable<AlertFacts['ssl']>;
+
+function certificateTitle(
+  { domain, daysRemaining: days }: Certificate,
+  isRenewed: boolean,
+): string {
+  if (days < 0) return `The certificate of ${domain} has expired`;
+  if (isRenewed) return `The certificate of ${domain} is now good for ${count(days, 'day')}`;
+  return days === 0
+    ? `The certificate of ${domain} expires today`
+    : `The certificate of ${domain} expires in ${count(days, 'day')}`;
+}
+
+/** Where to read on; of a check that is gone there is nothing to read. */
+function linkOf({ check, result, withdrawn }: AlertFacts, publicUrl: string): Message['link'] {
+  if (withdrawn === 'deleted') return { url: publicUrl, text: 'Open the monitor' };
+  return result === null
+    ? { url: linkToCheck(publicUrl, check.id), text: 'Open the check' }
+    : { url: linkToResult(publicUrl, check.id, result.id), text: 'Open the result' };
+}
+
+/** These are degraded by nothing but their time; others say themselves why. */
+const degradedByTime: ReadonlySet<string> = new Set(['API', 'URL', 'TCP', 'DNS']);
+
+function reasonOf({ check, result, ssl, withdrawn }: AlertFacts, tone: Tone): string {
+  if (withdrawn === 'deactivated' || withdrawn === 'deleted') {
+    return 'its alert is closed without a recovery';
+  }
+  if (ssl !== null || result === null) return '';
+  if (result.error !== null && result.error.trim() !== '') return oneLine(result.error);
+  // That the answer was a good one is not why somebody is told.
+  if (tone === 'degraded') {
+    return degradedByTime.has(check.type)
+      ? `${Math.round(result.responseTimeMs)} ms are above its degraded limit`
+      : '';
+  }
+  return result.statusCode === null
+    ? ''
+    : oneLine(`${result.statusCode} ${result.statusText ?? ''}`);
+}
+
+/** The reason with a sentence about the location, where times may be those of the agent rather than the target. */
+function withOverload(reason: string, result: AlertFacts['result']): string {
+  if (result?.overload === undefined) return reason;
+  const { since, reason: because } = result.overload;
+  const name = oneLine(result.locationName ?? locationName(result.location));
+  const lasts = since === 0 ? 'was overloaded' : `is overloaded since ${instantText(since)}`;
+  const why = because === null ? '' : `: ${oneLine(because)}`;
+  const said = `The location ${name} ${lasts}${why}; times measured there include the agent's own waiting.`;
+  return reason === '' ? said : `${reason}. ${said}`;
+}
+
+function alertMessage(facts: AlertFacts, publicUrl: string): Message {
+  const { check, result, ssl, since, at, withdrawn = null } = facts;
+  const wording = withdrawn === null ? wordings[facts.alertType] : withdrawals[withdrawn];
+  const name = oneLine(check.name);
+  const says = facts.isReminder ? wording.repeats : wording.says;
+  const isOver = wording.tone === 'recovered';
+  const isExpired = withdrawn === null && ssl !== null && ssl.daysRemaining < 0;
+  const lines: [string, string | null][] = [
+    ['Check', `${name} (${check.type})`],
+    ['Group', check.groupName],
+    ['Location', result && (result.locationName ?? locationName(result.location))],
+    ['Status', result?.statusCode ? `${result.statusCode} ${result.statusText ?? ''}` : null],
+    ['Response time', result && `${Math.round(result.responseTimeMs)} ms`],
+    ['Run at', result && instantText(result.startedAt)],
+    [isOver ? 'Began' : 'Since', since === null ? null : instantText(since)],
+    ['Lasted', since !== null && isOver ? durationText(at - since) : null],
+    ['Reminder', facts.isReminder ? String(facts.reminderSequence) : null],
+    ['Domain', ssl && ssl.domain],
+    ['Tags', check.tags.length === 0 ? null : check.tags.join(', ')],
+    ['About', check.description],
+  ];
+  return {
+    tone: isExpired ? 'failing' : wording.tone,
+    label: facts.isReminder && !isOver ? `STILL ${wording.label}` : wording.label,
+    title:
+      ssl === null || wording.tone === 'withdrawn'
+        ? `Check "${name}" ${says}`
+        : certificateTitle(ssl, withdrawn === 'renewed'),
+    subject: name,
+    reason: withOverload(isOver ? '' : reasonOf(facts, wording.tone), result),
+    details: lines.flatMap(([label, value]) => {
+      const text = oneLine(value ?? '');
+      return text === '' ? [] : [{ label, value: text }];
+    }),
+    link: linkOf(facts, publicUrl),
+    recentRuns: facts.recentRuns,
+    incidentKey: facts.incidentKey,
+    at,
+  };
+}
+
+function locationMessage(facts: LocationFacts, publicUrl: string): Message {
+  const name = oneLine(facts.locationName);
+  const { isServed, unservedSince, checks, at } = facts;
+  const names = namesText(checks.map((check) => oneLine(check.name)));
+  return {
+    tone: isServed ? 'recovered' : 'failing',
+    label: isServed ? 'AGENT IS BACK' : 'NO AGENT',
+    title: isServed ? `Location "${name}" has an agent again` : `Location "${name}" has no agent`,
+    subject: name,
+    reason: isServed
+      ? ''
+      : `${count(checks.length, 'check')} ${checks.length === 1 ? 'does' : 'do'} not run there`,
+    details: [
+      { label: 'Location', value: name === facts.location ? name : `${name} (${facts.location})` },
+      { label: isServed ? 'Began' : 'Since', value: instantText(unservedSince) },
+      ...(isServed ? [{ label: 'Lasted', value: durationText(at - unservedSince) }] : []),
+      ...(names === '' ? [] : [{ label: 'Checks', value: names }]),
+    ],
+    link: { url: linkToAgents(publicUrl), text: 'Open the agents' },
+    recentRuns: [],
+    incidentKey: facts.incidentKey,
+    at,
+  };
+}
+
+/** What to say about something that happened. `publicUrl` is where links lead. */
+export function messageOf(facts: NotificationFacts, id: string, publicUrl: string): Message {
+  switch (facts.kind) {
+    case 'alert':
+      return alertMessage(facts, publicUrl);
+    case 'location':
+      return locationMessage(facts, publicUrl);
+    case 'faults':
+      return faultMessage(facts, publicUrl);
+    case 'test':
+      return {
+        tone: 'notice',
+        label: 'TEST',
+        title: 'This is a test of an alert channel',
+        subject: 'Test',
+        reason: 'somebody tried this channel out; nothing is wrong',
+        details: [{ label: 'Sent', value: instantText(facts.at) }],
+        link: { url: publicUrl, text: 'Open the monitor' },
+        recentRuns: [],
+        incidentKey: `test-${id}`,
+        at: facts.at,
+      };
+  }
+}
+
+/** `Check "Checkout" has failed: status was 500`. */
+export function sentenceOf({ title, reason }: Message): string {
+  return reason === '' ? title : `${title}: ${reason}`;
+}
+
+/** `[FAILING] Checkout: status was 500`. */
+export function subjectOf({ label, subject, title, reason }: Message): string {
+  const name = label === 'CERTIFICATE' ? title : subject;
+  return `[${label}] ${reason === '' ? name : `${name}: ${reason}`}`;
+}

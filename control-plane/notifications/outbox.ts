@@ -1,0 +1,118 @@
+/**
+ * What is to be sent is written in the transaction of what causes it. Call `services.deliveries.wake()`
+ * after the commit. See `notify/` for the way out.
+ */
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import type { AlertFacts, Mail, NotificationFacts } from './facts.ts';
+
+interface Envelope {
+  id: string;
+  accountId: string;
+  now: number;
+}
+
+/** A message to an alert channel. Alerts are sent one after the other to each channel, per check. */
+export async function enqueueForChannel(
+  db: Kysely<Database>,
+  channelId: number,
+  facts: NotificationFacts,
+  { id, accountId, now }: Envelope,
+): Promise<void> {
+  const about = facts.kind === 'alert' ? facts.check.id : facts.kind;
+  await db
+    .insertInto('outbox')
+    .values({
+      id,
+      account_id: accountId,
+      kind: 'CHANNEL',
+      alert_channel_id: channelId,
+      ordering_key: facts.kind === 'test' ? null : `${channelId}/${about}`,
+      content_json: JSON.stringify(facts),
+      attempts: 0,
+      next_attempt_at: now,
+      created_at: now,
+    })
+    .execute();
+}
+
+/** A mail to a subscriber of a status page. `id` as in the outbox. */
+export interface SubscriberMail {
+  id: string;
+  subscriptionId: string;
+  mail: Mail;
+}
+
+/** Mails to subscribers, in one statement: each subscriber gets theirs one after the other. */
+export async function enqueueSubscriberMails(
+  db: Kysely<Database>,
+  accountId: string,
+  mails: readonly SubscriberMail[],
+  now: number,
+): Promise<void> {
+  if (mails.length === 0) return;
+  await db
+    .insertInto('outbox')
+    .values(
+      mails.map(({ id, subscriptionId, mail }) => ({
+        id,
+        account_id: accountId,
+        kind: 'MAIL' as const,
+        alert_channel_id: null,
+        ordering_key: subscriptionId,
+        content_json: JSON.stringify(mail),
+        attempts: 0,
+        next_attempt_at: now,
+        created_at: now,
+      })),
+    )
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .execute();
+}
+
+/** Takes back what has not been sent to a subscriber yet. */
+export async function dropSubscriberMails(
+  db: Kysely<Database>,
+  subscriptionId: string,
+): Promise<void> {
+  await db.deleteFrom('outbox').where('ordering_key', '=', subscriptionId).execute();
+}
+
+interface AlertedChannel {
+  id: number;
+  type: string;
+  /** As stored: what is shown of it is hidden when it is read. */
+  configJson: string;
+}
+
+/** An alert to one channel, with its record in the log. Spec: Alert notification record. */
+export async function enqueueAlert(
+  db: Kysely<Database>,
+  channel: AlertedChannel,
+  facts: AlertFacts,
+  envelope: Envelope,
+): Promise<void> {
+  const { id, accountId, now } = envelope;
+  // Facts: alerts about certificates are not in the log.
+  if (facts.alertType !== 'ALERT_SSL') {
+    await db
+      .insertInto('alert_notifications')
+      .values({
+        id,
+        account_id: accountId,
+        type: channel.type,
+        status: 'IN_PROGRESS',
+        config_json: channel.configJson,
+        result: null,
+        sent_at: now,
+        check_type: facts.check.type,
+        check_id: facts.check.id,
+        check_alert_id: facts.alertId,
+        alert_channel_id: channel.id,
+        check_result_id: facts.result?.id ?? null,
+        facts_json: JSON.stringify(facts),
+      })
+      .execute();
+  }
+  await enqueueForChannel(db, channel.id, facts, envelope);
+}

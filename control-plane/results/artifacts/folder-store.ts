@@ -1,0 +1,109 @@
+/**
+ * Files of results in a folder. A file is written beside the others under a name of its own, made
+ * durable, then renamed: whoever finds it finds all of it. What a crash leaves behind is swept at the
+ * next start.
+ */
+import { randomBytes } from 'node:crypto';
+import type { ReadStream } from 'node:fs';
+import { mkdir, open, rename, rm, rmdir, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { tighten } from '@monitor/shared/private-files.ts';
+import { OperatorError } from '../../core/operator-error.ts';
+import type { ArtifactStore } from './artifact-store.ts';
+
+const blockBytes = 1_048_576;
+
+function hasCode(error: unknown, ...codes: string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+}
+
+/** Resolves when the names in a folder are on disk. */
+async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A store in this folder, which is made when it does not exist. One process each. */
+export async function openFolderStore(root: string): Promise<ArtifactStore> {
+  const partials = join(root, '.partial');
+  try {
+    await rm(partials, { recursive: true, force: true });
+    await mkdir(partials, { recursive: true, mode: 0o700 });
+    tighten(root);
+  } catch (error) {
+    throw new OperatorError(
+      `files of results cannot be kept in ${root} (${String(error)}); make it writable or set ARTIFACTS_DIR`,
+    );
+  }
+
+  const pathOf = (key: string): string => {
+    if (key.split('/').some((part) => part === '' || part.startsWith('.'))) {
+      throw new Error(`"${key}" is not the key of an object`);
+    }
+    return join(root, key);
+  };
+
+  const publish = async (partial: string, path: string): Promise<void> => {
+    const folder = dirname(path);
+    // The last file of the same result may be deleted, and its folder with it, in between.
+    for (let triesLeft = 3; ; triesLeft -= 1) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      try {
+        await rename(partial, path);
+        await syncFolder(folder);
+        break;
+      } catch (error) {
+        if (triesLeft === 0 || !hasCode(error, 'ENOENT')) throw error;
+      }
+    }
+    await syncFolder(dirname(folder));
+  };
+
+  return {
+    async put(key, chunks) {
+      const path = pathOf(key);
+      const partial = join(partials, randomBytes(12).toString('hex'));
+      // Opened before anything can go wrong: a file that is still being opened cannot be removed.
+      const handle = await open(partial, 'wx', 0o600);
+      const file = handle.createWriteStream({ flush: true, highWaterMark: blockBytes });
+      try {
+        await pipeline(chunks, file);
+        await publish(partial, path);
+        return file.bytesWritten;
+      } catch (error) {
+        await rm(partial, { force: true });
+        throw error;
+      }
+    },
+
+    async open(key, range) {
+      try {
+        const handle = await open(pathOf(key), 'r');
+        const stream: ReadStream = handle.createReadStream({ ...range, highWaterMark: blockBytes });
+        return stream;
+      } catch (error) {
+        if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null;
+        throw error;
+      }
+    },
+
+    async delete(keys) {
+      for (const key of keys) {
+        const path = pathOf(key);
+        try {
+          await unlink(path);
+          await rmdir(dirname(path));
+        } catch (error) {
+          if (!hasCode(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error;
+        }
+      }
+    },
+
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}

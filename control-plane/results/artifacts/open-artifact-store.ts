@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Config } from '../../core/config.ts';
+import type { ArtifactStore } from './artifact-store.ts';
+import { openFolderStore } from './folder-store.ts';
+import { openS3Store } from './s3-store.ts';
+
+type StoreConfig = Pick<
+  Config,
+  | 'ARTIFACTS_DIR'
+  | 'ARTIFACTS_S3_ACCESS_KEY_ID'
+  | 'ARTIFACTS_S3_BUCKET'
+  | 'ARTIFACTS_S3_ENDPOINT'
+  | 'ARTIFACTS_S3_PREFIX'
+  | 'ARTIFACTS_S3_REGION'
+  | 'ARTIFACTS_S3_SECRET_ACCESS_KEY'
+  | 'DATABASE_FILE'
+>;
+
+/** The store that the settings name. That of a database in memory goes with it. */
+export async function openArtifactStore(config: StoreConfig): Promise<ArtifactStore> {
+  if (config.ARTIFACTS_S3_BUCKET !== undefined) {
+    return openS3Store({
+      bucket: config.ARTIFACTS_S3_BUCKET,
+      region: config.ARTIFACTS_S3_REGION,
+      prefix: config.ARTIFACTS_S3_PREFIX,
+      endpoint: config.ARTIFACTS_S3_ENDPOINT ?? null,
+      accessKeyId: config.ARTIFACTS_S3_ACCESS_KEY_ID ?? null,
+      secretAccessKey: config.ARTIFACTS_S3_SECRET_ACCESS_KEY ?? null,
+    });
+  }
+  if (config.ARTIFACTS_DIR !== undefined) return openFolderStore(config.ARTIFACTS_DIR);
+  if (config.DATABASE_FILE !== ':memory:') {
+    return openFolderStore(join(dirname(config.DATABASE_FILE), 'artifacts'));
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'control-plane-artifacts-'));
+  const store = await openFolderStore(folder);
+  return {
+    put: (key, chunks) => store.put(key, chunks),
+    open: (key, range) => store.open(key, range),
+    delete: (keys) => store.delete(keys),
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,122 @@
+/** Files of results: rows → wire. */
+import type { Kysely, Selectable } from 'kysely';
+import type { ArtifactType, Asset } from '@monitor/shared/contract/check-result.ts';
+import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import type { ArtifactLinks } from './links.ts';
+import { prepareQuery } from '../../db/prepared.ts';
+import type { ArtifactsTable, Database } from '../../db/tables.ts';
+
+export type ArtifactRow = Selectable<ArtifactsTable>;
+
+export interface ResultOfFiles {
+  id: string;
+  name: string;
+  check_id: string;
+  check_type: string;
+}
+
+/** The result the files belong to; undefined for unknown and foreign ones alike. */
+export function findResult(
+  db: Kysely<Database>,
+  accountId: string,
+  checkId: string,
+  resultId: string,
+): Promise<ResultOfFiles | undefined> {
+  return db
+    .selectFrom('check_results')
+    .select(['id', 'name', 'check_id', 'check_type'])
+    .where('account_id', '=', accountId)
+    .where('check_id', '=', checkId)
+    .where('id', '=', resultId)
+    .executeTakeFirst();
+}
+
+export function listArtifacts(
+  db: Kysely<Database>,
+  accountId: string,
+  resultId: string,
+): Promise<ArtifactRow[]> {
+  return db
+    .selectFrom('artifacts')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('result_id', '=', resultId)
+    .orderBy('id')
+    .execute();
+}
+
+const announced = prepareQuery<
+  { accountId: string; location: string; resultId: string; name: string },
+  ArtifactRow
+>((db, argument) =>
+  db
+    .selectFrom('artifacts')
+    .selectAll()
+    .where('account_id', '=', argument('accountId'))
+    .where('result_id', '=', argument('resultId'))
+    .where('name', '=', argument('name'))
+    .where('location', '=', argument('location')),
+);
+
+/** The file a location announced. */
+export async function findAnnounced(
+  db: Kysely<Database>,
+  file: { accountId: string; location: string; resultId: string; name: string },
+): Promise<ArtifactRow | undefined> {
+  return (await announced.run(db, file))[0];
+}
+
+/** True when a result of the location is there, with files or without. */
+export async function isStored(
+  db: Kysely<Database>,
+  of: { accountId: string; location: string; resultId: string },
+): Promise<boolean> {
+  const result = await db
+    .selectFrom('check_results')
+    .select('seq')
+    .where('account_id', '=', of.accountId)
+    .where('id', '=', of.resultId)
+    .where('run_location', '=', of.location)
+    .executeTakeFirst();
+  return result !== undefined;
+}
+
+/** The file of a link. No account is asked for: the signature of the link stands for it. */
+export function findLinked(
+  db: Kysely<Database>,
+  resultId: string,
+  name: string,
+): Promise<ArtifactRow | undefined> {
+  return db
+    .selectFrom('artifacts')
+    .selectAll()
+    .where('result_id', '=', resultId)
+    .where('name', '=', name)
+    .executeTakeFirst();
+}
+
+export function toWire(
+  row: ArtifactRow,
+  result: ResultOfFiles,
+  links: ArtifactLinks,
+  now: number,
+): Asset {
+  const url = row.state === 'STORED' ? links.to(row.result_id, row.name, now) : null;
+  return {
+    type: row.type as ArtifactType,
+    name: row.name,
+    url,
+    contentType: row.content_type,
+    size: row.size_bytes,
+    state: row.state,
+    reason: row.reason,
+    viewerUrl: url !== null && row.type === 'trace' ? links.toViewer(url) : null,
+    source: {
+      type: 'check-result',
+      checkId: result.check_id,
+      checkName: result.name,
+      checkType: result.check_type as CheckType,
+      resultId: result.id,
+    },
+  };
+}

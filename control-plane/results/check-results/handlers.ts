@@ -1,0 +1,71 @@
+/** Reading results and runs. */
+import { sixHoursMs, type checkResultRoutes } from '@monitor/shared/contract/check-result.ts';
+import type { RouteInput } from '@monitor/shared/contract/route.ts';
+import { notFound } from '../../core/api-error.ts';
+import { asJson, type Handlers } from '../../http/implement.ts';
+import { requireCheck } from '../../checks/require-check.ts';
+import { windowOf } from '../../core/query-window.ts';
+import type { Services } from '../../core/services.ts';
+import { findResult, listResults, listResultsByCursor, listRuns } from './store.ts';
+
+const longestRunsWindowMs = 31 * 24 * 3_600_000;
+
+export function checkResultHandlers(services: Services): Handlers<typeof checkResultRoutes> {
+  const { db, clock } = services;
+
+  type Query = RouteInput<(typeof checkResultRoutes)['listCheckResults']>['query'];
+  const filterOf = (query: Omit<Query, 'limit' | 'page'> & { isLate?: boolean }) => ({
+    resultType: query.isLate === true ? ('LATE' as const) : query.resultType,
+    ...(query.location !== undefined && { location: query.location }),
+    ...(query.checkType !== undefined && { checkType: query.checkType }),
+    ...(query.hasFailures !== undefined && { hasFailures: query.hasFailures }),
+  });
+
+  return {
+    listCheckResults: async ({ params, query }, { principal, setTotal }) => {
+      const { accountId } = principal;
+      const window = windowOf(query, clock.now(), sixHoursMs, Infinity);
+      const filter = { ...window, ...filterOf(query) };
+      const page = await listResults(services, accountId, params.checkId, filter, query);
+      // Results of this account there are only of a check of this account.
+      if (page.total === 0) await requireCheck(db, accountId, params.checkId);
+      setTotal(page.total, page.offset, page.count);
+      return asJson(page.json);
+    },
+
+    listCheckResultsByCursor: async ({ params, query }, { principal }) => {
+      const { accountId } = principal;
+      const whole = { from: query.from ?? 0, to: query.to ?? Number.MAX_SAFE_INTEGER };
+      const window = windowOf(whole, clock.now(), sixHoursMs, Infinity);
+      const filter = { ...window, ...filterOf(query) };
+      const page = await listResultsByCursor(services, accountId, params.checkId, filter, query);
+      if (page.count === 0) await requireCheck(db, accountId, params.checkId);
+      return asJson(page.json);
+    },
+
+    getCheckResult: async ({ params }, { principal }) => {
+      const { checkId, checkResultId } = params;
+      const json = await findResult(services, principal.accountId, checkId, checkResultId);
+      if (json === undefined) throw notFound('result', checkResultId);
+      return asJson(json);
+    },
+
+    listCheckRuns: async ({ params, query }, { principal, setTotal }) => {
+      const window = windowOf(query, clock.now(), sixHoursMs, longestRunsWindowMs);
+      await requireCheck(db, principal.accountId, params.checkId);
+      const { items, total, offset } = await listRuns(
+        db,
+        principal.accountId,
+        params.checkId,
+        {
+          ...window,
+          ...(query.location !== undefined && { location: query.location }),
+          ...(query.state !== undefined && { state: query.state }),
+        },
+        query,
+      );
+      setTotal(total, offset, items.length);
+      return items;
+    },
+  };
+}

@@ -1,0 +1,443 @@
+/** Results and runs: rows → wire. */
+import { sql, type Kysely, type Selectable } from 'kysely';
+import type { z } from 'zod';
+import type { CheckResult, checkRun } from '@monitor/shared/contract/check-result.ts';
+import type { ResultField } from '@monitor/shared/contract/checks/check-type.ts';
+import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import { fromFlag, payloadText, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { jsonList } from '../../db/expressions.ts';
+import { readCursor, readPage } from '../../db/page.ts';
+import { prepareQuery, type PreparedQuery } from '../../db/prepared.ts';
+import type {
+  CheckResultsTable,
+  CheckRunsTable,
+  Database,
+  ResultPayloadsTable,
+} from '../../db/tables.ts';
+import type { Services } from '../../core/services.ts';
+
+type ResultRow = Omit<Selectable<CheckResultsTable>, 'account_id' | 'epoch'> & {
+  run_uuid: string;
+  /** A JSON list. */
+  error_group_ids: string;
+  /** Stored bytes of the payload; null without one. */
+  payload_bytes: number | null;
+};
+
+type Payload = Selectable<ResultPayloadsTable>;
+
+/**
+ * What the payloads of one answer may weigh as JSON, and what is read of them at a time as they are stored.
+ * A list leaves out what goes beyond, and says so; each result can be read by its id.
+ */
+const answerBytes = 16_777_216;
+const storedBytesAtOnce = 4_194_304;
+
+export interface ResultFilter {
+  from: number;
+  /** Exclusive. */
+  to: number;
+  location?: string;
+  checkType?: string;
+  hasFailures?: boolean;
+  /** LATE: those that are nobody's outcome. */
+  resultType: 'FINAL' | 'ATTEMPT' | 'ALL' | 'LATE';
+}
+
+type Fields = Omit<CheckResult, ResultField | 'errorGroupIds'>;
+
+type ResultReader = Pick<Services, 'db' | 'resolveReferences'>;
+type ResolveReferences = Services['resolveReferences'];
+
+const resultFields = [
+  'apiCheckResult',
+  'browserCheckResult',
+  'multiStepCheckResult',
+  'playwrightCheckResult',
+  'agenticCheckResult',
+] as const satisfies readonly ResultField[];
+
+const omittedRemark = ',"detailsOmitted":true';
+const damagedRemark = `,"payloadError":${JSON.stringify(
+  'what this result saw is damaged in the database and cannot be shown; "control-plane verify" looks at all of it',
+)}`;
+
+const noResults = new Map(
+  resultFields.map((field) => [
+    field,
+    resultFields
+      .filter((other) => other !== field)
+      .map((other) => `"${other}":null`)
+      .join(','),
+  ]),
+);
+
+function resultFieldOf(type: string): ResultField {
+  return checkTypes[type as KnownCheckType].resultField;
+}
+
+/** All of a result but its payload. */
+function toFields(row: ResultRow): Fields {
+  return {
+    id: row.id,
+    name: row.name,
+    checkId: row.check_id,
+    checkType: row.check_type as CheckType,
+    resultType: row.result_type === 'FINAL' ? 'FINAL' : 'ATTEMPT',
+    hasFailures: fromFlag(row.has_failures),
+    hasErrors: fromFlag(row.has_errors),
+    isDegraded: fromFlag(row.is_degraded),
+    overMaxResponseTime: fromFlag(row.over_max_response_time),
+    runLocation: row.run_location,
+    startedAt: toTimestamp(row.started_at),
+    stoppedAt: toTimestamp(row.stopped_at),
+    created_at: toTimestamp(row.created_at),
+    responseTime: row.response_time_ms,
+    checkRunId: row.check_run_id,
+    attempts: row.attempt,
+    sequenceId: row.run_uuid,
+    scheduledFor: toTimestampOrNull(row.scheduled_for),
+    underLoad: fromFlag(row.under_load),
+    agentWaitMs: row.agent_wait_ms,
+    isCancelled: fromFlag(row.is_cancelled),
+    isLate: row.result_type === 'LATE',
+    isPayloadDropped: fromFlag(row.is_payload_dropped),
+  };
+}
+
+/**
+ * A result as the JSON of the answer. The payload is stored as JSON and is put in as it is: to parse
+ * it only to write it again would be half the work of a list.
+ */
+function toJson(row: ResultRow, payload: string | null, remark: string): string {
+  const field = resultFieldOf(row.check_type);
+  const fields = JSON.stringify(toFields(row)).slice(0, -1);
+  const others = noResults.get(field) ?? '';
+  return `${fields},"errorGroupIds":${row.error_group_ids},${others},"${field}":${payload}${remark}}`;
+}
+
+const findPayloads = prepareQuery<{ seqs: string }, Payload>((db, argument) =>
+  db
+    .selectFrom('result_payloads')
+    .selectAll()
+    .where('result_seq', 'in', sql<number>`(select value from json_each(${argument('seqs')}))`),
+);
+
+/** Rows whose payloads are read together: as many as weigh no more than that, and at least one. */
+function* portionsOf(rows: readonly ResultRow[]): Generator<ResultRow[]> {
+  let portion: ResultRow[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const size = row.payload_bytes ?? 0;
+    if (portion.length > 0 && bytes + size > storedBytesAtOnce) {
+      yield portion;
+      portion = [];
+      bytes = 0;
+    }
+    portion.push(row);
+    bytes += size;
+  }
+  if (portion.length > 0) yield portion;
+}
+
+/** Rows as a list of JSON, with as many of their payloads, from the first on, as an answer may carry. */
+async function listJson(
+  { db, resolveReferences }: ResultReader,
+  rows: readonly ResultRow[],
+): Promise<string> {
+  const parts: string[] = [];
+  let left = answerBytes;
+  for (const portion of portionsOf(rows)) {
+    const found =
+      left <= 0
+        ? []
+        : await findPayloads.run(db, { seqs: JSON.stringify(portion.map(({ seq }) => seq)) });
+    const payloads = new Map(found.map((payload) => [payload.result_seq, payload]));
+    for (const row of portion) {
+      const payload = payloads.get(row.seq);
+      const stored = payload === undefined ? null : payloadText(payload);
+      left -= stored?.length ?? 0;
+      // Not even the first of a list is carried when it is larger than the whole answer may be.
+      const isCarried = stored !== null && left >= 0;
+      const text = isCarried ? resolveReferences(stored, row.id) : null;
+      const isDamaged = payload !== undefined && stored === null;
+      const missing = isDamaged ? damagedRemark : omittedRemark;
+      parts.push(toJson(row, text, isCarried || row.payload_bytes === null ? '' : missing));
+    }
+  }
+  return `[${parts.join(',')}]`;
+}
+
+function results(db: Kysely<Database>, accountId: string, checkId: string) {
+  return db
+    .selectFrom('check_results')
+    .where('check_results.account_id', '=', accountId)
+    .where('check_results.check_id', '=', checkId);
+}
+
+const resultColumns = [
+  'check_results.seq',
+  'check_results.id',
+  'check_results.check_id',
+  'check_results.check_run_id',
+  'check_results.check_type',
+  'check_results.name',
+  'check_results.result_type',
+  'check_results.attempt',
+  'check_results.has_failures',
+  'check_results.has_errors',
+  'check_results.is_degraded',
+  'check_results.over_max_response_time',
+  'check_results.under_load',
+  'check_results.agent_wait_ms',
+  'check_results.run_location',
+  'check_results.scheduled_for',
+  'check_results.started_at',
+  'check_results.stopped_at',
+  'check_results.created_at',
+  'check_results.response_time_ms',
+  'check_results.is_cancelled',
+  'check_results.is_payload_dropped',
+] as const;
+
+const joined = (query: ReturnType<typeof results>) =>
+  query
+    .innerJoin('check_runs', 'check_runs.id', 'check_results.check_run_id')
+    .leftJoin('result_payloads', 'result_payloads.result_seq', 'check_results.seq')
+    .select(resultColumns)
+    .select((select) =>
+      jsonList(
+        select
+          .selectFrom('check_result_error_groups')
+          .select('error_group_id')
+          .whereRef('result_id', '=', 'check_results.id'),
+        'error_group_id',
+      ).as('error_group_ids'),
+    )
+    .select('check_runs.run_id as run_uuid')
+    .select((select) =>
+      select.fn<number | null>('length', ['result_payloads.payload']).as('payload_bytes'),
+    );
+
+const newestFirst = (query: ReturnType<typeof results>) =>
+  joined(query).orderBy('check_results.started_at', 'desc').orderBy('check_results.seq', 'desc');
+
+/** Everything a list can be narrowed by; what is absent is not in the statement. */
+interface ListArguments {
+  accountId: string;
+  checkId: string;
+  from: number;
+  to: number;
+  limit: number;
+  offset: number;
+  location: string;
+  checkType: string;
+  hasFailures: number;
+  resultType: 'FINAL' | 'ATTEMPT' | 'LATE';
+  beforeStart: number;
+  beforeSeq: number;
+}
+
+interface ListStatements {
+  count: PreparedQuery<ListArguments, { total: number }>;
+  page: PreparedQuery<ListArguments, ResultRow>;
+}
+
+/** One pair of statements for each combination of filters, built at its first use. */
+const statements = new Map<string, ListStatements>();
+
+function statementsFor(given: Partial<ListArguments>): ListStatements {
+  const optional = ['location', 'checkType', 'hasFailures', 'resultType', 'beforeStart'] as const;
+  const present = new Set(optional.filter((name) => given[name] !== undefined));
+  const key = [...present].join();
+  const known = statements.get(key);
+  if (known !== undefined) return known;
+  type Argument = <K extends keyof ListArguments>(name: K) => ListArguments[K];
+  const filtered = (db: Kysely<Database>, argument: Argument) => {
+    let query = results(db, argument('accountId'), argument('checkId'))
+      .where('check_results.started_at', '>=', argument('from'))
+      .where('check_results.started_at', '<', argument('to'));
+    if (present.has('location')) query = query.where('run_location', '=', argument('location'));
+    if (present.has('checkType')) query = query.where('check_type', '=', argument('checkType'));
+    if (present.has('hasFailures')) {
+      query = query.where('has_failures', '=', argument('hasFailures'));
+    }
+    // Late results are kept for the record of their run; they are nobody's outcome.
+    query = present.has('resultType')
+      ? query.where('result_type', '=', argument('resultType'))
+      : query.where('result_type', '!=', 'LATE');
+    if (present.has('beforeStart')) {
+      query = query.where((where) =>
+        where.or([
+          where('started_at', '<', argument('beforeStart')),
+          where.and([
+            where('started_at', '=', argument('beforeStart')),
+            where('seq', '<', argument('beforeSeq')),
+          ]),
+        ]),
+      );
+    }
+    return query;
+  };
+  const made: ListStatements = {
+    count: prepareQuery((db, argument) =>
+      filtered(db, argument).select((select) => select.fn.countAll<number>().as('total')),
+    ),
+    page: prepareQuery((db, argument) =>
+      newestFirst(filtered(db, argument)).limit(argument('limit')).offset(argument('offset')),
+    ),
+  };
+  statements.set(key, made);
+  return made;
+}
+
+function toArguments(
+  accountId: string,
+  checkId: string,
+  { hasFailures, resultType, ...filter }: ResultFilter,
+) {
+  return {
+    accountId,
+    checkId,
+    ...filter,
+    ...(hasFailures === undefined ? {} : { hasFailures: toFlag(hasFailures) }),
+    ...(resultType === 'ALL' ? {} : { resultType }),
+  };
+}
+
+/** One page of a check's results, newest first, and how many match in all. */
+export async function listResults(
+  reader: ResultReader,
+  accountId: string,
+  checkId: string,
+  filter: ResultFilter,
+  { limit, page }: { limit: number; page: number },
+): Promise<{ json: string; count: number; total: number; offset: number }> {
+  const offset = (page - 1) * limit;
+  const given = { ...toArguments(accountId, checkId, filter), limit, offset };
+  const list = statementsFor(given);
+  const [counted] = await list.count.run(reader.db, given as ListArguments);
+  const rows = await list.page.run(reader.db, given as ListArguments);
+  return {
+    json: await listJson(reader, rows),
+    count: rows.length,
+    total: counted?.total ?? 0,
+    offset,
+  };
+}
+
+/** One page by cursor: `<start>.<number>` of the last result of the page before. */
+export async function listResultsByCursor(
+  reader: ResultReader,
+  accountId: string,
+  checkId: string,
+  filter: ResultFilter,
+  { limit, nextId }: { limit: number; nextId?: string },
+): Promise<{ json: string; count: number }> {
+  const [beforeStart = 0, beforeSeq = 0] = nextId === undefined ? [] : readCursor(nextId, 2);
+  const given = {
+    ...toArguments(accountId, checkId, filter),
+    ...(nextId === undefined ? {} : { beforeStart, beforeSeq }),
+    limit: limit + 1,
+    offset: 0,
+  };
+  const rows = await statementsFor(given).page.run(reader.db, given as ListArguments);
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  const hasMore = rows.length > limit && last !== undefined;
+  const nextIdText = JSON.stringify(hasMore ? `${last.started_at}.${last.seq}` : null);
+  return {
+    json: `{"length":${shown.length},"entries":${await listJson(reader, shown)},"nextId":${nextIdText}}`,
+    count: shown.length,
+  };
+}
+
+/** One result as JSON. */
+export async function findResult(
+  { db, resolveReferences }: ResultReader,
+  accountId: string,
+  checkId: string,
+  id: string,
+): Promise<string | undefined> {
+  const row = await joined(
+    results(db, accountId, checkId).where('check_results.id', '=', id),
+  ).executeTakeFirst();
+  if (row === undefined) return undefined;
+  const [payload] = await findPayloads.run(db, { seqs: JSON.stringify([row.seq]) });
+  const stored = payload === undefined ? null : payloadText(payload);
+  const isDamaged = payload !== undefined && stored === null;
+  const text = stored === null ? null : resolveReferences(stored, row.id);
+  return toJson(row, text, isDamaged ? damagedRemark : '');
+}
+
+type RunWire = z.input<typeof checkRun>;
+
+type RunRow = Selectable<CheckRunsTable> & {
+  /** A JSON list. */
+  late_result_ids: string;
+};
+
+function toRun(row: RunRow): RunWire {
+  return {
+    checkRunId: row.id,
+    sequenceId: row.run_id,
+    checkId: row.check_id,
+    location: row.location,
+    scheduledFor: toTimestampOrNull(row.scheduled_for),
+    state: row.state,
+    missedReason: row.missed_reason as RunWire['missedReason'],
+    resultId: row.result_id,
+    lateResults: row.late_results,
+    lateResultIds: JSON.parse(row.late_result_ids) as string[],
+  };
+}
+
+export interface RunFilter {
+  from: number;
+  /** Exclusive. */
+  to: number;
+  location?: string;
+  state?: RunWire['state'];
+}
+
+/** One page of a check's runs by their slot (or creation, without one), newest first. */
+export async function listRuns(
+  db: Kysely<Database>,
+  accountId: string,
+  checkId: string,
+  filter: RunFilter,
+  page: { limit: number; page: number },
+): Promise<{ items: RunWire[]; total: number; offset: number }> {
+  let query = db
+    .selectFrom('check_runs')
+    .where('account_id', '=', accountId)
+    .where('check_id', '=', checkId)
+    .where((where) =>
+      where.and([
+        where(where.fn.coalesce('scheduled_for', 'created_at'), '>=', filter.from),
+        where(where.fn.coalesce('scheduled_for', 'created_at'), '<', filter.to),
+      ]),
+    );
+  if (filter.location !== undefined) query = query.where('location', '=', filter.location);
+  if (filter.state !== undefined) query = query.where('state', '=', filter.state);
+  const { rows, total, offset } = await readPage(
+    query
+      .selectAll()
+      .select((select) =>
+        jsonList(
+          select
+            .selectFrom('check_results')
+            .select('check_results.id as late_id')
+            .whereRef('check_results.check_run_id', '=', 'check_runs.id')
+            .where('result_type', '=', 'LATE')
+            .orderBy('seq'),
+          'late_id',
+        ).as('late_result_ids'),
+      )
+      .orderBy((order) => order.fn.coalesce('scheduled_for', 'created_at'), 'desc')
+      .orderBy('id', 'desc'),
+    page,
+  );
+  return { items: rows.map(toRun), total, offset };
+}

@@ -1,0 +1,94 @@
+/** Error groups: read and archived. */
+import type { Selectable } from 'kysely';
+import type { errorGroupRoutes } from '@monitor/shared/contract/error-group.ts';
+import { ApiError, notFound } from '../../core/api-error.ts';
+import { fromFlag, toFlag, toTimestamp } from '../../db/columns.ts';
+import { readPage } from '../../db/page.ts';
+import type { ErrorGroupsTable } from '../../db/tables.ts';
+import type { Handlers } from '../../http/implement.ts';
+import { requireCheck } from '../../checks/require-check.ts';
+import type { Services } from '../../core/services.ts';
+
+function toWire(row: Selectable<ErrorGroupsTable>) {
+  return {
+    id: row.id,
+    checkId: row.check_id,
+    errorHash: row.error_hash,
+    rawErrorMessage: row.raw_message,
+    cleanedErrorMessage: row.cleaned_message,
+    firstSeen: toTimestamp(row.first_seen_at),
+    lastSeen: toTimestamp(row.last_seen_at),
+    archivedUntilNextEvent: fromFlag(row.archived_until_next_event),
+    rootCauseAnalyses: [],
+  };
+}
+
+export function errorGroupHandlers({ db }: Services): Handlers<typeof errorGroupRoutes> {
+  const groupsOf = (accountId: string) =>
+    db.selectFrom('error_groups').selectAll().where('account_id', '=', accountId);
+
+  const get = async (accountId: string, id: string) => {
+    const row = await groupsOf(accountId).where('id', '=', id).executeTakeFirst();
+    if (row === undefined) throw notFound('error group', id);
+    return row;
+  };
+
+  return {
+    listErrorGroups: async ({ query }, { principal, setTotal }) => {
+      const groups = groupsOf(principal.accountId)
+        .where('archived_for_ever', '=', 0)
+        .orderBy('last_seen_at', 'desc')
+        .orderBy('id');
+      const { rows, total, offset } = await readPage(groups, query);
+      setTotal(total, offset, rows.length);
+      return rows.map(toWire);
+    },
+
+    listErrorGroupsOfCheck: async ({ params, query }, { principal, setTotal }) => {
+      await requireCheck(db, principal.accountId, params.checkId);
+      const groups = groupsOf(principal.accountId)
+        .where('check_id', '=', params.checkId)
+        .where('archived_for_ever', '=', 0)
+        .orderBy('last_seen_at', 'desc')
+        .orderBy('id');
+      const { rows, total, offset } = await readPage(groups, query);
+      setTotal(total, offset, rows.length);
+      return rows.map(toWire);
+    },
+
+    getErrorGroup: async ({ params }, { principal }) =>
+      toWire(await get(principal.accountId, params.id)),
+
+    updateErrorGroup: async ({ params, body }, { principal }) => {
+      const before = await get(principal.accountId, params.id);
+      const after = {
+        archived_for_ever:
+          body.archiveForEver === undefined
+            ? before.archived_for_ever
+            : toFlag(body.archiveForEver),
+        archived_until_next_event:
+          body.archivedUntilNextEvent === undefined
+            ? before.archived_until_next_event
+            : toFlag(body.archivedUntilNextEvent),
+      };
+      await db
+        .updateTable('error_groups')
+        .set(after)
+        .where('account_id', '=', principal.accountId)
+        .where('id', '=', params.id)
+        .execute();
+      return toWire({ ...before, ...after });
+    },
+
+    analyseErrorGroup: async ({ params }, { principal }) => {
+      await get(principal.accountId, params.errorGroupId);
+      throw new ApiError(
+        'PAYMENT_REQUIRED',
+        'root cause analysis needs a language model, and this installation has none',
+      );
+    },
+
+    getRootCauseAnalysis: ({ params }) =>
+      Promise.reject(notFound('root cause analysis', params.id)),
+  };
+}

@@ -1,0 +1,118 @@
+/** Runs that were begun and never ended: given up, so that their last attempt counts. */
+import type { Kysely, Selectable } from 'kysely';
+import type { CheckResultsTable, Database } from '../db/tables.ts';
+import { fromFlag } from '../db/columns.ts';
+import type { Services } from '../core/services.ts';
+import { alertOn } from '../alerting/alert-on.ts';
+import type { RunVerdict } from './run-verdict.ts';
+import { verdictOfRow } from './verdict-of-result.ts';
+import { statusUpdate, writeStatuses, type StatusChange } from './update-status.ts';
+
+/** Longer than any retry strategy lasts, with room for handing in. */
+const abandonedAfterMs = 25 * 60_000;
+const runsPerSweep = 500;
+const jobsPerSweep = 500;
+
+async function closeWithLastAttempt(
+  db: Kysely<Database>,
+  run: { id: number; account_id: string },
+): Promise<Selectable<CheckResultsTable> | null> {
+  const attempt = await db
+    .selectFrom('check_results')
+    .selectAll()
+    .where('account_id', '=', run.account_id)
+    .where('check_run_id', '=', run.id)
+    .where('result_type', '=', 'ATTEMPT')
+    .orderBy('attempt', 'desc')
+    .executeTakeFirst();
+  if (attempt === undefined) return null;
+  await db
+    .updateTable('check_results')
+    .set({ result_type: 'FINAL' })
+    .where('seq', '=', attempt.seq)
+    .execute();
+  await db
+    .updateTable('check_runs')
+    .set({ state: 'FINAL', result_id: attempt.id })
+    .where('id', '=', run.id)
+    .execute();
+  return attempt;
+}
+
+function withStatus(
+  change: StatusChange | undefined,
+  attempt: Selectable<CheckResultsTable>,
+): StatusChange {
+  return statusUpdate(change, {
+    accountId: attempt.account_id,
+    checkId: attempt.check_id,
+    checkRunId: attempt.check_run_id,
+    startedAt: attempt.started_at,
+    hasFailures: fromFlag(attempt.has_failures),
+    hasErrors: fromFlag(attempt.has_errors),
+    isDegraded: fromFlag(attempt.is_degraded),
+    runLocation: attempt.run_location,
+    responseTime: attempt.response_time_ms,
+  });
+}
+
+/**
+ * Drops jobs that nobody took in time and ends runs that wait for nothing any more: their last
+ * attempt becomes the FINAL. Gives true when there may be more.
+ */
+export async function expireJobs(services: Services): Promise<boolean> {
+  const now = services.clock.now();
+  const { isBehind, hasAlerts } = await services.db.transaction().execute(async (db) => {
+    const expired = await db
+      .deleteFrom('jobs')
+      .where('id', 'in', (overdue) =>
+        overdue
+          .selectFrom('jobs')
+          .select('id')
+          .where('expires_at', '<=', now)
+          .where((where) =>
+            where.or([where('lease_until', 'is', null), where('lease_until', '<=', now)]),
+          )
+          .limit(jobsPerSweep),
+      )
+      .returning('run_id')
+      .execute();
+    const abandoned = await db
+      .selectFrom('check_runs')
+      .select(['id', 'account_id'])
+      .where('state', '=', 'RUNNING')
+      .where((where) =>
+        where.or([
+          where('created_at', '<=', now - abandonedAfterMs),
+          ...(expired.length > 0
+            ? [
+                where(
+                  'run_id',
+                  'in',
+                  expired.map((job) => job.run_id),
+                ),
+              ]
+            : []),
+        ]),
+      )
+      .limit(runsPerSweep)
+      .execute();
+    const changes = new Map<string, StatusChange>();
+    const verdicts: RunVerdict[] = [];
+    for (const run of abandoned) {
+      const attempt = await closeWithLastAttempt(db, run);
+      // A run that somebody ended says nothing about the target.
+      if (attempt === null || fromFlag(attempt.is_cancelled)) continue;
+      const { check_id: checkId } = attempt;
+      changes.set(checkId, withStatus(changes.get(checkId), attempt));
+      verdicts.push(await verdictOfRow(db, attempt));
+    }
+    await writeStatuses(services.statuses, db, changes, now);
+    return {
+      isBehind: expired.length === jobsPerSweep,
+      hasAlerts: await alertOn(services, db, verdicts),
+    };
+  });
+  if (hasAlerts) services.deliveries.wake();
+  return isBehind;
+}

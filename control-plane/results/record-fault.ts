@@ -1,0 +1,60 @@
+import type { Kysely } from 'kysely';
+import { detailsOfFault } from '@monitor/shared/domain/fault-details.ts';
+import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import { encodePayload } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
+import type { Needs } from '../scheduling/decide/assignment.ts';
+import type { CheckFields, CheckRow } from '../checks/store.ts';
+import type { Services } from '../core/services.ts';
+import { insertPayload, insertResult, insertRun } from './result-rows.ts';
+import { statusUpdate, writeStatuses } from './update-status.ts';
+
+interface Fault {
+  row: CheckRow;
+  effective: CheckFields;
+  needs: Needs;
+  runId: string;
+  location: string;
+  /** For people to read. */
+  reason: string;
+}
+
+/**
+ * Ends a run that nobody can make, with a FINAL result that says why. It is our fault, not the
+ * target's: `hasErrors`, and nothing is claimed about the target.
+ */
+export async function recordFault(
+  { clock, newRunId, statuses }: Services,
+  db: Kysely<Database>,
+  { row, effective, needs, runId, location, reason }: Fault,
+): Promise<void> {
+  const now = clock.now();
+  const resultId = newRunId();
+  const of = { account_id: row.account_id, check_id: row.id, created_at: now };
+  const [run] = await insertRun.run(db, {
+    ...{ ...of, location, run_id: runId, result_id: resultId },
+    ...{ scheduled_for: null, state: 'FINAL', missed_reason: null },
+  });
+  if (run === undefined) throw new Error('a run was inserted without an id');
+  const [result] = await insertResult.run(db, {
+    ...{ ...of, id: resultId, check_run_id: run.id, check_type: row.type, name: row.name },
+    ...{ result_type: 'FINAL', attempt: 1, run_location: location, scheduled_for: null },
+    ...{ has_failures: 0, has_errors: 1, is_degraded: 0, over_max_response_time: 0 },
+    ...{ under_load: 0, is_cancelled: 0, is_payload_dropped: 0, epoch: 0, response_time_ms: 0 },
+    agent_wait_ms: null,
+    ...{ started_at: now, stopped_at: now },
+  });
+  if (result === undefined) throw new Error('a result was inserted without a number');
+  const { resultField } = checkTypes[row.type as KnownCheckType];
+  const details = detailsOfFault({
+    ...{ type: row.type, definition: effective, runtimeId: needs.runtimeId, reason },
+    ...{ startedAt: now, stoppedAt: now, jobLog: { setup: [], request: [], teardown: [] } },
+  });
+  await insertPayload.run(db, { result_seq: result.seq, ...encodePayload(details[resultField]) });
+  const change = statusUpdate(undefined, {
+    ...{ accountId: row.account_id, checkId: row.id, checkRunId: run.id, startedAt: now },
+    ...{ hasFailures: false, hasErrors: true, isDegraded: false },
+    ...{ runLocation: location, responseTime: 0 },
+  });
+  await writeStatuses(statuses, db, new Map([[row.id, change]]), now);
+}

@@ -1,0 +1,157 @@
+/**
+ * Results that were stored, were acknowledged to an agent, and are gone: the log was cut off, or an older
+ * backup was restored. Each acknowledgement carries a signed mark, how far the database had come; agents
+ * keep the newest one and show it, and a control plane that starts behind it knows what it lacks.
+ */
+import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { sql, type Kysely } from 'kysely';
+import type { Logger } from 'pino';
+import type { Clock } from '@monitor/shared/clock.ts';
+import type { Database } from '../db/tables.ts';
+import { missingSince, type RecordLoss, type StoredMark } from '../scheduling/decide/record-loss.ts';
+import type { ControlPlaneMetrics } from '../observability/metrics.ts';
+import type { SecretBox } from '../core/secret-box.ts';
+
+const shownMs = 86_400_000;
+const macBytes = 16;
+
+async function newestSeq(db: Kysely<Database>): Promise<number> {
+  const { rows } = await sql<{ seq: number }>`
+    select seq from sqlite_sequence where name = 'check_results'
+  `.execute(db);
+  return rows[0]?.seq ?? 0;
+}
+
+export interface RecordLossesParts {
+  db: Kysely<Database>;
+  secrets: SecretBox;
+  clock: Clock;
+  logger: Logger;
+  metrics: Pick<ControlPlaneMetrics, 'lostResults'>;
+}
+
+interface NoticedLoss extends RecordLoss {
+  noticedAt: number;
+}
+
+export class RecordLosses {
+  readonly #parts: RecordLossesParts;
+  /** Of this process. */
+  readonly #run = randomUUID();
+  readonly #key: Buffer;
+  readonly #start: { seq: number; at: number };
+  #rowId: number | null = null;
+  /** Of the losses that this process has seen, the largest. */
+  #noticed = 0;
+  #saved = Promise.resolve();
+  #known: NoticedLoss | null;
+
+  private constructor(
+    parts: RecordLossesParts,
+    start: { seq: number; at: number },
+    known: NoticedLoss | null,
+  ) {
+    this.#parts = parts;
+    this.#start = start;
+    this.#key = parts.secrets.deriveKey('acknowledgements');
+    this.#known = known;
+    parts.metrics.lostResults.set(known?.results ?? 0);
+  }
+
+  /** Call before anything is stored: it notes where the database begins. */
+  static async open(parts: RecordLossesParts): Promise<RecordLosses> {
+    const { db, clock } = parts;
+    const newest = await db
+      .selectFrom('check_results')
+      .select('created_at')
+      .orderBy('seq', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    const seq = await newestSeq(db);
+    const last = await db
+      .selectFrom('record_losses')
+      .selectAll()
+      .where('noticed_at', '>', clock.now() - shownMs)
+      .orderBy('id', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    return new RecordLosses(
+      parts,
+      { seq, at: newest?.created_at ?? 0 },
+      last === undefined
+        ? null
+        : {
+            noticedAt: last.noticed_at,
+            ...{ since: last.since, until: last.until, results: last.results },
+          },
+    );
+  }
+
+  /** What goes with an acknowledgement: opaque to agents, and theirs to keep. */
+  async mark(): Promise<string> {
+    const { db, clock } = this.#parts;
+    const facts = `${this.#run}.${await newestSeq(db)}.${clock.now()}`;
+    return `${facts}.${this.#macOf(facts)}`;
+  }
+
+  #macOf(facts: string): string {
+    const mac = createHmac('sha256', this.#key).update(facts).digest();
+    return mac.subarray(0, macBytes).toString('base64url');
+  }
+
+  /** Null for one of another installation, and one that was made up. */
+  #read(text: string): StoredMark | null {
+    const [run = '', seq = '', at = '', mac = '', ...rest] = text.split('.');
+    const expected = Buffer.from(this.#macOf(`${run}.${seq}.${at}`));
+    const given = Buffer.from(mac);
+    if (rest.length > 0 || given.length !== expected.length) return null;
+    return timingSafeEqual(given, expected) ? { run, seq: Number(seq), at: Number(at) } : null;
+  }
+
+  /** Compares a mark that an agent kept with what this process found; a loss goes on record. */
+  async compare(text: string | undefined): Promise<void> {
+    // Most often it is one of this process.
+    if (text === undefined || text.startsWith(this.#run)) return;
+    const mark = this.#read(text);
+    const missing = mark === null ? null : missingSince(mark, this.#run, this.#start);
+    if (missing === null) return;
+    if (this.#noticed >= missing.results) return;
+    this.#noticed = missing.results;
+    const { clock, logger, metrics } = this.#parts;
+    metrics.lostResults.set(missing.results);
+    const noticedAt = clock.now();
+    this.#known = { noticedAt, ...missing };
+    logger.error({ ...missing, start: this.#start.seq, seen: mark?.seq }, this.problem ?? '');
+    this.#saved = this.#saved
+      .then(() => this.#save(noticedAt, missing))
+      .catch((error: unknown) => {
+        logger.error({ err: error }, 'the loss of results is not on record');
+      });
+    await this.#saved;
+  }
+
+  /** One row a process: agents that saw more make it larger. */
+  async #save(noticedAt: number, missing: RecordLoss): Promise<void> {
+    const { db } = this.#parts;
+    const values = { noticed_at: noticedAt, ...missing };
+    if (this.#rowId === null) {
+      const { id } = await db
+        .insertInto('record_losses')
+        .values(values)
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      this.#rowId = id;
+    } else {
+      await db.updateTable('record_losses').set(values).where('id', '=', this.#rowId).execute();
+    }
+  }
+
+  /** In words, for a day; null without a loss. */
+  get problem(): string | null {
+    if (this.#known === null || this.#parts.clock.now() - this.#known.noticedAt > shownMs)
+      return null;
+    const { since, until, results } = this.#known;
+    const from = since === 0 ? 'the beginning' : new Date(since).toISOString();
+    return `up to ${results} results that were stored between ${from} and ${new Date(until).toISOString()} are missing from the database: its log was cut off, or an older copy was restored`;
+  }
+}

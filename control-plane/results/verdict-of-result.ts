@@ -1,0 +1,113 @@
+/** The verdict of a FINAL result: as it is handed in, or from its row. */
+import type { Kysely, Selectable } from 'kysely';
+import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
+import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import { decodePayload, fromFlag } from '../db/columns.ts';
+import type { CheckResultsTable, Database } from '../db/tables.ts';
+import type { RunVerdict } from './run-verdict.ts';
+
+/** Longer than a line on any screen; channels shorten it further. */
+const longestError = 500;
+
+/** The parts of payloads of all types that say what went wrong and what came back. */
+interface Payload {
+  response?: { status?: unknown; statusText?: unknown } | null;
+  requestError?: string | null;
+  assertions?: { error?: string; passed?: boolean; condition?: string }[];
+  errors?: { message?: unknown }[];
+}
+
+function oneLine(text: string | undefined): string | null {
+  const line = text?.split('\n').find((each) => each.trim() !== '');
+  return line === undefined ? null : line.trim().slice(0, longestError);
+}
+
+function errorOf({ requestError, assertions, errors }: Payload): string | null {
+  const [thrown] = errors ?? [];
+  const assertion = assertions?.find(
+    ({ error, passed }) => error !== undefined || passed === false,
+  );
+  const message = typeof thrown?.message === 'string' ? thrown.message : undefined;
+  return oneLine(requestError ?? assertion?.error ?? message ?? assertion?.condition);
+}
+
+function answerOf({ response }: Payload): Pick<RunVerdict, 'statusCode' | 'statusText'> {
+  const { status, statusText } = response ?? {};
+  return {
+    statusCode: typeof status === 'number' ? String(status) : null,
+    statusText: typeof statusText === 'string' && statusText !== '' ? statusText : null,
+  };
+}
+
+function payloadIn(item: ResultSubmission): Payload | null {
+  if (!Object.hasOwn(checkTypes, item.checkType)) return null;
+  return item[checkTypes[item.checkType as KnownCheckType].resultField] as Payload | null;
+}
+
+/** The verdict of a result that an agent hands in. */
+export function verdictOfSubmission(accountId: string, item: ResultSubmission): RunVerdict {
+  const payload = payloadIn(item) ?? {};
+  const isFine = !item.hasFailures && !item.hasErrors && !item.isDegraded;
+  return {
+    accountId,
+    checkId: item.checkId,
+    checkType: item.checkType as CheckType,
+    resultId: item.id,
+    runLocation: item.runLocation,
+    scheduledFor: item.scheduledFor,
+    startedAt: item.startedAt,
+    stoppedAt: item.stoppedAt,
+    hasFailures: item.hasFailures,
+    hasErrors: item.hasErrors,
+    isDegraded: item.isDegraded,
+    responseTimeMs: Math.floor(item.responseTime),
+    ...answerOf(payload),
+    error: isFine ? null : (oneLine(item.errorMessages[0]) ?? errorOf(payload)),
+  };
+}
+
+/** The verdict of a stored result, with what its payload says. */
+export async function verdictOfRow(
+  db: Kysely<Database>,
+  row: Selectable<CheckResultsTable>,
+): Promise<RunVerdict> {
+  const stored = await db
+    .selectFrom('result_payloads')
+    .select(['encoding', 'payload', 'checksum'])
+    .where('result_seq', '=', row.seq)
+    .executeTakeFirst();
+  const payload = stored === undefined ? {} : ((decodePayload(stored) ?? {}) as Payload);
+  const isFine = row.has_failures + row.has_errors + row.is_degraded === 0;
+  return {
+    accountId: row.account_id,
+    checkId: row.check_id,
+    checkType: row.check_type as CheckType,
+    resultId: row.id,
+    runLocation: row.run_location,
+    scheduledFor: row.scheduled_for,
+    startedAt: row.started_at,
+    stoppedAt: row.stopped_at,
+    hasFailures: fromFlag(row.has_failures),
+    hasErrors: fromFlag(row.has_errors),
+    isDegraded: fromFlag(row.is_degraded),
+    responseTimeMs: row.response_time_ms,
+    ...answerOf(payload),
+    error: isFine ? null : errorOf(payload),
+  };
+}
+
+/** The verdict of a result by its id; undefined once it is gone. */
+export async function findVerdict(
+  db: Kysely<Database>,
+  accountId: string,
+  resultId: string,
+): Promise<RunVerdict | undefined> {
+  const row = await db
+    .selectFrom('check_results')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', resultId)
+    .executeTakeFirst();
+  return row === undefined ? undefined : verdictOfRow(db, row);
+}

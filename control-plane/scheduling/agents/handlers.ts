@@ -1,0 +1,110 @@
+/** The agent protocol: thin callers of operations. */
+import { leaseMs, type agentRoutes } from '@monitor/shared/contract/agent-protocol.ts';
+import { requireProtocol } from '../../core/api-error.ts';
+import type { Handlers } from '../../http/implement.ts';
+import { boundedLabel } from '../../observability/metrics.ts';
+import { checkIn } from '../check-in.ts';
+import type { ResultIntake } from '../../results/ingest-results.ts';
+import type { Services } from '../../core/services.ts';
+
+/** Agents that join a location: each is a row of its own. */
+const arrivalRateLimit = { requests: 5_000, seconds: 3_600 };
+
+export function agentHandlers(
+  services: Services,
+  intake: ResultIntake,
+): Handlers<typeof agentRoutes> {
+  const { db, clock, hub, openRuns, metrics, logger, quotas, losses } = services;
+  const codeLabel = boundedLabel();
+  return {
+    checkIn: async ({ body }, { principal, receivedAt, signal, limit }) => {
+      requireProtocol(body.protocol);
+      const { accountId, location, keyId } = principal;
+      const isKnown = hub.members(accountId, location).some(({ id }) => id === body.agentId);
+      if (!isKnown) limit(`arrivals ${keyId}`, arrivalRateLimit);
+      await losses.compare(body.acknowledged);
+      return checkIn(services, principal, body, receivedAt, signal);
+    },
+
+    submitResults: async ({ body }, { principal, bodyBytes }) => {
+      const { accountId, location } = principal;
+      const { length: results } = body.items;
+      quotas.take(accountId, location, { results, resultBytes: bodyBytes });
+      await losses.compare(body.acknowledged);
+      const items = await intake.ingest({ accountId, location, items: body.items });
+      return { items, acknowledged: await losses.mark() };
+    },
+
+    renewLeases: async ({ body }, { principal }) => {
+      const { accountId, location } = principal;
+      if (body.jobIds.length === 0) return { renewed: [], lost: [] };
+      const rows = await db
+        .updateTable('jobs')
+        .set({ lease_until: clock.now() + leaseMs })
+        .where('account_id', '=', accountId)
+        .where('location', '=', location)
+        .where('agent_id', '=', body.agentId)
+        .where('id', 'in', body.jobIds)
+        .returning('id')
+        .execute();
+      const renewed = rows.map((row) => row.id);
+      return { renewed, lost: body.jobIds.filter((id) => !renewed.includes(id)) };
+    },
+
+    releaseJobs: async ({ body }, { principal }) => {
+      const { accountId, location } = principal;
+      if (body.jobIds.length === 0) return undefined;
+      await db
+        .updateTable('jobs')
+        .set({ agent_id: null, lease_until: null })
+        .where('account_id', '=', accountId)
+        .where('location', '=', location)
+        .where('agent_id', '=', body.agentId)
+        .where('id', 'in', body.jobIds)
+        .execute();
+      hub.notify(accountId, location);
+      return undefined;
+    },
+
+    reportOpenRuns: ({ body }, { principal }) => {
+      const { accountId, location } = principal;
+      // Of an agent that does not serve nobody would notice when it is gone.
+      if (hub.members(accountId, location).some(({ id }) => id === body.agentId)) {
+        openRuns.replace({ accountId, location, agentId: body.agentId }, body.runs);
+      }
+      return Promise.resolve(undefined);
+    },
+
+    goodbye: ({ body }, { principal }) => {
+      hub.remove(principal.accountId, principal.location, body.agentId);
+      return Promise.resolve(undefined);
+    },
+
+    reportErrors: async ({ body }, { principal }) => {
+      const { accountId, location } = principal;
+      if (body.events.length === 0) return undefined;
+      quotas.take(accountId, location, { results: body.events.length });
+      for (const { code, count } of body.events) {
+        metrics.agentErrors.inc({ code: codeLabel(code) }, count);
+      }
+      logger.info(
+        { accountId, location, agentId: body.agentId, events: body.events },
+        'agent reported faults of its own',
+      );
+      await db
+        .insertInto('agent_reports')
+        .values(
+          body.events.map(({ code, count }) => ({
+            account_id: accountId,
+            location,
+            agent_id: body.agentId,
+            code,
+            count,
+            reported_at: clock.now(),
+          })),
+        )
+        .execute();
+      return undefined;
+    },
+  };
+}

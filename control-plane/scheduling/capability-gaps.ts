@@ -1,0 +1,49 @@
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import { gapOf, type Candidate, type Needs } from './decide/assignment.ts';
+import { findCheck } from '../checks/store.ts';
+import { candidateFromRow, needsOfChecks } from './check-needs.ts';
+
+/** Which checks no agent of a location can run, and for want of what; asked of the database once each. */
+export class CapabilityGaps {
+  readonly #db: Kysely<Database>;
+  readonly #needs = new Map<string, Needs | null>();
+  readonly #agents = new Map<string, Candidate[]>();
+
+  constructor(db: Kysely<Database>) {
+    this.#db = db;
+  }
+
+  async gapOf(accountId: string, checkId: string, location: string) {
+    const needs = await this.#needsOf(accountId, checkId);
+    return needs === null ? null : gapOf(needs, await this.#agentsOf(accountId, location));
+  }
+
+  async #needsOf(accountId: string, checkId: string): Promise<Needs | null> {
+    const known = this.#needs.get(checkId);
+    if (known !== undefined) return known;
+    const row = await findCheck(this.#db, accountId, checkId);
+    const needs =
+      row === undefined
+        ? null
+        : ((await needsOfChecks(this.#db, accountId, [row])).get(checkId) ?? null);
+    this.#needs.set(checkId, needs);
+    return needs;
+  }
+
+  async #agentsOf(accountId: string, location: string): Promise<Candidate[]> {
+    const key = `${accountId}/${location}`;
+    const known = this.#agents.get(key);
+    if (known !== undefined) return known;
+    const rows = await this.#db
+      .selectFrom('agents')
+      .select(['id', 'capacity_light', 'capabilities_json'])
+      .where('account_id', '=', accountId)
+      .where('location', '=', location)
+      .where('gone_at', 'is', null)
+      .execute();
+    const agents = rows.map(candidateFromRow);
+    this.#agents.set(key, agents);
+    return agents;
+  }
+}

@@ -1,0 +1,71 @@
+/** What checks ask of agents and what agents have, from the database. */
+import type { Kysely, Selectable } from 'kysely';
+import { fromJson } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
+import type { Candidate, Needs } from './decide/assignment.ts';
+import { mayNeedMore, needsOf } from './decide/runtime-needs.ts';
+import { groupFieldsOf, type GroupRow } from '../checks/check-groups/store.ts';
+import type { CheckRow } from '../checks/store.ts';
+import { effectiveAmong, groupsOf } from '../checks/effective-check.ts';
+
+/** The runtime of checks that name none, and whose group names none. */
+export async function accountRuntime(
+  db: Kysely<Database>,
+  accountId: string,
+): Promise<string | null> {
+  const row = await db
+    .selectFrom('accounts')
+    .select('runtime_id')
+    .where('id', '=', accountId)
+    .executeTakeFirst();
+  return row?.runtime_id ?? null;
+}
+
+/** What one check needs, given the groups of its account. */
+export function needsAmong(
+  row: CheckRow,
+  groups: ReadonlyMap<number, GroupRow>,
+  accountRuntimeId: string | null,
+): Needs {
+  if (!mayNeedMore(row.type)) {
+    return { type: row.type, needsRuntime: false, runtimeId: null, needsBrowser: false };
+  }
+  const group = row.group_id === null ? undefined : groups.get(row.group_id);
+  return needsOf({
+    type: row.type,
+    fields: effectiveAmong(row, groups),
+    group: group === undefined ? null : { ...groupFieldsOf(group) },
+    accountRuntimeId,
+  });
+}
+
+/** What each of these checks of an account needs. */
+export async function needsOfChecks(
+  db: Kysely<Database>,
+  accountId: string,
+  rows: readonly CheckRow[],
+): Promise<Map<string, Needs>> {
+  const groups = await groupsOf(db, accountId, rows);
+  const accountRuntimeId = await accountRuntime(db, accountId);
+  return new Map(rows.map((row) => [row.id, needsAmong(row, groups, accountRuntimeId)]));
+}
+
+type AgentRow = Pick<Selectable<Database['agents']>, 'id' | 'capacity_light' | 'capabilities_json'>;
+
+/** An agent as it last described itself. */
+export function candidateFromRow(row: AgentRow): Candidate {
+  const {
+    checkTypes,
+    runtimes = [],
+    browsers = [],
+  } = fromJson<{ checkTypes: string[]; runtimes?: string[]; browsers?: string[] }>(
+    row.capabilities_json,
+  );
+  return {
+    id: row.id,
+    weight: Math.max(1, row.capacity_light),
+    checkTypes: new Set(checkTypes),
+    runtimes: new Set(runtimes),
+    hasBrowser: browsers.length > 0,
+  };
+}

@@ -1,0 +1,42 @@
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import { effectiveAmong, groupsOf } from '../checks/effective-check.ts';
+
+export interface WaitingCheck {
+  id: string;
+  name: string;
+  groupId: number | null;
+  /** Since when it follows its present schedule. */
+  assignedAt: number;
+}
+
+/** The active checks of a location about which people want to be told, by name. */
+export async function checksWaitingIn(
+  db: Kysely<Database>,
+  { accountId, location }: { accountId: string; location: string },
+): Promise<WaitingCheck[]> {
+  const rows = await db
+    .selectFrom('check_locations')
+    .innerJoin('checks', 'checks.id', 'check_locations.check_id')
+    .innerJoin('schedule_periods', (join) =>
+      join
+        .onRef('schedule_periods.check_id', '=', 'checks.id')
+        .on('schedule_periods.ends_at', 'is', null),
+    )
+    .selectAll('checks')
+    .select('schedule_periods.starts_at as assigned_at')
+    .where('check_locations.account_id', '=', accountId)
+    .where('check_locations.location', '=', location)
+    .orderBy('checks.name')
+    .orderBy('checks.id')
+    .execute();
+  const groups = await groupsOf(db, accountId, rows);
+  return rows
+    .filter((row) => effectiveAmong(row, groups)['muted'] !== true)
+    .map((row) => ({
+      id: row.id,
+      name: row.name,
+      groupId: row.group_id,
+      assignedAt: row.assigned_at,
+    }));
+}

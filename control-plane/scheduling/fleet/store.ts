@@ -1,0 +1,218 @@
+/** Agents and locations: rows → wire. */
+import type { Kysely, Selectable } from 'kysely';
+import type { Capabilities } from '@monitor/shared/contract/agent-protocol.ts';
+import type { FleetAgent, Interruption, LocationState } from '@monitor/shared/contract/fleet.ts';
+import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
+import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import type { Database } from '../../db/tables.ts';
+import { troublesOf, type PassedSince } from '../../alerting/decide/fault-notice.ts';
+import { noResultsCode } from '../decide/outcome-watch.ts';
+import { faultsOfLocation } from '../../alerting/location-faults.ts';
+import { loadOf, overloadOf, type Overload } from '../overload.ts';
+import { readGaps } from '../../reception/record-gaps.ts';
+
+/** Agents that left are shown for so long. */
+const rememberedMs = 86_400_000;
+
+type IsServing = (location: string, agentId: string) => boolean;
+
+function toLoad(row: Selectable<Database['agents']>): FleetAgent['load'] {
+  const load = loadOf(row);
+  if (load === null) return null;
+  const { reason, cpuWaitRatio, lastSuspension } = load;
+  return {
+    ...{ overloadedSince: toTimestampOrNull(row.overloaded_since), reason, cpuWaitRatio },
+    lastSuspension: lastSuspension && {
+      endedAt: toTimestamp(lastSuspension.endedAt),
+      lastedMs: lastSuspension.lastedMs,
+    },
+  };
+}
+
+function toAgent(row: Selectable<Database['agents']>, isServing: IsServing): FleetAgent {
+  const { checkTypes, runtimes, icmp, capture, traceroute, browsers } = fromJson<Capabilities>(
+    row.capabilities_json,
+  );
+  return {
+    id: row.id,
+    location: row.location,
+    version: row.version,
+    isServing: isServing(row.location, row.id),
+    startedAt: toTimestamp(row.started_at),
+    lastSeenAt: toTimestamp(row.last_seen_at),
+    goneAt: toTimestampOrNull(row.gone_at),
+    running: row.running,
+    capacity: { light: row.capacity_light, heavy: row.capacity_heavy },
+    outbox: {
+      depth: row.outbox_depth,
+      oldestAt: toTimestampOrNull(row.outbox_oldest_at),
+      droppedTotal: row.outbox_dropped,
+    },
+    clockOffsetMs: row.clock_offset_ms,
+    load: toLoad(row),
+    capabilities: { checkTypes, runtimes, icmp, capture, traceroute, browsers },
+  };
+}
+
+/** The agents of an account, by location; those that left lately behind those that did not. */
+export async function listAgents(
+  db: Kysely<Database>,
+  accountId: string,
+  now: number,
+  isServing: IsServing,
+): Promise<FleetAgent[]> {
+  const rows = await db
+    .selectFrom('agents')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where((where) =>
+      where.or([where('gone_at', 'is', null), where('gone_at', '>', now - rememberedMs)]),
+    )
+    .orderBy('location')
+    .orderBy('started_at', 'desc')
+    .orderBy('id')
+    .execute();
+  return rows
+    .map((row) => toAgent(row, isServing))
+    .sort((left, right) => Number(right.isServing) - Number(left.isServing));
+}
+
+async function checksByLocation(db: Kysely<Database>, accountId: string) {
+  const rows = await db
+    .selectFrom('check_locations')
+    .innerJoin('checks', 'checks.id', 'check_locations.check_id')
+    .select('check_locations.location')
+    .select((select) => select.fn.countAll<number>().as('checks'))
+    .where('check_locations.account_id', '=', accountId)
+    .where('checks.activated', '=', 1)
+    .groupBy('check_locations.location')
+    .execute();
+  return new Map(rows.map(({ location, checks }) => [location, checks]));
+}
+
+async function queuesByLocation(db: Kysely<Database>, accountId: string, now: number) {
+  const rows = await db
+    .selectFrom('jobs')
+    .select('location')
+    .select((select) => [
+      select.fn.countAll<number>().as('size'),
+      select.fn.min('not_before').as('oldest'),
+    ])
+    .where('account_id', '=', accountId)
+    .where('agent_id', 'is', null)
+    .where('not_before', '<=', now)
+    .groupBy('location')
+    .execute();
+  return new Map(rows.map(({ location, ...queue }) => [location, queue]));
+}
+
+async function faultsByLocation(db: Kysely<Database>, accountId: string, passedSince: PassedSince) {
+  const places = await db
+    .selectFrom('check_faults')
+    .select('location')
+    .distinct()
+    .where('account_id', '=', accountId)
+    .execute();
+  const faults = new Map<string, LocationState['faults']>();
+  for (const { location } of places) {
+    const troubles = troublesOf(await faultsOfLocation(db, { accountId, location }), passedSince);
+    faults.set(
+      location,
+      troubles.map(({ code, since, runs, checkIds, kind }) => ({
+        ...{ code, since: toTimestamp(since), runs, checkCount: checkIds.length },
+        ...{ mostCommonCode: kind?.code ?? null, message: kind?.message ?? null },
+      })),
+    );
+  }
+  const silent = await db
+    .selectFrom('fault_notices')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('code', '=', noResultsCode)
+    .execute();
+  for (const { location, code, since, message, check_count: checkCount } of silent) {
+    const fault = { code, since: toTimestamp(since), runs: 0, checkCount, mostCommonCode: null };
+    faults.set(location, [...(faults.get(location) ?? []), { ...fault, message }]);
+  }
+  return faults;
+}
+
+async function overloadsByLocation(db: Kysely<Database>, accountId: string) {
+  const places = await db
+    .selectFrom('agents')
+    .select('location')
+    .distinct()
+    .where('account_id', '=', accountId)
+    .where('overloaded_since', 'is not', null)
+    .execute();
+  const overloads = new Map<string, Overload>();
+  for (const { location } of places) {
+    const overload = await overloadOf(db, { accountId, location });
+    if (overload?.endedAt === null) overloads.set(location, overload);
+  }
+  return overloads;
+}
+
+const mostInterruptions = 100;
+
+/** When nothing could be received, and steps of the clock: the newest first. */
+export async function listInterruptions(db: Kysely<Database>): Promise<Interruption[]> {
+  const gaps = await readGaps(db);
+  return gaps
+    .slice(-mostInterruptions)
+    .reverse()
+    .map(({ cause, from, to, lostMs, stepMs }) => ({
+      ...{ cause, from: toTimestamp(from), to: toTimestamp(to), lostMs, stepMs },
+    }));
+}
+
+/** Every location that a check, an agent or a private location stands for, by name. */
+export async function listLocationStates(
+  db: Kysely<Database>,
+  accountId: string,
+  now: number,
+  agentCount: (location: string) => number,
+  passedSince: PassedSince,
+): Promise<LocationState[]> {
+  const owned = await db
+    .selectFrom('private_locations')
+    .select(['id', 'name', 'slug_name'])
+    .where('account_id', '=', accountId)
+    .execute();
+  const states = await db
+    .selectFrom('location_states')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .execute();
+  const checks = await checksByLocation(db, accountId);
+  const queues = await queuesByLocation(db, accountId, now);
+  const overloads = await overloadsByLocation(db, accountId);
+  const faults = await faultsByLocation(db, accountId, passedSince);
+
+  const privateOnes = new Map(owned.map((row) => [row.slug_name, row]));
+  const stateOf = new Map(states.map((row) => [row.location, row]));
+  const known = new Set([...privateOnes.keys(), ...stateOf.keys(), ...checks.keys()]);
+  const names: Readonly<Record<string, string>> = dataCenterLocations;
+  return [...known]
+    .map((location): LocationState => {
+      const own = privateOnes.get(location);
+      const state = stateOf.get(location);
+      const queue = queues.get(location);
+      const overload = overloads.get(location);
+      return {
+        location,
+        name: own?.name ?? names[location] ?? location,
+        privateLocationId: own?.id ?? null,
+        checkCount: checks.get(location) ?? 0,
+        agentCount: agentCount(location),
+        servedSince: toTimestampOrNull(state?.served_since ?? null),
+        unservedSince: toTimestampOrNull(state?.unserved_since ?? null),
+        overloadedSince: toTimestampOrNull(overload?.since ?? null),
+        overloadReason: overload?.reason ?? null,
+        faults: faults.get(location) ?? [],
+        waitingRuns: queue?.size ?? 0,
+        oldestWaitingSeconds: queue === undefined ? 0 : (now - queue.oldest) / 1000,
+      };
+    })
+    .sort((left, right) => left.name.localeCompare(right.name));
+}

@@ -1,0 +1,97 @@
+/**
+ * Keys of the ids of runs and results: one for each location of each account, from one secret of the
+ * installation that stands encrypted in its database. Agents get the key of their location and derive the
+ * ids of slots with it, also while they are cut off; nobody else can.
+ */
+import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { HmacHex } from '@monitor/shared/domain/run-id.ts';
+import type { Database } from '../db/tables.ts';
+import { OperatorError } from '../core/operator-error.ts';
+import type { SecretBox } from '../core/secret-box.ts';
+
+const keyBytes = 32;
+/** Name of the secret among the facts of the installation. Encrypted for no account. */
+export const idSecretFact = 'id_secret';
+
+export class IdKeys {
+  readonly #secret: Buffer;
+  readonly #keys = new Map<string, KeyObject>();
+
+  /** Of 32 random bytes. */
+  constructor(secret: Buffer) {
+    this.#secret = secret;
+  }
+
+  #keyOf(accountId: string, location: string): KeyObject {
+    const name = `${accountId}/${location}`;
+    let key = this.#keys.get(name);
+    if (key === undefined) {
+      const bytes = hkdfSync('sha256', this.#secret, '', `ids of ${name}`, keyBytes);
+      key = createSecretKey(Buffer.from(bytes));
+      this.#keys.set(name, key);
+    }
+    return key;
+  }
+
+  /** What agents of the location are given: 32 bytes in base64. */
+  textOf(accountId: string, location: string): string {
+    return this.#keyOf(accountId, location).export().toString('base64');
+  }
+
+  /** HMACs under the key of a location: take one for many ids. */
+  hmacOf(accountId: string, location: string): HmacHex {
+    const key = this.#keyOf(accountId, location);
+    return (text) => createHmac('sha256', key).update(text).digest('hex');
+  }
+}
+
+/**
+ * Reads the secret of the installation. Where there is none it follows from the encryption key, so that a
+ * backup from before it was stored, or a salvaged database, gets the one that agents have used. With `acceptNewKey` one that the
+ * key does not open is replaced: results that agents hold under ids of the old one are then refused.
+ */
+export async function openIdKeys(
+  db: Kysely<Database>,
+  secrets: SecretBox,
+  acceptNewKey = false,
+): Promise<IdKeys> {
+  const made = secrets.seal(secrets.deriveKey('ids').toString('base64'), '');
+  await db
+    .insertInto('installation')
+    .values({ name: idSecretFact, value: made })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .execute();
+  const { value } = await db
+    .selectFrom('installation')
+    .select('value')
+    .where('name', '=', idSecretFact)
+    .executeTakeFirstOrThrow();
+  try {
+    return new IdKeys(Buffer.from(secrets.open(value, ''), 'base64'));
+  } catch (error) {
+    if (acceptNewKey) {
+      await db.deleteFrom('installation').where('name', '=', idSecretFact).execute();
+      return openIdKeys(db, secrets);
+    }
+    throw new OperatorError(
+      'the encryption key is not the one that this database was written with: set ENCRYPTION_KEY, or restore the key file beside DATABASE_FILE',
+      { cause: error },
+    );
+  }
+}
+
+/** Encrypts the secret anew with the present key of the box; does nothing before there is one. */
+export async function resealIdSecret(db: Kysely<Database>, secrets: SecretBox): Promise<void> {
+  const known = await db
+    .selectFrom('installation')
+    .select('value')
+    .where('name', '=', idSecretFact)
+    .executeTakeFirst();
+  if (known === undefined) return;
+  await db
+    .updateTable('installation')
+    .set({ value: secrets.seal(secrets.open(known.value, ''), '') })
+    .where('name', '=', idSecretFact)
+    .execute();
+}

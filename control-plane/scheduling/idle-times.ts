@@ -1,0 +1,28 @@
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import type { Occurrence } from '../maintenance/decide/maintenance.ts';
+
+/** When checks of an account followed no schedule between two that they followed, or since; by check. */
+export async function idleTimes(
+  db: Kysely<Database>,
+  accountId: string,
+): Promise<ReadonlyMap<string, Occurrence[]>> {
+  const periods = await db
+    .selectFrom('schedule_periods')
+    .select(['check_id', 'starts_at', 'ends_at'])
+    .where('account_id', '=', accountId)
+    .orderBy('starts_at')
+    .orderBy('id')
+    .execute();
+  const found = new Map<string, Occurrence[]>();
+  for (const [checkId, ofCheck] of Map.groupBy(periods, ({ check_id }) => check_id)) {
+    const idle = ofCheck.flatMap(({ ends_at: endsAt }, index) => {
+      const resumedAt = ofCheck[index + 1]?.starts_at ?? Infinity;
+      return endsAt === null || endsAt >= resumedAt
+        ? []
+        : [{ startsAt: endsAt, endsAt: resumedAt }];
+    });
+    if (idle.length > 0) found.set(checkId, idle);
+  }
+  return found;
+}

@@ -1,0 +1,244 @@
+/**
+ * Who serves which location right now, and who waits for news. In memory: after a restart it is
+ * filled from the agents table, and agents say the rest at their next check-in.
+ *
+ *   polling    a check-in of the agent is waiting here: it is alive
+ *   between    its last check-in was answered: it must come back within `returnWithinMs`
+ *   hung up    its connection broke while polling: it must come back within `hangUpGraceMs`
+ *   gone       it said goodbye or did not come back; it no longer counts
+ */
+import type { Clock } from '@monitor/shared/clock.ts';
+import type { Candidate } from './decide/assignment.ts';
+import type { Reception } from '../core/reception.ts';
+
+const returnWithinMs = 12_000;
+const hangUpGraceMs = 5_000;
+/** After a gap an agent has at least so long, for its check-in may wait in the socket. */
+const leastReturnMs = 3_000;
+/** Timers and clocks differ by less. */
+const leastCountedMs = 100;
+
+/** What an agent was last told, so that the next answer is only the difference. */
+interface Told {
+  snapshot: string;
+  /** What tells one state of each check from another; see `operations/check-in.ts`. */
+  revisions: Map<string, string>;
+  /** Runs it was told to end. */
+  calledOff: ReadonlySet<string>;
+}
+
+interface Member extends Candidate {
+  stopWaiting: (() => void) | null;
+  told: Told | null;
+}
+
+interface LocationEntry {
+  members: Map<string, Member>;
+  waiters: Set<() => void>;
+  version: number;
+}
+
+export interface AgentsChanged {
+  accountId: string;
+  location: string;
+  /** Ids of the agents that left; empty when one joined. */
+  gone: readonly string[];
+  servingCount: number;
+}
+
+function areEqual(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.size === other.size && [...one].every((each) => other.has(each));
+}
+
+export class LocationHub {
+  readonly #entries = new Map<string, LocationEntry>();
+  readonly #clock: Clock;
+  readonly #reception: Pick<Reception, 'receivableMs' | 'hasReadAll'>;
+  #isClosed = false;
+  readonly #onAgentsChanged: (change: AgentsChanged) => void;
+
+  constructor(
+    clock: Clock,
+    reception: Pick<Reception, 'receivableMs' | 'hasReadAll'>,
+    onAgentsChanged: (change: AgentsChanged) => void,
+  ) {
+    this.#clock = clock;
+    this.#reception = reception;
+    this.#onAgentsChanged = onAgentsChanged;
+  }
+
+  #entry(accountId: string, location: string): LocationEntry {
+    const key = `${accountId}/${location}`;
+    let entry = this.#entries.get(key);
+    if (entry === undefined) {
+      entry = { members: new Map(), waiters: new Set(), version: 0 };
+      this.#entries.set(key, entry);
+    }
+    return entry;
+  }
+
+  /** The agents that serve a location now. */
+  members(accountId: string, location: string): readonly Candidate[] {
+    return [...this.#entry(accountId, location).members.values()];
+  }
+
+  /** Every location that an agent serves now. */
+  served(): { accountId: string; location: string; count: number }[] {
+    return [...this.#entries]
+      .filter(([, { members }]) => members.size > 0)
+      .map(([key, { members }]) => {
+        const slash = key.indexOf('/');
+        return {
+          accountId: key.slice(0, slash),
+          location: key.slice(slash + 1),
+          count: members.size,
+        };
+      });
+  }
+
+  isServed(accountId: string, location: string): boolean {
+    return (this.#entries.get(`${accountId}/${location}`)?.members.size ?? 0) > 0;
+  }
+
+  /** Marks an agent as polling. Gives true when it was not serving before or changed its abilities. */
+  arrive(accountId: string, location: string, agent: Candidate): boolean {
+    const entry = this.#entry(accountId, location);
+    const known = entry.members.get(agent.id);
+    known?.stopWaiting?.();
+    const isNew =
+      known === undefined ||
+      known.weight !== agent.weight ||
+      !areEqual(known.checkTypes, agent.checkTypes) ||
+      !areEqual(known.runtimes, agent.runtimes) ||
+      known.hasBrowser !== agent.hasBrowser;
+    entry.members.set(agent.id, { ...agent, stopWaiting: null, told: known?.told ?? null });
+    if (isNew) this.#changed(accountId, location, []);
+    return isNew;
+  }
+
+  /** The check-in of an agent ended: it is expected back. */
+  depart(accountId: string, location: string, agentId: string, how: 'answered' | 'hung-up'): void {
+    const member = this.#entry(accountId, location).members.get(agentId);
+    if (member === undefined) return;
+    this.#expectBack(
+      accountId,
+      location,
+      member,
+      how === 'answered' ? returnWithinMs : hangUpGraceMs,
+    );
+  }
+
+  /** Counts an agent as serving until it had time to check in: for the start of the process. */
+  expect(accountId: string, location: string, agent: Candidate, withinMs: number): void {
+    const entry = this.#entry(accountId, location);
+    if (entry.members.has(agent.id)) return;
+    const member: Member = { ...agent, stopWaiting: null, told: null };
+    entry.members.set(agent.id, member);
+    this.#expectBack(accountId, location, member, withinMs);
+  }
+
+  #expectBack(accountId: string, location: string, member: Member, withinMs: number): void {
+    member.stopWaiting?.();
+    if (this.#isClosed) return;
+    const since = this.#reception.receivableMs();
+    member.stopWaiting = this.#clock.after(withinMs, () => {
+      // Only time counts in which it could have come back.
+      const leftMs = withinMs - (this.#reception.receivableMs() - since);
+      if (leftMs < leastCountedMs && this.#reception.hasReadAll()) {
+        this.remove(accountId, location, member.id);
+      } else {
+        this.#expectBack(accountId, location, member, Math.max(leftMs, leastReturnMs));
+      }
+    });
+  }
+
+  /** The agent no longer serves the location. */
+  remove(accountId: string, location: string, agentId: string): void {
+    const { members } = this.#entry(accountId, location);
+    const member = members.get(agentId);
+    if (member === undefined) return;
+    member.stopWaiting?.();
+    members.delete(agentId);
+    this.#changed(accountId, location, [agentId]);
+  }
+
+  #changed(accountId: string, location: string, gone: readonly string[]): void {
+    const servingCount = this.#entry(accountId, location).members.size;
+    this.#onAgentsChanged({ accountId, location, gone, servingCount });
+    this.notify(accountId, location);
+  }
+
+  told(accountId: string, location: string, agentId: string): Told | null {
+    return this.#entry(accountId, location).members.get(agentId)?.told ?? null;
+  }
+
+  remember(accountId: string, location: string, agentId: string, told: Told): void {
+    const member = this.#entry(accountId, location).members.get(agentId);
+    if (member !== undefined) member.told = told;
+  }
+
+  /** Something about a location changed: its checks, its agents, its jobs. Wakes who waits. */
+  notify(accountId: string, location: string): void {
+    const entry = this.#entry(accountId, location);
+    entry.version += 1;
+    const { waiters } = entry;
+    entry.waiters = new Set();
+    for (const wake of waiters) wake();
+  }
+
+  /** Something about all checks of an account changed. */
+  notifyAccount(accountId: string): void {
+    for (const key of this.#entries.keys()) {
+      if (key.startsWith(`${accountId}/`)) this.notify(accountId, key.slice(accountId.length + 1));
+    }
+  }
+
+  /** Something about everything changed. */
+  notifyAll(): void {
+    for (const key of this.#entries.keys()) {
+      const slash = key.indexOf('/');
+      this.notify(key.slice(0, slash), key.slice(slash + 1));
+    }
+  }
+
+  version(accountId: string, location: string): number {
+    return this.#entry(accountId, location).version;
+  }
+
+  /** Resolves when a location changed since `version`, when the time is up, or on abort. */
+  changed(
+    accountId: string,
+    location: string,
+    version: number,
+    withinMs: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const entry = this.#entry(accountId, location);
+    if (entry.version !== version || withinMs <= 0 || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = (): void => {
+        cancel();
+        entry.waiters.delete(done);
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      const cancel = this.#clock.after(withinMs, done);
+      entry.waiters.add(done);
+      signal.addEventListener('abort', done, { once: true });
+    });
+  }
+
+  /** True once the process is stopping: whoever asks now must be sent away, not told that nobody serves. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Wakes who waits. Agents stay known, since they go on by what they were told last. */
+  close(): void {
+    this.#isClosed = true;
+    for (const entry of this.#entries.values()) {
+      for (const member of entry.members.values()) member.stopWaiting?.();
+      for (const wake of entry.waiters) wake();
+    }
+  }
+}

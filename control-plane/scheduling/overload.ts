@@ -1,0 +1,65 @@
+/** Locations whose agents say that they are overloaded. What agents say is one line, and bounded. */
+import type { Kysely } from 'kysely';
+import type { CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
+import { fromJson } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
+import { oneLine } from '../core/escape.ts';
+
+interface Place {
+  accountId: string;
+  location: string;
+}
+
+export type AgentLoad = NonNullable<CheckInRequest['load']>;
+
+export interface Overload {
+  since: number;
+  reason: string | null;
+  /** When the last of its agents recovered; null while one is overloaded. */
+  endedAt: number | null;
+}
+
+/** What an agent last said of its load; null for one that does not. */
+export function loadOf({ load_json: json }: { load_json: string | null }): AgentLoad | null {
+  if (json === null) return null;
+  const load = fromJson<AgentLoad>(json);
+  return { ...load, reason: load.reason === null ? null : oneLine(load.reason) };
+}
+
+/**
+ * The overload of a location; null when there is none, nor was lately. That of an agent ends when it leaves:
+ * one without time for its check-ins comes and goes.
+ */
+export async function overloadOf(
+  db: Kysely<Database>,
+  { accountId, location }: Place,
+): Promise<Overload | null> {
+  const rows = await db
+    .selectFrom('agents')
+    .select(['load_json', 'overloaded_since', 'overload_ended_at', 'gone_at'])
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .where((where) =>
+      where.or([
+        where('overloaded_since', 'is not', null),
+        where('overload_ended_at', 'is not', null),
+      ]),
+    )
+    .orderBy('overloaded_since')
+    .execute();
+  const first = rows.find(
+    ({ overloaded_since: since, gone_at: goneAt }) => since !== null && goneAt === null,
+  );
+  if (first?.overloaded_since != null) {
+    return {
+      since: first.overloaded_since,
+      reason: loadOf(first)?.reason ?? null,
+      endedAt: null,
+    };
+  }
+  const ended = rows.flatMap((row) => {
+    const at = row.overload_ended_at ?? row.gone_at;
+    return at === null ? [] : [at];
+  });
+  return ended.length === 0 ? null : { since: 0, reason: null, endedAt: Math.max(...ended) };
+}

@@ -1,0 +1,191 @@
+/** What each operation on private locations does. */
+import {
+  maxKeysPerLocation,
+  type privateLocationRoutes,
+} from '@monitor/shared/contract/private-location.ts';
+import { ApiError, invalidQuery, notFound, takenField } from '../../core/api-error.ts';
+import { toTimestamp } from '../../db/columns.ts';
+import { jsonListContains } from '../../db/expressions.ts';
+import { presentUrl } from '../../core/decide/hidden-values.ts';
+import type { ApiPrincipal } from '../../http/authenticate.ts';
+import type { Handlers } from '../../http/implement.ts';
+import type { LocationKeys } from '../../accounts/location-keys.ts';
+import { metricsKeptMs } from '../sample-queues.ts';
+import type { Services } from '../../core/services.ts';
+import { findLocation, listLocations, toWire, type LocationRow } from './store.ts';
+
+export function privateLocationHandlers(
+  services: Services,
+  keys: LocationKeys,
+): Handlers<typeof privateLocationRoutes> {
+  const { db, clock, hub, newId, secrets } = services;
+
+  const toStore = (accountId: string, proxyUrl: string | null): string | null =>
+    proxyUrl === null ? null : secrets.seal(proxyUrl, accountId);
+  const readProxy = ({ proxy_url: stored, account_id: accountId }: LocationRow): string | null =>
+    stored === null ? null : secrets.read(stored, accountId);
+
+  const get = async (accountId: string, id: string): Promise<LocationRow> => {
+    const row = await findLocation(db, accountId, id);
+    if (row === undefined) throw notFound('private location', id);
+    return row;
+  };
+  const wire = async (row: LocationRow, { role }: ApiPrincipal, withVersions = false) => {
+    const members = hub.members(row.account_id, row.slug_name);
+    const shown = await toWire(db, row, new Set(members.map(({ id }) => id)), withVersions);
+    return { ...shown, proxyUrl: presentUrl(readProxy(row), role) };
+  };
+
+  return {
+    getPrivateLocationMetrics: async ({ params, query }, { principal }) => {
+      const row = await get(principal.accountId, params.id);
+      const earliest = clock.now() - metricsKeptMs;
+      if (query.from < earliest) {
+        throw invalidQuery('from', 'must be at most 15 days ago');
+      }
+      if (query.to < query.from) throw invalidQuery('to', 'must not be before "from"');
+      const samples = await db
+        .selectFrom('queue_samples')
+        .selectAll()
+        .where('account_id', '=', principal.accountId)
+        .where('location', '=', row.slug_name)
+        .where('sampled_at', '>=', query.from)
+        .where('sampled_at', '<', query.to)
+        .orderBy('sampled_at')
+        .execute();
+      return {
+        timestamps: samples.map((sample) => Math.floor(sample.sampled_at / 1000)),
+        queueSize: samples.map((sample) => sample.queue_size),
+        oldestScheduledCheckRun: samples.map((sample) => sample.oldest_ms / 1000),
+      };
+    },
+
+    listPrivateLocations: async ({ query }, { principal }) => {
+      const rows = await listLocations(db, principal.accountId);
+      return Promise.all(rows.map((row) => wire(row, principal, query.versions)));
+    },
+
+    createPrivateLocation: async ({ body }, { principal }) => {
+      const taken = await db
+        .selectFrom('private_locations')
+        .select('id')
+        .where('account_id', '=', principal.accountId)
+        .where('slug_name', '=', body.slugName)
+        .executeTakeFirst();
+      if (taken !== undefined) {
+        throw takenField('slugName', body.slugName);
+      }
+      const row: LocationRow = {
+        id: newId(),
+        account_id: principal.accountId,
+        name: body.name,
+        slug_name: body.slugName,
+        icon: body.icon,
+        proxy_url: toStore(principal.accountId, body.proxyUrl),
+        created_at: clock.now(),
+        updated_at: null,
+      };
+      await db.insertInto('private_locations').values(row).execute();
+      return wire(row, principal);
+    },
+
+    getPrivateLocation: async ({ params }, { principal }) =>
+      wire(await get(principal.accountId, params.id), principal, true),
+
+    updatePrivateLocation: async ({ params, body }, { principal }) => {
+      const before = await get(principal.accountId, params.id);
+      const after: LocationRow = {
+        ...before,
+        name: body.name,
+        icon: body.icon ?? before.icon,
+        proxy_url:
+          body.proxyUrl === undefined
+            ? before.proxy_url
+            : toStore(principal.accountId, body.proxyUrl),
+        updated_at: clock.now(),
+      };
+      await db
+        .updateTable('private_locations')
+        .set(after)
+        .where('account_id', '=', principal.accountId)
+        .where('id', '=', params.id)
+        .execute();
+      return wire(after, principal);
+    },
+
+    deletePrivateLocation: async ({ params }, { principal }) => {
+      const { accountId } = principal;
+      const row = await get(accountId, params.id);
+      const { users } = await db
+        .selectFrom('check_locations')
+        .select((select) => select.fn.countAll<number>().as('users'))
+        .where('account_id', '=', accountId)
+        .where('location', '=', row.slug_name)
+        .executeTakeFirstOrThrow();
+      const { groups } = await db
+        .selectFrom('check_groups')
+        .select((select) => select.fn.countAll<number>().as('groups'))
+        .where('account_id', '=', accountId)
+        .where(jsonListContains('body_json', '$.privateLocations', row.slug_name))
+        .executeTakeFirstOrThrow();
+      if (groups > 0) {
+        throw new ApiError(
+          'CONFLICT',
+          `${groups} ${groups === 1 ? 'group uses' : 'groups use'} ${row.slug_name}; change them first`,
+        );
+      }
+      if (users > 0) {
+        throw new ApiError(
+          'CONFLICT',
+          `${users} ${users === 1 ? 'check runs' : 'checks run'} in ${row.slug_name}; move them first`,
+        );
+      }
+      await db
+        .deleteFrom('private_locations')
+        .where('account_id', '=', accountId)
+        .where('id', '=', params.id)
+        .execute();
+      keys.forget();
+      return undefined;
+    },
+
+    createPrivateLocationKey: async ({ params }, { principal }) => {
+      const row = await get(principal.accountId, params.id);
+      const { count } = await db
+        .selectFrom('location_keys')
+        .select((select) => select.fn.countAll<number>().as('count'))
+        .where('account_id', '=', principal.accountId)
+        .where('private_location_id', '=', row.id)
+        .executeTakeFirstOrThrow();
+      if (count >= maxKeysPerLocation) {
+        throw new ApiError(
+          'CONFLICT',
+          `${row.slug_name} has ${maxKeysPerLocation} keys already; delete one first`,
+        );
+      }
+      const key = await keys.create(principal.accountId, row.slug_name, row.id);
+      return {
+        id: key.id,
+        rawKey: key.rawKey,
+        maskedKey: key.maskedKey,
+        created_at: toTimestamp(key.createdAt),
+        updated_at: null,
+      };
+    },
+
+    deletePrivateLocationKey: async ({ params }, { principal }) => {
+      const row = await get(principal.accountId, params.id);
+      const deleted = await db
+        .deleteFrom('location_keys')
+        .where('account_id', '=', principal.accountId)
+        .where('private_location_id', '=', row.id)
+        .where('id', '=', params.keyId)
+        .executeTakeFirst();
+      if (deleted.numDeletedRows === 0n) throw notFound('key', params.keyId);
+      keys.forget();
+      // Agents that wait in a long poll come back at once, and are refused.
+      hub.notify(principal.accountId, row.slug_name);
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,276 @@
+/** What follows from a check's effective fields: where it runs, when, and who has to be told. */
+import type { Kysely } from 'kysely';
+import { toFlag } from '../db/columns.ts';
+import { eachOf } from '../db/expressions.ts';
+import { prepareQuery } from '../db/prepared.ts';
+import type { Database } from '../db/tables.ts';
+import {
+  locationsOf,
+  runsOnAgents,
+  type CheckFields,
+  type CheckRow,
+  type ScheduledFields,
+} from '../checks/store.ts';
+import type { Services } from '../core/services.ts';
+import { forgetState } from '../alerting/state-rows.ts';
+import { withdrawAlerts } from '../alerting/withdraw-alerts.ts';
+import { dropOutdatedCertificates } from '../certificates/count-certificate-days.ts';
+import { createJob } from './create-job.ts';
+import { withdrawIncidentOf } from '../incidents/incident-automation.ts';
+import { maintenanceOf } from '../maintenance/windows.ts';
+
+const insertLocation = prepareQuery<{
+  check_id: string;
+  account_id: string;
+  location: string;
+  position: number;
+}>((db, argument) =>
+  db.insertInto('check_locations').values({
+    check_id: argument('check_id'),
+    account_id: argument('account_id'),
+    location: argument('location'),
+    position: argument('position'),
+  }),
+);
+
+const insertTag = prepareQuery<{ check_id: string; account_id: string; tag: string }>(
+  (db, argument) =>
+    db.insertInto('check_tags').values({
+      check_id: argument('check_id'),
+      account_id: argument('account_id'),
+      tag: argument('tag'),
+    }),
+);
+
+const insertPeriod = prepareQuery<{
+  account_id: string;
+  check_id: string;
+  frequency: number;
+  frequency_offset: number;
+  run_parallel: number;
+  locations_json: string;
+  starts_at: number;
+}>((db, argument) =>
+  db.insertInto('schedule_periods').values({
+    account_id: argument('account_id'),
+    check_id: argument('check_id'),
+    frequency: argument('frequency'),
+    frequency_offset: argument('frequency_offset'),
+    run_parallel: argument('run_parallel'),
+    locations_json: argument('locations_json'),
+    starts_at: argument('starts_at'),
+    ends_at: null,
+    swept_until: argument('starts_at'),
+  }),
+);
+
+async function writeLocations(
+  db: Kysely<Database>,
+  row: CheckRow,
+  locations: readonly string[],
+): Promise<void> {
+  for (const [position, location] of locations.entries()) {
+    await insertLocation.run(db, {
+      check_id: row.id,
+      account_id: row.account_id,
+      location,
+      position,
+    });
+  }
+}
+
+async function writeTags(db: Kysely<Database>, row: CheckRow, fields: CheckFields): Promise<void> {
+  for (const tag of new Set(fields.tags)) {
+    await insertTag.run(db, { check_id: row.id, account_id: row.account_id, tag });
+  }
+}
+
+/** Begins a stretch of schedule at `now`, for a check that is active and runs somewhere. */
+async function beginPeriod(
+  db: Kysely<Database>,
+  row: CheckRow,
+  fields: CheckFields,
+  now: number,
+): Promise<void> {
+  const locations = locationsOf(fields);
+  if (!runsOnAgents(row.type) || !fields.activated || locations.length === 0) return;
+  const { runParallel } = fields as unknown as ScheduledFields;
+  await insertPeriod.run(db, {
+    account_id: row.account_id,
+    check_id: row.id,
+    frequency: row.frequency,
+    frequency_offset: row.frequency_offset,
+    run_parallel: toFlag(runParallel),
+    locations_json: JSON.stringify(locations),
+    starts_at: now,
+  });
+}
+
+/** Locations, tags and schedule of a check that was just inserted. */
+export async function writeNewSchedule(
+  db: Kysely<Database>,
+  row: CheckRow,
+  effective: CheckFields,
+  now: number,
+): Promise<void> {
+  await writeLocations(db, row, locationsOf(effective));
+  await writeTags(db, row, effective);
+  await beginPeriod(db, row, effective, now);
+}
+
+function scheduleKey(row: CheckRow, fields: CheckFields): string {
+  const { frequency, frequencyOffset, runParallel } = fields as unknown as ScheduledFields;
+  const isRunning = runsOnAgents(row.type) && fields.activated;
+  return JSON.stringify([isRunning, frequency, frequencyOffset, runParallel, locationsOf(fields)]);
+}
+
+/**
+ * Calls off what waits for a check that is no longer active: jobs, alerts, the timer of its heartbeat.
+ * Gives true when something was put into the outbox.
+ */
+async function stop(services: Services, db: Kysely<Database>, row: CheckRow): Promise<boolean> {
+  const check = { accountId: row.account_id, checkId: row.id };
+  const hasNews = await withdrawAlerts(services, db, check, 'deactivated');
+  await forgetState(db, row.id);
+  await withdrawIncidentOf(services, db, check, 'deactivated');
+  const waiting = await db
+    .deleteFrom('jobs')
+    .where('account_id', '=', row.account_id)
+    .where('check_id', '=', row.id)
+    .where('agent_id', 'is', null)
+    .returning('run_id')
+    .execute();
+  for (const { run_id: runId } of waiting) {
+    await db
+      .updateTable('check_session_runs')
+      .set({ cancelled: 1 })
+      .where('run_id', '=', runId)
+      .execute();
+  }
+  await db
+    .updateTable('heartbeats')
+    .set({ last_ping_at: null, expected_at: null, fails_at: null })
+    .where('account_id', '=', row.account_id)
+    .where('check_id', '=', row.id)
+    .execute();
+  return hasNews;
+}
+
+/**
+ * Brings locations, tags and schedule of a check to its effective fields after it, or its group,
+ * changed; a check that has become active runs at once. Call `tellAgents` after the commit, and wake
+ * `services.deliveries` when this gives true.
+ */
+export async function reschedule(
+  services: Services,
+  db: Kysely<Database>,
+  row: CheckRow,
+  before: CheckFields,
+  effective: CheckFields,
+): Promise<boolean> {
+  services.statuses.drop(row.id);
+  await db.deleteFrom('check_locations').where('check_id', '=', row.id).execute();
+  await writeLocations(db, row, locationsOf(effective));
+  await db.deleteFrom('check_tags').where('check_id', '=', row.id).execute();
+  await writeTags(db, row, effective);
+  await dropOutdatedCertificates(services, db, row, effective);
+  if (scheduleKey(row, before) !== scheduleKey(row, effective)) {
+    const now = services.clock.now();
+    await db
+      .updateTable('schedule_periods')
+      .set({ ends_at: now })
+      .where('check_id', '=', row.id)
+      .where('ends_at', 'is', null)
+      .execute();
+    await beginPeriod(db, row, effective, now);
+  }
+  const isStopped = before.activated && !effective.activated;
+  const hasNews = isStopped && (await stop(services, db, row));
+  const isNewlyActive = !before.activated && effective.activated;
+  if (isNewlyActive && runsOnAgents(row.type)) await runNow(services, db, row, effective);
+  return hasNews;
+}
+
+/** Wakes the agents of these locations: what they run has changed. */
+export function tellAgents(
+  services: Services,
+  accountId: string,
+  locations: Iterable<string>,
+): void {
+  for (const location of new Set(locations)) services.hub.notify(accountId, location);
+}
+
+/** Most first runs that an agent is given when it arrives; the rest begins with its slots. */
+const mostFirstRuns = 500;
+
+/**
+ * Runs the checks of an agent that has just arrived whose schedule nobody has run yet: they were made,
+ * or activated, while their location had no agent. Those that run seldom come first, since their first
+ * slot is the furthest away.
+ */
+export async function runFirst(
+  services: Services,
+  { accountId, location }: { accountId: string; location: string },
+  rows: readonly (CheckRow & { schedule_from: number })[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  await services.commits.run(async (db) => {
+    const ids = eachOf(rows.map((row) => row.id));
+    const statuses = await db
+      .selectFrom('check_statuses')
+      .select(['check_id', 'last_started_at'])
+      .where('account_id', '=', accountId)
+      .where('check_id', 'in', ids)
+      .execute();
+    const jobs = await db
+      .selectFrom('jobs')
+      .select('check_id')
+      .where('account_id', '=', accountId)
+      .where('check_id', 'in', ids)
+      .execute();
+    const lastRun = new Map(statuses.map((status) => [status.check_id, status.last_started_at]));
+    const isWaiting = new Set(jobs.map((job) => job.check_id));
+    const first = rows
+      .filter((row) => (lastRun.get(row.id) ?? Number.NEGATIVE_INFINITY) < row.schedule_from)
+      .filter((row) => !isWaiting.has(row.id))
+      .sort((left, right) => right.frequency - left.frequency)
+      .slice(0, mostFirstRuns);
+    if (first.length === 0) return;
+    const now = services.clock.now();
+    const paused = await maintenanceOf(
+      db,
+      accountId,
+      first.map((row) => row.id),
+      now,
+    );
+    for (const { id: checkId } of first) {
+      if (paused.has(checkId)) continue;
+      await createJob(services, db, { accountId, checkId, location, source: 'SCHEDULE_NOW' });
+    }
+  });
+}
+
+/**
+ * Runs a new or newly activated check at once, so that nobody waits a period for the first result; not
+ * in maintenance, where it is not to run by itself.
+ */
+export async function runNow(
+  services: Services,
+  db: Kysely<Database>,
+  row: CheckRow,
+  effective: CheckFields,
+): Promise<void> {
+  const maintenance = await maintenanceOf(db, row.account_id, [row.id], services.clock.now());
+  if (maintenance.size > 0) return;
+  const locations = locationsOf(effective);
+  const served = locations.filter((location) => services.hub.isServed(row.account_id, location));
+  const { runParallel } = effective as unknown as ScheduledFields;
+  for (const location of runParallel ? served : served.slice(0, 1)) {
+    await createJob(services, db, {
+      accountId: row.account_id,
+      checkId: row.id,
+      location,
+      source: 'SCHEDULE_NOW',
+    });
+  }
+}

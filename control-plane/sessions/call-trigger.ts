@@ -1,0 +1,157 @@
+/** A call of a trigger's address: run, wait, say whether all went well. */
+import type { Kysely, Selectable } from 'kysely';
+import { triggerWaitMs } from '@monitor/shared/contract/check-trigger.ts';
+import { ApiError, invalidQuery } from '../core/api-error.ts';
+import { fromFlag } from '../db/columns.ts';
+import type { CheckTriggersTable, Database } from '../db/tables.ts';
+import { sha256Hex } from '../core/keys.ts';
+import { findGroup } from '../checks/check-groups/store.ts';
+import { checksOfGroup, findCheck, locationsOf, type CheckRow } from '../checks/store.ts';
+import type { Services } from '../core/services.ts';
+import { awaitSession, isRunnable, startSessions } from './check-sessions.ts';
+import { effectiveFields, groupOf } from '../checks/effective-check.ts';
+
+export type TriggerRow = Selectable<CheckTriggersTable>;
+
+/** The trigger with this token; undefined when it is not that of the check or group. */
+export async function findTrigger(
+  db: Kysely<Database>,
+  token: string,
+  of: { checkId: string } | { groupId: number },
+): Promise<TriggerRow | undefined> {
+  const row = await db
+    .selectFrom('check_triggers')
+    .selectAll()
+    .where('token', '=', sha256Hex(token))
+    .executeTakeFirst();
+  const isTheirs = 'checkId' in of ? row?.check_id === of.checkId : row?.group_id === of.groupId;
+  return isTheirs ? row : undefined;
+}
+
+export interface TriggeredOutcome {
+  checkId: string;
+  name: string;
+  hasFailures: boolean;
+  /** Our side could not carry a run out; never the target's fault. */
+  hasErrors: boolean;
+  /** A run had not ended when the time was over. */
+  timedOut: boolean;
+  /** Milliseconds; the longest of several runs. */
+  responseTime: number;
+}
+
+/** What a caller may say about the runs. */
+export interface TriggerQuery {
+  runLocation?: string;
+  /** `ENVIRONMENT_URL` of the runs. */
+  environmentUrl?: string;
+}
+
+interface CallOptions extends TriggerQuery {
+  deadline: number;
+  signal: AbortSignal;
+}
+
+async function runCheck(
+  services: Services,
+  row: CheckRow,
+  { runLocation, environmentUrl, deadline, signal }: CallOptions,
+): Promise<TriggeredOutcome> {
+  const [session] = await startSessions(services, [row], {
+    source: 'LEGACY_TRIGGER',
+    ...(runLocation === undefined ? {} : { location: runLocation }),
+    ...(environmentUrl === undefined ? {} : { environmentUrl }),
+  });
+  // Deleted in this very moment.
+  if (session === undefined) return notRun(row);
+  const leftMs = Math.max(0, deadline - services.clock.monotonic());
+  const { runs } = await awaitSession(services, session, leftMs, signal);
+  const finals = runs.map(({ final }) => final);
+  return {
+    checkId: row.id,
+    name: row.name,
+    hasFailures: finals.some((final) => final !== null && fromFlag(final.has_failures)),
+    hasErrors: finals.some((final) => final !== null && fromFlag(final.has_errors)),
+    timedOut: finals.some((final) => final === null),
+    responseTime: Math.max(0, ...finals.map((final) => final?.response_time_ms ?? 0)),
+  };
+}
+
+/** Its turn did not come in time. */
+function notRun({ id, name }: CheckRow): TriggeredOutcome {
+  const none = { hasFailures: false, hasErrors: false, timedOut: true, responseTime: 0 };
+  return { checkId: id, name, ...none };
+}
+
+async function noteCall({ db, clock }: Services, trigger: TriggerRow): Promise<void> {
+  await db
+    .updateTable('check_triggers')
+    .set({ called_at: clock.now() })
+    .where('id', '=', trigger.id)
+    .execute();
+}
+
+/** True when the caller may go on: everything ran, and passed. */
+export function hasPassed({ hasFailures, hasErrors, timedOut }: TriggeredOutcome): boolean {
+  return !hasFailures && !hasErrors && !timedOut;
+}
+
+/** Runs the check of a trigger. Throws 404 when it runs nowhere, 400 when not in `runLocation`. */
+export async function callCheckTrigger(
+  services: Services,
+  trigger: TriggerRow,
+  query: TriggerQuery,
+  signal: AbortSignal,
+): Promise<TriggeredOutcome> {
+  const { db, clock } = services;
+  const { runLocation } = query;
+  await noteCall(services, trigger);
+  const row = await findCheck(db, trigger.account_id, trigger.check_id ?? '');
+  const effective = row && effectiveFields(row, await groupOf(db, row));
+  if (row === undefined || effective === undefined || !isRunnable(row, effective)) {
+    throw new ApiError('NOT_FOUND', `check ${trigger.check_id ?? ''} has no location to run in`);
+  }
+  const locations = locationsOf(effective);
+  if (runLocation !== undefined && !locations.includes(runLocation)) {
+    throw invalidQuery('runLocation', `must be a location of the check: ${locations.join(', ')}`);
+  }
+  const deadline = clock.monotonic() + triggerWaitMs;
+  return runCheck(services, row, { ...query, deadline, signal });
+}
+
+/** Runs the checks of a trigger's group in its order, as many at once as the group allows. */
+export async function callGroupTrigger(
+  services: Services,
+  trigger: TriggerRow,
+  query: TriggerQuery,
+  signal: AbortSignal,
+): Promise<TriggeredOutcome[]> {
+  const { db, clock } = services;
+  await noteCall(services, trigger);
+  const groupId = trigger.group_id ?? -1;
+  const group = await findGroup(db, trigger.account_id, groupId);
+  const isActive = group !== undefined && fromFlag(group.activated);
+  const members = isActive ? await checksOfGroup(db, trigger.account_id, groupId) : [];
+  const rows = members.filter(
+    (row) => fromFlag(row.activated) && isRunnable(row, effectiveFields(row, group)),
+  );
+  if (group === undefined || rows.length === 0) {
+    throw new ApiError(
+      'NOT_FOUND',
+      isActive
+        ? `check group ${groupId} has no activated check that runs in a location`
+        : `check group ${groupId} is deactivated`,
+    );
+  }
+  const options = { ...query, deadline: clock.monotonic() + triggerWaitMs, signal };
+  const outcomes: TriggeredOutcome[] = [];
+  const work = rows.entries();
+  const workers = Array.from({ length: Math.min(group.concurrency, rows.length) }, async () => {
+    for (const [index, row] of work) {
+      const isOver = signal.aborted || clock.monotonic() >= options.deadline;
+      outcomes[index] = isOver ? notRun(row) : await runCheck(services, row, options);
+    }
+  });
+  await Promise.all(workers);
+  return outcomes;
+}

@@ -1,0 +1,403 @@
+/** Sessions: one check run on demand, in each of its locations or in one. */
+import type { Kysely, Selectable } from 'kysely';
+import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
+import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import { fromFlag } from '../db/columns.ts';
+import { eachOf } from '../db/expressions.ts';
+import type { CheckResultsTable, CheckSessionsTable, Database, JobsTable } from '../db/tables.ts';
+import { agentsFor, whyNobodyCan, type Needs } from '../scheduling/decide/assignment.ts';
+import { isTerminal, sessionStatusOf } from './decide/check-session.ts';
+import {
+  findCheck,
+  locationsOf,
+  runsOnAgents,
+  type CheckFields,
+  type CheckRow,
+  type ScheduledFields,
+} from '../checks/store.ts';
+import type { Services } from '../core/services.ts';
+import { needsOfChecks } from '../scheduling/check-needs.ts';
+import { createJob } from '../scheduling/create-job.ts';
+import { effectiveFields, groupOf } from '../checks/effective-check.ts';
+import { recordFault } from '../results/record-fault.ts';
+import { tellAgents } from '../scheduling/schedule-check.ts';
+
+export type SessionRow = Selectable<CheckSessionsTable>;
+type ResultRow = Selectable<CheckResultsTable>;
+
+/** So long a run may wait for an agent and take retries, besides running. */
+const sessionMarginMs = 15 * 60_000;
+
+/** What has not ended after so long has timed out. */
+function sessionLifetimeMs(type: string): number {
+  return sessionMarginMs + checkTypes[type as KnownCheckType].longestRunMs;
+}
+
+export interface SessionRunState {
+  runId: string;
+  location: string;
+  isCancelled: boolean;
+  /** The FINAL result, or null. */
+  final: ResultRow | null;
+  /** All results, in order of their attempts. */
+  results: ResultRow[];
+}
+
+/** True for a check that a session can run: one that agents run, somewhere. */
+export function isRunnable(row: CheckRow, effective: CheckFields): boolean {
+  return runsOnAgents(row.type) && locationsOf(effective).length > 0;
+}
+
+/** Where a session runs: everywhere for `runParallel`, else in one location whose agents can run it. */
+function placesOf(
+  { hub }: Services,
+  row: CheckRow,
+  needs: Needs,
+  locations: readonly string[],
+  runParallel: boolean,
+  wanted: string | undefined,
+): string[] {
+  if (wanted !== undefined && locations.includes(wanted)) return [wanted];
+  if (runParallel) return [...locations];
+  const agents = (location: string) => hub.members(row.account_id, location);
+  const place =
+    locations.find((location) => agentsFor(needs, agents(location)).length > 0) ??
+    locations.find((location) => agents(location).length > 0) ??
+    locations[0];
+  return place === undefined ? [] : [place];
+}
+
+export interface StartOptions {
+  source: RunSource;
+  /** Runs there when it is one of the check's locations. */
+  location?: string;
+  /** `ENVIRONMENT_URL` of the runs. */
+  environmentUrl?: string;
+}
+
+/** Starts a session for each check, in one transaction; agents are told afterwards. */
+export async function startSessions(
+  services: Services,
+  rows: readonly CheckRow[],
+  { source, location: wanted, environmentUrl }: StartOptions,
+): Promise<SessionRow[]> {
+  const { clock, commits, newId, newRunId } = services;
+  const told: { accountId: string; location: string }[] = [];
+  const sessions = await commits.run(async (db) => {
+    const started: SessionRow[] = [];
+    for (const { id, account_id: accountId } of rows) {
+      const row = await findCheck(db, accountId, id);
+      // Deleted since it was chosen.
+      if (row === undefined) continue;
+      const now = clock.now();
+      const session: SessionRow = {
+        id: newId(),
+        account_id: row.account_id,
+        check_id: row.id,
+        check_type: row.type,
+        name: row.name,
+        run_source: source,
+        started_at: now,
+        deadline: now + sessionLifetimeMs(row.type),
+        cancelled_at: null,
+      };
+      await db.insertInto('check_sessions').values(session).execute();
+      const effective = effectiveFields(row, await groupOf(db, row));
+      const { runParallel } = effective as unknown as ScheduledFields;
+      const needs = (await needsOfChecks(db, accountId, [row])).get(row.id);
+      if (needs === undefined) continue;
+      const places = placesOf(services, row, needs, locationsOf(effective), runParallel, wanted);
+      for (const location of places) {
+        const runId = newRunId();
+        await db
+          .insertInto('check_session_runs')
+          .values({ session_id: session.id, run_id: runId, location, cancelled: 0 })
+          .execute();
+        const lack = whyNobodyCan(needs, services.hub.members(accountId, location));
+        if (lack !== null) {
+          // Rather than to wait for the deadline: nobody is there who could take it.
+          const reason = `no agent of ${location} ${lack}`;
+          await recordFault(services, db, { row, effective, needs, runId, location, reason });
+          continue;
+        }
+        await createJob(services, db, {
+          accountId: row.account_id,
+          checkId: row.id,
+          location,
+          source,
+          runId,
+          expiresAt: session.deadline,
+          environmentUrl: environmentUrl ?? null,
+        });
+        told.push({ accountId: row.account_id, location });
+      }
+      started.push(session);
+    }
+    return started;
+  });
+  for (const { accountId, location } of told) tellAgents(services, accountId, [location]);
+  return sessions;
+}
+
+export async function findSession(
+  db: Kysely<Database>,
+  accountId: string,
+  id: string,
+): Promise<SessionRow | undefined> {
+  return db
+    .selectFrom('check_sessions')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/** The runs of a session with their results so far. */
+export async function runsOfSession(
+  db: Kysely<Database>,
+  session: SessionRow,
+): Promise<SessionRunState[]> {
+  const runs = await db
+    .selectFrom('check_session_runs')
+    .leftJoin('check_runs', 'check_runs.run_id', 'check_session_runs.run_id')
+    .select([
+      'check_session_runs.run_id',
+      'check_session_runs.location',
+      'check_session_runs.cancelled',
+      'check_runs.id as row_id',
+    ])
+    .where('check_session_runs.session_id', '=', session.id)
+    .orderBy('check_session_runs.location')
+    .execute();
+  const states: SessionRunState[] = [];
+  for (const run of runs) {
+    const results =
+      run.row_id === null
+        ? []
+        : await db
+            .selectFrom('check_results')
+            .selectAll()
+            .where('account_id', '=', session.account_id)
+            .where('check_run_id', '=', run.row_id)
+            .where('result_type', '!=', 'LATE')
+            .orderBy('attempt')
+            .execute();
+    states.push({
+      runId: run.run_id,
+      location: run.location,
+      isCancelled: fromFlag(run.cancelled),
+      final: results.find((result) => result.result_type === 'FINAL') ?? null,
+      results,
+    });
+  }
+  return states;
+}
+
+/** The status of a session at this moment. */
+export function statusOfSession(
+  session: SessionRow,
+  runs: readonly SessionRunState[],
+  now: number,
+) {
+  return sessionStatusOf(
+    runs.map(({ isCancelled, final }) => ({
+      isCancelled: isCancelled || (final !== null && fromFlag(final.is_cancelled)),
+      outcome:
+        final === null || fromFlag(final.is_cancelled)
+          ? null
+          : {
+              hasFailures: fromFlag(final.has_failures),
+              hasErrors: fromFlag(final.has_errors),
+              isDegraded: fromFlag(final.is_degraded),
+            },
+    })),
+    session.deadline,
+    now,
+  );
+}
+
+/** Waits until a session has ended, the time is over or the control plane stops; gives its runs then. */
+export async function awaitSession(
+  { db, clock, runs: signals }: Services,
+  session: SessionRow,
+  withinMs: number,
+  signal: AbortSignal,
+): Promise<{ runs: SessionRunState[]; hasEnded: boolean }> {
+  const until = clock.monotonic() + withinMs;
+  for (;;) {
+    // Subscribed before the state is read: an end in between is not missed.
+    const open = new AbortController();
+    const everyRun = await db
+      .selectFrom('check_session_runs')
+      .select('run_id')
+      .where('session_id', '=', session.id)
+      .execute();
+    const leftMs = until - clock.monotonic();
+    const next = signals.nextEnd(
+      everyRun.map((run) => run.run_id),
+      Math.max(0, leftMs),
+      AbortSignal.any([signal, open.signal]),
+    );
+    const runs = await runsOfSession(db, session);
+    const hasEnded = isTerminal(statusOfSession(session, runs, clock.now()));
+    if (hasEnded || leftMs <= 0 || signal.aborted || signals.isClosed) {
+      open.abort();
+      await next;
+      return { runs, hasEnded };
+    }
+    await next;
+  }
+}
+
+type OpenJob = Pick<Selectable<JobsTable>, 'id' | 'run_id' | 'agent_id' | 'location'>;
+
+/** What no agent has taken ends at once; what one is running is marked, for its next check-in. */
+async function callOffJobs(
+  db: Kysely<Database>,
+  jobs: readonly OpenJob[],
+  now: number,
+): Promise<{ ended: string[]; told: string[] }> {
+  const waiting = jobs.filter((job) => job.agent_id === null);
+  const taken = jobs.filter((job) => job.agent_id !== null);
+  await endCancelled(db, waiting);
+  for (const job of taken) {
+    await db
+      .updateTable('jobs')
+      .set({ cancel_requested_at: now })
+      .where('id', '=', job.id)
+      .where('cancel_requested_at', 'is', null)
+      .execute();
+  }
+  return { ended: waiting.map((job) => job.run_id), told: taken.map((job) => job.location) };
+}
+
+/** Calls off the runs of a session; with ids, only those. */
+export async function cancelSession(
+  services: Services,
+  session: SessionRow,
+  runIds: readonly string[] | undefined,
+): Promise<void> {
+  const { commits, clock, runs: signals } = services;
+  const { ended, told } = await commits.run(async (db) => {
+    const now = clock.now();
+    let open = db
+      .selectFrom('jobs')
+      .innerJoin('check_session_runs', 'check_session_runs.run_id', 'jobs.run_id')
+      .select(['jobs.id', 'jobs.run_id', 'jobs.agent_id', 'jobs.location'])
+      .where('jobs.account_id', '=', session.account_id)
+      .where('check_session_runs.session_id', '=', session.id);
+    if (runIds !== undefined) open = open.where('jobs.run_id', 'in', runIds);
+    const jobs = await open.execute();
+    if (jobs.length > 0) {
+      await db
+        .updateTable('check_sessions')
+        .set({ cancelled_at: now })
+        .where('id', '=', session.id)
+        .where('cancelled_at', 'is', null)
+        .execute();
+    }
+    return callOffJobs(db, jobs, now);
+  });
+  tellAgents(services, session.account_id, told);
+  signals.ended(ended);
+}
+
+/** Calls off runs of an account, of the schedule or not. Gives whether any of them had not ended. */
+export async function cancelRuns(
+  services: Services,
+  accountId: string,
+  runIds: readonly string[],
+): Promise<boolean> {
+  const { commits, clock, openRuns, runs: signals } = services;
+  const { ended, told } = await commits.run(async (db) => {
+    const jobs = await db
+      .selectFrom('jobs')
+      .select(['id', 'run_id', 'agent_id', 'location'])
+      .where('account_id', '=', accountId)
+      .where('run_id', 'in', eachOf(runIds))
+      .execute();
+    return callOffJobs(db, jobs, clock.now());
+  });
+  const running = openRuns.callOff(accountId, runIds);
+  tellAgents(services, accountId, [...told, ...running.map(({ location }) => location)]);
+  signals.ended(ended);
+  return ended.length + told.length + running.length > 0;
+}
+
+/**
+ * Ends a run whose next attempt is called off: the attempts it had say nothing any more. Nothing when
+ * it had none.
+ */
+async function endAttemptsOf(db: Kysely<Database>, runId: string): Promise<void> {
+  const last = await db
+    .selectFrom('check_results')
+    .innerJoin('check_runs', 'check_runs.id', 'check_results.check_run_id')
+    .select(['check_results.seq', 'check_results.id', 'check_results.check_run_id'])
+    .where('check_runs.run_id', '=', runId)
+    .where('check_runs.state', '=', 'RUNNING')
+    .where('check_results.result_type', '=', 'ATTEMPT')
+    .orderBy('check_results.attempt', 'desc')
+    .executeTakeFirst();
+  if (last === undefined) return;
+  await db
+    .updateTable('check_results')
+    .set({ result_type: 'FINAL', is_cancelled: 1, has_failures: 0, has_errors: 0, is_degraded: 0 })
+    .where('seq', '=', last.seq)
+    .execute();
+  await db
+    .updateTable('check_runs')
+    .set({ state: 'FINAL', result_id: last.id })
+    .where('id', '=', last.check_run_id)
+    .execute();
+}
+
+async function endCancelled(
+  db: Kysely<Database>,
+  jobs: readonly { id: string; run_id: string }[],
+): Promise<void> {
+  for (const job of jobs) {
+    await db.deleteFrom('jobs').where('id', '=', job.id).execute();
+    await endAttemptsOf(db, job.run_id);
+    await db
+      .updateTable('check_session_runs')
+      .set({ cancelled: 1 })
+      .where('run_id', '=', job.run_id)
+      .execute();
+  }
+}
+
+/** The runs an agent is working on that somebody has called off; for the answer to its check-in. */
+export async function cancellationsFor(
+  db: Kysely<Database>,
+  { accountId, location }: { accountId: string; location: string },
+  agentId: string,
+): Promise<string[]> {
+  const jobs = await db
+    .selectFrom('jobs')
+    .select('run_id')
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .where('agent_id', '=', agentId)
+    .where('cancel_requested_at', 'is not', null)
+    .execute();
+  return jobs.map((job) => job.run_id);
+}
+
+/**
+ * Ends jobs that were called off and that no agent works on any more: it gave them back, or it is
+ * gone. Nobody is to begin them again. Gives how many.
+ */
+export async function dropCancelledJobs({ commits, clock }: Services): Promise<number> {
+  return commits.run(async (db) => {
+    const left = await db
+      .selectFrom('jobs')
+      .select(['id', 'run_id'])
+      .where('cancel_requested_at', 'is not', null)
+      .where((where) =>
+        where.or([where('agent_id', 'is', null), where('lease_until', '<=', clock.now())]),
+      )
+      .execute();
+    await endCancelled(db, left);
+    return left.length;
+  });
+}

@@ -1,0 +1,32 @@
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import type { CheckRow } from '../checks/store.ts';
+import { isRunnable } from './check-sessions.ts';
+import { effectiveAmong, groupsOf } from '../checks/effective-check.ts';
+
+export interface TriggerTarget {
+  /** The tags of an inner list must all match, any of the lists is enough. */
+  matchTags?: readonly (readonly string[])[];
+  checkId?: readonly string[];
+}
+
+function matches(tags: readonly string[], matchTags: readonly (readonly string[])[]): boolean {
+  return matchTags.some((all) => all.every((tag) => tags.includes(tag)));
+}
+
+/** The activated checks that run in locations and that a target names; without a filter all of them. */
+export async function findTriggeredChecks(
+  db: Kysely<Database>,
+  accountId: string,
+  { matchTags, checkId }: TriggerTarget,
+): Promise<CheckRow[]> {
+  let query = db.selectFrom('checks').selectAll().where('account_id', '=', accountId);
+  if (checkId !== undefined) query = query.where('id', 'in', checkId.length > 0 ? checkId : ['']);
+  const rows = await query.orderBy('created_at').orderBy('id').execute();
+  const groups = await groupsOf(db, accountId, rows);
+  return rows.filter((row) => {
+    const fields = effectiveAmong(row, groups);
+    const isWanted = matchTags === undefined || matches(fields.tags, matchTags);
+    return fields.activated && isWanted && isRunnable(row, fields);
+  });
+}

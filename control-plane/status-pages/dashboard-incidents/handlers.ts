@@ -1,0 +1,232 @@
+/** Incidents of dashboards, and their updates. */
+import type { Kysely, Selectable } from 'kysely';
+import type { z } from 'zod';
+import type {
+  dashboardIncident,
+  dashboardIncidentRoutes,
+} from '@monitor/shared/contract/dashboard.ts';
+import { invalidField, notFound } from '../../core/api-error.ts';
+import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import type {
+  DashboardIncidentsTable,
+  DashboardIncidentUpdatesTable,
+  Database,
+} from '../../db/tables.ts';
+import type { Handlers } from '../../http/implement.ts';
+import { deleteIncidentUpdate, findIncidentUpdate } from '../../incidents/incident-updates.ts';
+import { readInstant } from '../../core/instant.ts';
+import type { Services } from '../../core/services.ts';
+
+type IncidentRow = Selectable<DashboardIncidentsTable>;
+type UpdateRow = Selectable<DashboardIncidentUpdatesTable>;
+type Wire = z.input<typeof dashboardIncident>;
+type UpdateWire = Wire['incidentUpdates'][number];
+
+function toUpdateWire(row: UpdateRow): UpdateWire {
+  return {
+    id: row.id,
+    status: row.status as UpdateWire['status'],
+    description: row.description,
+    created_at: toTimestamp(row.created_at),
+    updated_at: toTimestampOrNull(row.updated_at),
+  };
+}
+
+function toWire(row: IncidentRow, updates: readonly UpdateRow[]): Wire {
+  return {
+    id: row.id,
+    name: row.name,
+    impact: row.impact as Wire['impact'],
+    startedAt: toTimestamp(row.started_at),
+    stoppedAt: toTimestampOrNull(row.stopped_at),
+    dashboardId: row.dashboard_id,
+    incidentUpdates: updates.map(toUpdateWire),
+    created_at: toTimestamp(row.created_at),
+    updated_at: toTimestampOrNull(row.updated_at),
+  };
+}
+
+/** The columns of the times a body gives; `before` has the others. */
+function timesOf(
+  body: { startedAt?: string; stoppedAt?: string | null },
+  before: Pick<IncidentRow, 'started_at' | 'stopped_at'>,
+): Pick<IncidentRow, 'started_at' | 'stopped_at'> {
+  const { startedAt, stoppedAt } = body;
+  const started = startedAt === undefined ? before.started_at : readInstant(startedAt, 'startedAt');
+  const stopped =
+    stoppedAt === undefined
+      ? before.stopped_at
+      : stoppedAt === null
+        ? null
+        : readInstant(stoppedAt, 'stoppedAt');
+  if (stopped !== null && stopped < started) {
+    throw invalidField('stoppedAt', 'must not be before startedAt');
+  }
+  return { started_at: started, stopped_at: stopped };
+}
+
+export function dashboardIncidentHandlers(
+  services: Services,
+): Handlers<typeof dashboardIncidentRoutes> {
+  const { db, clock, commits, newId } = services;
+
+  const get = async (unit: Kysely<Database>, accountId: string, id: string) => {
+    const row = await unit
+      .selectFrom('dashboard_incidents')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('id', '=', id)
+      .executeTakeFirst();
+    if (row === undefined) throw notFound('incident', id);
+    return row;
+  };
+  const updatesOf = (unit: Kysely<Database>, { id, account_id }: IncidentRow) =>
+    unit
+      .selectFrom('dashboard_incident_updates')
+      .selectAll()
+      .where('account_id', '=', account_id)
+      .where('incident_id', '=', id)
+      .orderBy('seq', 'desc');
+  const insertUpdate = (
+    unit: Kysely<Database>,
+    { id, account_id }: IncidentRow,
+    body: Pick<UpdateWire, 'status' | 'description'>,
+  ) =>
+    unit
+      .insertInto('dashboard_incident_updates')
+      .values({
+        id: newId(),
+        account_id,
+        incident_id: id,
+        ...body,
+        created_at: clock.now(),
+        updated_at: null,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+  const touch = (unit: Kysely<Database>, { id, account_id }: IncidentRow) =>
+    unit
+      .updateTable('dashboard_incidents')
+      .set({ updated_at: clock.now() })
+      .where('account_id', '=', account_id)
+      .where('id', '=', id)
+      .execute();
+
+  return {
+    createDashboardIncident: ({ body }, { principal }) =>
+      commits.run(async (unit) => {
+        const { accountId } = principal;
+        const now = clock.now();
+        const dashboard = await unit
+          .selectFrom('dashboards')
+          .select('id')
+          .where('account_id', '=', accountId)
+          .where('id', '=', body.dashboardId)
+          .executeTakeFirst();
+        if (dashboard === undefined) {
+          throw invalidField('dashboardId', `has no dashboard ${body.dashboardId}`);
+        }
+        const row = await unit
+          .insertInto('dashboard_incidents')
+          .values({
+            id: newId(),
+            account_id: accountId,
+            dashboard_id: dashboard.id,
+            name: body.name,
+            impact: body.impact,
+            ...timesOf(body, { started_at: now, stopped_at: null }),
+            created_at: now,
+            updated_at: null,
+          })
+          .returningAll()
+          .executeTakeFirstOrThrow();
+        for (const update of body.incidentUpdates) await insertUpdate(unit, row, update);
+        return toWire(row, await updatesOf(unit, row).execute());
+      }),
+
+    getDashboardIncident: async ({ params, query }, { principal }) => {
+      const row = await get(db, principal.accountId, params.id);
+      const updates = updatesOf(db, row);
+      const shown = query.includeAllIncidentUpdates ? updates : updates.limit(1);
+      return toWire(row, await shown.execute());
+    },
+
+    updateDashboardIncident: ({ params, body }, { principal }) =>
+      commits.run(async (unit) => {
+        const { accountId } = principal;
+        const before = await get(unit, accountId, params.id);
+        const { startedAt: _, stoppedAt: __, ...fields } = body;
+        const after = {
+          ...before,
+          ...fields,
+          ...timesOf(body, before),
+          updated_at: clock.now(),
+        };
+        await unit
+          .updateTable('dashboard_incidents')
+          .set(after)
+          .where('account_id', '=', accountId)
+          .where('id', '=', before.id)
+          .execute();
+        return toWire(after, await updatesOf(unit, after).execute());
+      }),
+
+    deleteDashboardIncident: async ({ params }, { principal }) => {
+      const { numDeletedRows } = await db
+        .deleteFrom('dashboard_incidents')
+        .where('account_id', '=', principal.accountId)
+        .where('id', '=', params.id)
+        .executeTakeFirst();
+      if (numDeletedRows === 0n) throw notFound('incident', params.id);
+      return undefined;
+    },
+
+    createDashboardIncidentUpdate: ({ params, body }, { principal }) =>
+      commits.run(async (unit) => {
+        const incident = await get(unit, principal.accountId, params.incidentId);
+        const row = await insertUpdate(unit, incident, body);
+        await touch(unit, incident);
+        return toUpdateWire(row);
+      }),
+
+    updateDashboardIncidentUpdate: ({ params, body }, { principal }) =>
+      commits.run(async (unit) => {
+        const incident = await get(unit, principal.accountId, params.incidentId);
+        const row = await unit
+          .updateTable('dashboard_incident_updates')
+          .set({ description: body.description, updated_at: clock.now() })
+          .where('account_id', '=', principal.accountId)
+          .where('incident_id', '=', incident.id)
+          .where('id', '=', params.id)
+          .returningAll()
+          .executeTakeFirst();
+        if (row === undefined) throw notFound('incident update', params.id);
+        await touch(unit, incident);
+        return toUpdateWire(row);
+      }),
+
+    deleteDashboardIncidentUpdate: ({ params }, { principal }) =>
+      commits.run(async (unit) => {
+        // The specification lists this address with the incidents of status pages too.
+        const { incidentId, id } = params;
+        const ofPage = await findIncidentUpdate(unit, principal.accountId, {
+          incidentId,
+          incidentUpdateId: id,
+        });
+        if (ofPage !== undefined) {
+          await deleteIncidentUpdate(unit, ofPage, clock.now());
+          return undefined;
+        }
+        const incident = await get(unit, principal.accountId, params.incidentId);
+        const { numDeletedRows } = await unit
+          .deleteFrom('dashboard_incident_updates')
+          .where('account_id', '=', principal.accountId)
+          .where('incident_id', '=', incident.id)
+          .where('id', '=', params.id)
+          .executeTakeFirst();
+        if (numDeletedRows === 0n) throw notFound('incident update', params.id);
+        await touch(unit, incident);
+        return undefined;
+      }),
+  };
+}

@@ -1,0 +1,156 @@
+/** Dashboards. */
+import { randomInt } from 'node:crypto';
+import type { Kysely, Selectable } from 'kysely';
+import type { z } from 'zod';
+import type {
+  dashboard,
+  DashboardFields,
+  dashboardRoutes,
+} from '@monitor/shared/contract/dashboard.ts';
+import type { Role } from '@monitor/shared/contract/route.ts';
+import { notFound } from '../../core/api-error.ts';
+import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { readPage } from '../../db/page.ts';
+import type { DashboardsTable, Database } from '../../db/tables.ts';
+import { seesLockedValues } from '../../core/decide/hidden-values.ts';
+import type { Handlers } from '../../http/implement.ts';
+import { refuseTakenAddresses } from '../../core/unique-addresses.ts';
+import type { Services } from '../../core/services.ts';
+
+type Row = Selectable<DashboardsTable>;
+/** Older rows have neither address. */
+type Address = 'customUrl' | 'customDomain';
+type StoredFields = Omit<DashboardFields, Address> & Partial<Pick<DashboardFields, Address>>;
+
+const idAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
+const idLength = 8;
+
+/** Random, so that the address of a dashboard cannot be guessed from another's. */
+function newDashboardId(): string {
+  const letters = Array.from({ length: idLength }, () => idAlphabet[randomInt(idAlphabet.length)]);
+  return letters.join('');
+}
+
+function fieldsOf(row: Row): DashboardFields {
+  return {
+    customUrl: row.custom_url,
+    customDomain: row.custom_domain,
+    ...fromJson<StoredFields>(row.body_json),
+  };
+}
+
+/** The columns are what a dashboard is found by, in lower case; the body has all as it was given. */
+function toColumns(fields: DashboardFields) {
+  return {
+    custom_url: fields.customUrl?.toLowerCase() ?? null,
+    custom_domain: fields.customDomain?.toLowerCase() ?? null,
+    body_json: JSON.stringify(fields),
+  };
+}
+
+function toWire(row: Row, role: Role): z.input<typeof dashboard> {
+  const fields = fieldsOf(row);
+  return {
+    ...fields,
+    // Whoever has a key of a private dashboard may look at it.
+    keys: seesLockedValues(role) ? fields.keys : [],
+    id: row.id,
+    dashboardId: row.dashboard_id,
+    created_at: toTimestamp(row.created_at),
+    updated_at: toTimestampOrNull(row.updated_at),
+  };
+}
+
+const columnOfType = { customUrl: 'custom_url', customDomain: 'custom_domain' } as const;
+
+function refuseTaken(
+  db: Kysely<Database>,
+  address: Pick<Row, 'custom_url' | 'custom_domain'>,
+  ownId: number | null,
+): Promise<void> {
+  return refuseTakenAddresses(
+    { customUrl: address.custom_url, customDomain: address.custom_domain },
+    ownId,
+    (field, value) =>
+      db
+        .selectFrom('dashboards')
+        .select('id')
+        .where(columnOfType[field], '=', value)
+        .executeTakeFirst(),
+  );
+}
+
+export function dashboardHandlers(services: Services): Handlers<typeof dashboardRoutes> {
+  const { db, clock, commits } = services;
+
+  const dashboardsOf = (unit: Kysely<Database>, accountId: string) =>
+    unit.selectFrom('dashboards').selectAll().where('account_id', '=', accountId);
+
+  return {
+    listDashboards: async ({ query }, { principal, setTotal }) => {
+      const dashboards = dashboardsOf(db, principal.accountId).orderBy('id');
+      const { rows, total, offset } = await readPage(dashboards, query);
+      setTotal(total, offset, rows.length);
+      return rows.map((row) => toWire(row, principal.role));
+    },
+
+    createDashboard: ({ body }, { principal }) =>
+      commits.run(async (unit) => {
+        const columns = toColumns(body);
+        await refuseTaken(unit, columns, null);
+        const row = await unit
+          .insertInto('dashboards')
+          .values({
+            dashboard_id: newDashboardId(),
+            account_id: principal.accountId,
+            ...columns,
+            created_at: clock.now(),
+            updated_at: null,
+          })
+          .returningAll()
+          .executeTakeFirstOrThrow();
+        return toWire(row, principal.role);
+      }),
+
+    getDashboard: async ({ params, query }, { principal }) => {
+      const { type } = query;
+      const dashboards = dashboardsOf(db, principal.accountId);
+      const found =
+        type === undefined
+          ? dashboards.where('dashboard_id', '=', params.dashboardId)
+          : dashboards.where(columnOfType[type], '=', params.dashboardId.toLowerCase());
+      const row = await found.executeTakeFirst();
+      if (row === undefined) throw notFound('dashboard', params.dashboardId);
+      return toWire(row, principal.role);
+    },
+
+    updateDashboard: ({ params, body }, { principal }) =>
+      commits.run(async (unit) => {
+        const { accountId } = principal;
+        const before = await dashboardsOf(unit, accountId)
+          .where('dashboard_id', '=', params.dashboardId)
+          .executeTakeFirst();
+        if (before === undefined) throw notFound('dashboard', params.dashboardId);
+        const columns = toColumns({ ...fieldsOf(before), ...body });
+        await refuseTaken(unit, columns, before.id);
+        const changes = { ...columns, updated_at: clock.now() };
+        await unit
+          .updateTable('dashboards')
+          .set(changes)
+          .where('account_id', '=', accountId)
+          .where('id', '=', before.id)
+          .execute();
+        return toWire({ ...before, ...changes }, principal.role);
+      }),
+
+    deleteDashboard: async ({ params }, { principal }) => {
+      const { numDeletedRows } = await db
+        .deleteFrom('dashboards')
+        .where('account_id', '=', principal.accountId)
+        .where('dashboard_id', '=', params.dashboardId)
+        .executeTakeFirst();
+      if (numDeletedRows === 0n) throw notFound('dashboard', params.dashboardId);
+      return undefined;
+    },
+  };
+}

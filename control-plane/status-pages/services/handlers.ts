@@ -1,0 +1,80 @@
+/** Services, which cards of status pages show and incidents affect. */
+import type { serviceRoutes } from '@monitor/shared/contract/status-page.ts';
+import { notFound } from '../../core/api-error.ts';
+import { readCursorPage } from '../../db/page.ts';
+import type { Handlers } from '../../http/implement.ts';
+import { dropServiceReferences } from '../../checks/drop-references.ts';
+import type { Services } from '../../core/services.ts';
+import { toServiceWire } from '../../incidents/service-references.ts';
+
+export function serviceHandlers({
+  db,
+  clock,
+  commits,
+  newId,
+}: Services): Handlers<typeof serviceRoutes> {
+  const servicesOf = (accountId: string) =>
+    db.selectFrom('services').selectAll().where('account_id', '=', accountId).orderBy('seq');
+
+  return {
+    listServices: async ({ query }, { principal }) => {
+      const services = servicesOf(principal.accountId);
+      const { rows, nextId } = query.paginated
+        ? await readCursorPage(
+            (cursor) => (cursor === null ? services : services.where('seq', '>', cursor)),
+            ({ seq }) => seq,
+            query,
+          )
+        : { rows: await services.execute(), nextId: null };
+      return { length: rows.length, entries: rows.map(toServiceWire), nextId };
+    },
+
+    createService: async ({ body }, { principal }) => {
+      const row = await db
+        .insertInto('services')
+        .values({
+          id: newId(),
+          account_id: principal.accountId,
+          name: body.name,
+          created_at: clock.now(),
+          updated_at: null,
+        })
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      return toServiceWire(row);
+    },
+
+    getService: async ({ params }, { principal }) => {
+      const row = await servicesOf(principal.accountId)
+        .where('id', '=', params.serviceId)
+        .executeTakeFirst();
+      if (row === undefined) throw notFound('service', params.serviceId);
+      return toServiceWire(row);
+    },
+
+    updateService: async ({ params, body }, { principal }) => {
+      const row = await db
+        .updateTable('services')
+        .set({ name: body.name, updated_at: clock.now() })
+        .where('account_id', '=', principal.accountId)
+        .where('id', '=', params.serviceId)
+        .returningAll()
+        .executeTakeFirst();
+      if (row === undefined) throw notFound('service', params.serviceId);
+      return toServiceWire(row);
+    },
+
+    deleteService: async ({ params }, { principal }) => {
+      await commits.run(async (unit) => {
+        const { numDeletedRows } = await unit
+          .deleteFrom('services')
+          .where('account_id', '=', principal.accountId)
+          .where('id', '=', params.serviceId)
+          .executeTakeFirst();
+        if (numDeletedRows === 0n) throw notFound('service', params.serviceId);
+        await dropServiceReferences(unit, principal.accountId, params.serviceId);
+      });
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,198 @@
+/** What visitors of status pages send: addresses to be told at, confirmations, passwords. */
+import express, { type Request, type Response } from 'express';
+import type { Services } from '../core/services.ts';
+import type { Place } from './html/document.ts';
+import { html } from '../core/html.ts';
+import {
+  confirmPage,
+  loginPage,
+  saidPage,
+  subscribeAgainPage,
+} from './html/forms.ts';
+import { isPassword } from './password.ts';
+import type { Representation } from '../http/representation.ts';
+import { makeSession, sessionCookie, sessionMs } from './session.ts';
+import type { Snapshot } from './snapshots.ts';
+import { subscribe } from './subscribers/subscribe.ts';
+import { unsubscribe } from './subscribers/unsubscribe.ts';
+import { verify } from './subscribers/verify.ts';
+import type { RateLimiter } from '../http/rate-limit.ts';
+import { isSecure, visitorOf } from '../http/visitor.ts';
+
+export interface Visit {
+  request: Request;
+  response: Response;
+  snapshot: Snapshot;
+  place: Place;
+  query: URLSearchParams;
+}
+
+const bodyLimitBytes = 4_096;
+const bodyWithinMs = 10_000;
+const parseForm = express.urlencoded({ extended: false, limit: bodyLimitBytes });
+
+/** Of one visitor, and of all together: deriving keys is work. */
+const attemptsOfVisitor = { requests: 10, seconds: 900 };
+const attemptsOfPage = { requests: 600, seconds: 900 };
+
+/** The fields of a form. Rejects for what is none, too large or too slow. */
+export function readForm({ clock }: Services, request: Request, response: Response) {
+  return new Promise<Record<string, unknown>>((resolve, reject) => {
+    const cancel = clock.after(bodyWithinMs, () => {
+      response.setHeader('Connection', 'close');
+      reject(new Error('the form took too long to arrive'));
+    });
+    parseForm(request, response, (error?: unknown) => {
+      cancel();
+      if (error === undefined) resolve((request.body ?? {}) as Record<string, unknown>);
+      else reject(error instanceof Error ? error : new Error(String(error)));
+    });
+  });
+}
+
+const textOf = (field: unknown): string => (typeof field === 'string' ? field : '');
+
+/** A page that does not say its name to those who may not know it. */
+function said(
+  { snapshot, place }: Visit,
+  title: string,
+  body: ReturnType<typeof html>,
+  status = 200,
+): Representation {
+  const look = snapshot.read.access.isPrivate ? null : snapshot.view.page;
+  return saidPage({ look, place, title, body, status });
+}
+
+/** The same answer whether or not somebody is subscribed already. */
+export async function postSubscription(
+  services: Services,
+  visit: Visit,
+  form: Record<string, unknown>,
+): Promise<Representation> {
+  const { snapshot, place, request } = visit;
+  const outcome = await subscribe(services, {
+    pageId: snapshot.view.page.id,
+    address: textOf(form['email']).slice(0, 1_000),
+    visitor: visitorOf(request),
+  });
+  switch (outcome) {
+    case 'INVALID_ADDRESS':
+      return subscribeAgainPage(
+        snapshot.view.page,
+        place,
+        'This is not an e-mail address. Please check it.',
+      );
+    case 'TOO_MANY':
+      return said(
+        visit,
+        'Please try again later',
+        html`<p>There were too many requests within the last hour.</p>`,
+        429,
+      );
+    case 'SENT':
+      return said(
+        visit,
+        'Check your mail',
+        html`<p>
+            We have sent you a mail with a link. Follow it within a day to confirm that you want to
+            be told.
+          </p>
+          <p><a href="${place.base}/">Back to the status page</a></p>`,
+      );
+  }
+}
+
+/** The button that a link in a mail leads to. */
+export function askToConfirmLink(visit: Visit, what: 'verify' | 'unsubscribe'): Representation {
+  return confirmPage(visit.place, what, (visit.query.get('token') ?? '').slice(0, 500));
+}
+
+function outdated(visit: Visit): Representation {
+  return said(
+    visit,
+    'This link no longer works',
+    html`<p>It is too old, or a newer mail has replaced it.</p>
+      <p><a href="${visit.place.base}/">To the status page</a></p>`,
+    404,
+  );
+}
+
+export async function postVerification(services: Services, visit: Visit): Promise<Representation> {
+  const done = await verify(services, visit.query.get('token') ?? '');
+  if (done === null) return outdated(visit);
+  return said(
+    visit,
+    'You are subscribed',
+    html`<p>You will get a mail for every update of an incident.</p>
+      <p><a href="${visit.place.base}/">To the status page</a></p>`,
+  );
+}
+
+export async function postUnsubscription(
+  services: Services,
+  visit: Visit,
+): Promise<Representation> {
+  const done = await unsubscribe(services, visit.query.get('token') ?? '');
+  if (done === null) return outdated(visit);
+  return said(visit, 'You are unsubscribed', html`<p>You will get no more mails.</p>`);
+}
+
+function setSession(visit: Visit, value: string, maxAgeMs: number, publicUrl: string): void {
+  const { request, response, place } = visit;
+  response.setHeader(
+    'Set-Cookie',
+    [
+      `${sessionCookie}=${value}`,
+      `Path=${place.base === '' ? '/' : place.base}`,
+      `Max-Age=${Math.floor(maxAgeMs / 1000)}`,
+      'HttpOnly',
+      'SameSite=Lax',
+      ...(isSecure(request, publicUrl) ? ['Secure'] : []),
+    ].join('; '),
+  );
+}
+
+function backToPage({ response, place }: Visit): null {
+  response.setHeader('Location', `${place.base}/`);
+  response.setHeader('Cache-Control', 'no-store');
+  response.statusCode = 303;
+  response.end();
+  return null;
+}
+
+/** Opens a private page to whoever knows its password. Null when the answer has been given. */
+export async function postPassword(
+  services: Services,
+  limiter: RateLimiter,
+  visit: Visit,
+  form: Record<string, unknown>,
+): Promise<Representation | null> {
+  const { snapshot, place, request, response } = visit;
+  const { access, facts } = snapshot.read;
+  if (!access.isPrivate) return backToPage(visit);
+  const { id: pageId } = facts.page;
+  for (const [key, limit] of [
+    [`${pageId} ${visitorOf(request)}`, attemptsOfVisitor],
+    [pageId, attemptsOfPage],
+  ] as const) {
+    const { isAllowed, resetMs } = limiter.take(key, limit);
+    if (isAllowed) continue;
+    response.setHeader('Retry-After', String(Math.max(1, Math.ceil(resetMs / 1000))));
+    return loginPage(place, 'Too many attempts. Please wait some minutes.', 429);
+  }
+  const password = textOf(form['password']).trim();
+  if (access.passwordHash === null || !(await isPassword(password, access.passwordHash))) {
+    return loginPage(place, 'This is not the password.');
+  }
+  const { passwordVersion } = access;
+  const key = services.secrets.deriveKey('status-page-session');
+  const token = makeSession(key, { pageId, passwordVersion }, services.clock.now());
+  setSession(visit, token, sessionMs, services.publicUrl);
+  return backToPage(visit);
+}
+
+/** Forgets the session of this browser. */
+export function postSignOut(services: Services, visit: Visit): null {
+  setSession(visit, '', 0, services.publicUrl);
+  return backToPage(visit);
+}

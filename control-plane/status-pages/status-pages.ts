@@ -1,0 +1,216 @@
+/**
+ * Status pages for their visitors: under `/status/{url}`, and at `/` of a domain of their own, beside
+ * what the installation itself is known by (`locate.ts`).
+ */
+import type { Request, RequestHandler, Response } from 'express';
+import type { RateLimit } from '@monitor/shared/contract/route.ts';
+import { publicAddressOf } from './decide/status-page-address.ts';
+import type { Services } from '../core/services.ts';
+import { documentAt } from './documents.ts';
+import { html } from '../core/html.ts';
+import type { Place } from './html/document.ts';
+import { loginPage, notFoundPage, saidPage } from './html/forms.ts';
+import { byHost, byPath, hostName, type Candidate } from './locate.ts';
+import type { Representation } from '../http/representation.ts';
+import { isSession, sessionsIn } from './session.ts';
+import type { Snapshot, Snapshots } from './snapshots.ts';
+import { RateLimiter } from '../http/rate-limit.ts';
+import { visitorOf } from '../http/visitor.ts';
+import { sendRepresentation } from '../http/send-representation.ts';
+import {
+  askToConfirmLink,
+  postPassword,
+  postSignOut,
+  postSubscription,
+  postUnsubscription,
+  postVerification,
+  readForm,
+  type Visit,
+} from './status-page-forms.ts';
+
+interface StatusPageParts {
+  services: Services;
+  snapshots: Snapshots;
+  /** Whether mails can be sent to subscribers. */
+  canSubscribe: boolean;
+  /** Host to listen on: requests may name it. */
+  host: string;
+  /** What one visitor may have looked up. */
+  lookUps?: RateLimit;
+}
+
+/** Links in mails lead to these; whoever follows them holds a token and needs no password. */
+const tokenPaths: Record<string, 'verify' | 'unsubscribe'> = {
+  '/subscriptions/verify': 'verify',
+  '/subscriptions/unsubscribe': 'unsubscribe',
+};
+const formPaths = ['/subscriptions', '/session', '/session/end', ...Object.keys(tokenPaths)];
+
+/**
+ * What is kept for a second costs next to nothing, however often it is read: no limit. The months of the
+ * history, incidents that are long over and pages that do not exist are looked up in the database: a
+ * visitor gets as many of these as people behind one address may want, and a machine does not.
+ */
+const lookUpsOfVisitor: RateLimit = { requests: 3_000, seconds: 60 };
+
+function isLookedUp({ view }: Snapshot, rest: string): boolean {
+  if (rest.startsWith('/history')) return true;
+  if (!rest.startsWith('/incidents/')) return false;
+  const id = rest.slice('/incidents/'.length).replace(/\/$/, '');
+  return ![...view.openIncidents, ...view.pastIncidents].some((known) => known.id === id);
+}
+
+/** Pings, triggers and agents are answered under every name that leads here, whatever page it shows. */
+const machinePath = /^\/(ping|v1\/agent|checks\/[^/]+\/trigger|check-groups\/[^/]+\/trigger)\//;
+
+/** Gives the step of the application that serves all status pages. */
+export function serveStatusPages(parts: StatusPageParts): RequestHandler {
+  const { services, snapshots, canSubscribe, lookUps = lookUpsOfVisitor } = parts;
+  const { publicUrl, clock, db, secrets } = services;
+  const { hostname, pathname } = new URL(publicUrl);
+  const prefix = pathname.replace(/\/$/, '');
+  const ownHosts = new Set([hostname.toLowerCase(), parts.host.toLowerCase()]);
+  const limiter = new RateLimiter(() => clock.monotonic());
+  const sessionKey = secrets.deriveKey('status-page-session');
+
+  const maySee = (request: Request, { read }: Snapshot): boolean => {
+    if (!read.access.isPrivate) return true;
+    const { passwordVersion } = read.access;
+    const opened = { pageId: read.facts.page.id, passwordVersion };
+    return sessionsIn(request.headers.cookie).some((token) =>
+      isSession(sessionKey, opened, token, clock.now()),
+    );
+  };
+
+  const refuse = (visit: Visit, rest: string): Representation | null => {
+    if (/^\/(api\/|feed\.|slack\.|badge\.|maintenance\.)/.test(rest)) {
+      visit.response.status(401).set('Cache-Control', 'no-store').json({ error: 'private' });
+      return null;
+    }
+    return loginPage(visit.place);
+  };
+
+  /** Null when the visitor may look something up, and with that has; otherwise what is said instead. */
+  const tooMany = (request: Request, response: Response, place: Place): Representation | null => {
+    const key = `look-ups ${visitorOf(request)}`;
+    const { isAllowed, resetMs } = limiter.take(key, lookUps);
+    if (isAllowed) return null;
+    response.setHeader('Retry-After', String(Math.max(1, Math.ceil(resetMs / 1000))));
+    return saidPage({
+      look: null,
+      place,
+      title: 'Please try again in a minute',
+      body: html`<p>There were too many requests from your address.</p>`,
+      status: 429,
+    });
+  };
+
+  const notAllowed = ({ response, place }: Visit, allow: string): Representation => {
+    response.setHeader('Allow', allow);
+    return saidPage({
+      look: null,
+      place,
+      title: 'This cannot be done here',
+      body: html`<p><a href="${place.base}/">To the status page</a></p>`,
+      status: 405,
+    });
+  };
+
+  /** Null when the answer has been given. */
+  const read = async (visit: Visit, rest: string): Promise<Representation | null> => {
+    const { request, snapshot, place, query } = visit;
+    const what = tokenPaths[rest];
+    if (what !== undefined) return askToConfirmLink(visit, what);
+    if (!maySee(request, snapshot)) return refuse(visit, rest);
+    if (formPaths.includes(rest)) return notAllowed(visit, 'POST');
+    if (isLookedUp(snapshot, rest)) {
+      const refusal = tooMany(request, visit.response, place);
+      if (refusal !== null) return refusal;
+    }
+    const found = await documentAt({ db, snapshot, place, canSubscribe, rest, query });
+    return found ?? notFoundPage(place, snapshot.view.page);
+  };
+
+  const change = async (visit: Visit, rest: string): Promise<Representation | null> => {
+    const { request, response, snapshot } = visit;
+    if (!formPaths.includes(rest)) return notAllowed(visit, 'GET, HEAD');
+    const form = await readForm(services, request, response).catch(() => undefined);
+    if (form === undefined) {
+      return saidPage({
+        look: null,
+        place: visit.place,
+        title: 'This could not be read',
+        body: html`<p><a href="${visit.place.base}/">To the status page</a></p>`,
+        status: 400,
+      });
+    }
+    if (rest === '/subscriptions/verify') return postVerification(services, visit);
+    if (rest === '/subscriptions/unsubscribe') return postUnsubscription(services, visit);
+    if (rest === '/session') return postPassword(services, limiter, visit, form);
+    if (rest === '/session/end') return postSignOut(services, visit);
+    if (!maySee(request, snapshot)) return loginPage(visit.place);
+    if (!canSubscribe) return notFoundPage(visit.place, snapshot.view.page);
+    return postSubscription(services, visit, form);
+  };
+
+  const serve = async (
+    request: Request,
+    response: Response,
+    { base, rest }: Candidate,
+    snapshot: Snapshot,
+  ): Promise<void> => {
+    const { page } = snapshot.view;
+    const mark = request.url.indexOf('?');
+    const visit: Visit = {
+      request,
+      response,
+      snapshot,
+      place: { base, address: publicAddressOf(page, publicUrl) },
+      query: new URLSearchParams(mark === -1 ? '' : request.url.slice(mark + 1)),
+    };
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const answer = isRead
+      ? await read(visit, rest)
+      : request.method === 'POST'
+        ? await change(visit, rest)
+        : notAllowed(visit, 'GET, HEAD, POST');
+    if (answer !== null) sendRepresentation(request, response, answer, page.isPrivate);
+  };
+
+  return async (request, response, next) => {
+    const { path } = request;
+    if (machinePath.test(path)) {
+      next();
+      return;
+    }
+    const own = byHost(hostName(request.headers.host), path, ownHosts);
+    if (own !== null) {
+      const known = snapshots.peek(own.address);
+      const snapshot = known === undefined ? await snapshots.get(own.address) : known;
+      if (snapshot !== null) {
+        await serve(request, response, own, snapshot);
+        return;
+      }
+    }
+    const candidate = byPath(path, prefix);
+    if (candidate === null) {
+      next();
+      return;
+    }
+    const place = { base: candidate.base, address: publicUrl };
+    // Nobody is turned away from a page that exists for having asked for others.
+    if (!snapshots.isKnown(candidate.address)) {
+      const refusal = tooMany(request, response, place);
+      if (refusal !== null) {
+        sendRepresentation(request, response, refusal, false);
+        return;
+      }
+    }
+    const snapshot = await snapshots.get(candidate.address);
+    if (snapshot !== null) {
+      await serve(request, response, candidate, snapshot);
+      return;
+    }
+    sendRepresentation(request, response, notFoundPage(place, null), false);
+  };
+}

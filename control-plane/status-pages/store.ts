@@ -1,0 +1,260 @@
+/** Status pages and their cards: rows ↔ wire. */
+import type { Kysely, Selectable } from 'kysely';
+import type { z } from 'zod';
+import type {
+  statusPage,
+  StatusPageBody,
+  statusPageSubscription,
+} from '@monitor/shared/contract/status-page.ts';
+import { invalidField } from '../core/api-error.ts';
+import { fromFlag, fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import type {
+  Database,
+  StatusPageCardsTable,
+  StatusPagesTable,
+  StatusPageSubscriptionsTable,
+} from '../db/tables.ts';
+import {
+  checkServices,
+  toServiceWire,
+  type ServiceWire,
+} from '../incidents/service-references.ts';
+import { refuseTakenAddresses } from '../core/unique-addresses.ts';
+import { holderOf } from './verify-domains.ts';
+import type { Services } from '../core/services.ts';
+import type { StatusPageDomains } from './status-page-domains.ts';
+
+export type StatusPageRow = Selectable<StatusPagesTable>;
+type CardRow = Selectable<StatusPageCardsTable>;
+type Wire = z.input<typeof statusPage>;
+
+/** What a page shows besides its cards: the fields without a column of their own. */
+type Look = Pick<
+  Wire,
+  'description' | 'themeColors' | 'logo' | 'redirectTo' | 'favicon' | 'defaultTheme'
+> &
+  /** As they were given: the columns, which pages are found by, have them in lower case. */
+  Partial<Pick<Wire, 'url' | 'customDomain'>>;
+
+const plainLook: Look = {
+  description: null,
+  themeColors: null,
+  logo: null,
+  redirectTo: null,
+  favicon: null,
+  defaultTheme: 'AUTO',
+};
+
+/** The columns a body sets. Optional fields that are absent stay as they were. */
+export function toColumns(body: StatusPageBody, before?: StatusPageRow) {
+  const { name, url, cards: _, customDomain, ...look } = body;
+  const lookBefore = before === undefined ? plainLook : fromJson<Look>(before.body_json);
+  return {
+    name,
+    url: url.toLowerCase(),
+    body_json: JSON.stringify({
+      ...lookBefore,
+      ...look,
+      url,
+      ...(customDomain === undefined ? {} : { customDomain }),
+    }),
+  };
+}
+
+/**
+ * The columns of the domain that a body asks for. One that did not change keeps what is known of it; a
+ * new one is served at once where the operator vouches for it and no page is there.
+ */
+export async function toDomainColumns(
+  db: Kysely<Database>,
+  { domains, newId, clock }: Pick<Services, 'domains' | 'newId' | 'clock'>,
+  { customDomain }: StatusPageBody,
+  before?: StatusPageRow,
+) {
+  const claimed = customDomain?.toLowerCase() ?? null;
+  if (customDomain === undefined || claimed === (before?.claimed_domain ?? null)) return {};
+  const none = { claimed_domain: null, domain_challenge: null, domain_claimed_at: null };
+  if (claimed === null) return { ...none, custom_domain: null, domain_checked_at: null };
+  if (domains.isReserved(claimed)) {
+    throw invalidField('customDomain', 'is a host of this installation');
+  }
+  const isServed = domains.isAllowed(claimed) && (await holderOf(db, claimed)) === undefined;
+  return {
+    claimed_domain: claimed,
+    domain_challenge: newId(),
+    domain_claimed_at: clock.now(),
+    domain_checked_at: null,
+    custom_domain: isServed ? claimed : null,
+  };
+}
+
+function domainWire(row: StatusPageRow, domains: StatusPageDomains) {
+  const { claimed_domain: domain, domain_challenge: challenge } = row;
+  if (domain === null) return { customDomainStatus: null, customDomainChallenge: null };
+  return {
+    customDomainStatus: row.custom_domain === domain ? ('VERIFIED' as const) : ('PENDING' as const),
+    customDomainChallenge: challenge === null ? null : domains.challengeOf({ domain, challenge }),
+  };
+}
+
+function toWire(
+  row: StatusPageRow,
+  domains: StatusPageDomains,
+  cards: readonly CardRow[],
+  servicesOf: (cardId: string) => ServiceWire[],
+): Wire {
+  return {
+    id: row.id,
+    name: row.name,
+    url: row.url,
+    cards: cards.map((card) => ({
+      id: card.id,
+      name: card.name,
+      created_at: toTimestamp(card.created_at),
+      services: servicesOf(card.id),
+      updated_at: toTimestampOrNull(card.updated_at),
+    })),
+    customDomain: row.claimed_domain,
+    ...domainWire(row, domains),
+    ...plainLook,
+    ...fromJson<Look>(row.body_json),
+    // There is no brand but the account's own to leave out.
+    whiteLabel: true,
+    isPrivate: fromFlag(row.is_private),
+    accountId: row.account_id,
+    created_at: toTimestamp(row.created_at),
+    updated_at: toTimestampOrNull(row.updated_at),
+  };
+}
+
+/** Pages with their cards and services, in order. */
+export async function presentStatusPages(
+  { db, domains }: { db: Kysely<Database>; domains: StatusPageDomains },
+  accountId: string,
+  rows: readonly StatusPageRow[],
+): Promise<Wire[]> {
+  if (rows.length === 0) return [];
+  const pageIds = rows.map(({ id }) => id);
+  const cards = await db
+    .selectFrom('status_page_cards')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('status_page_id', 'in', pageIds)
+    .orderBy('position')
+    .execute();
+  const services = await db
+    .selectFrom('services')
+    .innerJoin('card_services', 'card_services.service_id', 'services.id')
+    .innerJoin('status_page_cards', 'status_page_cards.id', 'card_services.card_id')
+    .selectAll('services')
+    .select('card_services.card_id')
+    .where('services.account_id', '=', accountId)
+    .where('status_page_cards.status_page_id', 'in', pageIds)
+    .orderBy('card_services.position')
+    .execute();
+  const cardsByPage = Map.groupBy(cards, (card) => card.status_page_id);
+  const servicesByCard = Map.groupBy(services, (service) => service.card_id);
+  return rows.map((row) =>
+    toWire(row, domains, cardsByPage.get(row.id) ?? [], (cardId) =>
+      (servicesByCard.get(cardId) ?? []).map(toServiceWire),
+    ),
+  );
+}
+
+/**
+ * Refuses the address of another page of the installation, and the domain of another page of the
+ * account. What another account asks for keeps nobody from a domain.
+ */
+export function refuseTaken(
+  db: Kysely<Database>,
+  accountId: string,
+  { url, customDomain }: Pick<StatusPageBody, 'url' | 'customDomain'>,
+  ownId: string | null,
+): Promise<void> {
+  const pages = db.selectFrom('status_pages').select('id');
+  return refuseTakenAddresses(
+    { url: url.toLowerCase(), customDomain: customDomain?.toLowerCase() ?? null },
+    ownId,
+    (field, value) =>
+      (field === 'url'
+        ? pages.where('url', '=', value)
+        : pages.where('account_id', '=', accountId).where('claimed_domain', '=', value)
+      ).executeTakeFirst(),
+  );
+}
+
+interface CardParts {
+  newId: () => string;
+  now: number;
+}
+
+/** Gives a page these cards and no others. A card keeps its id and age when the body repeats its id. */
+export async function replaceCards(
+  db: Kysely<Database>,
+  page: StatusPageRow,
+  cards: StatusPageBody['cards'],
+  { newId, now }: CardParts,
+): Promise<void> {
+  await checkServices(
+    db,
+    page.account_id,
+    'cards',
+    cards.flatMap(({ services }) => services),
+  );
+  const before = await db
+    .selectFrom('status_page_cards')
+    .selectAll()
+    .where('account_id', '=', page.account_id)
+    .where('status_page_id', '=', page.id)
+    .execute();
+  const kept = new Map(before.map((card) => [card.id, card]));
+  const written = new Set<string>();
+  await db
+    .deleteFrom('status_page_cards')
+    .where('account_id', '=', page.account_id)
+    .where('status_page_id', '=', page.id)
+    .execute();
+  for (const [position, { id, name, services }] of cards.entries()) {
+    if (id !== undefined && written.has(id)) throw invalidField('cards', `has card ${id} twice`);
+    const same = id === undefined ? undefined : kept.get(id);
+    const cardId = same?.id ?? newId();
+    written.add(cardId);
+    await db
+      .insertInto('status_page_cards')
+      .values({
+        id: cardId,
+        status_page_id: page.id,
+        account_id: page.account_id,
+        name,
+        position,
+        created_at: same?.created_at ?? now,
+        updated_at: same === undefined ? null : now,
+      })
+      .execute();
+    const serviceIds = [...new Set(services.map((service) => service.id))];
+    if (serviceIds.length === 0) continue;
+    await db
+      .insertInto('card_services')
+      .values(
+        serviceIds.map((serviceId, order) => ({
+          card_id: cardId,
+          service_id: serviceId,
+          position: order,
+        })),
+      )
+      .execute();
+  }
+}
+
+export function toSubscriptionWire(
+  row: Selectable<StatusPageSubscriptionsTable>,
+): z.input<typeof statusPageSubscription> {
+  return {
+    id: row.id,
+    type: row.type as 'EMAIL',
+    address: row.address,
+    status: row.status as 'PENDING' | 'VERIFIED',
+    created_at: toTimestamp(row.created_at),
+    updated_at: toTimestamp(row.updated_at),
+  };
+}

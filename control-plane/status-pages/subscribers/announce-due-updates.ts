@@ -1,0 +1,179 @@
+/**
+ * Tells subscribers of updates that have become public. Thousands of them are told in batches, each a
+ * transaction that also notes how far it came: after a crash the next batch goes on from there, so
+ * everybody gets one mail, and nobody else waits long for the database.
+ */
+import type { Kysely, Selectable } from 'kysely';
+import type { Database, StatusPagesTable } from '../../db/tables.ts';
+import type { IncidentAnnouncementsTable } from '../../db/tables/status-pages.ts';
+import type { IncidentStatus } from '../../incidents/decide/incident.ts';
+import { incidentMail } from '../../notifications/subscriber-mails/incident-mail.ts';
+import type { Services } from '../../core/services.ts';
+import { enqueueSubscriberMails, type SubscriberMail } from '../../notifications/outbox.ts';
+import { addressOf, incidentLink, unsubscribeLink } from './links.ts';
+import { SubscriberKeys } from './subscriber-keys.ts';
+
+/** Some ten milliseconds of writing: results that agents hand in wait no longer than that. */
+const mailsPerBatch = 100;
+
+type Announcement = Selectable<IncidentAnnouncementsTable>;
+type Page = Selectable<StatusPagesTable>;
+
+function findDue(db: Kysely<Database>, now: number): Promise<Announcement | undefined> {
+  return db
+    .selectFrom('incident_announcements')
+    .selectAll()
+    .where('finished_at', 'is', null)
+    .where('due_at', '<=', now)
+    .orderBy('due_at')
+    .orderBy('incident_update_id')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+function getUpdate(db: Kysely<Database>, { account_id, incident_update_id }: Announcement) {
+  return db
+    .selectFrom('incident_updates')
+    .innerJoin('incidents', 'incidents.id', 'incident_updates.incident_id')
+    .select(['incidents.name', 'incidents.severity', 'incident_updates.incident_id'])
+    .select(['incident_updates.status', 'incident_updates.description'])
+    .select('incident_updates.public_at')
+    .where('incident_updates.account_id', '=', account_id)
+    .where('incident_updates.id', '=', incident_update_id)
+    .executeTakeFirstOrThrow();
+}
+
+/** Pages that show a service of the incident, in order of their ids, with the names of these services. */
+async function pagesShowing(
+  db: Kysely<Database>,
+  accountId: string,
+  incidentId: string,
+): Promise<{ page: Page; serviceNames: string[] }[]> {
+  const rows = await db
+    .selectFrom('incident_services')
+    .innerJoin('services', 'services.id', 'incident_services.service_id')
+    .innerJoin('card_services', 'card_services.service_id', 'services.id')
+    .innerJoin('status_page_cards', 'status_page_cards.id', 'card_services.card_id')
+    .innerJoin('status_pages', 'status_pages.id', 'status_page_cards.status_page_id')
+    .selectAll('status_pages')
+    .select('services.name as service_name')
+    .distinct()
+    .where('incident_services.incident_id', '=', incidentId)
+    .where('status_pages.account_id', '=', accountId)
+    .orderBy('status_pages.id')
+    .orderBy('services.name')
+    .execute();
+  return [...Map.groupBy(rows, ({ id }) => id).values()].flatMap((ofPage) => {
+    const [page] = ofPage;
+    const serviceNames = ofPage.map(({ service_name }) => service_name);
+    return page === undefined ? [] : [{ page, serviceNames }];
+  });
+}
+
+function nextSubscribers(
+  db: Kysely<Database>,
+  page: Page,
+  afterId: string,
+  limit: number,
+): Promise<{ id: string; address: string }[]> {
+  return db
+    .selectFrom('status_page_subscriptions')
+    .select(['id', 'address'])
+    .where('account_id', '=', page.account_id)
+    .where('status_page_id', '=', page.id)
+    .where('status', '=', 'VERIFIED')
+    .where('id', '>', afterId)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+}
+
+/** Writes the next mails of an announcement. Gives how many. */
+async function announceBatch(
+  services: Services,
+  db: Kysely<Database>,
+  announcement: Announcement,
+): Promise<number> {
+  const { clock, secrets, publicUrl } = services;
+  const { account_id: accountId, incident_update_id: updateId } = announcement;
+  const keys = new SubscriberKeys(secrets);
+  const update = await getUpdate(db, announcement);
+  const mails: SubscriberMail[] = [];
+  let { reached_page_id: pageId, reached_subscription_id: subscriptionId } = announcement;
+
+  for (const { page, serviceNames } of await pagesShowing(db, accountId, update.incident_id)) {
+    if (pageId !== null && page.id < pageId) continue;
+    const afterId = page.id === pageId ? (subscriptionId ?? '') : '';
+    const room = mailsPerBatch - mails.length;
+    if (room === 0) break;
+    const pageAddress = addressOf(page, publicUrl);
+    for (const subscriber of await nextSubscribers(db, page, afterId, room)) {
+      const token = keys.unsubscribeToken(page.id, subscriber.id);
+      const mail = incidentMail({
+        to: subscriber.address,
+        page: { name: page.name, address: pageAddress },
+        incident: {
+          id: update.incident_id,
+          name: update.name,
+          severity: update.severity,
+          link: incidentLink(pageAddress, update.incident_id),
+        },
+        update: {
+          status: update.status as IncidentStatus,
+          description: update.description,
+          at: update.public_at,
+        },
+        services: serviceNames,
+        unsubscribeLink: unsubscribeLink(pageAddress, token),
+      });
+      mails.push({ id: `${subscriber.id}.${updateId}`, subscriptionId: subscriber.id, mail });
+      pageId = page.id;
+      subscriptionId = subscriber.id;
+    }
+  }
+  const now = clock.now();
+  await enqueueSubscriberMails(db, accountId, mails, now);
+  await db
+    .updateTable('incident_announcements')
+    .set({
+      reached_page_id: pageId,
+      reached_subscription_id: subscriptionId,
+      finished_at: mails.length < mailsPerBatch ? now : null,
+    })
+    .where('account_id', '=', accountId)
+    .where('incident_update_id', '=', updateId)
+    .execute();
+  return mails.length;
+}
+
+/** An announcement that cannot be made is tried again after a while. */
+const pauseAfterFaultMs = 60_000;
+
+/** One batch of the announcement that has been due for longest. Gives true when there may be more. */
+export async function announceDueUpdates(services: Services): Promise<boolean> {
+  const { db, clock, commits, deliveries, logger } = services;
+  const first = await findDue(db, clock.now());
+  if (first === undefined) return false;
+  let mails = 0;
+  try {
+    mails = await commits.run(async (unit) => {
+      // Its update may have been deleted since.
+      const due = await findDue(unit, clock.now());
+      return due === undefined ? 0 : announceBatch(services, unit, due);
+    });
+  } catch (error) {
+    // It must not hold up those of other accounts.
+    const { account_id: accountId, incident_update_id: updateId } = first;
+    logger.error({ err: error, accountId, updateId }, 'subscribers could not be told of an update');
+    await commits.run((unit) =>
+      unit
+        .updateTable('incident_announcements')
+        .set({ due_at: clock.now() + pauseAfterFaultMs })
+        .where('account_id', '=', accountId)
+        .where('incident_update_id', '=', updateId)
+        .execute(),
+    );
+  }
+  if (mails > 0) deliveries.wake();
+  return true;
+}

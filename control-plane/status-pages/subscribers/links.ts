@@ -1,0 +1,22 @@
+/** Addresses that mails to subscribers lead to. */
+import type { Selectable } from 'kysely';
+import type { StatusPagesTable } from '../../db/tables.ts';
+import { publicAddressOf } from '../decide/status-page-address.ts';
+
+type Page = Pick<Selectable<StatusPagesTable>, 'url' | 'custom_domain'>;
+
+export function addressOf(page: Page, publicUrl: string): string {
+  return publicAddressOf({ url: page.url, customDomain: page.custom_domain }, publicUrl);
+}
+
+export function verifyLink(pageAddress: string, token: string): string {
+  return `${pageAddress}/subscriptions/verify?token=${token}`;
+}
+
+export function unsubscribeLink(pageAddress: string, token: string): string {
+  return `${pageAddress}/subscriptions/unsubscribe?token=${token}`;
+}
+
+export function incidentLink(pageAddress: string, incidentId: string): string {
+  return `${pageAddress}/incidents/${incidentId}`;
+}

@@ -1,0 +1,138 @@
+/** Subscribing to a status page: by its visitors, and by those who own it. */
+import type { Kysely, Selectable } from 'kysely';
+import { emailAddress } from '@monitor/shared/contract/status-page.ts';
+import type { Database, StatusPagesTable } from '../../db/tables.ts';
+import { mustWait, requestsCountMs } from '../decide/subscription-limits.ts';
+import type { Services } from '../../core/services.ts';
+import { askToConfirm } from './ask-to-confirm.ts';
+import { SubscriberKeys } from './subscriber-keys.ts';
+
+/**
+ * SENT whether or not the address is subscribed already, so that nobody learns who is. TOO_MANY says
+ * that the visitor, or all visitors of the page together, asked too often within the hour.
+ */
+export type SubscribeOutcome = 'SENT' | 'INVALID_ADDRESS' | 'TOO_MANY';
+
+export interface SubscribeRequest {
+  pageId: string;
+  address: string;
+  /** Network address of whoever asks. */
+  visitor: string;
+}
+
+async function countRequests(
+  db: Kysely<Database>,
+  column: 'status_page_id' | 'visitor_hash',
+  value: string,
+  since: number,
+): Promise<number> {
+  const { count } = await db
+    .selectFrom('subscription_requests')
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .where(column, '=', value)
+    .where('visitor_hash', 'is not', null)
+    .where('requested_at', '>', since)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** A visitor of a status page asks for mails. They come once the address is confirmed. */
+export async function subscribe(
+  services: Services,
+  { pageId, address: given, visitor }: SubscribeRequest,
+): Promise<SubscribeOutcome> {
+  const { clock, commits, secrets, deliveries } = services;
+  const parsed = emailAddress.safeParse(given.trim().toLowerCase());
+  if (!parsed.success) return 'INVALID_ADDRESS';
+  const address = parsed.data;
+  const keys = new SubscriberKeys(secrets);
+  const visitorHash = keys.visitorHash(visitor);
+  const outcome = await commits.run(async (db): Promise<SubscribeOutcome> => {
+    const now = clock.now();
+    const page = await db
+      .selectFrom('status_pages')
+      .selectAll()
+      .where('id', '=', pageId)
+      .executeTakeFirst();
+    if (page === undefined) return 'SENT';
+    const since = now - requestsCountMs;
+    const recent = {
+      ofPage: await countRequests(db, 'status_page_id', pageId, since),
+      ofVisitor: await countRequests(db, 'visitor_hash', visitorHash, since),
+    };
+    if (mustWait(recent)) return 'TOO_MANY';
+    await insertSubscriptions(db, keys, page, { addresses: [address], status: 'PENDING', now });
+    const { id, status, token_sent_at } = await db
+      .selectFrom('status_page_subscriptions')
+      .select(['id', 'status', 'token_sent_at'])
+      .where('account_id', '=', page.account_id)
+      .where('status_page_id', '=', page.id)
+      .where('address', '=', address)
+      .executeTakeFirstOrThrow();
+    const subscription = { id, address, status, lastAskedAt: token_sent_at };
+    await askToConfirm(services, db, keys, { page, subscription, visitorHash });
+    return 'SENT';
+  });
+  deliveries.wake();
+  return outcome;
+}
+
+interface NewSubscriptions {
+  /** Lower case. */
+  addresses: readonly string[];
+  status: 'PENDING' | 'VERIFIED';
+  now: number;
+}
+
+/** Gives those that were not there yet. */
+function insertSubscriptions(
+  db: Kysely<Database>,
+  keys: SubscriberKeys,
+  page: Selectable<StatusPagesTable>,
+  { addresses, status, now }: NewSubscriptions,
+) {
+  return db
+    .insertInto('status_page_subscriptions')
+    .values(
+      addresses.map((address) => ({
+        id: keys.subscriptionId(page.id, address),
+        account_id: page.account_id,
+        status_page_id: page.id,
+        type: 'EMAIL',
+        address,
+        status,
+        token_hash: null,
+        token_sent_at: null,
+        created_at: now,
+        updated_at: now,
+      })),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(['id', 'address'])
+    .execute();
+}
+
+/**
+ * Subscribes addresses for the owner of a page; with `autoVerify` without asking them. Gives how many
+ * were not subscribed yet. Call `services.deliveries.wake()` after the commit.
+ */
+export async function subscribeAll(
+  services: Services,
+  db: Kysely<Database>,
+  page: Selectable<StatusPagesTable>,
+  { addresses, autoVerify }: { addresses: readonly string[]; autoVerify: boolean },
+): Promise<number> {
+  const keys = new SubscriberKeys(services.secrets);
+  const created = await insertSubscriptions(db, keys, page, {
+    addresses: addresses.map((address) => address.toLowerCase()),
+    status: autoVerify ? 'VERIFIED' : 'PENDING',
+    now: services.clock.now(),
+  });
+  if (!autoVerify) {
+    for (const { id, address } of created) {
+      const subscription = { id, address, status: 'PENDING', lastAskedAt: null };
+      await askToConfirm(services, db, keys, { page, subscription, visitorHash: null });
+    }
+  }
+  return created.length;
+}

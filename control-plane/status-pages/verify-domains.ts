@@ -1,0 +1,94 @@
+/** Serves status pages under domains whose proof was found. The DNS is asked outside of transactions. */
+import { sql, type Kysely, type Selectable } from 'kysely';
+import type { Database, StatusPagesTable } from '../db/tables.ts';
+import type { Services } from '../core/services.ts';
+import { formsOf, type Claim } from './status-page-domains.ts';
+
+type PageRow = Selectable<StatusPagesTable>;
+type DomainServices = Pick<Services, 'clock' | 'commits' | 'db' | 'domains' | 'logger'>;
+
+const minuteMs = 60_000;
+const longestWaitMs = 6 * 60 * minuteMs;
+const pagesAtOnce = 20;
+
+function claimOf(page: PageRow): Claim | null {
+  const { claimed_domain: domain, domain_challenge: challenge } = page;
+  return domain === null || challenge === null ? null : { domain, challenge };
+}
+
+/** The page that is served under a domain. */
+export function holderOf(db: Kysely<Database>, domain: string): Promise<PageRow | undefined> {
+  return db
+    .selectFrom('status_pages')
+    .selectAll()
+    .where('custom_domain', 'in', formsOf(domain))
+    .executeTakeFirst();
+}
+
+/**
+ * Looks for the proof of a page's domain, and serves the page there once it is found. A page that is
+ * served there already gives way unless its own proof still stands.
+ */
+export async function verifyDomain(services: DomainServices, page: PageRow): Promise<void> {
+  const { clock, commits, db, domains, logger } = services;
+  const claim = claimOf(page);
+  if (claim === null || page.custom_domain === claim.domain) return;
+  const prove = async (one: Claim, otherwise: boolean): Promise<boolean> => {
+    try {
+      return await domains.isProven(one);
+    } catch (error) {
+      logger.info({ err: error, domain: one.domain }, 'the DNS of a status page did not answer');
+      return otherwise;
+    }
+  };
+  const isProven = await prove(claim, false);
+  const holder = await holderOf(db, claim.domain);
+  const held = holder === undefined ? null : claimOf(holder);
+  const isHeld =
+    holder !== undefined && (!isProven || (held !== null && (await prove(held, true))));
+  const isServed = !isHeld && (isProven || domains.isAllowed(claim.domain));
+
+  await commits.run(async (unit) => {
+    const present = await unit
+      .selectFrom('status_pages')
+      .selectAll()
+      .where('id', '=', page.id)
+      .executeTakeFirst();
+    if (present?.domain_challenge !== claim.challenge) return;
+    const presentHolder = await holderOf(unit, claim.domain);
+    // Whoever came meanwhile is asked for a proof the next time.
+    const mayServe = isServed && presentHolder?.id === holder?.id;
+    if (mayServe && presentHolder !== undefined) {
+      await unit
+        .updateTable('status_pages')
+        .set({ custom_domain: null })
+        .where('id', '=', presentHolder.id)
+        .execute();
+    }
+    await unit
+      .updateTable('status_pages')
+      .set({
+        domain_checked_at: clock.now(),
+        ...(mayServe ? { custom_domain: claim.domain } : {}),
+      })
+      .where('id', '=', page.id)
+      .execute();
+  });
+}
+
+/** Looks for the proofs that are due: a minute after the last time at first, up to six hours later on. */
+export async function verifyDomains(services: DomainServices): Promise<void> {
+  const now = services.clock.now();
+  const due = await services.db
+    .selectFrom('status_pages')
+    .selectAll()
+    .where('claimed_domain', 'is not', null)
+    .where('custom_domain', 'is', null)
+    .where(
+      sql<boolean>`coalesce(domain_checked_at + min(max((${now} - domain_claimed_at) / 10, ${minuteMs}), ${longestWaitMs}), 0) <= ${now}`,
+    )
+    .orderBy('domain_checked_at')
+    .limit(pagesAtOnce)
+    .execute();
+  await Promise.all(due.map((page) => verifyDomain(services, page)));
+}

@@ -1,0 +1,80 @@
+/** Maintenance as visitors see it: one notice for each occurrence of a window. */
+import type { Occurrence } from '../../maintenance/decide/maintenance.ts';
+import { heldBetween, type PlannedWindow } from '../../maintenance/decide/planned-maintenance.ts';
+import type { ServiceFacts, WindowFacts } from './facts.ts';
+
+const dayMs = 86_400_000;
+/** How far back and ahead of now maintenance is told. */
+export const knownBackMs = 30 * dayMs;
+export const knownAheadMs = 90 * dayMs;
+
+export interface NoticeView {
+  /** The same for as long as the occurrence starts when it starts. */
+  id: string;
+  windowId: number;
+  name: string;
+  description: string | null;
+  startsAt: number;
+  endsAt: number;
+  status: 'scheduled' | 'in_progress' | 'completed';
+  services: { id: string; name: string }[];
+  /** When it was planned as it is. */
+  plannedAt: number;
+}
+
+function statusOf(notice: { startsAt: number; endsAt: number }, now: number): NoticeView['status'] {
+  if (notice.endsAt <= now) return 'completed';
+  return notice.startsAt <= now ? 'in_progress' : 'scheduled';
+}
+
+/**
+ * Occurrences that a window had while it stood so. What was over before it was planned was none of them.
+ * A window that was changed while one went on has the rest of it under what it is since; one that was
+ * called off by the change ended with it.
+ */
+function occurrencesOf(
+  window: PlannedWindow,
+  windows: readonly PlannedWindow[],
+  now: number,
+): Occurrence[] {
+  const { id, plannedAt, withdrawnAt } = window;
+  const held = (one: PlannedWindow) => heldBetween(one, now - knownBackMs, now + knownAheadMs);
+  const stood = held(window).filter(({ endsAt }) => endsAt > plannedAt);
+  if (withdrawnAt === null) return stood;
+  const next = windows.find((one) => one.id === id && one.plannedAt === withdrawnAt);
+  const goesOn =
+    next !== undefined &&
+    held(next).some(({ startsAt, endsAt }) => startsAt <= withdrawnAt && endsAt > withdrawnAt);
+  return stood.flatMap(({ startsAt, endsAt }) => {
+    if (startsAt >= withdrawnAt) return [];
+    if (endsAt <= withdrawnAt) return [{ startsAt, endsAt }];
+    return goesOn ? [] : [{ startsAt, endsAt: withdrawnAt }];
+  });
+}
+
+/** Occurrences of the last month and of the next three, by their start. */
+export function viewNotices(
+  windows: readonly WindowFacts[],
+  services: ReadonlyMap<string, Pick<ServiceFacts, 'id' | 'name'>>,
+  now: number,
+): NoticeView[] {
+  const planned = windows.map(({ window }) => window);
+  return windows
+    .flatMap(({ window, serviceIds }) =>
+      occurrencesOf(window, planned, now).map(({ startsAt, endsAt }) => ({
+        id: `${window.id}-${startsAt}`,
+        windowId: window.id,
+        name: window.name,
+        description: window.description,
+        startsAt,
+        endsAt,
+        status: statusOf({ startsAt, endsAt }, now),
+        services: serviceIds.flatMap((id) => {
+          const service = services.get(id);
+          return service === undefined ? [] : [{ id, name: service.name }];
+        }),
+        plannedAt: window.plannedAt,
+      })),
+    )
+    .sort((left, right) => left.startsAt - right.startsAt || left.windowId - right.windowId);
+}

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import test from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { migrateToLatest } from '../../../control-plane/db/migrate.ts';
+import { openDatabase } from '../../../control-plane/db/open.ts';
+import { RollUp } from '../../../control-plane/analytics/roll-up.ts';
+import { insertResults, hour, now, setUp } from '../../support/results.ts';
+import { seededRandom } from '../../support/random.ts';
+import { temporaryFolder } from '../../support/system.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+type Db = ReturnType<typeof openDatabase>;
+
+const accountId = randomUUID();
+const checkId = randomUUID();
+
+/** A database as the version before roll-ups left it, with results of 30 days of one check. */
+async function openOld(file: string, results: number): Promise<Db> {
+  const db = openDatabase(file);
+  await migrateToLatest(db, '0006-maintenance');
+  await db.insertInto('accounts').values({ id: accountId, name: 'a', created_at: 1 }).execute();
+  await db
+    .insertInto('checks')
+    .values({
+      id: checkId,
+      account_id: accountId,
+      type: 'URL',
+      name: 'shop',
+      activated: 1,
+      frequency: 10,
+      frequency_offset: 0,
+      run_parallel: 0,
+      body_json: '{}',
+      revision: 1,
+      created_at: 1,
+      updated_at: null,
+      group_id: null,
+      group_order: null,
+    })
+    .execute();
+  const { id: runId } = await db
+    .insertInto('check_runs')
+    .values({
+      account_id: accountId,
+      check_id: checkId,
+      run_id: randomUUID(),
+      location: 'eu-west-1',
+      scheduled_for: null,
+      state: 'FINAL',
+      missed_reason: null,
+      result_id: null,
+      late_results: 0,
+      created_at: 1,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const random = seededRandom(1);
+  for (let start = 0; start < results; start += 500) {
+    await db
+      .insertInto('check_results')
+      .values(
+        Array.from({ length: Math.min(500, results - start) }, (_, index) => {
+          const at = now - Math.floor(((start + index) / results) * 720 * hour);
+          return {
+            id: randomUUID(),
+            account_id: accountId,
+            check_id: checkId,
+            check_run_id: runId,
+            check_type: 'URL',
+            name: 'shop',
+            result_type: 'FINAL' as const,
+            attempt: 1,
+            has_failures: Number(random() < 0.1),
+            has_errors: 0,
+            is_degraded: 0,
+            over_max_response_time: 0,
+            under_load: 0,
+            run_location: 'eu-west-1',
+            scheduled_for: at,
+            started_at: at,
+            stopped_at: at,
+            created_at: at,
+            response_time_ms: Math.floor(random() * 1000),
+            epoch: 1,
+          };
+        }),
+      )
+      .execute();
+  }
+  return db;
+}
+
+async function sumsOf(db: Db, hours: number) {
+  return db
+    .selectFrom('roll_ups')
+    .select((select) => [
+      select.fn.sum<number>('finals').as('finals'),
+      select.fn.sum<number>('failures').as('failures'),
+    ])
+    .where('hours', '=', hours)
+    .executeTakeFirstOrThrow();
+}
+
+async function rawSumsOf(db: Db) {
+  return db
+    .selectFrom('check_results')
+    .select((select) => [
+      select.fn.countAll<number>().as('finals'),
+      select.fn.sum<number>('has_failures').as('failures'),
+    ])
+    .executeTakeFirstOrThrow();
+}
+
+async function rolledUpTo(db: Db): Promise<number> {
+  return (await db.selectFrom('roll_up_progress').select('rolled_up_to').executeTakeFirstOrThrow())
+    .rolled_up_to;
+}
+
+const rollUpProcess = fileURLToPath(import.meta.resolve('../../support/roll-up-process.ts'));
+
+/** Lets a process roll up so many batches, and kills it in the middle of whatever it is at: the next, most of the time. */
+async function killedAfter(file: string, batches: number): Promise<void> {
+  const child = spawn(process.execPath, [rollUpProcess, file, String(batches + 1)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  let seen = 0;
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (line === 'batch') seen += 1;
+    if (seen === batches) child.kill('SIGKILL');
+  }
+  await exited;
+  assert.equal(child.signalCode, 'SIGKILL');
+}
+
+test('an older database is rolled up while it is in use, and a kill neither loses nor repeats a result', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'old.db');
+  const old = await openOld(file, 30_000);
+  const applied = await migrateToLatest(old);
+  assert.ok(applied.includes('0007-roll-ups'));
+  assert.equal(await rolledUpTo(old), 0);
+  const expected = await rawSumsOf(old);
+  await old.destroy();
+
+  let before = 0;
+  for (const batches of [1, 3, 2]) {
+    await killedAfter(file, batches);
+    const db = openDatabase(file);
+    const reached = await rolledUpTo(db);
+    assert.ok(reached > before && reached < 30_000, `${reached} after ${before}`);
+    assert.equal((await sumsOf(db, 1)).finals, reached);
+    before = reached;
+    await db.destroy();
+  }
+
+  const db = openDatabase(file);
+  const clock = new TestClock(now);
+  const rollUp = new RollUp({ db, clock });
+  while (await rollUp.run());
+  assert.deepEqual(await sumsOf(db, 1), expected);
+  clock.setWall(now + 48 * hour);
+  while (await rollUp.run());
+  assert.deepEqual(await sumsOf(db, 24), expected);
+  await db.destroy();
+});
+
+test('the sums of a check go with it', async () => {
+  await using bench = await setUp();
+  const { services } = bench.cp.controlPlane;
+  const id = await bench.check('url');
+  await insertResults(bench, id, 'URL', [{ at: now - 48 * hour, responseTime: 1 }]);
+  await new RollUp(services).run();
+  const rows = () => services.db.selectFrom('roll_ups').select('check_id').execute();
+  assert.deepEqual(await rows(), [{ check_id: id }]);
+  assert.equal((await bench.cp.api('DELETE', `/v1/checks/${id}`)).status, 204);
+  assert.deepEqual(await rows(), []);
+  assert.deepEqual(await services.db.selectFrom('roll_up_days').selectAll().execute(), []);
+});

@@ -1,0 +1,363 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import test from 'node:test';
+import type { CheckInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
+import { sweepHeartbeats } from '../../../control-plane/heartbeats/heartbeats.ts';
+import { renameFutureRuns } from '../../../control-plane/scheduling/rename-future-runs.ts';
+import { sweepSlots } from '../../../control-plane/scheduling/sweep-slots.ts';
+import { wakeAlerts } from '../../../control-plane/alerting/wake-alerts.ts';
+import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
+import { checkInOf, FakeAgent, resultOf } from '../../support/fake-agent.ts';
+import { KeyedAgent, slotsOf, type SlotCheck } from '../../support/keyed-agent.ts';
+import { eventually, temporaryFolder } from '../../support/system.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const year = 365 * 24 * hour;
+const start = Date.parse('2026-11-21T08:00:00Z');
+
+/** Lets so much time pass, second by second, so that what the timers begin can end. */
+async function pass(clock: TestClock, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += second) {
+    clock.advance(second);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+async function makeHeartbeat(cp: TestControlPlane, grace = 2) {
+  const { body } = await cp.api('POST', '/v1/checks/heartbeat', {
+    name: 'nightly',
+    heartbeat: { period: 10, periodUnit: 'minutes', grace, graceUnit: 'minutes' },
+  });
+  const { id, heartbeat } = body as { id: string; heartbeat: { pingUrl: string } };
+  const events = async () => {
+    await sweepHeartbeats(cp.controlPlane.services);
+    const answer = await cp.api('GET', `/v1/checks/heartbeats/${id}/events`);
+    const listed = answer.body as { events: { state: string }[] }[];
+    return (listed[0]?.events ?? []).map(({ state }) => state);
+  };
+  return { ping: () => fetch(heartbeat.pingUrl), events };
+}
+
+test('a heartbeat does not fail by time in which the process was stopped', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { ping, events } = await makeHeartbeat(cp);
+  await ping();
+  await pass(clock, 9 * minute);
+  clock.freeze(20 * minute);
+  assert.deepEqual(await events(), ['RECEIVED'], 'at once: what waits in the sockets is unread');
+  await pass(clock, 10 * second);
+  assert.deepEqual(await events(), ['RECEIVED'], 'the ping was expected meanwhile and may be lost');
+  await ping();
+  assert.deepEqual((await events()).toSorted(), ['GRACE', 'RECEIVED']);
+  await pass(clock, 13 * minute);
+  assert.equal((await events()).includes('FAILING'), true, 'a job that is dead is found');
+});
+
+test('a ping that was lost in a pause is made up for by the next one', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { ping, events } = await makeHeartbeat(cp, 0.1);
+  await ping();
+  await pass(clock, 10 * minute - 10 * second);
+  clock.freeze(20 * second);
+  // The job pings every ten minutes: ten seconds ago, and not again before the next time.
+  await pass(clock, 10 * minute - 11 * second);
+  await ping();
+  assert.deepEqual((await events()).includes('FAILING'), false);
+});
+
+for (const [name, stepMs] of [
+  ['three hours ahead', 3 * hour],
+  ['a year ahead', year],
+  ['three hours back', -3 * hour],
+] as const) {
+  test(`a clock that is set ${name} and right again fails no heartbeat, and is on record`, async () => {
+    const clock = new TestClock(start);
+    await using cp = await startTestControlPlane({ clock });
+    const { ping, events } = await makeHeartbeat(cp);
+    await ping();
+    for (const by of [stepMs, -stepMs]) {
+      await pass(clock, 4 * minute);
+      clock.setWall(clock.now() + by);
+      await pass(clock, 5 * minute);
+      await ping();
+      await pass(clock, minute);
+    }
+    assert.equal((await events()).includes('FAILING'), false);
+    const gaps = await cp.controlPlane.services.db
+      .selectFrom('reception_gaps')
+      .select(['cause', 'step_ms'])
+      .execute();
+    assert.deepEqual(gaps, [
+      { cause: 'clock-step', step_ms: stepMs },
+      { cause: 'clock-step', step_ms: -stepMs },
+    ]);
+    await pass(clock, 13 * minute);
+    assert.equal((await events()).includes('FAILING'), true, 'a job that is dead is found');
+  });
+}
+
+test('agents are not gone because the control plane was stopped, and gone when they are', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const agent = new FakeAgent(cp, await cp.locationKey('eu-west-1'));
+  const { hub } = cp.controlPlane.services;
+  const isServed = () => hub.isServed(cp.accountId, 'eu-west-1');
+  await agent.checkIn();
+  await pass(clock, 5 * second);
+  clock.freeze(10 * minute);
+  assert.equal(isServed(), true);
+  await pass(clock, 5 * second);
+  assert.equal(isServed(), true, 'it has as long as it had left');
+  await pass(clock, 5 * second);
+  assert.equal(isServed(), false);
+});
+
+test('an agent that waits for news is told at once that the clock was set, by one clock', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const agent = new FakeAgent(cp, await cp.locationKey('eu-west-1'));
+  await agent.checkIn();
+  const { snapshot } = agent;
+  const waiting = agent.call<CheckInAnswer>(
+    'check-in',
+    checkInOf({ agentId: agent.id, snapshot, waitMs: 25_000 }, ['URL', 'TCP', 'DNS', 'ICMP']),
+  );
+  const { db } = cp.controlPlane.services;
+  await eventually(
+    async () => (await db.selectFrom('agents').select('capacity_light').execute()).length > 0,
+    60_000,
+    () => 'the check-in came',
+  );
+  await pass(clock, 3 * second);
+  clock.setWall(clock.now() + 3 * hour);
+  await pass(clock, 2 * second);
+  const { serverTime } = await waiting;
+  assert.ok(serverTime.sentAt >= start + 3 * hour);
+  assert.ok(serverTime.sentAt - serverTime.receivedAt < minute);
+});
+
+test('a lease does not run out while nobody could renew it', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const key = await cp.locationKey('eu-west-1');
+  const [one, other] = [new FakeAgent(cp, key), new FakeAgent(cp, key)];
+  await one.checkIn();
+  await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'a', locations: ['eu-west-1'], frequency: 10 },
+    request: { url: 'https://a.example' },
+  });
+  assert.equal((await one.checkIn()).jobs.length, 1);
+  clock.freeze(5 * minute);
+  assert.equal((await other.checkIn()).jobs.length, 0, 'it is being run');
+  await pass(clock, 2 * minute);
+  assert.equal((await other.checkIn()).jobs.length, 1);
+});
+
+test('an escalation by time does not count the time in which nothing could be heard', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { services } = cp.controlPlane;
+  const agent = new FakeAgent(cp, await cp.locationKey('eu-west-1'));
+  const { body } = await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'a', locations: ['eu-west-1'], frequency: 1 },
+    request: { url: 'https://a.example' },
+    useGlobalAlertSettings: false,
+    alertSettings: {
+      escalationType: 'TIME_BASED',
+      timeBasedEscalation: { minutesFailingThreshold: 5 },
+    },
+  });
+  const { id } = body as { id: string };
+  await pass(clock, 2 * minute);
+  const at = clock.now();
+  const failed = { scheduledFor: at, startedAt: at, stoppedAt: at, hasFailures: true };
+  await agent.submit(resultOf(id, failed));
+  const alerts = async () => {
+    await wakeAlerts(services);
+    return (await services.db.selectFrom('check_alerts').select('alert_type').execute()).length;
+  };
+  clock.freeze(hour);
+  await pass(clock, 10 * second);
+  assert.equal(await alerts(), 0);
+  clock.setWall(clock.now() + 3 * hour);
+  await pass(clock, 2 * minute);
+  assert.equal(await alerts(), 0);
+  clock.setWall(clock.now() - 3 * hour);
+  await pass(clock, 2 * minute);
+  assert.equal(await alerts(), 0);
+  await pass(clock, 2 * minute);
+  assert.equal(await alerts(), 1);
+});
+
+test('slots that a step skipped are not missed, and those of a future that was called off are run', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { services } = cp.controlPlane;
+  const agent = new FakeAgent(cp, await cp.locationKey('eu-west-1'));
+  await agent.checkIn();
+  const { body } = await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'a', locations: ['eu-west-1'], frequency: 10, frequencyOffset: 1 },
+    request: { url: 'https://a.example' },
+  });
+  const { id } = body as { id: string };
+  const runs = () =>
+    services.db
+      .selectFrom('check_runs')
+      .select(['scheduled_for', 'state'])
+      .where('scheduled_for', 'is not', null)
+      .orderBy('id')
+      .execute();
+  await pass(clock, 2 * second);
+  clock.setWall(start + 3 * hour);
+  await pass(clock, minute);
+  while (await sweepSlots(services));
+  assert.deepEqual(await runs(), []);
+  const slot = start + 3 * hour + 10 * minute;
+  await pass(clock, 12 * minute);
+  const result = { scheduledFor: slot, startedAt: slot, stoppedAt: slot };
+  assert.equal((await agent.submit(resultOf(id, result)))[0]?.outcome, 'accepted');
+  await pass(clock, 20 * minute);
+  while (await sweepSlots(services));
+  assert.ok((await runs()).some(({ state }) => state === 'MISSED'));
+  clock.setWall(clock.now() - 3 * hour);
+  await pass(clock, minute);
+
+  // Two hours and more later the same slots come again.
+  clock.advance(slot - clock.now() - minute);
+  await renameFutureRuns(services);
+  const of = (await runs()).filter((run) => (run.scheduled_for ?? 0) >= slot);
+  assert.deepEqual(
+    of.filter((run) => (run.scheduled_for ?? 0) < slot + 5 * minute),
+    [],
+  );
+  await pass(clock, 2 * minute);
+  assert.equal((await agent.submit(resultOf(id, result)))[0]?.outcome, 'accepted');
+  const { body: results } = await cp.api('GET', `/v1/check-results/${id}`);
+  assert.equal((results as unknown[]).length, 2, 'what was measured meanwhile is kept');
+});
+
+test('a clock that is far ahead deletes nothing until agents confirm it', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { reception } = cp.controlPlane.services;
+  assert.equal(reception.isClockTrusted(), true);
+  clock.setWall(start + year);
+  assert.equal(reception.isClockTrusted(), false);
+  await pass(clock, 2 * minute);
+  reception.hearClock({ accountId: 'a', location: 'one' }, year);
+  reception.hearClock({ accountId: 'a', location: 'two' }, year + 300);
+  assert.match(reception.clockProblem ?? '', /365 days ahead of the agents of 2 locations/);
+  clock.advance(48 * hour);
+  assert.equal(reception.isClockTrusted(), false);
+  clock.setWall(clock.now() - year);
+  assert.equal(reception.isClockTrusted(), true);
+  assert.equal(reception.clockProblem, null);
+  clock.setWall(clock.now() + year);
+  await pass(clock, 2 * minute);
+  reception.hearClock({ accountId: 'a', location: 'one' }, 20);
+  assert.equal(reception.isClockTrusted(), false, 'others may say something else');
+  await pass(clock, 2 * minute);
+  reception.hearClock({ accountId: 'a', location: 'one' }, 20);
+  assert.equal(reception.isClockTrusted(), true, 'it was three days behind before');
+});
+
+test('what agents measured is taken while the clock is wrong for a while, whichever way', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { services } = cp.controlPlane;
+  const { body } = await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'a', locations: ['eu-west-1'], frequency: 10, frequencyOffset: 1 },
+    request: { url: 'https://a.example' },
+  });
+  const check = body as SlotCheck;
+  await pass(clock, 2 * second);
+  clock.advance(hour);
+  const slots = slotsOf(check, clock.now());
+  const agent = await KeyedAgent.open(cp, 'eu-west-1');
+  const outcomeOf = async (slot = 0) =>
+    (await agent.handIn(agent.result(check.id, slot)))[0]?.outcome;
+  assert.equal(await outcomeOf(slots[0]), 'accepted');
+  // As a machine that was paused goes on with the clock that it had then.
+  clock.setWall(clock.now() - hour);
+  assert.equal(await outcomeOf(slots[3]), 'accepted');
+  clock.setWall(clock.now() + year);
+  assert.equal(services.reception.isClockTrusted(), false);
+  assert.equal(await outcomeOf(slots[4]), 'accepted');
+  const finals = await services.db
+    .selectFrom('check_runs')
+    .select('scheduled_for')
+    .where('state', '=', 'FINAL')
+    .orderBy('scheduled_for')
+    .execute();
+  assert.deepEqual(
+    finals.map((run) => run.scheduled_for),
+    [slots[0], slots[3], slots[4]],
+  );
+});
+
+test('a restart does not confirm a clock that is far ahead', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'control-plane.db');
+  const clock = new TestClock(start);
+  const first = await startTestControlPlane({ clock, file });
+  clock.setWall(start + year);
+  await pass(clock, 2 * minute);
+  await first[Symbol.asyncDispose]();
+  await using cp = await startTestControlPlane({ clock, file });
+  const { reception } = cp.controlPlane.services;
+  await pass(clock, 2 * minute);
+  assert.equal(reception.isClockTrusted(), false);
+  await pass(clock, 20 * minute);
+  assert.equal(reception.isClockTrusted(), false);
+  clock.setWall(clock.now() - year);
+  assert.equal(reception.isClockTrusted(), true);
+});
+
+test('a job that is dead is found, however often the control plane stalls or is stopped', async () => {
+  for (const [says, stopMs, runMs] of [
+    ['a short stop in each minute', 4 * second, 56 * second],
+    ['a stop of twenty seconds every five minutes', 20 * second, 280 * second],
+    ['each second comes late', 300, second],
+    ['it hardly runs', 3 * second, second],
+  ] as const) {
+    const clock = new TestClock(start);
+    await using cp = await startTestControlPlane({ clock });
+    const { ping, events } = await makeHeartbeat(cp);
+    await ping();
+    for (let passed = 0; passed < 2 * hour; passed += stopMs + runMs) {
+      await pass(clock, runMs);
+      clock.freeze(stopMs);
+      await new Promise((resolve) => setImmediate(resolve));
+      await sweepHeartbeats(cp.controlPlane.services);
+    }
+    assert.equal((await events()).includes('FAILING'), true, says);
+  }
+});
+
+test('a clock that was set while nothing ran is on record, and nothing from the future is kept', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'control-plane.db');
+  const ahead = new TestClock(start + 3 * hour);
+  const first = await startTestControlPlane({ clock: ahead, file });
+  const before = await makeHeartbeat(first);
+  await before.ping();
+  await first[Symbol.asyncDispose]();
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock, file });
+  const { db } = cp.controlPlane.services;
+  const heartbeats = await db
+    .selectFrom('heartbeats')
+    .select(['last_ping_at', 'expected_at', 'fails_at'])
+    .execute();
+  assert.deepEqual(heartbeats, [
+    { last_ping_at: start, expected_at: start + 10 * minute, fails_at: start + 12 * minute },
+  ]);
+  assert.deepEqual(await db.selectFrom('reception_gaps').select(['cause', 'step_ms']).execute(), [
+    { cause: 'clock-step', step_ms: -3 * hour },
+  ]);
+});

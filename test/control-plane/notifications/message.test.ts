@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { AlertFacts, FaultFacts } from '../../../control-plane/notifications/facts.ts';
+import { messageOf, subjectOf } from '../../../control-plane/notifications/message.ts';
+import { alertFacts, faultFacts } from '../../support/notifications.ts';
+
+const slow = (type: AlertFacts['check']['type'], error: string | null): AlertFacts => {
+  const { check, result } = alertFacts();
+  return alertFacts({
+    alertType: 'ALERT_FAILURE_DEGRADED',
+    check: { ...check, type },
+    result: result && { ...result, error, statusCode: '200', statusText: 'OK' },
+  });
+};
+
+const subjectFor = (facts: AlertFacts | FaultFacts): string =>
+  subjectOf(messageOf(facts, 'id', 'https://monitor.example'));
+
+test('who is told that a check is slow is told how slow, not that the answer was a good one', () => {
+  assert.equal(
+    subjectFor(slow('URL', null)),
+    '[DEGRADED] Checkout: 813 ms are above its degraded limit',
+  );
+  assert.equal(subjectFor(slow('ICMP', null)), '[DEGRADED] Checkout');
+  assert.equal(subjectFor(slow('URL', 'too many hops')), '[DEGRADED] Checkout: too many hops');
+});
+
+test('where nothing says why it failed, the status does', () => {
+  const { result } = alertFacts();
+  assert.equal(
+    subjectFor(alertFacts({ result: result && { ...result, error: null } })),
+    '[FAILING] Checkout: 503 Service Unavailable',
+  );
+});
+
+test('of a location that measures nothing it is said since when, why, and what to do', () => {
+  const message = messageOf(faultFacts, 'id', 'https://monitor.example');
+  assert.deepEqual(
+    [message.tone, message.title, message.reason],
+    ['failing', 'Nothing but errors of ours from location "Office Berlin"', faultFacts.message],
+  );
+  assert.deepEqual(
+    message.details.map(({ label, value }) => `${label}: ${value}`),
+    [
+      'Location: Office Berlin (office-berlin)',
+      'Since: 2026-11-21 08:19:00 UTC',
+      'Runs: 22 runs',
+      'Most often: NETWORK_UNAVAILABLE',
+      'Checks: Intranet',
+      'What to do: run "monitor-agent doctor" on the machine of the agent there',
+    ],
+  );
+  assert.equal(
+    subjectFor({ ...faultFacts, message: null }),
+    '[NOT MEASURING] Office Berlin: nothing is known about the target of 1 check',
+  );
+  const isOver = { ...faultFacts, isOver: true, mostCommonCode: null, message: null, checks: [] };
+  const over = messageOf({ ...isOver, isConclusive: true }, 'id', 'https://monitor.example');
+  assert.deepEqual(
+    [over.tone, over.title, over.incidentKey],
+    ['recovered', 'There are results from location "Office Berlin" again', message.incidentKey],
+  );
+  assert.deepEqual(
+    over.details.map(({ label }) => label),
+    ['Location', 'Began', 'Lasted'],
+  );
+});
+
+test('of checks that share an error it is said which', () => {
+  const title = (facts: Partial<FaultFacts>) =>
+    messageOf({ ...faultFacts, code: 'BROWSER_MISSING', ...facts }, 'id', 'https://m.example')
+      .title;
+  const of = 'of location "Office Berlin"';
+  const two = [...faultFacts.checks, { id: 'b', name: 'Wiki' }];
+  assert.equal(title({}), `1 check ${of} ends in BROWSER_MISSING every time`);
+  assert.equal(title({ checks: two }), `2 checks ${of} end in BROWSER_MISSING every time`);
+  assert.equal(title({ code: 'UNKNOWN' }), `1 check ${of} ends in an error of ours every time`);
+  assert.equal(title({ isOver: true }), `No check ${of} ends in BROWSER_MISSING any more`);
+});

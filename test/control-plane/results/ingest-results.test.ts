@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import test from 'node:test';
+import { ResultIntake } from '../../../control-plane/results/ingest-results.ts';
+import { startTestControlPlane } from '../../support/control-plane.ts';
+import { KeyedAgent, slotsOf, type SlotCheck } from '../../support/keyed-agent.ts';
+import { minute, now } from '../../support/results.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+test('however many batches wait for a commit, all of them are stored', async () => {
+  const clock = new TestClock(now);
+  await using cp = await startTestControlPlane({ clock });
+  const { body } = await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'shop', locations: ['eu-west-1'], frequency: 1 },
+    request: { url: 'https://a.example' },
+  });
+  const check = body as SlotCheck;
+  clock.advance(5 * minute);
+  const [slot = 0] = slotsOf(check, clock.now());
+  const agent = await KeyedAgent.open(cp, 'eu-west-1');
+  const intake = new ResultIntake(cp.controlPlane.services, 30 * 24 * 60 * minute);
+  const missed = () => ({
+    ...{ kind: 'missed', id: randomUUID(), runId: randomUUID(), checkId: randomUUID() },
+    ...{ slotLocation: 'eu-west-1', scheduledFor: now, reason: 'not-run' },
+  });
+  const owner = { accountId: cp.accountId, location: 'eu-west-1' };
+  const filled = Array.from({ length: 70 }, () => Array.from({ length: 500 }, missed));
+  const batches: unknown[][] = [...filled, [agent.result(check.id, slot)]];
+  const outcomes = await Promise.all(batches.map((items) => intake.ingest({ ...owner, items })));
+  assert.deepEqual(
+    outcomes.map((each) => each.length),
+    batches.map((each) => each.length),
+  );
+  assert.equal(outcomes.at(-1)?.[0]?.outcome, 'accepted', JSON.stringify(outcomes.at(-1)));
+});

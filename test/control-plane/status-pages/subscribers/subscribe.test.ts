@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { forgetUnconfirmed } from '../../../../control-plane/status-pages/subscribers/forget-unconfirmed.ts';
+import { subscribe } from '../../../../control-plane/status-pages/subscribers/subscribe.ts';
+import { unsubscribe } from '../../../../control-plane/status-pages/subscribers/unsubscribe.ts';
+import { verify } from '../../../../control-plane/status-pages/subscribers/verify.ts';
+import { hour, minute, StatusPageBench, tokenIn } from '../../../support/status-page-bench.ts';
+
+const ann = 'ann@example.com';
+const visitor = '192.0.2.1';
+const day = 24 * hour;
+
+const ask = (bench: StatusPageBench, address = ann, from = visitor, pageId = bench.page.id) =>
+  subscribe(bench.services, { pageId, address, visitor: from });
+
+async function list(bench: StatusPageBench): Promise<[string, string][]> {
+  const { body } = await bench.cp.api('GET', `/v1/status-pages/${bench.page.id}/subscriptions`);
+  return body.map(({ address, status }: Record<string, string>) => [address, status]);
+}
+
+test('the life of a subscriber: asked, confirmed, told, gone, and back again', async () => {
+  await using bench = await StatusPageBench.start();
+  assert.equal(await ask(bench, ' Ann@Example.COM '), 'SENT');
+  assert.deepEqual(await list(bench), [[ann, 'PENDING']]);
+  const [question, ...none] = await bench.takeMails();
+  assert.ok(question !== undefined);
+  assert.deepEqual(none, []);
+  assert.deepEqual([question.to, question.subject], [ann, '[Shop] Confirm your subscription']);
+  await bench.openIncident();
+  assert.deepEqual(await bench.told(), [], 'not without confirmation');
+
+  const token = tokenIn(question, 'verify');
+  for (let twice = 0; twice < 2; twice += 1) {
+    const verified = await verify(bench.services, token);
+    assert.deepEqual([verified?.page.id, verified?.address], [bench.page.id, ann]);
+  }
+  assert.deepEqual(await list(bench), [[ann, 'VERIFIED']]);
+  await bench.openIncident();
+  await bench.announce();
+  const [news] = await bench.takeMails();
+  assert.equal(news?.to, ann);
+
+  const leave = tokenIn(news, 'unsubscribe');
+  assert.equal((await unsubscribe(bench.services, leave))?.page.id, bench.page.id);
+  assert.equal((await unsubscribe(bench.services, leave))?.page.id, bench.page.id);
+  assert.deepEqual(await list(bench), []);
+  await bench.openIncident();
+  assert.deepEqual(await bench.told(), []);
+
+  bench.at(400 * day);
+  await ask(bench);
+  const [again] = await bench.takeMails();
+  assert.ok(again !== undefined);
+  assert.ok(await verify(bench.services, tokenIn(again, 'verify')));
+  await unsubscribe(bench.services, leave);
+  assert.deepEqual(await list(bench), [], 'the link of the old mail still works');
+});
+
+test('tokens that are wrong, old or replaced confirm nothing', async () => {
+  await using bench = await StatusPageBench.start();
+  await ask(bench);
+  const [first] = await bench.takeMails();
+  assert.ok(first !== undefined);
+  const firstToken = tokenIn(first, 'verify');
+  assert.equal(await verify(bench.services, ''), null);
+  assert.equal(await verify(bench.services, `${firstToken}x`), null);
+  bench.at(5 * minute);
+  await ask(bench);
+  const [second] = await bench.takeMails();
+  assert.ok(second !== undefined);
+  assert.equal(await verify(bench.services, firstToken), null);
+  bench.at(5 * minute + day);
+  assert.equal(await verify(bench.services, tokenIn(second, 'verify')), null);
+  bench.at(5 * minute + day - 1);
+  assert.ok(await verify(bench.services, tokenIn(second, 'verify')));
+  const { db } = bench.services;
+  const { token_hash } = await db
+    .selectFrom('status_page_subscriptions')
+    .select('token_hash')
+    .executeTakeFirstOrThrow();
+  assert.match(token_hash ?? '', /^[0-9a-f]{64}$/);
+});
+
+test('only the tokens that were sent end a subscription', async () => {
+  await using bench = await StatusPageBench.start();
+  await bench.subscribe([ann]);
+  await bench.openIncident();
+  await bench.announce();
+  const [mail] = await bench.takeMails();
+  assert.ok(mail !== undefined);
+  const token = tokenIn(mail, 'unsubscribe');
+  const bytes = Buffer.from(token, 'base64url');
+  for (let at = 0; at < bytes.length; at += 7) {
+    const forged = Buffer.from(bytes);
+    forged[at] = (forged[at] ?? 0) ^ 1;
+    assert.equal(await unsubscribe(bench.services, forged.toString('base64url')), null);
+  }
+  for (const wrong of ['', 'x', token.slice(0, -4), `${token}AAAA`]) {
+    assert.equal(await unsubscribe(bench.services, wrong), null);
+  }
+  assert.deepEqual(await list(bench), [[ann, 'VERIFIED']]);
+  await bench.cp.api('DELETE', `/v1/status-pages/${bench.page.id}`);
+  assert.equal(await unsubscribe(bench.services, token), null);
+});
+
+test('the answer does not tell who is subscribed, and what is written is the same', async () => {
+  await using bench = await StatusPageBench.start();
+  await bench.subscribe(['verified@example.com']);
+  await ask(bench, 'pending@example.com');
+  await bench.takeMails();
+  const requests = async () =>
+    (await bench.services.db.selectFrom('subscription_requests').selectAll().execute()).length;
+  for (const address of ['verified@example.com', 'pending@example.com', 'new@example.com']) {
+    const before = await requests();
+    assert.equal(await ask(bench, address), 'SENT', address);
+    assert.equal(await requests(), before + 1, address);
+  }
+  assert.equal(await ask(bench, ann, visitor, crypto.randomUUID()), 'SENT', 'a page that is gone');
+  assert.deepEqual(
+    (await bench.takeMails()).map(({ to }) => to),
+    ['new@example.com'],
+  );
+  assert.deepEqual(
+    (await list(bench)).find(([address]) => address === 'verified@example.com'),
+    ['verified@example.com', 'VERIFIED'],
+  );
+  const kept = JSON.stringify(
+    await bench.services.db.selectFrom('subscription_requests').selectAll().execute(),
+  );
+  assert.equal(/example\.com|192\.0/.test(kept), false, 'requests keep nobody’s address');
+});
+
+test('what is no address is said to be none', async () => {
+  await using bench = await StatusPageBench.start();
+  for (const address of [
+    '',
+    'ann',
+    'ann@example.com, bob@example.com',
+    'ann@example.com\r\nBcc: bob@example.com',
+    '"<script>"@example.com',
+    `${'a'.repeat(320)}@example.com`,
+  ]) {
+    assert.equal(await ask(bench, address), 'INVALID_ADDRESS', address);
+  }
+  assert.deepEqual([await list(bench), await bench.mails()], [[], []]);
+});
+
+test('nobody’s mailbox is flooded: five minutes apart, five a day, over all pages', async () => {
+  await using bench = await StatusPageBench.start();
+  const other = await bench.post('/v1/status-pages', { name: 'Two', url: 'two', cards: [] });
+  const sent: number[] = [];
+  for (let at = 0; at < 2 * hour; at += minute) {
+    bench.at(at);
+    await ask(bench, ann, `192.0.2.${at / minute}`);
+    if ((await bench.takeMails()).length > 0) sent.push(at / minute);
+  }
+  assert.deepEqual(sent, [0, 5, 10, 15, 20]);
+  await ask(bench, ann, '198.51.100.1', other.id);
+  await bench.subscribe([ann], false, other.id);
+  assert.deepEqual(await bench.takeMails(), [], 'nor from another page, nor by the API');
+  bench.at(day);
+  assert.equal(await ask(bench, ann, '198.51.100.2'), 'SENT');
+  assert.equal((await bench.takeMails()).length, 1, 'a day later');
+});
+
+test('a visitor, and all visitors of a page, may ask so often an hour', async () => {
+  await using bench = await StatusPageBench.start();
+  const outcomes = async (count: number, from: (index: number) => string, at: string) => {
+    const seen: string[] = [];
+    for (let index = 0; index < count; index += 1) {
+      seen.push(await ask(bench, `${at}${index}@example.com`, from(index)));
+    }
+    return { sent: seen.filter((each) => each === 'SENT').length, last: seen.at(-1) };
+  };
+  assert.deepEqual(await outcomes(35, () => visitor, 'a'), { sent: 30, last: 'TOO_MANY' });
+  assert.equal(await ask(bench, ann, `::ffff:${visitor}`), 'TOO_MANY', 'the same, written as IPv6');
+  const ofOneNetwork = (index: number) => `2001:db8:1:2::${index.toString(16)}`;
+  assert.deepEqual(await outcomes(35, ofOneNetwork, 'b'), { sent: 30, last: 'TOO_MANY' });
+  const strangers = (index: number) => `2001:db8:0:${index.toString(16)}::1`;
+  assert.deepEqual(await outcomes(450, strangers, 'c'), { sent: 440, last: 'TOO_MANY' });
+  // The owner of the page is no visitor.
+  await bench.subscribe(['owner@example.com'], false);
+  assert.equal((await bench.mails()).at(-1)?.to, 'owner@example.com');
+  bench.at(hour);
+  assert.equal(await ask(bench, ann), 'SENT');
+});
+
+test('a question that still waits is replaced, for its link no longer works', async () => {
+  await using bench = await StatusPageBench.start();
+  await ask(bench);
+  bench.at(10 * minute);
+  await ask(bench);
+  const mails = await bench.mails();
+  assert.equal(mails.length, 1);
+  assert.ok(mails[0] !== undefined);
+  assert.ok(await verify(bench.services, tokenIn(mails[0], 'verify')));
+});
+
+test('addresses that the owner adds are asked, unless the owner vouches for them', async () => {
+  await using bench = await StatusPageBench.start();
+  await bench.subscribe([ann, 'bob@example.com', 'ANN@example.com'], false);
+  const asked = await bench.takeMails();
+  assert.deepEqual(asked.map(({ to }) => to).sort(), [ann, 'bob@example.com']);
+  await bench.subscribe([ann], false);
+  await bench.subscribe(['cy@example.com']);
+  assert.deepEqual(await bench.takeMails(), []);
+  const toAnn = asked.find(({ to }) => to === ann);
+  assert.ok(toAnn !== undefined);
+  assert.ok(await verify(bench.services, tokenIn(toAnn, 'verify')));
+  assert.deepEqual(await list(bench), [
+    [ann, 'VERIFIED'],
+    ['bob@example.com', 'PENDING'],
+    ['cy@example.com', 'VERIFIED'],
+  ]);
+});
+
+test('who never confirms is forgotten after a month, and requests after a day', async () => {
+  await using bench = await StatusPageBench.start();
+  await ask(bench);
+  await bench.subscribe(['verified@example.com']);
+  bench.at(30 * day);
+  await forgetUnconfirmed(bench.services);
+  assert.equal((await list(bench)).length, 2);
+  bench.at(30 * day + 1);
+  await forgetUnconfirmed(bench.services);
+  assert.deepEqual(await list(bench), [['verified@example.com', 'VERIFIED']]);
+  await ask(bench, 'new@example.com');
+  const requests = await bench.services.db
+    .selectFrom('subscription_requests')
+    .selectAll()
+    .execute();
+  assert.equal(requests.length, 1);
+});
