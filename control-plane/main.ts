@@ -2,8 +2,8 @@ import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
 import { registerNamed, withVersionCommand } from '@monitor/shared/named-commands.ts';
 import { makeFilesPrivate } from '@monitor/shared/private-files.ts';
-import { exitCodes } from './core/exit-codes.ts';
-import { describeFailure, OperatorError } from './core/operator-error.ts';
+import { exitCodes } from './errors/exit-codes.ts';
+import { describeFailure, OperatorError } from './errors/operator-error.ts';
 import { commands, newProgram } from './app/program.ts';
 
 makeFilesPrivate();

@@ -6,7 +6,7 @@ import {
   dataCenterLocations,
   type DataCenterLocation,
 } from '@monitor/shared/contract/primitives.ts';
-import { notFound } from '../core/api-error.ts';
+import { notFound } from '../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import { entitlementsOf, planName } from './decide/entitlements.ts';

@@ -6,18 +6,14 @@ import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { explainReason } from './decide/explain.ts';
 import type { AlertState } from './decide/state.ts';
-import {
-  stepAlert,
-  type AlertEvent,
-  type RunEvent,
-  type Step,
-} from './decide/step.ts';
+import { stepAlert, type AlertEvent, type RunEvent, type Step } from './decide/step.ts';
 import type { Outcome } from './decide/tick.ts';
 import type { Services } from '../core/services.ts';
 import { AlertedChecks, type AlertedCheck } from './alerted-checks.ts';
 import { carryOut } from './carry-out.ts';
 import { insertDecision } from './decision-rows.ts';
 import { stateBefore, stateBeforeTick } from './newest-known.ts';
+import type { ResultConsumer } from '../results/result-consumer.ts';
 import type { RunVerdict } from '../results/run-verdict.ts';
 import { Silences } from './silences.ts';
 import { forgetState, readStates, writeState } from './state-rows.ts';
@@ -207,16 +203,9 @@ class Commit {
   }
 }
 
-/**
- * Alerts on FINAL results, within the transaction that stores them. Gives true when something was put
- * into the outbox: wake `services.deliveries` after the commit.
- */
-export async function alertOn(
-  services: Services,
-  db: Kysely<Database>,
-  verdicts: readonly RunVerdict[],
-): Promise<boolean> {
-  if (verdicts.length === 0) return false;
+/** Alerts on FINAL results, within the transaction that stores them. */
+export const alertOn: ResultConsumer = async (services, db, { verdicts }) => {
+  if (verdicts.length === 0) return null;
   const checkIds = [...new Set(verdicts.map(({ checkId }) => checkId))];
   const states = await readStates(db, checkIds);
   const ofInterest = new Set(
@@ -226,7 +215,7 @@ export async function alertOn(
         verdicts.filter((each) => outcomeOf(each) !== 'passing').map(({ checkId }) => checkId),
       ),
   );
-  if (ofInterest.size === 0) return false;
+  if (ofInterest.size === 0) return null;
   const commit = new Commit(services, db);
   const byCheck = Map.groupBy(
     verdicts.filter(({ checkId }) => ofInterest.has(checkId)),
@@ -237,5 +226,9 @@ export async function alertOn(
     await commit.take(accountId, checkId, ofCheck, states.get(checkId));
   }
   await commit.finish();
-  return commit.hasNews;
-}
+  return commit.hasNews
+    ? () => {
+        services.deliveries.wake();
+      }
+    : null;
+};

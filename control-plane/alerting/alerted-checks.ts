@@ -7,12 +7,7 @@ import type { CheckType } from '@monitor/shared/contract/primitives.ts';
 import { effectiveRetryStrategy } from '@monitor/shared/domain/retry.ts';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
-import {
-  effectiveAlertSettings,
-  rulesOf,
-  type AlertRules,
-  type Silence,
-} from './decide/rules.ts';
+import { effectiveAlertSettings, rulesOf, type AlertRules, type Silence } from './decide/rules.ts';
 import { groupFieldsOf, type GroupRow } from '../checks/check-groups/store.ts';
 import {
   fieldsOf,

@@ -5,25 +5,11 @@
 import type { Kysely } from 'kysely';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
-import {
-  addFault,
-  type Fault,
-  type FaultKind,
-  type FaultStretch,
-} from './decide/fault-stretch.ts';
+import type { InternalError, ResultConsumer, RunEnding } from '../results/result-consumer.ts';
+import { addFault, type FaultKind, type FaultStretch } from './decide/fault-stretch.ts';
 
 /** What stands in `fault_notices` where a notice is about a location and not about a code. */
 export const wholeLocation = '';
-
-/** How a run ended, as its FINAL result says. */
-export interface RunEnding {
-  accountId: string;
-  checkId: string;
-  location: string;
-  startedAt: number;
-  /** Why our side could not carry it out; null for a conclusive result. */
-  fault: Fault | null;
-}
 
 interface NotedStretch extends FaultStretch {
   notedAt: number;
@@ -34,7 +20,7 @@ interface NotedStretch extends FaultStretch {
 function follow<S extends { since: number }>(
   before: S | undefined,
   endings: readonly RunEnding[],
-  add: (stretch: S | undefined, startedAt: number, fault: Fault) => S,
+  add: (stretch: S | undefined, startedAt: number, fault: InternalError) => S,
 ): S | undefined {
   let stretch = before;
   for (const { startedAt, fault } of endings.toSorted((a, b) => a.startedAt - b.startedAt)) {
@@ -189,13 +175,11 @@ async function endNotices(
 }
 
 /** Notes how runs ended, within the transaction that stores their results. */
-export async function recordFaults(
-  db: Kysely<Database>,
-  endings: readonly RunEnding[],
-  now: number,
-): Promise<void> {
-  if (endings.length === 0) return;
+export const recordFaults: ResultConsumer = async ({ clock }, db, { endings }) => {
+  if (endings.length === 0) return null;
+  const now = clock.now();
   await recordForChecks(db, endings, now);
   await recordForLocations(db, endings, now);
   await endNotices(db, endings, now);
-}
+  return null;
+};

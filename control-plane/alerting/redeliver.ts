@@ -1,7 +1,7 @@
 /** Test sends, and notifications that are sent again. */
 import type { Kysely } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
-import { ApiError, notFound } from '../core/api-error.ts';
+import { ApiError, notFound } from '../errors/api-error.ts';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import type { AlertFacts } from '../notifications/facts.ts';

@@ -7,7 +7,11 @@ import { sql, type Kysely } from 'kysely';
 import type { KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { scheduleOf } from '@monitor/shared/domain/frequency.ts';
 import type { Database } from '../db/tables.ts';
-import { explainSilence, noResultsCode, silentAfterMs } from '../scheduling/decide/outcome-watch.ts';
+import {
+  explainSilence,
+  noResultsCode,
+  silentAfterMs,
+} from '../scheduling/decide/outcome-watch.ts';
 import { overloadedCode, overloadedForMs, quietForMs } from '../scheduling/decide/overload.ts';
 import type { Services } from '../core/services.ts';
 import { checksWaitingIn } from '../scheduling/checks-of-location.ts';

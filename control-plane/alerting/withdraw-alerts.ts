@@ -5,13 +5,15 @@ import { addresseesOf } from './decide/channels.ts';
 import { alertTypeOf } from './decide/decision.ts';
 import { explainReason } from './decide/explain.ts';
 import type { AlertState, OpenAlert } from './decide/state.ts';
+import { isDeactivated, type CheckConsumer, type SavedCheck } from '../checks/check-consumer.ts';
+import type { AfterCommit } from '../core/after-commit.ts';
 import type { Services } from '../core/services.ts';
 import { AlertedChecks, type AlertedCheck } from './alerted-checks.ts';
 import { closeCertificateNotices } from './close-certificate-notices.ts';
 import { insertDecision } from './decision-rows.ts';
 import { raiseAlert } from './raise-alert.ts';
 import { Silences } from './silences.ts';
-import { readStates } from './state-rows.ts';
+import { forgetState, readStates } from './state-rows.ts';
 import { subscribedChannels } from './subscribed-channels.ts';
 
 type Withdrawal = 'deactivated' | 'deleted';
@@ -81,7 +83,7 @@ async function withdraw(
  * the same transaction. Maintenance does not hold it back: there is no later moment to say it. Gives
  * true when something was put into the outbox: wake `services.deliveries` after the commit.
  */
-export async function withdrawAlerts(
+async function withdrawAlerts(
   services: Services,
   db: Kysely<Database>,
   { accountId, checkId }: { accountId: string; checkId: string },
@@ -99,3 +101,25 @@ export async function withdrawAlerts(
   const isClosed = await closeCertificateNotices(services, db, check, { withdrawn, domain: null });
   return isWithdrawn || isClosed;
 }
+
+const withdrawFor =
+  (withdrawn: Withdrawal) =>
+  async (services: Services, db: Kysely<Database>, { row }: SavedCheck): Promise<AfterCommit> => {
+    const check = { accountId: row.account_id, checkId: row.id };
+    const isQueued = await withdrawAlerts(services, db, check, withdrawn);
+    await forgetState(db, row.id);
+    return isQueued
+      ? () => {
+          services.deliveries.wake();
+        }
+      : null;
+  };
+
+/** Alerts are closed when their check is deactivated or deleted. */
+export const alertsOfChecks: CheckConsumer = {
+  changed: (services, db, change) =>
+    isDeactivated(change)
+      ? withdrawFor('deactivated')(services, db, change)
+      : Promise.resolve(null),
+  deleted: withdrawFor('deleted'),
+};

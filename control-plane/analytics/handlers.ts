@@ -15,7 +15,7 @@ import {
   type AnalyticsFacts,
   type Metric,
 } from '@monitor/shared/domain/metrics.ts';
-import { invalidQuery, notFound } from '../core/api-error.ts';
+import { invalidQuery, notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
 import { aggregate, analyticsWindow, seriesOf, type Series } from './decide/analytics.ts';
 import { csvOf } from './decide/csv.ts';

@@ -7,7 +7,7 @@ import express, {
   type RequestHandler,
 } from 'express';
 import type { Logger } from 'pino';
-import { ApiError } from '../core/api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 import type { DiskWatch } from '../core/disk-watch.ts';
 
 interface AppParts {

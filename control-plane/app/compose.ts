@@ -19,7 +19,7 @@ import { CommitQueue } from '../db/commit-queue.ts';
 import { encryptStoredCredentials } from '../integrity/stored-credentials.ts';
 import { DeliverySignal } from '../notifications/delivery-signal.ts';
 import { DiskWatch } from '../core/disk-watch.ts';
-import { ConsoleCookie } from './console-cookie.ts';
+import { ConsoleCookie } from '../http/console-cookie.ts';
 import { serveConsoleSessions } from './console-session.ts';
 import { serveConsole } from './console.ts';
 import { serveDocs } from './docs.ts';
@@ -36,6 +36,16 @@ import { openWhole } from '../integrity/open-whole.ts';
 import { IntegrityWatch } from '../integrity/watch.ts';
 import { LocationHub } from '../scheduling/location-hub.ts';
 import { machineClocks, noMachineClocks, type MachineClocks } from '../core/machine-clocks.ts';
+import { alertOn } from '../alerting/alert-on.ts';
+import { recordFaults } from '../alerting/record-faults.ts';
+import { alertsOfChecks } from '../alerting/withdraw-alerts.ts';
+import { certificatesOfChecks } from '../certificates/count-certificate-days.ts';
+import { recordCertificate } from '../certificates/record-certificate.ts';
+import { heartbeatTimers } from '../heartbeats/keep-timers.ts';
+import { resumeHeartbeats } from '../heartbeats/postpone-heartbeats.ts';
+import { incidentsOfChecks } from '../incidents/incident-automation.ts';
+import { scheduleOfChecks } from '../scheduling/schedule-check.ts';
+import { sessionsOfChecks } from '../sessions/check-sessions.ts';
 import { startDeliveries } from '../notifications/deliveries.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { observeState } from './observe-state.ts';
@@ -76,8 +86,12 @@ import { OpenRuns } from '../scheduling/open-runs.ts';
 import { Reception } from '../core/reception.ts';
 import { RunSignals } from '../scheduling/run-signals.ts';
 import type { Services } from '../core/services.ts';
-import { StatusCache } from '../results/status-cache.ts';
-import { StatusPageDomains, systemResolver, type DomainResolver } from '../status-pages/status-page-domains.ts';
+import { StatusCache, statusesOfChecks } from '../results/status-cache.ts';
+import {
+  StatusPageDomains,
+  systemResolver,
+  type DomainResolver,
+} from '../status-pages/status-page-domains.ts';
 import { readPage } from '../status-pages/read-page.ts';
 import { Snapshots } from '../status-pages/snapshots.ts';
 import { startTimers } from '../core/timers.ts';
@@ -258,6 +272,17 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     quotas: new Quotas(config, () => clock.monotonic()),
     statuses: new StatusCache(),
     deliveries: new DeliverySignal(),
+    checkConsumers: [
+      statusesOfChecks,
+      sessionsOfChecks,
+      scheduleOfChecks,
+      heartbeatTimers,
+      certificatesOfChecks,
+      alertsOfChecks,
+      incidentsOfChecks,
+    ],
+    resultConsumers: [recordFaults, alertOn],
+    onWindowWithdrawn: resumeHeartbeats,
     logger,
     publicUrl,
   };
@@ -265,7 +290,10 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   await restoreAgents(services);
   const keys = new KeyStore(db, clock);
   const resultsKeptMs = config.RESULT_RETENTION_DAYS * dayMs;
-  const intake = new ResultIntake(services, resultsKeptMs);
+  const intake = new ResultIntake(services, {
+    keptMs: resultsKeptMs,
+    takeCertificate: recordCertificate,
+  });
   const bundleFolder = codeBundleFolder(config.DATABASE_FILE);
   stack.use(bundleFolder);
   const codeBundles = new CodeBundleStore({ db, clock, folder: bundleFolder.path });

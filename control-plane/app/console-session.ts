@@ -2,7 +2,7 @@
 import express, { Router, type Request, type RequestHandler } from 'express';
 import { z } from 'zod';
 import type { RateLimit } from '@monitor/shared/contract/route.ts';
-import { ApiError, badToken } from '../core/api-error.ts';
+import { ApiError, badToken } from '../errors/api-error.ts';
 import { sha256Hex } from '../core/keys.ts';
 import {
   endConsoleSession,
@@ -11,7 +11,7 @@ import {
 } from '../accounts/keys/console-sessions.ts';
 import type { KeyStore } from '../accounts/keys/store.ts';
 import type { Services } from '../core/services.ts';
-import type { ConsoleCookie } from './console-cookie.ts';
+import type { ConsoleCookie } from '../http/console-cookie.ts';
 import { RateLimiter } from '../http/rate-limit.ts';
 import { validate } from '../http/validate.ts';
 import { visitorOf } from '../http/visitor.ts';

@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { Config } from '../core/config.ts';
-import { OperatorError } from '../core/operator-error.ts';
+import { OperatorError } from '../errors/operator-error.ts';
 
 export interface MetricsServer extends AsyncDisposable {
   port: number;

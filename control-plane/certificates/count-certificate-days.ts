@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { certificateInForce, daysUntil, nextDayAt } from './decide/certificate-expiry.ts';
 import { certificateTargetOf, domainOf } from '../checks/decide/certificate-target.ts';
-import type { CheckFields, CheckRow } from '../checks/store.ts';
+import type { ChangedCheck, CheckConsumer } from '../checks/check-consumer.ts';
 import type { Services } from '../core/services.ts';
 import { alertOnCertificate } from '../alerting/alert-on-certificate.ts';
 
@@ -96,11 +96,10 @@ export async function settleCertificate(
 }
 
 /** Forgets what was seen of another server, after a check or its group has changed. */
-export async function dropOutdatedCertificates(
+async function dropOutdatedCertificates(
   services: Services,
   db: Kysely<Database>,
-  row: CheckRow,
-  effective: CheckFields,
+  { row, effective }: ChangedCheck,
 ): Promise<void> {
   const check = { accountId: row.account_id, checkId: row.id };
   const known = await db
@@ -126,3 +125,10 @@ export async function dropOutdatedCertificates(
   }
   await countDays(services, db, check);
 }
+
+export const certificatesOfChecks: CheckConsumer = {
+  changed: async (services, db, change) => {
+    await dropOutdatedCertificates(services, db, change);
+    return null;
+  },
+};

@@ -1,39 +1,23 @@
 /**
  * Certificates arrive with results. Each location of a check keeps the newest it has seen; which of
- * them counts is decided in `domain/certificate-expiry.ts`.
+ * them counts is decided in `decide/certificate-expiry.ts`.
  */
-import type { Kysely } from 'kysely';
-import type {
-  CertificateSubmission,
-  ItemOutcome,
-} from '@monitor/shared/contract/agent-protocol.ts';
-import type { Database } from '../db/tables.ts';
+import type { ItemOutcome } from '@monitor/shared/contract/agent-protocol.ts';
+import type { CertificateConsumer } from '../results/result-consumer.ts';
 import { certificateTargetOf } from '../checks/decide/certificate-target.ts';
 import { findCheck, locationsOf } from '../checks/store.ts';
-import type { Services } from '../core/services.ts';
 import { settleCertificate } from './count-certificate-days.ts';
 import { effectiveFields, groupOf } from '../checks/effective-check.ts';
 
-interface Source {
-  accountId: string;
-  location: string;
-}
-
-/** What became of a certificate; `isTold` asks for `services.deliveries` to be woken after the commit. */
-interface Recorded {
-  outcome: ItemOutcome;
-  isTold: boolean;
-}
-
 /** Takes one certificate in the transaction of its batch. */
-export async function recordCertificate(
-  services: Services,
-  db: Kysely<Database>,
-  { accountId, location }: Source,
-  item: CertificateSubmission,
-): Promise<Recorded> {
+export const recordCertificate: CertificateConsumer = async (
+  services,
+  db,
+  { accountId, location },
+  item,
+) => {
   const { id, checkId, host, port } = item;
-  const without = (outcome: ItemOutcome): Recorded => ({ outcome, isTold: false });
+  const without = (outcome: ItemOutcome) => ({ outcome, afterCommit: null });
   const row = await findCheck(db, accountId, checkId);
   if (row === undefined) {
     return without({ id, outcome: 'refused', reason: 'the check does not exist' });
@@ -69,6 +53,9 @@ export async function recordCertificate(
     .values({ check_id: checkId, account_id: accountId, location, ...seen })
     .onConflict((conflict) => conflict.columns(['check_id', 'location']).doUpdateSet(seen))
     .execute();
-  const isTold = await settleCertificate(services, db, { accountId, checkId });
-  return { outcome: { id, outcome: 'accepted' }, isTold };
-}
+  const isQueued = await settleCertificate(services, db, { accountId, checkId });
+  const afterCommit = (): void => {
+    if (isQueued) services.deliveries.wake();
+  };
+  return { outcome: { id, outcome: 'accepted' }, afterCommit };
+};

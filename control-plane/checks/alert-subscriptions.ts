@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import type { alertChannels } from '@monitor/shared/contract/check.ts';
-import { invalidField } from '../core/api-error.ts';
+import { invalidField } from '../errors/api-error.ts';
 import { fromFlag, fromJson, toFlag } from '../db/columns.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';

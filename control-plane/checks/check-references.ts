@@ -1,6 +1,6 @@
 /** Refuses references to things that the account does not have. */
 import type { Kysely } from 'kysely';
-import { invalidField } from '../core/api-error.ts';
+import { invalidField } from '../errors/api-error.ts';
 import type { Database } from '../db/tables.ts';
 
 interface References {

@@ -1,17 +1,12 @@
 /** Checks as they run and as they are shown: with their group applied. */
 import type { Kysely } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
-import { notFound } from '../core/api-error.ts';
+import { notFound } from '../errors/api-error.ts';
 import type { Database } from '../db/tables.ts';
 import { mapCredentials } from '../core/decide/credentials.ts';
 import { applyGroup } from './decide/group-settings.ts';
 import { presentChannelConfig } from '../core/decide/hidden-values.ts';
-import {
-  findGroup,
-  groupFieldsOf,
-  groupsById,
-  type GroupRow,
-} from './check-groups/store.ts';
+import { findGroup, groupFieldsOf, groupsById, type GroupRow } from './check-groups/store.ts';
 import {
   checksOfGroup,
   fieldsOf,

@@ -7,7 +7,7 @@ import {
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
-import { invalidField, notFound } from '../core/api-error.ts';
+import { invalidField, notFound } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
 import type { BoundRoute, CallContext, Handlers } from '../http/implement.ts';
 import { bodyFields, refuseMisspelt, validate } from '../http/validate.ts';

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { notFound } from '../core/api-error.ts';
+import { notFound } from '../errors/api-error.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 

@@ -7,7 +7,7 @@ import {
 } from '@monitor/shared/contract/checks/heartbeat.ts';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import { chooseFrequencyOffset, frequencyOffsetProblem } from '@monitor/shared/domain/frequency.ts';
-import { ApiError, invalidField, notFound } from '../core/api-error.ts';
+import { ApiError, invalidField, notFound } from '../errors/api-error.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import { mapCredentials } from '../core/decide/credentials.ts';
@@ -31,11 +31,10 @@ import {
   writeSubscriptions,
   type Subscription,
 } from './alert-subscriptions.ts';
+import { publishCheck } from './check-consumer.ts';
 import { checkReferences } from './check-references.ts';
+import { runAll } from '../core/after-commit.ts';
 import { effectiveFields, groupOf } from './effective-check.ts';
-import { withdrawAlerts } from '../alerting/withdraw-alerts.ts';
-import { withdrawIncidentOf } from '../incidents/incident-automation.ts';
-import { reschedule, runNow, tellAgents, writeNewSchedule } from '../scheduling/schedule-check.ts';
 
 const insertCheck = prepareQuery<CheckRow>((db, argument) =>
   db.insertInto('checks').values({
@@ -74,53 +73,6 @@ function settleOffset(
   return problem === null && frequencyOffset !== undefined
     ? frequencyOffset
     : chooseFrequencyOffset(frequency, random());
-}
-
-/** Keeps the timer of a heartbeat running unless its period, its grace or its activation changed. */
-async function writeHeartbeat(
-  { secrets }: Services,
-  db: Kysely<Database>,
-  accountId: string,
-  checkId: string,
-  fields: CheckFields,
-): Promise<void> {
-  const settings = fields['heartbeat'] as HeartbeatSettings & { pingToken: string };
-  const periodMs = heartbeatDurationMs(settings.period, settings.periodUnit);
-  const graceMs = heartbeatDurationMs(settings.grace, settings.graceUnit);
-  const tokenHash = sha256Hex(secrets.read(settings.pingToken, accountId));
-  const taken = await db
-    .selectFrom('heartbeats')
-    .select('check_id')
-    .where('ping_token', '=', tokenHash)
-    .where('check_id', '!=', checkId)
-    .executeTakeFirst();
-  if (taken !== undefined) {
-    throw new ApiError('CONFLICT', '"heartbeat.pingToken" is already in use', {
-      source: 'payload',
-      keys: ['heartbeat.pingToken'],
-    });
-  }
-  const values = { ping_token: tokenHash, period_ms: periodMs, grace_ms: graceMs };
-  const before = await db
-    .selectFrom('heartbeats')
-    .selectAll()
-    .where('check_id', '=', checkId)
-    .executeTakeFirst();
-  const restarts =
-    !fields.activated || before?.period_ms !== periodMs || before.grace_ms !== graceMs;
-  const timer = restarts ? { last_ping_at: null, expected_at: null, fails_at: null } : {};
-  await db
-    .insertInto('heartbeats')
-    .values({
-      check_id: checkId,
-      account_id: accountId,
-      ...values,
-      last_ping_at: null,
-      expected_at: null,
-      fails_at: null,
-    })
-    .onConflict((conflict) => conflict.column('check_id').doUpdateSet({ ...values, ...timer }))
-    .execute();
 }
 
 /** The group that a check is to belong to. Refuses one that the account does not have. */
@@ -178,7 +130,7 @@ export async function createCheck(
     created_at: now,
     updated_at: null,
   };
-  const locations = await services.commits.run(async (db) => {
+  const steps = await services.commits.run(async (db) => {
     await checkReferences(db, accountId, fields);
     const group = await requireGroup(db, accountId, fields);
     const asked = fields['alertChannelSubscriptions'] as Subscription[];
@@ -186,16 +138,9 @@ export async function createCheck(
     await insertCheck.run(db, row);
     const subscriptions = await initialSubscriptions(db, accountId, asked, autoAssignAlerts);
     await writeSubscriptions(db, accountId, { checkId: row.id }, subscriptions, true);
-    const effective = effectiveFields(row, group);
-    await writeNewSchedule(db, row, effective, now);
-    if (runsOnAgents(definition.type)) {
-      if (effective.activated) await runNow(services, db, row, effective);
-    } else {
-      await writeHeartbeat(services, db, accountId, row.id, effective);
-    }
-    return locationsOf(effective);
+    return publishCheck(services, db, 'created', { row, effective: effectiveFields(row, group) });
   });
-  tellAgents(services, accountId, locations);
+  runAll(steps);
   return row;
 }
 
@@ -208,7 +153,7 @@ export async function updateCheck(
   changes: Record<string, unknown>,
 ): Promise<CheckRow> {
   const { clock, random } = services;
-  const { after, locations, hasNews } = await services.commits.run(async (db) => {
+  const { after, steps } = await services.commits.run(async (db) => {
     const known = await findCheck(db, accountId, id);
     if (known === undefined || known.type !== definition.type) throw notFound('check', id);
     const before = mapCredentials(fieldsOf(known), (value) =>
@@ -239,19 +184,14 @@ export async function updateCheck(
       updated_at: now,
     };
     await db.updateTable('checks').set(changed).where('id', '=', id).execute();
-    const effectiveBefore = effectiveFields(known, await groupOf(db, known));
-    const effective = effectiveFields(changed, group);
-    const isTold = await reschedule(services, db, changed, effectiveBefore, effective);
-    if (!runsOnAgents(definition.type))
-      await writeHeartbeat(services, db, accountId, id, effective);
-    return {
-      after: changed,
-      hasNews: isTold,
-      locations: [...locationsOf(effectiveBefore), ...locationsOf(effective)],
+    const change = {
+      row: changed,
+      before: effectiveFields(known, await groupOf(db, known)),
+      effective: effectiveFields(changed, group),
     };
+    return { after: changed, steps: await publishCheck(services, db, 'changed', change) };
   });
-  tellAgents(services, accountId, locations);
-  if (hasNews) services.deliveries.wake();
+  runAll(steps);
   return after;
 }
 
@@ -263,18 +203,15 @@ export async function deleteCheck(
 ): Promise<void> {
   const row = await findCheck(services.db, accountId, id);
   if (row === undefined) throw notFound('check', id);
-  const locations = locationsOf(effectiveFields(row, await groupOf(services.db, row)));
-  const hasNews = await services.commits.run(async (db) => {
-    services.statuses.drop(id);
-    const isTold = await withdrawAlerts(services, db, { accountId, checkId: id }, 'deleted');
-    await withdrawIncidentOf(services, db, { accountId, checkId: id }, 'deleted');
+  const steps = await services.commits.run(async (db) => {
+    const effective = effectiveFields(row, await groupOf(db, row));
+    const consequences = await publishCheck(services, db, 'deleted', { row, effective });
     await db
       .deleteFrom('checks')
       .where('account_id', '=', accountId)
       .where('id', '=', id)
       .execute();
-    return isTold;
+    return consequences;
   });
-  tellAgents(services, accountId, locations);
-  if (hasNews) services.deliveries.wake();
+  runAll(steps);
 }

@@ -1,22 +1,18 @@
 /** Creating, changing and deleting check groups, with what follows for their checks. */
 import type { Kysely } from 'kysely';
 import type { CheckGroupChanges, CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
-import { ApiError, notFound } from '../core/api-error.ts';
+import { ApiError, notFound } from '../errors/api-error.ts';
 import type { Database } from '../db/tables.ts';
 import { mapCredentials } from '../core/decide/credentials.ts';
 import { variablesToStore } from '../core/decide/hidden-values.ts';
-import {
-  findGroup,
-  groupFieldsOf,
-  toGroupColumns,
-  type GroupRow,
-} from './check-groups/store.ts';
-import { checksOfGroup, locationsOf } from './store.ts';
+import { findGroup, groupFieldsOf, toGroupColumns, type GroupRow } from './check-groups/store.ts';
+import { checksOfGroup } from './store.ts';
 import type { Services } from '../core/services.ts';
 import { checkChannels, initialSubscriptions, writeSubscriptions } from './alert-subscriptions.ts';
 import { checkReferences } from './check-references.ts';
 import { effectiveFields } from './effective-check.ts';
-import { reschedule, tellAgents } from '../scheduling/schedule-check.ts';
+import { runAll, type AfterCommit } from '../core/after-commit.ts';
+import { publishCheck } from './check-consumer.ts';
 
 async function writeTags(
   db: Kysely<Database>,
@@ -77,7 +73,7 @@ export async function updateGroup(
   changes: CheckGroupChanges,
 ): Promise<GroupRow> {
   const { clock, commits, secrets } = services;
-  const { after, locations, hasNews } = await commits.run(async (db) => {
+  const { after, steps } = await commits.run(async (db) => {
     const known = await findGroup(db, accountId, id);
     if (known === undefined) throw notFound('check group', String(id));
     const before = mapCredentials(groupFieldsOf(known), (value) => secrets.read(value, accountId));
@@ -102,8 +98,7 @@ export async function updateGroup(
     await db.updateTable('check_groups').set(changed).where('id', '=', id).execute();
     await writeTags(db, accountId, id, fields.tags);
 
-    const touched: string[] = [];
-    let hasNews = false;
+    const consequences: AfterCommit[] = [];
     for (const row of await checksOfGroup(db, accountId, id)) {
       const check = { ...row, revision: row.revision + 1 };
       await db
@@ -111,16 +106,13 @@ export async function updateGroup(
         .set({ revision: check.revision })
         .where('id', '=', row.id)
         .execute();
-      const fieldsBefore = effectiveFields(row, known);
-      const fieldsAfter = effectiveFields(check, changed);
-      const isTold = await reschedule(services, db, check, fieldsBefore, fieldsAfter);
-      hasNews ||= isTold;
-      touched.push(...locationsOf(fieldsBefore), ...locationsOf(fieldsAfter));
+      const before = effectiveFields(row, known);
+      const change = { row: check, before, effective: effectiveFields(check, changed) };
+      consequences.push(...(await publishCheck(services, db, 'changed', change)));
     }
-    return { after: changed, locations: touched, hasNews };
+    return { after: changed, steps: consequences };
   });
-  tellAgents(services, accountId, locations);
-  if (hasNews) services.deliveries.wake();
+  runAll(steps);
   return after;
 }
 

@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 import { fieldIssues } from '@monitor/shared/field-issues.ts';
 import { z } from 'zod';
 import { customDomain, dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
-import { OperatorError } from './operator-error.ts';
+import { OperatorError } from '../errors/operator-error.ts';
 
 const flag = z
   .enum(['true', 'false'], { error: 'must be true or false' })

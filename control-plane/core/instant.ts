@@ -1,5 +1,5 @@
 /** Instants that bodies give. */
-import { invalidField } from './api-error.ts';
+import { invalidField } from '../errors/api-error.ts';
 
 const earliest = Date.parse('0000-01-01T00:00:00.000Z');
 const latest = Date.parse('9999-12-31T23:59:59.999Z');

@@ -1,4 +1,4 @@
-import { invalidQuery } from './api-error.ts';
+import { invalidQuery } from '../errors/api-error.ts';
 import { resolveWindow, type Window } from './decide/results-window.ts';
 
 /** The window that a list's `from` and `to` ask for, or a refusal with 400 that names the field. */

@@ -4,7 +4,7 @@
  * anything is stored, so that an honest agent keeps it and comes again. Counted in memory: a restart begins
  * anew.
  */
-import { ApiError } from './api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 import type { Config } from './config.ts';
 
 const locationsPerAccount = 4;

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { tighten } from '@monitor/shared/private-files.ts';
-import { describeFailure, OperatorError } from './operator-error.ts';
+import { describeFailure, OperatorError } from '../errors/operator-error.ts';
 
 const version = 'v1.';
 const ivBytes = 12;

@@ -1,4 +1,4 @@
-import { takenField } from './api-error.ts';
+import { takenField } from '../errors/api-error.ts';
 
 /**
  * Refuses an address of a public page that another page has. Pages are found by them, whatever the

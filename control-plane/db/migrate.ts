@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 import { DEFAULT_MIGRATION_TABLE, Migrator } from 'kysely/migration';
-import { describeFailure, OperatorError } from '../core/operator-error.ts';
+import { describeFailure, OperatorError } from '../errors/operator-error.ts';
 import type { Database } from './tables.ts';
 import * as first from './migrations/0001-first.ts';
 import * as wholeApi from './migrations/0002-whole-api.ts';

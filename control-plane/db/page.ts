@@ -1,6 +1,6 @@
 /** Pages of a list, in both styles of the API. */
 import type { SelectQueryBuilder } from 'kysely';
-import { invalidQuery } from '../core/api-error.ts';
+import { invalidQuery } from '../errors/api-error.ts';
 import type { Database } from './tables.ts';
 
 export interface PageRequest {

@@ -5,7 +5,7 @@ import {
   type HeartbeatState,
   type heartbeatRoutes,
 } from '@monitor/shared/contract/check-routes.ts';
-import { notFound } from '../core/api-error.ts';
+import { notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
 import type { HeartbeatEventsTable } from '../db/tables.ts';
 import { availabilityWithin } from './decide/heartbeat-times.ts';

@@ -1,13 +1,14 @@
 /** Pings and passed deadlines of heartbeat monitors, each with its event, its result and the status. */
 import type { Kysely, Selectable } from 'kysely';
-import { notFound } from '../core/api-error.ts';
+import { notFound } from '../errors/api-error.ts';
 import { toFlag } from '../db/columns.ts';
 import type { Database, HeartbeatsTable } from '../db/tables.ts';
 import { sha256Hex } from '../core/keys.ts';
 import { stepHeartbeat, type HeartbeatInput } from './decide/heartbeat.ts';
 import type { Services } from '../core/services.ts';
 import { postponeForMaintenance } from './postpone-heartbeats.ts';
-import { alertOn } from '../alerting/alert-on.ts';
+import { runAll } from '../core/after-commit.ts';
+import { publishResults } from '../results/result-consumer.ts';
 import type { RunVerdict } from '../results/run-verdict.ts';
 import { insertResult, insertRun } from '../results/result-rows.ts';
 import { statusUpdate, writeStatuses } from '../results/update-status.ts';
@@ -175,16 +176,17 @@ export async function recordPing(
   origin: PingOrigin,
 ): Promise<void> {
   await services.reception.recorded();
-  const hasAlerts = await services.commits.run(async (db) => {
+  const steps = await services.commits.run(async (db) => {
     const row = await heartbeatRows(db)
       .where('ping_token', '=', sha256Hex(pingToken))
       .executeTakeFirst();
     if (row === undefined) throw notFound('heartbeat', pingToken);
     const isActive = row.activated === 1 && row.group_activated === 1;
     const verdict = isActive ? await apply(services, db, row, { kind: 'ping' }, origin) : null;
-    return alertOn(services, db, verdict === null ? [] : [verdict]);
+    const verdicts = verdict === null ? [] : [verdict];
+    return publishResults(services, db, { verdicts, endings: [] });
   });
-  if (hasAlerts) services.deliveries.wake();
+  runAll(steps);
 }
 
 /** Fails the monitors whose deadline has passed. Gives true when there may be more. */
@@ -193,7 +195,7 @@ export async function sweepHeartbeats(services: Services): Promise<boolean> {
   // Pings that nobody has read yet, or that a full disk refuses, are not missing.
   if (!services.reception.hasReadAll()) return false;
   const now = services.clock.now();
-  const { isBehind, hasAlerts } = await services.db.transaction().execute(async (db) => {
+  const { isBehind, steps } = await services.db.transaction().execute(async (db) => {
     const rows = await heartbeatRows(db)
       .where('heartbeats.fails_at', '<=', now)
       .where('checks.activated', '=', 1)
@@ -209,9 +211,9 @@ export async function sweepHeartbeats(services: Services): Promise<boolean> {
     }
     return {
       isBehind: rows.length === deadlinesPerSweep,
-      hasAlerts: await alertOn(services, db, verdicts),
+      steps: await publishResults(services, db, { verdicts, endings: [] }),
     };
   });
-  if (hasAlerts) services.deliveries.wake();
+  runAll(steps);
   return isBehind;
 }

@@ -2,9 +2,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Request } from 'express';
 import type { Role, RouteAuthentication } from '@monitor/shared/contract/route.ts';
-import { ApiError, badToken } from '../core/api-error.ts';
+import { ApiError, badToken } from '../errors/api-error.ts';
 import { sha256Hex } from '../core/keys.ts';
-import type { ConsoleCookie } from '../app/console-cookie.ts';
+import type { ConsoleCookie } from './console-cookie.ts';
 
 export interface ApiPrincipal {
   kind: 'apiKey';

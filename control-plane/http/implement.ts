@@ -21,11 +21,12 @@ import {
   type RouteInput,
   type RouteOutput,
 } from '@monitor/shared/contract/route.ts';
-import { ApiError, invalidHeader, requireProtocol } from '../core/api-error.ts';
+import { ApiError, invalidHeader } from '../errors/api-error.ts';
+import { requireProtocol } from './require-protocol.ts';
 import { protocolIn } from '../core/decide/agent-protocol.ts';
 import { acceptsGzip, isUnchanged } from './accepted.ts';
 import { authenticate, type KeyFinder, type Principal } from './authenticate.ts';
-import type { ConsoleCookie } from '../app/console-cookie.ts';
+import type { ConsoleCookie } from './console-cookie.ts';
 import { RateLimiter, type RateDecision } from './rate-limit.ts';
 import { bodyFields, readQuery, refuseMisspelt, validate, type BodyFields } from './validate.ts';
 import { visitorOf } from './visitor.ts';

@@ -3,7 +3,7 @@ import { fieldIssues, issueText, type FieldIssue } from '@monitor/shared/field-i
 import { knownFields, unknownFields, type KnownFields } from '@monitor/shared/known-fields.ts';
 import { nearestWord } from '@monitor/shared/nearest-word.ts';
 import type { z } from 'zod';
-import { ApiError } from '../core/api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 
 type Source = 'payload' | 'query' | 'params';
 

@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import type { incidentRoutes } from '@monitor/shared/contract/incident.ts';
-import { notFound } from '../core/api-error.ts';
+import { notFound } from '../errors/api-error.ts';
 import { toFlag } from '../db/columns.ts';
 import { readCursorPage } from '../db/page.ts';
 import type { Database } from '../db/tables.ts';

@@ -14,6 +14,8 @@ import type { triggerIncident } from '@monitor/shared/contract/check.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import { asOf, lastUpdateStatus, type IncidentStatus } from './decide/incident.ts';
+import { isDeactivated, type CheckConsumer, type SavedCheck } from '../checks/check-consumer.ts';
+import type { AfterCommit } from '../core/after-commit.ts';
 import type { Services } from '../core/services.ts';
 import { addIncidentUpdate } from './incident-updates.ts';
 
@@ -134,16 +136,25 @@ export async function resolveIncidentOf(
   await resolve(services, db, check, 'The check that opened this incident passes again.');
 }
 
-/** Closes the incident of a check that is about to be deleted or deactivated. */
-export async function withdrawIncidentOf(
+/** Closes the incident of a check. */
+async function closeIncidentOf(
   services: Services,
   db: Kysely<Database>,
-  check: Check,
+  { row }: SavedCheck,
   reason: 'deleted' | 'deactivated',
-): Promise<void> {
+): Promise<AfterCommit> {
+  const check = { accountId: row.account_id, checkId: row.id, at: services.clock.now() };
   const note = `Closed without a recovery: the check that opened this incident was ${reason}.`;
-  await resolve(services, db, { ...check, at: services.clock.now() }, note);
+  await resolve(services, db, check, note);
+  return null;
 }
+
+/** An automated incident is closed when its check is deactivated or deleted. */
+export const incidentsOfChecks: CheckConsumer = {
+  changed: async (services, db, change) =>
+    isDeactivated(change) ? closeIncidentOf(services, db, change, 'deactivated') : null,
+  deleted: (services, db, check) => closeIncidentOf(services, db, check, 'deleted'),
+};
 
 async function resolve(
   { newId, clock }: Services,

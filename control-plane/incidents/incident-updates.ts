@@ -1,6 +1,6 @@
 /** Writing updates of incidents, by people and by checks, with what subscribers are to be told of them. */
 import type { Kysely, Selectable } from 'kysely';
-import { ApiError } from '../core/api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { fromFlag, toFlag } from '../db/columns.ts';
 import type { Database, IncidentUpdatesTable } from '../db/tables.ts';
 import {

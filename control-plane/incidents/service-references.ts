@@ -2,7 +2,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { service } from '@monitor/shared/contract/status-page.ts';
-import { invalidField } from '../core/api-error.ts';
+import { invalidField } from '../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import type { Database, ServicesTable } from '../db/tables.ts';
 

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import type { Kysely } from 'kysely';
 import { forgetUnreadableCredentials } from './stored-credentials.ts';
 import type { Database } from '../db/tables.ts';
-import { OperatorError } from '../core/operator-error.ts';
+import { OperatorError } from '../errors/operator-error.ts';
 import { keyFileOf, openSecretBox, type KeySettings, type SecretBox } from '../core/secret-box.ts';
 
 const fact = 'key_check';

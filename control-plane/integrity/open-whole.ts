@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely';
 import { migrateToLatest, migrationState } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
 import type { Database } from '../db/tables.ts';
-import { describeFailure, OperatorError } from '../core/operator-error.ts';
+import { describeFailure, OperatorError } from '../errors/operator-error.ts';
 import { damageAdvice, refusalToOpen } from './decide-opening.ts';
 import { commitsBehindDamage, findFiles } from './files.ts';
 import { logDamage } from './verify.ts';

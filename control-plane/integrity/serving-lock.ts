@@ -15,7 +15,7 @@ import {
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { openRaw, type RawDatabase } from '../db/open.ts';
-import { describeFailure, OperatorError } from '../core/operator-error.ts';
+import { describeFailure, OperatorError } from '../errors/operator-error.ts';
 
 const holderShape = z.object({ pid: z.number(), host: z.string(), startedAt: z.string() });
 type Holder = z.infer<typeof holderShape>;

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { payloadText, type StoredPayload } from '../db/columns.ts';
 import { integrityProblems, openRaw, type RawDatabase } from '../db/open.ts';
-import { describeFailure } from '../core/operator-error.ts';
+import { describeFailure } from '../errors/operator-error.ts';
 import { refusalToOpen } from './decide-opening.ts';
 import { commitsBehindDamage, findFiles } from './files.ts';
 import { isServed } from './serving-lock.ts';

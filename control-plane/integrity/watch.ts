@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Clock } from '@monitor/shared/clock.ts';
-import { OperatorError } from '../core/operator-error.ts';
+import { OperatorError } from '../errors/operator-error.ts';
 import { damageAdvice } from './decide-opening.ts';
 import { logFileOf } from './files.ts';
 import { lockForServing, type ServingLock } from './serving-lock.ts';

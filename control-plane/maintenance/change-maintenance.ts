@@ -1,6 +1,6 @@
 /** Maintenance windows that come, change and go, with what follows: agents and heartbeats heed them. */
 import type { Kysely } from 'kysely';
-import { ApiError, notFound } from '../core/api-error.ts';
+import { ApiError, notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import { occurrenceAt } from './decide/planned-maintenance.ts';
@@ -11,7 +11,6 @@ import {
   type WindowRow,
 } from './maintenance-windows/store.ts';
 import type { Services } from '../core/services.ts';
-import { resumeHeartbeats } from '../heartbeats/postpone-heartbeats.ts';
 
 /** Results of agents that were cut off may be this old when they come in. */
 const pastWindowsKeptMs = 30 * 86_400_000;
@@ -40,6 +39,7 @@ async function requireWindow(
 
 /** A window is about to be another, or none: slots and results of until now are judged by what it was. */
 async function withdraw(
+  services: Services,
   db: Kysely<Database>,
   accountId: string,
   row: WindowRow,
@@ -47,7 +47,7 @@ async function withdraw(
 ): Promise<void> {
   const [window] = await windowsFromRows(db, accountId, [row]);
   if (window === undefined) return;
-  await resumeHeartbeats(db, accountId, window, now);
+  await services.onWindowWithdrawn(db, accountId, window, now);
   await keepPastWindow(db, accountId, window, now);
   await db
     .deleteFrom('past_maintenance_windows')
@@ -86,7 +86,7 @@ export async function updateWindow(
     const now = services.clock.now();
     const before = await requireWindow(db, accountId, id);
     const after: WindowRow = { ...before, ...toColumns(before), updated_at: now };
-    await withdraw(db, accountId, before, now);
+    await withdraw(services, db, accountId, before, now);
     await db
       .updateTable('maintenance_windows')
       .set(after)
@@ -104,7 +104,8 @@ export async function deleteWindow(
   id: number,
 ): Promise<void> {
   await commit(services, accountId, async (db) => {
-    await withdraw(db, accountId, await requireWindow(db, accountId, id), services.clock.now());
+    const window = await requireWindow(db, accountId, id);
+    await withdraw(services, db, accountId, window, services.clock.now());
     await db
       .deleteFrom('maintenance_windows')
       .where('account_id', '=', accountId)
@@ -136,7 +137,7 @@ export async function callOffMaintenance(
       const endedAt = toTimestamp(occurrence.endsAt);
       throw new ApiError('CONFLICT', `the maintenance ended at ${endedAt}; nothing is left of it`);
     }
-    await resumeHeartbeats(db, accountId, window, now);
+    await services.onWindowWithdrawn(db, accountId, window, now);
     await db
       .insertInto('called_off_maintenances')
       .values({ window_id: id, account_id: accountId, starts_at: startsAt, called_off_at: now })

@@ -4,7 +4,7 @@
  * cloud. An address is good when it is one of the public internet, or one the operator has allowed.
  */
 import ipaddr from 'ipaddr.js';
-import { OperatorError } from '../core/operator-error.ts';
+import { OperatorError } from '../errors/operator-error.ts';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = [Address, number];

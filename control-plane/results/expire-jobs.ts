@@ -3,7 +3,8 @@ import type { Kysely, Selectable } from 'kysely';
 import type { CheckResultsTable, Database } from '../db/tables.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { Services } from '../core/services.ts';
-import { alertOn } from '../alerting/alert-on.ts';
+import { runAll } from '../core/after-commit.ts';
+import { publishResults } from './result-consumer.ts';
 import type { RunVerdict } from './run-verdict.ts';
 import { verdictOfRow } from './verdict-of-result.ts';
 import { statusUpdate, writeStatuses, type StatusChange } from './update-status.ts';
@@ -62,7 +63,7 @@ function withStatus(
  */
 export async function expireJobs(services: Services): Promise<boolean> {
   const now = services.clock.now();
-  const { isBehind, hasAlerts } = await services.db.transaction().execute(async (db) => {
+  const { isBehind, steps } = await services.db.transaction().execute(async (db) => {
     const expired = await db
       .deleteFrom('jobs')
       .where('id', 'in', (overdue) =>
@@ -110,9 +111,9 @@ export async function expireJobs(services: Services): Promise<boolean> {
     await writeStatuses(services.statuses, db, changes, now);
     return {
       isBehind: expired.length === jobsPerSweep,
-      hasAlerts: await alertOn(services, db, verdicts),
+      steps: await publishResults(services, db, { verdicts, endings: [] }),
     };
   });
-  if (hasAlerts) services.deliveries.wake();
+  runAll(steps);
   return isBehind;
 }

@@ -32,15 +32,14 @@ import {
   promoteResult,
   type NewResult,
 } from './result-rows.ts';
-import { alertOn } from '../alerting/alert-on.ts';
 import type { RunVerdict } from './run-verdict.ts';
 import { verdictOfSubmission } from './verdict-of-result.ts';
 import { announceArtifacts } from './announce-artifacts.ts';
 import { groupErrors } from './group-errors.ts';
 import { saveLearnedScript } from '../checks/learned-scripts.ts';
 import { readSubmission, refusal, resultFieldOf, type ReadItem } from './read-submission.ts';
-import { recordCertificate } from '../certificates/record-certificate.ts';
-import { recordFaults, type RunEnding } from '../alerting/record-faults.ts';
+import { publishResults, type CertificateConsumer, type RunEnding } from './result-consumer.ts';
+import { runAll, type AfterCommit } from '../core/after-commit.ts';
 import { retryElsewhere } from '../scheduling/retry-elsewhere.ts';
 import { statusUpdate, writeStatuses, type StatusChange } from './update-status.ts';
 
@@ -120,6 +119,12 @@ function toResultRow(
   };
 }
 
+export interface IntakeOptions {
+  /** How long results are kept. */
+  keptMs: number;
+  takeCertificate: CertificateConsumer;
+}
+
 /** What one commit knows and changes; filled before its items are decided. */
 class IngestUnit {
   readonly #db: Kysely<Database>;
@@ -131,15 +136,20 @@ class IngestUnit {
   readonly #checks = new Map<string, KnownCheck>();
   readonly #leases = new Map<string, LeasedJob>();
   readonly #keptMs: number;
+  readonly #takeCertificate: CertificateConsumer;
   readonly statusChanges = new Map<string, StatusChange>();
   readonly verdicts: RunVerdict[] = [];
   readonly endings: RunEnding[] = [];
   readonly locationsWithNews: { accountId: string; location: string }[] = [];
   readonly endedRuns: string[] = [];
-  /** Something stands in the outbox. */
-  hasTold = false;
+  readonly steps: AfterCommit[] = [];
 
-  constructor(db: Kysely<Database>, services: Services, keptMs: number) {
+  constructor(
+    db: Kysely<Database>,
+    services: Services,
+    { keptMs, takeCertificate }: IntakeOptions,
+  ) {
+    this.#takeCertificate = takeCertificate;
     this.#db = db;
     this.#services = services;
     this.#keptMs = keptMs;
@@ -253,9 +263,9 @@ class IngestUnit {
   ): Promise<ItemOutcome> {
     const { accountId, location } = batch;
     if (item.kind === 'certificate') {
-      const { outcome, isTold } = await recordCertificate(this.#services, this.#db, batch, item);
-      if (isTold) this.hasTold = true;
-      return outcome;
+      const taken = await this.#takeCertificate(this.#services, this.#db, batch, item);
+      this.steps.push(taken.afterCommit);
+      return taken.outcome;
     }
     const run = this.#runs.get(item.runId);
     const jobId = item.kind === 'result' ? item.jobId : null;
@@ -522,14 +532,13 @@ function isOfDatabase(error: unknown): boolean {
 /** Takes batches and commits them together. */
 export class ResultIntake {
   readonly #services: Services;
-  readonly #keptMs: number;
+  readonly #options: IntakeOptions;
   #queue: QueuedBatch[] = [];
   #working = false;
 
-  /** `keptMs`: how long results are kept. */
-  constructor(services: Services, keptMs: number) {
+  constructor(services: Services, options: IntakeOptions) {
     this.#services = services;
-    this.#keptMs = keptMs;
+    this.#options = options;
   }
 
   /** Stores a batch durably and says what became of each item, in order. */
@@ -626,9 +635,9 @@ export class ResultIntake {
     const { reception } = this.#services;
     await reception.recorded();
     // By a clock that is years ahead, everything is too old.
-    const keptMs = reception.isClockTrusted() ? this.#keptMs : Number.MAX_SAFE_INTEGER;
+    const keptMs = reception.isClockTrusted() ? this.#options.keptMs : Number.MAX_SAFE_INTEGER;
     const { unit, outcomes } = await this.#services.db.transaction().execute(async (db) => {
-      const unitOfWork = new IngestUnit(db, this.#services, keptMs);
+      const unitOfWork = new IngestUnit(db, this.#services, { ...this.#options, keptMs });
       await unitOfWork.prefetch(
         parsed.map(({ batch, items }) => ({
           batch,
@@ -648,15 +657,14 @@ export class ResultIntake {
       }
       const { statuses, clock } = this.#services;
       await writeStatuses(statuses, db, unitOfWork.statusChanges, clock.now());
-      await recordFaults(db, unitOfWork.endings, clock.now());
-      if (await alertOn(this.#services, db, unitOfWork.verdicts)) unitOfWork.hasTold = true;
+      unitOfWork.steps.push(...(await publishResults(this.#services, db, unitOfWork)));
       return { unit: unitOfWork, outcomes: taken };
     });
     this.#services.metrics.ingestBatch.observe(
       parsed.reduce((sum, { items }) => sum + items.length, 0),
     );
     for (const [index, { items }] of parsed.entries()) this.#count(items, outcomes[index] ?? []);
-    if (unit.hasTold) this.#services.deliveries.wake();
+    runAll(unit.steps);
     for (const { accountId, location } of unit.locationsWithNews) {
       this.#services.hub.notify(accountId, location);
     }

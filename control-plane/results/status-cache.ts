@@ -5,6 +5,7 @@
  * keeps nothing; one that comes after it reads what was written.
  */
 import type { Selectable } from 'kysely';
+import type { CheckConsumer } from '../checks/check-consumer.ts';
 import type { CheckStatusesTable } from '../db/tables.ts';
 
 export interface KnownStatus {
@@ -40,3 +41,10 @@ export class StatusCache {
     this.#known.delete(checkId);
   }
 }
+
+const forgetStatus: NonNullable<CheckConsumer['deleted']> = (services, _db, { row }) => {
+  services.statuses.drop(row.id);
+  return Promise.resolve(null);
+};
+
+export const statusesOfChecks: CheckConsumer = { changed: forgetStatus, deleted: forgetStatus };

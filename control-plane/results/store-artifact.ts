@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Selectable } from 'kysely';
-import { ApiError } from '../core/api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { receiveArtifact, type ExpectedFile } from './artifacts/receive-artifact.ts';
 import type { ArtifactsTable } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';

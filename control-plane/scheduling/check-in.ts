@@ -8,14 +8,14 @@ import {
   type CheckInRequest,
   type Job,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import { ApiError, badToken } from '../core/api-error.ts';
+import { ApiError, badToken } from '../errors/api-error.ts';
 import { agentOfCheck, agentsFor, type Candidate } from './decide/assignment.ts';
 import type { Database, JobsTable } from '../db/tables.ts';
 import { runsOnAgents, type CheckRow } from '../checks/store.ts';
 import type { Services } from '../core/services.ts';
 import { checkAssembly } from '../checks/assemble-check.ts';
 import { accountRuntime, needsAmong, needsOfChecks } from './check-needs.ts';
-import { cancellationsFor } from '../sessions/check-sessions.ts';
+import { cancellationsFor } from './cancellations.ts';
 import { groupsOf } from '../checks/effective-check.ts';
 import { runFirst } from './schedule-check.ts';
 import { upcomingPauses } from '../maintenance/upcoming-pauses.ts';

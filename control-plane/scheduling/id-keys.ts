@@ -7,7 +7,7 @@ import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:cryp
 import type { Kysely } from 'kysely';
 import type { HmacHex } from '@monitor/shared/domain/run-id.ts';
 import type { Database } from '../db/tables.ts';
-import { OperatorError } from '../core/operator-error.ts';
+import { OperatorError } from '../errors/operator-error.ts';
 import type { SecretBox } from '../core/secret-box.ts';
 
 const keyBytes = 32;

@@ -1,4 +1,4 @@
-/** What follows from a check's effective fields: where it runs, when, and who has to be told. */
+/** What follows from a check's effective fields: where it runs and when. */
 import type { Kysely } from 'kysely';
 import { toFlag } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
@@ -11,12 +11,9 @@ import {
   type CheckRow,
   type ScheduledFields,
 } from '../checks/store.ts';
+import { isDeactivated, type ChangedCheck, type CheckConsumer } from '../checks/check-consumer.ts';
 import type { Services } from '../core/services.ts';
-import { forgetState } from '../alerting/state-rows.ts';
-import { withdrawAlerts } from '../alerting/withdraw-alerts.ts';
-import { dropOutdatedCertificates } from '../certificates/count-certificate-days.ts';
 import { createJob } from './create-job.ts';
-import { withdrawIncidentOf } from '../incidents/incident-automation.ts';
 import { maintenanceOf } from '../maintenance/windows.ts';
 
 const insertLocation = prepareQuery<{
@@ -107,7 +104,7 @@ async function beginPeriod(
 }
 
 /** Locations, tags and schedule of a check that was just inserted. */
-export async function writeNewSchedule(
+async function writeNewSchedule(
   db: Kysely<Database>,
   row: CheckRow,
   effective: CheckFields,
@@ -124,56 +121,27 @@ function scheduleKey(row: CheckRow, fields: CheckFields): string {
   return JSON.stringify([isRunning, frequency, frequencyOffset, runParallel, locationsOf(fields)]);
 }
 
-/**
- * Calls off what waits for a check that is no longer active: jobs, alerts, the timer of its heartbeat.
- * Gives true when something was put into the outbox.
- */
-async function stop(services: Services, db: Kysely<Database>, row: CheckRow): Promise<boolean> {
-  const check = { accountId: row.account_id, checkId: row.id };
-  const hasNews = await withdrawAlerts(services, db, check, 'deactivated');
-  await forgetState(db, row.id);
-  await withdrawIncidentOf(services, db, check, 'deactivated');
-  const waiting = await db
+/** Jobs of a check that no agent has begun. */
+async function dropWaitingJobs(db: Kysely<Database>, row: CheckRow): Promise<void> {
+  await db
     .deleteFrom('jobs')
     .where('account_id', '=', row.account_id)
     .where('check_id', '=', row.id)
     .where('agent_id', 'is', null)
-    .returning('run_id')
     .execute();
-  for (const { run_id: runId } of waiting) {
-    await db
-      .updateTable('check_session_runs')
-      .set({ cancelled: 1 })
-      .where('run_id', '=', runId)
-      .execute();
-  }
-  await db
-    .updateTable('heartbeats')
-    .set({ last_ping_at: null, expected_at: null, fails_at: null })
-    .where('account_id', '=', row.account_id)
-    .where('check_id', '=', row.id)
-    .execute();
-  return hasNews;
 }
 
-/**
- * Brings locations, tags and schedule of a check to its effective fields after it, or its group,
- * changed; a check that has become active runs at once. Call `tellAgents` after the commit, and wake
- * `services.deliveries` when this gives true.
- */
-export async function reschedule(
+/** Brings locations, tags and schedule of a check to its effective fields after it, or its group, changed. */
+async function reschedule(
   services: Services,
   db: Kysely<Database>,
-  row: CheckRow,
-  before: CheckFields,
-  effective: CheckFields,
-): Promise<boolean> {
-  services.statuses.drop(row.id);
+  change: ChangedCheck,
+): Promise<void> {
+  const { row, before, effective } = change;
   await db.deleteFrom('check_locations').where('check_id', '=', row.id).execute();
   await writeLocations(db, row, locationsOf(effective));
   await db.deleteFrom('check_tags').where('check_id', '=', row.id).execute();
   await writeTags(db, row, effective);
-  await dropOutdatedCertificates(services, db, row, effective);
   if (scheduleKey(row, before) !== scheduleKey(row, effective)) {
     const now = services.clock.now();
     await db
@@ -184,15 +152,35 @@ export async function reschedule(
       .execute();
     await beginPeriod(db, row, effective, now);
   }
-  const isStopped = before.activated && !effective.activated;
-  const hasNews = isStopped && (await stop(services, db, row));
-  const isNewlyActive = !before.activated && effective.activated;
-  if (isNewlyActive && runsOnAgents(row.type)) await runNow(services, db, row, effective);
-  return hasNews;
+  if (isDeactivated(change)) await dropWaitingJobs(db, row);
+  const isActivated = !before.activated && effective.activated;
+  if (isActivated && runsOnAgents(row.type)) await runNow(services, db, row, effective);
 }
 
+/** A new or newly activated check runs at once; agents are notified of every change. */
+export const scheduleOfChecks: CheckConsumer = {
+  created: async (services, db, { row, effective }) => {
+    await writeNewSchedule(db, row, effective, services.clock.now());
+    if (runsOnAgents(row.type) && effective.activated) await runNow(services, db, row, effective);
+    return () => {
+      notifyAgents(services, row.account_id, locationsOf(effective));
+    };
+  },
+  changed: async (services, db, change) => {
+    await reschedule(services, db, change);
+    const locations = [...locationsOf(change.before), ...locationsOf(change.effective)];
+    return () => {
+      notifyAgents(services, change.row.account_id, locations);
+    };
+  },
+  deleted: (services, _db, { row, effective }) =>
+    Promise.resolve(() => {
+      notifyAgents(services, row.account_id, locationsOf(effective));
+    }),
+};
+
 /** Wakes the agents of these locations: what they run has changed. */
-export function tellAgents(
+export function notifyAgents(
   services: Services,
   accountId: string,
   locations: Iterable<string>,
@@ -254,7 +242,7 @@ export async function runFirst(
  * Runs a new or newly activated check at once, so that nobody waits a period for the first result; not
  * in maintenance, where it is not to run by itself.
  */
-export async function runNow(
+async function runNow(
   services: Services,
   db: Kysely<Database>,
   row: CheckRow,

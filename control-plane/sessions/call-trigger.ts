@@ -1,7 +1,7 @@
 /** A call of a trigger's address: run, wait, say whether all went well. */
 import type { Kysely, Selectable } from 'kysely';
 import { triggerWaitMs } from '@monitor/shared/contract/check-trigger.ts';
-import { ApiError, invalidQuery } from '../core/api-error.ts';
+import { ApiError, invalidQuery } from '../errors/api-error.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { CheckTriggersTable, Database } from '../db/tables.ts';
 import { sha256Hex } from '../core/keys.ts';

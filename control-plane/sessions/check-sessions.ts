@@ -15,12 +15,13 @@ import {
   type CheckRow,
   type ScheduledFields,
 } from '../checks/store.ts';
+import { isDeactivated, type CheckConsumer } from '../checks/check-consumer.ts';
 import type { Services } from '../core/services.ts';
 import { needsOfChecks } from '../scheduling/check-needs.ts';
 import { createJob } from '../scheduling/create-job.ts';
 import { effectiveFields, groupOf } from '../checks/effective-check.ts';
 import { recordFault } from '../results/record-fault.ts';
-import { tellAgents } from '../scheduling/schedule-check.ts';
+import { notifyAgents } from '../scheduling/schedule-check.ts';
 
 export type SessionRow = Selectable<CheckSessionsTable>;
 type ResultRow = Selectable<CheckResultsTable>;
@@ -135,7 +136,7 @@ export async function startSessions(
     }
     return started;
   });
-  for (const { accountId, location } of told) tellAgents(services, accountId, [location]);
+  for (const { accountId, location } of told) notifyAgents(services, accountId, [location]);
   return sessions;
 }
 
@@ -298,7 +299,7 @@ export async function cancelSession(
     }
     return callOffJobs(db, jobs, now);
   });
-  tellAgents(services, session.account_id, told);
+  notifyAgents(services, session.account_id, told);
   signals.ended(ended);
 }
 
@@ -319,7 +320,7 @@ export async function cancelRuns(
     return callOffJobs(db, jobs, clock.now());
   });
   const running = openRuns.callOff(accountId, runIds);
-  tellAgents(services, accountId, [...told, ...running.map(({ location }) => location)]);
+  notifyAgents(services, accountId, [...told, ...running.map(({ location }) => location)]);
   signals.ended(ended);
   return ended.length + told.length + running.length > 0;
 }
@@ -366,23 +367,6 @@ async function endCancelled(
   }
 }
 
-/** The runs an agent is working on that somebody has called off; for the answer to its check-in. */
-export async function cancellationsFor(
-  db: Kysely<Database>,
-  { accountId, location }: { accountId: string; location: string },
-  agentId: string,
-): Promise<string[]> {
-  const jobs = await db
-    .selectFrom('jobs')
-    .select('run_id')
-    .where('account_id', '=', accountId)
-    .where('location', '=', location)
-    .where('agent_id', '=', agentId)
-    .where('cancel_requested_at', 'is not', null)
-    .execute();
-  return jobs.map((job) => job.run_id);
-}
-
 /**
  * Ends jobs that were called off and that no agent works on any more: it gave them back, or it is
  * gone. Nobody is to begin them again. Gives how many.
@@ -401,3 +385,23 @@ export async function dropCancelledJobs({ commits, clock }: Services): Promise<n
     return left.length;
   });
 }
+
+/** Runs that wait for an agent are cancelled when their check is deactivated. Before their jobs are dropped. */
+export const sessionsOfChecks: CheckConsumer = {
+  changed: async (_services, db, change) => {
+    if (!isDeactivated(change)) return null;
+    await db
+      .updateTable('check_session_runs')
+      .set({ cancelled: 1 })
+      .where('run_id', 'in', (jobs) =>
+        jobs
+          .selectFrom('jobs')
+          .select('run_id')
+          .where('account_id', '=', change.row.account_id)
+          .where('check_id', '=', change.row.id)
+          .where('agent_id', 'is', null),
+      )
+      .execute();
+    return null;
+  },
+};

@@ -1,7 +1,7 @@
 /** Status pages, and who subscribed to them. */
 import type { Kysely } from 'kysely';
 import type { statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
-import { notFound } from '../core/api-error.ts';
+import { notFound } from '../errors/api-error.ts';
 import { readCursorPage } from '../db/page.ts';
 import type { Database } from '../db/tables.ts';
 import type { Handlers } from '../http/implement.ts';

@@ -1,5 +1,5 @@
 /** Which pages are private, and what opens them. */
-import { notFound } from '../core/api-error.ts';
+import { notFound } from '../errors/api-error.ts';
 import { toFlag } from '../db/columns.ts';
 import type { Services } from '../core/services.ts';
 

@@ -3,12 +3,7 @@ import express, { type Request, type Response } from 'express';
 import type { Services } from '../core/services.ts';
 import type { Place } from './html/document.ts';
 import { html } from '../core/html.ts';
-import {
-  confirmPage,
-  loginPage,
-  saidPage,
-  subscribeAgainPage,
-} from './html/forms.ts';
+import { confirmPage, loginPage, saidPage, subscribeAgainPage } from './html/forms.ts';
 import { isPassword } from './password.ts';
 import type { Representation } from '../http/representation.ts';
 import { makeSession, sessionCookie, sessionMs } from './session.ts';

@@ -6,7 +6,7 @@ import type {
   StatusPageBody,
   statusPageSubscription,
 } from '@monitor/shared/contract/status-page.ts';
-import { invalidField } from '../core/api-error.ts';
+import { invalidField } from '../errors/api-error.ts';
 import { fromFlag, fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import type {
   Database,
@@ -14,11 +14,7 @@ import type {
   StatusPagesTable,
   StatusPageSubscriptionsTable,
 } from '../db/tables.ts';
-import {
-  checkServices,
-  toServiceWire,
-  type ServiceWire,
-} from '../incidents/service-references.ts';
+import { checkServices, toServiceWire, type ServiceWire } from '../incidents/service-references.ts';
 import { refuseTakenAddresses } from '../core/unique-addresses.ts';
 import { holderOf } from './verify-domains.ts';
 import type { Services } from '../core/services.ts';

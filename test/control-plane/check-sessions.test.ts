@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { callGroupTrigger, findTrigger } from '../../control-plane/sessions/call-trigger.ts';
-import {
-  cancellationsFor,
-  dropCancelledJobs,
-} from '../../control-plane/sessions/check-sessions.ts';
+import { cancellationsFor } from '../../control-plane/scheduling/cancellations.ts';
+import { dropCancelledJobs } from '../../control-plane/sessions/check-sessions.ts';
 import { expireJobs } from '../../control-plane/results/expire-jobs.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 import { FakeAgent, resultOfJob } from '../support/fake-agent.ts';

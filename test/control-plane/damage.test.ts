@@ -12,7 +12,7 @@ import { startControlPlane } from '../../control-plane/app/compose.ts';
 import { readConfig } from '../../control-plane/core/config.ts';
 import { salvageDatabase } from '../../control-plane/integrity/salvage.ts';
 import { verifyDatabase } from '../../control-plane/integrity/verify.ts';
-import { OperatorError } from '../../control-plane/core/operator-error.ts';
+import { OperatorError } from '../../control-plane/errors/operator-error.ts';
 import { Operator } from '../support/control-plane-command.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { damageFile, damageKinds, testCases, touchedTexts } from '../support/damage.ts';

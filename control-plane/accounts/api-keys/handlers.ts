@@ -3,7 +3,7 @@ import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { apiKey, apiKeyRoutes } from '@monitor/shared/contract/account.ts';
 import { includesRole, type Role } from '@monitor/shared/contract/route.ts';
-import { ApiError, invalidField, notFound } from '../../core/api-error.ts';
+import { ApiError, invalidField, notFound } from '../../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
 import type { Handlers } from '../../http/implement.ts';

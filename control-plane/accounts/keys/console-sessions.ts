@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Database } from '../../db/tables.ts';
+import type { IssuedSession } from '../../http/console-cookie.ts';
 import { sha256Hex } from '../../core/keys.ts';
 
 const hourMs = 3_600_000;
@@ -23,12 +24,6 @@ interface SessionDeps {
   db: Kysely<Database>;
   clock: Clock;
   newId: () => string;
-}
-
-export interface IssuedSession {
-  token: string;
-  isKept: boolean;
-  expiresAt: number;
 }
 
 const makeToken = (): string => randomBytes(32).toString('base64url');

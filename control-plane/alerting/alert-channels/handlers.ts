@@ -7,7 +7,7 @@ import {
   type AlertChannelType,
   type channelSubscription,
 } from '@monitor/shared/contract/alert-channel.ts';
-import { invalidField, notFound } from '../../core/api-error.ts';
+import { invalidField, notFound } from '../../errors/api-error.ts';
 import { toFlag } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
 import type { Database } from '../../db/tables.ts';

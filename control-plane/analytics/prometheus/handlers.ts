@@ -1,6 +1,6 @@
 /** The state of an account as Prometheus reads it. */
 import type { prometheusRoutes } from '@monitor/shared/contract/prometheus.ts';
-import { notFound } from '../../core/api-error.ts';
+import { notFound } from '../../errors/api-error.ts';
 import type { Handlers } from '../../http/implement.ts';
 import type { Services } from '../../core/services.ts';
 import { checkFamilies } from './check-families.ts';

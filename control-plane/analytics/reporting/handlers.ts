@@ -2,12 +2,15 @@
 import { maxResultsInAll, maxResultsPerCheck } from '@monitor/shared/contract/analytics.ts';
 import type { reportingRoutes } from '@monitor/shared/contract/reporting.ts';
 import { analyticsOf, type AnalyticsFacts, type Metric } from '@monitor/shared/domain/metrics.ts';
-import { invalidQuery } from '../../core/api-error.ts';
+import { invalidQuery } from '../../errors/api-error.ts';
 import { toTimestamp } from '../../db/columns.ts';
 import { aggregate, analyticsWindow, rounded } from '../decide/analytics.ts';
 import { csvOf } from '../decide/csv.ts';
 import { coveredMs, reportBuckets, serviceLevel, spansWithout } from '../decide/report.ts';
-import { availabilityWithin, type HeartbeatTimes } from '../../heartbeats/decide/heartbeat-times.ts';
+import {
+  availabilityWithin,
+  type HeartbeatTimes,
+} from '../../heartbeats/decide/heartbeat-times.ts';
 import type { Occurrence } from '../../maintenance/decide/maintenance.ts';
 import type { Window } from '../../core/decide/results-window.ts';
 import { listed, type Span } from '../decide/roll-ups/spans.ts';

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { alertSettings as alertSettingsSchema } from '@monitor/shared/contract/check.ts';
 import { runtimeId } from '@monitor/shared/contract/primitives.ts';
-import { OperatorError } from '../../core/operator-error.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
 import {
   changeAccount,
   createAccount,

@@ -2,7 +2,7 @@ import { existsSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { copyDatabase, integrityProblems } from '../../db/open.ts';
-import { OperatorError, trying } from '../../core/operator-error.ts';
+import { OperatorError, trying } from '../../errors/operator-error.ts';
 import { keyFileOf } from '../../core/secret-box.ts';
 import {
   companions,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OperatorError } from '../../core/operator-error.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
 
 const dayMs = 86_400_000;
 /** The latest instant of a Date. */

@@ -11,7 +11,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { OperatorError } from '../../core/operator-error.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
 
 const ending = '.partial';
 

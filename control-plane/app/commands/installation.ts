@@ -10,7 +10,7 @@ import { openDatabase } from '../../db/open.ts';
 import type { Database } from '../../db/tables.ts';
 import { refusalToOpen } from '../../integrity/decide-opening.ts';
 import { findFiles } from '../../integrity/files.ts';
-import { OperatorError, trying } from '../../core/operator-error.ts';
+import { OperatorError, trying } from '../../errors/operator-error.ts';
 
 export interface Installation {
   db: Kysely<Database>;

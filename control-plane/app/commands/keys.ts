@@ -3,7 +3,7 @@ import { systemClock } from '@monitor/shared/clock.ts';
 import { dataCenterLocation } from '@monitor/shared/contract/primitives.ts';
 import { roles, type Role } from '@monitor/shared/contract/route.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
-import { OperatorError } from '../../core/operator-error.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
 import {
   createApiKey,
   createLocationKey,

@@ -14,7 +14,7 @@ import type { Command } from 'commander';
 import { systemClock } from '@monitor/shared/clock.ts';
 import { migrateToLatest, migrationState, refuseNewer } from '../../db/migrate.ts';
 import { copyDatabase, integrityProblems, isOpenElsewhere } from '../../db/open.ts';
-import { OperatorError, trying } from '../../core/operator-error.ts';
+import { OperatorError, trying } from '../../errors/operator-error.ts';
 import { keyFileOf } from '../../core/secret-box.ts';
 import { companions, copyOfSecret, FileInTheMaking, stopOnSignal } from './file-in-the-making.ts';
 import { readSettings, withDatabase } from './installation.ts';

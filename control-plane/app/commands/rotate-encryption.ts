@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs';
 import { migrationState, refuseNewer } from '../../db/migrate.ts';
 import { isOpenElsewhere } from '../../db/open.ts';
-import { encryptStoredCredentials, reencryptStoredCredentials } from '../../integrity/stored-credentials.ts';
+import {
+  encryptStoredCredentials,
+  reencryptStoredCredentials,
+} from '../../integrity/stored-credentials.ts';
 import { resealIdSecret } from '../../scheduling/id-keys.ts';
 import { openFittingKey, writeKeyCheck } from '../../integrity/key-check.ts';
-import { OperatorError, trying } from '../../core/operator-error.ts';
+import { OperatorError, trying } from '../../errors/operator-error.ts';
 import { addKey, dropPreviousKey, keyFileOf, openSecretBox } from '../../core/secret-box.ts';
 import { readSettings, refuseMissing, withDatabase } from './installation.ts';
 import { note, printJson, progressLine } from './output.ts';

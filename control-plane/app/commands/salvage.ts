@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { holderInWords, isServed } from '../../integrity/serving-lock.ts';
 import { salvageDatabase, type Salvaged } from '../../integrity/salvage.ts';
-import { OperatorError, trying } from '../../core/operator-error.ts';
+import { OperatorError, trying } from '../../errors/operator-error.ts';
 import { FileInTheMaking, stopOnSignal } from './file-in-the-making.ts';
 import { readSettings } from './installation.ts';
 import { note, printJson } from './output.ts';

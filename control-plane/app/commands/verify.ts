@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { exitCodes } from '../../core/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { damageAdvice } from '../../integrity/decide-opening.ts';
 import { verifyDatabase } from '../../integrity/verify.ts';
 import { readSettings } from './installation.ts';

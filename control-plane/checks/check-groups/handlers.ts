@@ -4,7 +4,7 @@ import type {
   CheckGroupFields,
   checkGroupRoutes,
 } from '@monitor/shared/contract/check-group.ts';
-import { notFound } from '../../core/api-error.ts';
+import { notFound } from '../../errors/api-error.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { CallContext, Handlers } from '../../http/implement.ts';
 import { subscriptionsOfGroups } from '../alert-subscriptions.ts';

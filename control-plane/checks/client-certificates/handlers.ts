@@ -2,7 +2,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import type { clientCertificateRoutes } from '@monitor/shared/contract/client-certificate.ts';
-import { invalidField, notFound } from '../../core/api-error.ts';
+import { invalidField, notFound } from '../../errors/api-error.ts';
 import { toTimestamp } from '../../db/columns.ts';
 import type { ClientCertificatesTable } from '../../db/tables.ts';
 import type { Handlers } from '../../http/implement.ts';

@@ -1,7 +1,7 @@
 /** Code bundles: uploaded by people, downloaded by the agents that run them. */
 import type { agentCodeBundleRoutes } from '@monitor/shared/contract/agent-protocol.ts';
 import type { codeBundleRoutes } from '@monitor/shared/contract/code-bundle.ts';
-import { ApiError, notFound } from '../../core/api-error.ts';
+import { ApiError, notFound } from '../../errors/api-error.ts';
 import { asStream, type Handlers } from '../../http/implement.ts';
 import type { CodeBundleStore } from './store.ts';
 

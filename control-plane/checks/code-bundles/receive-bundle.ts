@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { maxCodeBundleBytes } from '@monitor/shared/contract/code-bundle.ts';
-import { ApiError } from '../../core/api-error.ts';
+import { ApiError } from '../../errors/api-error.ts';
 
 /** RFC 1952: what every gzip file begins with. */
 const gzipMagic = [0x1f, 0x8b];

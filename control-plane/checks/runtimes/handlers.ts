@@ -2,7 +2,7 @@
 import { runtimes } from '@monitor/shared/contract/runtime-catalogue.ts';
 import { substitutions } from '@monitor/shared/contract/runtime-substitutions.ts';
 import type { Runtime, runtimeRoutes } from '@monitor/shared/contract/runtime.ts';
-import { notFound } from '../../core/api-error.ts';
+import { notFound } from '../../errors/api-error.ts';
 import type { Handlers } from '../../http/implement.ts';
 
 /** With the packages that an installation has: some versions are exchanged, and some packages left out. */

@@ -1,7 +1,7 @@
 /** Snippets. */
 import type { Selectable } from 'kysely';
 import type { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
-import { notFound } from '../../core/api-error.ts';
+import { notFound } from '../../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
 import type { SnippetsTable } from '../../db/tables.ts';

@@ -1,6 +1,6 @@
 /** Maintenance windows and their occurrences. */
 import type { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
-import { notFound } from '../../core/api-error.ts';
+import { notFound } from '../../errors/api-error.ts';
 import { readPage } from '../../db/page.ts';
 import {
   listedOccurrence,

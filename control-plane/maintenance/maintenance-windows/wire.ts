@@ -4,7 +4,7 @@ import type {
   maintenance,
   maintenanceWindow,
 } from '@monitor/shared/contract/maintenance-window.ts';
-import { invalidField } from '../../core/api-error.ts';
+import { invalidField } from '../../errors/api-error.ts';
 import { fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { overlapsItself } from '../decide/maintenance.ts';
 import {

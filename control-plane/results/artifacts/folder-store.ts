@@ -9,7 +9,7 @@ import { mkdir, open, rename, rm, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { tighten } from '@monitor/shared/private-files.ts';
-import { OperatorError } from '../../core/operator-error.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
 import type { ArtifactStore } from './artifact-store.ts';
 
 const blockBytes = 1_048_576;

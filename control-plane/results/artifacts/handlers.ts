@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { agentArtifactRoutes } from '@monitor/shared/contract/agent-protocol.ts';
 import { maxArtifactBytes } from '@monitor/shared/contract/agent-protocol.ts';
 import type { artifactRoutes } from '@monitor/shared/contract/check-result.ts';
-import { ApiError, notFound } from '../../core/api-error.ts';
+import { ApiError, notFound } from '../../errors/api-error.ts';
 import { tooLarge } from './receive-artifact.ts';
 import { acceptsGzip, isUnchanged } from '../../http/accepted.ts';
 import { asStream, type Handlers } from '../../http/implement.ts';

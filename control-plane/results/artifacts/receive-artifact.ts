@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { maxArtifactBytes } from '@monitor/shared/contract/agent-protocol.ts';
-import { ApiError } from '../../core/api-error.ts';
+import { ApiError } from '../../errors/api-error.ts';
 
 /** What gzip adds to content that does not compress. */
 const gzipOverheadBytes = 262_144;

@@ -4,7 +4,7 @@ import type {
   checkOverviewRoutes,
 } from '@monitor/shared/contract/check-overview.ts';
 import type { CheckType } from '@monitor/shared/contract/primitives.ts';
-import { notFound } from '../../core/api-error.ts';
+import { notFound } from '../../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { maintenanceOf } from '../../maintenance/windows.ts';

@@ -1,7 +1,7 @@
 /** Reading results and runs. */
 import { sixHoursMs, type checkResultRoutes } from '@monitor/shared/contract/check-result.ts';
 import type { RouteInput } from '@monitor/shared/contract/route.ts';
-import { notFound } from '../../core/api-error.ts';
+import { notFound } from '../../errors/api-error.ts';
 import { asJson, type Handlers } from '../../http/implement.ts';
 import { requireCheck } from '../../checks/require-check.ts';
 import { windowOf } from '../../core/query-window.ts';

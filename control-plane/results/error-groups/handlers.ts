@@ -1,7 +1,7 @@
 /** Error groups: read and archived. */
 import type { Selectable } from 'kysely';
 import type { errorGroupRoutes } from '@monitor/shared/contract/error-group.ts';
-import { ApiError, notFound } from '../../core/api-error.ts';
+import { ApiError, notFound } from '../../errors/api-error.ts';
 import { fromFlag, toFlag, toTimestamp } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
 import type { ErrorGroupsTable } from '../../db/tables.ts';

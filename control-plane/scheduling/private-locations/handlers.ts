@@ -3,7 +3,7 @@ import {
   maxKeysPerLocation,
   type privateLocationRoutes,
 } from '@monitor/shared/contract/private-location.ts';
-import { ApiError, invalidQuery, notFound, takenField } from '../../core/api-error.ts';
+import { ApiError, invalidQuery, notFound, takenField } from '../../errors/api-error.ts';
 import { toTimestamp } from '../../db/columns.ts';
 import { jsonListContains } from '../../db/expressions.ts';
 import { presentUrl } from '../../core/decide/hidden-values.ts';

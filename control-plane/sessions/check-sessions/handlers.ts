@@ -6,7 +6,7 @@ import type {
   RunSource,
 } from '@monitor/shared/contract/check-trigger.ts';
 import type { CheckType } from '@monitor/shared/contract/primitives.ts';
-import { ApiError, notFound } from '../../core/api-error.ts';
+import { ApiError, notFound } from '../../errors/api-error.ts';
 import { fromFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { CallContext, Handlers } from '../../http/implement.ts';

@@ -6,7 +6,7 @@ import {
   type checkTriggerRoutes,
 } from '@monitor/shared/contract/check-trigger.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
-import { notFound } from '../../core/api-error.ts';
+import { notFound } from '../../errors/api-error.ts';
 import type { Database } from '../../db/tables.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { presentTriggerToken } from '../../core/decide/hidden-values.ts';

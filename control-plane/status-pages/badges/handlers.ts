@@ -1,7 +1,7 @@
 /** Badges, for accounts that have switched them on. */
 import { makeBadge } from 'badge-maker';
 import type { badgeRoutes } from '@monitor/shared/contract/badge.ts';
-import { notFound } from '../../core/api-error.ts';
+import { notFound } from '../../errors/api-error.ts';
 import { fromFlag, fromJson } from '../../db/columns.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { isKnown } from '../../results/update-status.ts';

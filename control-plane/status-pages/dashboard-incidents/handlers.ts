@@ -5,7 +5,7 @@ import type {
   dashboardIncident,
   dashboardIncidentRoutes,
 } from '@monitor/shared/contract/dashboard.ts';
-import { invalidField, notFound } from '../../core/api-error.ts';
+import { invalidField, notFound } from '../../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type {
   DashboardIncidentsTable,

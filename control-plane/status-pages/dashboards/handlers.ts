@@ -8,7 +8,7 @@ import type {
   dashboardRoutes,
 } from '@monitor/shared/contract/dashboard.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
-import { notFound } from '../../core/api-error.ts';
+import { notFound } from '../../errors/api-error.ts';
 import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
 import type { DashboardsTable, Database } from '../../db/tables.ts';

@@ -1,6 +1,6 @@
 /** Services, which cards of status pages show and incidents affect. */
 import type { serviceRoutes } from '@monitor/shared/contract/status-page.ts';
-import { notFound } from '../../core/api-error.ts';
+import { notFound } from '../../errors/api-error.ts';
 import { readCursorPage } from '../../db/page.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { dropServiceReferences } from '../../checks/drop-references.ts';

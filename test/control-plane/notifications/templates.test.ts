@@ -7,7 +7,10 @@ import { alertVariables } from '../../../control-plane/notifications/templates/a
 import { templateProblem } from '../../../control-plane/notifications/templates/check-template.ts';
 import { renderTemplate } from '../../../control-plane/notifications/templates/render-template.ts';
 import type { TemplateValue } from '../../../control-plane/notifications/templates/template-value.ts';
-import { formatOf, placeOfBody } from '../../../control-plane/notifications/templates/webhook-places.ts';
+import {
+  formatOf,
+  placeOfBody,
+} from '../../../control-plane/notifications/templates/webhook-places.ts';
 import { alertFacts } from '../../support/notifications.ts';
 import { workMs } from '../../support/time-spent.ts';
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import test from 'node:test';
+import { recordCertificate } from '../../../control-plane/certificates/record-certificate.ts';
 import { ResultIntake } from '../../../control-plane/results/ingest-results.ts';
 import { startTestControlPlane } from '../../support/control-plane.ts';
 import { KeyedAgent, slotsOf, type SlotCheck } from '../../support/keyed-agent.ts';
@@ -18,7 +19,10 @@ test('however many batches wait for a commit, all of them are stored', async () 
   clock.advance(5 * minute);
   const [slot = 0] = slotsOf(check, clock.now());
   const agent = await KeyedAgent.open(cp, 'eu-west-1');
-  const intake = new ResultIntake(cp.controlPlane.services, 30 * 24 * 60 * minute);
+  const intake = new ResultIntake(cp.controlPlane.services, {
+    keptMs: 30 * 24 * 60 * minute,
+    takeCertificate: recordCertificate,
+  });
   const missed = () => ({
     ...{ kind: 'missed', id: randomUUID(), runId: randomUUID(), checkId: randomUUID() },
     ...{ slotLocation: 'eu-west-1', scheduledFor: now, reason: 'not-run' },

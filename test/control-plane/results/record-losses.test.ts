@@ -4,7 +4,10 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { pino } from 'pino';
-import { isRecordLost, missingSince } from '../../../control-plane/scheduling/decide/record-loss.ts';
+import {
+  isRecordLost,
+  missingSince,
+} from '../../../control-plane/scheduling/decide/record-loss.ts';
 import { startTestControlPlane } from '../../support/control-plane.ts';
 import { withLeases } from '../../support/leased-runs.ts';
 import { Bench, minute, now } from '../../support/results.ts';

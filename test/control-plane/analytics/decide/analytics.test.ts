@@ -15,7 +15,10 @@ import {
   bucketStart,
   seriesOf,
 } from '../../../../control-plane/analytics/decide/analytics.ts';
-import { samplesOf, type StoredResult } from '../../../../control-plane/analytics/decide/samples.ts';
+import {
+  samplesOf,
+  type StoredResult,
+} from '../../../../control-plane/analytics/decide/samples.ts';
 import { statisticOfSorted } from '../../../../control-plane/analytics/decide/statistics.ts';
 import { Tally } from '../../../../control-plane/analytics/decide/roll-ups/tally.ts';
 

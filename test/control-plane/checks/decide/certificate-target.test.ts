@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { certificateTargetOf, domainOf } from '../../../../control-plane/checks/decide/certificate-target.ts';
+import {
+  certificateTargetOf,
+  domainOf,
+} from '../../../../control-plane/checks/decide/certificate-target.ts';
 
 function target(type: string, url: unknown, sslCheckDomain: unknown = null): string | null {
   const found = certificateTargetOf(type, { request: { url }, sslCheckDomain });

@@ -5,7 +5,10 @@ import {
   createCheckGroupBody,
   type CheckGroupFields,
 } from '@monitor/shared/contract/check-group.ts';
-import { applyGroup, mergeVariables } from '../../../../control-plane/checks/decide/group-settings.ts';
+import {
+  applyGroup,
+  mergeVariables,
+} from '../../../../control-plane/checks/decide/group-settings.ts';
 
 const group = (fields: Record<string, unknown> = {}): CheckGroupFields =>
   createCheckGroupBody.parse({ name: 'g', ...fields });

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { protocolIn, refusalOfProtocol } from '../../../../control-plane/core/decide/agent-protocol.ts';
+import {
+  protocolIn,
+  refusalOfProtocol,
+} from '../../../../control-plane/core/decide/agent-protocol.ts';
 
 const spoken = { oldest: 2, newest: 4 };
 

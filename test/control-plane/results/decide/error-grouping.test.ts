@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { cleanErrorMessage, errorHash } from '../../../../control-plane/results/decide/error-grouping.ts';
+import {
+  cleanErrorMessage,
+  errorHash,
+} from '../../../../control-plane/results/decide/error-grouping.ts';
 import { sha256Hex } from '../../../support/fake-agent.ts';
 import { workMs } from '../../../support/time-spent.ts';
 

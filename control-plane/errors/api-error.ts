@@ -1,5 +1,4 @@
 import { errorCatalogue, type ErrorBody, type ErrorCode } from '@monitor/shared/contract/errors.ts';
-import { refusalOfProtocol } from './decide/agent-protocol.ts';
 
 type Attributes = Omit<ErrorBody['attributes'], 'code'>;
 
@@ -65,13 +64,6 @@ export function takenField(path: string, value: string): ApiError {
     source: 'payload',
     keys: [path],
   });
-}
-
-/** Refuses an agent whose protocol is not spoken here. */
-export function requireProtocol(agent: number): void {
-  const refusal = refusalOfProtocol(agent);
-  if (refusal === null) return;
-  throw new ApiError('PROTOCOL_UNSUPPORTED', refusal.message, { ...refusal.attributes });
 }
 
 /** Spec: Authentication 3. The same answer whatever was wrong, so nothing can be learned from it. */

@@ -3,13 +3,13 @@ import type { Kysely, Selectable } from 'kysely';
 import type { Capabilities } from '@monitor/shared/contract/agent-protocol.ts';
 import type { FleetAgent, Interruption, LocationState } from '@monitor/shared/contract/fleet.ts';
 import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
-import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
-import type { Database } from '../../db/tables.ts';
-import { troublesOf, type PassedSince } from '../../alerting/decide/fault-notice.ts';
-import { noResultsCode } from '../decide/outcome-watch.ts';
-import { faultsOfLocation } from '../../alerting/location-faults.ts';
-import { loadOf, overloadOf, type Overload } from '../overload.ts';
-import { readGaps } from '../../reception/record-gaps.ts';
+import { fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
+import { troublesOf, type PassedSince } from '../alerting/decide/fault-notice.ts';
+import { noResultsCode } from '../scheduling/decide/outcome-watch.ts';
+import { faultsOfLocation } from '../alerting/location-faults.ts';
+import { loadOf, overloadOf, type Overload } from '../scheduling/overload.ts';
+import { readGaps } from '../reception/record-gaps.ts';
 
 /** Agents that left are shown for so long. */
 const rememberedMs = 86_400_000;

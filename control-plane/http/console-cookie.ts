@@ -3,10 +3,15 @@
  * header of its own, which no form and no picture can send, and an origin that is this one.
  */
 import type { Request, Response } from 'express';
-import type { IssuedSession } from '../accounts/keys/console-sessions.ts';
-import { isSecure } from '../http/visitor.ts';
+import { isSecure } from './visitor.ts';
 
 export const consoleHeader = 'x-console';
+
+export interface IssuedSession {
+  token: string;
+  isKept: boolean;
+  expiresAt: number;
+}
 
 export class ConsoleCookie {
   readonly #origin: string;

@@ -1,11 +1,11 @@
 /** The agent protocol: thin callers of operations. */
 import { leaseMs, type agentRoutes } from '@monitor/shared/contract/agent-protocol.ts';
-import { requireProtocol } from '../../core/api-error.ts';
-import type { Handlers } from '../../http/implement.ts';
-import { boundedLabel } from '../../observability/metrics.ts';
-import { checkIn } from '../check-in.ts';
-import type { ResultIntake } from '../../results/ingest-results.ts';
-import type { Services } from '../../core/services.ts';
+import type { Handlers } from '../http/implement.ts';
+import { requireProtocol } from '../http/require-protocol.ts';
+import { boundedLabel } from '../observability/metrics.ts';
+import { checkIn } from '../scheduling/check-in.ts';
+import type { ResultIntake } from '../results/ingest-results.ts';
+import type { Services } from '../core/services.ts';
 
 /** Agents that join a location: each is a row of its own. */
 const arrivalRateLimit = { requests: 5_000, seconds: 3_600 };

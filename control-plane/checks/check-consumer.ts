@@ -1,0 +1,52 @@
+/**
+ * What other modules do when a check is created, changed or deleted, in the transaction that does it.
+ * `compose.ts` registers them, and they are called in that order.
+ */
+import type { Kysely } from 'kysely';
+import type { AfterCommit } from '../core/after-commit.ts';
+import type { Services } from '../core/services.ts';
+import type { Database } from '../db/tables.ts';
+import type { CheckFields, CheckRow } from './store.ts';
+
+export interface SavedCheck {
+  row: CheckRow;
+  /** Its fields with those of its group. */
+  effective: CheckFields;
+}
+
+export interface ChangedCheck extends SavedCheck {
+  /** The effective fields before the change. */
+  before: CheckFields;
+}
+
+type Consume<C> = (services: Services, db: Kysely<Database>, check: C) => Promise<AfterCommit>;
+
+export interface CheckConsumer {
+  created?: Consume<SavedCheck>;
+  changed?: Consume<ChangedCheck>;
+  /** The row is still there. */
+  deleted?: Consume<SavedCheck>;
+}
+
+type Occasion = keyof CheckConsumer;
+type CheckOf<O extends Occasion> = Parameters<NonNullable<CheckConsumer[O]>>[2];
+
+/** True for a change that deactivates the check. */
+export function isDeactivated({ before, effective }: ChangedCheck): boolean {
+  return before.activated && !effective.activated;
+}
+
+/** Calls every consumer. What they give is to be run after the commit. */
+export async function publishCheck<O extends Occasion>(
+  services: Services,
+  db: Kysely<Database>,
+  occasion: O,
+  check: CheckOf<O>,
+): Promise<AfterCommit[]> {
+  const steps: AfterCommit[] = [];
+  for (const consumer of services.checkConsumers) {
+    const consume = consumer[occasion] as Consume<CheckOf<O>> | undefined;
+    if (consume !== undefined) steps.push(await consume(services, db, check));
+  }
+  return steps;
+}

@@ -1,0 +1,15 @@
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import type { PlannedWindow } from './decide/planned-maintenance.ts';
+
+declare module '../core/services.ts' {
+  interface Services {
+    /** Called in the transaction that changes, deletes or calls off a window. */
+    onWindowWithdrawn: (
+      db: Kysely<Database>,
+      accountId: string,
+      window: PlannedWindow,
+      now: number,
+    ) => Promise<void>;
+  }
+}

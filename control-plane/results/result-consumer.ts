@@ -1,0 +1,61 @@
+/**
+ * What other modules do with results in the transaction that stores them. `compose.ts` registers them,
+ * and they are called in that order. Nothing here knows who they are.
+ */
+import type { Kysely } from 'kysely';
+import type {
+  CertificateSubmission,
+  ItemOutcome,
+} from '@monitor/shared/contract/agent-protocol.ts';
+import type { AfterCommit } from '../core/after-commit.ts';
+import type { Services } from '../core/services.ts';
+import type { Database } from '../db/tables.ts';
+import type { RunVerdict } from './run-verdict.ts';
+
+/** Why a run ended without a verdict on its target. */
+export interface InternalError {
+  code: string;
+  message: string | null;
+}
+
+/** How a run ended, as the FINAL result of an agent says. */
+export interface RunEnding {
+  accountId: string;
+  checkId: string;
+  location: string;
+  startedAt: number;
+  /** Null for a conclusive result. */
+  fault: InternalError | null;
+}
+
+/** The FINAL results of one commit. */
+export interface StoredResults {
+  verdicts: readonly RunVerdict[];
+  /** Those that agents handed in. */
+  endings: readonly RunEnding[];
+}
+
+export type ResultConsumer = (
+  services: Services,
+  db: Kysely<Database>,
+  results: StoredResults,
+) => Promise<AfterCommit>;
+
+/** Takes a certificate that an agent saw. */
+export type CertificateConsumer = (
+  services: Services,
+  db: Kysely<Database>,
+  source: { accountId: string; location: string },
+  item: CertificateSubmission,
+) => Promise<{ outcome: ItemOutcome; afterCommit: AfterCommit }>;
+
+/** Calls every consumer. What they give is to be run after the commit. */
+export async function publishResults(
+  services: Services,
+  db: Kysely<Database>,
+  results: StoredResults,
+): Promise<AfterCommit[]> {
+  const steps: AfterCommit[] = [];
+  for (const consume of services.resultConsumers) steps.push(await consume(services, db, results));
+  return steps;
+}
