@@ -129,3 +129,15 @@ export async function findOrCreateAccount(deps: AccountDeps): Promise<string> {
     .executeTakeFirst();
   return known?.id ?? (await createAccount(deps, 'Main account'));
 }
+
+/** What checks inherit from their account has changed. */
+export async function raiseEnvironmentRevision(
+  db: Kysely<Database>,
+  accountId: string,
+): Promise<void> {
+  await db
+    .updateTable('accounts')
+    .set((set) => ({ environment_revision: set('environment_revision', '+', 1) }))
+    .where('id', '=', accountId)
+    .execute();
+}

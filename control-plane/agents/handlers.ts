@@ -1,9 +1,11 @@
 /** The agent protocol: thin callers of operations. */
-import { leaseMs, type agentRoutes } from '@monitor/shared/contract/agent-protocol.ts';
+import type { agentRoutes } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Handlers } from '../http/implement.ts';
 import { requireProtocol } from '../http/require-protocol.ts';
 import { boundedLabel } from '../observability/metrics.ts';
 import { checkIn } from '../scheduling/check-in.ts';
+import { storeReports } from '../scheduling/agent-reports.ts';
+import { releaseJobs, renewLeases } from '../scheduling/jobs.ts';
 import type { ResultIntake } from '../results/ingest-results.ts';
 import type { Services } from '../core/services.ts';
 
@@ -38,30 +40,14 @@ export function agentHandlers(
     renewLeases: async ({ body }, { principal }) => {
       const { accountId, location } = principal;
       if (body.jobIds.length === 0) return { renewed: [], lost: [] };
-      const rows = await db
-        .updateTable('jobs')
-        .set({ lease_until: clock.now() + leaseMs })
-        .where('account_id', '=', accountId)
-        .where('location', '=', location)
-        .where('agent_id', '=', body.agentId)
-        .where('id', 'in', body.jobIds)
-        .returning('id')
-        .execute();
-      const renewed = rows.map((row) => row.id);
+      const renewed = await renewLeases(db, { accountId, location, ...body }, clock.now());
       return { renewed, lost: body.jobIds.filter((id) => !renewed.includes(id)) };
     },
 
     releaseJobs: async ({ body }, { principal }) => {
       const { accountId, location } = principal;
       if (body.jobIds.length === 0) return undefined;
-      await db
-        .updateTable('jobs')
-        .set({ agent_id: null, lease_until: null })
-        .where('account_id', '=', accountId)
-        .where('location', '=', location)
-        .where('agent_id', '=', body.agentId)
-        .where('id', 'in', body.jobIds)
-        .execute();
+      await releaseJobs(db, { accountId, location, ...body });
       hub.notify(accountId, location);
       return undefined;
     },
@@ -91,19 +77,7 @@ export function agentHandlers(
         { accountId, location, agentId: body.agentId, events: body.events },
         'agent reported faults of its own',
       );
-      await db
-        .insertInto('agent_reports')
-        .values(
-          body.events.map(({ code, count }) => ({
-            account_id: accountId,
-            location,
-            agent_id: body.agentId,
-            code,
-            count,
-            reported_at: clock.now(),
-          })),
-        )
-        .execute();
+      await storeReports(db, { accountId, location, ...body }, clock.now());
       return undefined;
     },
   };

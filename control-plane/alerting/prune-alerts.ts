@@ -1,4 +1,5 @@
 import type { Services } from '../core/services.ts';
+import { pruneAlertNotifications } from '../notifications/outbox.ts';
 
 const atOnce = 1_000;
 
@@ -30,16 +31,7 @@ export async function pruneAlerts(
             .limit(atOnce),
         )
         .executeTakeFirst(),
-      await db
-        .deleteFrom('alert_notifications')
-        .where('seq', 'in', (old) =>
-          old
-            .selectFrom('alert_notifications')
-            .select('seq')
-            .where('sent_at', '<', before)
-            .limit(atOnce),
-        )
-        .executeTakeFirst(),
+      await pruneAlertNotifications(db, before, atOnce),
     ];
     return deleted.some(({ numDeletedRows }) => Number(numDeletedRows) >= atOnce);
   });

@@ -221,3 +221,8 @@ export const progressOf = prepareQuery<object, { rolled_up_to: number; raw_from:
 export const saveProgress = prepareQuery<{ rolledUpTo: number }>((db, argument) =>
   db.updateTable('roll_up_progress').set({ rolled_up_to: argument('rolledUpTo') }),
 );
+
+/** From when on single results are there to be summed anew. */
+export async function setRawFrom(db: Kysely<Database>, instant: number): Promise<void> {
+  await db.updateTable('roll_up_progress').set({ raw_from: instant }).execute();
+}

@@ -35,12 +35,17 @@ import { openFittingKey } from '../integrity/key-check.ts';
 import { openWhole } from '../integrity/open-whole.ts';
 import { IntegrityWatch } from '../integrity/watch.ts';
 import { LocationHub } from '../scheduling/location-hub.ts';
-import { machineClocks, noMachineClocks, type MachineClocks } from '../core/machine-clocks.ts';
+import { machineClocks, noMachineClocks, type MachineClocks } from '../reception/machine-clocks.ts';
 import { alertOn } from '../alerting/alert-on.ts';
 import { recordFaults } from '../alerting/record-faults.ts';
 import { alertsOfChecks } from '../alerting/withdraw-alerts.ts';
 import { certificatesOfChecks } from '../certificates/count-certificate-days.ts';
 import { recordCertificate } from '../certificates/record-certificate.ts';
+import { moveCertificateDays } from '../certificates/move-days.ts';
+import { moveAlertStates } from '../alerting/move-states.ts';
+import { moveHeartbeats } from '../heartbeats/move-deadlines.ts';
+import { moveRuns } from '../results/move-runs.ts';
+import { moveSchedule } from '../scheduling/move-schedule.ts';
 import { heartbeatTimers } from '../heartbeats/keep-timers.ts';
 import { resumeHeartbeats } from '../heartbeats/postpone-heartbeats.ts';
 import { incidentsOfChecks } from '../incidents/incident-automation.ts';
@@ -62,18 +67,21 @@ import { RecordLosses } from '../results/record-losses.ts';
 import { forgetSessions } from '../sessions/forget-sessions.ts';
 import { noteAlive, noteAliveAndWritten, openReception } from '../reception/keep-reception.ts';
 import { probeDisk } from '../integrity/probe-disk.ts';
-import { pruneAgentReports } from '../scheduling/prune-agent-reports.ts';
+import { pruneAgentReports } from '../scheduling/agent-reports.ts';
 import { pruneArtifacts } from '../results/prune-artifacts.ts';
 import { pruneJobLeases } from '../scheduling/prune-job-leases.ts';
 import { pruneCodeBundles } from '../checks/prune-code-bundles.ts';
 import { announceDueUpdates } from '../status-pages/subscribers/announce-due-updates.ts';
 import { forgetUnconfirmed } from '../status-pages/subscribers/forget-unconfirmed.ts';
-import { pruneRollUps, ResultPruning } from '../results/prune-results.ts';
-import { renameFutureRuns } from '../scheduling/rename-future-runs.ts';
+import { setRawFrom } from '../analytics/roll-up-rows.ts';
+import { pruneHeartbeatEvents } from '../heartbeats/prune-events.ts';
+import { pruneRollUps } from '../analytics/prune-roll-ups.ts';
+import { ResultPruning } from '../results/prune-results.ts';
+import { renameFutureRuns } from '../results/rename-future-runs.ts';
 import { RollUp } from '../analytics/roll-up.ts';
 import { sampleQueues } from '../scheduling/sample-queues.ts';
 import { restoreAgents } from '../scheduling/restore-agents.ts';
-import { sweepSlots } from '../scheduling/sweep-slots.ts';
+import { sweepSlots } from '../results/sweep-slots.ts';
 import { verifyDomains } from '../status-pages/verify-domains.ts';
 import { watchCertificates } from '../certificates/watch-certificates.ts';
 import { watchFaults } from '../alerting/watch-faults.ts';
@@ -83,7 +91,7 @@ import { CodeBundleStore } from '../checks/code-bundles/store.ts';
 import { forgetConsoleSessions } from '../accounts/keys/console-sessions.ts';
 import { createApiKey, createLocationKey, KeyStore } from '../accounts/keys/store.ts';
 import { OpenRuns } from '../scheduling/open-runs.ts';
-import { Reception } from '../core/reception.ts';
+import { Reception } from '../reception/reception.ts';
 import { RunSignals } from '../scheduling/run-signals.ts';
 import type { Services } from '../core/services.ts';
 import { StatusCache, statusesOfChecks } from '../results/status-cache.ts';
@@ -282,6 +290,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       incidentsOfChecks,
     ],
     resultConsumers: [recordFaults, alertOn],
+    gapConsumers: [moveHeartbeats, moveSchedule, moveRuns, moveAlertStates, moveCertificateDays],
     onWindowWithdrawn: resumeHeartbeats,
     logger,
     publicUrl,
@@ -394,7 +403,10 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
 
   const keptMs = config.ARTIFACT_RETENTION_DAYS * dayMs;
   const rollUp = new RollUp(services);
-  const resultPruning = new ResultPruning(services, resultsKeptMs);
+  const resultPruning = new ResultPruning(services, resultsKeptMs, {
+    setRawFrom,
+    pruneEvents: pruneHeartbeatEvents,
+  });
   const sumsKeptMs = config.ANALYTICS_RETENTION_DAYS * dayMs;
   const settled = <T>(run: () => Promise<T>) => afterSettling(reception, run);
   const trusted = <T>(run: () => Promise<T>) => whileClockTrusted(reception, run);

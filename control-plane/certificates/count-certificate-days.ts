@@ -5,6 +5,7 @@ import { certificateInForce, daysUntil, nextDayAt } from './decide/certificate-e
 import { certificateTargetOf, domainOf } from '../checks/decide/certificate-target.ts';
 import type { ChangedCheck, CheckConsumer } from '../checks/check-consumer.ts';
 import type { Services } from '../core/services.ts';
+import { writeCertificateDays } from '../results/update-status.ts';
 import { alertOnCertificate } from '../alerting/alert-on-certificate.ts';
 
 /** A check that has run for the first time has a status soon after. */
@@ -52,13 +53,7 @@ async function countDays(
     })),
   );
   const daysRemaining = counting === undefined ? null : daysUntil(counting.validTo, now);
-  const status = await db
-    .updateTable('check_statuses')
-    .set({ ssl_days_remaining: daysRemaining })
-    .where('account_id', '=', accountId)
-    .where('check_id', '=', checkId)
-    .executeTakeFirst();
-  statuses.drop(checkId);
+  const hasStatus = await writeCertificateDays(statuses, db, { accountId, checkId }, daysRemaining);
   const period = await db
     .selectFrom('schedule_periods')
     .select('id')
@@ -68,7 +63,6 @@ async function countDays(
     .executeTakeFirst();
   const isActive = period !== undefined;
   const nextDay = nextDayAt(counting?.validTo ?? now, now);
-  const hasStatus = status.numUpdatedRows > 0n;
   await db
     .updateTable('check_certificates')
     .set({ due_at: hasStatus || !isActive ? nextDay : Math.min(nextDay, now + statusWithinMs) })

@@ -193,3 +193,46 @@ export async function channelsOfChecks(
   }
   return found;
 }
+
+/** The subscription of one check or group to a channel, in place of what it was. */
+export async function writeSubscription(
+  db: Kysely<Database>,
+  accountId: string,
+  channelId: number,
+  {
+    checkId,
+    groupId,
+    activated,
+  }: { checkId: string | null; groupId: number | null; activated: boolean },
+): Promise<void> {
+  const column = checkId === null ? 'group_id' : 'check_id';
+  await db
+    .deleteFrom('alert_subscriptions')
+    .where('account_id', '=', accountId)
+    .where('channel_id', '=', channelId)
+    .where(column, '=', checkId ?? groupId)
+    .execute();
+  await db
+    .insertInto('alert_subscriptions')
+    .values({
+      account_id: accountId,
+      channel_id: channelId,
+      check_id: checkId,
+      group_id: groupId,
+      activated: toFlag(activated),
+    })
+    .execute();
+}
+
+/** Of a channel. */
+export async function dropSubscriptionsOf(
+  db: Kysely<Database>,
+  accountId: string,
+  channelId: number,
+): Promise<void> {
+  await db
+    .deleteFrom('alert_subscriptions')
+    .where('account_id', '=', accountId)
+    .where('channel_id', '=', channelId)
+    .execute();
+}

@@ -1,6 +1,7 @@
 /** What checks inherit from their account has changed: agents that run any of them are told. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
+import { raiseEnvironmentRevision } from '../accounts/store.ts';
 import type { Services } from '../core/services.ts';
 
 /** Writes, in one commit with it, that the checks of the account are to be assembled anew. */
@@ -11,11 +12,7 @@ export async function changeEnvironment<T>(
 ): Promise<T> {
   const changed = await commits.run(async (db) => {
     const result = await change(db);
-    await db
-      .updateTable('accounts')
-      .set((set) => ({ environment_revision: set('environment_revision', '+', 1) }))
-      .where('id', '=', accountId)
-      .execute();
+    await raiseEnvironmentRevision(db, accountId);
     return result;
   });
   hub.notifyAccount(accountId);

@@ -48,6 +48,13 @@ export async function saveLearnedScript(
         .where('learned_scripts.learned_at', '<', learnedAt),
     )
     .executeTakeFirst();
+  // Any agent of the location may make the next run there: it is given the script with the check.
+  await db
+    .updateTable('checks')
+    .set((set) => ({ revision: set('revision', '+', 1) }))
+    .where('account_id', '=', accountId)
+    .where('id', '=', checkId)
+    .execute();
   return numInsertedOrUpdatedRows > 0n;
 }
 

@@ -6,7 +6,6 @@ import type { Database } from '../db/tables.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
 import type { DiskWatch } from './disk-watch.ts';
 import type { Quotas } from './quotas.ts';
-import type { Reception } from './reception.ts';
 import type { SecretBox } from './secret-box.ts';
 
 /**
@@ -18,8 +17,6 @@ export interface Services {
   /** Writes that share a durable commit. */
   commits: CommitQueue;
   disk: DiskWatch;
-  /** Whether silence means anything. */
-  reception: Reception;
   secrets: SecretBox;
   clock: Clock;
   /** In [0, 1). */

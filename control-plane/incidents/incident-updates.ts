@@ -1,5 +1,5 @@
 /** Writing updates of incidents, by people and by checks, with what subscribers are to be told of them. */
-import type { Kysely, Selectable } from 'kysely';
+import type { Kysely, Selectable, Updateable } from 'kysely';
 import { ApiError } from '../errors/api-error.ts';
 import { fromFlag, toFlag } from '../db/columns.ts';
 import type { Database, IncidentUpdatesTable } from '../db/tables.ts';
@@ -156,5 +156,20 @@ export async function deleteIncidentUpdate(
     .set({ updated_at: now })
     .where('account_id', '=', row.account_id)
     .where('id', '=', row.incident_id)
+    .execute();
+}
+
+/** How far the announcement of an update has come. */
+export async function updateAnnouncement(
+  db: Kysely<Database>,
+  accountId: string,
+  updateId: string,
+  progress: Updateable<Database['incident_announcements']>,
+): Promise<void> {
+  await db
+    .updateTable('incident_announcements')
+    .set(progress)
+    .where('account_id', '=', accountId)
+    .where('incident_update_id', '=', updateId)
     .execute();
 }

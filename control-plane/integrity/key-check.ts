@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import type { Kysely } from 'kysely';
 import { forgetUnreadableCredentials } from './stored-credentials.ts';
+import { readFact, writeFact } from '../db/installation.ts';
 import type { Database } from '../db/tables.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { keyFileOf, openSecretBox, type KeySettings, type SecretBox } from '../core/secret-box.ts';
@@ -14,12 +15,7 @@ const fact = 'key_check';
 const scope = 'installation';
 
 export async function writeKeyCheck(db: Kysely<Database>, secrets: SecretBox): Promise<void> {
-  const value = secrets.seal(fact, scope);
-  await db
-    .insertInto('installation')
-    .values({ name: fact, value })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
-    .execute();
+  await writeFact(db, fact, secrets.seal(fact, scope));
 }
 
 interface Encrypted {
@@ -29,12 +25,8 @@ interface Encrypted {
 
 /** Something that was encrypted with the key of this database; undefined where nothing was. */
 async function anyEncrypted(db: Kysely<Database>): Promise<Encrypted | undefined> {
-  const check = await db
-    .selectFrom('installation')
-    .select('value')
-    .where('name', '=', fact)
-    .executeTakeFirst();
-  if (check !== undefined) return { value: check.value, scope };
+  const value = await readFact(db, fact);
+  if (value !== undefined) return { value, scope };
   // Of a database from before there was a check.
   const variable = await db
     .selectFrom('variables')

@@ -7,6 +7,7 @@ import { mapCredentials, isEncryptedVariable } from '../core/decide/credentials.
 import { sha256Hex } from '../core/keys.ts';
 import type { SecretBox } from '../core/secret-box.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
+import { readFact, writeFact } from '../db/installation.ts';
 import type { Database } from '../db/tables.ts';
 
 /** What becomes of one stored value of an account. */
@@ -204,12 +205,7 @@ export async function encryptStoredCredentials(
   db: Kysely<Database>,
   secrets: SecretBox,
 ): Promise<{ isRewritten: boolean } | null> {
-  const known = await db
-    .selectFrom('installation')
-    .select('name')
-    .where('name', '=', upgradeFact)
-    .executeTakeFirst();
-  if (known !== undefined) return null;
+  if ((await readFact(db, upgradeFact)) !== undefined) return null;
   const { rows } = await sql<{ bytes: number; channels: number }>`
     select (select page_count from pragma_page_count) * (select page_size from pragma_page_size)
       as bytes`.execute(db);
@@ -219,7 +215,7 @@ export async function encryptStoredCredentials(
       opened(secrets, value, accountId) === null ? secrets.seal(value, accountId) : value,
     );
     await hashTokens(unit, secrets);
-    await unit.insertInto('installation').values({ name: upgradeFact, value: '1' }).execute();
+    await writeFact(unit, upgradeFact, '1');
   });
   await sql`pragma secure_delete = off`.execute(db);
   const isRewritten = (rows[0]?.bytes ?? 0) <= maxRewrittenBytes;

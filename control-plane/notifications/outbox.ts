@@ -2,7 +2,7 @@
  * What is to be sent is written in the transaction of what causes it. Call `services.deliveries.wake()`
  * after the commit. See `notify/` for the way out.
  */
-import type { Kysely } from 'kysely';
+import type { DeleteResult, Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { AlertFacts, Mail, NotificationFacts } from './facts.ts';
 
@@ -115,4 +115,41 @@ export async function enqueueAlert(
       .execute();
   }
   await enqueueForChannel(db, channel.id, facts, envelope);
+}
+
+/** Deletes records of notifications that were sent before an instant, at most `limit`. */
+export function pruneAlertNotifications(
+  db: Kysely<Database>,
+  before: number,
+  limit: number,
+): Promise<DeleteResult> {
+  return db
+    .deleteFrom('alert_notifications')
+    .where('seq', 'in', (old) =>
+      old
+        .selectFrom('alert_notifications')
+        .select('seq')
+        .where('sent_at', '<', before)
+        .limit(limit),
+    )
+    .executeTakeFirst();
+}
+
+/** Takes back the mails of a page that is about to be deleted with its subscriptions. */
+export async function dropMailsOfPage(
+  db: Kysely<Database>,
+  accountId: string,
+  pageId: string,
+): Promise<void> {
+  await db
+    .deleteFrom('outbox')
+    .where('account_id', '=', accountId)
+    .where('ordering_key', 'in', (from) =>
+      from
+        .selectFrom('status_page_subscriptions')
+        .select('id')
+        .where('account_id', '=', accountId)
+        .where('status_page_id', '=', pageId),
+    )
+    .execute();
 }

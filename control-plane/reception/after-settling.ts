@@ -1,4 +1,4 @@
-import type { Reception } from '../core/reception.ts';
+import type { Reception } from './reception.ts';
 
 /**
  * An operation that draws conclusions from what was not heard of, put off until agents have had the time

@@ -1,6 +1,6 @@
 /** What the next process needs in order to know how long nothing could be received before it. */
-import { prepareQuery } from '../db/prepared.ts';
-import type { LastAlive } from '../core/decide/receivable-time.ts';
+import { readFact, writeFact } from '../db/installation.ts';
+import type { LastAlive } from './decide/receivable-time.ts';
 import type { Services } from '../core/services.ts';
 import { readGaps, recordGaps } from './record-gaps.ts';
 
@@ -8,31 +8,20 @@ const aliveFact = 'alive_at';
 /** Boot time of that moment: `<id of the boot> <milliseconds>`. */
 const bootFact = 'alive_boot';
 
-const writeFact = prepareQuery<{ name: string; value: string }>((db, argument) =>
-  db
-    .insertInto('installation')
-    .values({ name: argument('name'), value: argument('value') })
-    .onConflict((conflict) =>
-      conflict.column('name').doUpdateSet((set) => ({ value: set.ref('excluded.value') })),
-    ),
-);
-
 /** Notes that this process is running, and still receives. */
 export async function noteAlive({ db, reception }: Services): Promise<void> {
   const { wall, boot } = reception.lastAlive();
   const bootText = boot === null ? '' : `${boot.id} ${Math.round(boot.ms)}`;
   await db.transaction().execute(async (unit) => {
-    await writeFact.run(unit, { name: aliveFact, value: String(wall) });
-    await writeFact.run(unit, { name: bootFact, value: bootText });
+    await writeFact(unit, aliveFact, String(wall));
+    await writeFact(unit, bootFact, bootText);
   });
 }
 
 async function readLastAlive({ db }: Services): Promise<LastAlive | null> {
-  const rows = await db.selectFrom('installation').select(['name', 'value']).execute();
-  const facts = new Map(rows.map(({ name, value }) => [name, value]));
-  const wall = facts.get(aliveFact);
+  const wall = await readFact(db, aliveFact);
   if (wall === undefined) return null;
-  const [id = '', ms = ''] = (facts.get(bootFact) ?? '').split(' ');
+  const [id = '', ms = ''] = ((await readFact(db, bootFact)) ?? '').split(' ');
   return { wall: Number(wall), boot: ms === '' ? null : { id, ms: Number(ms) } };
 }
 
@@ -55,7 +44,7 @@ export async function openReception(services: Services): Promise<void> {
     before: await readLastAlive(services),
     known: await readGaps(db),
     async record(gaps) {
-      await recordGaps(db, gaps);
+      await recordGaps(services, gaps);
       for (const { cause, lostMs, stepMs } of gaps) {
         if (stepMs === 0) metrics.unreceivable.inc({ cause }, lostMs / 1000);
         else metrics.clockSteps.inc();

@@ -3,6 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { CheckResultsTable, Database } from '../db/tables.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { Services } from '../core/services.ts';
+import { dropOverdueJobs } from '../scheduling/jobs.ts';
 import { runAll } from '../core/after-commit.ts';
 import { publishResults } from './result-consumer.ts';
 import type { RunVerdict } from './run-verdict.ts';
@@ -64,20 +65,7 @@ function withStatus(
 export async function expireJobs(services: Services): Promise<boolean> {
   const now = services.clock.now();
   const { isBehind, steps } = await services.db.transaction().execute(async (db) => {
-    const expired = await db
-      .deleteFrom('jobs')
-      .where('id', 'in', (overdue) =>
-        overdue
-          .selectFrom('jobs')
-          .select('id')
-          .where('expires_at', '<=', now)
-          .where((where) =>
-            where.or([where('lease_until', 'is', null), where('lease_until', '<=', now)]),
-          )
-          .limit(jobsPerSweep),
-      )
-      .returning('run_id')
-      .execute();
+    const expired = await dropOverdueJobs(db, now, jobsPerSweep);
     const abandoned = await db
       .selectFrom('check_runs')
       .select(['id', 'account_id'])
@@ -85,15 +73,7 @@ export async function expireJobs(services: Services): Promise<boolean> {
       .where((where) =>
         where.or([
           where('created_at', '<=', now - abandonedAfterMs),
-          ...(expired.length > 0
-            ? [
-                where(
-                  'run_id',
-                  'in',
-                  expired.map((job) => job.run_id),
-                ),
-              ]
-            : []),
+          ...(expired.length > 0 ? [where('run_id', 'in', expired)] : []),
         ]),
       )
       .limit(runsPerSweep)

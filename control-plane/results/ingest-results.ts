@@ -40,6 +40,7 @@ import { saveLearnedScript } from '../checks/learned-scripts.ts';
 import { readSubmission, refusal, resultFieldOf, type ReadItem } from './read-submission.ts';
 import { publishResults, type CertificateConsumer, type RunEnding } from './result-consumer.ts';
 import { runAll, type AfterCommit } from '../core/after-commit.ts';
+import { finishJob } from '../scheduling/jobs.ts';
 import { retryElsewhere } from '../scheduling/retry-elsewhere.ts';
 import { statusUpdate, writeStatuses, type StatusChange } from './update-status.ts';
 
@@ -476,13 +477,6 @@ class IngestUnit {
     if (item.learnedScript !== null && resultFieldOf(item.checkType) === 'agenticCheckResult') {
       const owner = { accountId, checkId: item.checkId, location: item.runLocation };
       await saveLearnedScript(this.#db, owner, item.learnedScript, happenedAt);
-      // Whichever agent of the location makes the next run there plays it back.
-      await this.#db
-        .updateTable('checks')
-        .set((set) => ({ revision: set('revision', '+', 1) }))
-        .where('account_id', '=', accountId)
-        .where('id', '=', item.checkId)
-        .execute();
       this.locationsWithNews.push({ accountId, location: item.runLocation });
     }
   }
@@ -514,12 +508,8 @@ class IngestUnit {
   async #finishJob(accountId: string, item: ResultSubmission): Promise<void> {
     if (item.jobId === null) return;
     if (item.resultType === 'ATTEMPT' && item.retryElsewhere === null) return;
-    await this.#db
-      .deleteFrom('jobs')
-      .where('account_id', '=', accountId)
-      .where('location', '=', item.runLocation)
-      .where('id', '=', item.jobId)
-      .execute();
+    const { jobId, runLocation: location } = item;
+    await finishJob(this.#db, { accountId, location, jobId });
   }
 }
 

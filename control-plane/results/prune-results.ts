@@ -10,12 +10,22 @@ import type { Services } from '../core/services.ts';
 /** Some tens of milliseconds each. */
 const resultsAtOnce = 250;
 const runsAtOnce = 500;
-const eventsAtOnce = 500;
-const rollUpsAtOnce = 500;
 
 type Needs = Pick<Services, 'db' | 'clock'>;
 
-async function pruneOldestResults(db: Kysely<Database>, before: number): Promise<number> {
+/** What goes with single results. */
+export interface PruningHooks {
+  /** Sums know single results from this instant on. */
+  setRawFrom: (db: Kysely<Database>, instant: number) => Promise<void>;
+  /** Events of heartbeats, which results are rolled up by. True when there may be more. */
+  pruneEvents: (db: Kysely<Database>, before: number) => Promise<boolean>;
+}
+
+async function pruneOldestResults(
+  db: Kysely<Database>,
+  before: number,
+  { setRawFrom }: PruningHooks,
+): Promise<number> {
   const { rolled_up_to: rolledUpTo, raw_from: rawFrom } = await db
     .selectFrom('roll_up_progress')
     .select(['rolled_up_to', 'raw_from'])
@@ -35,44 +45,30 @@ async function pruneOldestResults(db: Kysely<Database>, before: number): Promise
   const last = prunable.at(-1);
   if (last === undefined) return 0;
   await db.deleteFrom('check_results').where('seq', '<=', last.seq).execute();
-  await db
-    .updateTable('roll_up_progress')
-    .set({ raw_from: Math.max(rawFrom, before) })
-    .execute();
+  await setRawFrom(db, Math.max(rawFrom, before));
   return prunable.length;
 }
 
 /** The first rows of a list in order of age that are older than so. */
-function olderThan<Row>(rows: readonly Row[], before: number, ageOf: (row: Row) => number): Row[] {
+export function olderThan<Row>(
+  rows: readonly Row[],
+  before: number,
+  ageOf: (row: Row) => number,
+): Row[] {
   const end = rows.findIndex((row) => ageOf(row) >= before);
   return end === -1 ? [...rows] : rows.slice(0, end);
-}
-
-/** Events of heartbeats, which results are rolled up by. */
-async function pruneHeartbeatEvents(db: Kysely<Database>, before: number): Promise<number> {
-  const rows = await db
-    .selectFrom('heartbeat_events')
-    .select(['seq', 'happened_at'])
-    .orderBy('seq')
-    .limit(eventsAtOnce)
-    .execute();
-  const last = olderThan(rows, before, (row) => row.happened_at).at(-1);
-  if (last === undefined) return 0;
-  const { numDeletedRows } = await db
-    .deleteFrom('heartbeat_events')
-    .where('seq', '<=', last.seq)
-    .executeTakeFirst();
-  return Number(numDeletedRows);
 }
 
 /** Forgets single results, with their payloads, files, runs and events, a batch at a time. */
 export class ResultPruning {
   readonly #services: Needs;
   readonly #keptMs: number;
+  readonly #hooks: PruningHooks;
   /** Runs up to here have been looked at; some of them still have results that came late. */
   #lastRun = 0;
 
-  constructor(services: Needs, keptMs: number) {
+  constructor(services: Needs, keptMs: number, hooks: PruningHooks) {
+    this.#hooks = hooks;
     this.#services = services;
     this.#keptMs = keptMs;
   }
@@ -82,7 +78,7 @@ export class ResultPruning {
     const { db, clock } = this.#services;
     const before = clock.now() - this.#keptMs;
     return db.transaction().execute(async (unit) => {
-      const results = await pruneOldestResults(unit, before);
+      const results = await pruneOldestResults(unit, before, this.#hooks);
       if (results > 0) return true;
       // Whatever is that old and still there waits to be rolled up, and so do its run and its event.
       const oldest = await unit
@@ -92,8 +88,8 @@ export class ResultPruning {
         .executeTakeFirst();
       if (oldest !== undefined && oldest.created_at < before) return false;
       const runs = await this.#pruneRuns(unit, before);
-      const events = await pruneHeartbeatEvents(unit, before);
-      return runs || events === eventsAtOnce;
+      const events = await this.#hooks.pruneEvents(unit, before);
+      return runs || events;
     });
   }
 
@@ -131,20 +127,4 @@ export class ResultPruning {
     this.#lastRun = old.length === runsAtOnce ? last.id : 0;
     return old.length === runsAtOnce;
   }
-}
-
-/** Forgets sums that are older than they are kept. True when there is more to do. */
-export async function pruneRollUps({ db, clock }: Needs, keptMs: number): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom('roll_ups')
-    .where('id', 'in', (old) =>
-      old
-        .selectFrom('roll_ups')
-        .select('id')
-        .where('starts_at', '<', clock.now() - keptMs)
-        .orderBy('starts_at')
-        .limit(rollUpsAtOnce),
-    )
-    .executeTakeFirst();
-  return Number(numDeletedRows) === rollUpsAtOnce;
 }

@@ -173,3 +173,20 @@ export async function writeStatuses(
     });
   }
 }
+
+/** The days that the certificate of a check is still good for. False where there is no status yet. */
+export async function writeCertificateDays(
+  cache: StatusCache,
+  db: Kysely<Database>,
+  { accountId, checkId }: { accountId: string; checkId: string },
+  daysRemaining: number | null,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('check_statuses')
+    .set({ ssl_days_remaining: daysRemaining })
+    .where('account_id', '=', accountId)
+    .where('check_id', '=', checkId)
+    .executeTakeFirst();
+  cache.drop(checkId);
+  return numUpdatedRows > 0n;
+}

@@ -1,6 +1,7 @@
 /** What follows when agents of a location come or go: the epoch grows, presence and jobs are settled. */
 import type { AgentsChanged } from './location-hub.ts';
 import type { Services } from '../core/services.ts';
+import { releaseJobsOf } from './jobs.ts';
 
 /** Records a change of a location's agents. Jobs of agents that left are free for others at once. */
 export async function recordAgentsChanged(
@@ -35,12 +36,6 @@ export async function recordAgentsChanged(
       .where('location', '=', location)
       .where('id', 'in', gone)
       .execute();
-    await db
-      .updateTable('jobs')
-      .set({ agent_id: null, lease_until: null })
-      .where('account_id', '=', accountId)
-      .where('location', '=', location)
-      .where('agent_id', 'in', gone)
-      .execute();
+    await releaseJobsOf(db, { accountId, location, gone });
   });
 }

@@ -16,6 +16,7 @@ import type { Services } from '../core/services.ts';
 import { checkAssembly } from '../checks/assemble-check.ts';
 import { accountRuntime, needsAmong, needsOfChecks } from './check-needs.ts';
 import { cancellationsFor } from './cancellations.ts';
+import { leaseTo } from './jobs.ts';
 import { groupsOf } from '../checks/effective-check.ts';
 import { runFirst } from './schedule-check.ts';
 import { upcomingPauses } from '../maintenance/upcoming-pauses.ts';
@@ -272,16 +273,8 @@ async function leaseJobs(services: Services, caller: Caller, agent: Candidate): 
   const rows = await services.db.transaction().execute(async (db) => {
     const waiting = await findJobs(services, db, caller, agent, now);
     if (waiting.length > 0) {
-      await db
-        .updateTable('jobs')
-        .set({ agent_id: agent.id, lease_until: leaseUntil })
-        .where('account_id', '=', caller.accountId)
-        .where(
-          'id',
-          'in',
-          waiting.map((row) => row.id),
-        )
-        .execute();
+      const jobIds = waiting.map((row) => row.id);
+      await leaseTo(db, { accountId: caller.accountId, agentId: agent.id, jobIds }, leaseUntil);
       await rememberLeases(db, waiting, now);
     }
     return waiting;

@@ -6,6 +6,7 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { HmacHex } from '@monitor/shared/domain/run-id.ts';
+import { dropFact, readFact, writeFact } from '../db/installation.ts';
 import type { Database } from '../db/tables.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import type { SecretBox } from '../core/secret-box.ts';
@@ -56,22 +57,16 @@ export async function openIdKeys(
   secrets: SecretBox,
   acceptNewKey = false,
 ): Promise<IdKeys> {
-  const made = secrets.seal(secrets.deriveKey('ids').toString('base64'), '');
-  await db
-    .insertInto('installation')
-    .values({ name: idSecretFact, value: made })
-    .onConflict((conflict) => conflict.column('name').doNothing())
-    .execute();
-  const { value } = await db
-    .selectFrom('installation')
-    .select('value')
-    .where('name', '=', idSecretFact)
-    .executeTakeFirstOrThrow();
+  let value = await readFact(db, idSecretFact);
+  if (value === undefined) {
+    value = secrets.seal(secrets.deriveKey('ids').toString('base64'), '');
+    await writeFact(db, idSecretFact, value);
+  }
   try {
     return new IdKeys(Buffer.from(secrets.open(value, ''), 'base64'));
   } catch (error) {
     if (acceptNewKey) {
-      await db.deleteFrom('installation').where('name', '=', idSecretFact).execute();
+      await dropFact(db, idSecretFact);
       return openIdKeys(db, secrets);
     }
     throw new OperatorError(
@@ -83,15 +78,7 @@ export async function openIdKeys(
 
 /** Encrypts the secret anew with the present key of the box; does nothing before there is one. */
 export async function resealIdSecret(db: Kysely<Database>, secrets: SecretBox): Promise<void> {
-  const known = await db
-    .selectFrom('installation')
-    .select('value')
-    .where('name', '=', idSecretFact)
-    .executeTakeFirst();
+  const known = await readFact(db, idSecretFact);
   if (known === undefined) return;
-  await db
-    .updateTable('installation')
-    .set({ value: secrets.seal(secrets.open(known.value, ''), '') })
-    .where('name', '=', idSecretFact)
-    .execute();
+  await writeFact(db, idSecretFact, secrets.seal(secrets.open(known, ''), ''));
 }

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Database } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
-import { createJob } from './create-job.ts';
+import { createJob } from './jobs.ts';
 
 /** A retry of an attempt that ended longer ago would say nothing about that moment any more. */
 const staleAfterMs = 10 * 60_000;

@@ -13,7 +13,7 @@ import {
 } from '../checks/store.ts';
 import { isDeactivated, type ChangedCheck, type CheckConsumer } from '../checks/check-consumer.ts';
 import type { Services } from '../core/services.ts';
-import { createJob } from './create-job.ts';
+import { createJob, dropWaitingJobs } from './jobs.ts';
 import { maintenanceOf } from '../maintenance/windows.ts';
 
 const insertLocation = prepareQuery<{
@@ -59,6 +59,14 @@ const insertPeriod = prepareQuery<{
     ends_at: null,
     swept_until: argument('starts_at'),
   }),
+);
+
+/** The slots of a period are accounted for up to `until`; the next sweep of it is `due`. */
+export const markSwept = prepareQuery<{ id: number; until: number; due: number }>((db, argument) =>
+  db
+    .updateTable('schedule_periods')
+    .set({ swept_until: argument('until'), sweep_at: argument('due') })
+    .where('id', '=', argument('id')),
 );
 
 async function writeLocations(
@@ -121,16 +129,6 @@ function scheduleKey(row: CheckRow, fields: CheckFields): string {
   return JSON.stringify([isRunning, frequency, frequencyOffset, runParallel, locationsOf(fields)]);
 }
 
-/** Jobs of a check that no agent has begun. */
-async function dropWaitingJobs(db: Kysely<Database>, row: CheckRow): Promise<void> {
-  await db
-    .deleteFrom('jobs')
-    .where('account_id', '=', row.account_id)
-    .where('check_id', '=', row.id)
-    .where('agent_id', 'is', null)
-    .execute();
-}
-
 /** Brings locations, tags and schedule of a check to its effective fields after it, or its group, changed. */
 async function reschedule(
   services: Services,
@@ -152,7 +150,9 @@ async function reschedule(
       .execute();
     await beginPeriod(db, row, effective, now);
   }
-  if (isDeactivated(change)) await dropWaitingJobs(db, row);
+  if (isDeactivated(change)) {
+    await dropWaitingJobs(db, { accountId: row.account_id, checkId: row.id });
+  }
   const isActivated = !before.activated && effective.activated;
   if (isActivated && runsOnAgents(row.type)) await runNow(services, db, row, effective);
 }

@@ -18,7 +18,8 @@ import {
 import { isDeactivated, type CheckConsumer } from '../checks/check-consumer.ts';
 import type { Services } from '../core/services.ts';
 import { needsOfChecks } from '../scheduling/check-needs.ts';
-import { createJob } from '../scheduling/create-job.ts';
+import { createJob, dropJob, requestCancellation } from '../scheduling/jobs.ts';
+import { endCancelledRun } from '../results/end-run.ts';
 import { effectiveFields, groupOf } from '../checks/effective-check.ts';
 import { recordFault } from '../results/record-fault.ts';
 import { notifyAgents } from '../scheduling/schedule-check.ts';
@@ -262,12 +263,7 @@ async function callOffJobs(
   const taken = jobs.filter((job) => job.agent_id !== null);
   await endCancelled(db, waiting);
   for (const job of taken) {
-    await db
-      .updateTable('jobs')
-      .set({ cancel_requested_at: now })
-      .where('id', '=', job.id)
-      .where('cancel_requested_at', 'is', null)
-      .execute();
+    await requestCancellation(db, job.id, now);
   }
   return { ended: waiting.map((job) => job.run_id), told: taken.map((job) => job.location) };
 }
@@ -325,40 +321,13 @@ export async function cancelRuns(
   return ended.length + told.length + running.length > 0;
 }
 
-/**
- * Ends a run whose next attempt is called off: the attempts it had say nothing any more. Nothing when
- * it had none.
- */
-async function endAttemptsOf(db: Kysely<Database>, runId: string): Promise<void> {
-  const last = await db
-    .selectFrom('check_results')
-    .innerJoin('check_runs', 'check_runs.id', 'check_results.check_run_id')
-    .select(['check_results.seq', 'check_results.id', 'check_results.check_run_id'])
-    .where('check_runs.run_id', '=', runId)
-    .where('check_runs.state', '=', 'RUNNING')
-    .where('check_results.result_type', '=', 'ATTEMPT')
-    .orderBy('check_results.attempt', 'desc')
-    .executeTakeFirst();
-  if (last === undefined) return;
-  await db
-    .updateTable('check_results')
-    .set({ result_type: 'FINAL', is_cancelled: 1, has_failures: 0, has_errors: 0, is_degraded: 0 })
-    .where('seq', '=', last.seq)
-    .execute();
-  await db
-    .updateTable('check_runs')
-    .set({ state: 'FINAL', result_id: last.id })
-    .where('id', '=', last.check_run_id)
-    .execute();
-}
-
 async function endCancelled(
   db: Kysely<Database>,
   jobs: readonly { id: string; run_id: string }[],
 ): Promise<void> {
   for (const job of jobs) {
-    await db.deleteFrom('jobs').where('id', '=', job.id).execute();
-    await endAttemptsOf(db, job.run_id);
+    await dropJob(db, job.id);
+    await endCancelledRun(db, job.run_id);
     await db
       .updateTable('check_session_runs')
       .set({ cancelled: 1 })

@@ -6,7 +6,7 @@ import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
 import { runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { tombstoneOf } from '../../agent/worker/tombstone.ts';
 import { expireJobs } from '../../control-plane/results/expire-jobs.ts';
-import { sweepSlots } from '../../control-plane/scheduling/sweep-slots.ts';
+import { sweepSlots } from '../../control-plane/results/sweep-slots.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 import { checkInOf, FakeAgent, resultOf, resultOfJob, sha256Hex } from '../support/fake-agent.ts';
 import { TestClock } from '../support/test-clock.ts';

@@ -3,7 +3,7 @@ import test from 'node:test';
 import { runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { maintenanceOf, maintenanceWindowsOf } from '../../control-plane/maintenance/windows.ts';
 import { sweepHeartbeats } from '../../control-plane/heartbeats/heartbeats.ts';
-import { sweepSlots } from '../../control-plane/scheduling/sweep-slots.ts';
+import { sweepSlots } from '../../control-plane/results/sweep-slots.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 import { FakeAgent, resultOf, resultOfJob, sha256Hex } from '../support/fake-agent.ts';
 import { TestClock } from '../support/test-clock.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { restoreAgents } from '../../control-plane/scheduling/restore-agents.ts';
-import { sweepSlots } from '../../control-plane/scheduling/sweep-slots.ts';
+import { sweepSlots } from '../../control-plane/results/sweep-slots.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { FakeAgent } from '../support/fake-agent.ts';
 import { TestClock } from '../support/test-clock.ts';

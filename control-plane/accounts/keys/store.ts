@@ -269,3 +269,18 @@ export async function revokeKey(
     .executeTakeFirst();
   return known === undefined ? 'unknown' : 'was revoked';
 }
+
+/** False when the location has no such key. */
+export async function deleteLocationKey(
+  db: Kysely<Database>,
+  { accountId, privateLocationId }: { accountId: string; privateLocationId: string },
+  keyId: string,
+): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('location_keys')
+    .where('account_id', '=', accountId)
+    .where('private_location_id', '=', privateLocationId)
+    .where('id', '=', keyId)
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}

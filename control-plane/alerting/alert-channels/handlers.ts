@@ -8,7 +8,7 @@ import {
   type channelSubscription,
 } from '@monitor/shared/contract/alert-channel.ts';
 import { invalidField, notFound } from '../../errors/api-error.ts';
-import { toFlag } from '../../db/columns.ts';
+import { dropSubscriptionsOf, writeSubscription } from '../../checks/alert-subscriptions.ts';
 import { readPage } from '../../db/page.ts';
 import type { Database } from '../../db/tables.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
@@ -56,24 +56,7 @@ async function subscribe(
   subscription: Subscription,
 ): Promise<void> {
   await checkSubscriber(db, accountId, subscription);
-  const { checkId, groupId, activated } = subscription;
-  const column = checkId === null ? 'group_id' : 'check_id';
-  await db
-    .deleteFrom('alert_subscriptions')
-    .where('account_id', '=', accountId)
-    .where('channel_id', '=', channelId)
-    .where(column, '=', checkId ?? groupId)
-    .execute();
-  await db
-    .insertInto('alert_subscriptions')
-    .values({
-      account_id: accountId,
-      channel_id: channelId,
-      check_id: checkId,
-      group_id: groupId,
-      activated: toFlag(activated),
-    })
-    .execute();
+  await writeSubscription(db, accountId, channelId, subscription);
 }
 
 /** Refuses templates that could not be completed when they are needed. */
@@ -168,11 +151,7 @@ export function alertChannelHandlers(services: Services): Handlers<typeof alertC
           .where('id', '=', params.id)
           .execute();
         if (subscriptions !== undefined) {
-          await unit
-            .deleteFrom('alert_subscriptions')
-            .where('account_id', '=', accountId)
-            .where('channel_id', '=', params.id)
-            .execute();
+          await dropSubscriptionsOf(unit, accountId, params.id);
           for (const each of subscriptions) await subscribe(unit, accountId, params.id, each);
         }
         return after;

@@ -1,5 +1,5 @@
 /** What the alert machine remembers of a check. Instants in milliseconds since the epoch. */
-import type { Gap } from '../../core/decide/receivable-time.ts';
+import type { Gap } from '../../reception/decide/receivable-time.ts';
 
 /** passing: nothing is wrong. degraded: it works, badly. failing: it does not work. */
 export type Condition = 'passing' | 'degraded' | 'failing';

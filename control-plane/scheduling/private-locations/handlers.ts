@@ -9,6 +9,7 @@ import { jsonListContains } from '../../db/expressions.ts';
 import { presentUrl } from '../../core/decide/hidden-values.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/implement.ts';
+import { deleteLocationKey } from '../../accounts/keys/store.ts';
 import type { LocationKeys } from '../../accounts/location-keys.ts';
 import { metricsKeptMs } from '../sample-queues.ts';
 import type { Services } from '../../core/services.ts';
@@ -175,13 +176,9 @@ export function privateLocationHandlers(
 
     deletePrivateLocationKey: async ({ params }, { principal }) => {
       const row = await get(principal.accountId, params.id);
-      const deleted = await db
-        .deleteFrom('location_keys')
-        .where('account_id', '=', principal.accountId)
-        .where('private_location_id', '=', row.id)
-        .where('id', '=', params.keyId)
-        .executeTakeFirst();
-      if (deleted.numDeletedRows === 0n) throw notFound('key', params.keyId);
+      const location = { accountId: principal.accountId, privateLocationId: row.id };
+      const isDeleted = await deleteLocationKey(db, location, params.keyId);
+      if (!isDeleted) throw notFound('key', params.keyId);
       keys.forget();
       // Agents that wait in a long poll come back at once, and are refused.
       hub.notify(principal.accountId, row.slug_name);

@@ -8,6 +8,7 @@ import type { Database, StatusPagesTable } from '../../db/tables.ts';
 import type { IncidentAnnouncementsTable } from '../../db/tables/status-pages.ts';
 import type { IncidentStatus } from '../../incidents/decide/incident.ts';
 import { incidentMail } from '../../notifications/subscriber-mails/incident-mail.ts';
+import { updateAnnouncement } from '../../incidents/incident-updates.ts';
 import type { Services } from '../../core/services.ts';
 import { enqueueSubscriberMails, type SubscriberMail } from '../../notifications/outbox.ts';
 import { addressOf, incidentLink, unsubscribeLink } from './links.ts';
@@ -133,16 +134,11 @@ async function announceBatch(
   }
   const now = clock.now();
   await enqueueSubscriberMails(db, accountId, mails, now);
-  await db
-    .updateTable('incident_announcements')
-    .set({
-      reached_page_id: pageId,
-      reached_subscription_id: subscriptionId,
-      finished_at: mails.length < mailsPerBatch ? now : null,
-    })
-    .where('account_id', '=', accountId)
-    .where('incident_update_id', '=', updateId)
-    .execute();
+  await updateAnnouncement(db, accountId, updateId, {
+    reached_page_id: pageId,
+    reached_subscription_id: subscriptionId,
+    finished_at: mails.length < mailsPerBatch ? now : null,
+  });
   return mails.length;
 }
 
@@ -166,12 +162,7 @@ export async function announceDueUpdates(services: Services): Promise<boolean> {
     const { account_id: accountId, incident_update_id: updateId } = first;
     logger.error({ err: error, accountId, updateId }, 'subscribers could not be told of an update');
     await commits.run((unit) =>
-      unit
-        .updateTable('incident_announcements')
-        .set({ due_at: clock.now() + pauseAfterFaultMs })
-        .where('account_id', '=', accountId)
-        .where('incident_update_id', '=', updateId)
-        .execute(),
+      updateAnnouncement(unit, accountId, updateId, { due_at: clock.now() + pauseAfterFaultMs }),
     );
   }
   if (mails > 0) deliveries.wake();

@@ -27,25 +27,6 @@ export async function endSubscription(
   return true;
 }
 
-/** Takes back the mails of a page that is about to be deleted; its subscriptions go with it. */
-export async function dropMailsOfPage(
-  db: Kysely<Database>,
-  accountId: string,
-  pageId: string,
-): Promise<void> {
-  await db
-    .deleteFrom('outbox')
-    .where('account_id', '=', accountId)
-    .where('ordering_key', 'in', (from) =>
-      from
-        .selectFrom('status_page_subscriptions')
-        .select('id')
-        .where('account_id', '=', accountId)
-        .where('status_page_id', '=', pageId),
-    )
-    .execute();
-}
-
 /**
  * Ends a subscription with the token of any mail that it ever got. Saying it twice is fine. Null for a
  * token that this installation has not made, or whose page is gone.

@@ -3,7 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { pruneRollUps, ResultPruning } from '../../../control-plane/results/prune-results.ts';
+import { pruneRollUps } from '../../../control-plane/analytics/prune-roll-ups.ts';
+import { setRawFrom } from '../../../control-plane/analytics/roll-up-rows.ts';
+import { pruneHeartbeatEvents } from '../../../control-plane/heartbeats/prune-events.ts';
+import { ResultPruning } from '../../../control-plane/results/prune-results.ts';
 import { RollUp } from '../../../control-plane/analytics/roll-up.ts';
 import type { Services } from '../../../control-plane/core/services.ts';
 import { insertRandomResult } from '../../support/random-results.ts';
@@ -23,6 +26,7 @@ import { rowsOf } from '../../support/tables.ts';
 import { temporaryFolder } from '../../support/system.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
+const hooks = { setRawFrom, pruneEvents: pruneHeartbeatEvents };
 const day = 24 * hour;
 const keptMs = 30 * day;
 
@@ -63,7 +67,7 @@ test('old results go with all that belongs to them, but not before they are roll
     before.join(),
   );
 
-  const pruning = new ResultPruning(services, keptMs);
+  const pruning = new ResultPruning(services, keptMs, hooks);
   bench.clock.setWall(now + 31 * day);
   await all(() => pruning.run());
   assert.deepEqual(await counts(services, ...ofResults), before);
@@ -100,7 +104,7 @@ test('results within the time they are kept stay, and so does a run with a resul
     .set({ created_at: now - 31 * day })
     .execute();
   await all(() => new RollUp(services).run());
-  const pruning = new ResultPruning(services, keptMs);
+  const pruning = new ResultPruning(services, keptMs, hooks);
   await all(() => pruning.run());
   const rows = await services.db.selectFrom('check_results').select('response_time_ms').execute();
   assert.deepEqual(rows, [{ response_time_ms: 2 }]);
@@ -118,7 +122,7 @@ test('an attempt that has just become FINAL waits until it counts as such', asyn
   await services.db.updateTable('check_results').set({ result_type: 'ATTEMPT' }).execute();
   await all(() => new RollUp(services).run());
   await services.db.updateTable('check_results').set({ result_type: 'FINAL' }).execute();
-  const pruning = new ResultPruning(services, keptMs);
+  const pruning = new ResultPruning(services, keptMs, hooks);
   await all(() => pruning.run());
   assert.deepEqual(await counts(services, 'check_results', 'roll_up_corrections'), [1, 1]);
   await all(() => new RollUp(services).run());
@@ -156,7 +160,7 @@ test('after pruning, windows and buckets of whole hours say what they said befor
       ),
     );
   const before = await ask();
-  const pruning = new ResultPruning(services, keptMs);
+  const pruning = new ResultPruning(services, keptMs, hooks);
   await all(() => pruning.run());
   assert.ok((await rowsOf(services.db, 'check_results')).length < 200);
   assert.deepEqual(await ask(), before);
@@ -170,7 +174,7 @@ test('the file does not grow when as much is forgotten as arrives', async () => 
   const { services } = cp.controlPlane;
   const bench = new Bench(clock, cp);
   const id = await bench.check('url');
-  const pruning = new ResultPruning(services, day);
+  const pruning = new ResultPruning(services, day, hooks);
   const sizes: number[] = [];
   for (let round = 0; round < 6; round += 1) {
     const start = now + round * 2 * day;

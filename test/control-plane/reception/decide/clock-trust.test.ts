@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { ClockTrust } from '../../../../control-plane/core/decide/clock-trust.ts';
-import type { Gap } from '../../../../control-plane/core/decide/receivable-time.ts';
+import { ClockTrust } from '../../../../control-plane/reception/decide/clock-trust.ts';
+import type { Gap } from '../../../../control-plane/reception/decide/receivable-time.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -1,4 +1,5 @@
 /** Accounts for every slot that nobody ran: each becomes one visible `missed` record. */
+import { markSwept } from '../scheduling/schedule-check.ts';
 import type { KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { keyedRunIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
@@ -9,10 +10,10 @@ import {
   missedReasonOf,
   slotsToAccountFor,
   type Presence,
-} from './decide/sweep.ts';
-import { isRecordLost } from './decide/record-loss.ts';
+} from '../scheduling/decide/sweep.ts';
+import { isRecordLost } from '../scheduling/decide/record-loss.ts';
 import type { Services } from '../core/services.ts';
-import { CapabilityGaps } from './capability-gaps.ts';
+import { CapabilityGaps } from '../scheduling/capability-gaps.ts';
 import { PlannedGaps } from '../maintenance/planned-gaps.ts';
 
 /** So many at a time, for other writers wait meanwhile. */
@@ -54,13 +55,6 @@ const correctReason = prepareQuery<{ id: number; missed_reason: string }>((db, a
   db
     .updateTable('check_runs')
     .set({ missed_reason: argument('missed_reason') })
-    .where('id', '=', argument('id')),
-);
-
-const markSwept = prepareQuery<{ id: number; until: number; due: number }>((db, argument) =>
-  db
-    .updateTable('schedule_periods')
-    .set({ swept_until: argument('until'), sweep_at: argument('due') })
     .where('id', '=', argument('id')),
 );
 

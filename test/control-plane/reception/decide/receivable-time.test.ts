@@ -8,7 +8,7 @@ import {
   shiftOf,
   type Gap,
   type Reading,
-} from '../../../../control-plane/core/decide/receivable-time.ts';
+} from '../../../../control-plane/reception/decide/receivable-time.ts';
 
 const second = 1_000;
 const minute = 60 * second;

@@ -5,7 +5,7 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
-import type { DiskWatch } from './disk-watch.ts';
+import type { DiskWatch } from '../core/disk-watch.ts';
 import {
   gapsBetween,
   gapsOverRestart,

@@ -1,0 +1,32 @@
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import { shiftOf, type Gap } from '../reception/decide/receivable-time.ts';
+import { clampInstants, type GapConsumer } from '../reception/gap-consumer.ts';
+import { afterGap } from './decide/state.ts';
+import { toState } from './state-rows.ts';
+
+async function moveAlerts(db: Kysely<Database>, gap: Gap): Promise<void> {
+  const rows = await db
+    .selectFrom('alert_states')
+    .select(['check_id', 'state_json', 'wake_at'])
+    .execute();
+  for (const row of rows) {
+    await db
+      .updateTable('alert_states')
+      .set({
+        state_json: JSON.stringify(afterGap(toState(row.state_json), gap)),
+        wake_at: row.wake_at === null ? null : row.wake_at + shiftOf(gap),
+      })
+      .where('check_id', '=', row.check_id)
+      .execute();
+  }
+}
+
+/** Alert states, error streaks and alerts about agents after a gap. */
+export const moveAlertStates: GapConsumer = async (db, gap) => {
+  await moveAlerts(db, gap);
+  await clampInstants(db, gap, 'location_notices', ['unserved_since', 'sent_at']);
+  await clampInstants(db, gap, 'check_faults', ['since', 'noted_at', 'last_at']);
+  await clampInstants(db, gap, 'location_faults', ['since']);
+  await clampInstants(db, gap, 'fault_notices', ['since', 'sent_at', 'conclusive_at']);
+};

@@ -1,0 +1,26 @@
+/** Facts of the installation: text by name. */
+import type { Kysely } from 'kysely';
+import type { Database } from './tables.ts';
+
+/** Writes a fact, in place of what it was. */
+export async function writeFact(db: Kysely<Database>, name: string, value: string): Promise<void> {
+  await db
+    .insertInto('installation')
+    .values({ name, value })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
+    .execute();
+}
+
+/** Undefined where it was never written. */
+export async function readFact(db: Kysely<Database>, name: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('installation')
+    .select('value')
+    .where('name', '=', name)
+    .executeTakeFirst();
+  return row?.value;
+}
+
+export async function dropFact(db: Kysely<Database>, name: string): Promise<void> {
+  await db.deleteFrom('installation').where('name', '=', name).execute();
+}

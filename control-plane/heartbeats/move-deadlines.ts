@@ -1,0 +1,64 @@
+import { sql, type Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import {
+  losesRequests,
+  lostSince,
+  shiftOf,
+  type Gap,
+} from '../reception/decide/receivable-time.ts';
+import type { GapConsumer } from '../reception/gap-consumer.ts';
+import { readGaps } from '../reception/record-gaps.ts';
+
+/** A job that was not heard of for so many periods of receivable time is dead, however often there were gaps. */
+const mostPeriods = 3;
+
+/**
+ * A ping that was expected by the end of the gap may be lost in it, and its job sends none before the next
+ * period: such a monitor gets a whole one.
+ */
+async function excusePings(db: Kysely<Database>, gap: Gap): Promise<void> {
+  const { to } = gap;
+  const rows = await db
+    .selectFrom('heartbeats')
+    .select(['check_id', 'last_ping_at', 'period_ms', 'grace_ms'])
+    .where('fails_at', 'is not', null)
+    .where(sql<boolean>`fails_at < ${to} + period_ms + grace_ms`)
+    .where(sql<boolean>`expected_at - min(5000, period_ms / 10) <= ${to}`)
+    .execute();
+  if (rows.length === 0) return;
+  const gaps = await readGaps(db);
+  for (const row of rows) {
+    const lastAt = row.last_ping_at ?? to;
+    const wholeMs = row.period_ms + row.grace_ms;
+    if (to - lastAt - lostSince(lastAt, gaps) >= mostPeriods * wholeMs) continue;
+    await db
+      .updateTable('heartbeats')
+      .set({ fails_at: to + wholeMs })
+      .where('check_id', '=', row.check_id)
+      .execute();
+  }
+}
+
+/** Deadlines of monitors after a gap. */
+export const moveHeartbeats: GapConsumer = async (db, gap) => {
+  const { from, to, lostMs, stepMs } = gap;
+  await db
+    .updateTable('heartbeats')
+    .set((set) => ({
+      last_ping_at: set('last_ping_at', '+', stepMs),
+      expected_at: set('expected_at', '+', stepMs),
+      fails_at: set('fails_at', '+', shiftOf(gap)),
+    }))
+    .where('fails_at', 'is not', null)
+    .execute();
+  if (lostMs === 0) return;
+  if (losesRequests(gap)) await excusePings(db, gap);
+  // What was sent within the gap and is read after it came when it was expected.
+  await db
+    .updateTable('heartbeats')
+    .set({ expected_at: to })
+    .where('fails_at', 'is not', null)
+    .where('expected_at', '>', from)
+    .where('expected_at', '<', to)
+    .execute();
+};

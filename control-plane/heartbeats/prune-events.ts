@@ -1,0 +1,22 @@
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import { olderThan } from '../results/prune-results.ts';
+
+const eventsAtOnce = 500;
+
+/** Deletes events before an instant, in the order in which they came. True when there may be more. */
+export async function pruneHeartbeatEvents(db: Kysely<Database>, before: number): Promise<boolean> {
+  const rows = await db
+    .selectFrom('heartbeat_events')
+    .select(['seq', 'happened_at'])
+    .orderBy('seq')
+    .limit(eventsAtOnce)
+    .execute();
+  const last = olderThan(rows, before, (row) => row.happened_at).at(-1);
+  if (last === undefined) return false;
+  const { numDeletedRows } = await db
+    .deleteFrom('heartbeat_events')
+    .where('seq', '<=', last.seq)
+    .executeTakeFirst();
+  return Number(numDeletedRows) === eventsAtOnce;
+}

@@ -1,0 +1,29 @@
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+
+/**
+ * Ends a run whose next attempt is called off: the attempts it had say nothing any more. Nothing when
+ * it had none.
+ */
+export async function endCancelledRun(db: Kysely<Database>, runId: string): Promise<void> {
+  const last = await db
+    .selectFrom('check_results')
+    .innerJoin('check_runs', 'check_runs.id', 'check_results.check_run_id')
+    .select(['check_results.seq', 'check_results.id', 'check_results.check_run_id'])
+    .where('check_runs.run_id', '=', runId)
+    .where('check_runs.state', '=', 'RUNNING')
+    .where('check_results.result_type', '=', 'ATTEMPT')
+    .orderBy('check_results.attempt', 'desc')
+    .executeTakeFirst();
+  if (last === undefined) return;
+  await db
+    .updateTable('check_results')
+    .set({ result_type: 'FINAL', is_cancelled: 1, has_failures: 0, has_errors: 0, is_degraded: 0 })
+    .where('seq', '=', last.seq)
+    .execute();
+  await db
+    .updateTable('check_runs')
+    .set({ state: 'FINAL', result_id: last.id })
+    .where('id', '=', last.check_run_id)
+    .execute();
+}

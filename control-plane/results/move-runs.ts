@@ -1,0 +1,14 @@
+import { sql } from 'kysely';
+import { shiftOf } from '../reception/decide/receivable-time.ts';
+import { clampInstants, type GapConsumer } from '../reception/gap-consumer.ts';
+
+/** Runs that are still open, and statuses, after a gap. */
+export const moveRuns: GapConsumer = async (db, gap) => {
+  const shift = shiftOf(gap);
+  await db
+    .updateTable('check_runs')
+    .set((set) => ({ created_at: set('created_at', '+', shift) }))
+    .where('state', '=', sql.lit('RUNNING'))
+    .execute();
+  await clampInstants(db, gap, 'check_statuses', ['last_started_at', 'updated_at']);
+};

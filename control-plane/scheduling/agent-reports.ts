@@ -1,0 +1,38 @@
+import type { Kysely } from 'kysely';
+import type { Services } from '../core/services.ts';
+import type { Database } from '../db/tables.ts';
+
+interface Reports {
+  accountId: string;
+  location: string;
+  agentId: string;
+  events: readonly { code: string; count: number }[];
+}
+
+/** Internal errors that an agent counted. */
+export async function storeReports(
+  db: Kysely<Database>,
+  { accountId, location, agentId, events }: Reports,
+  now: number,
+): Promise<void> {
+  await db
+    .insertInto('agent_reports')
+    .values(
+      events.map(({ code, count }) => ({
+        ...{ account_id: accountId, location, agent_id: agentId },
+        ...{ code, count, reported_at: now },
+      })),
+    )
+    .execute();
+}
+
+/** Deletes reports that are older than results are kept. */
+export async function pruneAgentReports(
+  { db, clock }: Pick<Services, 'db' | 'clock'>,
+  keptMs: number,
+): Promise<void> {
+  await db
+    .deleteFrom('agent_reports')
+    .where('reported_at', '<', clock.now() - keptMs)
+    .execute();
+}

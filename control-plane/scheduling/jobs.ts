@@ -1,0 +1,200 @@
+/** Every change of `jobs`: runs that are not on the schedule, and who is working on them. */
+import type { Kysely } from 'kysely';
+import { leaseMs } from '@monitor/shared/contract/agent-protocol.ts';
+import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
+import type { Database } from '../db/tables.ts';
+import type { Services } from '../core/services.ts';
+
+/** Nobody took it for so long: it is given up. */
+const jobLifetimeMs = 5 * 60_000;
+
+export interface NewJob {
+  accountId: string;
+  checkId: string;
+  /** Where it is to run. */
+  location: string;
+  source: RunSource | 'RETRY_ELSEWHERE';
+  /** Of the new run, when the caller has to know it. */
+  runId?: string;
+  /** `ENVIRONMENT_URL` of the run. */
+  environmentUrl?: string | null;
+  /** Nobody took it by then: it is given up. */
+  expiresAt?: number;
+  /** Set when the job continues a run; a new run begins otherwise. */
+  continues?: {
+    runId: string;
+    slotLocation: string;
+    scheduledFor: number | null;
+    attempt: number;
+    sequenceStartedAt: number;
+    notBefore: number;
+  };
+}
+
+/** Puts a run that is not on the schedule into the queue of a location. Call `hub.notify` after the commit. */
+export async function createJob(
+  services: Pick<Services, 'clock' | 'newId' | 'newRunId'>,
+  db: Kysely<Database>,
+  job: NewJob,
+): Promise<void> {
+  const now = services.clock.now();
+  const { continues } = job;
+  const notBefore = Math.max(now, continues?.notBefore ?? now);
+  await db
+    .insertInto('jobs')
+    .values({
+      id: services.newId(),
+      account_id: job.accountId,
+      check_id: job.checkId,
+      location: job.location,
+      run_id: continues?.runId ?? job.runId ?? services.newRunId(),
+      source: job.source,
+      slot_location: continues?.slotLocation ?? job.location,
+      scheduled_for: continues?.scheduledFor ?? null,
+      attempt: continues?.attempt ?? 1,
+      sequence_started_at: continues?.sequenceStartedAt ?? null,
+      not_before: notBefore,
+      expires_at: job.expiresAt ?? notBefore + jobLifetimeMs,
+      agent_id: null,
+      lease_until: null,
+      created_at: now,
+      environment_url: job.environmentUrl ?? null,
+    })
+    .execute();
+}
+
+/** The jobs of a location that an agent names. */
+interface JobsOfAgent {
+  accountId: string;
+  location: string;
+  agentId: string;
+  jobIds: readonly string[];
+}
+
+/** Leases jobs to an agent. They must have been read as waiting in the same transaction. */
+export async function leaseTo(
+  db: Kysely<Database>,
+  { accountId, agentId, jobIds }: Omit<JobsOfAgent, 'location'>,
+  leaseUntil: number,
+): Promise<void> {
+  await db
+    .updateTable('jobs')
+    .set({ agent_id: agentId, lease_until: leaseUntil })
+    .where('account_id', '=', accountId)
+    .where('id', 'in', jobIds)
+    .execute();
+}
+
+/** Gives the ids of the jobs that are still leased to the agent. */
+export async function renewLeases(
+  db: Kysely<Database>,
+  { accountId, location, agentId, jobIds }: JobsOfAgent,
+  now: number,
+): Promise<string[]> {
+  const rows = await db
+    .updateTable('jobs')
+    .set({ lease_until: now + leaseMs })
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .where('agent_id', '=', agentId)
+    .where('id', 'in', jobIds)
+    .returning('id')
+    .execute();
+  return rows.map((row) => row.id);
+}
+
+/** Other agents may take them at once. */
+export async function releaseJobs(
+  db: Kysely<Database>,
+  { accountId, location, agentId, jobIds }: JobsOfAgent,
+): Promise<void> {
+  await db
+    .updateTable('jobs')
+    .set({ agent_id: null, lease_until: null })
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .where('agent_id', '=', agentId)
+    .where('id', 'in', jobIds)
+    .execute();
+}
+
+/** Releases all jobs of agents that are gone. */
+export async function releaseJobsOf(
+  db: Kysely<Database>,
+  { accountId, location, gone }: { accountId: string; location: string; gone: readonly string[] },
+): Promise<void> {
+  await db
+    .updateTable('jobs')
+    .set({ agent_id: null, lease_until: null })
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .where('agent_id', 'in', gone)
+    .execute();
+}
+
+/** Its result was handed in by an agent of this location. */
+export async function finishJob(
+  db: Kysely<Database>,
+  { accountId, location, jobId }: { accountId: string; location: string; jobId: string },
+): Promise<void> {
+  await db
+    .deleteFrom('jobs')
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .where('id', '=', jobId)
+    .execute();
+}
+
+/** For the next check-in of the agent that runs it. */
+export async function requestCancellation(
+  db: Kysely<Database>,
+  jobId: string,
+  now: number,
+): Promise<void> {
+  await db
+    .updateTable('jobs')
+    .set({ cancel_requested_at: now })
+    .where('id', '=', jobId)
+    .where('cancel_requested_at', 'is', null)
+    .execute();
+}
+
+export async function dropJob(db: Kysely<Database>, jobId: string): Promise<void> {
+  await db.deleteFrom('jobs').where('id', '=', jobId).execute();
+}
+
+/** Jobs of a check that no agent has begun. */
+export async function dropWaitingJobs(
+  db: Kysely<Database>,
+  { accountId, checkId }: { accountId: string; checkId: string },
+): Promise<void> {
+  await db
+    .deleteFrom('jobs')
+    .where('account_id', '=', accountId)
+    .where('check_id', '=', checkId)
+    .where('agent_id', 'is', null)
+    .execute();
+}
+
+/** Drops jobs that nobody took in time, at most `limit`. Gives the ids of their runs. */
+export async function dropOverdueJobs(
+  db: Kysely<Database>,
+  now: number,
+  limit: number,
+): Promise<string[]> {
+  const rows = await db
+    .deleteFrom('jobs')
+    .where('id', 'in', (overdue) =>
+      overdue
+        .selectFrom('jobs')
+        .select('id')
+        .where('expires_at', '<=', now)
+        .where((where) =>
+          where.or([where('lease_until', 'is', null), where('lease_until', '<=', now)]),
+        )
+        .limit(limit),
+    )
+    .returning('run_id')
+    .execute();
+  return rows.map((row) => row.run_id);
+}

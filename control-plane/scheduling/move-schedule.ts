@@ -1,0 +1,69 @@
+/** Leases and slots after a gap. */
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import { shiftOf, type Gap } from '../reception/decide/receivable-time.ts';
+import { clampInstants, type GapConsumer } from '../reception/gap-consumer.ts';
+
+const rowsAtOnce = 500;
+
+async function moveJobs(db: Kysely<Database>, gap: Gap): Promise<void> {
+  const shift = shiftOf(gap);
+  await db
+    .updateTable('jobs')
+    .set((set) => ({
+      not_before: set('not_before', '+', gap.stepMs),
+      expires_at: set('expires_at', '+', shift),
+      lease_until: set('lease_until', '+', shift),
+    }))
+    .execute();
+}
+
+/** Slots between the two instants never came: the schedule ends before the step and begins after it. */
+async function skipSlots(db: Kysely<Database>, { from, to }: Gap): Promise<void> {
+  const ended = await db
+    .updateTable('schedule_periods')
+    .set({ ends_at: from })
+    .where('ends_at', 'is', null)
+    .where('starts_at', '<=', from)
+    .returningAll()
+    .execute();
+  for (let index = 0; index < ended.length; index += rowsAtOnce) {
+    await db
+      .insertInto('schedule_periods')
+      .values(
+        ended.slice(index, index + rowsAtOnce).map(({ id: _id, ...period }) => ({
+          ...period,
+          ...{ starts_at: to, ends_at: null, swept_until: to, sweep_at: 0 },
+        })),
+      )
+      .execute();
+  }
+}
+
+/** The schedule goes on from now: what it did later than that, by the clock that was ahead, is yet to come. */
+async function reopenSlots(db: Kysely<Database>, to: number): Promise<void> {
+  const periods = () => db.updateTable('schedule_periods');
+  await periods()
+    .set({ starts_at: to })
+    .where('starts_at', '>', to)
+    .where('ends_at', 'is', null)
+    .execute();
+  await periods()
+    .set((set) => ({ swept_until: set.ref('ends_at').$notNull() }))
+    .where('ends_at', '>', to)
+    .execute();
+  await periods()
+    .set({ swept_until: to, sweep_at: 0 })
+    .where('swept_until', '>', to)
+    .where('ends_at', 'is', null)
+    .execute();
+}
+
+export const moveSchedule: GapConsumer = async (db, gap) => {
+  await moveJobs(db, gap);
+  if (gap.stepMs > 0) await skipSlots(db, gap);
+  if (gap.stepMs < 0) await reopenSlots(db, gap.to);
+  const instants = ['last_seen_at', 'gone_at', 'overloaded_since', 'overload_ended_at'] as const;
+  await clampInstants(db, gap, 'agents', instants);
+  await clampInstants(db, gap, 'location_states', ['served_since', 'unserved_since']);
+};
