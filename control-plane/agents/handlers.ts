@@ -3,10 +3,8 @@ import type { agentRoutes } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Handlers } from '../http/implement.ts';
 import { requireProtocol } from '../http/require-protocol.ts';
 import { boundedLabel } from '../observability/metrics.ts';
-import { checkIn } from '../scheduling/check-in.ts';
-import { storeReports } from '../scheduling/agent-reports.ts';
-import { releaseJobs, renewLeases } from '../scheduling/jobs.ts';
-import type { ResultIntake } from '../results/ingest-results.ts';
+import { checkIn, releaseJobs, renewLeases, storeReports } from '../scheduling/index.ts';
+import type { ResultIntake } from '../results/index.ts';
 import type { Services } from '../core/services.ts';
 
 /** Agents that join a location: each is a row of its own. */

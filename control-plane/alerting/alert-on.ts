@@ -13,13 +13,11 @@ import { AlertedChecks, type AlertedCheck } from './alerted-checks.ts';
 import { carryOut } from './carry-out.ts';
 import { insertDecision } from './decision-rows.ts';
 import { stateBefore, stateBeforeTick } from './newest-known.ts';
-import type { ResultConsumer } from '../results/result-consumer.ts';
-import type { RunVerdict } from '../results/run-verdict.ts';
+import { findVerdict, type ResultConsumer, type RunVerdict } from '../results/index.ts';
 import { Silences } from './silences.ts';
 import { forgetState, readStates, writeState } from './state-rows.ts';
 import { outcomeOf } from './tick-results.ts';
 import { tickEventOf } from './tick-event.ts';
-import { findVerdict } from '../results/verdict-of-result.ts';
 
 const severity: readonly Outcome[] = ['passing', 'inconclusive', 'degraded', 'failing'];
 

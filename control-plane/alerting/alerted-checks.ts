@@ -8,19 +8,21 @@ import { effectiveRetryStrategy } from '@monitor/shared/domain/retry.ts';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import { effectiveAlertSettings, rulesOf, type AlertRules, type Silence } from './decide/rules.ts';
-import { groupFieldsOf, type GroupRow } from '../checks/check-groups/store.ts';
 import {
-  fieldsOf,
-  findCheck,
-  locationsOf,
-  runsOnAgents,
   type CheckFields,
   type CheckRow,
+  effectiveFields,
+  fieldsOf,
+  findCheck,
+  groupFieldsOf,
+  groupOf,
+  type GroupRow,
+  locationsOf,
+  runsOnAgents,
   type ScheduledFields,
-} from '../checks/store.ts';
+} from '../checks/index.ts';
 import type { triggerIncident } from '@monitor/shared/contract/check.ts';
 import type { z } from 'zod';
-import { effectiveFields, groupOf } from '../checks/effective-check.ts';
 import type { Silences } from './silences.ts';
 
 /** What alerting asks of a check, with its group applied. */

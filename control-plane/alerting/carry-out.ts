@@ -7,11 +7,11 @@ import type { AlertState } from './decide/state.ts';
 import type { Effect } from './decide/outline.ts';
 import type { Step } from './decide/step.ts';
 import type { Services } from '../core/services.ts';
-import { openIncidentOf, resolveIncidentOf } from '../incidents/incident-automation.ts';
+import { openIncidentOf, resolveIncidentOf } from '../incidents/index.ts';
 import type { AlertedCheck } from './alerted-checks.ts';
 import { insertDecision } from './decision-rows.ts';
 import { raiseAlert } from './raise-alert.ts';
-import type { RunVerdict } from '../results/run-verdict.ts';
+import type { RunVerdict } from '../results/index.ts';
 import { subscribedChannels } from './subscribed-channels.ts';
 
 interface Told {

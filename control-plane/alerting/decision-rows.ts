@@ -2,7 +2,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
-import type { AlertDecisionsTable } from '../db/tables/alerting.ts';
+import type { AlertDecisionsTable } from './tables.ts';
 import type { Addressee } from './decide/channels.ts';
 import type { AlertReason, Decision } from './decide/decision.ts';
 import type { AlertRules } from './decide/rules.ts';

@@ -6,15 +6,12 @@
 import type { Kysely, Selectable } from 'kysely';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
-import type { FaultNoticesTable } from '../db/tables/faults.ts';
+import type { FaultNoticesTable } from './tables.ts';
 import type { Trouble } from './decide/fault-notice.ts';
-import type { FaultFacts } from '../notifications/facts.ts';
-import { locationName } from '../notifications/message.ts';
+import { enqueueForChannel, type FaultFacts, locationName } from '../notifications/index.ts';
 import type { Services } from '../core/services.ts';
-import { channelsToRecover, channelsToTell } from '../scheduling/channels-of-location.ts';
-import type { WaitingCheck } from '../scheduling/checks-of-location.ts';
-import { enqueueForChannel } from '../notifications/outbox.ts';
-import { privateLocationName } from '../checks/private-location-name.ts';
+import { channelsToRecover, channelsToTell, type WaitingCheck } from '../scheduling/index.ts';
+import { privateLocationName } from '../checks/index.ts';
 import { wholeLocation } from './record-faults.ts';
 
 export interface Place {

@@ -1,7 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
-import { shiftOf, type Gap } from '../reception/decide/receivable-time.ts';
-import { clampInstants, type GapConsumer } from '../reception/gap-consumer.ts';
+import { clampInstants, type Gap, type GapConsumer, shiftOf } from '../reception/index.ts';
 import { afterGap } from './decide/state.ts';
 import { toState } from './state-rows.ts';
 

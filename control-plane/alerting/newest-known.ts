@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { initialState, type AlertState } from './decide/state.ts';
-import type { RunVerdict } from '../results/run-verdict.ts';
+import type { RunVerdict } from '../results/index.ts';
 
 /**
  * The state to begin with: a run that both began and ended after this one makes this one old. The newest

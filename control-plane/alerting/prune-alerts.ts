@@ -1,5 +1,5 @@
 import type { Services } from '../core/services.ts';
-import { pruneAlertNotifications } from '../notifications/outbox.ts';
+import { pruneAlertNotifications } from '../notifications/index.ts';
 
 const atOnce = 1_000;
 

@@ -3,13 +3,12 @@ import type { Kysely } from 'kysely';
 import { fromFlag } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import type { Addressee } from './decide/channels.ts';
-import type { AlertFacts, RecentRun } from '../notifications/facts.ts';
+import { type AlertFacts, enqueueAlert, type RecentRun } from '../notifications/index.ts';
 import type { Services } from '../core/services.ts';
-import { enqueueAlert } from '../notifications/outbox.ts';
-import { overloadOf } from '../scheduling/overload.ts';
-import { privateLocationName } from '../checks/private-location-name.ts';
+import { overloadOf } from '../scheduling/index.ts';
+import { privateLocationName } from '../checks/index.ts';
 import type { AlertedCheck } from './alerted-checks.ts';
-import type { RunVerdict } from '../results/run-verdict.ts';
+import type { RunVerdict } from '../results/index.ts';
 import type { AlertChannel } from './subscribed-channels.ts';
 
 /** As many as fit into the chart of a mail. */

@@ -5,7 +5,7 @@
 import type { Kysely } from 'kysely';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
-import type { InternalError, ResultConsumer, RunEnding } from '../results/result-consumer.ts';
+import type { InternalError, ResultConsumer, RunEnding } from '../results/index.ts';
 import { addFault, type FaultKind, type FaultStretch } from './decide/fault-stretch.ts';
 
 /** What stands in `fault_notices` where a notice is about a location and not about a code. */

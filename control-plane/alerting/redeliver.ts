@@ -4,11 +4,10 @@ import type { Role } from '@monitor/shared/contract/route.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
-import type { AlertFacts } from '../notifications/facts.ts';
+import { type AlertFacts, enqueueAlert, enqueueForChannel } from '../notifications/index.ts';
 import { findChannel } from './alert-channels/store.ts';
 import { toNotification, type NotificationRow } from './alerts/store.ts';
 import type { Services } from '../core/services.ts';
-import { enqueueAlert, enqueueForChannel } from '../notifications/outbox.ts';
 
 /** Puts a test with this id into the outbox. */
 export async function enqueueTest(

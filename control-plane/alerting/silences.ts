@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { Silence } from './decide/rules.ts';
-import { maintenanceOf } from '../maintenance/windows.ts';
+import { maintenanceOf } from '../maintenance/index.ts';
 
 export class Silences {
   readonly #db: Kysely<Database>;

@@ -10,7 +10,7 @@ import { carryOut } from './carry-out.ts';
 import { Silences } from './silences.ts';
 import { forgetState, toState, writeState } from './state-rows.ts';
 import { tickEventOf } from './tick-event.ts';
-import { findVerdict } from '../results/verdict-of-result.ts';
+import { findVerdict } from '../results/index.ts';
 
 const checksPerSweep = 200;
 

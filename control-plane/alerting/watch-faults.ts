@@ -15,11 +15,14 @@ import {
   type PassedSince,
   type Trouble,
 } from './decide/fault-notice.ts';
-import { noResultsCode } from '../scheduling/decide/outcome-watch.ts';
-import { overloadedCode } from '../scheduling/decide/overload.ts';
+import {
+  channelsToTell,
+  checksWaitingIn,
+  noResultsCode,
+  overloadedCode,
+  type WaitingCheck,
+} from '../scheduling/index.ts';
 import type { Services } from '../core/services.ts';
-import { channelsToTell } from '../scheduling/channels-of-location.ts';
-import { checksWaitingIn, type WaitingCheck } from '../scheduling/checks-of-location.ts';
 import {
   closeNotice,
   codeOf,
@@ -29,7 +32,7 @@ import {
   type Place,
 } from './fault-notices.ts';
 import { concludedSince, faultsOfLocation } from './location-faults.ts';
-import { maintenanceBetween } from '../maintenance/maintenance-between.ts';
+import { maintenanceBetween } from '../maintenance/index.ts';
 
 /**
  * Forgets errors that are older than what was already known when they were handed in: an agent that

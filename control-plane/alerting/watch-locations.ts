@@ -5,20 +5,22 @@
  */
 import type { Kysely, Selectable } from 'kysely';
 import type { Database } from '../db/tables.ts';
-import type { LocationNoticesTable } from '../db/tables/certificates.ts';
+import type { LocationNoticesTable } from './tables.ts';
 import {
   isNoticeDue,
   neverServedForMs,
   unservedForMs,
   waitingSince,
 } from './decide/location-notice.ts';
-import type { LocationFacts } from '../notifications/facts.ts';
-import { locationName } from '../notifications/message.ts';
+import { enqueueForChannel, type LocationFacts, locationName } from '../notifications/index.ts';
 import type { Services } from '../core/services.ts';
-import { channelsToRecover, channelsToTell } from '../scheduling/channels-of-location.ts';
-import { checksWaitingIn, type WaitingCheck } from '../scheduling/checks-of-location.ts';
-import { enqueueForChannel } from '../notifications/outbox.ts';
-import { privateLocationName } from '../checks/private-location-name.ts';
+import {
+  channelsToRecover,
+  channelsToTell,
+  checksWaitingIn,
+  type WaitingCheck,
+} from '../scheduling/index.ts';
+import { privateLocationName } from '../checks/index.ts';
 
 interface Place {
   accountId: string;

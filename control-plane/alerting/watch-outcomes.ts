@@ -8,16 +8,19 @@ import type { KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { scheduleOf } from '@monitor/shared/domain/frequency.ts';
 import type { Database } from '../db/tables.ts';
 import {
+  checksWaitingIn,
   explainSilence,
   noResultsCode,
+  type Overload,
+  overloadedCode,
+  overloadedForMs,
+  overloadOf,
+  quietForMs,
   silentAfterMs,
-} from '../scheduling/decide/outcome-watch.ts';
-import { overloadedCode, overloadedForMs, quietForMs } from '../scheduling/decide/overload.ts';
+} from '../scheduling/index.ts';
 import type { Services } from '../core/services.ts';
-import { checksWaitingIn } from '../scheduling/checks-of-location.ts';
 import { closeNotice, openNotice, type Place } from './fault-notices.ts';
-import { maintenanceBetween } from '../maintenance/maintenance-between.ts';
-import { overloadOf, type Overload } from '../scheduling/overload.ts';
+import { maintenanceBetween } from '../maintenance/index.ts';
 
 /** No check is silent sooner. */
 const leastMs = 5 * 60_000;

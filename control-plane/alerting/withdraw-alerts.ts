@@ -5,7 +5,7 @@ import { addresseesOf } from './decide/channels.ts';
 import { alertTypeOf } from './decide/decision.ts';
 import { explainReason } from './decide/explain.ts';
 import type { AlertState, OpenAlert } from './decide/state.ts';
-import { isDeactivated, type CheckConsumer, type SavedCheck } from '../checks/check-consumer.ts';
+import { type CheckConsumer, isDeactivated, type SavedCheck } from '../checks/index.ts';
 import type { AfterCommit } from '../core/after-commit.ts';
 import type { Services } from '../core/services.ts';
 import { AlertedChecks, type AlertedCheck } from './alerted-checks.ts';

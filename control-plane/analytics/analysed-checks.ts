@@ -2,7 +2,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { CheckType } from '@monitor/shared/contract/primitives.ts';
 import { fromFlag, fromJson, toFlag } from '../db/columns.ts';
-import type { ChecksTable, Database } from '../db/tables.ts';
+import type { Database } from '../db/tables.ts';
 
 export interface AnalysedCheck {
   id: string;
@@ -16,7 +16,7 @@ export interface AnalysedCheck {
   createdAt: number;
 }
 
-function toAnalysed(row: Selectable<ChecksTable>): AnalysedCheck {
+function toAnalysed(row: Selectable<Database['checks']>): AnalysedCheck {
   const { muted, tags } = fromJson<{ muted: boolean; tags: string[] }>(row.body_json);
   return {
     id: row.id,

@@ -6,7 +6,7 @@ import type { BaseMetric } from '@monitor/shared/domain/metrics.ts';
 import { decodePayload, fromFlag, fromJson } from '../db/columns.ts';
 import { absent, heartbeatStates, unindexed } from '../db/expressions.ts';
 import { prepareQuery, type PreparedQuery } from '../db/prepared.ts';
-import type { CheckResultsTable, Database } from '../db/tables.ts';
+import type { Database } from '../db/tables.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import { needsPayload, samplesOf, type Sample } from './decide/samples.ts';
 
@@ -26,7 +26,7 @@ export interface SampleRequest {
 }
 
 interface Row extends Pick<
-  Selectable<CheckResultsTable>,
+  Selectable<Database['check_results']>,
   | 'seq'
   | 'started_at'
   | 'result_type'

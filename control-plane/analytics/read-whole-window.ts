@@ -1,11 +1,10 @@
 /** Tallies of a window whose availability is what reports say: of heartbeats the share of time, not of pings. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
-import { availabilityWithin } from '../heartbeats/decide/heartbeat-times.ts';
+import { availabilityWithin, readHeartbeatTimes } from '../heartbeats/index.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import { wholeWindow } from './decide/roll-ups/spans.ts';
 import { Tally } from './decide/roll-ups/tally.ts';
-import { readHeartbeatTimes } from '../heartbeats/read-heartbeat-times.ts';
 import { readTallies, type TallyRequest } from './read-tallies.ts';
 
 type Found = Awaited<ReturnType<typeof readTallies>>;

@@ -1,10 +1,10 @@
 /** The statements that roll results up: compiled once, since every result passes here. */
-import type { Selectable } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import { decodePayload, fromFlag } from '../db/columns.ts';
 import { heartbeatStates } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
-import type { CheckResultsTable } from '../db/tables.ts';
-import type { RollUpsTable } from '../db/tables/roll-ups.ts';
+import type { Database } from '../db/tables.ts';
+import type { RollUpsTable } from './tables.ts';
 import { analyticsOf } from '@monitor/shared/domain/metrics.ts';
 import { isPayloadRolledUp, type RolledResult } from './decide/roll-ups/cell.ts';
 
@@ -12,7 +12,7 @@ type RollUpRow = Selectable<RollUpsTable>;
 
 /** A result as far as it is rolled up. */
 interface ResultRow extends Pick<
-  Selectable<CheckResultsTable>,
+  Selectable<Database['check_results']>,
   | 'seq'
   | 'account_id'
   | 'check_id'

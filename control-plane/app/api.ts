@@ -38,46 +38,59 @@ import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status
 import { variableRoutes } from '@monitor/shared/contract/variable.ts';
 import type { Config } from '../core/config.ts';
 import { bind, type BoundRoute } from '../http/implement.ts';
-import type { ApiKeys, LocationKeys } from '../accounts/location-keys.ts';
-import type { ResultIntake } from '../results/ingest-results.ts';
-import { accountHandlers } from '../accounts/handlers.ts';
-import { agentHandlers } from '../agents/handlers.ts';
-import { alertChannelHandlers } from '../alerting/alert-channels/handlers.ts';
-import { alertDecisionHandlers } from '../alerting/alert-decisions/handlers.ts';
-import { alertDeliveryHandlers } from '../alerting/alert-deliveries/handlers.ts';
-import { alertHandlers } from '../alerting/alerts/handlers.ts';
-import { analyticsHandlers } from '../analytics/handlers.ts';
-import { apiKeyHandlers } from '../accounts/api-keys/handlers.ts';
-import { agentArtifactHandlers, artifactHandlers } from '../results/artifacts/handlers.ts';
-import { badgeHandlers } from '../status-pages/badges/handlers.ts';
-import { checkGroupHandlers } from '../checks/check-groups/handlers.ts';
-import { checkOverviewHandlers } from '../results/check-overview/handlers.ts';
-import { checkResultHandlers } from '../results/check-results/handlers.ts';
-import { openRunHandlers } from '../scheduling/open-runs/handlers.ts';
-import { checkSessionHandlers } from '../sessions/check-sessions/handlers.ts';
-import { checkStatusHandlers } from '../results/check-statuses/handlers.ts';
-import { checkTriggerHandlers } from '../sessions/check-triggers/handlers.ts';
-import { checkHandlers, checkTypeBindings } from '../checks/handlers.ts';
-import { clientCertificateHandlers } from '../checks/client-certificates/handlers.ts';
-import { agentCodeBundleHandlers, codeBundleHandlers } from '../checks/code-bundles/handlers.ts';
-import type { CodeBundleStore } from '../checks/code-bundles/store.ts';
-import { dashboardIncidentHandlers } from '../status-pages/dashboard-incidents/handlers.ts';
-import { dashboardHandlers } from '../status-pages/dashboards/handlers.ts';
-import { errorGroupHandlers } from '../results/error-groups/handlers.ts';
-import { fleetHandlers } from '../fleet/handlers.ts';
-import { heartbeatHandlers } from '../heartbeats/handlers.ts';
-import { incidentHandlers } from '../incidents/handlers.ts';
-import { locationHandlers } from '../scheduling/locations/handlers.ts';
-import { maintenanceWindowHandlers } from '../maintenance/maintenance-windows/handlers.ts';
-import { privateLocationHandlers } from '../scheduling/private-locations/handlers.ts';
-import { prometheusHandlers } from '../analytics/prometheus/handlers.ts';
-import { reportingHandlers } from '../analytics/reporting/handlers.ts';
-import { runtimeHandlers } from '../checks/runtimes/handlers.ts';
-import { snippetHandlers } from '../checks/snippets/handlers.ts';
-import { serviceHandlers } from '../status-pages/services/handlers.ts';
-import { staticIpHandlers } from '../scheduling/static-ips/handlers.ts';
-import { statusPageHandlers } from '../status-pages/handlers.ts';
-import { variableHandlers } from '../checks/variables/handlers.ts';
+import {
+  accountHandlers,
+  apiKeyHandlers,
+  type ApiKeys,
+  type LocationKeys,
+} from '../accounts/index.ts';
+import {
+  agentArtifactHandlers,
+  artifactHandlers,
+  checkOverviewHandlers,
+  checkResultHandlers,
+  checkStatusHandlers,
+  errorGroupHandlers,
+  type ResultIntake,
+} from '../results/index.ts';
+import { agentHandlers } from '../agents/index.ts';
+import {
+  alertChannelHandlers,
+  alertDecisionHandlers,
+  alertDeliveryHandlers,
+  alertHandlers,
+} from '../alerting/index.ts';
+import { analyticsHandlers, prometheusHandlers, reportingHandlers } from '../analytics/index.ts';
+import {
+  badgeHandlers,
+  dashboardHandlers,
+  dashboardIncidentHandlers,
+  serviceHandlers,
+  statusPageHandlers,
+} from '../status-pages/index.ts';
+import {
+  agentCodeBundleHandlers,
+  checkGroupHandlers,
+  checkHandlers,
+  checkTypeBindings,
+  clientCertificateHandlers,
+  codeBundleHandlers,
+  type CodeBundleStore,
+  runtimeHandlers,
+  snippetHandlers,
+  variableHandlers,
+} from '../checks/index.ts';
+import {
+  locationHandlers,
+  openRunHandlers,
+  privateLocationHandlers,
+  staticIpHandlers,
+} from '../scheduling/index.ts';
+import { checkSessionHandlers, checkTriggerHandlers } from '../sessions/index.ts';
+import { fleetHandlers } from '../fleet/index.ts';
+import { heartbeatHandlers } from '../heartbeats/index.ts';
+import { incidentHandlers } from '../incidents/index.ts';
+import { maintenanceWindowHandlers } from '../maintenance/index.ts';
 import type { Services } from '../core/services.ts';
 
 export interface ApiParts {

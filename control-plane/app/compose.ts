@@ -11,13 +11,31 @@ import { tighten } from '@monitor/shared/private-files.ts';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { bindApi } from './api.ts';
 import { buildApp } from './app.ts';
-import { ArtifactLinks } from '../results/artifacts/links.ts';
-import { openArtifactStore } from '../results/artifacts/open-artifact-store.ts';
-import { resolveReferences } from '../results/artifacts/resolve-references.ts';
+import {
+  ArtifactLinks,
+  expireJobs,
+  moveRuns,
+  openArtifactStore,
+  pruneArtifacts,
+  RecordLosses,
+  renameFutureRuns,
+  resolveReferences,
+  ResultIntake,
+  ResultPruning,
+  StatusCache,
+  statusesOfChecks,
+  sweepSlots,
+} from '../results/index.ts';
 import type { Config } from '../core/config.ts';
 import { CommitQueue } from '../db/commit-queue.ts';
-import { encryptStoredCredentials } from '../integrity/stored-credentials.ts';
-import { DeliverySignal } from '../notifications/delivery-signal.ts';
+import {
+  encryptStoredCredentials,
+  IntegrityWatch,
+  openFittingKey,
+  openWhole,
+  probeDisk,
+} from '../integrity/index.ts';
+import { DeliverySignal, startDeliveries } from '../notifications/index.ts';
 import { DiskWatch } from '../core/disk-watch.ts';
 import { ConsoleCookie } from '../http/console-cookie.ts';
 import { serveConsoleSessions } from './console-session.ts';
@@ -28,80 +46,80 @@ import { implement } from '../http/implement.ts';
 import { measureRequests } from '../http/measure-requests.ts';
 import { Quotas } from '../core/quotas.ts';
 import { secureHeaders } from '../http/secure-headers.ts';
-import { serveStatusPages } from '../status-pages/status-pages.ts';
+import {
+  announceDueUpdates,
+  type DomainResolver,
+  forgetUnconfirmed,
+  readPage,
+  serveStatusPages,
+  Snapshots,
+  StatusPageDomains,
+  systemResolver,
+  verifyDomains,
+} from '../status-pages/index.ts';
 import { serveTraceViewer, traceViewerUrl } from './trace-viewer.ts';
-import { openIdKeys } from '../scheduling/id-keys.ts';
-import { openFittingKey } from '../integrity/key-check.ts';
-import { openWhole } from '../integrity/open-whole.ts';
-import { IntegrityWatch } from '../integrity/watch.ts';
-import { LocationHub } from '../scheduling/location-hub.ts';
-import { machineClocks, noMachineClocks, type MachineClocks } from '../reception/machine-clocks.ts';
-import { alertOn } from '../alerting/alert-on.ts';
-import { recordFaults } from '../alerting/record-faults.ts';
-import { alertsOfChecks } from '../alerting/withdraw-alerts.ts';
-import { certificatesOfChecks } from '../certificates/count-certificate-days.ts';
-import { recordCertificate } from '../certificates/record-certificate.ts';
-import { moveCertificateDays } from '../certificates/move-days.ts';
-import { moveAlertStates } from '../alerting/move-states.ts';
-import { moveHeartbeats } from '../heartbeats/move-deadlines.ts';
-import { moveRuns } from '../results/move-runs.ts';
-import { moveSchedule } from '../scheduling/move-schedule.ts';
-import { heartbeatTimers } from '../heartbeats/keep-timers.ts';
-import { resumeHeartbeats } from '../heartbeats/postpone-heartbeats.ts';
-import { incidentsOfChecks } from '../incidents/incident-automation.ts';
-import { scheduleOfChecks } from '../scheduling/schedule-check.ts';
-import { sessionsOfChecks } from '../sessions/check-sessions.ts';
-import { startDeliveries } from '../notifications/deliveries.ts';
+import {
+  LocationHub,
+  moveSchedule,
+  openIdKeys,
+  OpenRuns,
+  pruneAgentReports,
+  pruneJobLeases,
+  recordAgentsChanged,
+  restoreAgents,
+  RunSignals,
+  sampleQueues,
+  scheduleOfChecks,
+} from '../scheduling/index.ts';
+import {
+  afterSettling,
+  machineClocks,
+  type MachineClocks,
+  noMachineClocks,
+  noteAlive,
+  noteAliveAndWritten,
+  openReception,
+  Reception,
+  whileClockTrusted,
+} from '../reception/index.ts';
+import {
+  alertOn,
+  alertsOfChecks,
+  locationWatch,
+  moveAlertStates,
+  pruneAlerts,
+  recordFaults,
+  wakeAlerts,
+  watchFaults,
+  watchOutcomes,
+} from '../alerting/index.ts';
+import {
+  certificatesOfChecks,
+  moveCertificateDays,
+  recordCertificate,
+  watchCertificates,
+} from '../certificates/index.ts';
+import {
+  heartbeatTimers,
+  moveHeartbeats,
+  pruneHeartbeatEvents,
+  resumeHeartbeats,
+  sweepHeartbeats,
+} from '../heartbeats/index.ts';
+import { incidentsOfChecks } from '../incidents/index.ts';
+import { dropCancelledJobs, forgetSessions, sessionsOfChecks } from '../sessions/index.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { observeState } from './observe-state.ts';
 import { serveMetrics } from './serve-metrics.ts';
-import { recordAgentsChanged } from '../scheduling/agent-presence.ts';
-import { dropCancelledJobs } from '../sessions/check-sessions.ts';
-import { afterSettling, whileClockTrusted } from '../reception/after-settling.ts';
-import { pruneAlerts } from '../alerting/prune-alerts.ts';
-import { wakeAlerts } from '../alerting/wake-alerts.ts';
-import { expireJobs } from '../results/expire-jobs.ts';
-import { sweepHeartbeats } from '../heartbeats/heartbeats.ts';
-import { ResultIntake } from '../results/ingest-results.ts';
-import { RecordLosses } from '../results/record-losses.ts';
-import { forgetSessions } from '../sessions/forget-sessions.ts';
-import { noteAlive, noteAliveAndWritten, openReception } from '../reception/keep-reception.ts';
-import { probeDisk } from '../integrity/probe-disk.ts';
-import { pruneAgentReports } from '../scheduling/agent-reports.ts';
-import { pruneArtifacts } from '../results/prune-artifacts.ts';
-import { pruneJobLeases } from '../scheduling/prune-job-leases.ts';
-import { pruneCodeBundles } from '../checks/prune-code-bundles.ts';
-import { announceDueUpdates } from '../status-pages/subscribers/announce-due-updates.ts';
-import { forgetUnconfirmed } from '../status-pages/subscribers/forget-unconfirmed.ts';
-import { setRawFrom } from '../analytics/roll-up-rows.ts';
-import { pruneHeartbeatEvents } from '../heartbeats/prune-events.ts';
-import { pruneRollUps } from '../analytics/prune-roll-ups.ts';
-import { ResultPruning } from '../results/prune-results.ts';
-import { renameFutureRuns } from '../results/rename-future-runs.ts';
-import { RollUp } from '../analytics/roll-up.ts';
-import { sampleQueues } from '../scheduling/sample-queues.ts';
-import { restoreAgents } from '../scheduling/restore-agents.ts';
-import { sweepSlots } from '../results/sweep-slots.ts';
-import { verifyDomains } from '../status-pages/verify-domains.ts';
-import { watchCertificates } from '../certificates/watch-certificates.ts';
-import { watchFaults } from '../alerting/watch-faults.ts';
-import { locationWatch } from '../alerting/watch-locations.ts';
-import { watchOutcomes } from '../alerting/watch-outcomes.ts';
-import { CodeBundleStore } from '../checks/code-bundles/store.ts';
-import { forgetConsoleSessions } from '../accounts/keys/console-sessions.ts';
-import { createApiKey, createLocationKey, KeyStore } from '../accounts/keys/store.ts';
-import { OpenRuns } from '../scheduling/open-runs.ts';
-import { Reception } from '../reception/reception.ts';
-import { RunSignals } from '../scheduling/run-signals.ts';
-import type { Services } from '../core/services.ts';
-import { StatusCache, statusesOfChecks } from '../results/status-cache.ts';
+import { CodeBundleStore, pruneCodeBundles } from '../checks/index.ts';
+import { pruneRollUps, RollUp, setRawFrom } from '../analytics/index.ts';
 import {
-  StatusPageDomains,
-  systemResolver,
-  type DomainResolver,
-} from '../status-pages/status-page-domains.ts';
-import { readPage } from '../status-pages/read-page.ts';
-import { Snapshots } from '../status-pages/snapshots.ts';
+  createApiKey,
+  createLocationKey,
+  forgetConsoleSessions,
+  KeyStore,
+} from '../accounts/index.ts';
+import type { Services } from '../core/services.ts';
 import { startTimers } from '../core/timers.ts';
 import { version } from '../core/version.ts';
 

@@ -6,10 +6,10 @@ import { ApiError, badToken } from '../errors/api-error.ts';
 import { sha256Hex } from '../core/keys.ts';
 import {
   endConsoleSession,
+  type KeyStore,
   rotateConsoleSession,
   startConsoleSession,
-} from '../accounts/keys/console-sessions.ts';
-import type { KeyStore } from '../accounts/keys/store.ts';
+} from '../accounts/index.ts';
 import type { Services } from '../core/services.ts';
 import type { ConsoleCookie } from '../http/console-cookie.ts';
 import { RateLimiter } from '../http/rate-limit.ts';

@@ -7,7 +7,7 @@
 import { Router, type Response } from 'express';
 import { sql, type Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
-import type { Reception } from '../reception/reception.ts';
+import type { Reception } from '../reception/index.ts';
 
 function answer(
   response: Response,

@@ -4,7 +4,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Database } from '../db/tables.ts';
-import type { LocationHub } from '../scheduling/location-hub.ts';
+import type { LocationHub } from '../scheduling/index.ts';
 
 /** Several who scrape at once ask the database once. */
 const readAgainAfterMs = 2_000;

@@ -10,7 +10,7 @@ import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
 import type { Request, RequestHandler, Response } from 'express';
 import { Router } from 'express';
-import type { ArtifactLinks } from '../results/artifacts/links.ts';
+import type { ArtifactLinks } from '../results/index.ts';
 import { html } from '../core/html.ts';
 
 const require = createRequire(import.meta.url);

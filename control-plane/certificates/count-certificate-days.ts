@@ -2,11 +2,15 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { certificateInForce, daysUntil, nextDayAt } from './decide/certificate-expiry.ts';
-import { certificateTargetOf, domainOf } from '../checks/decide/certificate-target.ts';
-import type { ChangedCheck, CheckConsumer } from '../checks/check-consumer.ts';
+import {
+  certificateTargetOf,
+  type ChangedCheck,
+  type CheckConsumer,
+  domainOf,
+} from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
-import { writeCertificateDays } from '../results/update-status.ts';
-import { alertOnCertificate } from '../alerting/alert-on-certificate.ts';
+import { writeCertificateDays } from '../results/index.ts';
+import { alertOnCertificate } from '../alerting/index.ts';
 
 /** A check that has run for the first time has a status soon after. */
 const statusWithinMs = 60_000;

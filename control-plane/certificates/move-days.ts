@@ -1,4 +1,4 @@
-import { clampInstants, type GapConsumer } from '../reception/gap-consumer.ts';
+import { clampInstants, type GapConsumer } from '../reception/index.ts';
 
 /** After a step of the clock the days of all certificates are counted anew. */
 export const moveCertificateDays: GapConsumer = async (db, gap) => {

@@ -3,11 +3,15 @@
  * them counts is decided in `decide/certificate-expiry.ts`.
  */
 import type { ItemOutcome } from '@monitor/shared/contract/agent-protocol.ts';
-import type { CertificateConsumer } from '../results/result-consumer.ts';
-import { certificateTargetOf } from '../checks/decide/certificate-target.ts';
-import { findCheck, locationsOf } from '../checks/store.ts';
+import type { CertificateConsumer } from '../results/index.ts';
+import {
+  certificateTargetOf,
+  effectiveFields,
+  findCheck,
+  groupOf,
+  locationsOf,
+} from '../checks/index.ts';
 import { settleCertificate } from './count-certificate-days.ts';
-import { effectiveFields, groupOf } from '../checks/effective-check.ts';
 
 /** Takes one certificate in the transaction of its batch. */
 export const recordCertificate: CertificateConsumer = async (

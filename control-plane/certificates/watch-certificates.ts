@@ -1,5 +1,5 @@
 import type { Services } from '../core/services.ts';
-import type { alertOnCertificate } from '../alerting/alert-on-certificate.ts';
+import type { alertOnCertificate } from '../alerting/index.ts';
 import { settleCertificate } from './count-certificate-days.ts';
 
 const checksAtOnce = 200;

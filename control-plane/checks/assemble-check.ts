@@ -17,12 +17,13 @@ import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts
 import { chooseClientCertificate } from '@monitor/shared/domain/client-certificate.ts';
 import { isSecretVariable } from '@monitor/shared/domain/secret-variable.ts';
 import { fromFlag } from '../db/columns.ts';
-import type { ClientCertificatesTable, Database, SnippetsTable } from '../db/tables.ts';
+import type { Database } from '../db/tables.ts';
+import type { ClientCertificatesTable, SnippetsTable } from './tables.ts';
 import { isEncryptedVariable, mapCredentials } from '../core/decide/credentials.ts';
 import { certificateTargetOf } from './decide/certificate-target.ts';
 import { mergeVariables } from './decide/group-settings.ts';
 import { mentionedSnippets } from './decide/mentioned-snippets.ts';
-import { accountSettingsOf } from '../accounts/store.ts';
+import { accountSettingsOf } from '../accounts/index.ts';
 import { groupFieldsOf, type GroupRow } from './check-groups/store.ts';
 import { toAssigned, type CheckFields, type CheckRow } from './store.ts';
 import type { Services } from '../core/services.ts';

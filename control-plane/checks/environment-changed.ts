@@ -1,7 +1,7 @@
 /** What checks inherit from their account has changed: agents that run any of them are told. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
-import { raiseEnvironmentRevision } from '../accounts/store.ts';
+import { raiseEnvironmentRevision } from '../accounts/index.ts';
 import type { Services } from '../core/services.ts';
 
 /** Writes, in one commit with it, that the checks of the account are to be assembled anew. */

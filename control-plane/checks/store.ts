@@ -10,7 +10,8 @@ import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks
 import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import { containsIgnoringCase, jsonValue } from '../db/expressions.ts';
 import { readPage, type Page, type PageRequest } from '../db/page.ts';
-import type { ChecksTable, Database } from '../db/tables.ts';
+import type { Database } from '../db/tables.ts';
+import type { ChecksTable } from './tables.ts';
 import {
   presentCredentials,
   presentHeartbeat,

@@ -5,11 +5,9 @@ import type { FleetAgent, Interruption, LocationState } from '@monitor/shared/co
 import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import { fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
-import { troublesOf, type PassedSince } from '../alerting/decide/fault-notice.ts';
-import { noResultsCode } from '../scheduling/decide/outcome-watch.ts';
-import { faultsOfLocation } from '../alerting/location-faults.ts';
-import { loadOf, overloadOf, type Overload } from '../scheduling/overload.ts';
-import { readGaps } from '../reception/record-gaps.ts';
+import { faultsOfLocation, type PassedSince, troublesOf } from '../alerting/index.ts';
+import { loadOf, noResultsCode, type Overload, overloadOf } from '../scheduling/index.ts';
+import { readGaps } from '../reception/index.ts';
 
 /** Agents that left are shown for so long. */
 const rememberedMs = 86_400_000;

@@ -7,7 +7,7 @@ import {
 } from '@monitor/shared/contract/check-routes.ts';
 import { notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
-import type { HeartbeatEventsTable } from '../db/tables.ts';
+import type { HeartbeatEventsTable } from './tables.ts';
 import { availabilityWithin } from './decide/heartbeat-times.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import type { CallContext, Handlers } from '../http/implement.ts';

@@ -2,16 +2,21 @@
 import type { Kysely, Selectable } from 'kysely';
 import { notFound } from '../errors/api-error.ts';
 import { toFlag } from '../db/columns.ts';
-import type { Database, HeartbeatsTable } from '../db/tables.ts';
+import type { Database } from '../db/tables.ts';
+import type { HeartbeatsTable } from './tables.ts';
 import { sha256Hex } from '../core/keys.ts';
 import { stepHeartbeat, type HeartbeatInput } from './decide/heartbeat.ts';
 import type { Services } from '../core/services.ts';
 import { postponeForMaintenance } from './postpone-heartbeats.ts';
 import { runAll } from '../core/after-commit.ts';
-import { publishResults } from '../results/result-consumer.ts';
-import type { RunVerdict } from '../results/run-verdict.ts';
-import { insertResult, insertRun } from '../results/result-rows.ts';
-import { statusUpdate, writeStatuses } from '../results/update-status.ts';
+import {
+  insertResult,
+  insertRun,
+  publishResults,
+  type RunVerdict,
+  statusUpdate,
+  writeStatuses,
+} from '../results/index.ts';
 
 /** Where results of heartbeats come from: the control plane itself. */
 const runLocation = 'control-plane';

@@ -4,8 +4,7 @@ import {
   heartbeatDurationMs,
   type HeartbeatSettings,
 } from '@monitor/shared/contract/checks/heartbeat.ts';
-import type { CheckConsumer } from '../checks/check-consumer.ts';
-import { runsOnAgents, type CheckFields } from '../checks/store.ts';
+import { type CheckConsumer, type CheckFields, runsOnAgents } from '../checks/index.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { sha256Hex } from '../core/keys.ts';
 import type { Services } from '../core/services.ts';

@@ -1,13 +1,13 @@
 import { sql, type Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import {
+  type Gap,
+  type GapConsumer,
   losesRequests,
   lostSince,
+  readGaps,
   shiftOf,
-  type Gap,
-} from '../reception/decide/receivable-time.ts';
-import type { GapConsumer } from '../reception/gap-consumer.ts';
-import { readGaps } from '../reception/record-gaps.ts';
+} from '../reception/index.ts';
 
 /** A job that was not heard of for so many periods of receivable time is dead, however often there were gaps. */
 const mostPeriods = 3;

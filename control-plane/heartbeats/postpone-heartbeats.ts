@@ -1,9 +1,9 @@
 /** Heartbeat monitors in maintenance: they do not fail, and have their grace time afterwards. */
 import type { Kysely, Selectable } from 'kysely';
-import type { Database, HeartbeatsTable } from '../db/tables.ts';
+import type { Database } from '../db/tables.ts';
+import type { HeartbeatsTable } from './tables.ts';
 import { postponeHeartbeat } from './decide/heartbeat.ts';
-import { heldAt, type PlannedWindow } from '../maintenance/decide/planned-maintenance.ts';
-import { maintenanceOf, selectionOf } from '../maintenance/windows.ts';
+import { heldAt, maintenanceOf, type PlannedWindow, selectionOf } from '../maintenance/index.ts';
 
 type Row = Selectable<HeartbeatsTable>;
 

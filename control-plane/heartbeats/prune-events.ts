@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
-import { olderThan } from '../results/prune-results.ts';
+import { olderThan } from '../results/index.ts';
 
 const eventsAtOnce = 500;
 

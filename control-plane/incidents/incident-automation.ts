@@ -14,7 +14,7 @@ import type { triggerIncident } from '@monitor/shared/contract/check.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import { asOf, lastUpdateStatus, type IncidentStatus } from './decide/incident.ts';
-import { isDeactivated, type CheckConsumer, type SavedCheck } from '../checks/check-consumer.ts';
+import { type CheckConsumer, isDeactivated, type SavedCheck } from '../checks/index.ts';
 import type { AfterCommit } from '../core/after-commit.ts';
 import type { Services } from '../core/services.ts';
 import { addIncidentUpdate } from './incident-updates.ts';

@@ -2,7 +2,8 @@
 import type { Kysely, Selectable, Updateable } from 'kysely';
 import { ApiError } from '../errors/api-error.ts';
 import { fromFlag, toFlag } from '../db/columns.ts';
-import type { Database, IncidentUpdatesTable } from '../db/tables.ts';
+import type { Database } from '../db/tables.ts';
+import type { IncidentUpdatesTable } from './tables.ts';
 import {
   announcementOfChanged,
   announcementOfNew,

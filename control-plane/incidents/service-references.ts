@@ -4,9 +4,9 @@ import type { z } from 'zod';
 import type { service } from '@monitor/shared/contract/status-page.ts';
 import { invalidField } from '../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
-import type { Database, ServicesTable } from '../db/tables.ts';
+import type { Database } from '../db/tables.ts';
 
-type ServiceRow = Omit<Selectable<ServicesTable>, 'seq'>;
+type ServiceRow = Omit<Selectable<Database['services']>, 'seq'>;
 export type ServiceWire = z.input<typeof service>;
 
 export function toServiceWire(row: ServiceRow): ServiceWire {

@@ -2,7 +2,7 @@
 import { open, rm } from 'node:fs/promises';
 import { sql } from 'kysely';
 import type { Services } from '../core/services.ts';
-import { noteAliveAndWritten } from '../reception/keep-reception.ts';
+import { noteAliveAndWritten } from '../reception/index.ts';
 
 /** About a batch of results with their payloads. */
 const probedBytes = 1_000_000;

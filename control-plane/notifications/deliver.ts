@@ -1,10 +1,10 @@
 /** One attempt to send one row of the outbox: a mail, or a notification to a channel. */
+import type { Database } from '../db/tables.ts';
 import type { Selectable } from 'kysely';
 import { channelConfigs, type AlertChannelType } from '@monitor/shared/contract/alert-channel.ts';
 import { fromJson } from '../db/columns.ts';
-import type { AlertChannelsTable } from '../db/tables.ts';
 import type { OutboxRow } from './due-deliveries.ts';
-import { variablesOfCheck } from '../checks/variables-of-check.ts';
+import { variablesOfCheck } from '../checks/index.ts';
 import type { SecretBox } from '../core/secret-box.ts';
 import type { Services } from '../core/services.ts';
 import { cannotBeSent, type Attempt } from './attempt.ts';
@@ -14,7 +14,7 @@ import type { Mail, NotificationFacts } from './facts.ts';
 import { pausesOfMail, withoutMailServer } from './mailer.ts';
 import { messageOf } from './message.ts';
 
-export type ChannelRow = Selectable<AlertChannelsTable>;
+export type ChannelRow = Selectable<Database['alert_channels']>;
 
 /** What does not depend on the single notification. */
 export type SharedMeans = Omit<Means, 'variables'>;

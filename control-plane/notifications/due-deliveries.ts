@@ -3,7 +3,7 @@ import { sql, type Kysely, type Selectable } from 'kysely';
 import type { CommitQueue } from '../db/commit-queue.ts';
 import { eachOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
-import type { OutboxTable } from '../db/tables/alerting.ts';
+import type { OutboxTable } from './tables.ts';
 
 export type OutboxRow = Selectable<OutboxTable>;
 

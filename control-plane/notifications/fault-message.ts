@@ -1,5 +1,4 @@
-import { noResultsCode } from '../scheduling/decide/outcome-watch.ts';
-import { overloadedCode } from '../scheduling/decide/overload.ts';
+import { noResultsCode, overloadedCode } from '../scheduling/index.ts';
 import { oneLine } from '../core/escape.ts';
 import type { FaultFacts } from './facts.ts';
 import { linkToAgents } from './links.ts';

@@ -1,9 +1,10 @@
 /** Runs that were begun and never ended: given up, so that their last attempt counts. */
 import type { Kysely, Selectable } from 'kysely';
-import type { CheckResultsTable, Database } from '../db/tables.ts';
+import type { Database } from '../db/tables.ts';
+import type { CheckResultsTable } from './tables.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { Services } from '../core/services.ts';
-import { dropOverdueJobs } from '../scheduling/jobs.ts';
+import { dropOverdueJobs } from '../scheduling/index.ts';
 import { runAll } from '../core/after-commit.ts';
 import { publishResults } from './result-consumer.ts';
 import type { RunVerdict } from './run-verdict.ts';

@@ -11,7 +11,8 @@ import {
   type Submission,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { fromFlag, fromJson, toFlag, type EncodedPayload } from '../db/columns.ts';
-import type { CheckRunsTable, Database } from '../db/tables.ts';
+import type { Database } from '../db/tables.ts';
+import type { CheckRunsTable } from './tables.ts';
 import {
   withoutFuture,
   slotGridOf,
@@ -36,12 +37,11 @@ import type { RunVerdict } from './run-verdict.ts';
 import { verdictOfSubmission } from './verdict-of-result.ts';
 import { announceArtifacts } from './announce-artifacts.ts';
 import { groupErrors } from './group-errors.ts';
-import { saveLearnedScript } from '../checks/learned-scripts.ts';
+import { saveLearnedScript } from '../checks/index.ts';
 import { readSubmission, refusal, resultFieldOf, type ReadItem } from './read-submission.ts';
 import { publishResults, type CertificateConsumer, type RunEnding } from './result-consumer.ts';
 import { runAll, type AfterCommit } from '../core/after-commit.ts';
-import { finishJob } from '../scheduling/jobs.ts';
-import { retryElsewhere } from '../scheduling/retry-elsewhere.ts';
+import { finishJob, retryElsewhere } from '../scheduling/index.ts';
 import { statusUpdate, writeStatuses, type StatusChange } from './update-status.ts';
 
 /** Most items of one commit, for a statement that names them has 32,766 parameters at most. */

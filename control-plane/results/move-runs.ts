@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import { shiftOf } from '../reception/decide/receivable-time.ts';
-import { clampInstants, type GapConsumer } from '../reception/gap-consumer.ts';
+import { clampInstants, type GapConsumer, shiftOf } from '../reception/index.ts';
 
 /** Runs that are still open, and statuses, after a gap. */
 export const moveRuns: GapConsumer = async (db, gap) => {

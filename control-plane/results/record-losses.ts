@@ -8,11 +8,7 @@ import { sql, type Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Database } from '../db/tables.ts';
-import {
-  missingSince,
-  type RecordLoss,
-  type StoredMark,
-} from '../scheduling/decide/record-loss.ts';
+import { missingSince, type RecordLoss, type StoredMark } from '../scheduling/index.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
 import type { SecretBox } from '../core/secret-box.ts';
 

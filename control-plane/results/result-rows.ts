@@ -1,7 +1,7 @@
 /** The statements that store runs and results: compiled once, since every result passes here. */
 import type { Selectable } from 'kysely';
 import { prepareQuery } from '../db/prepared.ts';
-import type { CheckResultsTable, CheckRunsTable, ResultPayloadsTable } from '../db/tables.ts';
+import type { CheckResultsTable, CheckRunsTable, ResultPayloadsTable } from './tables.ts';
 
 /** A row of `check_results` before it has its number. */
 export type NewResult = Omit<Selectable<CheckResultsTable>, 'seq'>;

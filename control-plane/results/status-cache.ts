@@ -5,8 +5,8 @@
  * keeps nothing; one that comes after it reads what was written.
  */
 import type { Selectable } from 'kysely';
-import type { CheckConsumer } from '../checks/check-consumer.ts';
-import type { CheckStatusesTable } from '../db/tables.ts';
+import type { CheckConsumer } from '../checks/index.ts';
+import type { CheckStatusesTable } from './tables.ts';
 
 export interface KnownStatus {
   row: Selectable<CheckStatusesTable> & { name: string };

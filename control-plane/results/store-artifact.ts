@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
 import type { Selectable } from 'kysely';
 import { ApiError } from '../errors/api-error.ts';
 import { receiveArtifact, type ExpectedFile } from './artifacts/receive-artifact.ts';
-import type { ArtifactsTable } from '../db/tables.ts';
+import type { ArtifactsTable } from './tables.ts';
 import type { Services } from '../core/services.ts';
 
 /** No upload takes longer: what is left of one after this time is garbage. */

@@ -1,20 +1,20 @@
 /** Accounts for every slot that nobody ran: each becomes one visible `missed` record. */
-import { markSwept } from '../scheduling/schedule-check.ts';
+import {
+  accountAfterMs,
+  accountedUntil,
+  CapabilityGaps,
+  isRecordLost,
+  markSwept,
+  missedReasonOf,
+  type Presence,
+  slotsToAccountFor,
+} from '../scheduling/index.ts';
 import type { KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { keyedRunIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
 import { prepareQuery } from '../db/prepared.ts';
-import {
-  accountAfterMs,
-  accountedUntil,
-  missedReasonOf,
-  slotsToAccountFor,
-  type Presence,
-} from '../scheduling/decide/sweep.ts';
-import { isRecordLost } from '../scheduling/decide/record-loss.ts';
 import type { Services } from '../core/services.ts';
-import { CapabilityGaps } from '../scheduling/capability-gaps.ts';
-import { PlannedGaps } from '../maintenance/planned-gaps.ts';
+import { PlannedGaps } from '../maintenance/index.ts';
 
 /** So many at a time, for other writers wait meanwhile. */
 const periodsPerSweep = 500;

@@ -4,7 +4,8 @@ import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.t
 import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { CheckType } from '@monitor/shared/contract/primitives.ts';
 import { decodePayload, fromFlag } from '../db/columns.ts';
-import type { CheckResultsTable, Database } from '../db/tables.ts';
+import type { Database } from '../db/tables.ts';
+import type { CheckResultsTable } from './tables.ts';
 import type { RunVerdict } from './run-verdict.ts';
 
 /** Longer than a line on any screen; channels shorten it further. */

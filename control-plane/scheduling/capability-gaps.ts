@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { gapOf, type Candidate, type Needs } from './decide/assignment.ts';
-import { findCheck } from '../checks/store.ts';
+import { findCheck } from '../checks/index.ts';
 import { candidateFromRow, needsOfChecks } from './check-needs.ts';
 
 /** Which checks no agent of a location can run, and for want of what; asked of the database once each. */

@@ -10,16 +10,15 @@ import {
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { ApiError, badToken } from '../errors/api-error.ts';
 import { agentOfCheck, agentsFor, type Candidate } from './decide/assignment.ts';
-import type { Database, JobsTable } from '../db/tables.ts';
-import { runsOnAgents, type CheckRow } from '../checks/store.ts';
+import type { Database } from '../db/tables.ts';
+import type { JobsTable } from './tables.ts';
+import { checkAssembly, type CheckRow, groupsOf, runsOnAgents } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
-import { checkAssembly } from '../checks/assemble-check.ts';
 import { accountRuntime, needsAmong, needsOfChecks } from './check-needs.ts';
 import { cancellationsFor } from './cancellations.ts';
 import { leaseTo } from './jobs.ts';
-import { groupsOf } from '../checks/effective-check.ts';
 import { runFirst } from './schedule-check.ts';
-import { upcomingPauses } from '../maintenance/upcoming-pauses.ts';
+import { upcomingPauses } from '../maintenance/index.ts';
 
 /** The first protocol whose agents derive ids with a key. */
 const keyedIdsFrom = 2;

@@ -4,9 +4,13 @@ import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import type { Candidate, Needs } from './decide/assignment.ts';
 import { mayNeedMore, needsOf } from './decide/runtime-needs.ts';
-import { groupFieldsOf, type GroupRow } from '../checks/check-groups/store.ts';
-import type { CheckRow } from '../checks/store.ts';
-import { effectiveAmong, groupsOf } from '../checks/effective-check.ts';
+import {
+  type CheckRow,
+  effectiveAmong,
+  groupFieldsOf,
+  type GroupRow,
+  groupsOf,
+} from '../checks/index.ts';
 
 /** The runtime of checks that name none, and whose group names none. */
 export async function accountRuntime(

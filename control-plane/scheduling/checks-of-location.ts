@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
-import { effectiveAmong, groupsOf } from '../checks/effective-check.ts';
+import { effectiveAmong, groupsOf } from '../checks/index.ts';
 
 export interface WaitingCheck {
   id: string;

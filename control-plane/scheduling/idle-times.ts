@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
-import type { Occurrence } from '../maintenance/decide/maintenance.ts';
+import type { Occurrence } from '../maintenance/index.ts';
 
 /** When checks of an account followed no schedule between two that they followed, or since; by check. */
 export async function idleTimes(

@@ -9,7 +9,7 @@
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Candidate } from './decide/assignment.ts';
-import type { Reception } from '../reception/reception.ts';
+import type { Reception } from '../reception/index.ts';
 
 const returnWithinMs = 12_000;
 const hangUpGraceMs = 5_000;

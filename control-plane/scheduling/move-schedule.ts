@@ -1,8 +1,7 @@
 /** Leases and slots after a gap. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
-import { shiftOf, type Gap } from '../reception/decide/receivable-time.ts';
-import { clampInstants, type GapConsumer } from '../reception/gap-consumer.ts';
+import { clampInstants, type Gap, type GapConsumer, shiftOf } from '../reception/index.ts';
 
 const rowsAtOnce = 500;
 

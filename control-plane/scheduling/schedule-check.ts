@@ -5,16 +5,18 @@ import { eachOf } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import {
-  locationsOf,
-  runsOnAgents,
+  type ChangedCheck,
+  type CheckConsumer,
   type CheckFields,
   type CheckRow,
+  isDeactivated,
+  locationsOf,
+  runsOnAgents,
   type ScheduledFields,
-} from '../checks/store.ts';
-import { isDeactivated, type ChangedCheck, type CheckConsumer } from '../checks/check-consumer.ts';
+} from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
 import { createJob, dropWaitingJobs } from './jobs.ts';
-import { maintenanceOf } from '../maintenance/windows.ts';
+import { maintenanceOf } from '../maintenance/index.ts';
 
 const insertLocation = prepareQuery<{
   check_id: string;

@@ -3,13 +3,20 @@ import type { Kysely, Selectable } from 'kysely';
 import { triggerWaitMs } from '@monitor/shared/contract/check-trigger.ts';
 import { ApiError, invalidQuery } from '../errors/api-error.ts';
 import { fromFlag } from '../db/columns.ts';
-import type { CheckTriggersTable, Database } from '../db/tables.ts';
+import type { Database } from '../db/tables.ts';
+import type { CheckTriggersTable } from './tables.ts';
 import { sha256Hex } from '../core/keys.ts';
-import { findGroup } from '../checks/check-groups/store.ts';
-import { checksOfGroup, findCheck, locationsOf, type CheckRow } from '../checks/store.ts';
+import {
+  type CheckRow,
+  checksOfGroup,
+  effectiveFields,
+  findCheck,
+  findGroup,
+  groupOf,
+  locationsOf,
+} from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
 import { awaitSession, isRunnable, startSessions } from './check-sessions.ts';
-import { effectiveFields, groupOf } from '../checks/effective-check.ts';
 
 export type TriggerRow = Selectable<CheckTriggersTable>;
 

@@ -4,28 +4,36 @@ import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
 import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
-import type { CheckResultsTable, CheckSessionsTable, Database, JobsTable } from '../db/tables.ts';
-import { agentsFor, whyNobodyCan, type Needs } from '../scheduling/decide/assignment.ts';
+import type { Database } from '../db/tables.ts';
+import type { CheckSessionsTable } from './tables.ts';
+import {
+  agentsFor,
+  createJob,
+  dropJob,
+  type Needs,
+  needsOfChecks,
+  notifyAgents,
+  requestCancellation,
+  whyNobodyCan,
+} from '../scheduling/index.ts';
 import { isTerminal, sessionStatusOf } from './decide/check-session.ts';
 import {
-  findCheck,
-  locationsOf,
-  runsOnAgents,
+  type CheckConsumer,
   type CheckFields,
   type CheckRow,
+  effectiveFields,
+  findCheck,
+  groupOf,
+  isDeactivated,
+  locationsOf,
+  runsOnAgents,
   type ScheduledFields,
-} from '../checks/store.ts';
-import { isDeactivated, type CheckConsumer } from '../checks/check-consumer.ts';
+} from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
-import { needsOfChecks } from '../scheduling/check-needs.ts';
-import { createJob, dropJob, requestCancellation } from '../scheduling/jobs.ts';
-import { endCancelledRun } from '../results/end-run.ts';
-import { effectiveFields, groupOf } from '../checks/effective-check.ts';
-import { recordFault } from '../results/record-fault.ts';
-import { notifyAgents } from '../scheduling/schedule-check.ts';
+import { endCancelledRun, recordFault } from '../results/index.ts';
 
 export type SessionRow = Selectable<CheckSessionsTable>;
-type ResultRow = Selectable<CheckResultsTable>;
+type ResultRow = Selectable<Database['check_results']>;
 
 /** So long a run may wait for an agent and take retries, besides running. */
 const sessionMarginMs = 15 * 60_000;
@@ -251,7 +259,7 @@ export async function awaitSession(
   }
 }
 
-type OpenJob = Pick<Selectable<JobsTable>, 'id' | 'run_id' | 'agent_id' | 'location'>;
+type OpenJob = Pick<Selectable<Database['jobs']>, 'id' | 'run_id' | 'agent_id' | 'location'>;
 
 /** What no agent has taken ends at once; what one is running is marked, for its next check-in. */
 async function callOffJobs(

@@ -1,8 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
-import type { CheckRow } from '../checks/store.ts';
+import { type CheckRow, effectiveAmong, groupsOf } from '../checks/index.ts';
 import { isRunnable } from './check-sessions.ts';
-import { effectiveAmong, groupsOf } from '../checks/effective-check.ts';
 
 export interface TriggerTarget {
   /** The tags of an inner list must all match, any of the lists is enough. */

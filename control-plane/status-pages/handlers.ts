@@ -6,7 +6,7 @@ import { readCursorPage } from '../db/page.ts';
 import type { Database } from '../db/tables.ts';
 import type { Handlers } from '../http/implement.ts';
 import { subscribeAll } from './subscribers/subscribe.ts';
-import { dropMailsOfPage } from '../notifications/outbox.ts';
+import { dropMailsOfPage } from '../notifications/index.ts';
 import { endSubscription } from './subscribers/unsubscribe.ts';
 import { verifyDomain } from './verify-domains.ts';
 import type { Services } from '../core/services.ts';

@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { IncidentFacts, Severity } from './view/facts.ts';
-import type { IncidentStatus } from '../incidents/decide/incident.ts';
+import type { IncidentStatus } from '../incidents/index.ts';
 
 interface PageKey {
   accountId: string;

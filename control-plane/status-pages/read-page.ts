@@ -1,7 +1,8 @@
 /** The facts of a status page, out of the database. */
 import type { Kysely, Selectable } from 'kysely';
 import { fromFlag, fromJson } from '../db/columns.ts';
-import type { Database, StatusPagesTable } from '../db/tables.ts';
+import type { Database } from '../db/tables.ts';
+import type { StatusPagesTable } from './tables.ts';
 import type { CardFacts, PageFacts, PageLook } from './view/facts.ts';
 import { shownSince } from './view/uptime.ts';
 import { readIncidents } from './read-incidents.ts';

@@ -5,10 +5,9 @@
 import type { Kysely } from 'kysely';
 import { jsonValue } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
-import { heldBetween } from '../maintenance/decide/planned-maintenance.ts';
+import { heldBetween, selectionOf, windowsSince } from '../maintenance/index.ts';
 import type { WindowFacts } from './view/facts.ts';
 import { knownAheadMs, knownBackMs } from './view/notices.ts';
-import { selectionOf, windowsSince } from '../maintenance/windows.ts';
 
 interface PageKey {
   accountId: string;

@@ -8,13 +8,13 @@ import type {
 } from '@monitor/shared/contract/status-page.ts';
 import { invalidField } from '../errors/api-error.ts';
 import { fromFlag, fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
 import type {
-  Database,
   StatusPageCardsTable,
   StatusPagesTable,
   StatusPageSubscriptionsTable,
-} from '../db/tables.ts';
-import { checkServices, toServiceWire, type ServiceWire } from '../incidents/service-references.ts';
+} from './tables.ts';
+import { checkServices, type ServiceWire, toServiceWire } from '../incidents/index.ts';
 import { refuseTakenAddresses } from '../core/unique-addresses.ts';
 import { holderOf } from './verify-domains.ts';
 import type { Services } from '../core/services.ts';

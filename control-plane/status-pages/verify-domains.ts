@@ -1,6 +1,7 @@
 /** Serves status pages under domains whose proof was found. The DNS is asked outside of transactions. */
 import { sql, type Kysely, type Selectable } from 'kysely';
-import type { Database, StatusPagesTable } from '../db/tables.ts';
+import type { Database } from '../db/tables.ts';
+import type { StatusPagesTable } from './tables.ts';
 import type { Services } from '../core/services.ts';
 import { formsOf, type Claim } from './status-page-domains.ts';
 

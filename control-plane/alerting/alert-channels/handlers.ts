@@ -8,15 +8,13 @@ import {
   type channelSubscription,
 } from '@monitor/shared/contract/alert-channel.ts';
 import { invalidField, notFound } from '../../errors/api-error.ts';
-import { dropSubscriptionsOf, writeSubscription } from '../../checks/alert-subscriptions.ts';
+import { dropSubscriptionsOf, hasCheck, writeSubscription } from '../../checks/index.ts';
 import { readPage } from '../../db/page.ts';
 import type { Database } from '../../db/tables.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { bodyFields, refuseMisspelt, validate } from '../../http/validate.ts';
-import { brokenTemplate } from '../../notifications/channels/webhook.ts';
-import { hasCheck } from '../../checks/require-check.ts';
-import { abandonNotifications } from '../../notifications/due-deliveries.ts';
+import { abandonNotifications, brokenTemplate } from '../../notifications/index.ts';
 import type { Services } from '../../core/services.ts';
 import {
   findChannel,

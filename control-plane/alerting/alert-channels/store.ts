@@ -4,13 +4,14 @@ import type { z } from 'zod';
 import type { alertChannel, AlertChannelType } from '@monitor/shared/contract/alert-channel.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
-import type { AlertChannelsTable, AlertSubscriptionsTable, Database } from '../../db/tables.ts';
+import type { Database } from '../../db/tables.ts';
+import type { AlertChannelsTable } from '../tables.ts';
 import { presentChannelConfig } from '../../core/decide/hidden-values.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Services } from '../../core/services.ts';
 
 export type ChannelRow = Selectable<AlertChannelsTable>;
-type SubscriptionRow = Selectable<AlertSubscriptionsTable>;
+type SubscriptionRow = Selectable<Database['alert_subscriptions']>;
 type Wire = z.input<typeof alertChannel>;
 
 export interface ChannelPreferences {

@@ -6,7 +6,7 @@ import {
 } from '@monitor/shared/contract/alert-decision.ts';
 import { readPage } from '../../db/page.ts';
 import type { Handlers } from '../../http/implement.ts';
-import { requireCheck } from '../../checks/require-check.ts';
+import { requireCheck } from '../../checks/index.ts';
 import { windowOf } from '../../core/query-window.ts';
 import type { Services } from '../../core/services.ts';
 import { decisionsOf, explainResult, toDecisions } from './store.ts';

@@ -3,7 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { alertDecision } from '@monitor/shared/contract/alert-decision.ts';
 import { fromJson, toTimestamp } from '../../db/columns.ts';
-import type { AlertDecisionsTable } from '../../db/tables/alerting.ts';
+import type { AlertDecisionsTable } from '../tables.ts';
 import type { Database } from '../../db/tables.ts';
 import type { Decision } from '../decide/decision.ts';
 import { explainChannel, explainReason } from '../decide/explain.ts';

@@ -1,4 +1,5 @@
 /** The notifications that were sent: rows → wire. */
+import type { Database } from '../../db/tables.ts';
 import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { AlertChannelType } from '@monitor/shared/contract/alert-channel.ts';
@@ -6,11 +7,10 @@ import type { alertNotification } from '@monitor/shared/contract/alert-notificat
 import type { CheckType } from '@monitor/shared/contract/primitives.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { fromJson, toTimestamp } from '../../db/columns.ts';
-import type { AlertNotificationsTable } from '../../db/tables.ts';
 import { presentChannelConfig } from '../../core/decide/hidden-values.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 
-export type NotificationRow = Selectable<AlertNotificationsTable>;
+export type NotificationRow = Selectable<Database['alert_notifications']>;
 type Wire = z.input<typeof alertNotification>;
 
 /** As a reader of this role sees it: the configuration without what is hidden in the channel, too. */

@@ -4,10 +4,9 @@ import type { MeasuredMetric } from '@monitor/shared/domain/metrics.ts';
 import { analyticsOf, type AnalyticsFacts } from '@monitor/shared/domain/metrics.ts';
 import { fromFlag } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
-import { availabilityWithin } from '../../heartbeats/decide/heartbeat-times.ts';
+import { availabilityWithin, readHeartbeatTimes } from '../../heartbeats/index.ts';
 import { listAnalysedChecks, type AnalysedCheck } from '../analysed-checks.ts';
-import { readHeartbeatTimes } from '../../heartbeats/read-heartbeat-times.ts';
-import { isKnown } from '../../results/update-status.ts';
+import { isKnown } from '../../results/index.ts';
 import {
   outcomesFrom,
   readCheckNumbers,

@@ -10,16 +10,15 @@ import { coveredMs, reportBuckets, serviceLevel, spansWithout } from '../decide/
 import {
   availabilityWithin,
   type HeartbeatTimes,
-} from '../../heartbeats/decide/heartbeat-times.ts';
-import type { Occurrence } from '../../maintenance/decide/maintenance.ts';
+  readHeartbeatTimes,
+} from '../../heartbeats/index.ts';
+import { maintenanceBetween, type Occurrence } from '../../maintenance/index.ts';
 import type { Window } from '../../core/decide/results-window.ts';
 import { listed, type Span } from '../decide/roll-ups/spans.ts';
 import { Tally } from '../decide/roll-ups/tally.ts';
 import { asCsv, wantsCsv, type Handlers } from '../../http/implement.ts';
 import { listAnalysedChecks, type AnalysedCheck } from '../analysed-checks.ts';
-import { idleTimes } from '../../scheduling/idle-times.ts';
-import { maintenanceBetween } from '../../maintenance/maintenance-between.ts';
-import { readHeartbeatTimes } from '../../heartbeats/read-heartbeat-times.ts';
+import { idleTimes } from '../../scheduling/index.ts';
 import { readTallies } from '../read-tallies.ts';
 import type { Services } from '../../core/services.ts';
 

@@ -3,15 +3,15 @@ import { alertSettings as alertSettingsSchema } from '@monitor/shared/contract/c
 import { runtimeId } from '@monitor/shared/contract/primitives.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import {
+  type AlertSettings,
   changeAccount,
   createAccount,
   findOrCreateAccount,
   listAccounts,
-  plans,
-  type AlertSettings,
   type Plan,
+  plans,
   type StoredAccount,
-} from '../../accounts/store.ts';
+} from '../../accounts/index.ts';
 import { withInstallation, type Installation } from './installation.ts';
 import { instant, printFacts, printJson, printRows } from './output.ts';
 

@@ -8,8 +8,7 @@ import { processEnvironment, readConfig, type Config } from '../../core/config.t
 import { migrateToLatest, migrationState, refuseNewer } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
 import type { Database } from '../../db/tables.ts';
-import { refusalToOpen } from '../../integrity/decide-opening.ts';
-import { findFiles } from '../../integrity/files.ts';
+import { findFiles, refusalToOpen } from '../../integrity/index.ts';
 import { OperatorError, trying } from '../../errors/operator-error.ts';
 
 export interface Installation {

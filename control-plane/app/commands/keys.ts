@@ -7,11 +7,11 @@ import { OperatorError } from '../../errors/operator-error.ts';
 import {
   createApiKey,
   createLocationKey,
+  type ListedKey,
   listKeys,
   rememberKeysMs,
   revokeKey,
-  type ListedKey,
-} from '../../accounts/keys/store.ts';
+} from '../../accounts/index.ts';
 import { chooseAccount, usableName } from './accounts.ts';
 import { withInstallation } from './installation.ts';
 import { rotateEncryption } from './rotate-encryption.ts';

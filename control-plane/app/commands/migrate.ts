@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { migrateToLatest } from '../../db/migrate.ts';
-import { encryptStoredCredentials } from '../../integrity/stored-credentials.ts';
-import { openFittingKey } from '../../integrity/key-check.ts';
+import { encryptStoredCredentials, openFittingKey } from '../../integrity/index.ts';
 import { readSettings, withDatabase } from './installation.ts';
 import { printJson } from './output.ts';
 

@@ -3,10 +3,11 @@ import { migrationState, refuseNewer } from '../../db/migrate.ts';
 import { isOpenElsewhere } from '../../db/open.ts';
 import {
   encryptStoredCredentials,
+  openFittingKey,
   reencryptStoredCredentials,
-} from '../../integrity/stored-credentials.ts';
-import { resealIdSecret } from '../../scheduling/id-keys.ts';
-import { openFittingKey, writeKeyCheck } from '../../integrity/key-check.ts';
+  writeKeyCheck,
+} from '../../integrity/index.ts';
+import { resealIdSecret } from '../../scheduling/index.ts';
 import { OperatorError, trying } from '../../errors/operator-error.ts';
 import { addKey, dropPreviousKey, keyFileOf, openSecretBox } from '../../core/secret-box.ts';
 import { readSettings, refuseMissing, withDatabase } from './installation.ts';

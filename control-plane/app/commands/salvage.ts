@@ -1,8 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { holderInWords, isServed } from '../../integrity/serving-lock.ts';
-import { salvageDatabase, type Salvaged } from '../../integrity/salvage.ts';
+import { holderInWords, isServed, type Salvaged, salvageDatabase } from '../../integrity/index.ts';
 import { OperatorError, trying } from '../../errors/operator-error.ts';
 import { FileInTheMaking, stopOnSignal } from './file-in-the-making.ts';
 import { readSettings } from './installation.ts';

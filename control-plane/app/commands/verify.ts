@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { damageAdvice } from '../../integrity/decide-opening.ts';
-import { verifyDatabase } from '../../integrity/verify.ts';
+import { damageAdvice, verifyDatabase } from '../../integrity/index.ts';
 import { readSettings } from './installation.ts';
 import { note, printJson } from './output.ts';
 

@@ -5,7 +5,8 @@ import type { checkGroup, CheckGroupFields } from '@monitor/shared/contract/chec
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { readPage, type Page, type PageRequest } from '../../db/page.ts';
-import type { CheckGroupsTable, Database } from '../../db/tables.ts';
+import type { Database } from '../../db/tables.ts';
+import type { CheckGroupsTable } from '../tables.ts';
 import { mapCredentials } from '../../core/decide/credentials.ts';
 import { presentCredentials, presentVariables } from '../../core/decide/hidden-values.ts';
 import type { SecretBox } from '../../core/secret-box.ts';

@@ -4,7 +4,7 @@ import type { Selectable } from 'kysely';
 import type { clientCertificateRoutes } from '@monitor/shared/contract/client-certificate.ts';
 import { invalidField, notFound } from '../../errors/api-error.ts';
 import { toTimestamp } from '../../db/columns.ts';
-import type { ClientCertificatesTable } from '../../db/tables.ts';
+import type { ClientCertificatesTable } from '../tables.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { changeEnvironment } from '../environment-changed.ts';
 import type { Services } from '../../core/services.ts';

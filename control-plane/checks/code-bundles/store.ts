@@ -8,7 +8,8 @@ import type { Kysely, Selectable } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { fromJson } from '../../db/columns.ts';
 import { jsonValue } from '../../db/expressions.ts';
-import type { CodeBundlesTable, Database } from '../../db/tables.ts';
+import type { Database } from '../../db/tables.ts';
+import type { CodeBundlesTable } from '../tables.ts';
 import { receiveBundle } from './receive-bundle.ts';
 
 export type CodeBundleRow = Selectable<CodeBundlesTable>;

@@ -4,7 +4,7 @@ import type { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
-import type { SnippetsTable } from '../../db/tables.ts';
+import type { SnippetsTable } from '../tables.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { dropSnippetReferences } from '../drop-references.ts';
 import { changeEnvironment } from '../environment-changed.ts';

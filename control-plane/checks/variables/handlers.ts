@@ -5,7 +5,7 @@ import type { variableRoutes } from '@monitor/shared/contract/variable.ts';
 import { ApiError, invalidField, notFound, takenField } from '../../errors/api-error.ts';
 import { fromFlag, toFlag } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
-import type { VariablesTable } from '../../db/tables.ts';
+import type { VariablesTable } from '../tables.ts';
 import { isEncryptedVariable } from '../../core/decide/credentials.ts';
 import { seesLockedValues } from '../../core/decide/hidden-values.ts';
 import type { Handlers } from '../../http/implement.ts';

@@ -2,7 +2,8 @@
 import type { Kysely, Selectable } from 'kysely';
 import { fromFlag, fromJson } from '../../db/columns.ts';
 import { prepareQuery } from '../../db/prepared.ts';
-import type { Database, MaintenanceWindowsTable } from '../../db/tables.ts';
+import type { Database } from '../../db/tables.ts';
+import type { MaintenanceWindowsTable } from '../tables.ts';
 import type { RepeatingWindow } from '../decide/maintenance.ts';
 import type { PlannedWindow } from '../decide/planned-maintenance.ts';
 

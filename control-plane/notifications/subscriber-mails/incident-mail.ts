@@ -1,5 +1,5 @@
 /** The mail that tells a subscriber what is new about an incident. */
-import type { IncidentStatus } from '../../incidents/decide/incident.ts';
+import type { IncidentStatus } from '../../incidents/index.ts';
 import type { Mail } from '../facts.ts';
 import { html } from '../../core/html.ts';
 import { oneLine } from '../../core/escape.ts';

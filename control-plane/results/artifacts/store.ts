@@ -4,7 +4,8 @@ import type { ArtifactType, Asset } from '@monitor/shared/contract/check-result.
 import type { CheckType } from '@monitor/shared/contract/primitives.ts';
 import type { ArtifactLinks } from './links.ts';
 import { prepareQuery } from '../../db/prepared.ts';
-import type { ArtifactsTable, Database } from '../../db/tables.ts';
+import type { Database } from '../../db/tables.ts';
+import type { ArtifactsTable } from '../tables.ts';
 
 export type ArtifactRow = Selectable<ArtifactsTable>;
 

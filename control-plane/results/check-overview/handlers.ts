@@ -7,7 +7,7 @@ import type { CheckType } from '@monitor/shared/contract/primitives.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { Handlers } from '../../http/implement.ts';
-import { maintenanceOf } from '../../maintenance/windows.ts';
+import { maintenanceOf } from '../../maintenance/index.ts';
 import type { Services } from '../../core/services.ts';
 import {
   locationsOfChecks,

@@ -3,7 +3,7 @@ import { sixHoursMs, type checkResultRoutes } from '@monitor/shared/contract/che
 import type { RouteInput } from '@monitor/shared/contract/route.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { asJson, type Handlers } from '../../http/implement.ts';
-import { requireCheck } from '../../checks/require-check.ts';
+import { requireCheck } from '../../checks/index.ts';
 import { windowOf } from '../../core/query-window.ts';
 import type { Services } from '../../core/services.ts';
 import { findResult, listResults, listResultsByCursor, listRuns } from './store.ts';

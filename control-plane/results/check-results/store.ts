@@ -9,12 +9,8 @@ import { fromFlag, payloadText, toFlag, toTimestamp, toTimestampOrNull } from '.
 import { jsonList } from '../../db/expressions.ts';
 import { readCursor, readPage } from '../../db/page.ts';
 import { prepareQuery, type PreparedQuery } from '../../db/prepared.ts';
-import type {
-  CheckResultsTable,
-  CheckRunsTable,
-  Database,
-  ResultPayloadsTable,
-} from '../../db/tables.ts';
+import type { Database } from '../../db/tables.ts';
+import type { CheckResultsTable, CheckRunsTable, ResultPayloadsTable } from '../tables.ts';
 import type { Services } from '../../core/services.ts';
 
 type ResultRow = Omit<Selectable<CheckResultsTable>, 'account_id' | 'epoch'> & {

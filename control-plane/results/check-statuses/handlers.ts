@@ -4,8 +4,8 @@ import type { checkStatus, checkStatusRoutes } from '@monitor/shared/contract/ch
 import { fromFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { prepareQuery } from '../../db/prepared.ts';
 import type { Handlers } from '../../http/implement.ts';
-import type { LocationHub } from '../../scheduling/location-hub.ts';
-import { requireCheck } from '../../checks/require-check.ts';
+import type { LocationHub } from '../../scheduling/index.ts';
+import { requireCheck } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
 import type { KnownStatus } from '../status-cache.ts';
 

@@ -4,9 +4,9 @@ import type { errorGroupRoutes } from '@monitor/shared/contract/error-group.ts';
 import { ApiError, notFound } from '../../errors/api-error.ts';
 import { fromFlag, toFlag, toTimestamp } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
-import type { ErrorGroupsTable } from '../../db/tables.ts';
+import type { ErrorGroupsTable } from '../tables.ts';
 import type { Handlers } from '../../http/implement.ts';
-import { requireCheck } from '../../checks/require-check.ts';
+import { requireCheck } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
 
 function toWire(row: Selectable<ErrorGroupsTable>) {

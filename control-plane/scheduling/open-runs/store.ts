@@ -5,7 +5,8 @@ import type { OpenRunWire } from '@monitor/shared/contract/open-run.ts';
 import type { CheckType } from '@monitor/shared/contract/primitives.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { eachOf } from '../../db/expressions.ts';
-import type { Database, JobsTable } from '../../db/tables.ts';
+import type { Database } from '../../db/tables.ts';
+import type { JobsTable } from '../tables.ts';
 import type { ToldRun } from '../open-runs.ts';
 import type { Services } from '../../core/services.ts';
 

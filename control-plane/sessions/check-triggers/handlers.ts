@@ -20,7 +20,7 @@ import {
   type TriggerRow,
 } from '../call-trigger.ts';
 import { sha256Hex } from '../../core/keys.ts';
-import { requireCheck } from '../../checks/require-check.ts';
+import { requireCheck } from '../../checks/index.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Services } from '../../core/services.ts';
 

@@ -4,7 +4,7 @@ import type { badgeRoutes } from '@monitor/shared/contract/badge.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { fromFlag, fromJson } from '../../db/columns.ts';
 import type { Handlers } from '../../http/implement.ts';
-import { isKnown } from '../../results/update-status.ts';
+import { isKnown } from '../../results/index.ts';
 import type { Services } from '../../core/services.ts';
 
 type State = 'failing' | 'degraded' | 'passing' | 'unknown';

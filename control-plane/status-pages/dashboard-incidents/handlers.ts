@@ -7,13 +7,10 @@ import type {
 } from '@monitor/shared/contract/dashboard.ts';
 import { invalidField, notFound } from '../../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
-import type {
-  DashboardIncidentsTable,
-  DashboardIncidentUpdatesTable,
-  Database,
-} from '../../db/tables.ts';
+import type { Database } from '../../db/tables.ts';
+import type { DashboardIncidentsTable, DashboardIncidentUpdatesTable } from '../tables.ts';
 import type { Handlers } from '../../http/implement.ts';
-import { deleteIncidentUpdate, findIncidentUpdate } from '../../incidents/incident-updates.ts';
+import { deleteIncidentUpdate, findIncidentUpdate } from '../../incidents/index.ts';
 import { readInstant } from '../../core/instant.ts';
 import type { Services } from '../../core/services.ts';
 

@@ -1,6 +1,6 @@
 /** Words: instants, durations, states of incidents, and what people wrote. */
 import { DateTime } from 'luxon';
-import type { IncidentStatus } from '../../incidents/decide/incident.ts';
+import type { IncidentStatus } from '../../incidents/index.ts';
 import type { NoticeView } from '../view/notices.ts';
 import { html, webAddress, type Markup } from '../../core/html.ts';
 

@@ -3,9 +3,9 @@ import type { serviceRoutes } from '@monitor/shared/contract/status-page.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { readCursorPage } from '../../db/page.ts';
 import type { Handlers } from '../../http/implement.ts';
-import { dropServiceReferences } from '../../checks/drop-references.ts';
+import { dropServiceReferences } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
-import { toServiceWire } from '../../incidents/service-references.ts';
+import { toServiceWire } from '../../incidents/index.ts';
 
 export function serviceHandlers({
   db,

@@ -4,20 +4,22 @@
  * everybody gets one mail, and nobody else waits long for the database.
  */
 import type { Kysely, Selectable } from 'kysely';
-import type { Database, StatusPagesTable } from '../../db/tables.ts';
-import type { IncidentAnnouncementsTable } from '../../db/tables/status-pages.ts';
-import type { IncidentStatus } from '../../incidents/decide/incident.ts';
-import { incidentMail } from '../../notifications/subscriber-mails/incident-mail.ts';
-import { updateAnnouncement } from '../../incidents/incident-updates.ts';
+import type { Database } from '../../db/tables.ts';
+import type { StatusPagesTable } from '../tables.ts';
+import { type IncidentStatus, updateAnnouncement } from '../../incidents/index.ts';
+import {
+  enqueueSubscriberMails,
+  incidentMail,
+  type SubscriberMail,
+} from '../../notifications/index.ts';
 import type { Services } from '../../core/services.ts';
-import { enqueueSubscriberMails, type SubscriberMail } from '../../notifications/outbox.ts';
 import { addressOf, incidentLink, unsubscribeLink } from './links.ts';
 import { SubscriberKeys } from './subscriber-keys.ts';
 
 /** Some ten milliseconds of writing: results that agents hand in wait no longer than that. */
 const mailsPerBatch = 100;
 
-type Announcement = Selectable<IncidentAnnouncementsTable>;
+type Announcement = Selectable<Database['incident_announcements']>;
 type Page = Selectable<StatusPagesTable>;
 
 function findDue(db: Kysely<Database>, now: number): Promise<Announcement | undefined> {

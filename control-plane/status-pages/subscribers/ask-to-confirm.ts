@@ -2,12 +2,16 @@
 import { randomBytes } from 'node:crypto';
 import type { Kysely, Selectable } from 'kysely';
 import { toFlag } from '../../db/columns.ts';
-import type { Database, StatusPagesTable } from '../../db/tables.ts';
+import type { Database } from '../../db/tables.ts';
+import type { StatusPagesTable } from '../tables.ts';
 import { addressCountMs, mayAskAgain, requestsKeptMs } from '../decide/subscription-limits.ts';
 import { sha256Hex } from '../../core/keys.ts';
-import { verificationMail } from '../../notifications/subscriber-mails/verification-mail.ts';
+import {
+  dropSubscriberMails,
+  enqueueSubscriberMails,
+  verificationMail,
+} from '../../notifications/index.ts';
 import type { Services } from '../../core/services.ts';
-import { dropSubscriberMails, enqueueSubscriberMails } from '../../notifications/outbox.ts';
 import { addressOf, verifyLink } from './links.ts';
 import type { SubscriberKeys } from './subscriber-keys.ts';
 

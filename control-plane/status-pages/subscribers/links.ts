@@ -1,6 +1,6 @@
 /** Addresses that mails to subscribers lead to. */
 import type { Selectable } from 'kysely';
-import type { StatusPagesTable } from '../../db/tables.ts';
+import type { StatusPagesTable } from '../tables.ts';
 import { publicAddressOf } from '../decide/status-page-address.ts';
 
 type Page = Pick<Selectable<StatusPagesTable>, 'url' | 'custom_domain'>;

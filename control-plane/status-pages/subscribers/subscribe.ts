@@ -1,7 +1,8 @@
 /** Subscribing to a status page: by its visitors, and by those who own it. */
 import type { Kysely, Selectable } from 'kysely';
 import { emailAddress } from '@monitor/shared/contract/status-page.ts';
-import type { Database, StatusPagesTable } from '../../db/tables.ts';
+import type { Database } from '../../db/tables.ts';
+import type { StatusPagesTable } from '../tables.ts';
 import { mustWait, requestsCountMs } from '../decide/subscription-limits.ts';
 import type { Services } from '../../core/services.ts';
 import { askToConfirm } from './ask-to-confirm.ts';

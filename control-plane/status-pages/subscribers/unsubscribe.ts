@@ -1,8 +1,9 @@
 /** Ending subscriptions. What was not sent yet is taken back, and the address is forgotten. */
 import type { Kysely, Selectable } from 'kysely';
-import type { Database, StatusPagesTable } from '../../db/tables.ts';
+import type { Database } from '../../db/tables.ts';
+import type { StatusPagesTable } from '../tables.ts';
 import type { Services } from '../../core/services.ts';
-import { dropSubscriberMails } from '../../notifications/outbox.ts';
+import { dropSubscriberMails } from '../../notifications/index.ts';
 import { SubscriberKeys } from './subscriber-keys.ts';
 
 interface Ended {

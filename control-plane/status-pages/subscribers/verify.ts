@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { StatusPagesTable } from '../../db/tables.ts';
+import type { StatusPagesTable } from '../tables.ts';
 import { isTokenValid } from '../decide/subscription-limits.ts';
 import { sha256Hex } from '../../core/keys.ts';
 import type { Services } from '../../core/services.ts';

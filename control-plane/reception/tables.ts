@@ -1,5 +1,11 @@
-/** Tables of receivable time. See `tables.ts` for the units. */
+/** The tables that this module alone writes. Units of columns: `db/tables.ts`. */
 import type { Generated } from 'kysely';
+
+declare module '../db/tables.ts' {
+  interface Database {
+    reception_gaps: ReceptionGapsTable;
+  }
+}
 
 /** A stretch in which nothing could be received, or a step of the clock; see `domain/receivable-time.ts`. */
 export interface ReceptionGapsTable {
@@ -11,8 +17,4 @@ export interface ReceptionGapsTable {
   to_at: number;
   lost_ms: number;
   step_ms: number;
-}
-
-export interface ReceptionTables {
-  reception_gaps: ReceptionGapsTable;
 }

@@ -1,5 +1,14 @@
-/** Tables of analytics: results summed up, and how far. See `tables.ts` for the units. */
+/** The tables that this module alone writes. Units of columns: `db/tables.ts`. */
 import type { Generated } from 'kysely';
+
+declare module '../db/tables.ts' {
+  interface Database {
+    roll_ups: RollUpsTable;
+    roll_up_progress: RollUpProgressTable;
+    roll_up_days: RollUpDaysTable;
+    roll_up_corrections: RollUpCorrectionsTable;
+  }
+}
 
 /** Results of a check that began in the same hour, or day, of UTC and have the rest in common. */
 export interface RollUpsTable {
@@ -25,7 +34,7 @@ export interface RollUpsTable {
 }
 
 /** One row. */
-interface RollUpProgressTable {
+export interface RollUpProgressTable {
   id: 1;
   /** Results up to this `seq` are rolled up, later ones are not. */
   rolled_up_to: number;
@@ -34,7 +43,7 @@ interface RollUpProgressTable {
 }
 
 /** Days of checks whose hours are to be summed up once more, into one row for all of them. */
-interface RollUpDaysTable {
+export interface RollUpDaysTable {
   account_id: string;
   check_id: string;
   starts_at: number;
@@ -42,15 +51,8 @@ interface RollUpDaysTable {
 }
 
 /** Attempts that became FINAL after they had been rolled up. */
-interface RollUpCorrectionsTable {
+export interface RollUpCorrectionsTable {
   result_seq: number;
   check_id: string;
   started_at: number;
-}
-
-export interface RollUpTables {
-  roll_ups: RollUpsTable;
-  roll_up_progress: RollUpProgressTable;
-  roll_up_days: RollUpDaysTable;
-  roll_up_corrections: RollUpCorrectionsTable;
 }

@@ -1,0 +1,32 @@
+/** What other modules may use. */
+export { apiKeyHandlers } from './api-keys/handlers.ts';
+export { accountHandlers } from './handlers.ts';
+export {
+  endConsoleSession,
+  forgetConsoleSessions,
+  rotateConsoleSession,
+  startConsoleSession,
+} from './keys/console-sessions.ts';
+export {
+  createApiKey,
+  createLocationKey,
+  deleteLocationKey,
+  KeyStore,
+  type ListedKey,
+  listKeys,
+  rememberKeysMs,
+  revokeKey,
+} from './keys/store.ts';
+export type { ApiKeys, LocationKeys } from './location-keys.ts';
+export {
+  accountSettingsOf,
+  type AlertSettings,
+  changeAccount,
+  createAccount,
+  findOrCreateAccount,
+  listAccounts,
+  type Plan,
+  plans,
+  raiseEnvironmentRevision,
+  type StoredAccount,
+} from './store.ts';

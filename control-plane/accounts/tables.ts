@@ -1,0 +1,64 @@
+/** The tables that this module alone writes. Units of columns: `db/tables.ts`. */
+import type { Generated } from 'kysely';
+
+declare module '../db/tables.ts' {
+  interface Database {
+    accounts: AccountsTable;
+    api_keys: ApiKeysTable;
+    console_sessions: ConsoleSessionsTable;
+    location_keys: LocationKeysTable;
+  }
+}
+
+export interface AccountsTable {
+  id: string;
+  name: string;
+  created_at: number;
+  plan: Generated<string>;
+  settings_json: Generated<string>;
+  runtime_id: Generated<string | null>;
+  /** Alert settings of checks that use the global ones; null for the defaults. */
+  alert_settings_json: Generated<string | null>;
+  /** Grows with every change of what checks inherit from their account. */
+  environment_revision: Generated<number>;
+}
+
+export interface ApiKeysTable {
+  id: string;
+  account_id: string;
+  name: string;
+  role: Generated<string>;
+  /** SHA-256 of the raw key, hex. */
+  key_hash: string;
+  masked_key: string;
+  created_at: number;
+  last_used_at: number | null;
+  expires_at: number | null;
+  revoked_at: number | null;
+}
+
+/** Who is signed in to the console. A session has the account and the role of its key, and ends with it. */
+export interface ConsoleSessionsTable {
+  id: string;
+  account_id: string;
+  api_key_id: string;
+  /** SHA-256 of the token in the cookie, as hex. */
+  token_hash: string;
+  /** Of the token before it, which is accepted for a moment after `rotated_at`. */
+  previous_hash: string | null;
+  rotated_at: number;
+  created_at: number;
+  expires_at: number;
+}
+
+/** Keys of agents. `location` is a slug or a data-center location; only the former has an owner. */
+export interface LocationKeysTable {
+  id: string;
+  account_id: string;
+  location: string;
+  private_location_id: string | null;
+  key_hash: string;
+  masked_key: string;
+  created_at: number;
+  updated_at: number | null;
+}

@@ -1,0 +1,144 @@
+/** The tables that this module alone writes. Units of columns: `db/tables.ts`. */
+import type { Generated } from 'kysely';
+
+declare module '../db/tables.ts' {
+  interface Database {
+    alert_channels: AlertChannelsTable;
+    check_alerts: CheckAlertsTable;
+    alert_states: AlertStatesTable;
+    alert_decisions: AlertDecisionsTable;
+    certificate_notices: CertificateNoticesTable;
+    location_notices: LocationNoticesTable;
+    check_faults: CheckFaultsTable;
+    location_faults: LocationFaultsTable;
+    fault_notices: FaultNoticesTable;
+  }
+}
+
+export interface AlertChannelsTable {
+  id: Generated<number>;
+  account_id: string;
+  type: string;
+  /** Encrypted. */
+  config_json: string;
+  send_recovery: number;
+  send_failure: number;
+  send_degraded: number;
+  ssl_expiry: number;
+  /** Days. */
+  ssl_expiry_threshold: number;
+  auto_subscribe: number;
+  created_at: number;
+  updated_at: number | null;
+}
+
+export interface CheckAlertsTable {
+  seq: Generated<number>;
+  id: string;
+  account_id: string;
+  check_id: string;
+  name: string;
+  check_type: string;
+  alert_type: string;
+  run_location: string | null;
+  response_time_ms: number | null;
+  error: string | null;
+  status_code: string | null;
+  created_at: number;
+  started_at: number | null;
+}
+
+/** What the alert machine knows of a check; a check without a row is passing and nothing was sent. */
+export interface AlertStatesTable {
+  check_id: string;
+  account_id: string;
+  /** See `domain/alerting`. */
+  state_json: string;
+  /** When time alone may change something: an escalation, a reminder. */
+  wake_at: number | null;
+  updated_at: number;
+}
+
+/** Why an alert was, or was not, sent. Passing runs of passing checks leave no row. */
+export interface AlertDecisionsTable {
+  seq: Generated<number>;
+  id: string;
+  account_id: string;
+  check_id: string;
+  decided_at: number;
+  /** What was decided about: a result, or null for a reminder, an escalation, a certificate. */
+  check_result_id: string | null;
+  cause: string;
+  alert_type: string;
+  outcome: string;
+  reason: string;
+  /** Thresholds and counts at that moment, and what each channel was or was not told. */
+  details_json: string;
+  check_alert_id: string | null;
+}
+
+/** What a channel was told last about the certificate of a check. */
+export interface CertificateNoticesTable {
+  check_id: string;
+  account_id: string;
+  alert_channel_id: number;
+  /** Names the certificate: another one expires at another instant. */
+  expires_at: number;
+  stage: 'EXPIRING' | 'EXPIRED';
+  noticed_at: number;
+}
+
+/** Locations of which people were told that they have no agent, and not yet that they have one again. */
+export interface LocationNoticesTable {
+  account_id: string;
+  location: string;
+  unserved_since: number;
+  /** The same in the notice and in the recovery. */
+  incident_key: string;
+  /** Ids of the channels that were told. */
+  channels_json: string;
+  sent_at: number;
+}
+
+/** The stretch of errors that a check has at a location; gone with its next conclusive result there. */
+export interface CheckFaultsTable {
+  check_id: string;
+  account_id: string;
+  location: string;
+  /** When the first of its runs began, by the clock of the agent. */
+  since: number;
+  /** When that was heard of. */
+  noted_at: number;
+  /** When the newest of its errors was heard of. */
+  last_at: number;
+  runs: number;
+  /** `FaultKind[]`, see `domain/fault-stretch.ts`. */
+  kinds_json: string;
+}
+
+/** Locations whose newest results are all errors; gone with the next conclusive result of any check. */
+export interface LocationFaultsTable {
+  account_id: string;
+  location: string;
+  since: number;
+}
+
+/** What people were told about a location, and not yet that it is over. */
+export interface FaultNoticesTable {
+  account_id: string;
+  location: string;
+  /** Of the errors it is about; empty for all that happens there. */
+  code: string;
+  since: number;
+  /** The same in the notice and in the recovery. */
+  incident_key: string;
+  /** Ids of the channels that were told. */
+  channels_json: string;
+  sent_at: number;
+  /** When a check of the location had a conclusive result again. */
+  conclusive_at: number | null;
+  /** Why, as far as it was known. */
+  message: string | null;
+  /** How many checks it is about. */
+  check_count: Generated<number>;
+}

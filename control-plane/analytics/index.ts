@@ -1,0 +1,7 @@
+/** What other modules may use. */
+export { analyticsHandlers } from './handlers.ts';
+export { prometheusHandlers } from './prometheus/handlers.ts';
+export { pruneRollUps } from './prune-roll-ups.ts';
+export { reportingHandlers } from './reporting/handlers.ts';
+export { setRawFrom } from './roll-up-rows.ts';
+export { RollUp } from './roll-up.ts';

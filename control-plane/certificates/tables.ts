@@ -1,0 +1,24 @@
+/** The tables that this module alone writes. Units of columns: `db/tables.ts`. */
+declare module '../db/tables.ts' {
+  interface Database {
+    check_certificates: CheckCertificatesTable;
+  }
+}
+
+/** What each location of a check last saw of its certificate. */
+export interface CheckCertificatesTable {
+  check_id: string;
+  account_id: string;
+  location: string;
+  host: string;
+  port: number;
+  valid_from: number;
+  valid_to: number;
+  issuer: string;
+  subject: string;
+  fingerprint256: string;
+  problem: string | null;
+  measured_at: number;
+  /** When the days that remain are to be counted anew. */
+  due_at: number;
+}

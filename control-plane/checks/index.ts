@@ -1,0 +1,36 @@
+/** What other modules may use. */
+export { dropSubscriptionsOf, writeSubscription } from './alert-subscriptions.ts';
+export { checkAssembly } from './assemble-check.ts';
+export {
+  type ChangedCheck,
+  type CheckConsumer,
+  isDeactivated,
+  type SavedCheck,
+} from './check-consumer.ts';
+export { checkGroupHandlers } from './check-groups/handlers.ts';
+export { findGroup, groupFieldsOf, type GroupRow } from './check-groups/store.ts';
+export { clientCertificateHandlers } from './client-certificates/handlers.ts';
+export { agentCodeBundleHandlers, codeBundleHandlers } from './code-bundles/handlers.ts';
+export { CodeBundleStore } from './code-bundles/store.ts';
+export { certificateTargetOf, domainOf } from './decide/certificate-target.ts';
+export { dropServiceReferences } from './drop-references.ts';
+export { effectiveAmong, effectiveFields, groupOf, groupsOf } from './effective-check.ts';
+export { checkHandlers, checkTypeBindings } from './handlers.ts';
+export { saveLearnedScript } from './learned-scripts.ts';
+export { privateLocationName } from './private-location-name.ts';
+export { pruneCodeBundles } from './prune-code-bundles.ts';
+export { hasCheck, requireCheck } from './require-check.ts';
+export { runtimeHandlers } from './runtimes/handlers.ts';
+export { snippetHandlers } from './snippets/handlers.ts';
+export {
+  type CheckFields,
+  type CheckRow,
+  checksOfGroup,
+  fieldsOf,
+  findCheck,
+  locationsOf,
+  runsOnAgents,
+  type ScheduledFields,
+} from './store.ts';
+export { variablesOfCheck } from './variables-of-check.ts';
+export { variableHandlers } from './variables/handlers.ts';

@@ -1,0 +1,117 @@
+/** The tables that this module alone writes. Units of columns: `db/tables.ts`. */
+import type { Generated } from 'kysely';
+
+declare module '../db/tables.ts' {
+  interface Database {
+    checks: ChecksTable;
+    check_groups: CheckGroupsTable;
+    check_group_tags: CheckGroupTagsTable;
+    snippets: SnippetsTable;
+    variables: VariablesTable;
+    alert_subscriptions: AlertSubscriptionsTable;
+    code_bundles: CodeBundlesTable;
+    learned_scripts: LearnedScriptsTable;
+    client_certificates: ClientCertificatesTable;
+  }
+}
+
+export interface ChecksTable {
+  id: string;
+  account_id: string;
+  type: string;
+  name: string;
+  activated: number;
+  frequency: number;
+  frequency_offset: number;
+  run_parallel: number;
+  group_id: number | null;
+  group_order: number | null;
+  /** All wire fields that have no column of their own; credentials in it are encrypted. */
+  body_json: string;
+  /** Grows with every change. */
+  revision: number;
+  created_at: number;
+  updated_at: number | null;
+}
+
+export interface CheckGroupsTable {
+  id: Generated<number>;
+  account_id: string;
+  name: string;
+  activated: number;
+  concurrency: number;
+  /** All wire fields that have no column of their own. */
+  body_json: string;
+  /** Part of the address of its badge. */
+  badge_token: Generated<string | null>;
+  created_at: number;
+  updated_at: number | null;
+}
+
+export interface CheckGroupTagsTable {
+  group_id: number;
+  account_id: string;
+  tag: string;
+}
+
+export interface SnippetsTable {
+  id: Generated<number>;
+  account_id: string;
+  name: string;
+  script: string;
+  created_at: number;
+  updated_at: number | null;
+}
+
+export interface VariablesTable {
+  account_id: string;
+  key: string;
+  /** Encrypted when `secret` or `locked`. */
+  value: string;
+  locked: number;
+  secret: number;
+  created_at: number;
+  updated_at: number | null;
+}
+
+/** Either of a check or of a group. */
+export interface AlertSubscriptionsTable {
+  id: Generated<number>;
+  account_id: string;
+  channel_id: number;
+  check_id: string | null;
+  group_id: number | null;
+  activated: number;
+}
+
+export interface CodeBundlesTable {
+  account_id: string;
+  path: string;
+  /** SHA-256 in hex. */
+  digest: string;
+  size_bytes: number;
+  created_at: number;
+  last_used_at: number;
+}
+
+export interface LearnedScriptsTable {
+  check_id: string;
+  /** Where it was learned; agents of other locations are not given it. */
+  location: string;
+  account_id: string;
+  prompt_hash: string;
+  script: string;
+  learned_at: number;
+}
+
+export interface ClientCertificatesTable {
+  id: string;
+  account_id: string;
+  host: string;
+  cert: string;
+  ca: string | null;
+  /** See `secret-box.ts`. */
+  key_sealed: string;
+  passphrase_sealed: string | null;
+  created_at: number;
+}

@@ -1,0 +1,10 @@
+/** What other modules may use. */
+export { duration, type IncidentStatus, inOrder, type TimelineUpdate } from './decide/incident.ts';
+export { incidentHandlers } from './handlers.ts';
+export { incidentsOfChecks, openIncidentOf, resolveIncidentOf } from './incident-automation.ts';
+export {
+  deleteIncidentUpdate,
+  findIncidentUpdate,
+  updateAnnouncement,
+} from './incident-updates.ts';
+export { checkServices, type ServiceWire, toServiceWire } from './service-references.ts';

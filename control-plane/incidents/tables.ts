@@ -1,0 +1,53 @@
+/** The tables that this module alone writes. Units of columns: `db/tables.ts`. */
+import type { Generated } from 'kysely';
+
+declare module '../db/tables.ts' {
+  interface Database {
+    incidents: IncidentsTable;
+    incident_services: IncidentServicesTable;
+    incident_updates: IncidentUpdatesTable;
+    incident_announcements: IncidentAnnouncementsTable;
+  }
+}
+
+export interface IncidentsTable {
+  seq: Generated<number>;
+  id: string;
+  account_id: string;
+  name: string;
+  severity: string;
+  /** The check that opened it by itself. */
+  check_id: string | null;
+  created_at: number;
+  updated_at: number | null;
+}
+
+export interface IncidentServicesTable {
+  incident_id: string;
+  service_id: string;
+}
+
+export interface IncidentUpdatesTable {
+  seq: Generated<number>;
+  id: string;
+  account_id: string;
+  incident_id: string;
+  description: string;
+  status: string;
+  public_at: number;
+  notify_subscribers: number;
+  created_at: number;
+}
+
+/** Updates of incidents that subscribers are told, and how far that has come. */
+export interface IncidentAnnouncementsTable {
+  incident_update_id: string;
+  account_id: string;
+  /** When the update becomes public. */
+  due_at: number;
+  /** The last subscription that was told, and its page; pages and subscriptions go in order of their ids. */
+  reached_page_id: string | null;
+  reached_subscription_id: string | null;
+  /** When everybody had been told: it stays, so that nobody is told twice. */
+  finished_at: number | null;
+}

@@ -1,0 +1,45 @@
+/** The tables that this module alone writes. Units of columns: `db/tables.ts`. */
+import type { Generated } from 'kysely';
+
+declare module '../db/tables.ts' {
+  interface Database {
+    maintenance_windows: MaintenanceWindowsTable;
+    called_off_maintenances: CalledOffMaintenancesTable;
+    past_maintenance_windows: PastMaintenanceWindowsTable;
+  }
+}
+
+export interface MaintenanceWindowsTable {
+  id: Generated<number>;
+  account_id: string;
+  name: string;
+  starts_at: number;
+  ends_at: number;
+  repeat_unit: string | null;
+  repeat_interval: number | null;
+  repeat_ends_at: number | null;
+  tags_json: string;
+  created_at: number;
+  updated_at: number | null;
+  /** IANA name; null for UTC. */
+  timezone: string | null;
+  description: string | null;
+  pause_all_checks: Generated<number>;
+}
+
+/** Occurrences of windows that do not take place, or not to their end. */
+export interface CalledOffMaintenancesTable {
+  window_id: number;
+  account_id: string;
+  starts_at: number;
+  called_off_at: number;
+}
+
+/** Windows as they were before they were changed or deleted: slots of then are accounted for later. */
+export interface PastMaintenanceWindowsTable {
+  seq: Generated<number>;
+  account_id: string;
+  /** See `resources/maintenance-windows/store.ts`. */
+  window_json: string;
+  withdrawn_at: number;
+}

@@ -1,0 +1,18 @@
+/** What other modules may use. */
+export { brokenTemplate } from './channels/webhook.ts';
+export { startDeliveries } from './deliveries.ts';
+export { DeliverySignal } from './delivery-signal.ts';
+export { abandonNotifications } from './due-deliveries.ts';
+export type { AlertFacts, FaultFacts, LocationFacts, RecentRun } from './facts.ts';
+export { locationName } from './message.ts';
+export {
+  dropMailsOfPage,
+  dropSubscriberMails,
+  enqueueAlert,
+  enqueueForChannel,
+  enqueueSubscriberMails,
+  pruneAlertNotifications,
+  type SubscriberMail,
+} from './outbox.ts';
+export { incidentMail } from './subscriber-mails/incident-mail.ts';
+export { verificationMail } from './subscriber-mails/verification-mail.ts';

@@ -1,0 +1,8 @@
+/** What other modules may use. */
+export { afterSettling, whileClockTrusted } from './after-settling.ts';
+export { type Gap, losesRequests, lostSince, shiftOf } from './decide/receivable-time.ts';
+export { clampInstants, type GapConsumer } from './gap-consumer.ts';
+export { noteAlive, noteAliveAndWritten, openReception } from './keep-reception.ts';
+export { machineClocks, type MachineClocks, noMachineClocks } from './machine-clocks.ts';
+export { Reception } from './reception.ts';
+export { readGaps } from './record-gaps.ts';

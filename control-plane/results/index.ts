@@ -1,0 +1,31 @@
+/** What other modules may use. */
+export { agentArtifactHandlers, artifactHandlers } from './artifacts/handlers.ts';
+export { ArtifactLinks } from './artifacts/links.ts';
+export { openArtifactStore } from './artifacts/open-artifact-store.ts';
+export { resolveReferences } from './artifacts/resolve-references.ts';
+export { checkOverviewHandlers } from './check-overview/handlers.ts';
+export { checkResultHandlers } from './check-results/handlers.ts';
+export { checkStatusHandlers } from './check-statuses/handlers.ts';
+export { endCancelledRun } from './end-run.ts';
+export { errorGroupHandlers } from './error-groups/handlers.ts';
+export { expireJobs } from './expire-jobs.ts';
+export { ResultIntake } from './ingest-results.ts';
+export { moveRuns } from './move-runs.ts';
+export { pruneArtifacts } from './prune-artifacts.ts';
+export { olderThan, ResultPruning } from './prune-results.ts';
+export { recordFault } from './record-fault.ts';
+export { RecordLosses } from './record-losses.ts';
+export { renameFutureRuns } from './rename-future-runs.ts';
+export {
+  type CertificateConsumer,
+  type InternalError,
+  publishResults,
+  type ResultConsumer,
+  type RunEnding,
+} from './result-consumer.ts';
+export { insertResult, insertRun } from './result-rows.ts';
+export type { RunVerdict } from './run-verdict.ts';
+export { StatusCache, statusesOfChecks } from './status-cache.ts';
+export { sweepSlots } from './sweep-slots.ts';
+export { isKnown, statusUpdate, writeCertificateDays, writeStatuses } from './update-status.ts';
+export { findVerdict } from './verdict-of-result.ts';

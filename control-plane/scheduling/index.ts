@@ -1,0 +1,49 @@
+/** What other modules may use. */
+export { recordAgentsChanged } from './agent-presence.ts';
+export { pruneAgentReports, storeReports } from './agent-reports.ts';
+export { CapabilityGaps } from './capability-gaps.ts';
+export { channelsToRecover, channelsToTell } from './channels-of-location.ts';
+export { checkIn } from './check-in.ts';
+export { needsOfChecks } from './check-needs.ts';
+export { checksWaitingIn, type WaitingCheck } from './checks-of-location.ts';
+export { agentsFor, type Needs, whyNobodyCan } from './decide/assignment.ts';
+export { explainSilence, noResultsCode, silentAfterMs } from './decide/outcome-watch.ts';
+export { overloadedCode, overloadedForMs, quietForMs } from './decide/overload.ts';
+export {
+  isRecordLost,
+  missingSince,
+  type RecordLoss,
+  type StoredMark,
+} from './decide/record-loss.ts';
+export {
+  accountAfterMs,
+  accountedUntil,
+  missedReasonOf,
+  type Presence,
+  slotsToAccountFor,
+} from './decide/sweep.ts';
+export { openIdKeys, resealIdSecret } from './id-keys.ts';
+export { idleTimes } from './idle-times.ts';
+export {
+  createJob,
+  dropJob,
+  dropOverdueJobs,
+  finishJob,
+  releaseJobs,
+  renewLeases,
+  requestCancellation,
+} from './jobs.ts';
+export { LocationHub } from './location-hub.ts';
+export { locationHandlers } from './locations/handlers.ts';
+export { moveSchedule } from './move-schedule.ts';
+export { OpenRuns } from './open-runs.ts';
+export { openRunHandlers } from './open-runs/handlers.ts';
+export { loadOf, type Overload, overloadOf } from './overload.ts';
+export { privateLocationHandlers } from './private-locations/handlers.ts';
+export { pruneJobLeases } from './prune-job-leases.ts';
+export { restoreAgents } from './restore-agents.ts';
+export { retryElsewhere } from './retry-elsewhere.ts';
+export { RunSignals } from './run-signals.ts';
+export { sampleQueues } from './sample-queues.ts';
+export { markSwept, notifyAgents, scheduleOfChecks } from './schedule-check.ts';
+export { staticIpHandlers } from './static-ips/handlers.ts';

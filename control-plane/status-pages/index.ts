@@ -1,0 +1,13 @@
+/** What other modules may use. */
+export { badgeHandlers } from './badges/handlers.ts';
+export { dashboardIncidentHandlers } from './dashboard-incidents/handlers.ts';
+export { dashboardHandlers } from './dashboards/handlers.ts';
+export { statusPageHandlers } from './handlers.ts';
+export { readPage } from './read-page.ts';
+export { serviceHandlers } from './services/handlers.ts';
+export { Snapshots } from './snapshots.ts';
+export { type DomainResolver, StatusPageDomains, systemResolver } from './status-page-domains.ts';
+export { serveStatusPages } from './status-pages.ts';
+export { announceDueUpdates } from './subscribers/announce-due-updates.ts';
+export { forgetUnconfirmed } from './subscribers/forget-unconfirmed.ts';
+export { verifyDomains } from './verify-domains.ts';
