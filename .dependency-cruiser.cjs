@@ -34,12 +34,32 @@ module.exports = {
       },
     },
     {
-      name: 'domain-is-pure',
+      name: 'decisions-are-pure',
       comment: 'Decisions take time and data as arguments, so a week of them runs in milliseconds.',
       severity: 'error',
-      from: { path: '^control-plane/domain/' },
+      from: { path: '^control-plane/[^/]+/(decide|view)/' },
       to: {
-        pathNot: ['^control-plane/domain/', '^shared/', '^node_modules/(zod|luxon|@types/luxon)/'],
+        pathNot: [
+          '^control-plane/[^/]+/(decide|view)/',
+          '^shared/',
+          '^node_modules/(zod|luxon|@types/luxon)/',
+        ],
+      },
+    },
+    {
+      name: 'modules-are-entered-by-their-index',
+      comment:
+        'What a capability offers others is one list. core, db, errors, http and observability are below all of them and have none.',
+      severity: 'error',
+      from: { path: '^control-plane/([^/]+)/' },
+      to: {
+        path: '^control-plane/[^/]+/',
+        pathNot: [
+          '^control-plane/$1/',
+          '^control-plane/(core|db|errors|http|observability)/',
+          '^control-plane/[^/]+/(index\\.ts$|decide/|view/)',
+          '^control-plane/node_modules/',
+        ],
       },
     },
     {
@@ -60,9 +80,9 @@ module.exports = {
     },
     {
       name: 'express-at-the-edge',
-      comment: 'Only http/ and app.ts know how requests arrive.',
+      comment: 'Only http/, app/ and the pages for visitors know how requests arrive.',
       severity: 'error',
-      from: { path: '^control-plane/', pathNot: '^control-plane/(http/|app\\.ts)' },
+      from: { path: '^control-plane/', pathNot: '^control-plane/(http|app|status-pages)/' },
       to: { path: '^node_modules/(@types/)?express/' },
     },
     {
@@ -73,21 +93,14 @@ module.exports = {
       to: { path: '^node_modules/(@types/)?(better-sqlite3|pg)/' },
     },
     {
-      name: 'resources-stand-alone',
-      comment: 'What happens across resources is an operation.',
-      severity: 'error',
-      from: { path: '^control-plane/resources/([^/]+)/' },
-      to: { path: '^control-plane/resources/', pathNot: '^control-plane/resources/$1/' },
-    },
-    {
       name: 'nobody-imports-compose',
       comment: 'Only the entry points wire a process.',
       severity: 'error',
       from: {
         path: '^(agent|control-plane)/',
-        pathNot: '^(agent|control-plane)/(main\\.ts|commands/)',
+        pathNot: '^(agent|control-plane)/(main\\.ts|commands/|app/commands/)',
       },
-      to: { path: '^(agent|control-plane)/compose\\.ts$' },
+      to: { path: '^(agent|control-plane/app)/compose\\.ts$' },
     },
     {
       name: 'nobody-imports-tests',

@@ -52,7 +52,7 @@ export interface CheckAlertsTable {
 export interface AlertStatesTable {
   check_id: string;
   account_id: string;
-  /** See `domain/alerting`. */
+  /** See `alerting/decide`. */
   state_json: string;
   /** When time alone may change something: an escalation, a reminder. */
   wake_at: number | null;
@@ -112,7 +112,7 @@ export interface CheckFaultsTable {
   /** When the newest of its errors was heard of. */
   last_at: number;
   runs: number;
-  /** `FaultKind[]`, see `domain/fault-stretch.ts`. */
+  /** `FaultKind[]`, see `alerting/decide/fault-stretch.ts`. */
   kinds_json: string;
 }
 

@@ -19,7 +19,7 @@ export interface RollUpsTable {
   hours: number;
   starts_at: number;
   location: string;
-  /** Status code of a response, number of a page, or nothing; see `domain/roll-ups/cell.ts`. */
+  /** Status code of a response, number of a page, or nothing; see `analytics/decide/roll-ups/cell.ts`. */
   part: string;
   outcome: string;
   finals: number;
@@ -29,7 +29,7 @@ export interface RollUpsTable {
   /** Start of the first and of the last result in here. */
   first_at: number;
   last_at: number;
-  /** Distributions of what was measured; see `domain/roll-ups/packing.ts`. */
+  /** Distributions of what was measured; see `analytics/decide/roll-ups/packing.ts`. */
   metrics: Buffer;
 }
 

@@ -1,43 +1,8 @@
 /** Every operation of the API with the handler that carries it out. */
-import { accountRoutes, apiKeyRoutes } from '@monitor/shared/contract/account.ts';
-import {
-  agentArtifactRoutes,
-  agentCodeBundleRoutes,
-  agentRoutes,
-} from '@monitor/shared/contract/agent-protocol.ts';
-import { alertChannelRoutes } from '@monitor/shared/contract/alert-channel.ts';
-import { alertDecisionRoutes } from '@monitor/shared/contract/alert-decision.ts';
-import { alertDeliveryRoutes } from '@monitor/shared/contract/alert-delivery.ts';
-import { alertRoutes } from '@monitor/shared/contract/alert-notification.ts';
-import { analyticsRoutes } from '@monitor/shared/contract/analytics.ts';
-import { badgeRoutes } from '@monitor/shared/contract/badge.ts';
-import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
-import { checkOverviewRoutes } from '@monitor/shared/contract/check-overview.ts';
-import { artifactRoutes, checkResultRoutes } from '@monitor/shared/contract/check-result.ts';
-import { openRunRoutes } from '@monitor/shared/contract/open-run.ts';
-import { checkRoutes, heartbeatRoutes } from '@monitor/shared/contract/check-routes.ts';
-import { checkStatusRoutes } from '@monitor/shared/contract/check-status.ts';
-import { checkSessionRoutes, checkTriggerRoutes } from '@monitor/shared/contract/check-trigger.ts';
-import { clientCertificateRoutes } from '@monitor/shared/contract/client-certificate.ts';
-import { codeBundleRoutes } from '@monitor/shared/contract/code-bundle.ts';
-import { dashboardIncidentRoutes, dashboardRoutes } from '@monitor/shared/contract/dashboard.ts';
-import { errorGroupRoutes } from '@monitor/shared/contract/error-group.ts';
-import { fleetRoutes } from '@monitor/shared/contract/fleet.ts';
-import { incidentRoutes } from '@monitor/shared/contract/incident.ts';
-import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
-import {
-  locationRoutes,
-  privateLocationRoutes,
-} from '@monitor/shared/contract/private-location.ts';
-import { prometheusRoutes } from '@monitor/shared/contract/prometheus.ts';
-import { reportingRoutes } from '@monitor/shared/contract/reporting.ts';
-import { runtimeRoutes } from '@monitor/shared/contract/runtime.ts';
-import { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
-import { staticIpRoutes } from '@monitor/shared/contract/static-ip.ts';
-import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
-import { variableRoutes } from '@monitor/shared/contract/variable.ts';
+import { routeGroups } from '@monitor/shared/contract/index.ts';
+import type { Route } from '@monitor/shared/contract/route.ts';
 import type { Config } from '../core/config.ts';
-import { bind, type BoundRoute } from '../http/implement.ts';
+import { bind, type BoundRoute, type Handlers } from '../http/implement.ts';
 import {
   accountHandlers,
   apiKeyHandlers,
@@ -93,6 +58,9 @@ import { incidentHandlers } from '../incidents/index.ts';
 import { maintenanceWindowHandlers } from '../maintenance/index.ts';
 import type { Services } from '../core/services.ts';
 
+type Groups = typeof routeGroups;
+type HandlersOfGroups = { [G in keyof Groups]: Handlers<Groups[G]> };
+
 export interface ApiParts {
   services: Services;
   config: Pick<Config, 'LENIENT_DNS_BODY' | 'STATIC_IPS'>;
@@ -110,46 +78,52 @@ export function bindApi({
   locationKeys,
   apiKeys,
 }: ApiParts): BoundRoute[] {
+  const handlers: HandlersOfGroups = {
+    check: checkHandlers(services),
+    heartbeat: heartbeatHandlers(services),
+    codeBundle: codeBundleHandlers(codeBundles),
+    checkResult: checkResultHandlers(services),
+    openRun: openRunHandlers(services),
+    artifact: artifactHandlers(services),
+    checkStatus: checkStatusHandlers(services),
+    checkOverview: checkOverviewHandlers(services),
+    analytics: analyticsHandlers(services),
+    reporting: reportingHandlers(services),
+    prometheus: prometheusHandlers(services),
+    privateLocation: privateLocationHandlers(services, locationKeys),
+    location: locationHandlers,
+    fleet: fleetHandlers(services),
+    checkGroup: checkGroupHandlers(services),
+    snippet: snippetHandlers(services),
+    variable: variableHandlers(services),
+    alertChannel: alertChannelHandlers(services),
+    alert: alertHandlers(services),
+    alertDecision: alertDecisionHandlers(services),
+    alertDelivery: alertDeliveryHandlers(services),
+    checkTrigger: checkTriggerHandlers(services),
+    checkSession: checkSessionHandlers(services),
+    errorGroup: errorGroupHandlers(services),
+    maintenanceWindow: maintenanceWindowHandlers(services),
+    statusPage: statusPageHandlers(services),
+    service: serviceHandlers(services),
+    incident: incidentHandlers(services),
+    dashboard: dashboardHandlers(services),
+    dashboardIncident: dashboardIncidentHandlers(services),
+    clientCertificate: clientCertificateHandlers(services),
+    badge: badgeHandlers(services),
+    runtime: runtimeHandlers,
+    staticIp: staticIpHandlers(config.STATIC_IPS),
+    account: accountHandlers(services),
+    apiKey: apiKeyHandlers(services, apiKeys),
+    agent: agentHandlers(services, intake),
+    agentArtifact: agentArtifactHandlers(services),
+    agentCodeBundle: agentCodeBundleHandlers(codeBundles),
+  };
   return [
     ...checkTypeBindings(services, config.LENIENT_DNS_BODY),
-    ...bind(checkRoutes, checkHandlers(services)),
-    ...bind(checkGroupRoutes, checkGroupHandlers(services)),
-    ...bind(heartbeatRoutes, heartbeatHandlers(services)),
-    ...bind(checkResultRoutes, checkResultHandlers(services)),
-    ...bind(openRunRoutes, openRunHandlers(services)),
-    ...bind(artifactRoutes, artifactHandlers(services)),
-    ...bind(codeBundleRoutes, codeBundleHandlers(codeBundles)),
-    ...bind(checkStatusRoutes, checkStatusHandlers(services)),
-    ...bind(checkOverviewRoutes, checkOverviewHandlers(services)),
-    ...bind(analyticsRoutes, analyticsHandlers(services)),
-    ...bind(reportingRoutes, reportingHandlers(services)),
-    ...bind(prometheusRoutes, prometheusHandlers(services)),
-    ...bind(checkTriggerRoutes, checkTriggerHandlers(services)),
-    ...bind(checkSessionRoutes, checkSessionHandlers(services)),
-    ...bind(errorGroupRoutes, errorGroupHandlers(services)),
-    ...bind(snippetRoutes, snippetHandlers(services)),
-    ...bind(variableRoutes, variableHandlers(services)),
-    ...bind(alertChannelRoutes, alertChannelHandlers(services)),
-    ...bind(alertRoutes, alertHandlers(services)),
-    ...bind(alertDecisionRoutes, alertDecisionHandlers(services)),
-    ...bind(alertDeliveryRoutes, alertDeliveryHandlers(services)),
-    ...bind(maintenanceWindowRoutes, maintenanceWindowHandlers(services)),
-    ...bind(statusPageRoutes, statusPageHandlers(services)),
-    ...bind(serviceRoutes, serviceHandlers(services)),
-    ...bind(incidentRoutes, incidentHandlers(services)),
-    ...bind(dashboardRoutes, dashboardHandlers(services)),
-    ...bind(dashboardIncidentRoutes, dashboardIncidentHandlers(services)),
-    ...bind(clientCertificateRoutes, clientCertificateHandlers(services)),
-    ...bind(privateLocationRoutes, privateLocationHandlers(services, locationKeys)),
-    ...bind(fleetRoutes, fleetHandlers(services)),
-    ...bind(locationRoutes, locationHandlers),
-    ...bind(runtimeRoutes, runtimeHandlers),
-    ...bind(staticIpRoutes, staticIpHandlers(config.STATIC_IPS)),
-    ...bind(badgeRoutes, badgeHandlers(services)),
-    ...bind(accountRoutes, accountHandlers(services)),
-    ...bind(apiKeyRoutes, apiKeyHandlers(services, apiKeys)),
-    ...bind(agentRoutes, agentHandlers(services, intake)),
-    ...bind(agentArtifactRoutes, agentArtifactHandlers(services)),
-    ...bind(agentCodeBundleRoutes, agentCodeBundleHandlers(codeBundles)),
+    ...Object.entries(routeGroups).flatMap(([group, routes]) =>
+      // Their type pairs each group with its handlers.
+      bind<Record<string, Route>>(routes, handlers[group as keyof Groups] as never),
+    ),
   ];
 }

@@ -1,7 +1,7 @@
 /** While the disk is full: whether there is room again, for more than a small write. */
 import { open, rm } from 'node:fs/promises';
-import { sql } from 'kysely';
 import type { Services } from '../core/services.ts';
+import { writeFact } from '../db/installation.ts';
 import { noteAliveAndWritten } from '../reception/index.ts';
 
 /** About a batch of results with their payloads. */
@@ -13,11 +13,7 @@ class Undo extends Error {}
 async function hasRoomInside({ db }: Services): Promise<boolean> {
   try {
     await db.transaction().execute(async (transaction) => {
-      await sql`
-        insert into installation (name, value)
-        values ('room', hex(zeroblob(${probedBytes / 2})))
-        on conflict (name) do update set value = excluded.value
-      `.execute(transaction);
+      await writeFact(transaction, 'room', '0'.repeat(probedBytes));
       throw new Undo();
     });
     return true;

@@ -39,7 +39,7 @@ export interface CalledOffMaintenancesTable {
 export interface PastMaintenanceWindowsTable {
   seq: Generated<number>;
   account_id: string;
-  /** See `resources/maintenance-windows/store.ts`. */
+  /** See `accounts/keys/store.ts`. */
   window_json: string;
   withdrawn_at: number;
 }

@@ -16,3 +16,4 @@ export {
 } from './outbox.ts';
 export { incidentMail } from './subscriber-mails/incident-mail.ts';
 export { verificationMail } from './subscriber-mails/verification-mail.ts';
+export { keepsOpen } from './channels/index.ts';

@@ -1,6 +1,6 @@
 /**
  * What is to be sent is written in the transaction of what causes it. Call `services.deliveries.wake()`
- * after the commit. See `notify/` for the way out.
+ * after the commit. See `notifications/` for the way out.
  */
 import type { DeleteResult, Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';

@@ -25,7 +25,7 @@ export interface AlertNotificationsTable {
   check_result_id: string | null;
   /** How often it was tried. */
   attempts: Generated<number>;
-  /** What was said, to send it again; see `notify/facts.ts`. */
+  /** What was said, to send it again; see `notifications/facts.ts`. */
   facts_json: Generated<string | null>;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Knows when this process could not receive anything, and when its clock was set. It reads the clocks
  * every second, and whoever is about to conclude something from silence has them read first: after a
- * pause all timers fire at once, before the sockets are read. See `domain/receivable-time.ts`.
+ * pause all timers fire at once, before the sockets are read. See `reception/decide/receivable-time.ts`.
  */
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
@@ -214,6 +214,16 @@ export class Reception implements Disposable {
   since(instant: number): number {
     this.#look();
     return receivableSince(instant, this.#clock.now(), this.#gaps);
+  }
+
+  /** True once a doubtful clock was set back: what lies in the future was recorded by it. */
+  get wasAhead(): boolean {
+    return this.#trust.wasAhead;
+  }
+
+  /** Nothing of the future is left. */
+  noteFutureCleared(): void {
+    this.#trust.noteFutureCleared();
   }
 
   /** Whether the wall clock is good enough for what cannot be undone, and to judge dates by. */

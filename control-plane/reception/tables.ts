@@ -7,7 +7,7 @@ declare module '../db/tables.ts' {
   }
 }
 
-/** A stretch in which nothing could be received, or a step of the clock; see `domain/receivable-time.ts`. */
+/** A stretch in which nothing could be received, or a step of the clock; see `reception/decide/receivable-time.ts`. */
 export interface ReceptionGapsTable {
   /** In the order in which they happened. */
   id: Generated<number>;

@@ -8,7 +8,10 @@ import type { Services } from '../core/services.ts';
 
 /** The clocks of agents differ by less. */
 const toleranceMs = 30_000;
-/** Only what is about to come: a clock that is wrong now makes all that is known seem to be of the future. */
+/**
+ * Only what is about to come, where nothing is known against the clock of then: a clock that is wrong now
+ * makes all that is known seem to be of the future.
+ */
 const aheadMs = 10 * 60_000;
 const runsAtOnce = 200;
 
@@ -53,16 +56,21 @@ async function rename(services: Services, db: Kysely<Database>, runId: number): 
 
 /** One pass. Gives true when there may be more. */
 export async function renameFutureRuns(services: Services): Promise<boolean> {
-  const now = services.clock.now();
+  const { clock, reception } = services;
+  const now = clock.now();
+  const until = reception.wasAhead ? Number.MAX_SAFE_INTEGER : now + aheadMs;
   const window = (db: Kysely<Database>) =>
     db
       .selectFrom('check_runs')
       .select(['id', 'state'])
       .where('scheduled_for', '>', now + toleranceMs)
-      .where('scheduled_for', '<=', now + aheadMs)
+      .where('scheduled_for', '<=', until)
       .limit(runsAtOnce);
   // Asked again and again, and mostly in vain: no transaction for that.
-  if ((await window(services.db).execute()).length === 0) return false;
+  if ((await window(services.db).execute()).length === 0) {
+    reception.noteFutureCleared();
+    return false;
+  }
   return services.db.transaction().execute(async (db) => {
     await sql`pragma defer_foreign_keys = on`.execute(db);
     const runs = await window(db).execute();

@@ -21,7 +21,7 @@ const leastCountedMs = 100;
 /** What an agent was last told, so that the next answer is only the difference. */
 interface Told {
   snapshot: string;
-  /** What tells one state of each check from another; see `operations/check-in.ts`. */
+  /** What tells one state of each check from another; see `scheduling/check-in.ts`. */
   revisions: Map<string, string>;
   /** Runs it was told to end. */
   calledOff: ReadonlySet<string>;

@@ -40,12 +40,23 @@ export class ClockTrust {
   #doubtMs = 0;
   /** Since when, in receivable ms, the clock waits to be confirmed; null when it does not. */
   #doubtedSince: number | null = null;
+  #wasAhead = false;
   /** By how much our clock is ahead of that of the newest agent heard of, by account and location. */
   readonly #votes = new Map<string, Map<string, number>>();
   /** When the first vote came, in receivable ms. */
   #heardSince: number | null = null;
   /** Since when agents may speak, in receivable ms: a while before the first of them does. */
   #listensSince: number | null = null;
+
+  /** True once a doubtful clock was set back: what lies in the future was recorded by it. */
+  get wasAhead(): boolean {
+    return this.#wasAhead;
+  }
+
+  /** Nothing of the future is left. */
+  noteFutureCleared(): void {
+    this.#wasAhead = false;
+  }
 
   onGap({ stepMs, lostMs }: Gap, receivableMs: number): void {
     const isLongPause = lostMs >= doubtfulPauseMs;
@@ -56,6 +67,7 @@ export class ClockTrust {
     // One that is set right in parts is right only after the last of them.
     const before = this.#doubtedSince === null ? 0 : this.#doubtMs;
     this.#doubtMs = Math.max(0, before + stepMs + (isLongPause ? lostMs : 0));
+    if (before > 0 && stepMs < 0 && this.#doubtMs < doubtfulStepMs) this.#wasAhead = true;
     if (this.#doubtMs < doubtfulStepMs) this.#doubtedSince = null;
     else if (stepMs >= doubtfulStepMs || isLongPause) this.#doubtedSince = receivableMs;
   }

@@ -26,7 +26,7 @@ import {
 const clockToleranceMs = 5 * 60_000;
 /**
  * A clock that is wrong for a while, here or there, may be off by a time zone or a day, not by more. Agents
- * forget what is refused, so slots within it are taken; see `operations/rename-future-runs.ts`.
+ * forget what is refused, so slots within it are taken; see `results/rename-future-runs.ts`.
  */
 const clockStepMs = 2 * 86_400_000;
 /** Longer than any retry strategy waits between two attempts. */

@@ -2,8 +2,8 @@
 import type { z } from 'zod';
 import type { severity } from '@monitor/shared/contract/primitives.ts';
 import type { themeColors } from '@monitor/shared/contract/status-page.ts';
-import type { TimelineUpdate } from '../../incidents/index.ts';
-import type { PlannedWindow } from '../../maintenance/index.ts';
+import type { TimelineUpdate } from '../../incidents/decide/incident.ts';
+import type { PlannedWindow } from '../../maintenance/decide/planned-maintenance.ts';
 
 export type Severity = z.infer<typeof severity>;
 

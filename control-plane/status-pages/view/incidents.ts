@@ -1,5 +1,5 @@
 /** Incidents as visitors see them: what is public at an instant, and nothing else. */
-import { duration, type IncidentStatus, inOrder } from '../../incidents/index.ts';
+import { duration, type IncidentStatus, inOrder } from '../../incidents/decide/incident.ts';
 import type { IncidentFacts, Severity, ServiceFacts } from './facts.ts';
 import { stateOfSeverity, type ServiceState } from './states.ts';
 

@@ -1,5 +1,6 @@
 /** Maintenance as visitors see it: one notice for each occurrence of a window. */
-import { heldBetween, type Occurrence, type PlannedWindow } from '../../maintenance/index.ts';
+import type { Occurrence } from '../../maintenance/decide/maintenance.ts';
+import { heldBetween, type PlannedWindow } from '../../maintenance/decide/planned-maintenance.ts';
 import type { ServiceFacts, WindowFacts } from './facts.ts';
 
 const dayMs = 86_400_000;

@@ -226,6 +226,11 @@ test('slots that a step skipped are not missed, and those of a future that was c
   assert.ok((await runs()).some(({ state }) => state === 'MISSED'));
   clock.setWall(clock.now() - 3 * hour);
   await pass(clock, minute);
+  while (await renameFutureRuns(services));
+  assert.deepEqual(
+    (await runs()).filter((run) => (run.scheduled_for ?? 0) > clock.now() + minute),
+    [],
+  );
 
   // Two hours and more later the same slots come again.
   clock.advance(slot - clock.now() - minute);

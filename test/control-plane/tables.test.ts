@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import test from 'node:test';
+
+const sources = globSync('control-plane/*/**/*.ts', {
+  exclude: (path) => /node_modules|\/migrations|control-plane\/(console|docs)/.test(path),
+});
+const moduleOf = (path: string): string => path.split('/')[1] ?? '';
+
+/** Files that change columns of other modules, and why they may. */
+const exceptions: Readonly<Record<string, string>> = {
+  'control-plane/integrity/stored-credentials.ts': 'encrypts every credential, wherever it is',
+  'control-plane/results/rename-future-runs.ts': 'gives a result another id, wherever it is named',
+};
+
+/** Which module declares each table, in its part of the type of the database. */
+function declaredTables(): Map<string, string> {
+  const owners = new Map<string, string>();
+  for (const path of sources.filter((each) => each.endsWith('/tables.ts'))) {
+    const [, body = ''] = /interface Database \{\n([^}]*)\}/.exec(readFileSync(path, 'utf8')) ?? [];
+    for (const [, table = ''] of body.matchAll(/^ +(\w+): \w+;/gm)) {
+      assert.equal(owners.get(table), undefined, `${table} is declared twice`);
+      owners.set(table, moduleOf(path));
+    }
+  }
+  return owners;
+}
+
+test('one module is the only writer of each table', () => {
+  const owners = declaredTables();
+  assert.ok(owners.size > 50, `${owners.size} tables`);
+  const written = new Set<string>();
+  for (const path of sources) {
+    if (path in exceptions) continue;
+    const text = readFileSync(path, 'utf8');
+    for (const [, table = ''] of text.matchAll(
+      /\.(?:insertInto|updateTable|deleteFrom)\(\s*([^,)]*)/g,
+    )) {
+      const [, listed] =
+        /for \(const table of \[([^\]]*)\]/.exec(table === 'table' ? text : '') ?? [];
+      const names = [...(listed ?? table).matchAll(/'(\w+)(?: as \w+)?'/g)].map(
+        ([, each = '']) => each,
+      );
+      assert.ok(names.length > 0, `${path} writes a table whose name is not in the text: ${table}`);
+      for (const name of names) {
+        assert.equal(moduleOf(path), owners.get(name), `${path} writes ${name}`);
+        written.add(name);
+      }
+    }
+    for (const [, name = ''] of text.matchAll(/\b(?:insert into|delete from|update) (\w+) /g)) {
+      if (owners.has(name))
+        assert.equal(moduleOf(path), owners.get(name), `${path} writes ${name}`);
+    }
+  }
+  assert.deepEqual(
+    [...owners.keys()].filter((table) => !written.has(table)),
+    [],
+  );
+});
