@@ -287,21 +287,41 @@ export async function modelServer(brain: Brain): Promise<ModelServer> {
   return { ...server, requests, headers, faults };
 }
 
+/** The page does not show what a brain looks for. */
+class NotShown extends Error {
+  constructor(text: string, snapshot: string) {
+    super(`the brain found no "${text}" in: ${snapshot}`);
+  }
+}
+
 /** The reference of the first element in a snapshot whose line has this text. */
 export function refOf(snapshot: string, text: string): string {
   const line = snapshot.split('\n').find((each) => each.includes(text) && each.includes('[ref='));
   const ref = /\[ref=(\w+)\]/.exec(line ?? '')?.[1];
-  if (ref === undefined) throw new Error(`the brain found no "${text}" in: ${snapshot}`);
+  if (ref === undefined) throw new NotShown(text, snapshot);
   return ref;
 }
 
-/** A brain that makes these moves one after another, each from what it sees then. */
+const mostLooks = 20;
+
+/**
+ * A brain that makes these moves one after another, each from what it sees then. It looks again, as a
+ * model does, where the page of a busy machine does not show yet what it looks for.
+ */
 export function inOrder(...moves: ((seen: Seen) => Move | Move[])[]): Brain {
   let turn = 0;
+  let looks = 0;
   return (seen) => {
     const move = moves[turn];
-    turn += 1;
     if (move === undefined) throw new Error('the brain has no more moves');
-    return move(seen);
+    try {
+      const made = move(seen);
+      turn += 1;
+      looks = 0;
+      return made;
+    } catch (error) {
+      if (!(error instanceof NotShown) || ++looks > mostLooks) throw error;
+      return { tool: 'snapshot', input: {} };
+    }
   };
 }
