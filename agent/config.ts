@@ -56,7 +56,9 @@ function oneOf<const T extends string>(values: readonly [T, ...T[]], normalise: 
 }
 
 /** Heartbeats wait on the control plane: no agent runs them. */
-const typesOfAgents = Object.keys(checkTypes).filter((type) => type !== 'HEARTBEAT');
+const typesOfAgents = Object.values(checkTypes).flatMap(({ type, runsOn }) =>
+  runsOn === 'agents' ? [type] : [],
+);
 
 const checkTypeList = z
   .string()

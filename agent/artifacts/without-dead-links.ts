@@ -5,17 +5,11 @@ import type {
 } from '@monitor/shared/contract/agent-protocol.ts';
 import {
   artifactReference,
+  exchangeFields,
+  type ExchangeResult,
   type MultiStepCheckResult,
+  type ResultDetails,
 } from '@monitor/shared/contract/check-result.ts';
-
-type ResultDetails = Pick<
-  ResultSubmission,
-  | 'apiCheckResult'
-  | 'browserCheckResult'
-  | 'multiStepCheckResult'
-  | 'playwrightCheckResult'
-  | 'agenticCheckResult'
->;
 
 /**
  * The same details without references to files that are not uploaded. `declared` are all files of the
@@ -46,16 +40,21 @@ export function withoutDeadLinks<T extends ResultDetails>(
     playwrightTestTraces: details.playwrightTestTraces.filter(isLive),
     playwrightTestJsonReportFile: orNull(details.playwrightTestJsonReportFile),
   });
-  const { apiCheckResult: api, browserCheckResult: browser, multiStepCheckResult: steps } = result;
+  const ofExchange = <S extends ExchangeResult>(details: S): S => ({
+    ...details,
+    jobLog: { ...details.jobLog, request: [...details.jobLog.request, ...lines] },
+    jobAssets: details.jobAssets?.filter(isLive) ?? null,
+    pcapDataUrl: orNull(details.pcapDataUrl),
+  });
+  const exchanges = exchangeFields.map((field) => {
+    const details = result[field];
+    return [field, details && ofExchange(details)] as const;
+  });
+  const { browserCheckResult: browser, multiStepCheckResult: steps } = result;
   const { playwrightCheckResult: suite, agenticCheckResult: agentic } = result;
   return {
     ...result,
-    apiCheckResult: api && {
-      ...api,
-      jobLog: { ...api.jobLog, request: [...api.jobLog.request, ...lines] },
-      jobAssets: api.jobAssets?.filter(isLive) ?? null,
-      pcapDataUrl: orNull(api.pcapDataUrl),
-    },
+    ...Object.fromEntries(exchanges),
     browserCheckResult: browser && {
       ...ofScript(browser),
       pages: browser.pages.map((page) => ({

@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { AssignedCheck, NamedScript } from '@monitor/shared/contract/agent-protocol.ts';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
-import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
-import { recordType } from '@monitor/shared/contract/checks/dns.ts';
+import { checkTypes, findAgentType } from '@monitor/shared/contract/checks/index.ts';
 import { effectiveRetryStrategy } from '@monitor/shared/domain/retry.ts';
 import type { RetryStrategy } from '@monitor/shared/contract/check.ts';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
@@ -15,41 +14,23 @@ import { AgentError } from '../errors.ts';
 import { meantAddress } from './meant-address.ts';
 import { readJson } from './read-json.ts';
 
-const knownTypes: Readonly<Record<string, CheckTypeDefinition>> = checkTypes;
-
-const forms =
-  'give a file with a check, or http(s)://…, tcp://host:port, dns://[server[:port]/]name[?type=MX], icmp://host';
+const agentTypes = Object.values(checkTypes).flatMap((definition: CheckTypeDefinition) =>
+  definition.runsOn === 'agents' ? [definition] : [],
+);
+const addresses = agentTypes.flatMap(({ address }) => (address === null ? [] : [address.form]));
+const forms = `give a file with a check, or ${addresses.join(', ')}`;
 
 function bad(argument: string, problem: string): AgentError {
   return new AgentError('CONFIG_INVALID', `"${argument}" cannot be run: ${problem}; ${forms}`);
 }
 
-function fromTcp(argument: string): Record<string, unknown> {
-  const match = /^tcp:\/\/(\[[^\]]+\]|[^:/]+):(\d+)\/?$/.exec(argument);
-  if (match === null) throw bad(argument, 'the port is missing');
-  return { hostname: match[1]?.replace(/^\[|\]$/g, ''), port: Number(match[2]) };
-}
-
-function fromDns(argument: string): Record<string, unknown> {
-  const match = /^dns:\/\/(?:([^/?]+)\/)?([^/?]+)(?:\?(.*))?$/.exec(argument);
-  if (match === null) throw bad(argument, 'the name is missing');
-  const [, server, query, search = ''] = match;
-  const type = new URLSearchParams(search).get('type') ?? 'A';
-  const parsed = recordType.safeParse(type.toUpperCase());
-  if (!parsed.success) throw bad(argument, `there is no record type ${type}`);
-  return {
-    query,
-    recordType: parsed.data,
-    ...(server === undefined ? {} : { nameServer: server }),
-  };
-}
-
-function fromAddress(argument: string): { type: string; request: Record<string, unknown> } | null {
-  if (/^https?:\/\//i.test(argument)) return { type: 'URL', request: { url: argument } };
-  if (/^tcp:\/\//i.test(argument)) return { type: 'TCP', request: fromTcp(argument) };
-  if (/^dns:\/\//i.test(argument)) return { type: 'DNS', request: fromDns(argument) };
-  const icmp = /^icmp:\/\/\[?([^\]/]+)\]?\/?$/i.exec(argument);
-  if (icmp !== null) return { type: 'ICMP', request: { hostname: icmp[1], pingCount: 4 } };
+function fromAddress(argument: string): Record<string, unknown> | null {
+  for (const { type, address } of agentTypes) {
+    const reading = address?.read(argument) ?? null;
+    if (reading === null) continue;
+    if ('problem' in reading) throw bad(argument, reading.problem);
+    return { checkType: type, name: argument, request: reading.request };
+  }
   return null;
 }
 
@@ -110,19 +91,12 @@ function codeOf(definition: CheckTypeDefinition, fields: Record<string, unknown>
 
 /** A check from the command line. Throws CONFIG_INVALID that names what is wrong. */
 export function checkFromArgument(argument: string, withRetries: boolean): AssignedCheck {
-  const address = fromAddress(argument);
-  const given: Record<string, unknown> =
-    address === null
-      ? fromFile(argument)
-      : { checkType: address.type, name: argument, request: address.request };
+  const given = fromAddress(argument) ?? fromFile(argument);
   const type = String(given['checkType'] ?? given['type'] ?? '').toUpperCase();
-  const definition = Object.hasOwn(knownTypes, type) ? knownTypes[type] : undefined;
-  if (definition === undefined || definition.judging === null) {
-    const types = Object.values(knownTypes).filter(({ judging }) => judging !== null);
-    throw bad(
-      argument,
-      `"checkType" must be one of ${types.map((known) => known.type).join(', ')}`,
-    );
+  const definition = findAgentType(type);
+  if (definition === undefined) {
+    const types = agentTypes.map((known) => known.type).join(', ');
+    throw bad(argument, `"checkType" must be one of ${types}`);
   }
   const schema = definition.lenientCreate ?? definition.create;
   const parsed = schema.safeParse({ name: argument, ...given }, { reportInput: true });

@@ -4,6 +4,8 @@ import { dirname, resolve } from 'node:path';
 import { sleep, systemClock } from '@monitor/shared/clock.ts';
 import { decideRetry } from '@monitor/shared/domain/retry.ts';
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
+import { exchangeOf } from '@monitor/shared/contract/check-result.ts';
+import { findAgentType } from '@monitor/shared/contract/checks/index.ts';
 import type { Command } from 'commander';
 import { pino } from 'pino';
 import { processEnvironment, readConfig } from '../config.ts';
@@ -155,7 +157,7 @@ function printForPeople(check: AssignedCheck, outcome: AttemptOutcome, colors: C
   }
   if (script !== null) printScript(check, script, colors);
   if (outcome.agenticCheckResult !== null) printAgentic(outcome.agenticCheckResult, colors);
-  const seen = outcome.apiCheckResult;
+  const seen = exchangeOf(outcome);
   if (seen === null) return;
   const response = seen.response ?? {};
   const phases = response['timingPhases'] ?? response['latency'];
@@ -199,11 +201,6 @@ function needsCode(check: AssignedCheck): boolean {
   return entry !== undefined && poolOf(entry, check) === 'heavy';
 }
 
-/** Nothing is captured or traced for other types. */
-function hasEvidence({ type }: AssignedCheck): boolean {
-  return ['URL', 'API', 'TCP'].includes(type);
-}
-
 function factsOf(check: AssignedCheck): Omit<RunFacts, 'attempt'> {
   return {
     accountId: check.accountId,
@@ -245,7 +242,8 @@ export function registerRun(program: Command): void {
     .action(
       async (argument: string, options: { json?: boolean; retries?: boolean; files?: string }) => {
         const check = checkFromArgument(argument, options.retries === true);
-        if (check.type === 'ICMP') relaunch(processEnvironment);
+        const facts = findAgentType(check.type);
+        if (facts?.sockets === 'icmp') relaunch(processEnvironment);
         const { config } = readConfig({ environment: processEnvironment });
         // Without the authorities it was told to trust, a certificate would seem to be the target's fault.
         for (const warning of applyTrust(config, processEnvironment, Date.now())) {
@@ -255,7 +253,9 @@ export function registerRun(program: Command): void {
         const files = stack.use(await keepFilesIn(options.files ?? null));
         const network = stack.use(
           await openNetwork(
-            hasEvidence(check) ? config : { ...config, PACKET_CAPTURE: false, TRACEROUTE: false },
+            facts?.hasNetworkEvidence === true
+              ? config
+              : { ...config, PACKET_CAPTURE: false, TRACEROUTE: false },
             processEnvironment,
           ),
         );

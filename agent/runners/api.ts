@@ -222,7 +222,7 @@ type RunVariablesOf = (runtimeId: string | null) => Record<string, string>;
 
 /** Runs an API check. `random` is for identifiers and for templates. */
 export async function runApi(
-  definition: CheckDefinition,
+  definition: CheckDefinition<ApiRequest>,
   context: RunnerContext,
   random: RandomBytes = randomBytes,
 ): Promise<Observation> {
@@ -231,7 +231,7 @@ export async function runApi(
   const begunAt = clock.monotonic();
   const run: Run = {
     ...{ context, random, trace, scripts: null },
-    request: definition.request as unknown as ApiRequest,
+    request: definition.request,
     secrets: new Set(context.environment.filter(({ secret }) => secret).map(({ value }) => value)),
     startedAt: clock.now(),
     begunAt,

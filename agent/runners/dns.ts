@@ -11,11 +11,6 @@ import { namingDeadHop, requireFirstHop, type FirstHopTools } from '../net/first
 import { resolveByOs } from '../net/resolve.ts';
 import type { Runner } from './runner.ts';
 
-/** The request of a definition has passed the contract's schema before it comes here. */
-function requestOf(request: Record<string, unknown>): DnsRequest {
-  return request as unknown as DnsRequest;
-}
-
 /** To the microsecond; what a clock gives beyond that is noise. */
 function roundMs(value: number): number {
   return Math.round(value * 1000) / 1000;
@@ -77,8 +72,7 @@ async function ask(
     : askSystemResolvers(query, protocol, options);
 }
 
-export const runDns: Runner = async (definition, context) => {
-  const request = requestOf(definition.request);
+export const runDns: Runner<DnsRequest> = async ({ request }, context) => {
   const { clock, signal, timeoutMs } = context;
   const { query, recordType, protocol, nameServer, port } = request;
   const startedAt = clock.now();

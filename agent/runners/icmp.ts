@@ -37,10 +37,10 @@ function latencyOf(replies: readonly EchoReply[]): Latency | null {
 }
 
 export async function runIcmp(
-  definition: CheckDefinition,
+  definition: CheckDefinition<IcmpRequest>,
   context: RunnerContext,
 ): Promise<Observation> {
-  const request = definition.request as unknown as IcmpRequest;
+  const request = definition.request;
   const { clock, network, signal } = context;
   const { hostname, pingCount } = request;
   if (network.icmp === null) {

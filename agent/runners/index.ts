@@ -1,69 +1,40 @@
 /** The registry of runners: type → how to load it. A runner is loaded at its first run. */
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
-import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import type { JudgedRequest } from '@monitor/shared/contract/checks/check-type.ts';
+import type { AgentType, RequestOf } from '@monitor/shared/contract/checks/index.ts';
 import type { Runner } from './runner.ts';
 
 type Pool = 'light' | 'heavy';
 
-export interface RunnerEntry {
-  load: () => Promise<Runner>;
+export interface RunnerEntry<Request extends JudgedRequest = JudgedRequest> {
+  load: () => Promise<Runner<Request>>;
   /** Heavy runs never take a place that a light one needs. `by-scripts`: heavy with scripts. */
   pool: Pool | 'by-scripts';
-  /** Ceiling of one attempt. */
-  timeoutMs: number;
+  /** Ceiling of one attempt where it is not the one of the type. */
+  timeoutMs?: number;
 }
-
-/** Types that wait on the control plane. */
-type WithoutRunner = 'HEARTBEAT';
 
 /** An agent reports the types it has here and is assigned no others. */
 export const runners = {
-  URL: {
-    load: async () => (await import('./url.ts')).runUrl,
-    pool: 'light',
-    timeoutMs: checkTypes.URL.longestRunMs,
-  },
-  TCP: {
-    load: async () => (await import('./tcp.ts')).runTcp,
-    pool: 'light',
-    timeoutMs: checkTypes.TCP.longestRunMs,
-  },
-  DNS: {
-    load: async () => (await import('./dns.ts')).runDns,
-    pool: 'light',
-    timeoutMs: checkTypes.DNS.longestRunMs,
-  },
-  ICMP: {
-    load: async () => (await import('./icmp.ts')).runIcmp,
-    pool: 'light',
-    timeoutMs: checkTypes.ICMP.longestRunMs,
-  },
-  API: {
-    load: async () => (await import('./api.ts')).runApi,
-    pool: 'by-scripts',
-    timeoutMs: checkTypes.API.longestRunMs,
-  },
+  URL: { load: async () => (await import('./url.ts')).runUrl, pool: 'light' },
+  TCP: { load: async () => (await import('./tcp.ts')).runTcp, pool: 'light' },
+  DNS: { load: async () => (await import('./dns.ts')).runDns, pool: 'light' },
+  ICMP: { load: async () => (await import('./icmp.ts')).runIcmp, pool: 'light' },
+  API: { load: async () => (await import('./api.ts')).runApi, pool: 'by-scripts' },
   BROWSER: {
     load: async () => (await import('./browser/run-browser.ts')).runBrowser,
     pool: 'heavy',
-    timeoutMs: checkTypes.BROWSER.longestRunMs,
   },
   MULTI_STEP: {
     load: async () => (await import('./multi-step/run-multi-step.ts')).runMultiStep,
     pool: 'heavy',
-    timeoutMs: checkTypes.MULTI_STEP.longestRunMs,
   },
   PLAYWRIGHT: {
     load: async () => (await import('./playwright/run-playwright.ts')).runPlaywright,
     pool: 'heavy',
-    timeoutMs: checkTypes.PLAYWRIGHT.longestRunMs,
   },
-  AGENTIC: {
-    load: async () => (await import('./agentic/agentic.ts')).runAgentic,
-    pool: 'heavy',
-    timeoutMs: checkTypes.AGENTIC.longestRunMs,
-  },
-} as const satisfies Record<Exclude<KnownCheckType, WithoutRunner>, RunnerEntry>;
+  AGENTIC: { load: async () => (await import('./agentic/agentic.ts')).runAgentic, pool: 'heavy' },
+} as const satisfies { [Type in AgentType]: RunnerEntry<RequestOf<Type>> };
 
 export type RunnerRegistry = Readonly<Record<string, RunnerEntry>>;
 

@@ -4,16 +4,24 @@
  * (`AgentError`), which ends as `hasErrors`. It knows its definition and its context, nothing else:
  * no environment, no globals, no retries, no assertions.
  */
-import type { CheckDefinition, Measurement } from '@monitor/shared/contract/checks/check-type.ts';
+import type {
+  CheckDefinition,
+  JudgedRequest,
+  Measurement,
+} from '@monitor/shared/contract/checks/check-type.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type {
   AssignedCertificate,
   EnvironmentEntry,
   LearnedScript,
   NamedScript,
-  ResultSubmission,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import type { ArtifactType, NetworkDiagnostics } from '@monitor/shared/contract/check-result.ts';
+import type {
+  ArtifactType,
+  ExchangeField,
+  NetworkDiagnostics,
+  ResultDetails,
+} from '@monitor/shared/contract/check-result.ts';
 import type { FirstHops } from '../net/first-hop.ts';
 import type { Gateway } from '../net/gateway/gateway.ts';
 import type { Guest } from '../net/gateway/guests.ts';
@@ -30,16 +38,11 @@ import type {
 } from '../script-host/script-host.ts';
 
 /** What runs of code saw; each type fills its own. */
-type Details = Partial<
-  Pick<
-    ResultSubmission,
-    'browserCheckResult' | 'multiStepCheckResult' | 'playwrightCheckResult' | 'agenticCheckResult'
-  >
->;
+type Details = Partial<Omit<ResultDetails, ExchangeField>>;
 
 /** A measurement before the worker adds whether the agent was too busy to time it well. */
 export type Observation = Omit<Measurement, 'underLoad'> & {
-  /** In place of `apiCheckResult`, for types that have a shape of their own. */
+  /** In place of an exchange, for types that saw something else. */
   details?: Details;
   /** What error groups are made of; by default the reason of the verdict. */
   errorMessages?: string[];
@@ -250,4 +253,7 @@ export interface NetworkAccess {
   readonly firstHops: FirstHops;
 }
 
-export type Runner = (definition: CheckDefinition, context: RunnerContext) => Promise<Observation>;
+/** Observes one attempt. Declared as a method, so that a list can hold runners of every request. */
+export type Runner<Request extends JudgedRequest = JudgedRequest> = {
+  observe(definition: CheckDefinition<Request>, context: RunnerContext): Promise<Observation>;
+}['observe'];

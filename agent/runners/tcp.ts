@@ -231,8 +231,11 @@ async function observe(
   };
 }
 
-export function runTcp(definition: CheckDefinition, context: RunnerContext): Promise<Observation> {
-  const request = definition.request as unknown as TcpRequest;
+export function runTcp(
+  definition: CheckDefinition<TcpRequest>,
+  context: RunnerContext,
+): Promise<Observation> {
+  const request = definition.request;
   const trail = new ConnectionTrail(context.clock);
   return withEventsOf(trail, context, () => observe(request, context, trail));
 }

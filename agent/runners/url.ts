@@ -60,10 +60,10 @@ function shownResponse(outcome: HttpOutcome, secrets: readonly string[]) {
 }
 
 export async function runUrl(
-  definition: CheckDefinition,
+  definition: CheckDefinition<UrlRequest>,
   context: RunnerContext,
 ): Promise<Observation> {
-  const request = definition.request as unknown as UrlRequest;
+  const request = definition.request;
   const startedAt = context.clock.now();
   const trail = new ConnectionTrail(context.clock);
   const url = await completeAddress(request.url, context);

@@ -6,7 +6,13 @@ import {
   type AssignedCheck,
   type ResultSubmission,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import type { Measurement } from '@monitor/shared/contract/checks/check-type.ts';
+import {
+  exchangeOf,
+  noDetails,
+  type ResultDetails,
+  type ResultField,
+} from '@monitor/shared/contract/check-result.ts';
+import type { AgentCheckType, Measurement } from '@monitor/shared/contract/checks/check-type.ts';
 import { detailsOfFault, type JobLog } from '@monitor/shared/domain/fault-details.ts';
 import { judge, type Verdict } from '@monitor/shared/domain/verdict.ts';
 import type { RunArtifacts } from '../artifacts/run-artifacts.ts';
@@ -82,11 +88,7 @@ type ResultFields = Required<
     | 'overMaxResponseTime'
     | 'underLoad'
     | 'agentWaitMs'
-    | 'apiCheckResult'
-    | 'browserCheckResult'
-    | 'multiStepCheckResult'
-    | 'playwrightCheckResult'
-    | 'agenticCheckResult'
+    | ResultField
     | 'errorMessages'
     | 'artifacts'
     | 'learnedScript'
@@ -118,11 +120,7 @@ function loadRunner(type: string, load: () => Promise<Runner>): Promise<Runner> 
 }
 
 const nothingElse = {
-  apiCheckResult: null,
-  browserCheckResult: null,
-  multiStepCheckResult: null,
-  playwrightCheckResult: null,
-  agenticCheckResult: null,
+  ...noDetails,
   errorMessages: [],
   artifacts: [],
   learnedScript: null,
@@ -156,16 +154,44 @@ function agentWait({ suspendedMs, waitedMs }: TimeFacts): number {
   return Math.round((suspendedMs + waitedMs) * 10) / 10;
 }
 
+/** What an attempt of a monitor or an API check shows of its exchange, in the field of its type. */
+function exchangeDetails(
+  type: AgentCheckType,
+  measurement: Measurement,
+  { hasFailures, isDegraded, assertions, reason }: Verdict,
+  jobLog: JobLog,
+  evidence: Evidence | undefined,
+): Partial<ResultDetails> {
+  const isExplained = isDegraded && reason !== null && type.degradedBy === 'own-rules';
+  return {
+    [type.resultField]: {
+      assertions,
+      request: measurement.request,
+      response:
+        hasFailures || isDegraded
+          ? measurement.response
+          : droppedBody(measurement.response, type.bodyOfPass ?? 0),
+      requestError: measurement.failure?.message ?? null,
+      jobLog,
+      jobAssets: null,
+      pcapDataUrl: evidence?.pcapReference ?? null,
+      networkDiagnostics: evidence?.diagnostics ?? null,
+      ...(isExplained ? { degradedReason: reason } : {}),
+      ...type.headline?.(measurement),
+    },
+  };
+}
+
 function fromObservation(
+  type: AgentCheckType,
   observation: Observation,
   measurement: Measurement,
   time: TimeFacts,
   verdict: Verdict,
   jobLog: JobLog,
   evidence: Evidence | undefined,
-  bodyOfPass: number,
 ): AttemptOutcome {
-  const { hasFailures, isDegraded, overMaxResponseTime, assertions, reason } = verdict;
+  const { hasFailures, isDegraded, overMaxResponseTime, reason } = verdict;
   const messages = observation.errorMessages ?? (reason === null ? [] : [reason]);
   return {
     ...nothingElse,
@@ -186,21 +212,7 @@ function fromObservation(
       ? messages.slice(0, mostErrorMessages).map((message) => message.slice(0, longestErrorMessage))
       : [],
     learnedScript: observation.learnedScript ?? null,
-    ...(observation.details ?? {
-      apiCheckResult: {
-        assertions,
-        request: measurement.request,
-        response:
-          hasFailures || isDegraded
-            ? measurement.response
-            : droppedBody(measurement.response, bodyOfPass),
-        requestError: measurement.failure?.message ?? null,
-        jobLog,
-        jobAssets: null,
-        pcapDataUrl: evidence?.pcapReference ?? null,
-        networkDiagnostics: evidence?.diagnostics ?? null,
-      },
-    }),
+    ...(observation.details ?? exchangeDetails(type, measurement, verdict, jobLog, evidence)),
   };
 }
 
@@ -287,6 +299,7 @@ function withoutSecretsAndShort(
 ): AttemptOutcome {
   const { hasFailures, hasErrors, isDegraded, apiCheckResult } = outcome;
   const isCleanPass = !hasFailures && !hasErrors && !isDegraded;
+  // No other shape has a body.
   const body = apiCheckResult?.response?.['body'];
   if (!isCleanPass || apiCheckResult === null || typeof body !== 'string') {
     return withoutSecrets(outcome, scrubber);
@@ -342,12 +355,13 @@ async function tryAttempt(
   const measuring = processTime.begin();
   const measure = async (): Promise<AttemptOutcome> => {
     try {
-      const { definition, judging, entry, ...kept } = parseCheck(check, tools.runners);
-      bodyOfPass = kept.bodyOfPass;
+      const { type, definition, entry } = parseCheck(check, tools.runners);
+      const { judging } = type;
+      bodyOfPass = type.bodyOfPass ?? 0;
       const runner = await loadRunner(check.type, entry.load);
       const context: RunnerContext = {
         signal,
-        timeoutMs: entry.timeoutMs,
+        timeoutMs: entry.timeoutMs ?? type.longestRunMs,
         clock: processTime.patient(clock),
         network,
         run,
@@ -402,7 +416,7 @@ async function tryAttempt(
           ? await collect(extentOf(), enough)
           : undefined;
       return fromObservation(
-        ...([observation, measurement, time, verdict, jobLog, evidence, bodyOfPass] as const),
+        ...([type, observation, measurement, time, verdict, jobLog, evidence] as const),
       );
     } catch (error) {
       const fault = fromFault(error, check, startedAt, clock.now(), jobLog);
@@ -466,7 +480,7 @@ export async function makeAttempt(
     if (isPass) return outcome;
     const fault = faultOfVoid(voided, before.suspended + before.overloaded);
     const { startedAt, stoppedAt, agentWaitMs } = outcome;
-    const jobLog = outcome.apiCheckResult?.jobLog ?? { setup: [], request: [], teardown: [] };
+    const jobLog = exchangeOf(outcome)?.jobLog ?? { setup: [], request: [], teardown: [] };
     return {
       ...fromFault(fault, check, startedAt, stoppedAt, jobLog),
       ...{ underLoad: true, agentWaitMs },

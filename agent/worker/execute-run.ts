@@ -19,7 +19,7 @@ import {
   type OpenRun,
   type ResultSubmission,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import type { MissedReason } from '@monitor/shared/contract/check-result.ts';
+import { exchangeOf, type MissedReason } from '@monitor/shared/contract/check-result.ts';
 import { scheduleOf } from '@monitor/shared/domain/frequency.ts';
 import { decideRetry } from '@monitor/shared/domain/retry.ts';
 import type { Logger } from 'pino';
@@ -384,7 +384,7 @@ export class Executor {
     metrics.runDuration.observe({ check_type }, tookMs / 1000);
     if (outcome.underLoad) metrics.underLoad.inc();
     if (outcome.faultCode !== null) metrics.internalErrors.inc({ code: outcome.faultCode });
-    const evidence = outcome.apiCheckResult?.networkDiagnostics ?? null;
+    const evidence = exchangeOf(outcome)?.networkDiagnostics ?? null;
     if (evidence !== null) {
       metrics.captures.inc({ kind: evidence.capture.kind });
       metrics.traceroutes.inc({ outcome: evidence.traceroute === null ? 'missing' : 'made' });

@@ -1,30 +1,26 @@
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import type {
+  AgentCheckType,
   CheckDefinition,
-  CheckTypeDefinition,
-  Judging,
 } from '@monitor/shared/contract/checks/check-type.ts';
-import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
+import { findAgentType } from '@monitor/shared/contract/checks/index.ts';
 import { z } from 'zod';
 import { AgentError } from '../errors.ts';
 import type { RunnerEntry, RunnerRegistry } from '../runners/index.ts';
 
 /** A check that this agent can run, with everything its runs need. */
 export interface ParsedCheck {
+  type: AgentCheckType;
   definition: CheckDefinition;
-  judging: Judging;
   entry: RunnerEntry;
-  /** How many characters of the body of a clean pass its result keeps. */
-  bodyOfPass: number;
 }
 
-const knownTypes: Readonly<Record<string, CheckTypeDefinition>> = checkTypes;
 const parsed = new WeakMap<AssignedCheck, ParsedCheck | AgentError>();
 
 function parse(check: AssignedCheck, runners: RunnerRegistry): ParsedCheck {
-  const type = knownTypes[check.type];
+  const type = findAgentType(check.type);
   const entry = Object.hasOwn(runners, check.type) ? runners[check.type] : undefined;
-  if (type === undefined || type.judging === null || entry === undefined) {
+  if (type === undefined || entry === undefined) {
     throw new AgentError(
       'CHECK_TYPE_UNKNOWN',
       `this agent cannot run checks of type ${check.type}; update the agent or use an image that can`,
@@ -48,7 +44,7 @@ function parse(check: AssignedCheck, runners: RunnerRegistry): ParsedCheck {
     maxResponseTime: null,
     ...result.data,
   } as CheckDefinition;
-  return { definition, judging: type.judging, entry, bodyOfPass: type.bodyOfPass ?? 0 };
+  return { type, definition, entry };
 }
 
 /** Parses a check once per assignment. Throws an AgentError when this agent cannot run it. */

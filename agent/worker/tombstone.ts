@@ -1,18 +1,11 @@
+import { resultFields } from '@monitor/shared/contract/check-result.ts';
 import type { Submission } from '@monitor/shared/contract/agent-protocol.ts';
 
 /** Enough for an alert to say why; more would take the room of other verdicts. */
 const longestMessage = 300;
 
 /** What a run saw. The protocol supposes nothing where they are left out. */
-const seen = [
-  'browserCheckResult',
-  'multiStepCheckResult',
-  'playwrightCheckResult',
-  'agenticCheckResult',
-  'errorMessages',
-  'artifacts',
-  'learnedScript',
-] as const;
+const seen = [...resultFields, 'errorMessages', 'artifacts', 'learnedScript'] as const;
 
 /**
  * What is kept of a submission for which there is no room, as JSON: the verdict of a run and its times,
@@ -28,6 +21,7 @@ export function tombstoneOf(submission: Submission): string | null {
   const message = submission.errorMessages?.[0]?.slice(0, longestMessage);
   return JSON.stringify({
     ...verdict,
+    // The protocol once needed this one.
     apiCheckResult: null,
     ...(message === undefined ? {} : { errorMessages: [message] }),
     isPayloadDropped: true,

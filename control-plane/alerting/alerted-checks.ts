@@ -1,9 +1,8 @@
 /** Checks as alerting sees them, read once for all results of a commit. */
 import type { Kysely } from 'kysely';
-import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import { checkTypes, isPinged, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
 import type { RetryStrategy } from '@monitor/shared/contract/check.ts';
-import type { CheckType } from '@monitor/shared/contract/primitives.ts';
 import { effectiveRetryStrategy } from '@monitor/shared/domain/retry.ts';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
@@ -56,7 +55,7 @@ interface AlertingFields {
 }
 
 function tickLastsMs(type: string, fields: AlertFields): number {
-  const { longestRunMs, isRetried } = checkTypes[type as KnownCheckType];
+  const { longestRunMs, isRetried } = checkTypes[type as CheckType];
   const { retryStrategy = null, doubleCheck = false } = fields;
   const strategy = isRetried ? effectiveRetryStrategy({ retryStrategy, doubleCheck }) : null;
   return longestRunMs + retryingMs(strategy, longestRunMs) + handingInMs;
@@ -118,7 +117,7 @@ export class AlertedChecks {
     const rules = rulesOf(settings, {
       runParallel: fields.runParallel ?? false,
       locations: locations.length,
-      isHeartbeat: row.type === 'HEARTBEAT',
+      isPinged: isPinged(row.type),
       silence: fields.muted
         ? { reason: 'MUTED' }
         : withNextRun(await this.#silences.now(accountId, checkId), row, lastsMs),

@@ -4,7 +4,7 @@
  * of a location that lack results are one notice.
  */
 import { sql, type Kysely } from 'kysely';
-import type { KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { scheduleOf } from '@monitor/shared/domain/frequency.ts';
 import type { Database } from '../db/tables.ts';
 import {
@@ -103,7 +103,7 @@ async function silentChecks(
   const excused: SilentCheck[] = [];
   for (const check of await candidatesOf(db, now)) {
     const { checkId, accountId } = check;
-    const limitMs = silentAfterMs(check.type as KnownCheckType, scheduleOf(check).intervalMs);
+    const limitMs = silentAfterMs(check.type as CheckType, scheduleOf(check).intervalMs);
     const lastAt = Math.max(check.startsAt, check.heardAt ?? 0);
     if (reception.since(lastAt) < limitMs) continue;
     const [first, ...others] = await servedPlaces(services, db, check);

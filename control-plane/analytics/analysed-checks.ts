@@ -1,6 +1,6 @@
 /** Checks as answers about their numbers show them. */
 import type { Kysely, Selectable } from 'kysely';
-import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag, fromJson, toFlag } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 

@@ -3,25 +3,26 @@ import {
   analyticsTypeRoutes,
   maxResultsInAll,
   maxResultsPerCheck,
-  type AnalyticsOperation,
   type AnalyticsQuery,
   type AnalyticsRoute,
   type analyticsRoutes,
 } from '@monitor/shared/contract/analytics.ts';
-import type { CheckType } from '@monitor/shared/contract/primitives.ts';
-import {
-  analyticsOf,
-  metricsOf,
-  type AnalyticsFacts,
-  type Metric,
-} from '@monitor/shared/domain/metrics.ts';
+import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
+import type { Route } from '@monitor/shared/contract/route.ts';
+import { analyticsOf, metricsOf, type Metric } from '@monitor/shared/domain/metrics.ts';
 import { invalidQuery, notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
 import { aggregate, analyticsWindow, seriesOf, type Series } from './decide/analytics.ts';
 import { csvOf } from './decide/csv.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import { buckets } from './decide/roll-ups/spans.ts';
-import { asCsv, wantsCsv, type Handler, type Handlers } from '../http/implement.ts';
+import {
+  asCsv,
+  wantsCsv,
+  type BoundRoute,
+  type Handler,
+  type Handlers,
+} from '../http/implement.ts';
 import { listAnalysedChecks, type AnalysedCheck } from './analysed-checks.ts';
 import { readSamples } from './read-samples.ts';
 import { readTallies } from './read-tallies.ts';
@@ -38,11 +39,13 @@ function windowOf(given: Parameters<typeof analyticsWindow>[0], now: number): Wi
 
 /** What answers about many checks show of one, under the names that those answers use. */
 function figuresOf(type: CheckType): AskedMetric[] {
-  const { figures }: AnalyticsFacts = analyticsOf[type];
+  const { figures } = analyticsOf[type];
   return [
     { name: 'availability', base: 'availability', statistic: 'avg' },
     ...figures.flatMap(({ prefix, base, statistics }) =>
-      statistics.map((statistic) => ({ name: `${prefix}_${statistic}`, base, statistic })),
+      statistics.map((statistic) => ({
+        ...{ name: `${prefix}_${statistic}`, base: base.name, statistic },
+      })),
     ),
   ];
 }
@@ -169,14 +172,17 @@ const figureColumns = [
   ),
 ];
 
+/** The operation of every type that has one of its own. */
+export function analyticsTypeBindings(services: Services): BoundRoute[] {
+  return analyticsTypeRoutes.map(({ type, route }) => ({
+    route: route as unknown as Route,
+    handle: typeHandler(services, type) as BoundRoute['handle'],
+  }));
+}
+
 export function analyticsHandlers(services: Services): Handlers<typeof analyticsRoutes> {
   const { db, clock } = services;
-  const ofTypes = Object.fromEntries(
-    analyticsTypeRoutes.map(({ type, route }) => [route.operationId, typeHandler(services, type)]),
-  ) as Record<AnalyticsOperation, Handler<AnalyticsRoute>>;
   return {
-    ...ofTypes,
-
     getAnalyticsOfChecks: async ({ query, body }, { principal, headers }) => {
       const { accountId } = principal;
       const now = clock.now();

@@ -1,5 +1,5 @@
 /** What other modules may use. */
-export { analyticsHandlers } from './handlers.ts';
+export { analyticsHandlers, analyticsTypeBindings } from './handlers.ts';
 export { prometheusHandlers } from './prometheus/handlers.ts';
 export { pruneRollUps } from './prune-roll-ups.ts';
 export { reportingHandlers } from './reporting/handlers.ts';

@@ -2,7 +2,6 @@
 import { scheduler } from 'node:timers/promises';
 import type { Compilable, Kysely, Selectable, SelectQueryBuilder } from 'kysely';
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
-import type { BaseMetric } from '@monitor/shared/domain/metrics.ts';
 import { decodePayload, fromFlag, fromJson } from '../db/columns.ts';
 import { absent, heartbeatStates, unindexed } from '../db/expressions.ts';
 import { prepareQuery, type PreparedQuery } from '../db/prepared.ts';
@@ -18,7 +17,7 @@ export interface SampleRequest {
   checkId: string;
   window: Window;
   /** What the samples must tell; what no metric needs is not read. */
-  bases: readonly BaseMetric[];
+  bases: readonly string[];
   groupBy?: GroupBy | undefined;
   /** `success` and `failure`, or states of a heartbeat. Without any, all results. */
   statuses: readonly string[];

@@ -6,8 +6,7 @@
  */
 import type { Kysely } from 'kysely';
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
-import type { CheckType } from '@monitor/shared/contract/primitives.ts';
-import type { BaseMetric, MeasuredMetric } from '@monitor/shared/domain/metrics.ts';
+import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { absent } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
@@ -23,7 +22,7 @@ export interface TallyRequest {
   checkId: string;
   checkType: CheckType;
   spans: Spans;
-  bases: readonly BaseMetric[];
+  bases: readonly string[];
   groupBy?: GroupBy | undefined;
   /** `success` and `failure`, or states of a heartbeat. Without any, all results. */
   statuses: readonly string[];
@@ -169,7 +168,7 @@ function groupOf({ groupBy, checkType }: TallyRequest, row: SumsRow): Group | un
 class Tallying {
   readonly tallies = new Map<number, Map<Group, Tally>>();
   readonly #request: TallyRequest;
-  readonly #measured: ReadonlySet<MeasuredMetric>;
+  readonly #measured: ReadonlySet<string>;
   readonly #withFinals: boolean;
   readonly #withAttempts: boolean;
 

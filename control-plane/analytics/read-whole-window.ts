@@ -1,5 +1,6 @@
 /** Tallies of a window whose availability is what reports say: of heartbeats the share of time, not of pings. */
 import type { Kysely } from 'kysely';
+import { isPinged } from '@monitor/shared/contract/checks/index.ts';
 import type { Database } from '../db/tables.ts';
 import { availabilityWithin, readHeartbeatTimes } from '../heartbeats/index.ts';
 import type { Window } from '../core/decide/results-window.ts';
@@ -20,7 +21,7 @@ export async function readWholeWindow(
 ): Promise<Found> {
   const found = await readTallies(db, { ...request, spans: wholeWindow(window) });
   const { accountId, checkId, checkType, bases, statuses } = request;
-  const isTimed = checkType === 'HEARTBEAT' && statuses.length === 0;
+  const isTimed = isPinged(checkType) && statuses.length === 0;
   if (!isTimed || !bases.includes('availability')) return found;
   const times = await readHeartbeatTimes(db, accountId, checkId, window.from);
   if (times === null) return found;

@@ -5,6 +5,7 @@ import { heartbeatStates } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import type { RollUpsTable } from './tables.ts';
+import { checkTypes, isPinged } from '@monitor/shared/contract/checks/index.ts';
 import { analyticsOf } from '@monitor/shared/domain/metrics.ts';
 import { isPayloadRolledUp, type RolledResult } from './decide/roll-ups/cell.ts';
 
@@ -48,6 +49,7 @@ const columns = [
 ] as const;
 
 const typesWithPayload = Object.keys(analyticsOf).filter(isPayloadRolledUp);
+const pingedTypes = Object.keys(checkTypes).filter(isPinged);
 
 /** The results behind one, in the order in which they were stored. */
 export const resultsAfter = prepareQuery<{ seq: number; limit: number }, ResultRow>(
@@ -68,7 +70,7 @@ export const resultsAfter = prepareQuery<{ seq: number; limit: number }, ResultR
           .as('payload'),
         select
           .case()
-          .when('check_results.check_type', '=', 'HEARTBEAT')
+          .when('check_results.check_type', 'in', pingedTypes)
           .then(heartbeatStates())
           .end()
           .as('states'),

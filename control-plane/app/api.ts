@@ -25,7 +25,12 @@ import {
   alertDeliveryHandlers,
   alertHandlers,
 } from '../alerting/index.ts';
-import { analyticsHandlers, prometheusHandlers, reportingHandlers } from '../analytics/index.ts';
+import {
+  analyticsHandlers,
+  analyticsTypeBindings,
+  prometheusHandlers,
+  reportingHandlers,
+} from '../analytics/index.ts';
 import {
   badgeHandlers,
   dashboardHandlers,
@@ -121,6 +126,7 @@ export function bindApi({
   };
   return [
     ...checkTypeBindings(services, config.LENIENT_DNS_BODY),
+    ...analyticsTypeBindings(services),
     ...Object.entries(routeGroups).flatMap(([group, routes]) =>
       // Their type pairs each group with its handlers.
       bind<Record<string, Route>>(routes, handlers[group as keyof Groups] as never),

@@ -1,6 +1,7 @@
 /**
  * The console, at `/console/`: a page for people who would rather look than read. Its files stand in
- * `console/` and are served as they are; libraries come from their installed packages. Everything but
+ * `console/` and are served as they are; libraries come from their installed packages, and the facts of
+ * check types, under `facts/`, from the table of types. Everything but
  * the page itself is under the hash of it all, so it is kept for ever and never out of date.
  */
 import { createHash } from 'node:crypto';
@@ -8,6 +9,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { exchangeFields } from '@monitor/shared/contract/check-result.ts';
+import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
+import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
+import { measuredMetrics } from '@monitor/shared/domain/metrics.ts';
 import { Router, type Request, type Response } from 'express';
 
 const folder = join(import.meta.dirname, '..', 'console');
@@ -58,6 +63,37 @@ function ownSources(): [path: string, source: string][] {
     .map((path) => [path.replaceAll('\\', '/'), readFileSync(join(folder, path), 'utf8')]);
 }
 
+/** What the console shows of check types: the same table that everything else reads. */
+function checkTypeFacts(): Record<string, unknown> {
+  const facts = Object.values(checkTypes).map((definition: CheckTypeDefinition) => {
+    const { type, label, target, runsOn, resultField, analytics } = definition;
+    const { time, parts, isStacked } = analytics.chart;
+    const shown = parts.map(({ name, label: partLabel, unit }) => ({
+      ...{ name, label: partLabel, unit },
+    }));
+    const numbers = analytics.operation && {
+      ...{ path: analytics.operation.path, time: time?.name ?? null, parts: shown, isStacked },
+    };
+    return [type, { label, target, isPinged: runsOn === 'control-plane', resultField, numbers }];
+  });
+  return Object.fromEntries(facts) as Record<string, unknown>;
+}
+
+/** The phases that results time, in the order they happen. */
+const phases = [...measuredMetrics.values()]
+  .filter(({ place, name }) => place?.[1] === 'timingPhases' && name !== 'total')
+  .toSorted((left, right) => left.storedAs - right.storedAs)
+  .map(({ name, label }) => ({ name, label }));
+
+function factSources(): [path: string, source: string][] {
+  const lines = [
+    ['checkTypes', checkTypeFacts()],
+    ['exchangeFields', exchangeFields],
+    ['phases', phases],
+  ].map(([name, value]) => `export const ${String(name)} = ${JSON.stringify(value)};\n`);
+  return [['facts/check-types.js', lines.join('')]];
+}
+
 function toAsset(path: string, source: string): Asset {
   const body = Buffer.from(source.replaceAll(/^\/\/# sourceMappingURL=.*$/gm, ''));
   return {
@@ -79,6 +115,7 @@ function readFiles(): Files {
   const { 'index.html': page = '', ...sources } = Object.fromEntries([
     ...ownSources(),
     ...vendorSources(),
+    ...factSources(),
   ]);
   const hash = createHash('sha256').update(page);
   for (const [path, source] of Object.entries(sources)) hash.update(path).update(source);

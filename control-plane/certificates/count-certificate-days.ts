@@ -1,5 +1,6 @@
 /** The days that the certificate of a check is still good for, in the status of the check. */
 import type { Kysely } from 'kysely';
+import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { Database } from '../db/tables.ts';
 import { certificateInForce, daysUntil, nextDayAt } from './decide/certificate-expiry.ts';
 import {
@@ -107,7 +108,7 @@ async function dropOutdatedCertificates(
     .where('check_id', '=', check.checkId)
     .execute();
   if (known.length === 0) return;
-  const target = certificateTargetOf(row.type, effective);
+  const target = certificateTargetOf(checkTypes[row.type as CheckType], effective);
   const outdated = known.filter(({ host, port }) => host !== target?.host || port !== target.port);
   if (outdated.length > 0) {
     await db

@@ -4,6 +4,7 @@
  */
 import type { ItemOutcome } from '@monitor/shared/contract/agent-protocol.ts';
 import type { CertificateConsumer } from '../results/index.ts';
+import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import {
   certificateTargetOf,
   effectiveFields,
@@ -27,7 +28,7 @@ export const recordCertificate: CertificateConsumer = async (
     return without({ id, outcome: 'refused', reason: 'the check does not exist' });
   }
   const effective = effectiveFields(row, await groupOf(db, row));
-  const target = certificateTargetOf(row.type, effective);
+  const target = certificateTargetOf(checkTypes[row.type as CheckType], effective);
   const isWanted = locationsOf(effective).includes(location);
   // The check has changed since it was measured.
   if (!isWanted || target?.host !== host || target.port !== port)

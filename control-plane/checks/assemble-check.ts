@@ -11,8 +11,15 @@ import type {
   LearnedScript,
   NamedScript,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
-import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import type {
+  CheckTypeDefinition,
+  ClientCertificateChoice,
+} from '@monitor/shared/contract/checks/check-type.ts';
+import {
+  checkTypes,
+  findAgentType,
+  type CheckType,
+} from '@monitor/shared/contract/checks/index.ts';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import { chooseClientCertificate } from '@monitor/shared/domain/client-certificate.ts';
 import { isSecretVariable } from '@monitor/shared/domain/secret-variable.ts';
@@ -97,7 +104,7 @@ async function inheritanceOf(
     learned: await learnedScriptsOf(
       db,
       { accountId, location },
-      rows.filter((row) => row.type === 'AGENTIC').map((row) => row.id),
+      rows.filter((row) => findAgentType(row.type)?.learnsScripts === true).map((row) => row.id),
     ),
   };
 }
@@ -151,9 +158,6 @@ function sourcesOf(fields: CheckFields, scripts: readonly NamedScript[]): string
   ];
 }
 
-/** Scripts of these go where they want; what they do on the way out is the agent's. */
-const goAnywhere: ReadonlySet<string> = new Set(['BROWSER', 'MULTI_STEP', 'AGENTIC']);
-
 /**
  * The certificate for the host of an address; all of them where a template names the host. An http
  * address has the one that it would be redirected to on the same host.
@@ -165,6 +169,22 @@ function certificatesOfUrl<C extends { host: string }>(url: string, certificates
   const host = hostname.replace(/^\[|\]$/g, '');
   const isSecure = protocol === 'https:';
   const chosen = chooseClientCertificate(certificates, host, isSecure ? Number(port || 443) : 443);
+  return chosen === undefined ? [] : [chosen];
+}
+
+function chosenCertificates<C extends { id: string; host: string }>(
+  choice: ClientCertificateChoice,
+  certificates: C[],
+): C[] {
+  if (choice === 'none') return [];
+  if (choice === 'all') return certificates;
+  if ('url' in choice) {
+    return /^(https?:|\{\{)/i.test(choice.url) ? certificatesOfUrl(choice.url, certificates) : [];
+  }
+  const chosen =
+    'id' in choice
+      ? certificates.find(({ id }) => id === choice.id)
+      : chooseClientCertificate(certificates, choice.host, choice.port);
   return chosen === undefined ? [] : [chosen];
 }
 
@@ -202,14 +222,8 @@ export async function checkAssembly(
     return baseUrl ? [{ key: 'GROUP_BASE_URL', value: baseUrl, secret: false }, ...given] : given;
   };
 
-  const rowsFor = (type: string, fields: CheckFields) => {
-    if (goAnywhere.has(type)) return inheritance.certificates;
-    const url = (fields['request'] as { url?: unknown } | undefined)?.url;
-    if (typeof url !== 'string' || !/^(https?:|\{\{)/i.test(url)) return [];
-    return certificatesOfUrl(url, inheritance.certificates);
-  };
-  const certificatesFor = (type: string, fields: CheckFields): AssignedCertificate[] =>
-    rowsFor(type, fields).map((row) => ({
+  const certificatesFor = (type: CheckTypeDefinition, fields: CheckFields): AssignedCertificate[] =>
+    chosenCertificates(type.clientCertificates(fields), inheritance.certificates).map((row) => ({
       host: row.host,
       cert: row.cert,
       ca: row.ca,
@@ -219,7 +233,7 @@ export async function checkAssembly(
     }));
 
   return (row, scheduleFrom, proxyUrl) => {
-    const type = checkTypes[row.type as KnownCheckType];
+    const type: CheckTypeDefinition = checkTypes[row.type as CheckType];
     const group = row.group_id === null ? undefined : inheritance.groups.get(row.group_id);
     const fields = effectiveFields(row, group);
     const scripts =
@@ -249,11 +263,11 @@ export async function checkAssembly(
             })),
           )
         : [],
-      clientCertificates: certificatesFor(row.type, fields),
+      clientCertificates: certificatesFor(type, fields),
       detectSecrets: inheritance.detectSecrets,
       learnedScript: inheritance.learned.get(row.id) ?? null,
       pauses: [],
-      certificateTarget: certificateTargetOf(row.type, fields),
+      certificateTarget: certificateTargetOf(type, fields),
     };
   };
 }

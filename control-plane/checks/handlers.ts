@@ -5,7 +5,7 @@ import {
   type checkRoutes,
 } from '@monitor/shared/contract/check-routes.ts';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
-import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { invalidField, notFound } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
@@ -52,7 +52,7 @@ async function update(
 }
 
 function definitionOf(type: string): CheckTypeDefinition {
-  return checkTypes[type as KnownCheckType];
+  return checkTypes[type as CheckType];
 }
 
 /**

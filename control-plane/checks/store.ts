@@ -6,7 +6,12 @@ import type { RetryStrategy } from '@monitor/shared/contract/check.ts';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
-import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import {
+  checkTypes,
+  findAgentType,
+  isPinged,
+  type CheckType,
+} from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import { containsIgnoringCase, jsonValue } from '../db/expressions.ts';
 import { readPage, type Page, type PageRequest } from '../db/page.ts';
@@ -57,14 +62,13 @@ export interface ScheduledFields {
 /** All wire fields of a stored check except those only responses have. */
 export function fieldsOf(row: CheckRow): CheckFields {
   const body = fromJson<Record<string, unknown>>(row.body_json);
-  const scheduled =
-    row.type === 'HEARTBEAT'
-      ? {}
-      : {
-          frequency: row.frequency,
-          frequencyOffset: row.frequency_offset,
-          runParallel: fromFlag(row.run_parallel),
-        };
+  const scheduled = isPinged(row.type)
+    ? {}
+    : {
+        frequency: row.frequency,
+        frequencyOffset: row.frequency_offset,
+        runParallel: fromFlag(row.run_parallel),
+      };
   return {
     ...body,
     ...scheduled,
@@ -124,9 +128,7 @@ export function toWire(
     id: row.id,
     checkType: row.type,
     ...fields,
-    ...(row.type === 'HEARTBEAT'
-      ? { heartbeat: withPingUrl(fields['heartbeat'], publicUrl, role) }
-      : {}),
+    ...(isPinged(row.type) ? { heartbeat: withPingUrl(fields['heartbeat'], publicUrl, role) } : {}),
     ...('request' in fields ? { request: presentCredentials(fields['request'], role) } : {}),
     ...(variables === undefined ? {} : { environmentVariables: presentVariables(variables, role) }),
     alertChannelSubscriptions: channels?.subscriptions ?? [],
@@ -165,7 +167,7 @@ export function toAssigned(
   | 'proxyUrl'
 > {
   const { retryStrategy, doubleCheck, runParallel } = fields as unknown as ScheduledFields;
-  const type = checkTypes[row.type as KnownCheckType];
+  const type = checkTypes[row.type as CheckType];
   return {
     id: row.id,
     accountId: row.account_id,
@@ -185,7 +187,7 @@ export function toAssigned(
 
 /** True for types that agents run. */
 export function runsOnAgents(type: string): boolean {
-  return Object.hasOwn(checkTypes, type) && checkTypes[type as KnownCheckType].judging !== null;
+  return findAgentType(type) !== undefined;
 }
 
 export async function findCheck(

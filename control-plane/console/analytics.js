@@ -1,33 +1,4 @@
-/** Which numbers each type of check has, and the questions the page of a check asks about them. */
-
-const http = {
-  time: 'responseTime',
-  phases: ['wait', 'dns', 'tcp', 'firstByte', 'download'],
-  isStacked: true,
-};
-const scripted = { time: 'responseTime', phases: [] };
-
-/** `path` of the operation; types that are not here have none. */
-const types = {
-  API: { path: 'api-checks', ...http },
-  URL: { path: 'url-monitors', ...http },
-  TCP: {
-    path: 'tcp-checks',
-    time: 'total',
-    phases: ['dns', 'connection', 'data'],
-    isStacked: true,
-  },
-  DNS: { path: 'dns', time: 'total', phases: [] },
-  ICMP: { path: 'icmp', time: 'latencyAvg', phases: ['packetLoss'], unit: 'percent' },
-  BROWSER: {
-    path: 'browser-checks',
-    time: 'responseTime',
-    phases: ['TTFB', 'FCP', 'LCP', 'TBT'],
-  },
-  MULTI_STEP: { path: 'multistep-checks', ...scripted },
-  PLAYWRIGHT: { path: 'playwright-checks', ...scripted },
-  HEARTBEAT: { path: 'heartbeat-checks', time: null, phases: [] },
-};
+/** The questions that the page of a check asks about its numbers. */
 
 const hour = 60;
 
@@ -37,29 +8,6 @@ export const ranges = {
   last7Days: { word: '7 days', interval: 2 * hour, days: 7 },
   last30Days: { word: '30 days', interval: 8 * hour, days: 30 },
 };
-
-export function analyticsOf(type) {
-  return types[type];
-}
-
-const phaseNames = {
-  wait: 'Redirects',
-  dns: 'Name resolution',
-  tcp: 'Connection',
-  connection: 'Connection',
-  firstByte: 'First byte',
-  download: 'Download',
-  data: 'Data',
-  packetLoss: 'Packet loss',
-  TTFB: 'First byte (TTFB)',
-  FCP: 'First paint (FCP)',
-  LCP: 'Largest paint (LCP)',
-  TBT: 'Blocked (TBT)',
-};
-
-export function phaseName(phase) {
-  return phaseNames[phase] ?? phase;
-}
 
 /** The queries of the page of a check, by what they are for. */
 export function queriesOf(facts, range, statistic) {
@@ -77,9 +25,9 @@ export function queriesOf(facts, range, statistic) {
       aggregationInterval: interval,
       groupBy: 'runLocation',
     },
-    phases: {
+    parts: {
       ...window,
-      metrics: ['availability', ...facts.phases.map((phase) => `${phase}_avg`)].join(','),
+      metrics: ['availability', ...facts.parts.map(({ name }) => `${name}_avg`)].join(','),
       // Heartbeats have no runs that could be put into buckets.
       ...(facts.time === null ? {} : { aggregationInterval: interval }),
     },

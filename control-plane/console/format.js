@@ -1,5 +1,7 @@
 /** Numbers and times as people read them, in their own zone and language. */
 
+import { checkTypes } from './facts/check-types.js';
+
 const number = new Intl.NumberFormat();
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const shortDateTime = new Intl.DateTimeFormat(undefined, {
@@ -108,21 +110,9 @@ export function inWords(constant) {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-const typeNames = {
-  API: 'API',
-  URL: 'URL',
-  TCP: 'TCP',
-  DNS: 'DNS',
-  ICMP: 'ICMP',
-  HEARTBEAT: 'Heartbeat',
-  BROWSER: 'Browser',
-  MULTI_STEP: 'Multi-step',
-  PLAYWRIGHT: 'Playwright',
-  AGENTIC: 'Agentic',
-};
-
+/** A type that a newer version has made is shown by its name. */
 export function typeName(type) {
-  return typeNames[type] ?? inWords(type);
+  return checkTypes[type]?.label ?? inWords(type);
 }
 
 /** A link of somebody else's that may stand in an `href`: nothing that runs as script. */

@@ -1,5 +1,7 @@
 /** States of checks and results: a word, a shape and a colour each, so that none alone must be seen. */
 
+import { checkTypes, exchangeFields } from './facts/check-types.js';
+
 /** Worst first; `rank` is the order of lists. */
 export const states = {
   FAILING: { word: 'Failing', tone: 'bad', rank: 0 },
@@ -13,13 +15,17 @@ export const states = {
   INACTIVE: { word: 'Inactive', tone: 'quiet', rank: 8 },
 };
 
+/** True for checks whose results come from pings: they have no location and no runs of their own. */
+export function isPinged({ checkType }) {
+  return checkTypes[checkType]?.isPinged === true;
+}
+
 /** The state a check of the overview is shown in: what most needs somebody's attention. */
 export function stateOfCheck(check) {
   if (!check.activated) return 'INACTIVE';
   if (check.maintenance !== null) return 'MAINTENANCE';
   if (check.state === 'FAILING' || check.state === 'DEGRADED') return check.state;
-  // Heartbeats come from outside: they have no location.
-  if (check.checkType !== 'HEARTBEAT') {
+  if (!isPinged(check)) {
     if (check.locations.length === 0) return 'UNPLACED';
     if (check.unservedLocations.length === check.locations.length) return 'UNSERVED';
   }
@@ -33,6 +39,11 @@ export const outcomes = {
   E: { word: 'Could not run', tone: 'fault' },
   C: { word: 'Cancelled', tone: 'quiet' },
 };
+
+/** What a result shows of an exchange with its target; undefined where it shows something else. */
+export function exchangeOf(result) {
+  return exchangeFields.map((field) => result[field]).find((seen) => seen != null);
+}
 
 /** The letter of a result. A fault of ours is never one of the target. */
 export function outcomeOf(result) {
@@ -60,13 +71,13 @@ export function reasonOf(result) {
   }
   const agentic = result.agenticCheckResult;
   if (agentic != null) return firstLine(agentic.summary);
-  const seen = result.apiCheckResult;
+  const seen = exchangeOf(result);
   if (seen == null) return '';
   if (seen.requestError) return firstLine(seen.requestError);
   const failed = (seen.assertions ?? []).find(({ error }) => error !== undefined);
   if (failed !== undefined) return firstLine(failed.error);
   if (result.overMaxResponseTime) return 'slower than its maximum';
-  if (letter === 'D') return 'slower than its degraded limit';
+  if (letter === 'D') return seen.degradedReason ?? 'slower than its degraded limit';
   const status = seen.response?.status;
   return status === undefined ? '' : `status ${status}`;
 }

@@ -1,7 +1,7 @@
 /** What is said to people: written down in the moment it is decided, so that nothing is looked up later. */
 import type { z } from 'zod';
 import type { alertType } from '@monitor/shared/contract/alert-notification.ts';
-import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 
 export type AlertType = z.infer<typeof alertType>;
 

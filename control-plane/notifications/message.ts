@@ -1,4 +1,5 @@
 /** What a notification says, in words that every channel then puts into its own form. */
+import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import { oneLine } from '../core/escape.ts';
 import type {
@@ -127,9 +128,6 @@ function linkOf({ check, result, withdrawn }: AlertFacts, publicUrl: string): Me
     : { url: linkToResult(publicUrl, check.id, result.id), text: 'Open the result' };
 }
 
-/** These are degraded by nothing but their time; others say themselves why. */
-const degradedByTime: ReadonlySet<string> = new Set(['API', 'URL', 'TCP', 'DNS']);
-
 function reasonOf({ check, result, ssl, withdrawn }: AlertFacts, tone: Tone): string {
   if (withdrawn === 'deactivated' || withdrawn === 'deleted') {
     return 'its alert is closed without a recovery';
@@ -138,7 +136,7 @@ function reasonOf({ check, result, ssl, withdrawn }: AlertFacts, tone: Tone): st
   if (result.error !== null && result.error.trim() !== '') return oneLine(result.error);
   // That the answer was a good one is not why somebody is told.
   if (tone === 'degraded') {
-    return degradedByTime.has(check.type)
+    return findCheckType(check.type)?.degradedBy === 'response-time'
       ? `${Math.round(result.responseTimeMs)} ms are above its degraded limit`
       : '';
   }

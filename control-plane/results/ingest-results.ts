@@ -3,6 +3,7 @@
  * arrive together share one durable commit; each is answered after it.
  */
 import type { Kysely, Selectable } from 'kysely';
+import { findAgentType } from '@monitor/shared/contract/checks/index.ts';
 import {
   type CertificateSubmission,
   type ItemOutcome,
@@ -38,7 +39,7 @@ import { verdictOfSubmission } from './verdict-of-result.ts';
 import { announceArtifacts } from './announce-artifacts.ts';
 import { groupErrors } from './group-errors.ts';
 import { saveLearnedScript } from '../checks/index.ts';
-import { readSubmission, refusal, resultFieldOf, type ReadItem } from './read-submission.ts';
+import { readSubmission, refusal, type ReadItem } from './read-submission.ts';
 import { publishResults, type CertificateConsumer, type RunEnding } from './result-consumer.ts';
 import { runAll, type AfterCommit } from '../core/after-commit.ts';
 import { finishJob, retryElsewhere } from '../scheduling/index.ts';
@@ -474,7 +475,7 @@ class IngestUnit {
       await groupErrors(this.#db, { ...of, now: happenedAt, messages: item.errorMessages, newId });
     }
     // Other types play nothing back.
-    if (item.learnedScript !== null && resultFieldOf(item.checkType) === 'agenticCheckResult') {
+    if (item.learnedScript !== null && findAgentType(item.checkType)?.learnsScripts === true) {
       const owner = { accountId, checkId: item.checkId, location: item.runLocation };
       await saveLearnedScript(this.#db, owner, item.learnedScript, happenedAt);
       this.locationsWithNews.push({ accountId, location: item.runLocation });

@@ -6,8 +6,8 @@ import {
   type ResultSubmission,
   type Submission,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import type { ResultField } from '@monitor/shared/contract/checks/check-type.ts';
-import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import type { ResultField } from '@monitor/shared/contract/check-result.ts';
+import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { encodeJson, type EncodedPayload } from '../db/columns.ts';
 
 /** What a monitor saw: some headers, the beginning of a body, a traceroute. */
@@ -19,17 +19,13 @@ export type ReadItem =
   | { data?: undefined; refused: ItemOutcome };
 
 /** The field that holds what runs of a type saw; null for a type that is not known here. */
-export function resultFieldOf(checkType: string): ResultField | null {
-  return Object.hasOwn(checkTypes, checkType)
-    ? checkTypes[checkType as KnownCheckType].resultField
-    : null;
+function resultFieldOf(checkType: string): ResultField | null {
+  return findCheckType(checkType)?.resultField ?? null;
 }
 
 function maxBytesOf(checkType: string): number {
-  const runsCode =
-    Object.hasOwn(checkTypes, checkType) &&
-    checkTypes[checkType as KnownCheckType].runtime !== 'never';
-  return runsCode ? maxItemBytes : maxMonitorBytes;
+  const runtime = findCheckType(checkType)?.runtime ?? 'never';
+  return runtime === 'never' ? maxMonitorBytes : maxItemBytes;
 }
 
 /** What is answered about an item that is not taken. */

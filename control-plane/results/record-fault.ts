@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { detailsOfFault } from '@monitor/shared/domain/fault-details.ts';
-import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { encodePayload } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import type { Needs } from '../scheduling/index.ts';
@@ -45,7 +45,7 @@ export async function recordFault(
     ...{ started_at: now, stopped_at: now },
   });
   if (result === undefined) throw new Error('a result was inserted without a number');
-  const { resultField } = checkTypes[row.type as KnownCheckType];
+  const { resultField } = checkTypes[row.type as CheckType];
   const details = detailsOfFault({
     ...{ type: row.type, definition: effective, runtimeId: needs.runtimeId, reason },
     ...{ startedAt: now, stoppedAt: now, jobLog: { setup: [], request: [], teardown: [] } },

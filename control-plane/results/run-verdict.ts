@@ -1,4 +1,4 @@
-import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 
 /** What alerting needs to know of the FINAL result of a run. Instants and durations in milliseconds. */
 export interface RunVerdict {

@@ -9,7 +9,7 @@ import {
   type Presence,
   slotsToAccountFor,
 } from '../scheduling/index.ts';
-import type { KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { keyedRunIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
 import { prepareQuery } from '../db/prepared.ts';
@@ -99,7 +99,7 @@ async function sweep(
     const losses = await db.selectFrom('record_losses').select(['since', 'until']).execute();
     let isBehind = periods.length === periodsPerSweep;
     for (const row of periods) {
-      const dueAfterMs = accountAfterMs(row.type as KnownCheckType);
+      const dueAfterMs = accountAfterMs(row.type as CheckType);
       const horizon = Math.max(row.swept_until, now - dueAfterMs);
       const until = Math.min(horizon, row.swept_until + longestStepMs);
       if (until < horizon) isBehind = true;

@@ -1,8 +1,7 @@
 /** The verdict of a FINAL result: as it is handed in, or from its row. */
 import type { Kysely, Selectable } from 'kysely';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
-import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
-import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import { findCheckType, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { decodePayload, fromFlag } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import type { CheckResultsTable } from './tables.ts';
@@ -15,6 +14,7 @@ const longestError = 500;
 interface Payload {
   response?: { status?: unknown; statusText?: unknown } | null;
   requestError?: string | null;
+  degradedReason?: string;
   assertions?: { error?: string; passed?: boolean; condition?: string }[];
   errors?: { message?: unknown }[];
 }
@@ -24,13 +24,15 @@ function oneLine(text: string | undefined): string | null {
   return line === undefined ? null : line.trim().slice(0, longestError);
 }
 
-function errorOf({ requestError, assertions, errors }: Payload): string | null {
+function errorOf({ requestError, assertions, errors, degradedReason }: Payload): string | null {
   const [thrown] = errors ?? [];
   const assertion = assertions?.find(
     ({ error, passed }) => error !== undefined || passed === false,
   );
   const message = typeof thrown?.message === 'string' ? thrown.message : undefined;
-  return oneLine(requestError ?? assertion?.error ?? message ?? assertion?.condition);
+  return oneLine(
+    requestError ?? assertion?.error ?? message ?? assertion?.condition ?? degradedReason,
+  );
 }
 
 function answerOf({ response }: Payload): Pick<RunVerdict, 'statusCode' | 'statusText'> {
@@ -42,8 +44,8 @@ function answerOf({ response }: Payload): Pick<RunVerdict, 'statusCode' | 'statu
 }
 
 function payloadIn(item: ResultSubmission): Payload | null {
-  if (!Object.hasOwn(checkTypes, item.checkType)) return null;
-  return item[checkTypes[item.checkType as KnownCheckType].resultField] as Payload | null;
+  const type = findCheckType(item.checkType);
+  return type === undefined ? null : (item[type.resultField] as Payload | null);
 }
 
 /** The verdict of a result that an agent hands in. */

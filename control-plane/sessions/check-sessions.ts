@@ -1,7 +1,7 @@
 /** Sessions: one check run on demand, in each of its locations or in one. */
 import type { Kysely, Selectable } from 'kysely';
 import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
-import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
@@ -40,7 +40,7 @@ const sessionMarginMs = 15 * 60_000;
 
 /** What has not ended after so long has timed out. */
 function sessionLifetimeMs(type: string): number {
-  return sessionMarginMs + checkTypes[type as KnownCheckType].longestRunMs;
+  return sessionMarginMs + checkTypes[type as CheckType].longestRunMs;
 }
 
 export interface SessionRunState {

@@ -5,16 +5,7 @@
  */
 import { z } from 'zod';
 import { retryStrategy } from './check.ts';
-import {
-  agenticCheckResult,
-  apiCheckResult,
-  artifactType,
-  browserCheckResult,
-  missedReason,
-  multiStepCheckResult,
-  playwrightCheckResult,
-  resultType,
-} from './check-result.ts';
+import { artifactType, missedReason, resultType, submittedResults } from './check-result.ts';
 import { pathId } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
@@ -298,11 +289,7 @@ export const resultSubmission = z.object({
   epoch: z.int(),
   /** Ended by a person; it counts for nothing. */
   isCancelled: z.boolean().default(false),
-  apiCheckResult: apiCheckResult.nullable(),
-  browserCheckResult: browserCheckResult.nullable().default(null),
-  multiStepCheckResult: multiStepCheckResult.nullable().default(null),
-  playwrightCheckResult: playwrightCheckResult.nullable().default(null),
-  agenticCheckResult: agenticCheckResult.nullable().default(null),
+  ...submittedResults,
   /** Messages that error groups are made of, each at most 16 KiB; empty for a pass. */
   errorMessages: z.array(z.string().max(16_384)).max(100).default([]),
   /** The files that follow, or were withheld. */

@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { alertChannelType } from './alert-channel.ts';
 import {
-  checkType,
   pageQuery,
   pathId,
   queryBoolean,
@@ -10,6 +9,7 @@ import {
   queryInteger,
   timestamp,
 } from './primitives.ts';
+import { checkType } from './checks/index.ts';
 import { defineRoute } from './route.ts';
 
 export const notificationStatus = z.enum(['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED']);

@@ -1,14 +1,10 @@
 /** Numbers over time, from results. Spec: Analytics (endpoints); Analytics response. */
 import { z } from 'zod';
-import { analyticsOf, metricsOf, type AnalyticsFacts, type Metric } from '../domain/metrics.ts';
-import {
-  checkType,
-  pageQuery,
-  queryInstant,
-  queryInteger,
-  timestamp,
-  type CheckType,
-} from './primitives.ts';
+import { analyticsOf, metricsOf, type Metric } from '../domain/metrics.ts';
+import { inSentence, type CheckTypeDefinition } from './checks/check-type.ts';
+import { checkType, checkTypes } from './checks/index.ts';
+import type { AnalyticsFacts } from './checks/metric.ts';
+import { pageQuery, queryInstant, queryInteger, timestamp } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
 export const quickRanges = [
@@ -80,7 +76,7 @@ export interface AnalyticsQuery {
 export const groupings = ['runLocation', 'statusCode', 'pageIndex'] as const;
 export type GroupBy = (typeof groupings)[number];
 
-function queryOf(facts: AnalyticsFacts): z.ZodType<AnalyticsQuery> {
+function queryOf(title: string, facts: AnalyticsFacts): z.ZodType<AnalyticsQuery> {
   const metrics = new Map(metricsOf(facts).map((metric) => [metric.name, metric]));
   const grouped = {
     aggregationInterval: queryInteger(1, 43_200).exactOptional(),
@@ -94,7 +90,7 @@ function queryOf(facts: AnalyticsFacts): z.ZodType<AnalyticsQuery> {
     format: csvFormat,
     metrics: csvOf(
       [...metrics.keys()],
-      `a metric of ${facts.title}s; GET /v1/analytics/metrics lists them`,
+      `a metric of ${title}s; GET /v1/analytics/metrics lists them`,
       facts.defaultMetric,
     ).transform((names) => names.flatMap((name) => metrics.get(name) ?? [])),
     ...pageQuery,
@@ -143,18 +139,22 @@ export const analytics = z
   })
   .meta({ id: 'Analytics' });
 
-function analyticsRoute(facts: AnalyticsFacts & { path: string; operationId: string }) {
+function analyticsRoute(
+  title: string,
+  facts: AnalyticsFacts,
+  { id, path }: { id: string; path: string },
+) {
   return defineRoute({
-    operationId: facts.operationId,
+    operationId: id,
     method: 'GET',
-    path: `/v1/analytics/${facts.path}/{id}`,
+    path: `/v1/analytics/${path}/{id}`,
     tag: 'Analytics',
-    summary: `Numbers over time of one ${facts.title}`,
+    summary: `Numbers over time of one ${title}`,
     description: `A metric without a suffix gives raw points, one for each FINAL result; with one (and always for \`availability\` and \`retries\`) an aggregate, per bucket when \`aggregationInterval\` (in minutes) is set. A request for both gives two series: the aggregates, then the points. \`availability\` is the share of FINAL results without failures (of heartbeat monitors the share of time in which they were not failing, unless \`filterByStatus\` asks for some of their pings), \`retries\` the number of ATTEMPT results. Results with \`hasErrors\` are our own faults and count neither way. Percentiles are interpolated, \`stddev\` is that of the population. ${precision} \`page\` and \`limit\` page the \`data\` of every series; CSV has all pages in one. ${windowRules} Whole hours and days are summed up beforehand. Raw points, and buckets that do not consist of whole hours, are read from at most ${inWords(maxResultsPerCheck)} single results, newest first; \`truncated\` tells when there are more. Where single results are no longer kept there are no raw points, and an hour counts where it begins.`,
     authentication: 'apiKey',
     rateLimit: { requests: 30, seconds: 60 },
     params: z.object({ id: z.string() }),
-    query: queryOf(facts),
+    query: queryOf(title, facts),
     status: 200,
     orCsv: true,
     response: analytics,
@@ -163,43 +163,24 @@ function analyticsRoute(facts: AnalyticsFacts & { path: string; operationId: str
 }
 export type AnalyticsRoute = ReturnType<typeof analyticsRoute>;
 
-/** Names of the operations on one check, one for each type that has such an operation. */
-export type AnalyticsOperation = Extract<
-  (typeof analyticsOf)[CheckType],
-  { operationId: string }
->['operationId'];
-
 /** Every type that has an operation of its own, with it. */
-export const analyticsTypeRoutes = Object.entries(analyticsOf).flatMap(
-  ([type, facts]: [string, AnalyticsFacts]) => {
-    const { path, operationId } = facts;
-    if (path === undefined || operationId === undefined) return [];
-    return [{ type, route: analyticsRoute({ ...facts, path, operationId }) }];
-  },
+export const analyticsTypeRoutes = Object.values(checkTypes).flatMap(
+  ({ type, title, analytics }: CheckTypeDefinition) =>
+    analytics.operation === null
+      ? []
+      : [{ type, route: analyticsRoute(inSentence(title), analytics, analytics.operation) }],
 );
 
-const ofTypes = Object.fromEntries(
-  analyticsTypeRoutes.map(({ route }) => [route.operationId, route]),
-) as Record<AnalyticsOperation, AnalyticsRoute>;
-
-const figure = value.exactOptional();
+const figureNames = Object.values(analyticsOf).flatMap(({ figures }) =>
+  figures.flatMap(({ prefix, statistics }) => statistics.map((one) => `${prefix}_${one}`)),
+);
 
 export const checkFigures = z
   .object({
     checkId: z.uuid(),
     checkType,
     availability: value,
-    responseTime_avg: figure,
-    responseTime_p50: figure,
-    responseTime_p95: figure,
-    responseTime_p99: figure,
-    latency_avg: figure,
-    latency_p50: figure,
-    latency_p95: figure,
-    latency_p99: figure,
-    packetLoss_avg: figure,
-    packetLoss_p95: figure,
-    packetLoss_p99: figure,
+    ...Object.fromEntries(figureNames.map((name) => [name, value.exactOptional()])),
   })
   .meta({
     id: 'CheckFigures',
@@ -250,4 +231,4 @@ const listMetrics = defineRoute({
   errors: [400],
 });
 
-export const analyticsRoutes = { ...ofTypes, getAnalyticsOfChecks, listMetrics };
+export const analyticsRoutes = { getAnalyticsOfChecks, listMetrics };

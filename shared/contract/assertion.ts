@@ -31,6 +31,11 @@ export const textComparisons = [
   'NOT_CONTAINS',
 ] as const;
 
+/** What is wrong with the target of a numeric source; null for nothing. */
+export function numberProblem(target: string): string | null {
+  return target.trim() !== '' && Number.isFinite(Number(target)) ? null : 'must be a number';
+}
+
 /** What every assertion looks like once parsed; `target` is always text on the wire. */
 export interface Assertion {
   source: string;
@@ -61,6 +66,10 @@ interface SourceGrammar<Source extends string> {
   source: Source;
   comparisons: readonly [Comparison, ...Comparison[]];
   properties?: readonly [string, ...string[]];
+  /** The comparisons of single properties; one that is not in it is not known. */
+  byProperty?: Readonly<Record<string, readonly Comparison[]>>;
+  /** Says what is wrong with the target of a property; null for nothing. */
+  targetProblem?: (target: string, property: string) => string | null;
 }
 
 /** Builds the schema of one check type's assertions. */
@@ -79,20 +88,23 @@ export function assertionSchema<Source extends string>(
     .superRefine((assertion, context) => {
       const grammar = sources.find((candidate) => candidate.source === assertion.source);
       if (grammar === undefined) return;
-      if (!grammar.comparisons.includes(assertion.comparison)) {
-        context.addIssue({
-          code: 'custom',
-          path: ['comparison'],
-          message: `must be one of ${grammar.comparisons.join(', ')} for ${assertion.source}`,
-        });
+      const { source, property } = assertion;
+      const refuse = (path: string, message: string): void => {
+        context.addIssue({ code: 'custom', path: [path], message });
+      };
+      const { byProperty, properties = byProperty && Object.keys(byProperty) } = grammar;
+      if (properties !== undefined && !properties.includes(property)) {
+        refuse('property', `must be one of ${properties.join(', ')} for ${source}`);
+        return;
       }
-      if (grammar.properties !== undefined && !grammar.properties.includes(assertion.property)) {
-        context.addIssue({
-          code: 'custom',
-          path: ['property'],
-          message: `must be one of ${grammar.properties.join(', ')} for ${assertion.source}`,
-        });
+      const comparisons = byProperty?.[property] ?? grammar.comparisons;
+      if (!comparisons.includes(assertion.comparison)) {
+        const subject = byProperty === undefined ? source : `${source} "${property}"`;
+        refuse('comparison', `must be one of ${comparisons.join(', ')} for ${subject}`);
+        return;
       }
+      const problem = grammar.targetProblem?.(assertion.target, property) ?? null;
+      if (problem !== null) refuse('target', problem);
     });
 }
 

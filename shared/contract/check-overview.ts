@@ -1,6 +1,7 @@
 /** All checks at a glance: what a list of them shows, in one answer of a few hundred bytes a check. */
 import { z } from 'zod';
-import { checkType, pathId, queryInteger, timestamp } from './primitives.ts';
+import { pathId, queryInteger, timestamp } from './primitives.ts';
+import { checkType } from './checks/index.ts';
 import { defineRoute } from './route.ts';
 
 export const checkOverview = z

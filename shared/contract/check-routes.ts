@@ -1,9 +1,8 @@
 /** Operations on checks: one pair of routes per type from the type table, and the generic ones. */
 import { z } from 'zod';
 import type { CheckTypeDefinition } from './checks/check-type.ts';
-import { checkTypes } from './checks/index.ts';
+import { checkType, checkTypes } from './checks/index.ts';
 import {
-  checkType,
   pageQuery,
   pathId,
   queryBoolean,

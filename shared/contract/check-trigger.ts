@@ -1,7 +1,8 @@
 /** Running checks on demand: trigger addresses, and sessions of the API. Spec: Check trigger. */
 import { z } from 'zod';
 import { resultType } from './check-result.ts';
-import { checkType, pathId, pathInteger, queryInteger, timestamp } from './primitives.ts';
+import { pathId, pathInteger, queryInteger, timestamp } from './primitives.ts';
+import { checkType } from './checks/index.ts';
 import { defineRoute } from './route.ts';
 
 const triggerFields = {

@@ -1,8 +1,8 @@
 /** Every operation there is: what OpenAPI, the router and the conformance tests walk. */
 import { agentArtifactRoutes, agentCodeBundleRoutes, agentRoutes } from './agent-protocol.ts';
-import { analyticsRoutes } from './analytics.ts';
+import { analyticsRoutes, analyticsTypeRoutes } from './analytics.ts';
 import { checkOverviewRoutes } from './check-overview.ts';
-import { artifactRoutes, checkResultRoutes } from './check-result.ts';
+import { artifactRoutes, checkResultRoutes } from './check-result-routes.ts';
 import { openRunRoutes } from './open-run.ts';
 import { checkRoutes, checkTypeRoutes, heartbeatRoutes } from './check-routes.ts';
 import { checkStatusRoutes } from './check-status.ts';
@@ -79,5 +79,6 @@ export const routeGroups = {
 
 export const allRoutes: readonly Route[] = [
   ...checkTypeRoutes.flatMap(({ create, update }) => [create, update] as Route[]),
+  ...analyticsTypeRoutes.map(({ route }) => route as Route),
   ...Object.values(routeGroups).flatMap((routes) => Object.values(routes) as Route[]),
 ];

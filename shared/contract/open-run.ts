@@ -1,7 +1,8 @@
 /** Runs that have not ended: those that wait for an agent, and those that one is making. */
 import { z } from 'zod';
 import { runSource } from './check-trigger.ts';
-import { checkType, pageQuery, timestamp } from './primitives.ts';
+import { pageQuery, timestamp } from './primitives.ts';
+import { checkType } from './checks/index.ts';
 import { defineRoute } from './route.ts';
 
 export const openRunState = z.enum(['QUEUED', 'RUNNING']);

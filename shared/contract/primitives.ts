@@ -43,23 +43,6 @@ export const runtimeId = z
   .enum(['2026.04', '2025.04', '2024.09', '2024.02', '2023.09', '2023.02', '2022.10'])
   .meta({ id: 'RuntimeId', description: 'Version of the set of runtime dependencies' });
 
-/** Spec: Analytics response, `checkType`. All ten, whether or not this build runs them. */
-export const checkType = z
-  .enum([
-    'AGENTIC',
-    'API',
-    'BROWSER',
-    'HEARTBEAT',
-    'ICMP',
-    'MULTI_STEP',
-    'TCP',
-    'PLAYWRIGHT',
-    'URL',
-    'DNS',
-  ])
-  .meta({ id: 'CheckType', description: 'Type of a check' });
-export type CheckType = z.infer<typeof checkType>;
-
 /** Spec: Incident, `severity`. */
 export const severity = z.enum(['CRITICAL', 'MAJOR', 'MEDIUM', 'MINOR']).meta({ id: 'Severity' });
 

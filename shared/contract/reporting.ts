@@ -8,7 +8,8 @@ import {
   windowRules,
   type QuickRange,
 } from './analytics.ts';
-import { checkType, queryBoolean, queryList, timestamp } from './primitives.ts';
+import { queryBoolean, queryList, timestamp } from './primitives.ts';
+import { checkType } from './checks/index.ts';
 import { defineRoute } from './route.ts';
 
 /** Most days a report with `granularity` covers, and most buckets it has. */

@@ -2,7 +2,12 @@
 import { query } from 'jsonpath-rfc9535';
 import { RE2JS } from 're2js';
 import type { Assertion, Comparison, EvaluatedAssertion } from '../contract/assertion.ts';
-import type { Extract, Judging, Measurement } from '../contract/checks/check-type.ts';
+import type {
+  Extract,
+  Judging,
+  Measurement,
+  SourceReading,
+} from '../contract/checks/check-type.ts';
 
 /** Text beyond this is not searched; values beyond `shownLength` are cut in results. */
 const searchedLength = 1_000_000;
@@ -54,10 +59,15 @@ function asText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
+/** Numbers that doubles do not hold, such as serial numbers and digits of a hash, are compared as texts. */
+function isExact(number: number): boolean {
+  return Number.isFinite(number) && Math.abs(number) <= Number.MAX_SAFE_INTEGER;
+}
+
 function isEqual(actual: unknown, target: string): boolean {
   const left = asNumber(actual);
   const right = asNumber(target);
-  if (!Number.isNaN(left) && !Number.isNaN(right)) return left === right;
+  if (isExact(left) && isExact(right)) return left === right;
   return asText(actual) === target;
 }
 
@@ -139,7 +149,7 @@ function evaluateOne(
 ): EvaluatedAssertion {
   const { source, comparison, property, target, regex } = assertion;
   const base = { order, source, comparison, property, target, regex };
-  let read: { actual: unknown; isList: boolean };
+  let read: SourceReading;
   try {
     read = judging.readSource(assertion, measurement, extract);
   } catch (error) {
@@ -148,10 +158,10 @@ function evaluateOne(
   }
   const values = read.isList ? (read.actual as unknown[]) : [read.actual];
   const candidates = values.length === 0 ? [undefined] : values;
-  const offender = candidates.findIndex((value) => !holds(comparison, value, target));
-  const actual = shown(
-    values.length > 1 && offender < 0 ? values : candidates[Math.max(offender, 0)],
-  );
+  const wanted = read.target ?? target;
+  const offender = candidates.findIndex((value) => !holds(comparison, value, wanted));
+  const compared = values.length > 1 && offender < 0 ? values : candidates[Math.max(offender, 0)];
+  const actual = shown(read.shown ?? compared);
   const result = { ...base, target: typedTarget(actual, target), actual };
   if (offender < 0) return result;
   const found = actual === undefined ? 'nothing' : asText(actual).slice(0, 300);

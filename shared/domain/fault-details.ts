@@ -1,8 +1,7 @@
 /** What a result shows when our side failed: the reason, in the shape of the check's type. */
 import type { ResultSubmission } from '../contract/agent-protocol.ts';
-import type { NetworkDiagnostics } from '../contract/check-result.ts';
-import type { ResultField } from '../contract/checks/check-type.ts';
-import { checkTypes, type KnownCheckType } from '../contract/checks/index.ts';
+import type { NetworkDiagnostics, ResultField } from '../contract/check-result.ts';
+import { findCheckType } from '../contract/checks/index.ts';
 
 /** What a run says while it runs, by the part that says it. */
 type JobLogLine = { time: number; msg: string; level: string };
@@ -77,8 +76,6 @@ const shapes = {
 /** The one field of a result that its type has: why there is nothing else in it. */
 export function detailsOfFault(fault: Fault): Partial<Pick<ResultSubmission, ResultField>> {
   const { type } = fault;
-  const field: ResultField = Object.hasOwn(checkTypes, type)
-    ? checkTypes[type as KnownCheckType].resultField
-    : 'apiCheckResult';
+  const field = findCheckType(type)?.resultField ?? 'apiCheckResult';
   return { [field]: shapes[field](fault) };
 }

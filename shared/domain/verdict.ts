@@ -15,7 +15,8 @@ export interface Verdict {
 /**
  * Judges one measurement. `shouldFail` forgives what the type calls invertible: an error status for
  * HTTP, a refused connection for TCP. Failed assertions and an exceeded `maxResponseTime` always
- * fail; what failed late is over the maximum as well. A limit is exceeded above its value, not at it. Degraded only when nothing failed.
+ * fail; what failed late is over the maximum as well. A limit is
+ * exceeded above its value, not at it, unless the type says otherwise. Degraded only when nothing failed.
  */
 export function judge(
   judging: Judging,
@@ -30,8 +31,10 @@ export function judge(
     failure === null ? evaluateAssertions(definition.request.assertions, judging, measurement) : [];
   const failedAssertion = assertions.find((assertion) => assertion.error !== undefined);
 
-  const isOver = (limit: number | null) =>
-    judging.hasResponseTimeLimits && limit != null && responseTime !== null && responseTime > limit;
+  const isOver = (limit: number | null) => {
+    if (!judging.hasResponseTimeLimits || limit == null || responseTime === null) return false;
+    return responseTime > limit || (judging.areLimitsInclusive === true && responseTime === limit);
+  };
   const overMaxResponseTime = isOver(definition.maxResponseTime);
   const isSlow = failure === null && isOver(definition.degradedResponseTime);
 

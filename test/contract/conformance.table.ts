@@ -4,6 +4,7 @@
  * control plane to every row. `rows` and `values` of a section were counted by hand in the
  * specification, so a row that is lost here is noticed.
  */
+import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 
 export type Kind =
   'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'date' | 'date-time';
@@ -163,7 +164,7 @@ export const locationIds = [
   'af-south-1',
 ] as const;
 const runtimeIds = ['2026.04', '2025.04', '2024.09', '2024.02', '2023.09', '2023.02', '2022.10'];
-const checkTypeNames = [
+const specifiedTypes = [
   'AGENTIC',
   'API',
   'BROWSER',
@@ -175,6 +176,8 @@ const checkTypeNames = [
   'URL',
   'DNS',
 ];
+/** Those of the specification, and those that this build knows besides. */
+const checkTypeNames = [...new Set([...specifiedTypes, ...Object.keys(checkTypes)])];
 export const frequencies = [0, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440] as const;
 const incidentStatuses = ['INVESTIGATING', 'IDENTIFIED', 'MONITORING', 'RESOLVED'];
 const severities = ['CRITICAL', 'MAJOR', 'MEDIUM', 'MINOR'];

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
-import type { KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { systemClock } from '@monitor/shared/clock.ts';
 import { pcapFile } from '../../agent/net/pcap-file.ts';
 import { runners } from '../../agent/runners/index.ts';
@@ -201,7 +201,7 @@ const noFiles = {
 
 /** One attempt of a check with the real runner of its type; the result as it leaves the agent. */
 async function resultOf(
-  type: KnownCheckType,
+  type: CheckType,
   definition: unknown,
   secret: string,
   given: Partial<Parameters<typeof makeAttempt>[1]> = {},

@@ -9,7 +9,7 @@ import {
   agentArtifactRoutes,
   type ArtifactDeclaration,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import { artifactRoutes } from '@monitor/shared/contract/check-result.ts';
+import { artifactRoutes } from '@monitor/shared/contract/check-result-routes.ts';
 import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { buildApp } from '../../control-plane/app/app.ts';
 import { DiskWatch } from '../../control-plane/core/disk-watch.ts';

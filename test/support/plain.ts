@@ -1,5 +1,6 @@
 /** What results and assignments of plain monitors leave empty. */
 import type { AssignedCheck, ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
+import { noDetails } from '@monitor/shared/contract/check-result.ts';
 import { createGateway } from '../../agent/net/gateway/gateway.ts';
 import type { Scripting } from '../../agent/runners/runner.ts';
 
@@ -19,10 +20,7 @@ export const withoutCode = {
 
 export const withoutDetails = {
   isCancelled: false,
-  browserCheckResult: null,
-  multiStepCheckResult: null,
-  playwrightCheckResult: null,
-  agenticCheckResult: null,
+  ...noDetails,
   errorMessages: [],
   artifacts: [],
   learnedScript: null,

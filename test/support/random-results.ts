@@ -1,5 +1,7 @@
 /** Results of every type, as random as agents may make them, put straight into the database. */
 import { randomUUID } from 'node:crypto';
+import { isPinged, type CheckType } from '@monitor/shared/contract/checks/index.ts';
+import { analyticsOf } from '@monitor/shared/domain/metrics.ts';
 import { encodePayload } from '../../control-plane/db/columns.ts';
 import type { Services } from '../../control-plane/core/services.ts';
 
@@ -27,13 +29,7 @@ function maybe(random: () => number): unknown {
   return kind < 0.07 ? 'soon' : value(random);
 }
 
-function record(names: readonly string[], random: () => number): Record<string, unknown> {
-  return Object.fromEntries(names.map((name) => [name, maybe(random)]));
-}
-
-const phases = ['wait', 'dns', 'tcp', 'firstByte', 'download', 'connection', 'data', 'total'];
 const vitals = ['TTFB', 'FCP', 'LCP', 'CLS', 'TBT'];
-const errors = ['consoleErrors', 'networkErrors', 'userScriptErrors', 'documentErrors'];
 
 function page(random: () => number): unknown {
   return {
@@ -41,28 +37,29 @@ function page(random: () => number): unknown {
   };
 }
 
+type Nested = Record<string, unknown>;
+
+function put(into: Nested, [key = '', ...rest]: readonly string[], given: unknown): void {
+  if (rest.length === 0) into[key] = given;
+  else put((into[key] ??= {}) as Nested, rest, given);
+}
+
+/** Something at every place where the type has a number, as far as there was a response at all. */
 function payloadOf(type: string, random: () => number): unknown {
-  switch (type) {
-    case 'ICMP':
-      return {
-        response: {
-          packetLoss: maybe(random),
-          latency: random() < 0.1 ? null : record(['min', 'max', 'avg', 'stdDev'], random),
-        },
-      };
-    case 'BROWSER': {
-      const visited = Math.floor(random() * 4);
-      return {
-        pages: Array.from({ length: visited }, () => page(random)),
-        traceSummary: record(errors, random),
-      };
-    }
-    default: {
-      const status = [200, 200, 200, 204, 404, 503][Math.floor(random() * 6)];
-      if (random() < 0.1) return { response: null };
-      return { response: { status, timingPhases: record(phases, random) } };
-    }
+  if (random() < 0.1) return { response: null };
+  const { metrics, groupBy } = analyticsOf[type as CheckType];
+  const payload: Nested = {};
+  for (const { place } of metrics) {
+    if (place !== null && !place.includes('*')) put(payload, place, maybe(random));
   }
+  if (groupBy.includes('pageIndex')) {
+    payload['pages'] = Array.from({ length: Math.floor(random() * 4) }, () => page(random));
+  }
+  if (groupBy.includes('statusCode')) {
+    const status = [200, 200, 200, 204, 404, 503][Math.floor(random() * 6)];
+    put(payload, ['response', 'status'], status);
+  }
+  return payload;
 }
 
 /** Inserts a result with its run, its payload, and the event of a heartbeat. Gives its `seq`. */
@@ -72,7 +69,7 @@ export async function insertRandomResult(
   at: number,
   receivedAt: number,
 ): Promise<number> {
-  const isHeartbeat = check.type === 'HEARTBEAT';
+  const isHeartbeat = isPinged(check.type);
   const run = await db
     .insertInto('check_runs')
     .values({

@@ -3,12 +3,8 @@
  * what answers are compared with.
  */
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
-import type {
-  BaseMetric,
-  MeasuredMetric,
-  Metric,
-  Statistic,
-} from '@monitor/shared/domain/metrics.ts';
+import type { Statistic } from '@monitor/shared/contract/checks/metric.ts';
+import type { CountedMetric, Metric } from '@monitor/shared/domain/metrics.ts';
 import { decodePayload, fromFlag } from '../../control-plane/db/columns.ts';
 import { bucketStart, type Point, type Series } from '../../control-plane/analytics/decide/analytics.ts';
 import type { Window } from '../../control-plane/core/decide/results-window.ts';
@@ -33,7 +29,7 @@ interface SampleRequest {
   checkId: string;
   window: Window;
   /** What the samples must tell; what no metric needs is not read. */
-  bases: readonly BaseMetric[];
+  bases: readonly string[];
   groupBy?: GroupBy | undefined;
   /** `success` and `failure`, or states of a heartbeat. Without any, all results. */
   statuses: readonly string[];
@@ -142,10 +138,7 @@ function rounded(value: number | null): number | null {
 }
 
 /** Metrics that count outcomes rather than values. */
-const countedOf: Record<
-  Exclude<BaseMetric, MeasuredMetric>,
-  (samples: readonly Sample[]) => number | null
-> = {
+const countedOf: Record<CountedMetric, (samples: readonly Sample[]) => number | null> = {
   availability: (samples) =>
     statisticOf(
       samples.filter(({ isFinal }) => isFinal).map(({ hasFailures }) => (hasFailures ? 0 : 100)),
@@ -160,7 +153,7 @@ function aggregate(
   metrics: readonly Pick<Metric, 'name' | 'base' | 'statistic'>[],
 ): Record<string, number | null> {
   const numbers = metrics.flatMap(({ name, base, statistic }): [string, number | null][] => {
-    if (!isMeasured(base)) return [[name, rounded(countedOf[base](samples))]];
+    if (!isMeasured(base)) return [[name, rounded(countedOf[base as CountedMetric](samples))]];
     if (statistic === null) return [];
     const values = samples.flatMap((sample) => sample.values[base] ?? []);
     return [[name, rounded(statisticOf(values, statistic))]];

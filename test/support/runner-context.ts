@@ -1,6 +1,13 @@
 import { systemClock } from '@monitor/shared/clock.ts';
-import type { CheckDefinition } from '@monitor/shared/contract/checks/check-type.ts';
-import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import type {
+  CheckDefinition,
+  CheckTypeDefinition,
+} from '@monitor/shared/contract/checks/check-type.ts';
+import {
+  checkTypes,
+  type AgentType,
+  type RequestOf,
+} from '@monitor/shared/contract/checks/index.ts';
 import type { RunnerContext } from '../../agent/runners/runner.ts';
 import { plainNetwork } from './plain-network.ts';
 
@@ -51,12 +58,12 @@ export function runnerContext(
 }
 
 /** The definition of a check as an agent has it after parsing. */
-export function definitionOf(
-  type: KnownCheckType,
+export function definitionOf<Type extends AgentType>(
+  type: Type,
   request: Record<string, unknown>,
   further: Record<string, unknown> = {},
-): CheckDefinition {
-  const known = checkTypes[type];
-  const schema = 'lenientCreate' in known ? known.lenientCreate : known.create;
-  return schema.parse({ name: 'test', request, ...further }) as unknown as CheckDefinition;
+): CheckDefinition<RequestOf<Type>> {
+  const { create, lenientCreate = create }: CheckTypeDefinition = checkTypes[type];
+  const parsed: unknown = lenientCreate.parse({ name: 'test', request, ...further });
+  return parsed as CheckDefinition<RequestOf<Type>>;
 }

@@ -10,7 +10,7 @@ import { alertChannelRoutes } from '@monitor/shared/contract/alert-channel.ts';
 import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
 import { checkTypeRoutes, heartbeatRoutes } from '@monitor/shared/contract/check-routes.ts';
 import { checkSessionRoutes, checkTriggerRoutes } from '@monitor/shared/contract/check-trigger.ts';
-import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import { checkTypes, isPinged, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { clientCertificateRoutes } from '@monitor/shared/contract/client-certificate.ts';
 import { dashboardIncidentRoutes, dashboardRoutes } from '@monitor/shared/contract/dashboard.ts';
 import { incidentRoutes } from '@monitor/shared/contract/incident.ts';
@@ -77,26 +77,12 @@ async function call<const R extends Route>(
 /** Random where something must be unique, so that worlds can share an installation. */
 const unique = (): string => randomBytes(6).toString('hex');
 
-/** What existing clients send to create a check of each type, without its name. */
-const checkBodies: Record<KnownCheckType, Record<string, unknown>> = {
-  URL: { request: { url: 'https://a.example/' } },
-  TCP: { request: { hostname: 'a.example', port: 443 } },
-  DNS: { request: { query: 'a.example', recordType: 'A' }, heartbeat: {}, script: '' },
-  ICMP: { request: { hostname: 'a.example', pingCount: 1 } },
-  HEARTBEAT: { heartbeat: { period: 1, periodUnit: 'days', grace: 1, graceUnit: 'hours' } },
-  API: { request: { method: 'GET', url: 'https://a.example/' } },
-  BROWSER: { script: 'await 0;' },
-  MULTI_STEP: { script: 'await 0;' },
-  PLAYWRIGHT: { codeBundlePath: 'bundle.tgz' },
-  AGENTIC: { prompt: 'Look at the front page.' },
-};
-
 interface CheckAnswer {
   id: string;
   heartbeat?: { pingToken: string };
 }
 
-export function routesOfCheckType(type: KnownCheckType): { create: Route; update: Route } {
+export function routesOfCheckType(type: CheckType): { create: Route; update: Route } {
   const found = checkTypeRoutes.find(({ definition }) => definition.type === type);
   assert.ok(found !== undefined, type);
   return found;
@@ -104,11 +90,11 @@ export function routesOfCheckType(type: KnownCheckType): { create: Route; update
 
 export function createCheck(
   target: Target,
-  type: KnownCheckType,
+  type: CheckType,
   fields: Record<string, unknown>,
 ): Promise<CheckAnswer> {
   const { create } = routesOfCheckType(type);
-  const body = { ...checkBodies[type], ...fields };
+  const body = { ...checkTypes[type].sample, ...fields };
   return call(target, create, { body: body as never }) as Promise<unknown> as Promise<CheckAnswer>;
 }
 
@@ -351,7 +337,7 @@ async function insertNotification(
 export const kinds = [
   'account',
   'check',
-  ...(Object.keys(checkTypes) as KnownCheckType[]).map((type) => `check:${type}` as const),
+  ...(Object.keys(checkTypes) as CheckType[]).map((type) => `check:${type}` as const),
   'groupedCheck',
   'triggeredCheck',
   'checkTriggerToken',
@@ -437,12 +423,11 @@ export async function buildWorld(
   ids.clientCertificate.push((await createClientCertificate(target, marker)).id);
   ids.apiKey.push((await createApiKey(target, marker)).id);
 
-  for (const type of Object.keys(checkTypes) as KnownCheckType[]) {
-    const isHeartbeat = type === 'HEARTBEAT';
+  for (const type of Object.keys(checkTypes) as CheckType[]) {
     const check = await createCheck(target, type, {
       name: `${marker}-${type}`,
       tags: [marker],
-      ...(isHeartbeat ? {} : { locations: ['eu-west-1'], privateLocations: [slug] }),
+      ...(isPinged(type) ? {} : { locations: ['eu-west-1'], privateLocations: [slug] }),
     });
     ids[`check:${type}`].push(check.id);
     if (type === 'URL') ids.check.push(check.id);
@@ -602,7 +587,7 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
   const bodies = new Map<string, unknown>();
   for (const { definition, create, update: change } of checkTypeRoutes) {
     bodies.set(create.operationId, {
-      ...checkBodies[definition.type as KnownCheckType],
+      ...definition.sample,
       name,
     });
     bodies.set(change.operationId, { name });
@@ -621,7 +606,7 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
   const service = { name };
   const incident = { name, severity: 'MAJOR', services };
   const others: Record<string, unknown> = {
-    createCheck: { ...checkBodies.URL, name, checkType: 'URL' },
+    createCheck: { ...checkTypes.URL.sample, name, checkType: 'URL' },
     updateCheck: { name },
     getAnalyticsOfChecks: { checkIds: ids.check },
     createPrivateLocation: { name, slugName: `l-${unique()}` },

@@ -4,7 +4,12 @@
  * result, and nothing secret.
  */
 import { randomBytes } from 'node:crypto';
-import type { ScriptStep, ScriptTest } from '@monitor/shared/contract/check-result.ts';
+import {
+  exchangeOf,
+  type ScriptStep,
+  type ScriptTest,
+} from '@monitor/shared/contract/check-result.ts';
+import { findAgentType } from '@monitor/shared/contract/checks/index.ts';
 import { spanIdOf, traceIdOf, type RandomBytes } from '../../net/trace-context.ts';
 import type { TracedRequest } from '../../net/traced-request.ts';
 import type { FinishedAttempt } from '../../worker/execute-run.ts';
@@ -87,56 +92,20 @@ function monitorSpans(
   parent: string,
   trace: Trace,
 ): { spans: Span[]; attributes: Span['attributes'] } {
-  const { checkType, startedAt, stoppedAt, apiCheckResult } = submission;
-  const request = apiCheckResult?.request ?? {};
-  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-  const number = (value: unknown): number | null => (typeof value === 'number' ? value : null);
-  const response = apiCheckResult?.response ?? {};
-  const times = (response['timings'] ?? {}) as Record<string, unknown>;
-  const phase = (name: string, from: unknown, to: unknown): Span[] =>
+  const { checkType, startedAt, stoppedAt } = submission;
+  const seen = exchangeOf(submission);
+  const facts = findAgentType(checkType)?.trace?.({
+    request: seen?.request ?? {},
+    response: seen?.response ?? null,
+    durationMs: stoppedAt - startedAt,
+  });
+  if (facts === undefined) return { attributes: {}, spans: [] };
+  const spans = facts.phases.flatMap(([name, from, to]) =>
     typeof from !== 'number' || typeof to !== 'number'
       ? []
-      : [spanBelow(trace, parent, { name, startedAt: startedAt + from, endedAt: startedAt + to })];
-  switch (checkType) {
-    case 'TCP':
-      return {
-        attributes: {
-          'server.address': text(request['hostname']),
-          'server.port': number(request['port']),
-          'network.transport': 'tcp',
-        },
-        spans: [
-          ...phase('dns', 0, times['lookup']),
-          ...phase('connect', times['lookup'], times['connect']),
-          ...(response['data'] == null ? [] : phase('data', times['connect'], times['end'])),
-        ],
-      };
-    case 'DNS':
-      return {
-        attributes: {
-          'dns.question.name': text(request['query']),
-          'server.address': text(request['nameServer']),
-          'network.transport': text(request['protocol'])?.toLowerCase() ?? null,
-        },
-        spans: phase('query', times['sent'], times['answered']),
-      };
-    case 'ICMP': {
-      const resolved = number(response['dnsResolutionTime']);
-      return {
-        attributes: { 'server.address': text(request['hostname']) },
-        spans: [
-          ...phase('dns', 0, resolved),
-          ...phase(
-            'echo',
-            resolved,
-            apiCheckResult?.response == null ? null : stoppedAt - startedAt,
-          ),
-        ],
-      };
-    }
-    default:
-      return { attributes: {}, spans: [] };
-  }
+      : [spanBelow(trace, parent, { name, startedAt: startedAt + from, endedAt: startedAt + to })],
+  );
+  return { attributes: facts.attributes, spans };
 }
 
 function stepSpans(steps: readonly ScriptStep[], parent: string, trace: Trace, room: number) {

@@ -6,8 +6,8 @@ import {
   type alertRoutes,
   type checkAlert,
 } from '@monitor/shared/contract/alert-notification.ts';
-import { sixHoursMs } from '@monitor/shared/contract/check-result.ts';
-import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import { sixHoursMs } from '@monitor/shared/contract/check-result-routes.ts';
+import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
 import type { CheckAlertsTable } from '../tables.ts';

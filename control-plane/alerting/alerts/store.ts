@@ -4,7 +4,7 @@ import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { AlertChannelType } from '@monitor/shared/contract/alert-channel.ts';
 import type { alertNotification } from '@monitor/shared/contract/alert-notification.ts';
-import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { fromJson, toTimestamp } from '../../db/columns.ts';
 import { presentChannelConfig } from '../../core/decide/hidden-values.ts';

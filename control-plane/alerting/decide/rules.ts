@@ -44,7 +44,7 @@ interface RuledCheck {
   runParallel: boolean;
   locations: number;
   /** A missed deadline is final: a heartbeat does not fail a second time before its next ping. */
-  isHeartbeat: boolean;
+  isPinged: boolean;
   silence: Silence | null;
 }
 
@@ -59,7 +59,7 @@ export function rulesOf(settings: AlertSettings, check: RuledCheck): AlertRules 
         ? { type: 'TIME_BASED', minutes: settings.timeBasedEscalation.minutesFailingThreshold }
         : {
             type: 'RUN_BASED',
-            runs: check.isHeartbeat ? 1 : settings.runBasedEscalation.failedRunThreshold,
+            runs: check.isPinged ? 1 : settings.runBasedEscalation.failedRunThreshold,
           },
     reminders: { amount, intervalMs: interval * 60_000 },
     isParallel,

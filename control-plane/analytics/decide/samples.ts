@@ -3,7 +3,7 @@
  * identifiers; Check result.
  */
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
-import type { BaseMetric, MeasuredMetric } from '@monitor/shared/domain/metrics.ts';
+import { measuredMetrics } from '@monitor/shared/domain/metrics.ts';
 import { mean } from './statistics.ts';
 
 /** A stored result, without those of type LATE and without FINAL ones that are our own faults. */
@@ -17,38 +17,13 @@ export interface StoredResult {
   payload: unknown;
 }
 
-/** Where a payload has a metric; `*` stands for every item of a list. */
-const placesOf: Record<Exclude<MeasuredMetric, 'responseTime'>, readonly string[]> = {
-  total: ['response', 'timingPhases', 'total'],
-  wait: ['response', 'timingPhases', 'wait'],
-  dns: ['response', 'timingPhases', 'dns'],
-  tcp: ['response', 'timingPhases', 'tcp'],
-  firstByte: ['response', 'timingPhases', 'firstByte'],
-  download: ['response', 'timingPhases', 'download'],
-  connection: ['response', 'timingPhases', 'connection'],
-  data: ['response', 'timingPhases', 'data'],
-  packetLoss: ['response', 'packetLoss'],
-  latencyMin: ['response', 'latency', 'min'],
-  latencyMax: ['response', 'latency', 'max'],
-  latencyAvg: ['response', 'latency', 'avg'],
-  latencyStdDev: ['response', 'latency', 'stdDev'],
-  TTFB: ['pages', '*', 'webVitals', 'TTFB', 'value'],
-  FCP: ['pages', '*', 'webVitals', 'FCP', 'value'],
-  LCP: ['pages', '*', 'webVitals', 'LCP', 'value'],
-  CLS: ['pages', '*', 'webVitals', 'CLS', 'value'],
-  TBT: ['pages', '*', 'webVitals', 'TBT', 'value'],
-  consoleErrors: ['traceSummary', 'consoleErrors'],
-  networkErrors: ['traceSummary', 'networkErrors'],
-  userScriptErrors: ['traceSummary', 'userScriptErrors'],
-  documentErrors: ['traceSummary', 'documentErrors'],
-};
-
-function isInPayload(base: BaseMetric): base is keyof typeof placesOf {
-  return base in placesOf;
+/** True for a metric that single results have a value of. */
+export function isMeasured(base: string): boolean {
+  return measuredMetrics.has(base);
 }
 
-export function isMeasured(base: BaseMetric): base is MeasuredMetric {
-  return base === 'responseTime' || isInPayload(base);
+function isInPayload(base: string): boolean {
+  return measuredMetrics.get(base)?.place != null;
 }
 
 /** The values at a place: agents of other versions may have sent anything, or nothing. */
@@ -63,12 +38,13 @@ function valuesAt(value: unknown, place: readonly string[], depth = 0): unknown[
 }
 
 /** What a result says of a metric; the mean over the pages it visited; null when nothing. */
-export function measuredValue(result: StoredResult, base: MeasuredMetric): number | null {
-  if (base === 'responseTime') {
+export function measuredValue(result: StoredResult, base: string): number | null {
+  const place = measuredMetrics.get(base)?.place ?? null;
+  if (place === null) {
     // Agents send 0 when a run failed before anything could be timed.
     return result.hasFailures && result.responseTimeMs === 0 ? null : result.responseTimeMs;
   }
-  const values = valuesAt(result.payload, placesOf[base]).filter(
+  const values = valuesAt(result.payload, place).filter(
     (value): value is number => typeof value === 'number' && Number.isFinite(value),
   );
   return values.length === 0 ? null : mean(values);
@@ -91,7 +67,7 @@ export const groupsOf: Record<GroupBy, (result: StoredResult) => [Group, StoredR
 };
 
 /** True when these metrics, or this grouping, cannot be had without the payloads. */
-export function needsPayload(bases: readonly BaseMetric[], groupBy: GroupBy | undefined): boolean {
+export function needsPayload(bases: readonly string[], groupBy: GroupBy | undefined): boolean {
   return bases.some(isInPayload) || groupBy === 'statusCode' || groupBy === 'pageIndex';
 }
 
@@ -101,13 +77,13 @@ export interface Sample {
   isFinal: boolean;
   hasFailures: boolean;
   group: Group;
-  values: Partial<Record<MeasuredMetric, number | null>>;
+  values: Record<string, number | null>;
 }
 
 /** A result as samples: one, or one for each group it belongs to. Only a FINAL one has values. */
 export function samplesOf(
   result: StoredResult,
-  bases: readonly BaseMetric[],
+  bases: readonly string[],
   groupBy: GroupBy | undefined,
 ): Sample[] {
   const { startedAt, isFinal, hasFailures } = result;

@@ -1,5 +1,5 @@
 /** Statistics as metrics have them. Spec: Metric identifiers. */
-import type { Statistic } from '@monitor/shared/domain/metrics.ts';
+import type { Statistic } from '@monitor/shared/contract/checks/metric.ts';
 
 export function mean(values: ArrayLike<number>): number {
   return sum(values) / values.length;

@@ -1,7 +1,7 @@
 /** Metrics of checks. */
 import type { Kysely } from 'kysely';
-import type { MeasuredMetric } from '@monitor/shared/domain/metrics.ts';
-import { analyticsOf, type AnalyticsFacts } from '@monitor/shared/domain/metrics.ts';
+import { isPinged } from '@monitor/shared/contract/checks/index.ts';
+import { analyticsOf } from '@monitor/shared/domain/metrics.ts';
 import { fromFlag } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
 import { availabilityWithin, readHeartbeatTimes } from '../../heartbeats/index.ts';
@@ -58,7 +58,7 @@ async function timeUpOf(
   check: AnalysedCheck,
   now: number,
 ): Promise<number | null> {
-  if (check.type !== 'HEARTBEAT') return null;
+  if (!isPinged(check.type)) return null;
   const from = outcomesFrom(now);
   const times = await readHeartbeatTimes(db, accountId, check.id, from);
   const percent = times === null ? null : availabilityWithin(times, [{ from, to: now }], now);
@@ -139,8 +139,8 @@ function successOf({ check, numbers, timeUp }: Seen): Sample[] {
 }
 
 function responseTimeOf({ check, numbers }: Seen): Sample[] {
-  const { figures }: AnalyticsFacts = analyticsOf[check.type];
-  const times = figures[0] === undefined ? undefined : numbers?.measured.get(figures[0].base);
+  const [figure] = analyticsOf[check.type].figures;
+  const times = figure === undefined ? undefined : numbers?.measured.get(figure.base.name);
   if (times === undefined) return [];
   const labels = labelsOf(check);
   return [
@@ -153,7 +153,7 @@ function responseTimeOf({ check, numbers }: Seen): Sample[] {
   ];
 }
 
-function meanOf({ numbers }: Seen, metric: MeasuredMetric): number | null {
+function meanOf({ numbers }: Seen, metric: string): number | null {
   return numbers?.measured.get(metric)?.statistic('avg') ?? null;
 }
 

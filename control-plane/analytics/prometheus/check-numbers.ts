@@ -1,7 +1,7 @@
 /** Numbers of all checks of an account at once, by whole hours: what a scrape shows of results. */
 import { scheduler } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { prepareQuery } from '../../db/prepared.ts';
 import type { Database } from '../../db/tables.ts';
 import { hasPages, hourMs, hourOf } from '../decide/roll-ups/cell.ts';

@@ -1,7 +1,8 @@
 /** How well checks did. */
+import { isPinged } from '@monitor/shared/contract/checks/index.ts';
 import { maxResultsInAll, maxResultsPerCheck } from '@monitor/shared/contract/analytics.ts';
 import type { reportingRoutes } from '@monitor/shared/contract/reporting.ts';
-import { analyticsOf, type AnalyticsFacts, type Metric } from '@monitor/shared/domain/metrics.ts';
+import { analyticsOf, type Metric } from '@monitor/shared/domain/metrics.ts';
 import { invalidQuery } from '../../errors/api-error.ts';
 import { toTimestamp } from '../../db/columns.ts';
 import { aggregate, analyticsWindow, rounded } from '../decide/analytics.ts';
@@ -26,14 +27,14 @@ type AskedMetric = Pick<Metric, 'name' | 'base' | 'statistic'>;
 
 /** What the report shows of a check: the times of its first figure. */
 function metricsOf({ type }: AnalysedCheck): AskedMetric[] {
-  const { figures }: AnalyticsFacts = analyticsOf[type];
+  const { figures } = analyticsOf[type];
   return [
     { name: 'successRatio', base: 'availability', statistic: 'avg' },
-    ...figures
-      .slice(0, 1)
-      .flatMap(({ base }) =>
-        (['avg', 'p95', 'p99'] as const).map((name) => ({ name, base, statistic: name })),
-      ),
+    ...figures.slice(0, 1).flatMap(({ base }) =>
+      (['avg', 'p95', 'p99'] as const).map((name) => ({
+        ...{ name, base: base.name, statistic: name },
+      })),
+    ),
   ];
 }
 
@@ -140,10 +141,9 @@ export function reportingHandlers(services: Services): Handlers<typeof reporting
           maxResults: Math.min(share, maxResultsPerCheck),
         });
         left -= read;
-        const times =
-          check.type === 'HEARTBEAT'
-            ? await readHeartbeatTimes(db, accountId, check.id, window.from)
-            : null;
+        const times = isPinged(check.type)
+          ? await readHeartbeatTimes(db, accountId, check.id, window.from)
+          : null;
         // Nothing was promised for the time it was deactivated.
         const idle = idleOf.get(check.id) ?? [];
         const tallyOf = (bucket: number) => tallies.get(bucket)?.get(null);

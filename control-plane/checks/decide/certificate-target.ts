@@ -1,11 +1,12 @@
 /**
- * Whose certificate is watched for a check. URL monitors and API checks name it with their address:
- * an https one whose host is known before the run. Every other type, and those two where the address
- * does not tell, may name a domain. Spec: Browser check, `sslCheckDomain`; reference: SSL alerts.
+ * Whose certificate is watched for a check: of the server that its type connects to over TLS, where it is
+ * known before the run, else of the domain that the check names. Spec: Browser check, `sslCheckDomain`; reference: SSL alerts.
  */
 import type { CertificateTarget } from '@monitor/shared/contract/agent-protocol.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
+import type {
+  CheckFields,
+  CheckTypeDefinition,
+} from '@monitor/shared/contract/checks/check-type.ts';
 
 const defaultPort = 443;
 const longestHost = 253;
@@ -22,14 +23,6 @@ function targetOf(hostname: string, port: number): CertificateTarget | null {
   return { host, port, servername: isAddress(host) ? null : host };
 }
 
-/** Of an https address whose host is no template, or null. */
-function targetOfUrl(url: unknown): CertificateTarget | null {
-  if (typeof url !== 'string' || !/^https:\/\/[^/?#{]+([/?#]|$)/i.test(url)) return null;
-  if (!URL.canParse(url)) return null;
-  const { hostname, port } = new URL(url);
-  return targetOf(hostname, port === '' ? defaultPort : Number(port));
-}
-
 /** Of `host` or `host:port`, or null. */
 function targetOfDomain(domain: unknown): CertificateTarget | null {
   if (typeof domain !== 'string') return null;
@@ -40,10 +33,13 @@ function targetOfDomain(domain: unknown): CertificateTarget | null {
 }
 
 /** The server whose certificate is watched, or null; `fields` with the group applied. */
-export function certificateTargetOf(type: string, fields: Fields): CertificateTarget | null {
-  const request = fields['request'] as { url?: unknown } | undefined;
-  const byUrl = type === 'URL' || type === 'API' ? targetOfUrl(request?.url) : null;
-  return byUrl ?? targetOfDomain(fields['sslCheckDomain']);
+export function certificateTargetOf(
+  type: CheckTypeDefinition,
+  fields: CheckFields,
+): CertificateTarget | null {
+  const server = type.watchedServer(fields);
+  const target = server === null ? null : targetOf(server.host, server.port);
+  return target ?? targetOfDomain(fields['sslCheckDomain']);
 }
 
 /** How people call a target: the host, and the port where it is an unusual one. */

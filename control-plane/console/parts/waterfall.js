@@ -1,24 +1,23 @@
 /** Phases of a request one after the other, and requests beside each other. */
 import { html } from '../dom.js';
 import { duration } from '../format.js';
-import { phaseName } from '../analytics.js';
+import { phases as knownPhases } from '../facts/check-types.js';
 
-/** In the order they happen; `tls` is a part of the first byte and stands within it. */
-const order = ['wait', 'dns', 'tcp', 'connection', 'firstByte', 'data', 'download'];
-
+/** In the order they happen. */
 function present(phases) {
-  const isShown = (phase) => phases?.[phase] > 0 || (phase !== 'wait' && phases?.[phase] === 0);
-  return order.filter(isShown);
+  return knownPhases.filter(
+    ({ name }) => phases[name] > 0 || (name !== 'wait' && phases[name] === 0),
+  );
 }
 
-/** Splits the handshake off the first byte, of which it is a part. */
+/** Splits the handshake off the first byte, where it is a part of that. */
 function withHandshake(phases) {
   const tls = phases.tls ?? 0;
-  return present(phases).flatMap((phase) => {
-    if (phase !== 'firstByte' || tls <= 0) return [[phaseName(phase), phases[phase]]];
+  return present(phases).flatMap(({ name, label }) => {
+    if (name !== 'firstByte' || tls <= 0) return [[label, phases[name]]];
     return [
       ['TLS handshake', tls],
-      [phaseName(phase), Math.max(0, phases.firstByte - tls)],
+      [label, Math.max(0, phases.firstByte - tls)],
     ];
   });
 }

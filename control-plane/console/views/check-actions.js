@@ -7,7 +7,7 @@ import { State } from '../parts/icons.js';
 import { Action } from '../parts/layout.js';
 import { wordsOf } from '../parts/notices.js';
 import { link } from '../router.js';
-import { outcomeOf, outcomes } from '../state.js';
+import { isPinged, outcomeOf, outcomes } from '../state.js';
 
 const askAgainMs = 1500;
 const ended = new Set(['PASSED', 'FAILED', 'DEGRADED', 'TIMED_OUT', 'CANCELLED']);
@@ -92,7 +92,7 @@ export function CheckActions({ overview, check, reload }) {
   const mayNotRun = me.mayRun ? undefined : 'The role of this key may not run checks';
   return html`<div class="actions">
       ${
-        overview.checkType !== 'HEARTBEAT' &&
+        !isPinged(overview) &&
         html`<${Action}
           word="Run now"
           busy="Running"

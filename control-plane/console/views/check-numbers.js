@@ -1,6 +1,7 @@
 /** Availability and times of a check, as figures and over time. */
 import { html, useMemo } from '../dom.js';
-import { analyticsOf, phaseName, queriesOf, ranges, runsEveryMs, toLines } from '../analytics.js';
+import { checkTypes } from '../facts/check-types.js';
+import { queriesOf, ranges, runsEveryMs, toLines } from '../analytics.js';
 import { duration, inNumbers, percent } from '../format.js';
 import { Bars } from '../parts/bars.js';
 import { Chart } from '../parts/chart.js';
@@ -64,7 +65,10 @@ function ByLocation({ facts, answer, interval, statistic, spacing }) {
   return html`<${Chart} title="Time by location" unit="ms" ...${lines} />`;
 }
 
-function Phases({ facts, answer, interval, spacing }) {
+/** What `Chart` calls the units of metrics. */
+const chartUnits = { milliseconds: 'ms', percentage: 'percent', count: 'count' };
+
+function Parts({ facts, answer, interval, spacing }) {
   const lines = useMemo(() => {
     const points = answer.series[0]?.data ?? [];
     const of = (metrics) =>
@@ -74,23 +78,24 @@ function Phases({ facts, answer, interval, spacing }) {
         spacing,
         metrics.map((metric) => ({ points, metric })),
       );
-    const isMeasured = (phase) => points.some((point) => point[`${phase}_avg`] > 0);
-    const phases = facts.phases.filter(isMeasured);
+    const isMeasured = ({ name }) => points.some((point) => point[`${name}_avg`] > 0);
+    const parts = facts.parts.filter(isMeasured);
     return {
       availability: of(['availability']),
-      phases,
-      data: of(phases.map((phase) => `${phase}_avg`)),
+      parts,
+      data: of(parts.map(({ name }) => `${name}_avg`)),
     };
   }, [answer]);
-  const names = lines.phases.map(phaseName);
+  const names = lines.parts.map(({ label }) => label);
+  const [{ unit } = {}] = lines.parts;
   return html`${
-    lines.phases.length > 0 &&
+    lines.parts.length > 0 &&
     html`<${Chart}
         title=${facts.isStacked ? 'Where the time goes' : 'What was measured'}
-        unit=${facts.unit ?? 'ms'}
+        unit=${chartUnits[unit]}
         names=${names}
         data=${lines.data}
-        isStacked=${facts.isStacked === true}
+        isStacked=${facts.isStacked}
       />`
   }
     <${Chart}
@@ -113,15 +118,15 @@ function Numbers({ facts, overview, range, statistic }) {
     query: queries.byLocation,
     everyMs: refreshMs,
   });
-  const phases = useQuery(path, { query: queries.phases, everyMs: refreshMs });
-  const problem = summary.problem ?? byLocation.problem ?? phases.problem;
-  const hasData = phases.data?.series.some(({ data }) => data.length > 0);
+  const parts = useQuery(path, { query: queries.parts, everyMs: refreshMs });
+  const problem = summary.problem ?? byLocation.problem ?? parts.problem;
+  const hasData = parts.data?.series.some(({ data }) => data.length > 0);
   return html`<${Figures} facts=${facts} read=${summary} overview=${overview} />
     ${
       problem !== null &&
       html`<${Failure}
         problem=${problem}
-        reload=${() => Promise.all([summary.reload(), byLocation.reload(), phases.reload()])}
+        reload=${() => Promise.all([summary.reload(), byLocation.reload(), parts.reload()])}
       />`
     }
     <div class="charts">
@@ -135,7 +140,7 @@ function Numbers({ facts, overview, range, statistic }) {
           statistic=${statistic}
         />`
       }
-      ${hasData && html`<${Phases} facts=${facts} answer=${phases.data} interval=${interval} spacing=${spacing} />`}
+      ${hasData && html`<${Parts} facts=${facts} answer=${parts.data} interval=${interval} spacing=${spacing} />`}
       ${
         hasData === false &&
         html`<${Empty} title="No runs in this time">
@@ -147,8 +152,8 @@ function Numbers({ facts, overview, range, statistic }) {
 }
 
 export function CheckNumbers({ overview, range = 'last24Hours', statistic = 'p50' }) {
-  const facts = analyticsOf(overview.checkType);
-  if (facts === undefined) return null;
+  const facts = checkTypes[overview.checkType]?.numbers ?? null;
+  if (facts === null) return null;
   const chosen = range in ranges ? range : 'last24Hours';
   const aside = html`<div class="actions">
     ${

@@ -8,7 +8,7 @@ import { Answer, Empty, Failure } from '../parts/notices.js';
 import { Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
 import { changeQuery, link } from '../router.js';
-import { outcomeOf, outcomes, reasonOf, stateOfCheck } from '../state.js';
+import { isPinged, outcomeOf, outcomes, reasonOf, stateOfCheck } from '../state.js';
 
 const pageSize = 15;
 
@@ -25,7 +25,7 @@ const whyNone = {
 function whenFirst(overview) {
   const reason = whyNone[stateOfCheck(overview)];
   if (reason !== undefined) return reason;
-  return overview.checkType === 'HEARTBEAT'
+  return isPinged(overview)
     ? 'The first one comes with a ping, or when one is missing.'
     : 'The first one comes as soon as an agent has run the check.';
 }

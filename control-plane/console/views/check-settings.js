@@ -3,6 +3,7 @@ import { html } from '../dom.js';
 import { duration, inWords } from '../format.js';
 import { Code } from '../parts/code.js';
 import { Facts, Table } from '../parts/layout.js';
+import { isPinged } from '../state.js';
 
 function retriesOf({ retryStrategy: strategy, doubleCheck }) {
   if (strategy == null) return doubleCheck ? 'once, as by default' : 'none';
@@ -44,7 +45,7 @@ export function CheckSettings({ check }) {
     <${Facts}
       wide
       entries=${[
-        ['Retries', check.checkType === 'HEARTBEAT' ? null : retriesOf(check)],
+        ['Retries', isPinged(check) ? null : retriesOf(check)],
         [
           'Locations run',
           check.runParallel === undefined ? null : check.runParallel ? 'all at once' : 'in turn',

@@ -1,5 +1,6 @@
 /** One check: how it is, how fast, what it saw, who was told, and how it is set up. */
 import { html } from '../dom.js';
+import { checkTypes } from '../facts/check-types.js';
 import { every, inNumbers, safeLink, typeName } from '../format.js';
 import { Decisions } from '../parts/decisions.js';
 import { State } from '../parts/icons.js';
@@ -8,7 +9,7 @@ import { Failure, Loading, wordsOf } from '../parts/notices.js';
 import { Ago, Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
 import { link } from '../router.js';
-import { stateOfCheck, states } from '../state.js';
+import { isPinged, stateOfCheck, states } from '../state.js';
 import { CheckActions } from './check-actions.js';
 import { CheckHeartbeat } from './check-heartbeat.js';
 import { CheckNumbers } from './check-numbers.js';
@@ -19,30 +20,17 @@ import { OpenRuns } from './open-runs.js';
 
 const refreshMs = 15_000;
 
-/** What a check looks at, in a line. */
+/** What a check looks at, in a line: the text of its type, with the fields of the check in it. */
 export function targetOf(check) {
-  const { request } = check;
-  switch (check.checkType) {
-    case 'API':
-    case 'URL':
-      return request?.url;
-    case 'TCP':
-      return `${request?.hostname}:${request?.port}`;
-    case 'ICMP':
-      return request?.hostname;
-    case 'DNS':
-      return `${request?.recordType} ${request?.query}`;
-    case 'PLAYWRIGHT':
-      return check.codeBundlePath;
-    default:
-      return check.scriptPath ?? undefined;
-  }
+  const text = checkTypes[check.checkType]?.target ?? '';
+  return text.replace(/\{([^}]+)\}/g, (_all, path) =>
+    String(path.split('.').reduce((value, key) => value?.[key], check) ?? ''),
+  );
 }
 
 function Target({ check }) {
   const target = targetOf(check);
-  const isWeb = (check.checkType === 'URL' || check.checkType === 'API') && safeLink(target);
-  return isWeb
+  return /^https?:/i.test(target) && safeLink(target)
     ? html`<a class="mono" href=${target} rel="noreferrer noopener" target="_blank">${target}</a>`
     : target && html`<span class="mono">${target}</span>`;
 }
@@ -91,7 +79,7 @@ function Head({ overview, check, reload }) {
       entries=${[
         ['Type', typeName(overview.checkType)],
         ['Looks at', check && targetOf(check) && html`<${Target} check=${check} />`],
-        ['Every', overview.checkType === 'HEARTBEAT' ? null : every(overview)],
+        ['Every', isPinged(overview) ? null : every(overview)],
         ['Locations', overview.locations.join(', ')],
         ['Group', overview.groupName],
         ['Tags', overview.tags.length > 0 && html`<${Tags} tags=${overview.tags} />`],
@@ -135,11 +123,8 @@ export function CheckView({ checkId, query }) {
     }
     <${Head} overview=${overview} check=${checkRead.data} reload=${reload} />
     <${CheckNumbers} overview=${overview} range=${query.range} statistic=${query.statistic} />
-    ${
-      overview.checkType === 'HEARTBEAT' &&
-      html`<${CheckHeartbeat} check=${checkRead.data} checkId=${checkId} />`
-    }
-    ${overview.checkType !== 'HEARTBEAT' && html`<${OpenRuns} checkId=${checkId} />`}
+    ${isPinged(overview) && html`<${CheckHeartbeat} check=${checkRead.data} checkId=${checkId} />`}
+    ${!isPinged(overview) && html`<${OpenRuns} checkId=${checkId} />`}
     <${CheckResults} overview=${overview} query=${query} />
     <${ErrorGroups} checkId=${checkId} />
     <${Section}

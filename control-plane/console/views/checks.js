@@ -9,7 +9,7 @@ import { Answer, Empty } from '../parts/notices.js';
 import { Ago } from '../parts/time.js';
 import { useQuery } from '../query.js';
 import { changeQuery, link } from '../router.js';
-import { stateOfCheck, states } from '../state.js';
+import { isPinged, stateOfCheck, states } from '../state.js';
 
 /** Rows drawn at first; the others when asked for. */
 const atFirst = 250;
@@ -92,7 +92,7 @@ const Row = memo(({ check, state, figures }) => {
         >`
       }
     </td>
-    <td class="wide-only right">${check.checkType === 'HEARTBEAT' ? nothing : every(check)}</td>
+    <td class="wide-only right">${isPinged(check) ? nothing : every(check)}</td>
     <td class="wide-only nowrap"><${Ago} at=${check.lastRunAt} fallback="not yet" /></td>
     <td><${Bars} runs=${check.recentRuns} /></td>
     <td class=${`right ${toneOf(figures?.availability)}`}>${percent(figures?.availability)}</td>

@@ -8,7 +8,7 @@ import { Failure, Loading } from '../parts/notices.js';
 import { Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
 import { link } from '../router.js';
-import { outcomeOf, outcomes, reasonOf } from '../state.js';
+import { exchangeOf, outcomeOf, outcomes, reasonOf } from '../state.js';
 import { AgenticDetail } from './result-agentic.js';
 import { Attempts } from './result-attempts.js';
 import { Files } from './result-files.js';
@@ -80,8 +80,9 @@ function Detail({ result }) {
   if (result.agenticCheckResult !== null) {
     return html`<${AgenticDetail} seen=${result.agenticCheckResult} />`;
   }
-  if (result.apiCheckResult !== null) {
-    return html`<${NetworkDetail} seen=${result.apiCheckResult} type=${result.checkType} />`;
+  const exchange = exchangeOf(result);
+  if (exchange !== undefined) {
+    return html`<${NetworkDetail} seen=${exchange} type=${result.checkType} />`;
   }
   return html`<${Section} title="Detail"
     ><p class="notice empty">

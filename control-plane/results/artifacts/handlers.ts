@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { agentArtifactRoutes } from '@monitor/shared/contract/agent-protocol.ts';
 import { maxArtifactBytes } from '@monitor/shared/contract/agent-protocol.ts';
-import type { artifactRoutes } from '@monitor/shared/contract/check-result.ts';
+import type { artifactRoutes } from '@monitor/shared/contract/check-result-routes.ts';
 import { ApiError, notFound } from '../../errors/api-error.ts';
 import { tooLarge } from './receive-artifact.ts';
 import { acceptsGzip, isUnchanged } from '../../http/accepted.ts';

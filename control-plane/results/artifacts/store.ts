@@ -1,7 +1,8 @@
 /** Files of results: rows → wire. */
 import type { Kysely, Selectable } from 'kysely';
-import type { ArtifactType, Asset } from '@monitor/shared/contract/check-result.ts';
-import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import type { ArtifactType } from '@monitor/shared/contract/check-result.ts';
+import type { Asset } from '@monitor/shared/contract/check-result-routes.ts';
+import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { ArtifactLinks } from './links.ts';
 import { prepareQuery } from '../../db/prepared.ts';
 import type { Database } from '../../db/tables.ts';

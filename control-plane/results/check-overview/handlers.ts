@@ -3,7 +3,7 @@ import type {
   CheckOverview,
   checkOverviewRoutes,
 } from '@monitor/shared/contract/check-overview.ts';
-import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { Handlers } from '../../http/implement.ts';

@@ -1,5 +1,8 @@
 /** Reading results and runs. */
-import { sixHoursMs, type checkResultRoutes } from '@monitor/shared/contract/check-result.ts';
+import {
+  type checkResultRoutes,
+  sixHoursMs,
+} from '@monitor/shared/contract/check-result-routes.ts';
 import type { RouteInput } from '@monitor/shared/contract/route.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { asJson, type Handlers } from '../../http/implement.ts';

@@ -1,10 +1,9 @@
 /** Results and runs: rows → wire. */
 import { sql, type Kysely, type Selectable } from 'kysely';
 import type { z } from 'zod';
-import type { CheckResult, checkRun } from '@monitor/shared/contract/check-result.ts';
-import type { ResultField } from '@monitor/shared/contract/checks/check-type.ts';
-import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
-import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import type { CheckResult, checkRun } from '@monitor/shared/contract/check-result-routes.ts';
+import { resultFields, type ResultField } from '@monitor/shared/contract/check-result.ts';
+import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag, payloadText, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { jsonList } from '../../db/expressions.ts';
 import { readCursor, readPage } from '../../db/page.ts';
@@ -46,14 +45,6 @@ type Fields = Omit<CheckResult, ResultField | 'errorGroupIds'>;
 type ResultReader = Pick<Services, 'db' | 'resolveReferences'>;
 type ResolveReferences = Services['resolveReferences'];
 
-const resultFields = [
-  'apiCheckResult',
-  'browserCheckResult',
-  'multiStepCheckResult',
-  'playwrightCheckResult',
-  'agenticCheckResult',
-] as const satisfies readonly ResultField[];
-
 const omittedRemark = ',"detailsOmitted":true';
 const damagedRemark = `,"payloadError":${JSON.stringify(
   'what this result saw is damaged in the database and cannot be shown; "control-plane verify" looks at all of it',
@@ -70,7 +61,7 @@ const noResults = new Map(
 );
 
 function resultFieldOf(type: string): ResultField {
-  return checkTypes[type as KnownCheckType].resultField;
+  return checkTypes[type as CheckType].resultField;
 }
 
 /** All of a result but its payload. */

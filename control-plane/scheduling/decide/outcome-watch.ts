@@ -2,7 +2,7 @@
  * Whether a check that should have results has none: the watchdog on outcomes. It does not ask why, so
  * that it also finds what nobody has thought of.
  */
-import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { accountAfterMs } from './sweep.ts';
 
 /** The code under which people are told of it. */
@@ -15,7 +15,7 @@ const periods = 3;
  * After how much receivable time without a FINAL result a check counts as not monitored, in ms: three
  * periods, five minutes, and twice what a run of its type may take.
  */
-export function silentAfterMs(type: KnownCheckType, intervalMs: number): number {
+export function silentAfterMs(type: CheckType, intervalMs: number): number {
   const runsLong = checkTypes[type].runtime !== 'never';
   return Math.max(leastMs, periods * intervalMs, runsLong ? 2 * accountAfterMs(type) : 0);
 }

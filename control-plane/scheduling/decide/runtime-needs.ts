@@ -1,5 +1,5 @@
 /** Whether a check needs a runtime, and which, and whether it needs a browser. Spec: runtimeId. */
-import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { Needs } from './assignment.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -32,8 +32,7 @@ export interface RuntimeSources {
 
 /** Whether runs of a type can ever need either: most never do, and need no look at their fields. */
 export function mayNeedMore(type: string): boolean {
-  if (!Object.hasOwn(checkTypes, type)) return false;
-  const { runtime, browser } = checkTypes[type as KnownCheckType];
+  const { runtime, browser } = findCheckType(type) ?? noTraits;
   return runtime !== 'never' || browser !== 'never';
 }
 
@@ -46,7 +45,7 @@ function needsBrowser(trait: 'always' | 'as-named' | 'never', fields: Fields): b
 /** What a check asks of the agent that runs it: its own runtime over that of group and account. */
 export function needsOf({ type, fields, group, accountRuntimeId }: RuntimeSources): Needs {
   const named = fields['runtimeId'] ?? accountRuntimeId;
-  const traits = Object.hasOwn(checkTypes, type) ? checkTypes[type as KnownCheckType] : noTraits;
+  const traits = findCheckType(type) ?? noTraits;
   const needsRuntime =
     traits.runtime === 'always' ||
     (traits.runtime === 'with-scripts' && (hasScripts(fields) || hasScripts(group)));

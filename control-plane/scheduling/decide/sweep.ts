@@ -1,6 +1,6 @@
 /** Finding the slots that nobody ran, and saying why. */
 import type { MissedReason } from '@monitor/shared/contract/check-result.ts';
-import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { locationsOfSlot, scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
 
 /** Longest wait for a place on the agent, see `worker/execute-run.ts`. */
@@ -9,7 +9,7 @@ const longestQueueMs = 60_000;
 const aroundCodeMs = 60_000;
 
 /** How long after its instant a slot counts as missed: its run may begin late, last, and be handed in. */
-export function accountAfterMs(type: KnownCheckType): number {
+export function accountAfterMs(type: CheckType): number {
   const { longestRunMs, runtime } = checkTypes[type];
   return longestQueueMs + longestRunMs + (runtime === 'never' ? 0 : aroundCodeMs);
 }

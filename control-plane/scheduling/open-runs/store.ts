@@ -2,7 +2,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import { runSource } from '@monitor/shared/contract/check-trigger.ts';
 import type { OpenRunWire } from '@monitor/shared/contract/open-run.ts';
-import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { eachOf } from '../../db/expressions.ts';
 import type { Database } from '../../db/tables.ts';

@@ -5,7 +5,7 @@ import type {
   checkSessionRoutes,
   RunSource,
 } from '@monitor/shared/contract/check-trigger.ts';
-import type { CheckType } from '@monitor/shared/contract/primitives.ts';
+import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { ApiError, notFound } from '../../errors/api-error.ts';
 import { fromFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';

@@ -1,12 +1,17 @@
 /** Agentic check: a prompt that a language model carries out. Shape from the field. spec: open */
 import { z } from 'zod';
 import { frequencies } from '../check.ts';
-import { checkBodies, type CheckTypeDefinition } from './check-type.ts';
-import { scriptedScheduleFields, scriptJudging } from './scripted.ts';
+import { checkBodies, type AgentCheckType } from './check-type.ts';
+import { responseTimeAnalytics } from './metric.ts';
+import { scriptedScheduleFields, scriptJudging, scriptTraits } from './scripted.ts';
 
-export const agenticCheck: CheckTypeDefinition = {
+export const agenticCheck: AgentCheckType = {
+  ...scriptTraits,
   pathPart: 'agentic',
   title: 'Agentic check',
+  label: 'Agentic',
+  target: '',
+  sample: { prompt: 'Look at the front page.' },
   ...checkBodies('AGENTIC', {
     ...scriptedScheduleFields,
     /** Every run may cost money: no more often than every five minutes. */
@@ -20,8 +25,9 @@ export const agenticCheck: CheckTypeDefinition = {
       .nullable()
       .default({ skills: [] }),
   }),
+  learnsScripts: true,
   resultField: 'agenticCheckResult',
-  variables: 'all',
+  analytics: { ...responseTimeAnalytics, operation: null },
   // A run may cost money.
   isRetried: false,
   longestRunMs: 10 * 60_000,

@@ -5,10 +5,12 @@ import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../ch
 import { ipFamily, keyValuePair, listOf } from '../primitives.ts';
 import {
   checkBodies,
-  type CheckTypeDefinition,
+  httpCertificates,
+  type AgentCheckType,
   type Judging,
   type Measurement,
 } from './check-type.ts';
+import { httpAnalytics } from './metric.ts';
 import { httpUrl, httpVerdict } from './url.ts';
 
 const all = comparison.options as ['EQUALS'];
@@ -78,21 +80,33 @@ function documentOf(measurement: Measurement): unknown {
 }
 
 /** As of URL monitors; besides, a teardown script that failed fails the check, whatever it expects. */
-const apiVerdict: Judging['ownVerdict'] = (measurement, definition) =>
+const apiVerdict: Judging<ApiRequest>['ownVerdict'] = (measurement, definition) =>
   measurement.laterFailure === undefined
     ? httpVerdict(measurement, definition)
     : { failed: measurement.laterFailure.message, degraded: null, isInvertible: false };
 
-export const apiCheck: CheckTypeDefinition = {
+export const apiCheck: AgentCheckType<ApiRequest> = {
+  runsOn: 'agents',
   pathPart: 'api',
   title: 'API check',
+  label: 'API',
+  target: '{request.url}',
+  sample: { request: { method: 'GET', url: 'https://a.example/' } },
   ...checkBodies('API', {
     ...scheduledCheckFields,
     ...responseTimeLimits(5000, 20_000, 30_000),
     ...inheritedFields,
     request: apiRequest,
   }),
+  ...httpCertificates,
   resultField: 'apiCheckResult',
+  analytics: { ...httpAnalytics, operation: { path: 'api-checks', id: 'getApiCheckAnalytics' } },
+  degradedBy: 'response-time',
+  hasNetworkEvidence: true,
+  sockets: 'ordinary',
+  trace: null,
+  address: null,
+  learnsScripts: false,
   variables: 'all',
   isRetried: true,
   longestRunMs: 30_000,

@@ -1,14 +1,23 @@
 /** Browser check: a script that drives a browser. Spec: Browser check (`checkType` BROWSER). */
 import { z } from 'zod';
-import { checkBodies, type CheckTypeDefinition } from './check-type.ts';
-import { scriptFields, scriptJudging } from './scripted.ts';
+import { checkBodies, type AgentCheckType } from './check-type.ts';
+import { metrics, responseTimeAnalytics } from './metric.ts';
+import { scriptFields, scriptJudging, scriptTraits } from './scripted.ts';
 
 const domainName =
   /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/i;
 
-export const browserCheck: CheckTypeDefinition = {
+const { responseTime, CLS, TBT, consoleErrors, networkErrors, userScriptErrors, documentErrors } =
+  metrics;
+const vitals = [metrics.TTFB, metrics.FCP, metrics.LCP];
+
+export const browserCheck: AgentCheckType = {
+  ...scriptTraits,
   pathPart: 'browser',
   title: 'Browser check',
+  label: 'Browser',
+  target: '{scriptPath}',
+  sample: { script: 'await 0;' },
   ...checkBodies('BROWSER', {
     ...scriptFields,
     sslCheckDomain: z
@@ -17,7 +26,22 @@ export const browserCheck: CheckTypeDefinition = {
       .default(null),
   }),
   resultField: 'browserCheckResult',
-  variables: 'all',
+  analytics: {
+    ...responseTimeAnalytics,
+    operation: { path: 'browser-checks', id: 'getBrowserCheckAnalytics' },
+    metrics: [
+      responseTime,
+      ...vitals,
+      CLS,
+      TBT,
+      consoleErrors,
+      networkErrors,
+      userScriptErrors,
+      documentErrors,
+    ],
+    groupBy: ['runLocation', 'pageIndex'],
+    chart: { time: responseTime, parts: [...vitals, TBT], isStacked: false },
+  },
   isRetried: true,
   longestRunMs: 240_000,
   runtime: 'always',

@@ -2,7 +2,14 @@
 import { z } from 'zod';
 import { assertionSchema, comparison, maxAssertions, numericComparisons } from '../assertion.ts';
 import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
-import { checkBodies, monitorTraits, type CheckTypeDefinition } from './check-type.ts';
+import {
+  checkBodies,
+  agentMonitorTraits,
+  textOrNull,
+  type AddressReading,
+  type AgentCheckType,
+} from './check-type.ts';
+import { metrics, responseTimeAnalytics } from './metric.ts';
 
 /** Record types a monitor can ask for. The first seven are the field's; the others cost nothing. spec: open */
 export const recordType = z
@@ -61,13 +68,47 @@ const requiredByTheSpecification = {
   script: z.string().max(262_144).meta({ description: 'Required, but without meaning for DNS' }),
 };
 
-export const dnsMonitor: CheckTypeDefinition = {
+/** `dns://[server[:port]/]name[?type=MX]`. */
+function readAddress(address: string): AddressReading | null {
+  if (!/^dns:\/\//i.test(address)) return null;
+  const match = /^dns:\/\/(?:([^/?]+)\/)?([^/?]+)(?:\?(.*))?$/.exec(address);
+  if (match === null) return { problem: 'the name is missing' };
+  const [, server, query, search = ''] = match;
+  const type = new URLSearchParams(search).get('type') ?? 'A';
+  const parsed = recordType.safeParse(type.toUpperCase());
+  if (!parsed.success) return { problem: `there is no record type ${type}` };
+  const nameServer = server === undefined ? {} : { nameServer: server };
+  return { request: { query, recordType: parsed.data, ...nameServer } };
+}
+
+export const dnsMonitor: AgentCheckType<DnsRequest> = {
   pathPart: 'dns',
   title: 'DNS monitor',
+  label: 'DNS',
+  target: '{request.recordType} {request.query}',
+  sample: { request: { query: 'a.example', recordType: 'A' }, heartbeat: {}, script: '' },
   ...bodies,
   create: bodies.create.extend(requiredByTheSpecification),
   lenientCreate: bodies.create,
-  ...monitorTraits,
+  ...agentMonitorTraits,
+  analytics: {
+    ...responseTimeAnalytics,
+    operation: { path: 'dns', id: 'getDnsAnalytics' },
+    metrics: [metrics.total],
+    chart: { time: metrics.total, parts: [], isStacked: false },
+  },
+  address: { form: 'dns://[server[:port]/]name[?type=MX]', read: readAddress },
+  trace({ request, response }) {
+    const times = (response?.['timings'] ?? {}) as Record<string, unknown>;
+    return {
+      attributes: {
+        'dns.question.name': textOrNull(request['query']),
+        'server.address': textOrNull(request['nameServer']),
+        'network.transport': textOrNull(request['protocol'])?.toLowerCase() ?? null,
+      },
+      phases: [['query', times['sent'], times['answered']]],
+    };
+  },
   judging: {
     hasResponseTimeLimits: true,
     readSource(assertion, measurement, extract) {

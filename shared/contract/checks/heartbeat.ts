@@ -1,6 +1,6 @@
 /** Heartbeat monitor: waits for pings of a job; never runs on an agent. */
 import { z } from 'zod';
-import { checkBodies, monitorTraits, type CheckTypeDefinition } from './check-type.ts';
+import { checkBodies, monitorTraits, type PingedCheckType } from './check-type.ts';
 
 const unitSeconds = { seconds: 1, minutes: 60, hours: 3600, days: 86_400 } as const;
 const unit = z.enum(['seconds', 'minutes', 'hours', 'days']);
@@ -48,14 +48,28 @@ export const heartbeatSettings = z
   .meta({ id: 'HeartbeatSettings' });
 export type HeartbeatSettings = z.output<typeof heartbeatSettings>;
 
-export const heartbeatMonitor: CheckTypeDefinition = {
+export const heartbeatMonitor: PingedCheckType = {
+  runsOn: 'control-plane',
   pathPart: 'heartbeat',
   title: 'Heartbeat monitor',
+  label: 'Heartbeat',
+  target: '',
+  sample: { heartbeat: { period: 1, periodUnit: 'days', grace: 1, graceUnit: 'hours' } },
   ...checkBodies(
     'HEARTBEAT',
     { heartbeat: heartbeatSettings },
     { heartbeat: heartbeatSettings.safeExtend({ pingToken: z.string(), pingUrl: z.string() }) },
   ),
   ...monitorTraits,
+  analytics: {
+    operation: { path: 'heartbeat-checks', id: 'getHeartbeatCheckAnalytics' },
+    metrics: [],
+    defaultMetric: 'availability',
+    groupBy: [],
+    statuses: ['FAILING', 'EARLY', 'RECEIVED', 'GRACE', 'LATE'],
+    figures: [],
+    chart: { time: null, parts: [], isStacked: false },
+  },
+  degradedBy: 'own-rules',
   judging: null,
 };

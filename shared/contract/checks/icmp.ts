@@ -10,10 +10,13 @@ import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../ch
 import { ipFamily } from '../primitives.ts';
 import {
   checkBodies,
-  monitorTraits,
-  type CheckTypeDefinition,
+  agentMonitorTraits,
+  numberOrNull,
+  textOrNull,
+  type AgentCheckType,
   type Measurement,
 } from './check-type.ts';
+import { figureOf, metrics, responseTimeAnalytics } from './metric.ts';
 
 export const icmpRequest = z
   .object({
@@ -64,9 +67,14 @@ function withoutDelay(measurement: Measurement, ms: number): Measurement {
 const packetLossThreshold = (percent: number) =>
   z.number().gt(0).max(100).nullable().default(percent);
 
-export const icmpMonitor: CheckTypeDefinition = {
+const { latencyAvg, latencyMax, latencyMin, latencyStdDev, packetLoss } = metrics;
+
+export const icmpMonitor: AgentCheckType<IcmpRequest> = {
   pathPart: 'icmp',
   title: 'ICMP monitor',
+  label: 'ICMP',
+  target: '{request.hostname}',
+  sample: { request: { hostname: 'a.example', pingCount: 1 } },
   ...checkBodies('ICMP', {
     ...scheduledCheckFields,
     ...responseTimeLimits(10_000, 20_000, 300_000),
@@ -75,7 +83,36 @@ export const icmpMonitor: CheckTypeDefinition = {
     maxPacketLossThreshold: packetLossThreshold(20),
     request: icmpRequest,
   }),
-  ...monitorTraits,
+  ...agentMonitorTraits,
+  analytics: {
+    ...responseTimeAnalytics,
+    operation: { path: 'icmp', id: 'getIcmpAnalytics' },
+    metrics: [packetLoss, latencyMin, latencyMax, latencyAvg, latencyStdDev],
+    figures: [
+      figureOf(latencyAvg, 'latency'),
+      { prefix: 'packetLoss', base: packetLoss, statistics: ['avg', 'p95', 'p99'] },
+    ],
+    chart: { time: latencyAvg, parts: [packetLoss], isStacked: false },
+  },
+  degradedBy: 'own-rules',
+  sockets: 'icmp',
+  address: {
+    form: 'icmp://host',
+    read(address) {
+      const [, hostname] = /^icmp:\/\/\[?([^\]/]+)\]?\/?$/i.exec(address) ?? [];
+      return hostname === undefined ? null : { request: { hostname, pingCount: 4 } };
+    },
+  },
+  trace({ request, response, durationMs }) {
+    const resolved = numberOrNull(response?.['dnsResolutionTime']);
+    return {
+      attributes: { 'server.address': textOrNull(request['hostname']) },
+      phases: [
+        ['dns', 0, resolved],
+        ['echo', resolved, response === null ? null : durationMs],
+      ],
+    };
+  },
   judging: {
     hasResponseTimeLimits: false,
     isTimedElsewhere: true,

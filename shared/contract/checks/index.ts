@@ -1,8 +1,9 @@
 /** The type table: one line per check type this build knows. Must stay free of logic. */
+import { z } from 'zod';
 import { agenticCheck } from './agentic.ts';
 import { apiCheck } from './api.ts';
 import { browserCheck } from './browser.ts';
-import type { CheckTypeDefinition } from './check-type.ts';
+import type { AgentCheckType, CheckTypeDefinition } from './check-type.ts';
 import { dnsMonitor } from './dns.ts';
 import { heartbeatMonitor } from './heartbeat.ts';
 import { icmpMonitor } from './icmp.ts';
@@ -24,4 +25,34 @@ export const checkTypes = {
   AGENTIC: agenticCheck,
 } as const satisfies Record<string, CheckTypeDefinition>;
 
-export type KnownCheckType = keyof typeof checkTypes;
+export type CheckType = keyof typeof checkTypes;
+
+/** Spec: Analytics response, `checkType`. */
+export const checkType = z
+  .enum(Object.keys(checkTypes) as [CheckType, ...CheckType[]])
+  .meta({ id: 'CheckType', description: 'Type of a check' });
+
+/** The types that agents run. */
+export type AgentType = {
+  [Type in CheckType]: (typeof checkTypes)[Type] extends AgentCheckType<never> ? Type : never;
+}[CheckType];
+
+/** What a run of a type is asked for. */
+export type RequestOf<Type extends AgentType> =
+  (typeof checkTypes)[Type] extends AgentCheckType<infer Request> ? Request : never;
+
+/** The definition of a type by its name as it is stored or sent; undefined for one of another build. */
+export function findCheckType(type: string): CheckTypeDefinition | undefined {
+  return Object.hasOwn(checkTypes, type) ? checkTypes[type as CheckType] : undefined;
+}
+
+/** True for types whose results come from pings rather than from runs. */
+export function isPinged(type: string): boolean {
+  return findCheckType(type)?.runsOn === 'control-plane';
+}
+
+/** The definition of a type that agents run; undefined for any other. */
+export function findAgentType(type: string): AgentCheckType | undefined {
+  const definition = findCheckType(type);
+  return definition?.runsOn === 'agents' ? definition : undefined;
+}

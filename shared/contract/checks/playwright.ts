@@ -1,13 +1,18 @@
 /** Playwright check suite: a whole project with its own dependencies. Shape from the field. spec: open */
 import { z } from 'zod';
-import { checkBodies, type CheckTypeDefinition } from './check-type.ts';
-import { scriptedScheduleFields, scriptJudging } from './scripted.ts';
+import { checkBodies, type AgentCheckType } from './check-type.ts';
+import { responseTimeAnalytics } from './metric.ts';
+import { scriptedScheduleFields, scriptJudging, scriptTraits } from './scripted.ts';
 
 const text = (max: number) => z.string().max(max);
 
-export const playwrightCheck: CheckTypeDefinition = {
+export const playwrightCheck: AgentCheckType = {
+  ...scriptTraits,
   pathPart: 'playwright',
   title: 'Playwright check suite',
+  label: 'Playwright',
+  target: '{codeBundlePath}',
+  sample: { codeBundlePath: 'bundle.tgz' },
   ...checkBodies('PLAYWRIGHT', {
     ...scriptedScheduleFields,
     codeBundlePath: text(1024).min(1),
@@ -23,8 +28,12 @@ export const playwrightCheck: CheckTypeDefinition = {
     engine: z.enum(['node', 'bun']).nullable().default(null),
     engineVersion: text(64).nullable().default(null),
   }),
+  clientCertificates: () => 'none',
   resultField: 'playwrightCheckResult',
-  variables: 'all',
+  analytics: {
+    ...responseTimeAnalytics,
+    operation: { path: 'playwright-checks', id: 'getPlaywrightCheckAnalytics' },
+  },
   // Playwright has retries of its own, a test at a time.
   isRetried: false,
   // Installing takes up to 5 minutes, the tests up to 30; the rest is for files and their secrets.

@@ -32,6 +32,20 @@ export const scriptFields = {
   dependencies: z.array(dependency).max(500).nullable().default([]),
 };
 
+/** What types that run code of the customer have in common. */
+export const scriptTraits = {
+  runsOn: 'agents',
+  variables: 'all',
+  clientCertificates: () => 'all' as const,
+  watchedServer: () => null,
+  degradedBy: 'own-rules',
+  hasNetworkEvidence: false,
+  sockets: 'ordinary',
+  trace: null,
+  address: null,
+  learnsScripts: false,
+} as const;
+
 /** A script passes or fails as a whole; limits of the response time apply where the check sets them. */
 export const scriptJudging: Judging = {
   hasResponseTimeLimits: true,

@@ -3,7 +3,15 @@ import { z } from 'zod';
 import { assertionSchema, maxAssertions, textComparisons } from '../assertion.ts';
 import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
 import { ipFamily } from '../primitives.ts';
-import { checkBodies, monitorTraits, type CheckTypeDefinition } from './check-type.ts';
+import {
+  checkBodies,
+  hostAndPort,
+  agentMonitorTraits,
+  numberOrNull,
+  textOrNull,
+  type AgentCheckType,
+} from './check-type.ts';
+import { metrics, responseTimeAnalytics } from './metric.ts';
 
 const hostname = z
   .string()
@@ -46,16 +54,54 @@ export const tcpRequest = z
   .meta({ id: 'TcpRequest' });
 export type TcpRequest = z.output<typeof tcpRequest>;
 
-export const tcpMonitor: CheckTypeDefinition = {
+const { connection, data, dns, total } = metrics;
+
+export const tcpMonitor: AgentCheckType<TcpRequest> = {
   pathPart: 'tcp',
   title: 'TCP monitor',
+  label: 'TCP',
+  target: '{request.hostname}:{request.port}',
+  sample: { request: { hostname: 'a.example', port: 443 } },
   ...checkBodies('TCP', {
     ...scheduledCheckFields,
     ...responseTimeLimits(3000, 5000, 5000),
     ...inheritedFields,
     request: tcpRequest,
   }),
-  ...monitorTraits,
+  ...agentMonitorTraits,
+  analytics: {
+    ...responseTimeAnalytics,
+    operation: { path: 'tcp-checks', id: 'getTcpCheckAnalytics' },
+    metrics: [total, dns, connection, data],
+    chart: { time: total, parts: [dns, connection, data], isStacked: true },
+  },
+  hasNetworkEvidence: true,
+  address: {
+    form: 'tcp://host:port',
+    read(address) {
+      if (!/^tcp:\/\//i.test(address)) return null;
+      const place = hostAndPort(address, 'tcp');
+      return place === null
+        ? { problem: 'the port is missing' }
+        : { request: { hostname: place.host, port: place.port } };
+    },
+  },
+  trace({ request, response }) {
+    const times = (response?.['timings'] ?? {}) as Record<string, unknown>;
+    const { lookup, connect, end } = times;
+    return {
+      attributes: {
+        'server.address': textOrNull(request['hostname']),
+        'server.port': numberOrNull(request['port']),
+        'network.transport': 'tcp',
+      },
+      phases: [
+        ['dns', 0, lookup],
+        ['connect', lookup, connect],
+        ['data', connect, response?.['data'] == null ? null : end],
+      ],
+    };
+  },
   judging: {
     hasResponseTimeLimits: true,
     readSource(assertion, measurement, extract) {

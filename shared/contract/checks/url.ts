@@ -5,10 +5,13 @@ import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../ch
 import { ipFamily, listOf } from '../primitives.ts';
 import {
   checkBodies,
-  monitorTraits,
-  type CheckTypeDefinition,
+  httpCertificates,
+  agentMonitorTraits,
+  type AgentCheckType,
+  type JudgedRequest,
   type Judging,
 } from './check-type.ts';
+import { httpAnalytics } from './metric.ts';
 
 /** An absolute http or https address, or a template that a run completes. */
 export const httpUrl = z
@@ -36,7 +39,7 @@ export const urlRequest = z
 export type UrlRequest = z.output<typeof urlRequest>;
 
 /** A status of 400 or more fails unless an assertion judges the status. Of URL monitors and API checks. */
-export const httpVerdict: Judging['ownVerdict'] = (measurement, definition) => {
+export const httpVerdict: Judging<JudgedRequest>['ownVerdict'] = (measurement, definition) => {
   const status = measurement.response?.['status'];
   const isJudgedByAssertion = definition.request.assertions.some(
     (assertion) => assertion.source === 'STATUS_CODE',
@@ -49,17 +52,31 @@ export const httpVerdict: Judging['ownVerdict'] = (measurement, definition) => {
   };
 };
 
-export const urlMonitor: CheckTypeDefinition = {
+export const urlMonitor: AgentCheckType<UrlRequest> = {
   pathPart: 'url',
   title: 'URL monitor',
+  label: 'URL',
+  target: '{request.url}',
+  sample: { request: { url: 'https://a.example/' } },
   ...checkBodies('URL', {
     ...scheduledCheckFields,
     ...responseTimeLimits(3000, 5000, 30_000),
     ...inheritedFields,
     request: urlRequest,
   }),
-  ...monitorTraits,
+  ...agentMonitorTraits,
+  ...httpCertificates,
+  analytics: {
+    ...httpAnalytics,
+    operation: { path: 'url-monitors', id: 'getUrlMonitorAnalytics' },
+  },
   variables: 'all',
+  hasNetworkEvidence: true,
+  trace: null,
+  address: {
+    form: 'http(s)://…',
+    read: (url) => (/^https?:\/\//i.test(url) ? { request: { url } } : null),
+  },
   judging: {
     hasResponseTimeLimits: true,
     readSource: (_assertion, measurement) => ({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { ArtifactDeclaration } from '@monitor/shared/contract/agent-protocol.ts';
-import type { PlaywrightCheckResult } from '@monitor/shared/contract/check-result.ts';
+import { noDetails, type PlaywrightCheckResult } from '@monitor/shared/contract/check-result.ts';
 import { withoutDeadLinks } from '../../../agent/artifacts/without-dead-links.ts';
 
 const file = (name: string, size: number, withheld: string | null): ArtifactDeclaration => ({
@@ -21,13 +21,6 @@ const suite: PlaywrightCheckResult = {
     ...{ durationMs: 0, installMs: 0, cacheHit: false },
   },
 };
-const none = {
-  apiCheckResult: null,
-  browserCheckResult: null,
-  multiStepCheckResult: null,
-  agenticCheckResult: null,
-};
-
 test('a file that stays on the agent has no link, and a line in the log says why and how large it is', () => {
   const declared = [
     file('a.txt', 1, null),
@@ -36,7 +29,7 @@ test('a file that stays on the agent has no link, and a line in the log says why
     file('film.webm', 200_000_000, 'it is too large'),
   ];
   const { playwrightCheckResult: shown } = withoutDeadLinks(
-    { ...none, playwrightCheckResult: suite },
+    { ...noDetails, playwrightCheckResult: suite },
     declared,
     5,
   );
@@ -57,7 +50,7 @@ test('a file that stays on the agent has no link, and a line in the log says why
 
 test('a run whose files were given up has no links at all', () => {
   const { playwrightCheckResult: shown } = withoutDeadLinks(
-    { ...none, playwrightCheckResult: suite },
+    { ...noDetails, playwrightCheckResult: suite },
     [],
     5,
   );

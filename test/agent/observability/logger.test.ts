@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import type { Job } from '@monitor/shared/contract/agent-protocol.ts';
-import type { KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import type { AgentType } from '@monitor/shared/contract/checks/index.ts';
 import { startAgent } from '../../../agent/compose.ts';
 import { readConfig } from '../../../agent/config.ts';
 import { AgentError } from '../../../agent/errors.ts';
@@ -109,7 +109,7 @@ test('no secret of a run of any type is in the log, not even at DEBUG; its lines
     ...runners,
     ...{ BROWSER: scripted, MULTI_STEP: scripted, PLAYWRIGHT: scripted, AGENTIC: scripted },
   };
-  const requests: [KnownCheckType, Record<string, unknown>][] = [
+  const requests: [AgentType, Record<string, unknown>][] = [
     ['URL', { url: `${echo.url}/{{S0}}?x={{S1}}` }],
     ['API', { method: 'POST', url: `${echo.url}/{{S2}}`, body: '{{S3}}', bodyType: 'RAW' }],
     ['API', { method: 'GET', url: 'http://127.0.0.1:1/{{S4}}' }],

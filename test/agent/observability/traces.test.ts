@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import type { Job, ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
-import type { KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import type { AgentType } from '@monitor/shared/contract/checks/index.ts';
 import { startAgent } from '../../../agent/compose.ts';
 import { readConfig } from '../../../agent/config.ts';
 import { FakeControlPlane } from '../../support/fake-control-plane.ts';
@@ -19,7 +19,7 @@ import { startTraceReceiver, type ReceivedSpan } from '../../support/trace-recei
 
 const secret = 'Hunter2-is-a-canary';
 
-function jobOf(type: KnownCheckType, request: object, fields: Partial<Job['check']> = {}): Job {
+function jobOf(type: AgentType, request: object, fields: Partial<Job['check']> = {}): Job {
   return {
     ...{ id: randomUUID(), runId: randomUUID(), source: 'TRIGGER_API', scheduledFor: null },
     ...{ slotLocation: 'test-place', attempt: 1, sequenceStartedAt: null, notBefore: 0 },

@@ -5,14 +5,10 @@ import fc from 'fast-check';
 import { systemClock } from '@monitor/shared/clock.ts';
 import { resultSubmission, type AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import {
-  agenticCheckResult,
-  apiCheckResult,
-  browserCheckResult,
-  multiStepCheckResult,
-  playwrightCheckResult,
+  resultShapes,
   type NetworkDiagnostics,
+  type ResultField,
 } from '@monitor/shared/contract/check-result.ts';
-import type { ResultField } from '@monitor/shared/contract/checks/check-type.ts';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import { AgentError } from '../../../agent/errors.ts';
 import type { RunnerRegistry } from '../../../agent/runners/index.ts';
@@ -35,14 +31,6 @@ const seen: Observation = {
   failure: null,
   request: {},
   response: { status: 200, body: 'long text' },
-};
-
-const resultShapes = {
-  apiCheckResult,
-  browserCheckResult,
-  multiStepCheckResult,
-  playwrightCheckResult,
-  agenticCheckResult,
 };
 
 const noFiles = {

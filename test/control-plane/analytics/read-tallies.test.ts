@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { CheckType } from '@monitor/shared/contract/primitives.ts';
-import {
-  analyticsOf,
-  metricsOf,
-  type AnalyticsFacts,
-  type Metric,
-} from '@monitor/shared/domain/metrics.ts';
+import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
+import type { AnalyticsFacts } from '@monitor/shared/contract/checks/metric.ts';
+import { analyticsOf, metricsOf, type Metric } from '@monitor/shared/domain/metrics.ts';
 import { RollUp } from '../../../control-plane/analytics/roll-up.ts';
 import { insertRandomResult } from '../../support/random-results.ts';
 import { seededRandom, testSeed } from '../../support/random.ts';
@@ -54,7 +50,7 @@ class Workshop {
     for (const [name, facts] of Object.entries(analyticsOf) as [CheckType, AnalyticsFacts][]) {
       const id = await this.bench.check('url', { name });
       await db.updateTable('checks').set({ type: name }).where('id', '=', id).execute();
-      if (facts.path !== undefined) this.checks.push({ id, type: name, facts });
+      if (facts.operation !== null) this.checks.push({ id, type: name, facts });
     }
   }
 
@@ -151,7 +147,7 @@ class Workshop {
   }
 
   async answered({ check, query }: Asked) {
-    const path = `analytics/${check.facts.path ?? ''}/${check.id}`;
+    const path = `analytics/${check.facts.operation?.path ?? ''}/${check.id}`;
     return this.bench.get(`${path}?${new URLSearchParams(query).toString()}`);
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Measurement } from '@monitor/shared/contract/checks/check-type.ts';
-import { checkTypes, type KnownCheckType } from '@monitor/shared/contract/checks/index.ts';
+import { checkTypes, type AgentType } from '@monitor/shared/contract/checks/index.ts';
 import { judge, type Verdict } from '@monitor/shared/domain/verdict.ts';
 import { definitionOf } from '../../support/runner-context.ts';
 
@@ -30,13 +30,12 @@ const dns = { query: 'a.example', recordType: 'A' };
 const icmp = { hostname: 'a.example' };
 
 function verdictOf(
-  type: KnownCheckType,
+  type: AgentType,
   request: Record<string, unknown>,
   measurement: Partial<Measurement>,
   further: Record<string, unknown> = {},
 ): Verdict {
   const { judging } = checkTypes[type];
-  assert.ok(judging !== null);
   return judge(judging, definitionOf(type, request, further), measured(measurement));
 }
 

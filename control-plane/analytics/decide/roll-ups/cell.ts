@@ -3,12 +3,10 @@
  * they began in, where they ran, which part of them is meant, and what came of them. Kept as finely as
  * answers may group and filter, so that every answer is a sum of cells.
  */
-import {
-  analyticsOf,
-  type AnalyticsFacts,
-  type MeasuredMetric,
-} from '@monitor/shared/domain/metrics.ts';
-import { groupsOf, isMeasured, measuredValue, type Group, type StoredResult } from '../samples.ts';
+import { findCheckType, isPinged } from '@monitor/shared/contract/checks/index.ts';
+import type { AnalyticsFacts } from '@monitor/shared/contract/checks/metric.ts';
+import { analyticsOf } from '@monitor/shared/domain/metrics.ts';
+import { groupsOf, measuredValue, type Group, type StoredResult } from '../samples.ts';
 import { Distribution } from './distribution.ts';
 import type { Distributions } from './packing.ts';
 
@@ -55,16 +53,14 @@ export interface Cell {
 const mostPages = 200;
 
 function factsOf(checkType: string): AnalyticsFacts | undefined {
-  return checkType in analyticsOf ? analyticsOf[checkType as keyof typeof analyticsOf] : undefined;
+  return findCheckType(checkType)?.analytics;
 }
 
 const measuredOf = new Map(
-  Object.entries<AnalyticsFacts>(analyticsOf).map(
-    ([type, { metrics, figures }]): [string, readonly MeasuredMetric[]] => [
-      type,
-      [...new Set([...metrics.filter(isMeasured), ...figures.map(({ base }) => base)])],
-    ],
-  ),
+  Object.entries(analyticsOf).map(([type, { metrics, figures }]): [string, readonly string[]] => [
+    type,
+    [...new Set([...metrics, ...figures.map(({ base }) => base)].map(({ name }) => name))],
+  ]),
 );
 
 /** True for types whose pages are rolled up beside the whole, rather than instead of it. */
@@ -101,7 +97,7 @@ const between = '+';
 
 /** A result of a heartbeat may have several, should two pings have come in the same millisecond. */
 function outcomeOf({ checkType, hasErrors, hasFailures, states }: RolledResult): string {
-  if (checkType === 'HEARTBEAT') return [...new Set(states)].sort().join(between);
+  if (isPinged(checkType)) return [...new Set(states)].sort().join(between);
   if (hasErrors) return 'error';
   return hasFailures ? 'failure' : 'success';
 }

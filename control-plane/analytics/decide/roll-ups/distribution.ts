@@ -2,7 +2,7 @@
  * Many values of one metric in little space, mergeable in any order: count, sum, extremes and the sum
  * of squared deviations are exact, quantiles within `relativeAccuracy`.
  */
-import type { Statistic } from '@monitor/shared/domain/metrics.ts';
+import type { Statistic } from '@monitor/shared/contract/checks/metric.ts';
 import { Bins, keyOf, valueOf } from './bins.ts';
 
 export class Distribution {

@@ -4,43 +4,24 @@
  * zeros and the bins, each as its distance from the one before and its count. Whole numbers in seven
  * bits a byte, others as doubles.
  */
-import type { MeasuredMetric } from '@monitor/shared/domain/metrics.ts';
+import { measuredMetrics } from '@monitor/shared/domain/metrics.ts';
 import { Bins } from './bins.ts';
 import { Distribution } from './distribution.ts';
 
-/** On disk: a number is never given to another metric. */
-const metricNumbers: Record<MeasuredMetric, number> = {
-  responseTime: 1,
-  total: 2,
-  wait: 3,
-  dns: 4,
-  tcp: 5,
-  firstByte: 6,
-  download: 7,
-  connection: 8,
-  data: 9,
-  packetLoss: 10,
-  latencyMin: 11,
-  latencyMax: 12,
-  latencyAvg: 13,
-  latencyStdDev: 14,
-  TTFB: 15,
-  FCP: 16,
-  LCP: 17,
-  CLS: 18,
-  TBT: 19,
-  consoleErrors: 20,
-  networkErrors: 21,
-  userScriptErrors: 22,
-  documentErrors: 23,
-};
 const metricOfNumber = new Map(
-  Object.entries(metricNumbers).map(([metric, number]) => [number, metric as MeasuredMetric]),
+  [...measuredMetrics.values()].map(({ name, storedAs }) => [storedAs, name]),
 );
+const numberOfMetric = new Map([...metricOfNumber].map(([number, name]) => [name, number]));
+
+function numberOf(metric: string): number {
+  const number = numberOfMetric.get(metric);
+  if (number === undefined) throw new Error(`no metric is called ${metric}`);
+  return number;
+}
 
 const version = 1;
 
-export type Distributions = Map<MeasuredMetric, Distribution>;
+export type Distributions = Map<string, Distribution>;
 
 class Writer {
   #bytes = new Uint8Array(1024);
@@ -181,7 +162,7 @@ export function pack(distributions: Distributions): Uint8Array {
     if (values.count === 0) continue;
     own.clear();
     write(own, values);
-    writer.whole(metricNumbers[metric]);
+    writer.whole(numberOf(metric));
     writer.whole(own.length);
     writer.append(own);
   }
@@ -195,7 +176,7 @@ export function pack(distributions: Distributions): Uint8Array {
 export function unpackInto(
   packed: Uint8Array,
   distributions: Distributions,
-  wanted?: ReadonlySet<MeasuredMetric>,
+  wanted?: ReadonlySet<string>,
 ): void {
   const reader = new Reader(packed);
   const found = reader.whole();

@@ -1,5 +1,5 @@
 /** What results of one span and group amount to, added up from sums and from single results. */
-import type { BaseMetric, MeasuredMetric, Statistic } from '@monitor/shared/domain/metrics.ts';
+import type { Statistic } from '@monitor/shared/contract/checks/metric.ts';
 import { isMeasured, type Sample } from '../samples.ts';
 import { statisticOfSorted } from '../statistics.ts';
 import { unpackInto, type Distributions } from './packing.ts';
@@ -19,10 +19,10 @@ export class Tally {
   /** Share of time that it was up, in percent, of what is told by time rather than by results. */
   timeUp: number | null | undefined;
   readonly #rolledUp: Distributions = new Map();
-  readonly #values = new Map<MeasuredMetric, number[]>();
-  readonly #sorted = new Map<MeasuredMetric, Float64Array>();
+  readonly #values = new Map<string, number[]>();
+  readonly #sorted = new Map<string, Float64Array>();
 
-  addSums(sums: Sums, wanted: ReadonlySet<MeasuredMetric>): void {
+  addSums(sums: Sums, wanted: ReadonlySet<string>): void {
     this.finals += sums.finals;
     this.failures += sums.failures;
     this.retries += sums.retries;
@@ -33,9 +33,8 @@ export class Tally {
     if (isFinal) this.finals += 1;
     else this.retries += 1;
     if (isFinal && hasFailures) this.failures += 1;
-    for (const [name, value] of Object.entries(values)) {
+    for (const [metric, value] of Object.entries(values)) {
       if (value === null) continue;
-      const metric = name as MeasuredMetric;
       const known = this.#values.get(metric);
       if (known === undefined) this.#values.set(metric, [value]);
       else known.push(value);
@@ -58,7 +57,7 @@ export class Tally {
   }
 
   /** Exact while all is from single results; with sums among it, quantiles are within one percent. */
-  #measured(metric: MeasuredMetric, statistic: Statistic): number | null {
+  #measured(metric: string, statistic: Statistic): number | null {
     const rolledUp = this.#rolledUp.get(metric);
     const values = this.#values.get(metric);
     if (rolledUp !== undefined) {
@@ -82,7 +81,7 @@ export class Tally {
   }
 
   /** One number; null when there is nothing to compute it from. */
-  number(base: BaseMetric, statistic: Statistic): number | null {
+  number(base: string, statistic: Statistic): number | null {
     if (isMeasured(base)) return this.#measured(base, statistic);
     return base === 'availability' ? this.availability : this.retries;
   }

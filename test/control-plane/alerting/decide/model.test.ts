@@ -114,7 +114,7 @@ class Life {
     const rules = rulesOf(this.#settings, {
       runParallel: this.#mode === 'parallel',
       locations: this.#locations.length,
-      isHeartbeat: this.#mode === 'heartbeat',
+      isPinged: this.#mode === 'heartbeat',
       silence,
     });
     const before = this.#state;

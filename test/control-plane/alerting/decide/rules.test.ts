@@ -42,7 +42,7 @@ test('without any settings the first failed run alerts and nobody is reminded', 
     group: null,
     account: null,
   });
-  const check = { runParallel: false, locations: 1, isHeartbeat: false, silence: null };
+  const check = { runParallel: false, locations: 1, isPinged: false, silence: null };
   assert.deepEqual(rulesOf(settings, check), {
     escalation: { type: 'RUN_BASED', runs: 1 },
     reminders: { amount: 0, intervalMs: 300_000 },
@@ -61,13 +61,13 @@ test('a share of locations applies to parallel checks with two of them; a heartb
     group: null,
     account: null,
   });
-  const check = { runParallel: true, locations: 2, isHeartbeat: false, silence: null };
+  const check = { runParallel: true, locations: 2, isPinged: false, silence: null };
   const share = (fields: Partial<typeof check>) =>
     rulesOf(settings, { ...check, ...fields }).parallelPercentage;
   assert.deepEqual(
     [share({}), share({ locations: 1 }), share({ runParallel: false })],
     [50, null, null],
   );
-  const heartbeat = rulesOf(settings, { ...check, isHeartbeat: true });
+  const heartbeat = rulesOf(settings, { ...check, isPinged: true });
   assert.deepEqual(heartbeat.escalation, { type: 'RUN_BASED', runs: 1 });
 });

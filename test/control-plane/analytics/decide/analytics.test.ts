@@ -2,13 +2,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import type { QuickRange } from '@monitor/shared/contract/analytics.ts';
-import {
-  analyticsOf,
-  metricsOf,
-  statistics,
-  type AnalyticsFacts,
-  type Statistic,
-} from '@monitor/shared/domain/metrics.ts';
+import { statistics, type Statistic } from '@monitor/shared/contract/checks/metric.ts';
+import { analyticsOf, metricsOf } from '@monitor/shared/domain/metrics.ts';
 import {
   aggregate,
   analyticsWindow,
@@ -183,7 +178,13 @@ function stored(fields: Partial<StoredResult> = {}): StoredResult {
 }
 
 test('payloads of any shape give numbers or nothing', () => {
-  const bases = [...new Set(Object.values(analyticsOf).flatMap(({ metrics }) => [...metrics]))];
+  const bases = [
+    ...new Set(
+      Object.values(analyticsOf)
+        .flatMap(metricsOf)
+        .map(({ base }) => base),
+    ),
+  ];
   const payloads = fc.oneof(
     fc.jsonValue(),
     fc.record({
@@ -213,7 +214,7 @@ test('payloads of any shape give numbers or nothing', () => {
 
 test('a failure that was never timed has no response time; a fast pass has one', () => {
   const timeOf = (fields: Partial<StoredResult>) =>
-    samplesOf(stored(fields), ['responseTime'], undefined)[0]?.values.responseTime;
+    samplesOf(stored(fields), ['responseTime'], undefined)[0]?.values['responseTime'];
   assert.equal(timeOf({ hasFailures: true, responseTimeMs: 0 }), null);
   assert.equal(timeOf({ hasFailures: true, responseTimeMs: 7 }), 7);
   assert.equal(timeOf({ responseTimeMs: 0 }), 0);
@@ -233,8 +234,7 @@ test('availability lies between 0 and 100 and never rounds a failure away', () =
 });
 
 test('series: without results there is one that says so, unless it would be of some group', () => {
-  const facts: AnalyticsFacts = analyticsOf.URL;
-  const metrics = metricsOf(facts).filter(({ name }) =>
+  const metrics = metricsOf(analyticsOf.URL).filter(({ name }) =>
     ['availability', 'retries', 'responseTime', 'wait_sum'].includes(name),
   );
   const nothing = { tallies: new Map(), samples: [] };

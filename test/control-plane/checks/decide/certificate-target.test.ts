@@ -4,14 +4,15 @@ import {
   certificateTargetOf,
   domainOf,
 } from '../../../../control-plane/checks/decide/certificate-target.ts';
+import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 
-function target(type: string, url: unknown, sslCheckDomain: unknown = null): string | null {
-  const found = certificateTargetOf(type, { request: { url }, sslCheckDomain });
+function target(type: CheckType, url: unknown, sslCheckDomain: unknown = null): string | null {
+  const found = certificateTargetOf(checkTypes[type], { request: { url }, sslCheckDomain });
   return found === null ? null : `${found.host} ${found.port} ${found.servername ?? '-'}`;
 }
 
 test('URL monitors and API checks are watched by their address', () => {
-  for (const type of ['URL', 'API']) {
+  for (const type of ['URL', 'API'] as const) {
     assert.equal(target(type, 'https://shop.example/a?b=c'), 'shop.example 443 shop.example');
     assert.equal(target(type, 'HTTPS://me:pw@Shop.Example:8443'), 'shop.example 8443 shop.example');
     assert.equal(target(type, 'https://shop.example./'), 'shop.example 443 shop.example');
@@ -49,7 +50,7 @@ test('every other type is watched by the domain it names, with or without a port
   for (const nothing of ['', null, undefined, 7, 'a b', 'https://a.example', 'a.example:0']) {
     assert.equal(target('BROWSER', undefined, nothing), null, String(nothing));
   }
-  assert.equal(certificateTargetOf('HEARTBEAT', {}), null);
+  assert.equal(certificateTargetOf(checkTypes.HEARTBEAT, {}), null);
 });
 
 test('people are told the host, and a port only where it is an unusual one', () => {

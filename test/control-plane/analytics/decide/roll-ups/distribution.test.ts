@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { statistics, type MeasuredMetric } from '@monitor/shared/domain/metrics.ts';
+import { statistics } from '@monitor/shared/contract/checks/metric.ts';
 import { relativeAccuracy } from '../../../../../control-plane/analytics/decide/roll-ups/bins.ts';
 import { Distribution } from '../../../../../control-plane/analytics/decide/roll-ups/distribution.ts';
 import {
@@ -26,7 +26,7 @@ function distributionOf(given: readonly number[]): Distribution {
   return distribution;
 }
 
-function unpacked(packed: Uint8Array, wanted?: ReadonlySet<MeasuredMetric>): Distributions {
+function unpacked(packed: Uint8Array, wanted?: ReadonlySet<string>): Distributions {
   const distributions: Distributions = new Map();
   unpackInto(packed, distributions, wanted);
   return distributions;
@@ -96,7 +96,7 @@ test('of one or two values everything is exact, and of equal ones too', () => {
 
 test('only the metrics asked for are unpacked', () => {
   const packed = pack(
-    new Map<MeasuredMetric, Distribution>([
+    new Map([
       ['dns', distributionOf([1, 2])],
       ['tcp', distributionOf([3])],
       ['wait', new Distribution()],

@@ -1,0 +1,253 @@
+/** Results and runs as clients read them. Spec: Check result; Check results (endpoints); Limits. */
+import { z } from 'zod';
+import { artifactType, missedReason, nullableResults, resultType } from './check-result.ts';
+import { checkType } from './checks/index.ts';
+import {
+  cursorPage,
+  cursorQuery,
+  pageQuery,
+  pathId,
+  queryBoolean,
+  queryInstant,
+  queryInteger,
+  timestamp,
+} from './primitives.ts';
+import { defineRoute } from './route.ts';
+
+export const checkResult = z
+  .object({
+    id: z.uuid(),
+    name: z.string(),
+    checkId: z.uuid(),
+    checkType,
+    resultType,
+    hasFailures: z.boolean(),
+    hasErrors: z.boolean(),
+    isDegraded: z.boolean().nullable(),
+    overMaxResponseTime: z.boolean().nullable(),
+    runLocation: z.string(),
+    startedAt: timestamp.nullable(),
+    stoppedAt: timestamp.nullable(),
+    created_at: timestamp,
+    responseTime: z.int().min(0).meta({ description: 'Milliseconds' }),
+    ...nullableResults,
+    checkRunId: z.int(),
+    attempts: z.int().min(0).meta({ description: 'Number of this attempt; 1 without a retry' }),
+    sequenceId: z.string().nullable(),
+    errorGroupIds: z.array(z.string()),
+    payloadError: z.string().exactOptional().meta({
+      description:
+        'Why none of the `…CheckResult` is there, although there was one: it is damaged. Absent otherwise',
+    }),
+    scheduledFor: timestamp
+      .nullable()
+      .meta({ description: 'The slot this run belongs to; null for a triggered run' }),
+    underLoad: z
+      .boolean()
+      .meta({ description: 'The agent was too busy to time this result precisely' }),
+    agentWaitMs: z.number().min(0).nullable().meta({
+      description:
+        'Milliseconds of the attempt in which the agent waited for a CPU, was busy or was stopped. Limits of time are judged without them; `responseTime` includes them. Null for results of older agents',
+      example: 0,
+    }),
+    isCancelled: z.boolean().meta({ description: 'Ended by a person; counts for nothing' }),
+    isLate: z
+      .boolean()
+      .meta({ description: 'It came after the FINAL of its run, and counts for nothing' }),
+    isPayloadDropped: z.boolean().meta({
+      description:
+        'The agent had no room for what this run saw: the verdict and the times are all there is',
+    }),
+    detailsOmitted: z.literal(true).exactOptional().meta({
+      description:
+        'What the run saw is left out, since the answer would be too large; read the result by its id',
+    }),
+  })
+  .meta({ id: 'CheckResult' });
+export type CheckResult = z.input<typeof checkResult>;
+
+export const sixHoursMs = 6 * 3_600_000;
+
+const resultFilters = {
+  from: queryInstant.exactOptional(),
+  to: queryInstant.exactOptional(),
+  location: z.string().min(1).max(64).exactOptional().meta({
+    description: 'A data-center location, or the slug of a private location',
+  }),
+  checkType: checkType.exactOptional(),
+  hasFailures: queryBoolean.exactOptional(),
+  resultType: z.enum(['FINAL', 'ATTEMPT', 'ALL']).default('FINAL'),
+};
+
+const listCheckResults = defineRoute({
+  operationId: 'listCheckResults',
+  method: 'GET',
+  path: '/v1/check-results/{checkId}',
+  tag: 'Check results',
+  summary: 'List the results of a check, newest first',
+  description:
+    '`from` defaults to six hours before `to` or now, `to` to six hours after `from`. An answer carries at most 16 MiB of what runs saw, the newest first; results beyond have `detailsOmitted`.',
+  authentication: 'apiKey',
+  deprecated: true,
+  rateLimit: { requests: 60, seconds: 60 },
+  params: z.object({ checkId: pathId }),
+  query: z.object({
+    ...pageQuery,
+    ...resultFilters,
+  }),
+  status: 200,
+  response: z.array(checkResult),
+  errors: [400, 402, 404, 429],
+  paged: true,
+});
+
+const listCheckResultsByCursor = defineRoute({
+  operationId: 'listCheckResultsByCursor',
+  method: 'GET',
+  path: '/v2/check-results/{checkId}',
+  tag: 'Check results',
+  summary: 'List the results of a check, newest first, page by page',
+  description:
+    'The window has no limit; without `from` it has no beginning. An answer carries at most 16 MiB of what runs saw; results beyond have `detailsOmitted`.',
+  authentication: 'apiKey',
+  rateLimit: { requests: 60, seconds: 60 },
+  params: z.object({ checkId: pathId }),
+  query: z.object({
+    ...resultFilters,
+    isLate: queryBoolean.exactOptional().meta({
+      description: 'True for those that came after the FINAL of their run, of any `resultType`',
+    }),
+    limit: queryInteger(1, 100).default(10),
+    nextId: cursorQuery.nextId,
+  }),
+  status: 200,
+  response: cursorPage(checkResult),
+  errors: [400, 402, 404, 429],
+});
+
+const getCheckResult = defineRoute({
+  operationId: 'getCheckResult',
+  method: 'GET',
+  path: '/v1/check-results/{checkId}/{checkResultId}',
+  tag: 'Check results',
+  summary: 'Read one result',
+  authentication: 'apiKey',
+  params: z.object({ checkId: z.string(), checkResultId: z.string() }),
+  status: 200,
+  response: checkResult,
+  errors: [404],
+});
+
+const asset = z.object({
+  type: artifactType,
+  name: z.string(),
+  url: z.string().nullable().meta({ description: 'Good for an hour; null until it has arrived' }),
+  contentType: z.string(),
+  size: z.int().min(0),
+  state: z.enum(['PENDING', 'STORED', 'WITHHELD', 'EXPIRED']),
+  reason: z.string().nullable().meta({ description: 'Why it was withheld' }),
+  viewerUrl: z
+    .string()
+    .nullable()
+    .meta({ description: 'A page that shows the trace, good for an hour' }),
+  source: z.object({
+    type: z.literal('check-result'),
+    checkId: z.uuid(),
+    checkName: z.string(),
+    checkType,
+    resultId: z.uuid(),
+  }),
+});
+export type Asset = z.input<typeof asset>;
+
+const listCheckResultAssets = defineRoute({
+  operationId: 'listCheckResultAssets',
+  method: 'GET',
+  path: '/v1/check-results/{checkId}/{checkResultId}/assets',
+  tag: 'Check results',
+  summary: 'List the files of a result with links to them',
+  authentication: 'apiKey',
+  params: z.object({ checkId: pathId, checkResultId: pathId }),
+  query: z.object({
+    type: artifactType.exactOptional(),
+    name: z.string().min(1).max(200).exactOptional().meta({
+      description: 'Pattern with * and ?, case-insensitive',
+    }),
+  }),
+  status: 200,
+  response: z
+    .object({
+      assets: z.array(asset),
+      truncated: z.boolean(),
+      entriesReturned: z.int(),
+      entriesTotal: z.int(),
+    })
+    .meta({ id: 'AssetManifest' }),
+  errors: [400, 404],
+});
+
+const downloadArtifact = defineRoute({
+  operationId: 'downloadArtifact',
+  method: 'GET',
+  path: '/v1/artifacts/{resultId}/{name}',
+  tag: 'Check results',
+  summary: 'Download a file of a result by its link',
+  description:
+    'Links come with results and asset lists and need no key; they expire after an hour. `Range` and `If-None-Match` are honoured: 206, 304, or 416 for a range outside the file. An expired or altered link answers 403.',
+  authentication: 'none',
+  params: z.object({ resultId: pathId, name: z.string().max(200) }),
+  query: z.object({ expires: queryInteger(0, 4_102_444_800), signature: z.string().max(128) }),
+  status: 200,
+  otherStatuses: [206, 304, 416],
+  responseStream: 'application/octet-stream',
+  errors: [403, 404],
+});
+
+export const checkRun = z
+  .object({
+    checkRunId: z.int(),
+    sequenceId: z.string(),
+    checkId: z.uuid(),
+    location: z.string(),
+    scheduledFor: timestamp.nullable(),
+    state: z.enum(['RUNNING', 'FINAL', 'MISSED']),
+    missedReason: missedReason.nullable(),
+    resultId: z.string().nullable().meta({ description: 'The FINAL result, when there is one' }),
+    lateResults: z.int().min(0).meta({
+      description: 'Results that arrived after the FINAL and were kept apart',
+    }),
+    lateResultIds: z.array(z.uuid()).meta({ description: 'Of these results, which can be read' }),
+  })
+  .meta({ id: 'CheckRun' });
+
+const listCheckRuns = defineRoute({
+  operationId: 'listCheckRuns',
+  method: 'GET',
+  path: '/v1/check-runs/{checkId}',
+  tag: 'Check results',
+  summary: 'List the runs of a check, newest first: every slot, run or missed',
+  description:
+    'Every slot a check was due at is listed once, with its FINAL result or with the reason why it was missed.',
+  authentication: 'apiKey',
+  params: z.object({ checkId: z.string() }),
+  query: z.object({
+    ...pageQuery,
+    from: queryInstant.exactOptional(),
+    to: queryInstant.exactOptional(),
+    location: z.string().min(1).max(64).exactOptional(),
+    state: z.enum(['RUNNING', 'FINAL', 'MISSED']).exactOptional(),
+  }),
+  status: 200,
+  response: z.array(checkRun),
+  errors: [400, 404],
+  paged: true,
+});
+
+export const artifactRoutes = { listCheckResultAssets, downloadArtifact };
+
+export const checkResultRoutes = {
+  listCheckResults,
+  listCheckResultsByCursor,
+  getCheckResult,
+  listCheckRuns,
+};

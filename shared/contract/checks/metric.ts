@@ -1,0 +1,144 @@
+/** Metrics: the numbers that analytics, reports and Prometheus read from results. Data. */
+
+/** Suffixes of metrics. Spec: statistic variants. */
+export const statistics = [
+  'avg',
+  'max',
+  'median',
+  'min',
+  'p50',
+  'p90',
+  'p95',
+  'p99',
+  'stddev',
+  'sum',
+] as const;
+export type Statistic = (typeof statistics)[number];
+
+export interface MetricDefinition {
+  /** Without a suffix: `latencyAvg`. */
+  readonly name: string;
+  readonly unit: 'milliseconds' | 'score' | 'count' | 'percentage';
+  readonly label: string;
+  /**
+   * Where the stored details of a result have the value; `*` stands for every item of a list. Null for
+   * the response time of the result itself.
+   */
+  readonly place: readonly string[] | null;
+  /** Its number in stored sums; once given, it is never used for another metric. */
+  readonly storedAs: number;
+}
+
+function inMs(storedAs: number, name: string, label: string, ...place: string[]): MetricDefinition {
+  return { name, unit: 'milliseconds', label, place, storedAs };
+}
+
+function counted(storedAs: number, name: string, label: string): MetricDefinition {
+  return { name, unit: 'count', label, place: ['traceSummary', name], storedAs };
+}
+
+const phase = (storedAs: number, name: string, label: string) =>
+  inMs(storedAs, name, label, 'response', 'timingPhases', name);
+const vital = (storedAs: number, name: string, label: string) =>
+  inMs(storedAs, name, label, 'pages', '*', 'webVitals', name, 'value');
+
+/** Metrics of more than one type, or of types without a file of their own for them. */
+export const metrics = {
+  responseTime: {
+    name: 'responseTime',
+    unit: 'milliseconds',
+    label: 'Response time',
+    place: null,
+    storedAs: 1,
+  } satisfies MetricDefinition,
+  total: phase(2, 'total', 'Total time'),
+  wait: phase(3, 'wait', 'Wait'),
+  dns: phase(4, 'dns', 'Name resolution'),
+  tcp: phase(5, 'tcp', 'TCP connection'),
+  firstByte: phase(6, 'firstByte', 'Time to first byte'),
+  download: phase(7, 'download', 'Download'),
+  connection: phase(8, 'connection', 'Connection'),
+  data: phase(9, 'data', 'Data'),
+  packetLoss: {
+    name: 'packetLoss',
+    unit: 'percentage',
+    label: 'Packet loss',
+    place: ['response', 'packetLoss'],
+    storedAs: 10,
+  } satisfies MetricDefinition,
+  latencyMin: inMs(11, 'latencyMin', 'Lowest latency', 'response', 'latency', 'min'),
+  latencyMax: inMs(12, 'latencyMax', 'Highest latency', 'response', 'latency', 'max'),
+  latencyAvg: inMs(13, 'latencyAvg', 'Average latency', 'response', 'latency', 'avg'),
+  latencyStdDev: inMs(
+    14,
+    'latencyStdDev',
+    'Standard deviation of latency',
+    'response',
+    'latency',
+    'stdDev',
+  ),
+  TTFB: vital(15, 'TTFB', 'Time to first byte'),
+  FCP: vital(16, 'FCP', 'First contentful paint'),
+  LCP: vital(17, 'LCP', 'Largest contentful paint'),
+  CLS: { ...vital(18, 'CLS', 'Cumulative layout shift'), unit: 'score' },
+  TBT: vital(19, 'TBT', 'Total blocking time'),
+  consoleErrors: counted(20, 'consoleErrors', 'Console errors'),
+  networkErrors: counted(21, 'networkErrors', 'Network errors'),
+  userScriptErrors: counted(22, 'userScriptErrors', 'User script errors'),
+  documentErrors: counted(23, 'documentErrors', 'Document errors'),
+} as const satisfies Record<string, MetricDefinition>;
+
+/** The figures of `POST /v1/analytics/checks`: prefix of the field, metric behind it, suffixes. */
+interface Figure {
+  prefix: string;
+  base: MetricDefinition;
+  statistics: readonly Statistic[];
+}
+
+/** What analytics know of a check type, besides `availability` and `retries`, which every type has. */
+export interface AnalyticsFacts {
+  /** Path part and name of its own operation; null for types that have none. */
+  operation: { path: string; id: string } | null;
+  metrics: readonly MetricDefinition[];
+  /** The metric of a request that names none. */
+  defaultMetric?: string;
+  groupBy: readonly ('runLocation' | 'statusCode' | 'pageIndex')[];
+  /** Values of `filterByStatus`. */
+  statuses: readonly string[];
+  /** The first one is also what the report shows. */
+  figures: readonly Figure[];
+  /** What the page of a check draws. */
+  chart: {
+    /** Its percentiles are figures, and lines by location; null for types without a time. */
+    time: MetricDefinition | null;
+    /** Drawn below each other. */
+    parts: readonly MetricDefinition[];
+    /** True where the parts add up to the time. */
+    isStacked: boolean;
+  };
+}
+
+/** Percentiles and the average that the report shows of a metric. */
+export function figureOf(base: MetricDefinition, prefix = base.name): Figure {
+  return { prefix, base, statistics: ['avg', 'p50', 'p95', 'p99'] };
+}
+
+/** Of a type that is judged by its response time; the rest stands in the definition of the type. */
+export const responseTimeAnalytics = {
+  metrics: [metrics.responseTime],
+  groupBy: ['runLocation'],
+  statuses: ['success', 'failure'],
+  figures: [figureOf(metrics.responseTime)],
+  chart: { time: metrics.responseTime, parts: [], isStacked: false },
+} as const satisfies Omit<AnalyticsFacts, 'operation'>;
+
+const { responseTime, wait, dns, tcp, firstByte, download } = metrics;
+const httpPhases = [wait, dns, tcp, firstByte, download];
+
+/** Of a type that makes one HTTP request, with its redirects. */
+export const httpAnalytics = {
+  ...responseTimeAnalytics,
+  metrics: [responseTime, ...httpPhases],
+  groupBy: ['runLocation', 'statusCode'],
+  chart: { time: responseTime, parts: httpPhases, isStacked: true },
+} as const satisfies Omit<AnalyticsFacts, 'operation'>;

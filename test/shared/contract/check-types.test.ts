@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
+import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
+import type { MetricDefinition } from '@monitor/shared/contract/checks/metric.ts';
+
+const definitions: readonly [string, CheckTypeDefinition][] = Object.entries(checkTypes);
+
+function at(value: unknown, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((inner, key) => (inner as Record<string, unknown> | null)?.[key], value);
+}
+
+test('each type is listed under its own name, and its sample can be created', () => {
+  for (const [name, { type, create, sample }] of definitions) {
+    assert.equal(type, name);
+    const parsed = create.safeParse({ name: 'a', ...sample });
+    assert.deepEqual(parsed.error?.issues, undefined, name);
+  }
+});
+
+test('the target of a type is made of fields that its checks have', () => {
+  for (const [name, { target, create, sample }] of definitions) {
+    const check = create.parse({ name: 'a', ...sample });
+    for (const [, path = ''] of target.matchAll(/\{([^}]+)\}/g)) {
+      assert.notEqual(at(check, path), undefined, `${name}: ${path}`);
+    }
+  }
+});
+
+test('one name and one number stand for one metric, and none is lost from sums on disk', () => {
+  const byNumber = new Map<number, MetricDefinition>();
+  const byName = new Map<string, MetricDefinition>();
+  for (const [, { analytics }] of definitions) {
+    for (const metric of [...analytics.metrics, ...analytics.figures.map(({ base }) => base)]) {
+      assert.equal(byNumber.get(metric.storedAs) ?? metric, metric, metric.name);
+      assert.equal(byName.get(metric.name) ?? metric, metric, metric.name);
+      byNumber.set(metric.storedAs, metric);
+      byName.set(metric.name, metric);
+    }
+  }
+  const phases = ['total', 'wait', 'dns', 'tcp', 'firstByte', 'download', 'connection', 'data'];
+  const pings = ['packetLoss', 'latencyMin', 'latencyMax', 'latencyAvg', 'latencyStdDev'];
+  const pages = ['TTFB', 'FCP', 'LCP', 'CLS', 'TBT'];
+  const errors = ['consoleErrors', 'networkErrors', 'userScriptErrors', 'documentErrors'];
+  const names = ['responseTime', ...phases, ...pings, ...pages, ...errors];
+  assert.deepEqual(
+    names.map((_name, index) => byNumber.get(index + 1)?.name),
+    names,
+  );
+});
+
+test('no address of the command line is claimed by two types', () => {
+  for (const [name, definition] of definitions) {
+    if (definition.runsOn !== 'agents' || definition.address === null) continue;
+    const example = definition.address.form
+      .replace('(s)', '')
+      .replace('…', 'a.example/')
+      .replaceAll(/\[[^\]]*\]\/?|:port/g, '')
+      .concat(name === 'TCP' ? ':1' : '');
+    const readers = definitions.filter(
+      ([, other]) => other.runsOn === 'agents' && (other.address?.read(example) ?? null) !== null,
+    );
+    assert.deepEqual(
+      readers.map(([reader]) => reader),
+      [name],
+      example,
+    );
+  }
+});
