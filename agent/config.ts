@@ -60,11 +60,17 @@ const typesOfAgents = Object.values(checkTypes).flatMap(({ type, runsOn }) =>
   runsOn === 'agents' ? [type] : [],
 );
 
+/** The types whose runs never execute code of customers, nor drive a browser. */
+const monitorTypes = Object.values(checkTypes).flatMap(({ type, runsOn, runtime, browser }) =>
+  runsOn === 'agents' && runtime === 'never' && browser === 'never' ? [type] : [],
+);
+
 const checkTypeList = z
   .string()
   .transform((text) => text.split(',').map((type) => type.trim().toUpperCase()))
+  .transform((types) => types.flatMap((type) => (type === 'MONITORS' ? monitorTypes : [type])))
   .refine((types) => types.every((type) => typesOfAgents.includes(type)), {
-    error: `must be one or more of ${typesOfAgents.join(', ')}, separated by commas`,
+    error: `must be one or more of ${typesOfAgents.join(', ')}, or MONITORS, separated by commas`,
   });
 
 /** What defaults may depend on. */
@@ -131,7 +137,7 @@ const settings = {
     schema: checkTypeList,
     fallbackShown: 'all',
     meaning:
-      'Types of checks that this agent takes, separated by commas: the uptime image has `URL,TCP,DNS,ICMP`',
+      'Types of checks that this agent takes, separated by commas; `MONITORS`, as in the uptime image, is all that run no code of customers',
   },
   LOG_LEVEL: {
     schema: oneOf(['DEBUG', 'LOG', 'INFO', 'WARN', 'ERROR'], 'upper'),
@@ -153,7 +159,7 @@ const settings = {
   UPTIME_CONCURRENCY: {
     schema: wholeNumber(1, 10_000),
     fallback: '256',
-    meaning: 'Light runs (URL, TCP, DNS, ICMP) at once',
+    meaning: 'Light runs (monitors, and API checks without scripts) at once',
   },
   OUTBOX_MAX_BYTES: {
     schema: wholeNumber(65_536, 1_099_511_627_776),

@@ -32,6 +32,7 @@ Examples:
   monitor-agent run tcp://db.internal:5432
   monitor-agent run "dns://10.0.0.2/shop.internal?type=MX"
   monitor-agent run icmp://10.0.0.1
+  monitor-agent run ssl://shop.internal:8443
   monitor-agent run check.json --json        a check with "checkType"
   monitor-agent run browser.json --files out keep its trace, screenshots and
                                              report in out/; of a failure in the

@@ -20,6 +20,7 @@ export const runners = {
   TCP: { load: async () => (await import('./tcp.ts')).runTcp, pool: 'light' },
   DNS: { load: async () => (await import('./dns.ts')).runDns, pool: 'light' },
   ICMP: { load: async () => (await import('./icmp.ts')).runIcmp, pool: 'light' },
+  SSL: { load: async () => (await import('./ssl.ts')).runSsl, pool: 'light' },
   API: { load: async () => (await import('./api.ts')).runApi, pool: 'by-scripts' },
   BROWSER: {
     load: async () => (await import('./browser/run-browser.ts')).runBrowser,

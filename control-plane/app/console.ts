@@ -83,7 +83,7 @@ function checkTypeFacts(): Record<string, unknown> {
 const phases = [...measuredMetrics.values()]
   .filter(({ place, name }) => place?.[1] === 'timingPhases' && name !== 'total')
   .toSorted((left, right) => left.storedAs - right.storedAs)
-  .map(({ name, label }) => ({ name, label }));
+  .map(({ place, label }) => ({ name: place?.at(-1), label }));
 
 function factSources(): [path: string, source: string][] {
   const lines = [

@@ -114,6 +114,26 @@ export const apiCheckResult = z
   })
   .meta({ id: 'ApiCheckResult' });
 
+/**
+ * What an SSL check saw: an exchange, whose `response` holds the certificate, and what clients read without
+ * looking into it. Null where there was no handshake. spec: open
+ */
+const sslCheckResult = apiCheckResult
+  .extend({
+    tlsVersion: z.string().nullable(),
+    cipherSuite: z.string().nullable(),
+    daysUntilExpiry: z.int().nullable(),
+    handshakeTimeMs: z.number().min(0).nullable(),
+    chainTrusted: z.boolean().nullable(),
+    hostnameVerified: z.boolean().nullable(),
+    baselineVerdict: z.enum(['pass', 'warn', 'fail']).nullable(),
+    baselineGrade: z.enum(['A-', 'B', 'F']).nullable(),
+    failureCategory: z
+      .enum(['dns', 'connect', 'timeout', 'handshake', 'hostname', 'chain', 'expired'])
+      .nullable(),
+  })
+  .meta({ id: 'SslCheckResult' });
+
 /** A web vital: its value (milliseconds; CLS without unit) and what it is worth. */
 const webVital = z.object({
   score: z.enum(['GOOD', 'NEEDS_IMPROVEMENT', 'POOR']),
@@ -329,6 +349,7 @@ export const resultShapes = {
   multiStepCheckResult,
   playwrightCheckResult,
   agenticCheckResult,
+  sslCheckResult,
 } as const;
 export type ResultField = keyof typeof resultShapes;
 export const resultFields = Object.keys(resultShapes) as ResultField[];
@@ -353,11 +374,17 @@ export const nullableResults = Object.fromEntries(
 
 /** The same fields as agents send them, which leave out those that they do not know. */
 export const submittedResults = Object.fromEntries(
-  Object.entries(nullableResults).map(([field, shape]) => [field, shape.default(null)]),
+  Object.entries<z.ZodNullable>(nullableResults).map(([field, shape]) => [
+    field,
+    shape.default(null),
+  ]),
 ) as DefaultedShapes;
 
 /** The results that show one exchange with a target, all in the shape of `apiCheckResult`. */
-export const exchangeFields = ['apiCheckResult'] as const satisfies readonly ResultField[];
+export const exchangeFields = [
+  'apiCheckResult',
+  'sslCheckResult',
+] as const satisfies readonly ResultField[];
 export type ExchangeField = (typeof exchangeFields)[number];
 export type ExchangeResult = z.output<typeof apiCheckResult>;
 

@@ -1,7 +1,12 @@
 /** What a result shows when our side failed: the reason, in the shape of the check's type. */
 import type { ResultSubmission } from '../contract/agent-protocol.ts';
-import type { NetworkDiagnostics, ResultField } from '../contract/check-result.ts';
-import { findCheckType } from '../contract/checks/index.ts';
+import {
+  isExchangeField,
+  type ExchangeField,
+  type NetworkDiagnostics,
+  type ResultField,
+} from '../contract/check-result.ts';
+import { findAgentType, findCheckType } from '../contract/checks/index.ts';
 
 /** What a run says while it runs, by the part that says it. */
 type JobLogLine = { time: number; msg: string; level: string };
@@ -37,8 +42,8 @@ function scriptRun({ reason, startedAt, stoppedAt, runtimeId, jobLog }: Fault) {
 const noErrors = { consoleErrors: 0, networkErrors: 0, documentErrors: 0, userScriptErrors: 0 };
 const noTests = { total: 0, passed: 0, failed: 0, flaky: 0, skipped: 0, retries: 0 };
 
-const shapes = {
-  apiCheckResult: ({ reason, jobLog, diagnostics = null }: Fault) => ({
+function exchange({ type, reason, jobLog, diagnostics = null }: Fault) {
+  return {
     assertions: [],
     request: {},
     response: null,
@@ -47,7 +52,11 @@ const shapes = {
     jobAssets: null,
     pcapDataUrl: null,
     networkDiagnostics: diagnostics,
-  }),
+    ...findAgentType(type)?.headline?.({ request: {}, response: null, failure: null }),
+  };
+}
+
+const scripted = {
   browserCheckResult: (fault: Fault) => ({
     type: 'PLAYWRIGHT_TEST',
     ...scriptRun(fault),
@@ -71,11 +80,13 @@ const shapes = {
     errors: [{ error: { message: reason } }],
     artifactManifest: {},
   }),
-} satisfies { [Field in ResultField]: (fault: Fault) => ResultSubmission[Field] };
+} satisfies {
+  [Field in Exclude<ResultField, ExchangeField>]: (fault: Fault) => ResultSubmission[Field];
+};
 
 /** The one field of a result that its type has: why there is nothing else in it. */
 export function detailsOfFault(fault: Fault): Partial<Pick<ResultSubmission, ResultField>> {
   const { type } = fault;
   const field = findCheckType(type)?.resultField ?? 'apiCheckResult';
-  return { [field]: shapes[field](fault) };
+  return { [field]: isExchangeField(field) ? exchange(fault) : scripted[field](fault) };
 }

@@ -10,6 +10,9 @@ test('an agent takes every type of check unless it is told which', () => {
   assert.equal(typesOf(undefined), undefined);
   assert.deepEqual(Object.keys(runnersFor(undefined)), Object.keys(runners));
   assert.deepEqual(Object.keys(runnersFor(typesOf('tcp, URL'))), ['URL', 'TCP']);
+  const monitors = runnersFor(typesOf('monitors'));
+  assert.deepEqual(Object.keys(monitors), ['URL', 'TCP', 'DNS', 'ICMP', 'SSL']);
+  assert.equal(canRunCode(monitors), false);
 });
 
 test('a type that no agent runs is refused, with those there are', () => {

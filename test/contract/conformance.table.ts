@@ -4,6 +4,7 @@
  * control plane to every row. `rows` and `values` of a section were counted by hand in the
  * specification, so a row that is lost here is noticed.
  */
+import { exchangeFields } from '@monitor/shared/contract/check-result.ts';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 
 export type Kind =
@@ -164,7 +165,7 @@ export const locationIds = [
   'af-south-1',
 ] as const;
 const runtimeIds = ['2026.04', '2025.04', '2024.09', '2024.02', '2023.09', '2023.02', '2022.10'];
-const specifiedTypes = [
+const checkTypeNames = [
   'AGENTIC',
   'API',
   'BROWSER',
@@ -176,8 +177,10 @@ const specifiedTypes = [
   'URL',
   'DNS',
 ];
-/** Those of the specification, and those that this build knows besides. */
-const checkTypeNames = [...new Set([...specifiedTypes, ...Object.keys(checkTypes)])];
+/** Values of ours that the specification does not know. */
+export const ownValues: ReadonlySet<unknown> = new Set(
+  Object.keys(checkTypes).filter((type) => !checkTypeNames.includes(type)),
+);
 export const frequencies = [0, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440] as const;
 const incidentStatuses = ['INVESTIGATING', 'IDENTIFIED', 'MONITORING', 'RESOLVED'];
 const severities = ['CRITICAL', 'MAJOR', 'MEDIUM', 'MINOR'];
@@ -874,6 +877,8 @@ export const sections: readonly Section[] = [
       '[].browserCheckResult',
       '[].multiStepCheckResult',
       '[].playwrightCheckResult',
+      ...exchangeFields.filter((field) => field !== 'apiCheckResult').map((field) => `[].${field}`),
+      '[].apiCheckResult.degradedReason',
       '[].apiCheckResult.assertions[].order',
       '[].apiCheckResult.assertions[].comparison',
       '[].apiCheckResult.assertions[].property',

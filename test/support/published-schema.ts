@@ -2,6 +2,7 @@
 import { openApiDocument } from '../../scripts/openapi/document.ts';
 import { allRoutes } from '@monitor/shared/contract/index.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
+import { ownValues } from '../contract/conformance.table.ts';
 
 type Json = Record<string, unknown>;
 
@@ -54,7 +55,8 @@ function typesOf(branch: Json): string[] {
 
 function valuesOf(branch: Json): unknown[] | undefined {
   if ('const' in branch) return [branch['const']];
-  return branch['enum'] as unknown[] | undefined;
+  const values = branch['enum'] as unknown[] | undefined;
+  return values?.filter((value) => !ownValues.has(value));
 }
 
 function kindsOf(branches: Json[]): string[] {

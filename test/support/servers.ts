@@ -76,8 +76,12 @@ export interface TlsTestServer extends TestServer {
 }
 
 /** A TLS server that says nothing behind the handshake. */
-export async function tlsServer(options: TlsOptions): Promise<TlsTestServer> {
+export async function tlsServer(
+  options: TlsOptions,
+  prepare: (server: Server) => void = () => undefined,
+): Promise<TlsTestServer> {
   const server = createTlsServer(options);
+  prepare(server);
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const counts = { handshakes: 0, receivedBytes: 0, closed: () => promise };
   const counted = Object.assign(await listening(server, 'tls'), counts);

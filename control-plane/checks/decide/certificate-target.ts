@@ -39,7 +39,9 @@ export function certificateTargetOf(
 ): CertificateTarget | null {
   const server = type.watchedServer(fields);
   const target = server === null ? null : targetOf(server.host, server.port);
-  return target ?? targetOfDomain(fields['sslCheckDomain']);
+  if (target === null) return targetOfDomain(fields['sslCheckDomain']);
+  const name = server?.serverName ?? null;
+  return name === null || isAddress(name) ? target : { ...target, servername: name.toLowerCase() };
 }
 
 /** How people call a target: the host, and the port where it is an unusual one. */

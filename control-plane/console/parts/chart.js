@@ -1,6 +1,6 @@
 /** Charts over time. The library is loaded with the first of them. */
 import { html, useEffect, useRef, useState } from '../dom.js';
-import { duration, nothing, percent, shortTime } from '../format.js';
+import { duration, inNumbers, nothing, percent, shortTime } from '../format.js';
 
 /** A browser in a POSIX locale names a language that no formatter knows, and uPlot uses it as it is. */
 function nameKnownLanguage() {
@@ -31,7 +31,7 @@ function readColors() {
   };
 }
 
-const formats = { ms: duration, percent };
+const formats = { ms: duration, percent, count: inNumbers };
 
 /** Each line on top of those before it; a gap in one is none in the sum. */
 function stacked([instants, ...lines]) {

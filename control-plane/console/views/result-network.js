@@ -6,6 +6,7 @@ import { State } from '../parts/icons.js';
 import { Facts, Section, Table } from '../parts/layout.js';
 import { Log } from '../parts/log.js';
 import { Phases } from '../parts/waterfall.js';
+import { Certificate } from './result-certificate.js';
 import { Evidence } from './result-evidence.js';
 
 function textOf(value) {
@@ -59,12 +60,16 @@ const knownOfRequest = new Set(['method', 'url', 'headers', 'params', 'data', 'h
 const knownOfResponse = new Set(
   `status statusText headers body data truncated href redirects remoteAddress ipFamily timings
   timingPhases answer returnCode latency pingResults packetLoss packetsSent packetsReceived
-  resolvedIp`.split(/\s+/),
+  resolvedIp protocol tlsVersion cipherSuite handshakeTimeMs hostnameVerified chainTrusted chainProblem
+  daysUntilExpiry notYetValid ocspStapled ocspStatus securityBaseline certificate chain`.split(
+    /\s+/,
+  ),
 );
 
 function RequestPart({ request }) {
   const body = shownBody(request.data);
-  const target = request.url ?? [request.hostname, request.port].filter(Boolean).join(':');
+  const { hostname, port } = request.sslConfig ?? request;
+  const target = request.url ?? [hostname, port].filter(Boolean).join(':');
   return html`<div class="card">
     <div class="card-head"><h3>Request</h3></div>
     <p class="mono">${request.method && html`<strong>${request.method}</strong> `}${target}</p>
@@ -145,6 +150,7 @@ export function NetworkDetail({ seen }) {
       <//>`
   }
     ${assertions.length > 0 && html`<${Assertions} assertions=${assertions} />`}
+    ${response?.certificate && html`<${Certificate} response=${response} />`}
     <${Section} title="Request and response">
       ${seen.requestError && html`<p class="notice failure">${seen.requestError}</p>`}
       <div class="columns">

@@ -144,6 +144,14 @@ export type ClientCertificateChoice =
   | { host: string; port: number }
   | { id: string };
 
+/** A server whose certificate is read once an hour. */
+export interface WatchedServer {
+  host: string;
+  port: number;
+  /** What is asked for in place of the host. */
+  serverName?: string | null;
+}
+
 /** Fields of a stored check with the settings of its group. */
 export type CheckFields = Readonly<Record<string, unknown>>;
 
@@ -182,7 +190,7 @@ interface CommonDefinition {
   browser: 'always' | 'as-named' | 'never';
   clientCertificates(fields: CheckFields): ClientCertificateChoice;
   /** The server whose certificate is watched besides, for checks that connect to one over TLS. */
-  watchedServer(fields: CheckFields): { host: string; port: number } | null;
+  watchedServer(fields: CheckFields): WatchedServer | null;
   /** Why a result of it is degraded: its time alone, or rules that put their reason into the result. */
   degradedBy: 'response-time' | 'own-rules';
   /**

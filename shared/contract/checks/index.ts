@@ -9,6 +9,7 @@ import { heartbeatMonitor } from './heartbeat.ts';
 import { icmpMonitor } from './icmp.ts';
 import { multiStepCheck } from './multi-step.ts';
 import { playwrightCheck } from './playwright.ts';
+import { sslMonitor } from './ssl.ts';
 import { tcpMonitor } from './tcp.ts';
 import { urlMonitor } from './url.ts';
 
@@ -17,6 +18,7 @@ export const checkTypes = {
   TCP: tcpMonitor,
   DNS: dnsMonitor,
   ICMP: icmpMonitor,
+  SSL: sslMonitor,
   HEARTBEAT: heartbeatMonitor,
   API: apiCheck,
   BROWSER: browserCheck,

@@ -102,7 +102,7 @@ test('the uptime image takes monitors only, and nothing of what the others need'
   }
   for (const stage of ['system-full', 'packages-full', 'runtimes']) assert.ok(!reached.has(stage));
   const types = inForce(agent, 'uptime', 'ENV')[0]?.text;
-  assert.equal(types, 'AGENT_CHECK_TYPES=URL,TCP,DNS,ICMP');
+  assert.equal(types, 'AGENT_CHECK_TYPES=MONITORS');
   const install = agent.find(({ name, stage }) => name === 'RUN' && stage === 'packages-uptime');
   assert.match(install?.text ?? '', /install-packages\.sh agent --omit=optional/);
 });

@@ -45,7 +45,7 @@ test('with these packages alone the agent serves monitors, offers nothing else, 
   await using agent = new Program([join(folder.path, 'agent/monitor-agent.js'), 'start'], {
     API_KEY: fake.key,
     CONTROL_PLANE_URL: fake.url,
-    AGENT_CHECK_TYPES: 'URL,TCP,DNS,ICMP',
+    AGENT_CHECK_TYPES: 'MONITORS',
     AGENT_HEALTH_PORT: '0',
     AGENT_HEALTH_HOST: '127.0.0.1',
     AGENT_DATA_DIR: join(folder.path, 'data'),
@@ -53,7 +53,7 @@ test('with these packages alone the agent serves monitors, offers nothing else, 
   });
   await agent.log('checked in');
   const { capabilities } = fake.requestsOf('checkIn').at(-1)?.body as CheckInRequest;
-  assert.deepEqual(capabilities.checkTypes.toSorted(), ['DNS', 'ICMP', 'TCP', 'URL']);
+  assert.deepEqual(capabilities.checkTypes.toSorted(), ['DNS', 'ICMP', 'SSL', 'TCP', 'URL']);
   assert.deepEqual([capabilities.runtimes, capabilities.browsers], [[], []]);
   fake.assign({
     id: randomUUID(),
