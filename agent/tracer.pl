@@ -1,14 +1,15 @@
 #!/usr/bin/perl
-# Traces the way to one address: sends TCP connections or UDP datagrams that may travel only so many
-# hops, and reads from their sockets' error queues which router sent them back. Needs no right at all.
+# Traces the way to one address: sends TCP connections, UDP datagrams or echo requests that may travel only
+# so many hops, and reads from their sockets' error queues which router sent them back. Needs no right at
+# all, except that echo requests need a group in net.ipv4.ping_group_range.
 #
 #   tracer.pl ARCHITECTURE check
-#   tracer.pl ARCHITECTURE 4|6 ADDRESS[%INTERFACE] PORT|- FALLBACK HOPS ROUNDS DEADLINE_MS
+#   tracer.pl ARCHITECTURE 4|6 ADDRESS[%INTERFACE] PORT|- FALLBACK HOPS ROUNDS DEADLINE_MS [METHOD]
 #
 # Without a port it sends UDP to the ports from 33434 on. With FALLBACK it does that too when TCP got no
-# answer from anybody. It ends at the deadline, and when its input does: then the agent is dead. Lines:
+# answer from anybody. METHOD is tcp, udp (to PORT alone) or icmp. It ends at the deadline, and when its input does: then the agent is dead. Lines:
 #
-#   method tcp|udp LOCAL            what is sent from now on, and from which address
+#   method tcp|udp|icmp LOCAL       what is sent from now on, and from which address
 #   sent HOP                        a probe that may travel this far
 #   silent HOP                      a probe that nobody answered
 #   answer HOP MICROSECONDS FROM WHAT [TYPE CODE]
@@ -36,8 +37,8 @@ my %numbers = (
     arm64 => { recvmsg => 212, clock_gettime => 113 },
 );
 my %families = (
-    4 => { domain => AF_INET,  level => 0,  hops => 2,  errors => 11, unreachable => 3, address_at => 20 },
-    6 => { domain => AF_INET6, level => 41, hops => 16, errors => 25, unreachable => 1, address_at => 24 },
+    4 => { domain => AF_INET,  level => 0,  hops => 2,  errors => 11, unreachable => 3, address_at => 20, icmp => 1,  echo => 8 },
+    6 => { domain => AF_INET6, level => 41, hops => 16, errors => 25, unreachable => 1, address_at => 24, icmp => 58, echo => 128 },
 );
 
 use constant {
@@ -135,8 +136,8 @@ sub icmp_of {
 
 # Nothing when this machine has no more sockets to give, or no such family; $! says which.
 sub open_socket {
-    my ($family, $type) = @_;
-    socket(my $socket, $family->{domain}, $type | SOCK_NONBLOCK, 0) or return;
+    my ($family, $type, $protocol) = @_;
+    socket(my $socket, $family->{domain}, $type | SOCK_NONBLOCK, $protocol // 0) or return;
     setsockopt($socket, $family->{level}, $family->{errors}, 1) or fail('setsockopt', error_name());
     # So that what this machine is busy with does not count. Without it, times are a little long.
     setsockopt($socket, SOL_SOCKET, SO_TIMESTAMPNS, 1);
@@ -171,7 +172,7 @@ if (($order[0] // '') eq 'check') { check(); exit 0 }
 
 # --- the trace ------------------------------------------------------------------------------------
 
-my ($version, $target, $port, $may_fall_back, $max_hops, $rounds, $deadline_ms) = @order;
+my ($version, $target, $port, $may_fall_back, $max_hops, $rounds, $deadline_ms, $wanted_method) = @order;
 my $family = $families{$version};
 my $start = now();
 my $deadline = $start + $deadline_ms / 1000;
@@ -267,7 +268,7 @@ sub settle {
         $elapsed -= $icmp->{ago} if $icmp->{ago} < $elapsed;
         return answer($probe, $elapsed, author($icmp), 'icmp', $icmp->{type}, $icmp->{code});
     }
-    if ($method eq 'udp') {
+    if ($method ne 'tcp') {
         my $from = recv($socket, my $data, 64, 0);
         # An error without an ICMP message says nothing about who and where.
         return answer($probe, $elapsed, $target, 'open') if defined $from;
@@ -284,19 +285,27 @@ sub settle {
 # What was sent until now is worth more than the reason why no more can be.
 sub could_not { fail($_[0], error_name()) unless $has_sent; return 0 }
 
+sub next_port {
+    return 0 if $method eq 'icmp';
+    return $port if $method eq 'tcp' || defined $wanted_method;
+    return $udp_port++;
+}
+
 # False when this machine does not let it out.
 sub send_probe {
     my ($hop) = @_;
-    my $socket = open_socket($family, $method eq 'tcp' ? SOCK_STREAM : SOCK_DGRAM);
-    return could_not('socket') unless defined $socket;
+    my $socket = open_socket($family, $method eq 'tcp' ? SOCK_STREAM : SOCK_DGRAM, $method eq 'icmp' ? $family->{icmp} : 0);
+    return could_not($method eq 'icmp' ? 'ping' : 'socket') unless defined $socket;
     setsockopt($socket, $family->{level}, $family->{hops}, $hop) or fail('setsockopt', error_name());
     setsockopt($socket, SOL_TCP, TCP_SYNCNT, 2) if $method eq 'tcp';
     my $probe = { hop => $hop, socket => $socket, sent => now() };
-    my $is_done = connect($socket, to_port($method eq 'tcp' ? $port : $udp_port++));
+    my $is_done = connect($socket, to_port(next_port()));
     my $error = $is_done ? 0 : $! + 0;
-    if ($is_done && $method eq 'udp') {
+    if ($is_done && $method ne 'tcp') {
+        # The kernel writes the identifier and the checksum of an echo request.
+        my $header = $method eq 'icmp' ? pack('C C n n n', $family->{echo}, 0, 0, 0, $hop) : '';
         $probe->{sent} = now();
-        $error = defined send($socket, '@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\]^_', 0) ? 0 : $! + 0;
+        $error = defined send($socket, $header . '@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\]^_', 0) ? 0 : $! + 0;
     }
     $! = $error;
     my $is_answered = $!{ECONNREFUSED} || $!{ECONNRESET};
@@ -347,7 +356,8 @@ sub wait_until {
     }
 }
 
-if ($port eq '-') { begin('udp', PATIENCE) }
+if (defined $wanted_method) { begin($wanted_method, PATIENCE) }
+elsif ($port eq '-') { begin('udp', PATIENCE) }
 else { begin('tcp', PATIENCE) }
 
 while ((my $time = now()) < $deadline) {

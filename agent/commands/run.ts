@@ -33,6 +33,7 @@ Examples:
   monitor-agent run "dns://10.0.0.2/shop.internal?type=MX"
   monitor-agent run icmp://10.0.0.1
   monitor-agent run ssl://shop.internal:8443
+  monitor-agent run traceroute://shop.internal
   monitor-agent run check.json --json        a check with "checkType"
   monitor-agent run browser.json --files out keep its trace, screenshots and
                                              report in out/; of a failure in the
@@ -74,6 +75,21 @@ function milliseconds(value: unknown): string {
   return typeof value === 'number' ? `${value.toFixed(2)} ms` : String(value);
 }
 
+/** The hops of a way, as a traceroute monitor saw them; none of other responses. */
+function hopRows({ hops }: Record<string, unknown>): string[][] {
+  if (!Array.isArray(hops)) return [];
+  return (hops as Record<string, unknown>[]).map((hop) => {
+    const { avg_ms: avg } = (hop['rtt'] ?? {}) as { avg_ms?: number };
+    return [
+      String(hop['hop_number']),
+      String(hop['main_ip'] || 'no answer'),
+      String(hop['main_host']),
+      `${String(hop['loss_percentage'])} % lost`,
+      avg === undefined ? '' : milliseconds(avg),
+    ];
+  });
+}
+
 /** The parts of a response that tell most, by what is there. */
 function facts(response: Record<string, unknown>): string[][] {
   const shown = [
@@ -87,6 +103,13 @@ function facts(response: Record<string, unknown>): string[][] {
     'ipFamily',
     'returnCode',
     'protocol',
+    'cipherSuite',
+    'daysUntilExpiry',
+    'hostnameVerified',
+    'chainTrusted',
+    'ocspStatus',
+    'totalHops',
+    'truncationReason',
     'packetLoss',
     'packetsReceived',
     'data',
@@ -164,6 +187,7 @@ function printForPeople(check: AssignedCheck, outcome: AttemptOutcome, colors: C
   const phases = response['timingPhases'] ?? response['latency'];
   const sections: [string, string[][]][] = [
     ['response', facts(response)],
+    ['hops', hopRows(response)],
     [
       'timings',
       Object.entries(typeof phases === 'object' && phases !== null ? phases : {}).map(
@@ -256,7 +280,11 @@ export function registerRun(program: Command): void {
           await openNetwork(
             facts?.hasNetworkEvidence === true
               ? config
-              : { ...config, PACKET_CAPTURE: false, TRACEROUTE: false },
+              : {
+                  ...config,
+                  PACKET_CAPTURE: false,
+                  TRACEROUTE: config.TRACEROUTE && facts?.sockets === 'tracer',
+                },
             processEnvironment,
           ),
         );

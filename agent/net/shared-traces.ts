@@ -6,7 +6,7 @@
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import type { TracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import { AgentError } from '../errors.ts';
-import type { TracedTarget, Traceroute } from './traceroute.ts';
+import type { TracedTarget, TraceOptions, Traceroute } from './traceroute.ts';
 
 const mostAtOnce = 4;
 const mostWaiting = 16;
@@ -101,10 +101,10 @@ class SharedTraces implements Traceroute {
   }
 
   /** With a `timeoutMs` of 0 it gives what is known already, and waits for nothing. */
-  async trace(
-    target: TracedTarget,
-    { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
-  ): Promise<TracerouteReport> {
+  async trace(target: TracedTarget, options: TraceOptions): Promise<TracerouteReport> {
+    // A check that measures the way is a run of its own, and has had its place in the pool.
+    if (options.plan !== undefined) return this.#tracer.trace(target, options);
+    const { timeoutMs, signal } = options;
     const key = `${target.address} ${target.port}`;
     const remembered = this.#remembered(key);
     if (remembered !== undefined) return remembered;

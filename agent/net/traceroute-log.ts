@@ -20,6 +20,12 @@ interface Traced {
   readonly port: number | null;
 }
 
+/** What a check asked for. */
+interface Planned {
+  readonly method: TracerouteReport['method'];
+  readonly shownSilent: number;
+}
+
 /** Silent hops shown behind the last that answered: enough to see that nothing came. */
 const shownSilent = 3;
 
@@ -66,7 +72,8 @@ function ownReason(said: string | null): string {
 
 export class TracerouteLog {
   readonly #traced: Traced;
-  #method: 'tcp' | 'udp';
+  #method: TracerouteReport['method'];
+  readonly #shownSilent: number;
   #local: string | null = null;
   #note: string | null = null;
   #sent: number[] = [];
@@ -76,9 +83,10 @@ export class TracerouteLog {
   failure: { call: string; code: string } | null = null;
   isComplete = false;
 
-  constructor(traced: Traced) {
+  constructor(traced: Traced, plan?: Planned) {
     this.#traced = traced;
-    this.#method = traced.port === null ? 'udp' : 'tcp';
+    this.#method = plan?.method ?? (traced.port === null ? 'udp' : 'tcp');
+    this.#shownSilent = plan?.shownSilent ?? shownSilent;
   }
 
   /** Takes one line. What it does not know it leaves out. */
@@ -100,7 +108,7 @@ export class TracerouteLog {
     if (method === 'udp' && this.#method === 'tcp' && port !== null) {
       this.#note = unansweredByTcp(port);
     }
-    this.#method = method === 'tcp' ? 'tcp' : 'udp';
+    this.#method = method === 'tcp' || method === 'icmp' ? method : 'udp';
     this.#local = local ?? null;
     this.#sent = [];
     this.#silent = [];
@@ -131,7 +139,7 @@ export class TracerouteLog {
     const ends = this.#answers.filter(({ isLast }) => isLast).map(({ hop }) => hop);
     if (ends.length > 0) return Math.min(...ends);
     const farthest = Math.max(0, ...this.#answers.map(({ hop }) => hop));
-    return Math.min(this.#sent.length - 1, farthest + shownSilent);
+    return Math.min(this.#sent.length - 1, farthest + this.#shownSilent);
   }
 
   #hop(hop: number, isOver: boolean): TracerouteHop {

@@ -53,6 +53,12 @@ export function tracerFailure(
   if (call === 'setsockopt' || call === 'recvmsg' || call === 'syscall') {
     return new AgentError('TRACEROUTE_UNAVAILABLE', `${cannotReadErrors(call, code)}`);
   }
+  if (call === 'ping') {
+    return new AgentError(
+      'TRACEROUTE_UNAVAILABLE',
+      `the way to ${address} cannot be traced with echo requests: this process may not send any (${code}); allow its group in net.ipv4.ping_group_range, or choose TCP or UDP`,
+    );
+  }
   const ipv6 = family === 'IPv6' ? ipv6Problem() : null;
   const reason = ipv6 ?? localReasons[code] ?? 'it refused';
   const next =

@@ -76,7 +76,7 @@ export function tracerouteConclusion(report: TracerouteReport): string {
 
 /** What was traced and how, as `10.0.0.1, port 443, TCP`. */
 export function tracerouteHeading({ address, port, method }: TracerouteReport): string {
-  return `${address}, ${method === 'tcp' ? `port ${port ?? '?'}, TCP` : 'UDP'}`;
+  return `${address}, ${method === 'tcp' ? `port ${port ?? '?'}, TCP` : method.toUpperCase()}`;
 }
 
 /** A line for each hop under one with the titles. */

@@ -29,10 +29,20 @@ export interface TracedTarget {
   readonly port: number | null;
 }
 
+/** How a check wants the way to be probed. Such a trace is made for it alone. */
+export interface TracePlan {
+  readonly method: 'tcp' | 'udp' | 'icmp';
+  readonly maxHops: number;
+  /** Silent hops that are shown behind the last one that answered. */
+  readonly shownSilent: number;
+}
+
 export interface TraceOptions {
   /** Of which a trace needs about one second, 3.4 where the target is silent. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Without one, TCP or UDP is chosen by the target, and 30 hops are probed. */
+  readonly plan?: TracePlan;
   /** Called with what is known, whenever more is. */
   readonly onProgress?: (report: TracerouteReport) => void;
 }
@@ -56,11 +66,13 @@ const lastWordsMs = 100;
 /** A check takes some ten milliseconds. */
 const checkTimeoutMs = 3_000;
 
-function wordsOf(target: TracedTarget, timeoutMs: number): string[] {
+function wordsOf(target: TracedTarget, timeoutMs: number, plan: TracePlan | undefined): string[] {
   const deadlineMs = Math.max(1, Math.round(timeoutMs - lastWordsMs));
   return [
-    ...[target.family === 'IPv6' ? '6' : '4', target.address, String(target.port ?? '-'), '1'],
-    ...[maxHops, probesPerHop, deadlineMs].map(String),
+    ...[target.family === 'IPv6' ? '6' : '4', target.address, String(target.port ?? '-')],
+    plan === undefined ? '1' : '0',
+    ...[plan?.maxHops ?? maxHops, probesPerHop, deadlineMs].map(String),
+    ...(plan === undefined ? [] : [plan.method]),
   ];
 }
 
@@ -82,15 +94,15 @@ class PerlTraceroute implements Traceroute {
       );
     }
     refuseWithoutScope(target);
-    const { timeoutMs, signal, onProgress } = options;
+    const { timeoutMs, signal, plan, onProgress } = options;
     const startedAt = this.#clock.now();
     const begun = this.#clock.monotonic();
-    const log = new TracerouteLog(target);
+    const log = new TracerouteLog(target, plan);
     const report = (isOver: boolean): TracerouteReport =>
       log.report(startedAt, this.#clock.monotonic() - begun, isOver);
     if (signal.aborted) return report(true);
 
-    const child = spawn(this.#perl, [tracer, process.arch, ...wordsOf(target, timeoutMs)], {
+    const child = spawn(this.#perl, [tracer, process.arch, ...wordsOf(target, timeoutMs, plan)], {
       env: {},
       // Its input is never written to: its end tells the tracer that the agent is dead.
       stdio: ['pipe', 'pipe', 'pipe'],

@@ -53,8 +53,8 @@ export type TracerouteHop = z.output<typeof tracerouteHop>;
 
 export const tracerouteReport = z
   .object({
-    /** `tcp` connects to the port of the target, `udp` sends to high ports. */
-    method: z.enum(['tcp', 'udp']),
+    /** `tcp` connects to the port of the target, `udp` sends to high ports, `icmp` echo requests. */
+    method: z.enum(['tcp', 'udp', 'icmp']),
     address: z.string(),
     port: z.int().nullable(),
     ipFamily: z.enum(['IPv4', 'IPv6']),
@@ -133,6 +133,26 @@ const sslCheckResult = apiCheckResult
       .nullable(),
   })
   .meta({ id: 'SslCheckResult' });
+
+/** Of the answers of the target, in milliseconds; `best` and `worst` are other words for `min` and `max`. */
+const finalHopLatency = z.object({
+  avg: z.number(),
+  min: z.number(),
+  max: z.number(),
+  stdDev: z.number(),
+  best: z.number(),
+  worst: z.number(),
+});
+
+/** What a traceroute saw: an exchange, whose `response` lists the hops. Null where nothing was sent. spec: open */
+const tracerouteCheckResult = apiCheckResult
+  .extend({
+    totalHops: z.int().nullable(),
+    destinationReached: z.boolean().nullable(),
+    finalHopLatency: finalHopLatency.nullable(),
+    timingPhases: z.object({ dns: z.number(), total: z.number() }).nullable(),
+  })
+  .meta({ id: 'TracerouteCheckResult' });
 
 /** A web vital: its value (milliseconds; CLS without unit) and what it is worth. */
 const webVital = z.object({
@@ -350,6 +370,7 @@ export const resultShapes = {
   playwrightCheckResult,
   agenticCheckResult,
   sslCheckResult,
+  tracerouteCheckResult,
 } as const;
 export type ResultField = keyof typeof resultShapes;
 export const resultFields = Object.keys(resultShapes) as ResultField[];
@@ -384,6 +405,7 @@ export const submittedResults = Object.fromEntries(
 export const exchangeFields = [
   'apiCheckResult',
   'sslCheckResult',
+  'tracerouteCheckResult',
 ] as const satisfies readonly ResultField[];
 export type ExchangeField = (typeof exchangeFields)[number];
 export type ExchangeResult = z.output<typeof apiCheckResult>;

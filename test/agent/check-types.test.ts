@@ -11,7 +11,7 @@ test('an agent takes every type of check unless it is told which', () => {
   assert.deepEqual(Object.keys(runnersFor(undefined)), Object.keys(runners));
   assert.deepEqual(Object.keys(runnersFor(typesOf('tcp, URL'))), ['URL', 'TCP']);
   const monitors = runnersFor(typesOf('monitors'));
-  assert.deepEqual(Object.keys(monitors), ['URL', 'TCP', 'DNS', 'ICMP', 'SSL']);
+  assert.deepEqual(Object.keys(monitors), ['URL', 'TCP', 'DNS', 'ICMP', 'SSL', 'TRACEROUTE']);
   assert.equal(canRunCode(monitors), false);
 });
 

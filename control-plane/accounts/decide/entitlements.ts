@@ -24,7 +24,11 @@ interface Entitlement {
 }
 
 const flags: readonly (readonly [key: string, name: string, description: string])[] = [
-  ['UPTIME_MONITORS', 'Uptime monitors', 'URL, TCP, DNS, ICMP, SSL and heartbeat monitors'],
+  [
+    'UPTIME_MONITORS',
+    'Uptime monitors',
+    'URL, TCP, DNS, ICMP, SSL, traceroute and heartbeat monitors',
+  ],
   ['API_CHECKS', 'API checks', 'HTTP requests with scripts and assertions'],
   ['BROWSER_CHECKS', 'Browser checks', 'Scripts that drive a browser'],
   ['MULTISTEP_CHECKS', 'Multi-step checks', 'Scripts of several requests'],

@@ -39,6 +39,25 @@ function Hop({ hop }) {
   </tr>`;
 }
 
+export function Hops({ hops }) {
+  return html`<${Table}
+    label="Hops to the target"
+    columns=${[
+      'Hop',
+      'Address',
+      ['Loss', 'right'],
+      ['Sent', 'right'],
+      ['Last', 'right'],
+      ['Average', 'right'],
+      ['Best', 'right'],
+      ['Worst', 'right'],
+      ['Deviation', 'right'],
+    ]}
+  >
+    ${hops.map((hop) => html`<${Hop} key=${hop.hop} hop=${hop} />`)}
+  <//>`;
+}
+
 function Way({ route, missing }) {
   if (route === null) return missing && html`<p class="muted">No traceroute: ${missing}.</p>`;
   const { address, port, method, isReached, startedAt } = route;
@@ -49,22 +68,7 @@ function Way({ route, missing }) {
         >${isReached ? 'the target answered' : 'the target did not answer'}</span
       >.
     </p>
-    <${Table}
-      label="Hops to the target"
-      columns=${[
-        'Hop',
-        'Address',
-        ['Loss', 'right'],
-        ['Sent', 'right'],
-        ['Last', 'right'],
-        ['Average', 'right'],
-        ['Best', 'right'],
-        ['Worst', 'right'],
-        ['Deviation', 'right'],
-      ]}
-    >
-      ${route.hops.map((hop) => html`<${Hop} key=${hop.hop} hop=${hop} />`)}
-    <//>`;
+    <${Hops} hops=${route.hops} />`;
 }
 
 function Capture({ capture, link }) {

@@ -8,6 +8,7 @@ import { Log } from '../parts/log.js';
 import { Phases } from '../parts/waterfall.js';
 import { Certificate } from './result-certificate.js';
 import { Evidence } from './result-evidence.js';
+import { TracedWay } from './result-traceroute.js';
 
 function textOf(value) {
   if (value === undefined) return nothing;
@@ -61,9 +62,8 @@ const knownOfResponse = new Set(
   `status statusText headers body data truncated href redirects remoteAddress ipFamily timings
   timingPhases answer returnCode latency pingResults packetLoss packetsSent packetsReceived
   resolvedIp protocol tlsVersion cipherSuite handshakeTimeMs hostnameVerified chainTrusted chainProblem
-  daysUntilExpiry notYetValid ocspStapled ocspStatus securityBaseline certificate chain`.split(
-    /\s+/,
-  ),
+  daysUntilExpiry notYetValid ocspStapled ocspStatus securityBaseline certificate chain hostname port probeProtocol maxHops totalHops
+  destinationReached truncationReason finalHopLatency hops timestamp`.split(/\s+/),
 );
 
 function RequestPart({ request }) {
@@ -151,6 +151,7 @@ export function NetworkDetail({ seen }) {
   }
     ${assertions.length > 0 && html`<${Assertions} assertions=${assertions} />`}
     ${response?.certificate && html`<${Certificate} response=${response} />`}
+    ${response?.hops && html`<${TracedWay} response=${response} />`}
     <${Section} title="Request and response">
       ${seen.requestError && html`<p class="notice failure">${seen.requestError}</p>`}
       <div class="columns">

@@ -215,7 +215,7 @@ export interface AgentCheckType<
   /** Whether failures in the network are captured and traced. */
   hasNetworkEvidence: boolean;
   /** What its runs need of the kernel besides sockets that every process may open. */
-  sockets: 'ordinary' | 'icmp';
+  sockets: 'ordinary' | 'icmp' | 'tracer';
   /** Whether a run leaves a script that the next runs can use. */
   learnsScripts: boolean;
   /** Fields of its result beside `request` and `response`, which clients read without looking into these. */

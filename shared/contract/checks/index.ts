@@ -11,6 +11,7 @@ import { multiStepCheck } from './multi-step.ts';
 import { playwrightCheck } from './playwright.ts';
 import { sslMonitor } from './ssl.ts';
 import { tcpMonitor } from './tcp.ts';
+import { tracerouteMonitor } from './traceroute.ts';
 import { urlMonitor } from './url.ts';
 
 export const checkTypes = {
@@ -19,6 +20,7 @@ export const checkTypes = {
   DNS: dnsMonitor,
   ICMP: icmpMonitor,
   SSL: sslMonitor,
+  TRACEROUTE: tracerouteMonitor,
   HEARTBEAT: heartbeatMonitor,
   API: apiCheck,
   BROWSER: browserCheck,

@@ -1,0 +1,186 @@
+/** Traceroute monitor: the way to a host, hop by hop, judged by its last hop. spec: open */
+import { z } from 'zod';
+import {
+  assertionSchema,
+  maxAssertions,
+  numberProblem,
+  numericComparisons,
+  type Assertion,
+} from '../assertion.ts';
+import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
+import { ipFamily } from '../primitives.ts';
+import {
+  agentMonitorTraits,
+  checkBodies,
+  hostAndPort,
+  textOrNull,
+  type AgentCheckType,
+  type Measurement,
+  type SourceReading,
+} from './check-type.ts';
+import { figureOf, metrics, responseTimeAnalytics, type MetricDefinition } from './metric.ts';
+
+const defaultPorts = { TCP: 443, UDP: 33_434 } as const;
+const compared = ['EQUALS', 'GREATER_THAN', 'LESS_THAN'] as const;
+
+const assertion = assertionSchema([
+  {
+    source: 'RESPONSE_TIME',
+    comparisons: numericComparisons,
+    properties: ['avg', 'min', 'max', 'stdDev'],
+    targetProblem: numberProblem,
+  },
+  { source: 'HOP_COUNT', comparisons: compared, targetProblem: numberProblem },
+  { source: 'PACKET_LOSS', comparisons: compared, targetProblem: numberProblem },
+]);
+
+/** Of the way that is probed when a request names nothing. */
+const defaults = { maxHops: 30, maxUnknownHops: 15 } as const;
+
+export const tracerouteRequest = z
+  .object({
+    /** A host or an address, despite its name. */
+    url: z
+      .string()
+      .min(1)
+      .max(253)
+      .regex(
+        /^(\[?[0-9a-f]*:[0-9a-f:.]*\]?|[^\s/:]+)$/i,
+        'must be a host name or an address, without scheme, port or path',
+      )
+      .meta({ example: 'gateway.internal' }),
+    ipFamily: ipFamily.default('IPv4'),
+    protocol: z.enum(['TCP', 'UDP', 'ICMP']).default('TCP'),
+    /** 443 with TCP and 33434 with UDP by default; without meaning for ICMP. */
+    port: z.int().min(1).max(65_535).exactOptional(),
+    maxHops: z.int().min(1).max(64).default(defaults.maxHops),
+    /** Silent hops in a row after which the way counts as lost; 15, or fewer with fewer hops. */
+    maxUnknownHops: z.int().min(1).max(30).exactOptional(),
+    ptrLookup: z.boolean().default(true),
+    /** Seconds for the whole way. */
+    timeout: z.int().min(1).max(30).default(10),
+    assertions: z.array(assertion).max(maxAssertions).default([]),
+  })
+  .transform(({ port, ...request }, context) => {
+    const { maxHops, protocol } = request;
+    const maxUnknownHops = request.maxUnknownHops ?? Math.min(defaults.maxUnknownHops, maxHops);
+    if (maxUnknownHops > maxHops) {
+      const message = `must not be above maxHops (${maxHops})`;
+      context.addIssue({ code: 'custom', path: ['maxUnknownHops'], message });
+      return z.NEVER;
+    }
+    const portOf = protocol === 'ICMP' ? {} : { port: port ?? defaultPorts[protocol] };
+    return { ...request, ...portOf, maxUnknownHops };
+  })
+  .meta({ id: 'TracerouteRequest' });
+export type TracerouteRequest = z.output<typeof tracerouteRequest>;
+
+function sourceOf({ source, property }: Assertion, { response }: Measurement): SourceReading {
+  const latency = response?.['finalHopLatency'] as Record<string, unknown> | null | undefined;
+  const values: Record<string, unknown> = {
+    RESPONSE_TIME: latency?.[property],
+    HOP_COUNT: response?.['totalHops'],
+    PACKET_LOSS: response?.['packetLoss'],
+  };
+  return { actual: values[source] ?? undefined, isList: false };
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  maxHops: 'it is further away than maxHops',
+  maxUnknownHops: 'too many hops in a row did not answer',
+  timeout: 'the time was over',
+};
+
+/** Numbers of its own; `storedAs` goes on where those of SSL monitors end. */
+function ofFinalHop(storedAs: number, suffix: string, label: string, key: string) {
+  return {
+    ...{ name: `finalHopLatency${suffix}`, unit: 'milliseconds', label, storedAs },
+    place: ['response', 'finalHopLatency', key],
+  } satisfies MetricDefinition;
+}
+const average = ofFinalHop(27, 'Avg', 'Average latency of the final hop', 'avg');
+const shortest = ofFinalHop(28, 'Min', 'Lowest latency of the final hop', 'min');
+const longest = ofFinalHop(29, 'Max', 'Highest latency of the final hop', 'max');
+const deviation = ofFinalHop(
+  ...([30, 'StdDev', 'Standard deviation of the final hop', 'stdDev'] as const),
+);
+const totalHops: MetricDefinition = {
+  ...{ name: 'totalHops', unit: 'count', label: 'Hops', storedAs: 31 },
+  place: ['response', 'totalHops'],
+};
+
+export const tracerouteMonitor: AgentCheckType<TracerouteRequest> = {
+  pathPart: 'traceroute',
+  title: 'Traceroute monitor',
+  label: 'Traceroute',
+  target: '{request.url}',
+  sample: { request: { url: 'a.example' } },
+  ...checkBodies('TRACEROUTE', {
+    ...scheduledCheckFields,
+    ...responseTimeLimits(10_000, 20_000, 30_000),
+    ...inheritedFields,
+    request: tracerouteRequest,
+  }),
+  ...agentMonitorTraits,
+  resultField: 'tracerouteCheckResult',
+  // The way may take thirty seconds, and names are looked up before and after it.
+  longestRunMs: 45_000,
+  sockets: 'tracer',
+  analytics: {
+    ...responseTimeAnalytics,
+    operation: { path: 'traceroute', id: 'getTracerouteAnalytics' },
+    metrics: [average, shortest, longest, deviation, totalHops, metrics.packetLoss],
+    figures: [
+      figureOf(average, 'responseTime'),
+      { prefix: 'hopCount', base: totalHops, statistics: ['avg'] },
+      { prefix: 'packetLoss', base: metrics.packetLoss, statistics: ['avg', 'p95', 'p99'] },
+    ],
+    chart: { time: average, parts: [totalHops], isStacked: false },
+  },
+  address: {
+    form: 'traceroute://host[:port]',
+    read(address) {
+      if (!/^traceroute:\/\//i.test(address)) return null;
+      const place = hostAndPort(address, 'traceroute', defaultPorts.TCP);
+      return place === null
+        ? { problem: 'the host cannot be read' }
+        : { request: { url: place.host, port: place.port } };
+    },
+  },
+  trace({ request, response, durationMs }) {
+    const { dns } = (response?.['timingPhases'] ?? {}) as { dns?: number };
+    return {
+      attributes: {
+        'server.address': textOrNull(request['url']),
+        'network.transport': textOrNull(request['protocol'])?.toLowerCase() ?? null,
+      },
+      phases: [
+        ['dns', 0, dns],
+        ['hops', dns, response === null ? null : durationMs],
+      ],
+    };
+  },
+  headline({ response }) {
+    const of = (name: string) => response?.[name] ?? null;
+    return {
+      totalHops: of('totalHops'),
+      destinationReached: of('destinationReached'),
+      finalHopLatency: of('finalHopLatency'),
+      timingPhases: of('timingPhases'),
+    };
+  },
+  judging: {
+    hasResponseTimeLimits: true,
+    isTimedElsewhere: true,
+    readSource: sourceOf,
+    ownVerdict({ response }) {
+      const isLost = response !== null && response['destinationReached'] !== true;
+      const reason = reasons[String(response?.['truncationReason'])] ?? 'it did not answer';
+      return {
+        failed: isLost ? `the destination was not reached: ${reason}` : null,
+        degraded: null,
+        isInvertible: true,
+      };
+    },
+  },
+};
