@@ -2,7 +2,8 @@
 import type { TargetPorts } from './targets.ts';
 
 export interface DemoCheck {
-  pathPart: 'url' | 'tcp' | 'dns' | 'icmp' | 'heartbeat' | 'api' | 'browser' | 'multistep';
+  /** Of the routes of its type. */
+  pathPart: string;
   body: { name: string } & Record<string, unknown>;
 }
 
@@ -164,6 +165,15 @@ export function demoChecks(ports: TargetPorts, serviceId: string): DemoCheck[] {
     {
       pathPart: 'icmp',
       body: { ...common, name: 'loopback ping', request: { hostname: '127.0.0.1', pingCount: 3 } },
+    },
+    {
+      pathPart: 'traceroute',
+      body: {
+        ...common,
+        name: 'way to the echo server',
+        ...{ frequency: 1, frequencyOffset: 1 },
+        request: { url: '127.0.0.1', port: ports.tcp },
+      },
     },
     {
       pathPart: 'api',

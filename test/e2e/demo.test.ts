@@ -33,6 +33,7 @@ test('npm start shows results of every check type and links to files, ends with 
     'PASSING  echo server (TCP',
     'PASSING  name server (DNS',
     'loopback ping (ICMP',
+    'way to the echo server (TRACEROUTE',
     'nightly job (heartbeat) (HEARTBEAT',
     'PASSING  signed request (API) (API',
     'PASSING  order in two steps (MULTI_STEP',

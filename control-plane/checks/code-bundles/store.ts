@@ -5,12 +5,17 @@ import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Kysely, Selectable } from 'kysely';
+import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { fromJson } from '../../db/columns.ts';
 import { jsonValue } from '../../db/expressions.ts';
 import type { Database } from '../../db/tables.ts';
 import type { CodeBundlesTable } from '../tables.ts';
 import { receiveBundle } from './receive-bundle.ts';
+
+const typesWithBundle = Object.values(checkTypes).flatMap(({ type, definitionKeys }) =>
+  definitionKeys.includes('codeBundlePath') ? [type] : [],
+);
 
 export type CodeBundleRow = Selectable<CodeBundlesTable>;
 
@@ -92,7 +97,7 @@ export class CodeBundleStore {
       .where('check_locations.account_id', '=', accountId)
       .where('check_locations.location', '=', location)
       .where('checks.id', '=', checkId)
-      .where('checks.type', '=', 'PLAYWRIGHT')
+      .where('checks.type', 'in', typesWithBundle)
       .executeTakeFirst();
     if (row === undefined) return undefined;
     return fromJson<{ codeBundlePath: string }>(row.body_json).codeBundlePath;
@@ -129,7 +134,7 @@ export class CodeBundleStore {
                 .selectFrom('checks')
                 .select('checks.id')
                 .whereRef('checks.account_id', '=', 'code_bundles.account_id')
-                .where('checks.type', '=', 'PLAYWRIGHT')
+                .where('checks.type', 'in', typesWithBundle)
                 .whereRef(
                   jsonValue<string>('checks.body_json', '$.codeBundlePath'),
                   '=',

@@ -53,7 +53,14 @@ test('with these packages alone the agent serves monitors, offers nothing else, 
   });
   await agent.log('checked in');
   const { capabilities } = fake.requestsOf('checkIn').at(-1)?.body as CheckInRequest;
-  assert.deepEqual(capabilities.checkTypes.toSorted(), ['DNS', 'ICMP', 'SSL', 'TCP', 'TRACEROUTE', 'URL']);
+  assert.deepEqual(capabilities.checkTypes.toSorted(), [
+    'DNS',
+    'ICMP',
+    'SSL',
+    'TCP',
+    'TRACEROUTE',
+    'URL',
+  ]);
   assert.deepEqual([capabilities.runtimes, capabilities.browsers], [[], []]);
   fake.assign({
     id: randomUUID(),
