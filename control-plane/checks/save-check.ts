@@ -75,6 +75,12 @@ function settleOffset(
     : chooseFrequencyOffset(frequency, random());
 }
 
+/** Refuses fields that contradict each other, by the rules of their type. */
+function refuseContradiction(definition: CheckTypeDefinition, fields: CheckFields): void {
+  const found = definition.contradictionIn?.(fields) ?? null;
+  if (found !== null) throw invalidField(found.field, found.problem);
+}
+
 /** The group that a check is to belong to. Refuses one that the account does not have. */
 async function requireGroup(
   db: Kysely<Database>,
@@ -115,6 +121,7 @@ export async function createCheck(
   const fields = { ...body } as CheckFields & Partial<ScheduledFields>;
   if (runsOnAgents(definition.type)) {
     fields.frequencyOffset = settleOffset(fields, fields.frequencyOffset !== undefined, random);
+    refuseContradiction(definition, fields);
   } else {
     const heartbeat = fields['heartbeat'] as HeartbeatSettings;
     fields['heartbeat'] = { ...heartbeat, pingToken: heartbeat.pingToken || newId() };
@@ -163,6 +170,7 @@ export async function updateCheck(
     if (runsOnAgents(definition.type)) {
       const isGiven = changes['frequencyOffset'] !== undefined;
       fields.frequencyOffset = settleOffset(fields, isGiven, random);
+      refuseContradiction(definition, fields);
     } else if ('heartbeat' in changes) {
       const kept = before['heartbeat'] as { pingToken: string };
       const given = changes['heartbeat'] as HeartbeatSettings;

@@ -36,6 +36,8 @@ test('what cannot be checked is refused by the name of its field', async () => {
   await using bench = await setUp();
   for (const [field, fields] of [
     ['frequency', { frequency: 0, request }],
+    ['degradedResponseTime', { degradedResponseTime: 5000, maxResponseTime: 4000, request }],
+    ['degradedResponseTime', { degradedResponseTime: 10_001, request }],
     ['hostname', { request: { sslConfig: { hostname: 'https://shop.example' } } }],
     ['hostname', { request: { sslConfig: { hostname: 'shop.example:8443' } } }],
     ['handshakeTimeoutMs', { request: { sslConfig: { hostname: 'a', handshakeTimeoutMs: 10 } } }],

@@ -26,13 +26,18 @@ test('a check is answered with the defaults of its protocol, and without a port 
   });
   assert.equal(changed.status, 200, JSON.stringify(changed.body));
   assert.equal('port' in changed.body.request, false);
-  const refused = await bench.cp.api('POST', '/v1/checks/traceroute', {
-    ...{ name: 'way', request: { ...request, maxHops: 4, maxUnknownHops: 5 } },
-  });
-  assert.deepEqual(
-    [refused.status, refused.body.attributes.keys],
-    [400, ['request.maxUnknownHops']],
-  );
+  for (const [key, fields] of [
+    ['request.maxUnknownHops', { request: { ...request, maxHops: 4, maxUnknownHops: 5 } }],
+    ['frequencyOffset', { frequency: 0, frequencyOffset: 10, request }],
+    ['degradedResponseTime', { degradedResponseTime: 2, maxResponseTime: 1, request }],
+  ] as const) {
+    const body = { name: 'way', ...fields };
+    const refused = await bench.cp.api('POST', '/v1/checks/traceroute', body);
+    assert.deepEqual([refused.status, refused.body.attributes.keys], [400, [key]]);
+  }
+  const twiceAMinute = { name: 'way', frequency: 0, frequencyOffset: 30, request };
+  const taken = await bench.cp.api('POST', '/v1/checks/traceroute', twiceAMinute);
+  assert.equal(taken.status, 201, JSON.stringify(taken.body));
 });
 
 test('a result is read in a field of its own, and the final hop is what analytics count', async () => {

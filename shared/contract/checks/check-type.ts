@@ -188,6 +188,8 @@ interface CommonDefinition {
   runtime: 'always' | 'with-scripts' | 'never';
   /** Whether its runs drive the Chromium of the agent: those of a suite do when it names it. */
   browser: 'always' | 'as-named' | 'never';
+  /** What fields that are good each by itself contradict in each other; null for nothing. */
+  contradictionIn?(fields: CheckFields): { field: string; problem: string } | null;
   clientCertificates(fields: CheckFields): ClientCertificateChoice;
   /** The server whose certificate is watched besides, for checks that connect to one over TLS. */
   watchedServer(fields: CheckFields): WatchedServer | null;
@@ -282,6 +284,15 @@ export const agentMonitorTraits = {
   sockets: 'ordinary',
   learnsScripts: false,
 } as const;
+
+/** A check that is degraded only after it has failed is never degraded. */
+export function limitsInOrder({
+  degradedResponseTime: degraded,
+  maxResponseTime: max,
+}: CheckFields): { field: string; problem: string } | null {
+  if (typeof degraded !== 'number' || typeof max !== 'number' || degraded <= max) return null;
+  return { field: 'degradedResponseTime', problem: `must not be above maxResponseTime (${max})` };
+}
 
 /** The address of an HTTP check decides about certificates of both ends. */
 export const httpCertificates = {

@@ -18,6 +18,7 @@ import {
   agentMonitorTraits,
   checkBodies,
   hostAndPort,
+  limitsInOrder,
   numberOrNull,
   textOrNull,
   type AgentCheckType,
@@ -264,6 +265,7 @@ export const sslMonitor: AgentCheckType<SslRequest> = {
   longestRunMs: 45_000,
   degradedBy: 'own-rules',
   hasNetworkEvidence: true,
+  contradictionIn: limitsInOrder,
   clientCertificates,
   watchedServer({ request }) {
     const { sslConfig: config } = (request ?? {}) as Partial<SslRequest>;

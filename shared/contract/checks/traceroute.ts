@@ -13,6 +13,7 @@ import {
   agentMonitorTraits,
   checkBodies,
   hostAndPort,
+  limitsInOrder,
   textOrNull,
   type AgentCheckType,
   type Measurement,
@@ -126,6 +127,14 @@ export const tracerouteMonitor: AgentCheckType<TracerouteRequest> = {
   // The way may take thirty seconds, and names are looked up before and after it.
   longestRunMs: 45_000,
   sockets: 'tracer',
+  contradictionIn(fields) {
+    const { frequency, frequencyOffset } = fields;
+    // A way takes seconds, and routers limit how often they answer.
+    if (frequency === 0 && frequencyOffset !== 30) {
+      return { field: 'frequencyOffset', problem: 'must be 30 where frequency is 0' };
+    }
+    return limitsInOrder(fields);
+  },
   analytics: {
     ...responseTimeAnalytics,
     operation: { path: 'traceroute', id: 'getTracerouteAnalytics' },
