@@ -1,7 +1,7 @@
 /** The secrets among the settings, in every form that must not be seen. */
 import type { AgentConfig } from './config.ts';
-import { basicCredentials, decodedOrAsIs } from './net/http-proxy.ts';
-import { proxyLogin } from './net/proxy-login.ts';
+import { basicCredentials, decodedOrAsIs } from './net/http/proxy.ts';
+import { proxyLogin } from './net/http/proxy-login.ts';
 import { Secret } from './secret.ts';
 
 /** Addresses are secrets only where they carry a login, and then it is the login that is. */

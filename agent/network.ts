@@ -1,10 +1,10 @@
 /** Everything that runners use to reach targets, opened and closed together. */
 import type { AgentConfig } from './config.ts';
-import { openFirstHops } from './net/first-hop-kernel.ts';
-import { openIcmp } from './net/icmp-launcher.ts';
-import { openPacketCapture } from './net/packet-capture.ts';
-import { shareTraces } from './net/shared-traces.ts';
-import { openTraceroute } from './net/traceroute.ts';
+import { openFirstHops } from './net/next-hop/kernel.ts';
+import { openIcmp } from './net/icmp/launcher.ts';
+import { openPacketCapture } from './net/capture/packet-capture.ts';
+import { shareTraces } from './net/traceroute/shared-traces.ts';
+import { openTraceroute } from './net/traceroute/traceroute.ts';
 import type { NetworkAccess } from './runners/runner.ts';
 
 export type OpenNetwork = NetworkAccess & AsyncDisposable;

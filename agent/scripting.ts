@@ -10,7 +10,7 @@ import { fetch as fetchBy, type Dispatcher } from 'undici';
 import type { AgentConfig } from './config.ts';
 import { createDispatcher } from './link/dispatcher.ts';
 import type { AgentMetrics } from './observability/metrics.ts';
-import { readExtraAuthorities } from './net/extra-authorities.ts';
+import { readExtraAuthorities } from './net/tls/extra-authorities.ts';
 import { createGateway } from './net/gateway/gateway.ts';
 import { builtinRuntime } from './runtimes/builtin-runtime.ts';
 import { publicBaseUrls } from './runners/agentic/model-client.ts';

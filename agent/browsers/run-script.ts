@@ -12,7 +12,7 @@ import type {
   ScriptSession,
 } from '../runners/runner.ts';
 import type { Passage } from '../net/gateway/gateway.ts';
-import { beginTrace } from '../net/trace-context.ts';
+import { beginTrace } from '../net/http/trace-context.ts';
 import { runVariables } from '../script-host/run-variables.ts';
 import { canRecordVideo } from './browsers-folder.ts';
 import { collectArtifacts, type CollectedArtifacts } from './run-artifacts.ts';

@@ -5,7 +5,7 @@ import { processEnvironment } from '../config.ts';
 import { counted } from '../doctor/amounts.ts';
 import type { Finding, Report } from '../doctor/finding.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { relaunch } from '../net/icmp-launcher.ts';
+import { relaunch } from '../net/icmp/launcher.ts';
 import { printableValue } from '../printable.ts';
 import { colorsFor, type Colors } from './output.ts';
 

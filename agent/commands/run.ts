@@ -11,7 +11,7 @@ import { pino } from 'pino';
 import { processEnvironment, readConfig } from '../config.ts';
 import { AgentError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { relaunch } from '../net/icmp-launcher.ts';
+import { relaunch } from '../net/icmp/launcher.ts';
 import { openNetwork } from '../network.ts';
 import { poolOf, runners, type RunnerEntry, type RunnerRegistry } from '../runners/index.ts';
 import type { RunFacts } from '../runners/runner.ts';

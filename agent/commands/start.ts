@@ -10,7 +10,7 @@ import {
 } from '../config.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { applyTrust } from '../link/extra-authorities.ts';
-import { inheritedSecrets, relaunch } from '../net/icmp-launcher.ts';
+import { inheritedSecrets, relaunch } from '../net/icmp/launcher.ts';
 import { openNetwork } from '../network.ts';
 import { LogRing } from '../observability/log-ring.ts';
 import { createLogger } from '../observability/logger.ts';

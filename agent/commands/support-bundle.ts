@@ -6,7 +6,7 @@ import { systemClock } from '@monitor/shared/clock.ts';
 import { processEnvironment } from '../config.ts';
 import { bytesText } from '../doctor/amounts.ts';
 import { AgentError } from '../errors.ts';
-import { relaunch } from '../net/icmp-launcher.ts';
+import { relaunch } from '../net/icmp/launcher.ts';
 import { collectBundle } from '../support-bundle/collect.ts';
 import { tarArchive } from '../support-bundle/tar-archive.ts';
 

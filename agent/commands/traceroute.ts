@@ -3,9 +3,9 @@ import type { TracerouteReport } from '@monitor/shared/contract/check-result.ts'
 import { InvalidArgumentError, type Command } from 'commander';
 import { AgentError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { resolveByOs } from '../net/resolve.ts';
-import { tracerouteHeading, tracerouteTable, tracerouteText } from '../net/traceroute-text.ts';
-import { openTraceroute, type TracedTarget } from '../net/traceroute.ts';
+import { resolveByOs } from '../net/dns/resolve.ts';
+import { tracerouteHeading, tracerouteTable, tracerouteText } from '../net/traceroute/text.ts';
+import { openTraceroute, type TracedTarget } from '../net/traceroute/traceroute.ts';
 import { tracerouteTarget } from './traceroute-argument.ts';
 
 const examples = `

@@ -24,8 +24,8 @@ import {
   settledFirstHop,
   type DeadWay,
   type FirstHopTools,
-} from '../net/first-hop-fault.ts';
-import type { FirstHops } from '../net/first-hop.ts';
+} from '../net/next-hop/assert-reachable.ts';
+import type { FirstHops } from '../net/next-hop/next-hop.ts';
 import type { Machine } from './machine.ts';
 
 /** Something that went wrong, by its code and in words. */

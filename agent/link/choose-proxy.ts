@@ -1,6 +1,6 @@
 /** Which proxy the agent itself goes through: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY. */
 import type { AgentConfig } from '../config.ts';
-import { parseHttpProxy, type HttpProxy } from '../net/http-proxy.ts';
+import { parseHttpProxy, type HttpProxy } from '../net/http/proxy.ts';
 import { parseNoProxy } from './no-proxy.ts';
 
 export type ProxySettings = Partial<

@@ -5,7 +5,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Agent, DecoratorHandler, Pool, type buildConnector, type Dispatcher } from 'undici';
-import { proxyHeaders } from '../net/http-proxy.ts';
+import { proxyHeaders } from '../net/http/proxy.ts';
 import { destinationOf, proxyChooser, type LinkProxy, type ProxySettings } from './choose-proxy.ts';
 import { authorityOf, proxyAnswerFault } from './link-fault.ts';
 import { openConnection, openProxyConnection } from './open-connection.ts';

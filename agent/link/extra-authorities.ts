@@ -10,8 +10,8 @@ import {
   readAuthoritiesFile,
   sayDamaged,
   type AuthoritiesProblem,
-} from '../net/authorities-file.ts';
-import { nameInOneLine } from '../net/tls-facts.ts';
+} from '../net/tls/authorities-file.ts';
+import { nameInOneLine } from '../net/tls/facts.ts';
 
 type Texts = Readonly<Record<string, string | undefined>>;
 

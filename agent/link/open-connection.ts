@@ -10,8 +10,8 @@ import {
   type DetailedPeerCertificate,
   type TLSSocket,
 } from 'node:tls';
-import { proxyHeaders } from '../net/http-proxy.ts';
-import { defaultSecureContext } from '../net/secure-context.ts';
+import { proxyHeaders } from '../net/http/proxy.ts';
+import { defaultSecureContext } from '../net/tls/secure-context.ts';
 import type { Destination, LinkProxy } from './choose-proxy.ts';
 import {
   authorityOf,

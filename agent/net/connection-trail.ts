@@ -7,8 +7,8 @@ import type { Socket } from 'node:net';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { NetworkDiagnostics } from '@monitor/shared/contract/check-result.ts';
-import type { Flow } from './packet-capture.ts';
-import type { Address } from './resolve.ts';
+import type { Flow } from './capture/packet-capture.ts';
+import type { Address } from './dns/resolve.ts';
 
 type TrailEvent = NetworkDiagnostics['events'][number];
 

@@ -18,8 +18,8 @@ import type {
   Observation,
 } from '../runners/runner.ts';
 import type { ConnectionTrail } from './connection-trail.ts';
-import { namingDeadHop, type FirstHopTools } from './first-hop-fault.ts';
-import { tracerouteText } from './traceroute-text.ts';
+import { namingDeadHop, type FirstHopTools } from './next-hop/assert-reachable.ts';
+import { tracerouteText } from './traceroute/text.ts';
 
 /** What a run gives to it; part of the context of a runner. */
 export interface EvidenceTools {

@@ -10,10 +10,10 @@ import type {
   CertificateProblem,
   CertificateTarget,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import { connectToProxy, openTunnel, parseHttpProxy, resolveProxy } from './http-proxy.ts';
-import { resolveByOs, type Address } from './resolve.ts';
-import { defaultSecureContext, secureContextOf } from './secure-context.ts';
-import { nameInOneLine } from './tls-facts.ts';
+import { connectToProxy, openTunnel, parseHttpProxy, resolveProxy } from './http/proxy.ts';
+import { resolveByOs, type Address } from './dns/resolve.ts';
+import { defaultSecureContext, secureContextOf } from './tls/secure-context.ts';
+import { nameInOneLine } from './tls/facts.ts';
 
 const withinMs = 10_000;
 const longestName = 2_048;

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
-import { resolveByOs, type Address } from '../net/resolve.ts';
+import { resolveByOs, type Address } from '../net/dns/resolve.ts';
 import { reportAddress, type ProbeReport } from './report.ts';
 
 interface Addressing {

@@ -1,8 +1,8 @@
 /** A question to the target, which is a name server, as the `dns` prober asks it. */
-import type { DnsRecord } from '../net/dns-answer.ts';
-import { askServer } from '../net/dns-ask.ts';
-import { parseNameServer } from '../net/dns-name-server.ts';
-import { encodeQuery } from '../net/dns-query.ts';
+import type { DnsRecord } from '../net/dns/answer.ts';
+import { askServer } from '../net/dns/ask.ts';
+import { parseNameServer } from '../net/dns/name-server.ts';
+import { encodeQuery } from '../net/dns/query.ts';
 import { chooseAddress } from './choose-address.ts';
 import type { DnsModule } from './module-schema.ts';
 import { reportAddress, type ProbeReport } from './report.ts';

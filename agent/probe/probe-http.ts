@@ -1,9 +1,9 @@
 /** A request as the `http` prober makes it, by the same code as URL and API checks. */
 import { readFileSync } from 'node:fs';
-import { headerOf, withDefaults } from '../net/http-headers.ts';
+import { headerOf, withDefaults } from '../net/http/headers.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
-import { requestHttp, type Hop, type HttpOutcome } from '../net/http-chain.ts';
-import { basicCredentials } from '../net/http-proxy.ts';
+import { requestHttp, type Hop, type HttpOutcome } from '../net/http/chain.ts';
+import { basicCredentials } from '../net/http/proxy.ts';
 import { chooseAddress } from './choose-address.ts';
 import type { HttpModule } from './module-schema.ts';
 import { reportRegex, type ProbeReport } from './report.ts';

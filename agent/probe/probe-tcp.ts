@@ -1,5 +1,5 @@
 /** A connection, and a conversation by lines, as the `tcp` prober makes them. */
-import { holdDialogue, nothingAwaited, type DialogueTurn } from '../net/tcp-dialogue.ts';
+import { holdDialogue, nothingAwaited, type DialogueTurn } from '../net/tcp/dialogue.ts';
 import { chooseAddress } from './choose-address.ts';
 import { hostAndPort } from './host-and-port.ts';
 import type { TcpModule } from './module-schema.ts';

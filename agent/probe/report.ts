@@ -1,6 +1,6 @@
 /** What one probe found: gauges for Prometheus, and a log for people who ask for it. */
 import { Gauge, Registry } from 'prom-client';
-import type { Address } from '../net/resolve.ts';
+import type { Address } from '../net/dns/resolve.ts';
 
 type Labels = Readonly<Record<string, string>>;
 

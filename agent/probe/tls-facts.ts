@@ -7,7 +7,7 @@ import {
   type TLSSocket,
 } from 'node:tls';
 import { X509Certificate } from 'node:crypto';
-import { defaultSecureContext } from '../net/secure-context.ts';
+import { defaultSecureContext } from '../net/tls/secure-context.ts';
 import type { TlsSettings } from './module-schema.ts';
 import type { ProbeReport } from './report.ts';
 

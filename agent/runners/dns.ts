@@ -1,14 +1,18 @@
 /** DNS monitor: one question, to the name server given or to the resolvers of this machine. */
 import { isIP } from 'node:net';
 import type { DnsRequest } from '@monitor/shared/contract/checks/dns.ts';
-import { askServer, type Asked, type AskServerOptions } from '../net/dns-ask.ts';
-import { textOf, type NameServer } from '../net/dns-exchange.ts';
-import { parseNameServer } from '../net/dns-name-server.ts';
-import { toJsonAnswer, toTextAnswer } from '../net/dns-presentation.ts';
-import { encodeQuery, type DnsQuery } from '../net/dns-query.ts';
-import { askSystemResolvers } from '../net/dns-resolvers.ts';
-import { namingDeadHop, requireFirstHop, type FirstHopTools } from '../net/first-hop-fault.ts';
-import { resolveByOs } from '../net/resolve.ts';
+import { askServer, type Asked, type AskServerOptions } from '../net/dns/ask.ts';
+import { textOf, type NameServer } from '../net/dns/exchange.ts';
+import { parseNameServer } from '../net/dns/name-server.ts';
+import { toJsonAnswer, toTextAnswer } from '../net/dns/presentation.ts';
+import { encodeQuery, type DnsQuery } from '../net/dns/query.ts';
+import { askSystemResolvers } from '../net/dns/resolvers.ts';
+import {
+  namingDeadHop,
+  requireFirstHop,
+  type FirstHopTools,
+} from '../net/next-hop/assert-reachable.ts';
+import { resolveByOs } from '../net/dns/resolve.ts';
 import type { Runner } from './runner.ts';
 
 /** To the microsecond; what a clock gives beyond that is noise. */

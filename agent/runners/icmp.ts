@@ -2,10 +2,10 @@
 import type { CheckDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import type { IcmpRequest } from '@monitor/shared/contract/checks/icmp.ts';
 import { AgentError } from '../errors.ts';
-import { namingDeadHop, requireFirstHop } from '../net/first-hop-fault.ts';
-import type { EchoReply } from '../net/icmp.ts';
+import { namingDeadHop, requireFirstHop } from '../net/next-hop/assert-reachable.ts';
+import type { EchoReply } from '../net/icmp/icmp.ts';
 import { usableFamily } from '../net/ip-family.ts';
-import { resolveByOs } from '../net/resolve.ts';
+import { resolveByOs } from '../net/dns/resolve.ts';
 import type { Observation, RunnerContext } from './runner.ts';
 
 const intervalMs = 500;

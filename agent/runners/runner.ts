@@ -22,13 +22,13 @@ import type {
   NetworkDiagnostics,
   ResultDetails,
 } from '@monitor/shared/contract/check-result.ts';
-import type { FirstHops } from '../net/first-hop.ts';
+import type { FirstHops } from '../net/next-hop/next-hop.ts';
 import type { Gateway } from '../net/gateway/gateway.ts';
-import type { Guest } from '../net/gateway/guests.ts';
-import type { IcmpTransport } from '../net/icmp.ts';
-import type { PacketCapture } from '../net/packet-capture.ts';
-import type { TracedRequest } from '../net/traced-request.ts';
-import type { Traceroute } from '../net/traceroute.ts';
+import type { Guest } from '../net/gateway/allowed-clients.ts';
+import type { IcmpTransport } from '../net/icmp/icmp.ts';
+import type { PacketCapture } from '../net/capture/packet-capture.ts';
+import type { TracedRequest } from '../net/http/traced-request.ts';
+import type { Traceroute } from '../net/traceroute/traceroute.ts';
 import type {
   Program,
   ProgramEnd,

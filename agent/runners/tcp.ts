@@ -13,11 +13,11 @@ import { tcpMonitor, type TcpRequest } from '@monitor/shared/contract/checks/tcp
 import { evaluateAssertions } from '@monitor/shared/domain/assertions.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
 import { failureOf, observeError, timedOut } from '../net/failure.ts';
-import { requireFirstHop } from '../net/first-hop-fault.ts';
+import { requireFirstHop } from '../net/next-hop/assert-reachable.ts';
 import { usableFamily } from '../net/ip-family.ts';
 import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
-import { logOtherFamily } from '../net/other-family.ts';
-import { resolveByOs, resolveByQuery, type Address } from '../net/resolve.ts';
+import { logOtherFamily } from '../net/tcp/other-family.ts';
+import { resolveByOs, resolveByQuery, type Address } from '../net/dns/resolve.ts';
 import type { Observation, RunnerContext } from './runner.ts';
 
 const quietMs = 1_000;

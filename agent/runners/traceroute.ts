@@ -7,9 +7,9 @@ import { isIP } from 'node:net';
 import type { TracerouteHop, TracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import type { TracerouteRequest } from '@monitor/shared/contract/checks/traceroute.ts';
 import { AgentError } from '../errors.ts';
-import { namingDeadHop, requireFirstHop } from '../net/first-hop-fault.ts';
+import { namingDeadHop, requireFirstHop } from '../net/next-hop/assert-reachable.ts';
 import { usableFamily } from '../net/ip-family.ts';
-import { resolveByOs, resolveByQuery } from '../net/resolve.ts';
+import { resolveByOs, resolveByQuery } from '../net/dns/resolve.ts';
 import type { Observation, Runner, RunnerContext } from './runner.ts';
 
 /** The kernel needs a moment to say that nobody answers, however short the check wants it. */

@@ -2,12 +2,12 @@
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { UrlRequest } from '@monitor/shared/contract/checks/url.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
-import { requestHttp, shownUrl, type HttpOutcome } from '../net/http-chain.ts';
-import { shownHeaders } from '../net/http-headers.ts';
+import { requestHttp, shownUrl, type HttpOutcome } from '../net/http/chain.ts';
+import { shownHeaders } from '../net/http/headers.ts';
 import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
-import { beginningOf, decodeText, isTextual } from '../net/response-body.ts';
-import { beginTrace } from '../net/trace-context.ts';
-import { tracedRequests } from '../net/traced-request.ts';
+import { beginningOf, decodeText, isTextual } from '../net/http/response-body.ts';
+import { beginTrace } from '../net/http/trace-context.ts';
+import { tracedRequests } from '../net/http/traced-request.ts';
 import type { Observation, RunnerContext } from './runner.ts';
 
 const keptBytes = 8_192;

@@ -1,5 +1,5 @@
 /** What every script can read about its run, in one place for all types. Spec: Variables. */
-import type { TraceContext } from '../net/trace-context.ts';
+import type { TraceContext } from '../net/http/trace-context.ts';
 import type { RunFacts } from '../runners/runner.ts';
 
 /**

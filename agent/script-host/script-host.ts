@@ -3,7 +3,7 @@
  * environment that is given explicitly. Whatever it starts ends with it.
  */
 import type { FileHandle } from 'node:fs/promises';
-import type { Guest } from '../net/gateway/guests.ts';
+import type { Guest } from '../net/gateway/allowed-clients.ts';
 
 /** Ceilings of one run; reaching one ends it with a named reason. */
 export interface ScriptLimits {

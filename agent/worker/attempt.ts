@@ -18,8 +18,8 @@ import { judge, type Verdict } from '@monitor/shared/domain/verdict.ts';
 import type { RunArtifacts } from '../artifacts/run-artifacts.ts';
 import { withoutDeadLinks } from '../artifacts/without-dead-links.ts';
 import { AgentError } from '../errors.ts';
-import type { TracedRequest } from '../net/traced-request.ts';
-import { proxyLogin } from '../net/proxy-login.ts';
+import type { TracedRequest } from '../net/http/traced-request.ts';
+import { proxyLogin } from '../net/http/proxy-login.ts';
 import { poolOf, type RunnerRegistry } from '../runners/index.ts';
 import type {
   Evidence,

@@ -24,7 +24,7 @@ import { scheduleOf } from '@monitor/shared/domain/frequency.ts';
 import { decideRetry } from '@monitor/shared/domain/retry.ts';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { TracedRequest } from '../net/traced-request.ts';
+import type { TracedRequest } from '../net/http/traced-request.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
 import { poolOf } from '../runners/index.ts';
 import type { EvidenceExtent } from '../runners/runner.ts';

@@ -2112,7 +2112,7 @@ export const sections: readonly Section[] = [
       {
         says: 'agent 7.0.1: ICMP without root',
         proof: {
-          file: 'test/agent/net/icmp-ping.test.ts',
+          file: 'test/agent/net/icmp/ping.test.ts',
           test: 'many pings at once each get their own replies',
         },
       },

@@ -4,7 +4,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { openPacketCapture, type PacketCapture } from '../../agent/net/packet-capture.ts';
+import { openPacketCapture, type PacketCapture } from '../../agent/net/capture/packet-capture.ts';
 import { visit } from '../support/captured-visit.ts';
 import { selfSigned } from '../support/certificates.ts';
 import { httpsServer, rawServer } from '../support/servers.ts';

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { systemClock } from '@monitor/shared/clock.ts';
-import { pcapFile } from '../../agent/net/pcap-file.ts';
+import { pcapFile } from '../../agent/net/capture/pcap-file.ts';
 import { runners } from '../../agent/runners/index.ts';
 import { createScrubber } from '../../agent/scrub/create-scrubber.ts';
 import { isRemovable } from '../../agent/scrub/needles.ts';

@@ -4,7 +4,7 @@
  */
 import { pathToFileURL } from 'node:url';
 import { AgentError } from '../../agent/errors.ts';
-import { openPacketCapture } from '../../agent/net/packet-capture.ts';
+import { openPacketCapture } from '../../agent/net/capture/packet-capture.ts';
 import type { Evidence, Observation, RunnerContext } from '../../agent/runners/runner.ts';
 import { runUrl } from '../../agent/runners/url.ts';
 import { definitionOf, runnerContext } from './runner-context.ts';

@@ -3,8 +3,8 @@
  * question, gives what the runner of its type saw, or the code of the error that is ours.
  */
 import { AgentError } from '../../agent/errors.ts';
-import { openFirstHops } from '../../agent/net/first-hop-kernel.ts';
-import { openIcmp } from '../../agent/net/icmp-launcher.ts';
+import { openFirstHops } from '../../agent/net/next-hop/kernel.ts';
+import { openIcmp } from '../../agent/net/icmp/launcher.ts';
 import { runApi } from '../../agent/runners/api.ts';
 import { runDns } from '../../agent/runners/dns.ts';
 import { runIcmp } from '../../agent/runners/icmp.ts';

@@ -1,7 +1,7 @@
 /** Run in a host of the lab: traces what it is told line by line, and answers with a line for each. */
 import { createInterface } from 'node:readline';
 import { stopwatch } from './time-spent.ts';
-import { openTraceroute, type TracedTarget } from '../../agent/net/traceroute.ts';
+import { openTraceroute, type TracedTarget } from '../../agent/net/traceroute/traceroute.ts';
 
 export interface NumberedOrder {
   id: number;

@@ -10,7 +10,7 @@ import { cpuLimit, memoryLimit, processLimit } from '../../agent/doctor/cgroup.t
 import { openMachine } from '../../agent/doctor/machine.ts';
 import { coresOf, judgeCpu } from '../../agent/doctor/steps/cpu.ts';
 import { isOnReadOnly } from '../../agent/doctor/steps/root-filesystem.ts';
-import { openIcmp } from '../../agent/net/icmp-launcher.ts';
+import { openIcmp } from '../../agent/net/icmp/launcher.ts';
 import { runIcmp } from '../../agent/runners/icmp.ts';
 import { createScriptHost } from '../../agent/script-host/create-script-host.ts';
 import { definitionOf, runnerContext } from '../support/runner-context.ts';

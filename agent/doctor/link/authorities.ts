@@ -4,7 +4,7 @@ import {
   readAuthoritiesFile,
   sayDamaged,
   type AuthoritiesProblem,
-} from '../../net/authorities-file.ts';
+} from '../../net/tls/authorities-file.ts';
 import { severalOf } from '../amounts.ts';
 import type { Machine } from '../machine.ts';
 

@@ -2,8 +2,8 @@
 import { isIP } from 'node:net';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../../errors.ts';
-import { askServer } from '../../net/dns-ask.ts';
-import { encodeQuery } from '../../net/dns-query.ts';
+import { askServer } from '../../net/dns/ask.ts';
+import { encodeQuery } from '../../net/dns/query.ts';
 import type { Machine } from '../machine.ts';
 
 /** What one server of /etc/resolv.conf says. */

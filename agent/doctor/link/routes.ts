@@ -7,8 +7,8 @@ import {
   settledFirstHop,
   type DeadWay,
   type FirstHopTools,
-} from '../../net/first-hop-fault.ts';
-import type { FirstHop } from '../../net/first-hop.ts';
+} from '../../net/next-hop/assert-reachable.ts';
+import type { FirstHop } from '../../net/next-hop/next-hop.ts';
 
 export interface RouteFacts {
   address: string;

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { fail, ok, warn, type Statement } from '../finding.ts';
-import type { DeadWay } from '../../net/first-hop-fault.ts';
+import type { DeadWay } from '../../net/next-hop/assert-reachable.ts';
 import type { NameFacts, ServerAnswer } from '../link/names.ts';
 import { isAllSinkhole, judgeSinkhole } from '../link/sinkhole.ts';
 import type { Step } from '../step.ts';

@@ -1,4 +1,4 @@
-import type { IcmpTransport } from '../../net/icmp.ts';
+import type { IcmpTransport } from '../../net/icmp/icmp.ts';
 import { fail, ok, warn, type Statement } from '../finding.ts';
 import { hasCapability, netRaw } from '../limits.ts';
 import type { Machine } from '../machine.ts';

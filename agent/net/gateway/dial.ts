@@ -9,7 +9,7 @@ import {
   proxyFault,
   resolveProxy,
   type HttpProxy,
-} from '../http-proxy.ts';
+} from '../http/proxy.ts';
 import { NobodyWaits, whenOver, type Ending } from './ending.ts';
 
 /** The target could not be reached; the message is a sentence for people. */

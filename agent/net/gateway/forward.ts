@@ -7,13 +7,13 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
-import { proxyFault, proxyHeaders } from '../http-proxy.ts';
-import { defaultSecureContext, secureContextOf } from '../secure-context.ts';
+import { proxyFault, proxyHeaders } from '../http/proxy.ts';
+import { defaultSecureContext, secureContextOf } from '../tls/secure-context.ts';
 import { dial, dialProxy, proxyFor, type Target } from './dial.ts';
 import { endingWith, type Ending } from './ending.ts';
 import { shakeHands } from './handshake.ts';
 import type { Inside } from './inside.ts';
-import { certificateFor } from './stand-between.ts';
+import { certificateFor } from './intercept.ts';
 
 /** For the next on the way and nobody else. RFC 9110, 7.6.1. */
 const ofThisConnection =

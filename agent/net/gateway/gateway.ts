@@ -17,14 +17,14 @@ import type { Duplex } from 'node:stream';
 import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
 import { AgentError } from '../../errors.ts';
 import { codeOf } from '../failure.ts';
-import { parseHttpProxy } from '../http-proxy.ts';
+import { parseHttpProxy } from '../http/proxy.ts';
 import { dial, sentenceOf, type Target } from './dial.ts';
 import { endingWith, NobodyWaits } from './ending.ts';
 import { forward } from './forward.ts';
-import { Guests, type Guest } from './guests.ts';
+import { Guests, type Guest } from './allowed-clients.ts';
 import type { Inside } from './inside.ts';
 import { makeOwnAuthority } from './own-authority.ts';
-import { certificateFor, join, standBetween } from './stand-between.ts';
+import { certificateFor, join, standBetween } from './intercept.ts';
 
 const mostNotes = 50;
 /** Browsers give up after 30 s; what is said before that is still heard. */

@@ -10,8 +10,8 @@ import {
   type ScriptTest,
 } from '@monitor/shared/contract/check-result.ts';
 import { findAgentType } from '@monitor/shared/contract/checks/index.ts';
-import { spanIdOf, traceIdOf, type RandomBytes } from '../../net/trace-context.ts';
-import type { TracedRequest } from '../../net/traced-request.ts';
+import { spanIdOf, traceIdOf, type RandomBytes } from '../../net/http/trace-context.ts';
+import type { TracedRequest } from '../../net/http/traced-request.ts';
 import type { FinishedAttempt } from '../../worker/execute-run.ts';
 import type { Span } from './otlp.ts';
 

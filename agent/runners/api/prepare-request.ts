@@ -1,8 +1,8 @@
 /** From what was configured, and what setup scripts made of it, to what is sent. */
 import type { ApiRequest } from '@monitor/shared/contract/checks/api.ts';
-import type { HttpRequest } from '../../net/http-chain.ts';
-import { headerOf, headersFrom, problemOfHeader, withoutHeaders } from '../../net/http-headers.ts';
-import { basicCredentials } from '../../net/http-proxy.ts';
+import type { HttpRequest } from '../../net/http/chain.ts';
+import { headerOf, headersFrom, problemOfHeader, withoutHeaders } from '../../net/http/headers.ts';
+import { basicCredentials } from '../../net/http/proxy.ts';
 import type { ScriptedRequest } from '../../script-host/request-scripts/messages.ts';
 import { complete, completeUrl, FieldProblem, type Completion } from '../../templates/complete.ts';
 import { inForm, inQueryValue, inText, inUrl } from '@monitor/shared/templates/places.ts';

@@ -1,7 +1,7 @@
 /** The body of a response as assertions, teardown scripts and results see it. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ExchangeResponse } from '../../net/http-exchange.ts';
-import { beginningOf, decodeText, kindOfBody } from '../../net/response-body.ts';
+import type { ExchangeResponse } from '../../net/http/exchange.ts';
+import { beginningOf, decodeText, kindOfBody } from '../../net/http/response-body.ts';
 
 /** What assertions and teardown scripts see, in bytes. */
 export const visibleBytes = 25_000_000;

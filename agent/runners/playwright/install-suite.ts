@@ -1,6 +1,6 @@
 /** Dependencies of a suite: out of the cache, or installed the way its lock file says. */
 import { AgentError, type AgentErrorCode } from '../../errors.ts';
-import { proxyLogin } from '../../net/proxy-login.ts';
+import { proxyLogin } from '../../net/http/proxy-login.ts';
 import type { RunnerContext } from '../runner.ts';
 import type { BundleListing } from './bundle-listing.ts';
 import { cacheKey, DependencyCache, isInstallInput } from './dependency-cache.ts';

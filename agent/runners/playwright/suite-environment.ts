@@ -1,5 +1,5 @@
 /** What the programs of a suite find in their environment. Nothing of the agent's own is in it. */
-import { beginTrace } from '../../net/trace-context.ts';
+import { beginTrace } from '../../net/http/trace-context.ts';
 import { runVariables } from '../../script-host/run-variables.ts';
 import type { RunnerContext } from '../runner.ts';
 

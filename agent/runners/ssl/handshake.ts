@@ -10,7 +10,7 @@ import {
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { ConnectionTrail } from '../../net/connection-trail.ts';
 import { failureOf, observeError, timedOut } from '../../net/failure.ts';
-import type { Address } from '../../net/resolve.ts';
+import type { Address } from '../../net/dns/resolve.ts';
 import type { RunnerContext } from '../runner.ts';
 
 /** TCP has its own time; that of the handshake begins once it is connected. */

@@ -5,7 +5,7 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
-import { secureContextOf } from '../../net/secure-context.ts';
+import { secureContextOf } from '../../net/tls/secure-context.ts';
 
 interface Trust {
   authorities: string[];

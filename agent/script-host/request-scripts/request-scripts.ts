@@ -6,7 +6,7 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../../errors.ts';
 import type { InstalledRuntime } from '../../runners/runner.ts';
 import { secretName } from '@monitor/shared/domain/secret-variable.ts';
-import type { Guest } from '../../net/gateway/guests.ts';
+import type { Guest } from '../../net/gateway/allowed-clients.ts';
 import { proxyOfRuns } from '../proxy-of-runs.ts';
 import { assertMachineMemory } from '../machine-memory.ts';
 import type { ProgramEnd, RunningProgram, ScriptHost, Workspace } from '../script-host.ts';

@@ -5,9 +5,9 @@ import type { TracerouteReport } from '@monitor/shared/contract/check-result.ts'
 import { AgentError } from '../../../agent/errors.ts';
 import { ConnectionTrail } from '../../../agent/net/connection-trail.ts';
 import { evidenceOf } from '../../../agent/net/network-evidence.ts';
-import { resolveByQuery } from '../../../agent/net/resolve.ts';
-import type { PacketCapture } from '../../../agent/net/packet-capture.ts';
-import type { TracedTarget, Traceroute } from '../../../agent/net/traceroute.ts';
+import { resolveByQuery } from '../../../agent/net/dns/resolve.ts';
+import type { PacketCapture } from '../../../agent/net/capture/packet-capture.ts';
+import type { TracedTarget, Traceroute } from '../../../agent/net/traceroute/traceroute.ts';
 import { runApi } from '../../../agent/runners/api.ts';
 import { runTcp } from '../../../agent/runners/tcp.ts';
 import { filesInMemory, visit } from '../../support/captured-visit.ts';

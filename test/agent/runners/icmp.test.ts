@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import test from 'node:test';
 import { setInterval } from 'node:timers/promises';
 import { AgentError } from '../../../agent/errors.ts';
-import { addressBytes, decodeEcho, encodeEcho } from '../../../agent/net/icmp-packet.ts';
+import { addressBytes, decodeEcho, encodeEcho } from '../../../agent/net/icmp/packet.ts';
 import { runIcmp } from '../../../agent/runners/icmp.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 

@@ -3,7 +3,7 @@ import test from 'node:test';
 import type { RunnerContext } from '../../../agent/runners/runner.ts';
 import { runTcp } from '../../../agent/runners/tcp.ts';
 import { AgentError } from '../../../agent/errors.ts';
-import { resolveByQuery } from '../../../agent/net/resolve.ts';
+import { resolveByQuery } from '../../../agent/net/dns/resolve.ts';
 import { answerTo, startDnsServer } from '../../support/dns-server.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 import { scaledClock } from '../../support/scaled-clock.ts';

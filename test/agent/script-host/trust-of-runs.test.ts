@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { rootCertificates } from 'node:tls';
-import { readExtraAuthorities } from '../../../agent/net/extra-authorities.ts';
+import { readExtraAuthorities } from '../../../agent/net/tls/extra-authorities.ts';
 import { runBrowser } from '../../../agent/runners/browser/run-browser.ts';
 import { makeAuthority, selfSigned } from '../../support/certificates.ts';
 import { scriptWorld } from '../../support/script-context.ts';

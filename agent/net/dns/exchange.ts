@@ -1,0 +1,116 @@
+/** What asking a name server over UDP and over TCP have in common. */
+import type { Clock } from '@monitor/shared/clock.ts';
+import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import { AgentError } from '../../errors.ts';
+import type { DnsAnswer } from './answer.ts';
+import type { DnsProtocol } from './registry.ts';
+import { codeOf, isOwnFault, type Sent } from '../failure.ts';
+
+export interface NameServer {
+  /** The name it was given by, when that is not its address. */
+  name?: string;
+  /** Its address. */
+  host: string;
+  port: number;
+}
+
+export interface AskOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Monotonic time at which the exchange is over. */
+  readonly deadline: number;
+}
+
+export interface Answered {
+  answer: DnsAnswer;
+  protocol: DnsProtocol;
+  /** Monotonic, as it left and as the answer came. */
+  sentAt: number;
+  receivedAt: number;
+}
+
+export interface Unanswered {
+  failure: Failure;
+}
+
+export type Exchange = Answered | Unanswered;
+
+export function textOf({ host, port }: NameServer): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+export function malformed(server: NameServer, why: string): Unanswered {
+  const message = `the name server ${textOf(server)} gave no valid answer: its message ${why} (MALFORMED_ANSWER)`;
+  return { failure: { phase: 'answer', code: 'MALFORMED_ANSWER', message, isNetworkError: false } };
+}
+
+export function networkFailure(
+  phase: string,
+  code: string,
+  server: NameServer,
+  what: string,
+): Unanswered {
+  const message = `the name server ${textOf(server)} ${what} (${code})`;
+  return { failure: { phase, code, message, isNetworkError: true } };
+}
+
+/** An error of a socket as an observation, or as the AgentError it is when this machine caused it. */
+export function observe(
+  phase: string,
+  error: Error,
+  server: NameServer,
+  sent: Sent,
+): Unanswered | AgentError {
+  const code = codeOf(error);
+  if (isOwnFault(code, sent)) {
+    return new AgentError(
+      'NETWORK_UNAVAILABLE',
+      `this machine could not reach out to the name server ${textOf(server)} (${code}); check its routes, limits and firewall, or run "monitor-agent doctor"`,
+      { cause: error },
+    );
+  }
+  const what = code === 'ECONNREFUSED' ? 'refused the query' : `cannot be asked: ${error.message}`;
+  return networkFailure(phase, code, server, what);
+}
+
+export interface Conversation<T> {
+  /** Ends it; the first outcome counts. */
+  end(outcome: T | AgentError): void;
+}
+
+/**
+ * Runs a conversation until its first outcome, its cancellation included. `begin` starts it and gives
+ * what closes it.
+ */
+export function converse<T extends object>(
+  signal: AbortSignal,
+  begin: (conversation: Conversation<T>) => () => void,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let close: (() => void) | null = null;
+    let isOver = signal.aborted;
+    const finish = (): boolean => {
+      if (isOver) return false;
+      isOver = true;
+      signal.removeEventListener('abort', onAbort);
+      close?.();
+      return true;
+    };
+    const onAbort = (): void => {
+      if (finish()) reject(new Error('the run was cancelled', { cause: signal.reason }));
+    };
+    if (isOver) {
+      reject(new Error('the run was cancelled', { cause: signal.reason }));
+      return;
+    }
+    signal.addEventListener('abort', onAbort);
+    close = begin({
+      end(outcome) {
+        if (!finish()) return;
+        if (outcome instanceof AgentError) reject(outcome);
+        else resolve(outcome);
+      },
+    });
+    if (isOver) close();
+  });
+}

@@ -1,0 +1,54 @@
+/** A question as bytes (RFC 1035 section 4). */
+import { randomInt } from 'node:crypto';
+import { domainToASCII } from 'node:url';
+import dnsPacket, { type Question } from 'dns-packet';
+import { typeNumberOf, type RecordType } from './registry.ts';
+
+export interface DnsQuery {
+  /** Random, so that nobody who does not see the query can answer it. */
+  id: number;
+  /** The whole message: a header of 12 bytes and one question. */
+  message: Buffer;
+}
+
+const longestLabel = 63;
+const longestName = 253;
+
+/**
+ * The name as it is asked for: without the dot at its end, international names in their ASCII form.
+ * Null when it cannot be asked for. ASCII is left alone, for `domainToASCII` follows the rules for
+ * hosts and would turn `10` into `0.0.0.10`.
+ */
+function toAscii(name: string): string | null {
+  const isAscii = /^[\x21-\x7e]*$/.test(name);
+  const ascii = (isAscii ? name : domainToASCII(name)).replace(/\.$/, '');
+  if (ascii === '') return name === '.' ? '.' : null;
+  const labels = ascii.split('.');
+  const isValid =
+    ascii.length <= longestName &&
+    labels.every((label) => label.length > 0 && label.length <= longestLabel);
+  return isValid ? ascii : null;
+}
+
+/**
+ * Asks for one type of records of one name, recursion desired unless told otherwise. The bit AD asks the resolver to say
+ * whether it validated the answer (RFC 6840 section 5.7). Null when the name cannot be asked for.
+ */
+export function encodeQuery(
+  name: string,
+  type: RecordType,
+  isRecursionDesired = true,
+): DnsQuery | null {
+  const ascii = toAscii(name);
+  if (ascii === null) return null;
+  const id = randomInt(65_536);
+  // Types by number: dns-packet does not know all the names, but takes any number in this form.
+  const question = { name: ascii, type: `UNKNOWN_${typeNumberOf(type)}` as Question['type'] };
+  const message = dnsPacket.encode({
+    type: 'query',
+    id,
+    flags: (isRecursionDesired ? dnsPacket.RECURSION_DESIRED : 0) | dnsPacket.AUTHENTIC_DATA,
+    questions: [question],
+  });
+  return { id, message };
+}

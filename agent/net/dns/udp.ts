@@ -1,0 +1,92 @@
+/** One query over UDP: sent, and once more when nothing came for five seconds. */
+import { createSocket } from 'node:dgram';
+import { isIPv6 } from 'node:net';
+import { readAnswer } from './answer.ts';
+import {
+  converse,
+  malformed,
+  networkFailure,
+  observe,
+  type AskOptions,
+  type Exchange,
+  type NameServer,
+} from './exchange.ts';
+import { literalLookup } from './literal-lookup.ts';
+import type { DnsQuery } from './query.ts';
+
+const tryMs = 5_000;
+const tries = 2;
+/** Of a server that floods us with anything else, no more than so many messages are read. */
+const mostForeign = 100;
+
+/** The answer, a failure, or the news that the answer does not fit and must be asked for over TCP. */
+export function askOverUdp(
+  query: DnsQuery,
+  server: NameServer,
+  { clock, signal, deadline }: AskOptions,
+): Promise<Exchange | { truncated: true; sentAt: number }> {
+  return converse(signal, ({ end }) => {
+    const type = isIPv6(server.host) ? 'udp6' : 'udp4';
+    const socket = createSocket({ type, lookup: literalLookup });
+    let sentAt = 0;
+    let sent = 0;
+    let foreign = 0;
+    let whyForeign = '';
+    let cancelTimer = (): void => {};
+
+    const giveUp = (): void => {
+      const times = sent === 1 ? '' : `, asked ${sent} times`;
+      const waitedMs = Math.round(clock.monotonic() - sentAt);
+      if (foreign > 0) end(malformed(server, whyForeign));
+      else
+        end(
+          networkFailure('answer', 'TIMEOUT', server, `did not answer in ${waitedMs} ms${times}`),
+        );
+    };
+    const send = (): void => {
+      const now = clock.monotonic();
+      if (sent === 0) sentAt = now;
+      sent += 1;
+      // What a router says of one datagram is told when the next one is sent.
+      const hasLeft = sent > 1;
+      socket.send(query.message, (error) => {
+        if (error !== null) end(observe('send', error, server, { hasLeft }));
+      });
+      const leftMs = deadline - now;
+      const isLast = sent === tries || leftMs <= tryMs;
+      cancelTimer = clock.after(Math.min(tryMs, leftMs), isLast ? giveUp : send);
+    };
+
+    socket.on('error', (error) => {
+      end(observe('connect', error, server, { hasLeft: sent > 0 }));
+    });
+    socket.on('connect', send);
+    socket.on('message', (message) => {
+      const receivedAt = clock.monotonic();
+      const reading = readAnswer(message, query, 'UDP');
+      switch (reading.kind) {
+        case 'answer':
+          end({ answer: reading.answer, protocol: 'UDP', sentAt, receivedAt });
+          break;
+        case 'truncated':
+          end({ truncated: true, sentAt });
+          break;
+        case 'malformed':
+          end(malformed(server, reading.why));
+          break;
+        case 'foreign':
+          foreign += 1;
+          whyForeign = reading.why;
+          if (foreign === mostForeign) giveUp();
+      }
+    });
+    // Connected: the kernel drops what others send, and tells when nobody listens there.
+    socket.connect(server.port, server.host);
+    return () => {
+      cancelTimer();
+      // A closed socket may still say that it is connected.
+      socket.off('connect', send);
+      socket.close();
+    };
+  });
+}

@@ -1,0 +1,166 @@
+/**
+ * Who is at the other end of a connection over the loopback interface: the kernel says, nobody has to
+ * show a secret. A run with a user of its own is known by its user; others share the user of the agent,
+ * and are known by the process that holds the other end.
+ */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readFile, readdir } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+import { setImmediate as others } from 'node:timers/promises';
+import { codeOf } from '../failure.ts';
+import { SharedLook } from './coalesced-read.ts';
+
+/** The processes of one run, or of the browser that it has for itself. */
+export interface Guest {
+  /** The user that nobody else has, or null. */
+  readonly uid: number | null;
+  /** The processes that the agent started for it: what descends from them belongs to it. */
+  pids(): readonly number[];
+}
+
+interface OtherEnd {
+  readonly uid: number;
+  readonly inode: string;
+}
+
+/** 127.0.0.1 as the kernel prints it: of sockets of its own kind, and of IPv6 sockets that speak IPv4. */
+const tables = [
+  { path: '/proc/net/tcp', loopback: '0100007F' },
+  { path: '/proc/net/tcp6', loopback: '0000000000000000FFFF00000100007F' },
+] as const;
+
+const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, '0');
+
+/** Of a machine without IPv6 there is no second table. */
+async function readTable(path: string): Promise<string> {
+  return readFile(path, 'latin1').catch((error: unknown) => {
+    if (path !== tables[0].path && codeOf(error) === 'ENOENT') return '';
+    throw error;
+  });
+}
+
+const connections = tables.map(({ path, loopback }) => ({
+  loopback,
+  lines: new SharedLook(() => readTable(path)),
+}));
+
+/** The table is read in pieces, and what is opened or closed meanwhile may hide a line: looked for so often. */
+const mostLooks = 3;
+
+/** The words of the line about the other end, in whichever table it stands. */
+async function lineOf(remotePort: number, localPort: number): Promise<string[] | null> {
+  for (const { loopback, lines } of connections) {
+    // Local and remote address from the view of the other end, and state 01: established.
+    const wanted = `${loopback}:${hex(remotePort)} ${loopback}:${hex(localPort)} 01 `;
+    const text = await lines.ask();
+    const at = text.indexOf(wanted);
+    if (at !== -1) return text.slice(at, text.indexOf('\n', at)).trim().split(/ +/);
+  }
+  return null;
+}
+
+/** Null when the connection is over. Rejects when the kernel cannot be asked. */
+async function otherEndOf(socket: Socket): Promise<OtherEnd | null> {
+  const { remotePort, localPort } = socket;
+  if (remotePort === undefined || localPort === undefined) return null;
+  for (let look = 0; look < mostLooks && !socket.destroyed; look += 1) {
+    const words = await lineOf(remotePort, localPort);
+    const [uid, inode] = [words?.[6], words?.[8]];
+    if (uid !== undefined && inode !== undefined) return { uid: Number(uid), inode };
+  }
+  return null;
+}
+
+/** What `read` gives, or `otherwise` when the process has ended or is none that may be looked at. */
+function ofProcess<T>(read: () => T, otherwise: T): T {
+  try {
+    return read();
+  } catch {
+    return otherwise;
+  }
+}
+
+function parentOf(pid: number): number {
+  const stat = ofProcess(() => readFileSync(`/proc/${pid}/stat`, 'latin1'), '');
+  // The name of a program may hold anything, brackets too.
+  return Number(/^ \S (\d+)/.exec(stat.slice(stat.lastIndexOf(')') + 1))?.[1] ?? 0);
+}
+
+function descendsFrom(
+  pid: number,
+  ancestors: ReadonlySet<number>,
+  parentIn: (pid: number) => number,
+): boolean {
+  for (let at = pid; at > 1; at = parentIn(at)) if (ancestors.has(at)) return true;
+  return false;
+}
+
+function holds(pid: number, inode: string): boolean {
+  const link = `socket:[${inode}]`;
+  const folder = `/proc/${pid}/fd`;
+  const descriptors = ofProcess(() => readdirSync(folder), []);
+  return descriptors.some(
+    (each) => ofProcess(() => readlinkSync(`${folder}/${each}`), '') === link,
+  );
+}
+
+/** So many processes are looked at before others have their turn. */
+const atOnce = 50;
+
+/** All processes and their parents. Those that begin or end meanwhile may be missing. */
+async function parents(): Promise<Map<number, number>> {
+  const found = new Map<number, number>();
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    found.set(Number(name), parentOf(Number(name)));
+    if (found.size % atOnce === 0) await others();
+  }
+  return found;
+}
+
+/** Who may come in at one port. */
+export class Guests {
+  readonly #admitted: Guest[] = [];
+  readonly #family = new SharedLook(() => this.#findFamily());
+  /** Browsers make all their connections in one process. */
+  #lastHolder: number | null = null;
+
+  admit(guest: Guest): void {
+    this.#admitted.push(guest);
+  }
+
+  /** True when the other end of a connection is held by one of them. Rejects when that cannot be known. */
+  async include(socket: Socket): Promise<boolean> {
+    const end = await otherEndOf(socket);
+    if (end === null) return false;
+    if (this.#admitted.some(({ uid }) => uid === end.uid)) return true;
+    // Those without a user of their own have that of the agent: of others no process is looked at.
+    const isOfShared = this.#admitted.some(({ uid }) => uid === null);
+    return isOfShared && end.uid === process.geteuid?.() && this.#isHeld(end);
+  }
+
+  #ancestors(): ReadonlySet<number> {
+    const shared = this.#admitted.filter(({ uid }) => uid === null);
+    return new Set(shared.flatMap((each) => each.pids()));
+  }
+
+  async #isHeld({ inode }: OtherEnd): Promise<boolean> {
+    const last = this.#lastHolder;
+    if (last !== null && descendsFrom(last, this.#ancestors(), parentOf) && holds(last, inode)) {
+      return true;
+    }
+    const holder = (await this.#family.ask()).find((pid) => holds(pid, inode));
+    if (holder === undefined) return false;
+    this.#lastHolder = holder;
+    return true;
+  }
+
+  /** All processes of those who share the user of the agent. */
+  async #findFamily(): Promise<number[]> {
+    const known = await parents();
+    const ancestors = this.#ancestors();
+    return [...known.keys()].filter((pid) =>
+      descendsFrom(pid, ancestors, (child) => known.get(child) ?? 0),
+    );
+  }
+}

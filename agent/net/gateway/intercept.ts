@@ -1,0 +1,150 @@
+/** A TLS connection that ends here on one side and begins here on the other, with a certificate shown. */
+import type { Socket } from 'node:net';
+import { pipeline, type Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
+import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
+import { chooseClientCertificate } from '@monitor/shared/domain/client-certificate.ts';
+import { clientCertificateRejection } from '../tls/client-certificate-errors.ts';
+import { codeOf } from '../failure.ts';
+import { secureContextOf } from '../tls/secure-context.ts';
+import { alertOf } from '../tls-alert.ts';
+import { readOpening } from './client-hello.ts';
+import { authorityOf, sentenceOf, type Target } from './dial.ts';
+import { endingWith, NobodyWaits } from './ending.ts';
+import { shakeHands } from './handshake.ts';
+import type { Inside } from './inside.ts';
+
+const spoken = ['h2', 'http/1.1'];
+const internalError = 80;
+
+/** The certificate to show to a target, if any. */
+export function certificateFor(
+  { host, port }: Target,
+  certificates: readonly AssignedCertificate[],
+): AssignedCertificate | undefined {
+  return chooseClientCertificate(certificates, host, port);
+}
+
+/** What comes in at one goes out at the other; when one ends, so does the other. */
+export function join(one: Duplex, other: Duplex, onError?: (error: Error) => void): void {
+  const end = (error?: Error | null): void => {
+    if (error) onError?.(error);
+  };
+  pipeline(one, other, end);
+  pipeline(other, one, end);
+}
+
+/** The first bytes of a client, until it is clear what they are; they stay to be read. */
+function opening(client: Duplex): Promise<ReturnType<typeof readOpening>> {
+  return new Promise((resolve, reject) => {
+    let bytes = Buffer.alloc(0);
+    const done = (then: () => void): void => {
+      client.removeListener('data', onData);
+      client.removeListener('close', onClose);
+      client.pause();
+      then();
+    };
+    const onClose = (): void => {
+      done(() => {
+        reject(new Error('the client is gone'));
+      });
+    };
+    const onData = (part: Buffer): void => {
+      bytes = Buffer.concat([bytes, part]);
+      const read = readOpening(bytes);
+      if (read.kind === 'incomplete') return;
+      done(() => {
+        client.unshift(bytes);
+        resolve(read);
+      });
+    };
+    client.on('data', onData);
+    client.once('close', onClose);
+    client.resume();
+  });
+}
+
+/** Ends a handshake that has not begun, the way a server would. RFC 8446, 6. */
+function alert(client: Duplex, description: number): void {
+  client.end(Buffer.from([21, 3, 1, 0, 2, 2, description]));
+}
+
+/** Stands between a client and the connection to its target. What is not TLS is passed through. */
+export async function standBetween(
+  client: Duplex,
+  onward: Socket,
+  target: Target,
+  certificate: AssignedCertificate,
+  inside: Inside,
+): Promise<void> {
+  const first = await opening(client);
+  if (first.kind !== 'tls') {
+    join(client, onward);
+    return;
+  }
+  const subject = authorityOf(target);
+  const rejected = (error: unknown, moment: 'handshake' | 'after' | 'later'): string | null => {
+    const said = clientCertificateRejection(error, { shownFor: certificate.host, moment });
+    return said === null ? null : `${said}: ${subject} (${codeOf(error)})`;
+  };
+  const offered = first.protocols.filter((name) => spoken.includes(name));
+  let server: TLSSocket;
+  try {
+    const options = {
+      // Throws UnusableCertificate.
+      secureContext: secureContextOf(certificate),
+      protocols: offered,
+      // Decided below, when it is known what the client is to see.
+      rejectUnauthorized: false,
+    };
+    server = await shakeHands(onward, target, options, endingWith(client, inside.withinMs));
+  } catch (error) {
+    if (error instanceof NobodyWaits) return;
+    inside.say(rejected(error, 'handshake') ?? handshakeFailure(error, target, certificate));
+    alert(client, alertOf(error) ?? internalError);
+    // A certificate that cannot be used comes before any handshake.
+    onward.destroy();
+    return;
+  }
+  if (client.destroyed) {
+    server.destroy();
+    return;
+  }
+  const { authorized, alpnProtocol } = server;
+  if (!authorized) {
+    const why = sentenceOf({ code: String(server.authorizationError) }, target);
+    inside.say(`the certificate of the server is not trusted: ${why}`);
+  }
+  const shown = new TLSSocket(client as Socket, {
+    isServer: true,
+    secureContext: (authorized ? inside.trusted : inside.untrusted).contextFor(target.host),
+    ...(typeof alpnProtocol === 'string' ? { ALPNProtocols: [alpnProtocol] } : {}),
+  });
+  let hasAnswered = false;
+  server.once('data', () => {
+    hasAnswered = true;
+  });
+  shown.on('error', () => undefined);
+  server.on('error', (error) => {
+    const said = rejected(error, hasAnswered ? 'later' : 'after');
+    if (said !== null) inside.say(said);
+  });
+  server.once('end', () => {
+    const said =
+      hasAnswered || shown.destroyed ? null : rejected({ code: 'SOCKET_CLOSED' }, 'after');
+    if (said !== null) inside.say(said);
+  });
+  join(shown, server);
+}
+
+function handshakeFailure(
+  error: unknown,
+  target: Target,
+  certificate: AssignedCertificate,
+): string {
+  const { code, message } = error as { code?: string; message: string };
+  if (code === 'CLIENT_CERTIFICATE_UNUSABLE') {
+    return `the client certificate for ${certificate.host} cannot be used: ${message}; store it again`;
+  }
+  return sentenceOf(error, target);
+}

@@ -1,0 +1,323 @@
+/** A request with the redirects it leads to. What URL monitors and API checks have in common. */
+import type { Clock } from '@monitor/shared/clock.ts';
+import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
+import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
+import { chooseClientCertificate } from '@monitor/shared/domain/client-certificate.ts';
+import type { SecureContext, TLSSocket } from 'node:tls';
+import type { ConnectionTrail } from '../connection-trail.ts';
+import { clientCertificateRejection } from '../tls/client-certificate-errors.ts';
+import { codeOf, failureOf, timedOut } from '../failure.ts';
+import { requireFirstHop } from '../next-hop/assert-reachable.ts';
+import type { FirstHops } from '../next-hop/next-hop.ts';
+import { exchangeHttp, type Exchange, type ExchangeResponse } from './exchange.ts';
+import { withDefaults, withoutHeaders, type Headers } from './headers.ts';
+import {
+  basicCredentials,
+  decodedOrAsIs,
+  parseHttpProxy,
+  resolveProxy,
+  type HttpProxy,
+} from './proxy.ts';
+import { timingsOf, type HttpTimings } from './timings.ts';
+import { usableFamily } from '../ip-family.ts';
+import { logOtherFamily } from '../tcp/other-family.ts';
+import type { BodyLimits } from './read-body.ts';
+import { resolveByOs, type Address, type Resolution } from '../dns/resolve.ts';
+import { defaultSecureContext, secureContextOf } from '../tls/secure-context.ts';
+
+const maxRedirects = 20;
+
+export interface HttpRequest extends BodyLimits {
+  method: string;
+  url: URL;
+  /** They stand in place of the defaults of the same name. */
+  headers: Headers;
+  body: Buffer | null;
+  followRedirects: boolean;
+  skipSsl: boolean;
+  ipFamily: IpFamily;
+  /** Further headers, made anew for each request of the chain. */
+  headersOfEach?: () => Headers;
+  /** Of the first host, where it is known already. */
+  address?: Address;
+  /** What is trusted and shown on https, in place of what the surroundings say. */
+  secureContext?: SecureContext;
+  /** Name that the first server is asked for, in place of its host. */
+  serverName?: string;
+  /** Called with each connection whose handshake is complete. */
+  onSecure?: (socket: TLSSocket) => void;
+  /** Told what happens along the way. */
+  trail: ConnectionTrail;
+}
+
+/** What a run gives to its requests; part of the context of a runner. */
+export interface HttpSurroundings {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly proxyUrl: string | null;
+  readonly clientCertificates: readonly AssignedCertificate[];
+  /** Left out by whoever has no time to find out what stands before a silent target. */
+  readonly network?: { readonly firstHops: FirstHops };
+  log(message: string, level?: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR'): void;
+}
+
+/** One request of the chain. Instants are of the monotonic clock. */
+export interface Hop {
+  method: string;
+  url: URL;
+  sentHeaders: Headers;
+  begunAt: number;
+  lookedUpAt: number;
+  exchange: Exchange | null;
+  failure: Failure | null;
+  remoteAddress: string | null;
+  ipFamily: string;
+}
+
+export interface HttpOutcome {
+  failure: Failure | null;
+  /** What answered last; null when nothing did. */
+  response: ExchangeResponse | null;
+  /** The headers of the first request. */
+  sentHeaders: Headers;
+  /** Where the chain ended. */
+  url: URL;
+  redirects: number;
+  /** Of the target; null behind a proxy, which alone knows it. */
+  remoteAddress: string | null;
+  ipFamily: string;
+  /** Every request of the chain, in order. */
+  hops: readonly Hop[];
+  /** Of the chain, on the wall clock and on the monotonic one. */
+  startedAt: { now: number; monotonic: number };
+  timing: HttpTimings;
+  /** Milliseconds of the whole chain, on the monotonic clock. */
+  durationMs: number;
+}
+
+/** What stays the same along the chain. */
+interface Journey {
+  request: HttpRequest;
+  surroundings: HttpSurroundings;
+  proxy: HttpProxy | null;
+  deadline: number;
+}
+
+/** What redirects change. */
+type Leg = Pick<HttpRequest, 'method' | 'url' | 'headers' | 'body'>;
+
+function headersFor({ url, headers }: Leg, ofThis: Headers): Record<string, string> {
+  const defaults: Record<string, string> = {
+    host: url.host,
+    'user-agent': 'monitor-agent/1.0',
+    accept: '*/*',
+    connection: 'close',
+    ...ofThis,
+  };
+  if (url.username !== '' || url.password !== '') {
+    defaults['authorization'] = basicCredentials(
+      decodedOrAsIs(url.username),
+      decodedOrAsIs(url.password),
+    );
+  }
+  return withDefaults(defaults, headers);
+}
+
+/** Whom a request says it is, and whom it trusts. */
+interface Identity {
+  secureContext: SecureContext;
+  /** The pattern of the client certificate, or null. */
+  shownFor: string | null;
+}
+
+function identityFor(url: URL, certificates: readonly AssignedCertificate[]): Identity | Failure {
+  const anonymous = { secureContext: defaultSecureContext(), shownFor: null };
+  if (url.protocol !== 'https:' || certificates.length === 0) return anonymous;
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const port = url.port === '' ? 443 : Number(url.port);
+  const certificate = chooseClientCertificate(certificates, host, port);
+  if (certificate === undefined) return anonymous;
+  try {
+    return { secureContext: secureContextOf(certificate), shownFor: certificate.host };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : '';
+    const detail = `the client certificate for ${certificate.host} cannot be used: ${why}; store it again`;
+    return failureOf('tls', codeOf(error), url.host, detail);
+  }
+}
+
+/** What the server said of the client certificate, or of the want of one, instead of OpenSSL's words. */
+function withRejection(failure: Failure, { times }: Exchange, shownFor: string | null): Failure {
+  if (times.connect === null || times.response !== null) return failure;
+  const moment = times.secureConnect === null ? 'handshake' : 'after';
+  const said = clientCertificateRejection(failure, { shownFor, moment });
+  if (said === null) return failure;
+  const subject = failure.message.slice(failure.message.lastIndexOf(': '));
+  return { ...failure, phase: 'tls', message: `${said}${subject}` };
+}
+
+async function resolve(url: URL, journey: Journey): Promise<Resolution> {
+  const { proxy, request, surroundings } = journey;
+  if (proxy !== null) return { address: await resolveProxy(proxy) };
+  if (request.address !== undefined && url === request.url) return { address: request.address };
+  const family = usableFamily(request.ipFamily, url.hostname, (message) => {
+    surroundings.log(message, 'WARN');
+  });
+  return resolveByOs(url.hostname, family);
+}
+
+async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
+  const { request, surroundings, proxy, deadline } = journey;
+  const { clock, signal, timeoutMs } = surroundings;
+  const { url } = leg;
+  const begunAt = clock.monotonic();
+  const resolution = await resolve(url, journey);
+  request.trail.resolved(proxy?.host ?? url.hostname, resolution);
+  const lookedUpAt = clock.monotonic();
+  const headers = headersFor(leg, request.headersOfEach?.() ?? {});
+  const hop: Hop = {
+    method: leg.method,
+    url,
+    sentHeaders: headers,
+    begunAt,
+    lookedUpAt,
+    exchange: null,
+    failure: null,
+    remoteAddress: null,
+    ipFamily: 'address' in resolution ? resolution.address.family : request.ipFamily,
+  };
+  if ('failure' in resolution) return { ...hop, failure: resolution.failure };
+  const identity: Identity | Failure =
+    request.secureContext === undefined
+      ? identityFor(url, surroundings.clientCertificates)
+      : { secureContext: request.secureContext, shownFor: null };
+  if ('phase' in identity) return { ...hop, failure: identity };
+  const { secureContext, shownFor } = identity;
+  const leftMs = deadline - lookedUpAt;
+  if (leftMs <= 0) return { ...hop, failure: timedOut('resolve', url.host, timeoutMs) };
+  const exchange = await exchangeHttp({
+    ...{ method: leg.method, url, headers, body: leg.body },
+    ...{ proxy, secureContext, clock, signal },
+    address: resolution.address,
+    skipSsl: request.skipSsl,
+    timeoutMs: leftMs,
+    limitMs: timeoutMs,
+    trail: request.trail,
+    keepBytes: request.keepBytes,
+    stopBytes: request.stopBytes,
+    ...(request.onSecure === undefined ? {} : { onSecure: request.onSecure }),
+    ...(request.serverName === undefined || url !== request.url
+      ? {}
+      : { serverName: request.serverName }),
+  });
+  if (proxy === null && exchange.failure !== null && surroundings.network !== undefined) {
+    const { network } = surroundings;
+    const place = { address: resolution.address.address, subject: url.host };
+    await requireFirstHop(exchange.failure, place, { network, clock, signal }, request.trail);
+  }
+  if (proxy === null && exchange.failure?.phase === 'connect') {
+    const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+    const target = { host: url.hostname, port, tried: resolution.address };
+    await logOtherFamily({ ...target, resolve: resolveByOs, signal }, (message, level) => {
+      surroundings.log(message, level);
+    });
+  }
+  return {
+    ...hop,
+    exchange,
+    failure: exchange.failure && withRejection(exchange.failure, exchange, shownFor),
+    remoteAddress: proxy === null ? resolution.address.address : null,
+  };
+}
+
+/** Where a response redirects to: an address, a failure, or null when it does not. */
+function redirectOf(hop: Hop): URL | Failure | null {
+  const response = hop.exchange?.response;
+  if (response == null || hop.failure !== null) return null;
+  const { location } = response.headers;
+  if (![301, 302, 303, 307, 308].includes(response.status) || location === undefined) return null;
+  const target = URL.canParse(location, hop.url.href) ? new URL(location, hop.url.href) : null;
+  if (target === null || !/^https?:$/.test(target.protocol)) {
+    return failureOf('headers', 'INVALID_REDIRECT', hop.url.host, `redirected to "${location}"`);
+  }
+  return target;
+}
+
+const contentHeaders = [
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'content-language',
+  'content-location',
+  'transfer-encoding',
+];
+/** Meant for the origin they were given for. */
+const originHeaders = ['authorization', 'cookie', 'proxy-authorization', 'host'];
+
+/** RFC 9110, 15.4: 303 turns into GET, as 301 and 302 do for POST; 307 and 308 change nothing. */
+function nextLeg(leg: Leg, url: URL, status: number): Leg {
+  const { method } = leg;
+  const becomesGet =
+    (status === 303 && method !== 'HEAD' && method !== 'GET') ||
+    ((status === 301 || status === 302) && method === 'POST');
+  let { headers } = leg;
+  if (becomesGet) headers = withoutHeaders(headers, contentHeaders);
+  if (url.origin !== leg.url.origin) headers = withoutHeaders(headers, originHeaders);
+  return becomesGet ? { url, headers, method: 'GET', body: null } : { ...leg, url, headers };
+}
+
+/** Makes the request and follows where it leads. Throws only when the fault is ours. */
+export async function requestHttp(
+  request: HttpRequest,
+  surroundings: HttpSurroundings,
+): Promise<HttpOutcome> {
+  const { clock, timeoutMs, proxyUrl } = surroundings;
+  const startedAt = { now: clock.now(), monotonic: clock.monotonic() };
+  const start = startedAt.monotonic;
+  const proxy = proxyUrl === null || proxyUrl === '' ? null : parseHttpProxy(proxyUrl);
+  const journey: Journey = { request, surroundings, proxy, deadline: start + timeoutMs };
+  let leg: Leg = request;
+  let redirects = 0;
+  let hop = await makeHop(leg, journey);
+  const hops = [hop];
+  const { sentHeaders } = hop;
+  let { failure } = hop;
+  while (request.followRedirects) {
+    const next = redirectOf(hop);
+    if (next === null) break;
+    if (!(next instanceof URL)) {
+      failure = next;
+      break;
+    }
+    redirects += 1;
+    if (redirects > maxRedirects) {
+      const detail = `more than ${maxRedirects} redirects`;
+      failure = failureOf('headers', 'TOO_MANY_REDIRECTS', hop.url.host, detail);
+      break;
+    }
+    request.trail.add('headers', `redirected to ${next.host}`);
+    leg = nextLeg(leg, next, hop.exchange?.response?.status ?? 0);
+    hop = await makeHop(leg, journey);
+    hops.push(hop);
+    ({ failure } = hop);
+  }
+  const end = hop.exchange?.times.end ?? clock.monotonic();
+  const { url, remoteAddress, ipFamily, exchange } = hop;
+  return {
+    ...{ failure, sentHeaders, url, redirects, remoteAddress, ipFamily, hops, startedAt },
+    response: exchange?.response ?? null,
+    timing: timingsOf(start, { ...hop, exchange: exchange?.times ?? null }, end),
+    durationMs: end - start,
+  };
+}
+
+/** An address as results show it: without the credentials it may carry. */
+export function shownUrl(url: URL): string {
+  if (url.username === '' && url.password === '') return url.href;
+  const shown = new URL(url.href);
+  shown.username = '';
+  shown.password = '';
+  return shown.href;
+}

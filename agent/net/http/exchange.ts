@@ -1,0 +1,310 @@
+/**
+ * One HTTP request on a connection of its own, timed by the events of its socket. No agent, no
+ * pool, no keep-alive: every probe pays for its own connection, as a new visitor would.
+ */
+import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { connect as connectTcp, type Socket } from 'node:net';
+import {
+  connect as connectTls,
+  type ConnectionOptions,
+  type SecureContext,
+  type TLSSocket,
+} from 'node:tls';
+import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import type { Clock } from '@monitor/shared/clock.ts';
+import { AgentError } from '../../errors.ts';
+import type { ConnectionTrail } from '../connection-trail.ts';
+import { codeOf, failureOf, observeError, timedOut } from '../failure.ts';
+import {
+  connectToProxy,
+  openTunnel,
+  proxyFault,
+  proxyHeaders,
+  refusalOfProxy,
+  type HttpProxy,
+} from './proxy.ts';
+import { readBody, type BodyLimits, type BodyReading } from './read-body.ts';
+import type { Address } from '../dns/resolve.ts';
+import {
+  certificateFacts,
+  complaintOf,
+  describeHandshake,
+  onRefusedChain,
+  type CertificateFacts,
+} from '../tls/facts.ts';
+
+export interface ExchangeRequest extends BodyLimits {
+  method: string;
+  url: URL;
+  /** Of the target, or of the proxy where there is one. */
+  address: Address;
+  proxy: HttpProxy | null;
+  headers: Record<string, string>;
+  body: Buffer | null;
+  /** Accept any certificate. */
+  skipSsl: boolean;
+  /** What is trusted and shown on https. */
+  secureContext: SecureContext;
+  /** Name that is asked for and checked in place of the host. */
+  serverName?: string;
+  /** Called with each connection whose handshake is complete. */
+  onSecure?: (socket: TLSSocket) => void;
+  /** Ceiling from now, in ms. */
+  timeoutMs: number;
+  /** How the message about a timeout names the whole limit. */
+  limitMs: number;
+  signal: AbortSignal;
+  clock: Clock;
+  /** Told what happens. */
+  trail: ConnectionTrail;
+}
+
+/** Instants on the monotonic clock, in ms; null for what did not happen. */
+export interface ExchangeTimes {
+  socket: number;
+  connect: number | null;
+  secureConnect: number | null;
+  response: number | null;
+  end: number | null;
+}
+
+export interface ExchangeResponse {
+  status: number;
+  statusText: string;
+  headers: IncomingMessage['headers'];
+  httpVersion: string;
+  certificate: CertificateFacts | null;
+  /** The part of the body that was to be kept, decoded. */
+  bytes: Buffer;
+  /** Bytes of the body, decoded, as far as it was read. */
+  size: number;
+  /** The body went on, but was not read further. */
+  isStopped: boolean;
+}
+
+export interface Exchange {
+  times: ExchangeTimes;
+  response: ExchangeResponse | null;
+  failure: Failure | null;
+}
+
+const maxHeaderBytes = 65_536;
+
+function phaseOf(times: ExchangeTimes, isSecure: boolean): string {
+  if (times.response !== null) return 'body';
+  if (times.connect === null) return 'connect';
+  return isSecure && times.secureConnect === null ? 'tls' : 'headers';
+}
+
+/** Node says ECONNRESET ("socket hang up") also when the peer just closed. */
+function isJustClosed(error: unknown): boolean {
+  return (
+    codeOf(error) === 'ECONNRESET' && error instanceof Error && error.message === 'socket hang up'
+  );
+}
+
+/** What a request line names: to a proxy the whole address, otherwise its path. */
+function requestTarget({ url, proxy }: ExchangeRequest, isSecure: boolean): string {
+  const path = url.pathname + url.search;
+  return proxy === null || isSecure ? path : `${url.protocol}//${url.host}${path}`;
+}
+
+/** Performs the exchange. Rejects only when the fault is ours. */
+export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
+  const { url, clock, address, proxy, trail } = exchange;
+  const isSecure = url.protocol === 'https:';
+  const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
+  const subject = proxy === null ? `${url.host} (${address.address})` : `${url.host} (by proxy)`;
+  const times: ExchangeTimes = {
+    socket: clock.monotonic(),
+    connect: null,
+    secureConnect: null,
+    response: null,
+    end: null,
+  };
+  return new Promise((resolve, reject) => {
+    let response: Omit<ExchangeResponse, 'bytes' | 'size' | 'isStopped'> | null = null;
+    let reading: BodyReading | undefined;
+    let isSettled = false;
+    let isProxyReached = proxy === null;
+    let sent: ClientRequest | undefined;
+    let socket: Socket | undefined;
+    let tunnel: Socket | undefined;
+    let certificate: CertificateFacts | null = null;
+
+    const release = (): void => {
+      isSettled = true;
+      cancelTimeout();
+      exchange.signal.removeEventListener('abort', onAbort);
+      reading?.stop();
+      sent?.destroy();
+      socket?.destroy();
+      tunnel?.destroy();
+    };
+    const settle = (failure: Failure | null): void => {
+      if (isSettled) return;
+      times.end ??= clock.monotonic();
+      const body = reading?.taken() ?? { bytes: Buffer.alloc(0), size: 0, isStopped: false };
+      if (failure !== null) {
+        if (times.response !== null) trail.add('body', `${body.size} bytes of the body had come`);
+        trail.failed(failure, tunnel ?? socket);
+      }
+      release();
+      resolve({ times, response: response === null ? null : { ...response, ...body }, failure });
+    };
+    const rejectWith = (fault: unknown): void => {
+      if (isSettled) return;
+      release();
+      reject(fault instanceof Error ? fault : new Error(String(fault)));
+    };
+    const fail = (error: unknown): void => {
+      if (isSettled) return;
+      const phase = phaseOf(times, isSecure);
+      const complaint = complaintOf(error);
+      if (complaint !== null) trail.add('tls', complaint);
+      try {
+        if (error instanceof AgentError) throw error;
+        if (proxy !== null && !isProxyReached) {
+          throw proxyFault(proxy, `cannot be reached (${codeOf(error)})`, error);
+        }
+        settle(
+          isJustClosed(error)
+            ? failureOf(phase, 'SOCKET_CLOSED', subject)
+            : observeError(phase, error, subject, { hasLeft: trail.flow !== null }),
+        );
+      } catch (fault) {
+        rejectWith(fault);
+      }
+    };
+    const onAbort = (): void => {
+      settle(failureOf(phaseOf(times, isSecure), 'CANCELLED', subject, 'the run was cancelled'));
+    };
+    const cancelTimeout = clock.after(exchange.timeoutMs, () => {
+      if (proxy !== null && !isProxyReached) {
+        rejectWith(proxyFault(proxy, `cannot be reached within ${exchange.limitMs} ms`));
+      } else {
+        settle(timedOut(phaseOf(times, isSecure), subject, exchange.limitMs));
+      }
+    });
+    exchange.signal.addEventListener('abort', onAbort, { once: true });
+
+    const onResponse = (message: IncomingMessage): void => {
+      times.response = clock.monotonic();
+      trail.add('headers', `response with status ${message.statusCode ?? 0}`);
+      const status = message.statusCode ?? 0;
+      const refusal = proxy === null || isSecure ? null : refusalOfProxy(status, message.headers);
+      if (proxy !== null && refusal !== null) {
+        rejectWith(proxyFault(proxy, refusal));
+        return;
+      }
+      response = {
+        status,
+        statusText: message.statusMessage ?? '',
+        headers: message.headers,
+        httpVersion: message.httpVersion,
+        certificate,
+      };
+      reading = readBody(message, exchange, {
+        onArrived: () => {
+          times.end = clock.monotonic();
+        },
+        onDone: () => {
+          const isCut = times.end !== null && !message.complete;
+          settle(isCut ? failureOf('body', 'SOCKET_CLOSED', subject) : null);
+        },
+        onError: fail,
+      });
+    };
+
+    const send = (opened: Socket): void => {
+      socket = opened;
+      const { headers, method, body } = exchange;
+      sent = (isSecure ? httpsRequest : httpRequest)({
+        method,
+        host: url.hostname,
+        path: requestTarget(exchange, isSecure),
+        headers: proxy === null || isSecure ? headers : { ...headers, ...proxyHeaders(proxy) },
+        setHost: false,
+        maxHeaderSize: maxHeaderBytes,
+        createConnection: () => opened,
+      });
+      sent.once('response', onResponse);
+      sent.on('error', fail);
+      sent.once('finish', () => {
+        trail.add('headers', `${method} request sent`);
+      });
+      sent.end(body ?? undefined);
+    };
+    const secured = (below: ConnectionOptions): Socket => {
+      const host = url.hostname.replace(/^\[|\]$/g, '');
+      const name = exchange.serverName ?? host;
+      const isName = /[a-z]/i.test(name) && !name.includes(':');
+      const opened = connectTls({
+        ...below,
+        secureContext: exchange.secureContext,
+        rejectUnauthorized: !exchange.skipSsl,
+        ALPNProtocols: ['http/1.1'],
+        // Without a name the certificate is checked against `host`, the address.
+        ...(isName ? { servername: name } : { host }),
+      });
+      if (!exchange.skipSsl) {
+        onRefusedChain(opened, (issuer) => {
+          trail.add('tls', `certificate by ${issuer} is not accepted`);
+        });
+      }
+      opened.once('secureConnect', () => {
+        times.secureConnect = clock.monotonic();
+        exchange.onSecure?.(opened);
+        certificate = certificateFacts(opened, clock.now());
+        trail.add('tls', describeHandshake(opened, certificate));
+      });
+      return opened;
+    };
+    const onConnect = (): void => {
+      times.connect = clock.monotonic();
+    };
+    const openDirect = (): void => {
+      const target = { host: address.address, port, autoSelectFamily: false };
+      const opened = isSecure ? secured(target) : connectTcp(target);
+      trail.follow(opened, { ...address, port, isProxy: false });
+      opened.once('connect', onConnect);
+      send(opened);
+    };
+    const openByProxy = (via: HttpProxy): void => {
+      const opened = connectToProxy(via, address, () => {
+        isProxyReached = true;
+        if (!isSecure) onConnect();
+      });
+      trail.follow(opened, { ...address, port: via.port, isProxy: true });
+      if (!isSecure) {
+        send(opened);
+        return;
+      }
+      tunnel = opened;
+      trail.add('proxy', `asking for a tunnel to ${url.hostname}:${port}`);
+      openTunnel(via, opened, `${url.hostname}:${port}`, {
+        onFailure: settle,
+        onError: fail,
+        onOpen: () => {
+          if (isSettled) return;
+          trail.add('proxy', 'tunnel is open');
+          onConnect();
+          send(secured({ socket: opened }));
+        },
+      });
+    };
+
+    if (exchange.signal.aborted) {
+      onAbort();
+      return;
+    }
+    times.socket = clock.monotonic();
+    try {
+      if (proxy === null) openDirect();
+      else openByProxy(proxy);
+    } catch (error) {
+      fail(error);
+    }
+  });
+}

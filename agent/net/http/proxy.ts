@@ -1,0 +1,147 @@
+/**
+ * The proxy of a location. It belongs to us, not to the target: when it cannot be reached or refuses
+ * our credentials, that is a fault of ours. When it answers that it could not reach the target, it is
+ * the target's.
+ */
+import { request as httpRequest } from 'node:http';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import { AgentError } from '../../errors.ts';
+import { failureOf } from '../failure.ts';
+import { resolveByOs, type Address } from '../dns/resolve.ts';
+import { defaultSecureContext } from '../tls/secure-context.ts';
+
+export interface HttpProxy {
+  readonly isSecure: boolean;
+  readonly host: string;
+  readonly port: number;
+  /** Value of `Proxy-Authorization`. */
+  readonly authorization: string | null;
+}
+
+/** An error of ours about the proxy, without its credentials. */
+export function proxyFault(proxy: HttpProxy, what: string, cause?: unknown): AgentError {
+  return new AgentError(
+    'NETWORK_UNAVAILABLE',
+    `the proxy of the location, ${proxy.host}:${proxy.port}, ${what}; check the proxy, or proxyUrl of the private location`,
+    { cause },
+  );
+}
+
+/** The value of an Authorization header for credentials. */
+export function basicCredentials(username: string, password: string): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+}
+
+/** `%` in credentials may stand for itself. */
+export function decodedOrAsIs(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Reads `proxyUrl`. Throws NETWORK_UNAVAILABLE for what is not the address of an HTTP proxy. */
+export function parseHttpProxy(proxyUrl: string): HttpProxy {
+  const url = URL.canParse(proxyUrl) ? new URL(proxyUrl) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new AgentError(
+      'NETWORK_UNAVAILABLE',
+      'the proxy of the location is not an http or https URL; correct proxyUrl of the private location',
+    );
+  }
+  const isSecure = url.protocol === 'https:';
+  return {
+    isSecure,
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port),
+    authorization:
+      url.username === ''
+        ? null
+        : basicCredentials(decodedOrAsIs(url.username), decodedOrAsIs(url.password)),
+  };
+}
+
+/** The address of the proxy itself; names of targets are then for the proxy to resolve. */
+export async function resolveProxy(proxy: HttpProxy): Promise<Address> {
+  const found = await resolveByOs(proxy.host, isIP(proxy.host) === 6 ? 'IPv6' : 'IPv4');
+  if ('failure' in found) throw proxyFault(proxy, `has no address (${found.failure.code})`);
+  return found.address;
+}
+
+/** A connection to the proxy that calls back when it can be used. */
+export function connectToProxy(proxy: HttpProxy, address: Address, onReady: () => void): Socket {
+  const target = { host: address.address, port: proxy.port, autoSelectFamily: false };
+  if (!proxy.isSecure) return connectTcp(target, onReady);
+  return connectTls(
+    {
+      ...target,
+      secureContext: defaultSecureContext(),
+      ...(isIP(proxy.host) === 0 ? { servername: proxy.host } : {}),
+    },
+    onReady,
+  );
+}
+
+/** Headers that are for the proxy alone. */
+export function proxyHeaders(proxy: HttpProxy): Record<string, string> {
+  return proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization };
+}
+
+/** Errors of RFC 9209 by which a proxy says that it does not want to, rather than that it could not. */
+const refusals = /error=(http_request_denied|destination_ip_prohibited|proxy_configuration_error)/;
+
+/**
+ * Why the proxy itself refused a request it was told whole, or null where the answer is that of the
+ * target as far as anyone can tell. Only what proxies mark as their own counts.
+ */
+export function refusalOfProxy(
+  status: number,
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): string | null {
+  if (status === 407) return 'asks for credentials (status 407)';
+  const said = [
+    headers['x-squid-error'],
+    headers['proxy-status'],
+    // Its error pages come without a Via.
+    headers['via'] === undefined ? headers['server'] : undefined,
+  ].join(' ');
+  const isRefused = /ERR_ACCESS_DENIED/.test(said) || refusals.test(said) || /tinyproxy/.test(said);
+  if (!isRefused) return null;
+  if (status === 401) return 'asks for credentials (status 401)';
+  return status === 403 ? 'refuses to fetch this address (status 403)' : null;
+}
+
+interface TunnelEnd {
+  onOpen(): void;
+  onFailure(failure: Failure): void;
+  onError(error: unknown): void;
+}
+
+/** Asks the proxy at the end of a socket for a tunnel to `host:port`. */
+export function openTunnel(proxy: HttpProxy, socket: Socket, authority: string, end: TunnelEnd) {
+  const request = httpRequest({
+    method: 'CONNECT',
+    path: authority,
+    headers: { host: authority, ...proxyHeaders(proxy) },
+    createConnection: () => socket,
+  });
+  request.once('connect', (response, opened, head) => {
+    const status = response.statusCode ?? 0;
+    if (status >= 200 && status < 300) {
+      // Of a server that speaks first.
+      if (head.length > 0) opened.unshift(head);
+      end.onOpen();
+    } else if (status >= 500) {
+      const detail = `the proxy of the location could not connect (status ${status})`;
+      const failure = failureOf('connect', 'PROXY_CONNECT_FAILED', authority, detail);
+      end.onFailure({ ...failure, isNetworkError: true });
+    } else {
+      end.onError(proxyFault(proxy, `refuses a tunnel to ${authority} with status ${status}`));
+    }
+  });
+  request.on('error', end.onError);
+  request.end();
+}

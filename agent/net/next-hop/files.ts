@@ -1,0 +1,103 @@
+/** First hops as /proc and /sys tell of them, where there is no perl: IPv4, and the main table alone. */
+import { existsSync, readFileSync } from 'node:fs';
+import { isIPv4 } from 'node:net';
+import { join } from 'node:path';
+import type { FirstHop, FirstHops, NeighbourState } from './next-hop.ts';
+
+/** IPv4 of /proc/net/route: hexadecimal, least significant byte first. */
+function fromHex(hex: string): number[] {
+  return [6, 4, 2, 0].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
+}
+
+/** `unreachable` and `prohibit` routes, among the flags of a route. */
+const rejects = 0x200;
+
+export interface Ipv4Route {
+  readonly device: string;
+  /** Null where the address is on the link. */
+  readonly gateway: string | null;
+  readonly isReject: boolean;
+}
+
+/** The most specific route of a /proc/net/route to an IPv4 address; the first of equals. */
+export function ipv4RouteTo(table: string, address: string): Ipv4Route | null {
+  const bytes = address.split('.').map(Number);
+  let best: { length: number; metric: number; route: Ipv4Route } | null = null;
+  for (const line of table.split('\n').slice(1)) {
+    const [device, target, gateway, flags, , , metricText, mask] = line.trim().split(/\s+/);
+    if (device === undefined || target === undefined || gateway === undefined) continue;
+    if (mask === undefined) continue;
+    const [wanted, bits] = [fromHex(target), fromHex(mask)];
+    const isMatch = bits.every((bit, index) => ((bytes[index] ?? 0) & bit) === wanted[index]);
+    if (!isMatch) continue;
+    const length = bits.reduce((sum, bit) => sum + bit.toString(2).replaceAll('0', '').length, 0);
+    const metric = Number(metricText);
+    if (
+      best !== null &&
+      (length < best.length || (length === best.length && metric >= best.metric))
+    )
+      continue;
+    const hop = fromHex(gateway).join('.');
+    const isReject = (Number.parseInt(flags ?? '0', 16) & rejects) !== 0;
+    best = { length, metric, route: { device, gateway: hop === '0.0.0.0' ? null : hop, isReject } };
+  }
+  return best?.route ?? null;
+}
+
+/** What a /proc/net/arp says of a neighbour. It knows complete entries, and others. */
+export function stateInArp(table: string, device: string, address: string): NeighbourState {
+  for (const line of table.split('\n').slice(1)) {
+    const [neighbour, , flags, , , through] = line.trim().split(/\s+/);
+    if (neighbour !== address || through !== device) continue;
+    return Number(flags) === 0 ? 'incomplete' : 'reachable';
+  }
+  return null;
+}
+
+export class FirstHopsOfFiles implements FirstHops {
+  readonly #root: string;
+
+  constructor(root = '/') {
+    this.#root = root;
+  }
+
+  #read(path: string): string | null {
+    try {
+      return readFileSync(join(this.#root, path), 'utf8');
+    } catch {
+      return null;
+    }
+  }
+
+  #observe(address: string): FirstHop | null {
+    const table = this.#read('proc/net/route');
+    if (!isIPv4(address) || table === null) return null;
+    if (address.startsWith('127.')) return { kind: 'here' };
+    const route = ipv4RouteTo(table, address);
+    // Another table may know a way, or say that there is none.
+    if (route === null || route.isReject) return null;
+    const { device, gateway } = route;
+    const hasCarrier = this.#read(`sys/class/net/${device}/carrier`)?.trim() !== '0';
+    // Behind a bridge or a virtual cable the target may be all there is; not where all else leaves by it.
+    const isOwn =
+      existsSync(join(this.#root, `sys/class/net/${device}/device`)) ||
+      ipv4RouteTo(table, '192.0.2.1')?.device === device;
+    const flags = Number(this.#read(`sys/class/net/${device}/flags`) ?? '1');
+    const arp = this.#read('proc/net/arp') ?? '';
+    return {
+      ...{ kind: 'hop', device, isUp: (flags & 1) !== 0 },
+      hasCarrier,
+      ...(!hasCarrier && gateway === null && !isOwn && { mayEndAtTarget: true }),
+      gateway:
+        gateway === null ? null : { address: gateway, state: stateInArp(arp, device, gateway) },
+    };
+  }
+
+  to(address: string): Promise<FirstHop | null> {
+    return Promise.resolve(this.#observe(address));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve();
+  }
+}

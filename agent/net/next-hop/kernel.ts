@@ -1,0 +1,126 @@
+/**
+ * First hops as the kernel knows them. Nothing is sent. The kernel is asked by a perl child, `agent/first-hop.pl`, since
+ * Node has no netlink; it starts with the first question, which comes with the first failure, and ends
+ * when nobody has asked for a while. Without perl the files of /proc tell about IPv4 alone.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { isIP } from 'node:net';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { systemClock, type Clock } from '@monitor/shared/clock.ts';
+import { findOfSystem } from '../../script-host/isolation.ts';
+import { FirstHopsOfFiles } from './files.ts';
+import type { FirstHop, FirstHops, NeighbourState } from './next-hop.ts';
+
+const program = fileURLToPath(new URL('../../first-hop.pl', import.meta.url));
+
+/** The kernel answers within a millisecond; a child that takes longer is stuck. */
+const answerWithinMs = 2_000;
+const idleMs = 30_000;
+
+const states = new Set(
+  'incomplete reachable stale delay probe failed noarp permanent'.split(' '),
+) as ReadonlySet<string | null>;
+
+function isState(text: string | null): text is NeighbourState {
+  return states.has(text);
+}
+
+/** Reads a line of `agent/first-hop.pl`; null for what tells nothing. */
+export function readFirstHop(line: string): FirstHop | null {
+  const [kind, ...words] = line.split(' ');
+  if (kind === 'here') return { kind };
+  if (kind === 'none') return { kind, code: words[0] ?? 'ENETUNREACH' };
+  if (kind !== 'hop') return null;
+  const [device = '?', up, carrier, gateway = '-', stateText = null] = words;
+  const state = isState(stateText) ? stateText : null;
+  return {
+    ...{ kind, device, isUp: up === 'up', hasCarrier: carrier === 'carrier' },
+    ...(carrier === 'no-peer' && { mayEndAtTarget: true }),
+    gateway: gateway === '-' ? null : { address: gateway, state },
+  };
+}
+
+type Answer = (hop: FirstHop | null) => void;
+
+class FirstHopsOfPerl implements FirstHops {
+  readonly #perl: string;
+  readonly #clock: Clock;
+  #child: ChildProcess | null = null;
+  /** In the order in which the child answers. */
+  #waiting: Answer[] = [];
+  #cancelTimer: () => void = () => undefined;
+
+  constructor(perl: string, clock: Clock) {
+    this.#perl = perl;
+    this.#clock = clock;
+  }
+
+  to(address: string): Promise<FirstHop | null> {
+    const version = isIP(address);
+    if (version === 0) return Promise.resolve(null);
+    let child: ChildProcess;
+    try {
+      child = this.#child ??= this.#start();
+    } catch {
+      // No descriptor is left: Node throws, or gives a child without streams.
+      return Promise.resolve(null);
+    }
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      // The first of those that wait is watched: more questions give a stuck child no more time.
+      if (this.#waiting.length === 1) this.#watch(child);
+      child.stdin?.write(`${version} ${address}\n`);
+    });
+  }
+
+  #start(): ChildProcess {
+    const child = spawn(this.#perl, [program], { env: {}, stdio: ['pipe', 'pipe', 'ignore'] });
+    const end = (): void => {
+      this.#end(child);
+    };
+    child.once('error', end);
+    child.once('close', end);
+    child.stdin.on('error', end);
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (this.#child !== child) return;
+      this.#waiting.shift()?.(readFirstHop(line));
+      this.#watch(child);
+    });
+    return child;
+  }
+
+  #watch(child: ChildProcess): void {
+    this.#cancelTimer();
+    const isIdle = this.#waiting.length === 0;
+    this.#cancelTimer = this.#clock.after(isIdle ? idleMs : answerWithinMs, () => {
+      this.#end(child);
+    });
+  }
+
+  /** Gives up what is under way; the next question begins with a new child. */
+  #end(child: ChildProcess): void {
+    child.kill('SIGKILL');
+    if (this.#child !== child) return;
+    this.#child = null;
+    this.#cancelTimer();
+    for (const answer of this.#waiting.splice(0)) answer(null);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const child = this.#child;
+    if (child === null) return;
+    const closed = once(child, 'close').catch(() => undefined);
+    this.#end(child);
+    await closed;
+  }
+}
+
+/** Opens the best way to learn about first hops that this machine has. Starts nothing yet. */
+export function openFirstHops({
+  perl = findOfSystem('perl'),
+  clock = systemClock,
+}: { perl?: string | null; clock?: Clock } = {}): FirstHops {
+  return perl === null ? new FirstHopsOfFiles() : new FirstHopsOfPerl(perl, clock);
+}

@@ -1,0 +1,77 @@
+/** What TLS connections trust, and whom they say they are. */
+import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import { codeOf } from '../failure.ts';
+
+let shared: SecureContext | undefined;
+
+/**
+ * The trust of this process: the well-known authorities and NODE_EXTRA_CA_CERTS. Built once, since
+ * building one for each connection costs more than the handshake.
+ */
+export function defaultSecureContext(): SecureContext {
+  shared ??= createSecureContext();
+  return shared;
+}
+
+/** A certificate to show, in PEM; its authority is trusted besides the well-known ones. */
+export interface ClientIdentity {
+  readonly cert: string;
+  readonly key: string;
+  readonly passphrase: string | null;
+  readonly ca: string | null;
+}
+
+const rememberedIdentities = 100;
+const remembered = new Map<string, SecureContext>();
+
+/** Why a certificate that is stored cannot be shown, in words that hold nothing of it. */
+export class UnusableCertificate extends Error {
+  readonly code = 'CLIENT_CERTIFICATE_UNUSABLE';
+}
+
+const reasons: readonly (readonly [RegExp, string])[] = [
+  [/MISSING_PASSPHRASE|INTERRUPTED_OR_CANCELLED/, 'its key is encrypted, and it has no passphrase'],
+  [/BAD_DECRYPT/, 'its passphrase is wrong'],
+  [/MISMATCH/, 'its key belongs to another certificate'],
+  [/TOO_SMALL|TOO_WEAK/, 'its key or its signature is too weak for TLS today'],
+  [/UNSUPPORTED/, 'its key is damaged, or of a kind or encrypted in a way that is not supported'],
+];
+
+function reasonOf(error: unknown): string {
+  const code = codeOf(error);
+  const known = reasons.find(([pattern]) => pattern.test(code));
+  return known?.[1] ?? `its key or certificate cannot be read (${code})`;
+}
+
+/** OpenSSL keeps a key of one kind beside a certificate of another, and shows neither. */
+function requirePair({ cert, key, passphrase }: ClientIdentity): void {
+  const privateKey = createPrivateKey({ key, ...(passphrase === null ? {} : { passphrase }) });
+  if (new X509Certificate(cert).checkPrivateKey(privateKey)) return;
+  throw Object.assign(new Error('not a pair'), { code: 'KEY_MISMATCH' });
+}
+
+/** The context of a client certificate. Throws UnusableCertificate. */
+export function secureContextOf(identity: ClientIdentity): SecureContext {
+  const { cert, key, passphrase, ca } = identity;
+  const id = createHash('sha256')
+    .update(JSON.stringify([cert, key, passphrase, ca]))
+    .digest('base64');
+  const known = remembered.get(id);
+  if (known !== undefined) return known;
+  let context: SecureContext;
+  try {
+    requirePair(identity);
+    context = createSecureContext({
+      cert,
+      key,
+      ...(passphrase === null ? {} : { passphrase }),
+      ...(ca === null ? {} : { ca: [...getCACertificates('default'), ca] }),
+    });
+  } catch (error) {
+    throw new UnusableCertificate(reasonOf(error));
+  }
+  if (remembered.size >= rememberedIdentities) remembered.clear();
+  remembered.set(id, context);
+  return context;
+}

@@ -1,0 +1,180 @@
+/** What `agent/tracer.pl` says, line by line, and the report that can be made of it at any moment. */
+import type { TracerouteHop, TracerouteReport } from '@monitor/shared/contract/check-result.ts';
+import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
+import { icmpNote, isUnreachable } from './notes.ts';
+
+interface Answer {
+  readonly hop: number;
+  readonly ms: number;
+  readonly from: string;
+  readonly isFromTarget: boolean;
+  /** Nothing beyond this hop answers in another way. */
+  readonly isLast: boolean;
+  readonly note: string | null;
+}
+
+/** Who is traced, and how. */
+interface Traced {
+  readonly address: string;
+  readonly family: IpFamily;
+  readonly port: number | null;
+}
+
+/** What a check asked for. */
+interface Planned {
+  readonly method: TracerouteReport['method'];
+  readonly shownSilent: number;
+}
+
+/** Silent hops shown behind the last that answered: enough to see that nothing came. */
+const shownSilent = 3;
+
+const unansweredByTcp = (port: number): string => `TCP to port ${port} had no answer from anybody`;
+
+function round(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}
+
+function statistics(
+  times: readonly number[],
+): Pick<TracerouteHop, 'last' | 'avg' | 'best' | 'worst' | 'stdDev'> {
+  const last = times.at(-1);
+  if (last === undefined) return { last: null, avg: null, best: null, worst: null, stdDev: null };
+  const avg = times.reduce((sum, time) => sum + time, 0) / times.length;
+  const variance = times.reduce((sum, time) => sum + (time - avg) ** 2, 0) / times.length;
+  return {
+    last: round(last),
+    avg: round(avg),
+    best: round(Math.min(...times)),
+    worst: round(Math.max(...times)),
+    stdDev: round(Math.sqrt(variance)),
+  };
+}
+
+/** Each once, the most frequent first, else in the order in which they came. */
+function byFrequency(values: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].sort(([, one], [, other]) => other - one).map(([value]) => value);
+}
+
+function count(counts: number[], hopText: string | undefined): void {
+  const hop = Number(hopText);
+  if (Number.isInteger(hop)) counts[hop] = (counts[hop] ?? 0) + 1;
+}
+
+/** What it means that this machine sent a probe back to itself. */
+function ownReason(said: string | null): string {
+  return said === null || said === 'host unreachable'
+    ? 'nobody at the next hop answers'
+    : `a rule of its firewall rejects that (${said})`;
+}
+
+export class TracerouteLog {
+  readonly #traced: Traced;
+  #method: TracerouteReport['method'];
+  readonly #shownSilent: number;
+  #local: string | null = null;
+  #note: string | null = null;
+  #sent: number[] = [];
+  #silent: number[] = [];
+  #answers: Answer[] = [];
+  /** What this machine would not do, as the name of the call and of the error. */
+  failure: { call: string; code: string } | null = null;
+  isComplete = false;
+
+  constructor(traced: Traced, plan?: Planned) {
+    this.#traced = traced;
+    this.#method = plan?.method ?? (traced.port === null ? 'udp' : 'tcp');
+    this.#shownSilent = plan?.shownSilent ?? shownSilent;
+  }
+
+  /** Takes one line. What it does not know it leaves out. */
+  add(line: string): void {
+    const [word, ...rest] = line.split(' ');
+    if (word === 'method') this.#begin(rest);
+    else if (word === 'sent') count(this.#sent, rest[0]);
+    else if (word === 'silent') count(this.#silent, rest[0]);
+    else if (word === 'answer') this.#answer(rest);
+    else if (word === 'end') this.isComplete = true;
+    else if (word === 'failed') {
+      const [call = '', code = ''] = rest;
+      this.failure = { call, code };
+    }
+  }
+
+  #begin([method, local]: readonly string[]): void {
+    const { port } = this.#traced;
+    if (method === 'udp' && this.#method === 'tcp' && port !== null) {
+      this.#note = unansweredByTcp(port);
+    }
+    this.#method = method === 'tcp' || method === 'icmp' ? method : 'udp';
+    this.#local = local ?? null;
+    this.#sent = [];
+    this.#silent = [];
+    this.#answers = [];
+  }
+
+  #answer([hopText, microseconds, from, what, typeText, codeText]: readonly string[]): void {
+    const { address, family } = this.#traced;
+    const [hop, ms] = [Number(hopText), Number(microseconds) / 1000];
+    if (!Number.isInteger(hop) || !Number.isFinite(ms) || from === undefined) return;
+    if (what !== 'icmp') {
+      const note = what === 'refused' ? 'connection refused' : null;
+      this.#answers.push({ hop, ms, from: address, isFromTarget: true, isLast: true, note });
+      return;
+    }
+    const [type, code] = [Number(typeText), Number(codeText)];
+    const isLast = isUnreachable(family, type);
+    const isFromTarget = isLast && from === address;
+    const isOwn = from === this.#local && !isFromTarget;
+    const said = icmpNote(family, type, code);
+    // The usual answer of a host to a datagram that nobody there waits for.
+    const isUsual = isFromTarget && this.#method === 'udp' && said === 'port unreachable';
+    const note = isOwn ? `this machine itself: ${ownReason(said)}` : said;
+    this.#answers.push({ hop, ms, from, isFromTarget, isLast, note: isUsual ? null : note });
+  }
+
+  #lastHop(): number {
+    const ends = this.#answers.filter(({ isLast }) => isLast).map(({ hop }) => hop);
+    if (ends.length > 0) return Math.min(...ends);
+    const farthest = Math.max(0, ...this.#answers.map(({ hop }) => hop));
+    return Math.min(this.#sent.length - 1, farthest + this.#shownSilent);
+  }
+
+  #hop(hop: number, isOver: boolean): TracerouteHop {
+    const answers = this.#answers.filter((answer) => answer.hop === hop);
+    const settled = answers.length + (this.#silent[hop] ?? 0);
+    const sent = isOver ? (this.#sent[hop] ?? 0) : settled;
+    const received = Math.min(answers.length, sent);
+    const notes = answers.flatMap(({ note }) => (note === null ? [] : [note]));
+    if (hop === 1 && this.#note !== null) notes.push(this.#note);
+    return {
+      hop,
+      addresses: byFrequency(answers.map(({ from }) => from)),
+      sent,
+      received,
+      lossPercent: sent === 0 ? 0 : Math.round((1 - received / sent) * 1000) / 10,
+      ...statistics(answers.map(({ ms }) => ms)),
+      isTarget: answers.some(({ isFromTarget }) => isFromTarget),
+      note: notes.length === 0 ? null : byFrequency(notes).join('; '),
+    };
+  }
+
+  /** What is known by now. A probe that may still be answered counts as lost only when all is over. */
+  report(startedAt: number, durationMs: number, isOver: boolean): TracerouteReport {
+    const { address, family, port } = this.#traced;
+    const hops: TracerouteHop[] = [];
+    for (let hop = 1; hop <= this.#lastHop(); hop += 1) hops.push(this.#hop(hop, isOver));
+    return {
+      method: this.#method,
+      address,
+      port: this.#method === 'tcp' ? port : null,
+      ipFamily: family,
+      startedAt,
+      durationMs: round(durationMs),
+      isReached: hops.some(({ isTarget }) => isTarget),
+      hops,
+    };
+  }
+}

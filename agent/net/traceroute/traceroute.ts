@@ -1,0 +1,190 @@
+/**
+ * The way to a target, hop by hop, without any right: TCP to its port, or UDP. Each trace is a perl
+ * child, `agent/tracer.pl`, since Node can neither limit how far a packet travels nor learn who sent it
+ * back.
+ */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { isIP } from 'node:net';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { systemClock, type Clock } from '@monitor/shared/clock.ts';
+import type { TracerouteReport } from '@monitor/shared/contract/check-result.ts';
+import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
+import { AgentError } from '../../errors.ts';
+import { findOfSystem } from '../../script-host/isolation.ts';
+import { TracerouteLog } from './log.ts';
+import { cannotReadErrors, refuseWithoutScope, tracerBroken, tracerFailure } from './problem.ts';
+
+export interface TracedTarget {
+  /** A link-local one with its interface, as `fe80::1%eth0`. */
+  readonly address: string;
+  readonly family: IpFamily;
+  /** The TCP port that was to be reached; null for none, which takes UDP. */
+  readonly port: number | null;
+}
+
+/** How a check wants the way to be probed. Such a trace is made for it alone. */
+export interface TracePlan {
+  readonly method: 'tcp' | 'udp' | 'icmp';
+  readonly maxHops: number;
+  /** Silent hops that are shown behind the last one that answered. */
+  readonly shownSilent: number;
+}
+
+export interface TraceOptions {
+  /** Of which a trace needs about one second, 3.4 where the target is silent. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Without one, TCP or UDP is chosen by the target, and 30 hops are probed. */
+  readonly plan?: TracePlan;
+  /** Called with what is known, whenever more is. */
+  readonly onProgress?: (report: TracerouteReport) => void;
+}
+
+export interface Traceroute extends AsyncDisposable {
+  /**
+   * Ends within `timeoutMs`, or when the signal aborts, with what is known by then. Rejects with an
+   * AgentError when the tracer itself fails, or this machine lets nothing out.
+   */
+  trace(target: TracedTarget, options: TraceOptions): Promise<TracerouteReport>;
+}
+
+const tracer = fileURLToPath(new URL('../../tracer.pl', import.meta.url));
+
+const maxHops = 30;
+const probesPerHop = 3;
+
+/** What the tracer gets less than the caller, to say its last words. */
+const lastWordsMs = 100;
+
+/** A check takes some ten milliseconds. */
+const checkTimeoutMs = 3_000;
+
+function wordsOf(target: TracedTarget, timeoutMs: number, plan: TracePlan | undefined): string[] {
+  const deadlineMs = Math.max(1, Math.round(timeoutMs - lastWordsMs));
+  return [
+    ...[target.family === 'IPv6' ? '6' : '4', target.address, String(target.port ?? '-')],
+    plan === undefined ? '1' : '0',
+    ...[plan?.maxHops ?? maxHops, probesPerHop, deadlineMs].map(String),
+    ...(plan === undefined ? [] : [plan.method]),
+  ];
+}
+
+class PerlTraceroute implements Traceroute {
+  readonly #perl: string;
+  readonly #clock: Clock;
+  readonly #children = new Set<ChildProcess>();
+
+  constructor(perl: string, clock: Clock) {
+    this.#perl = perl;
+    this.#clock = clock;
+  }
+
+  async trace(target: TracedTarget, options: TraceOptions): Promise<TracerouteReport> {
+    if (isIP(target.address) !== (target.family === 'IPv6' ? 6 : 4)) {
+      throw new AgentError(
+        'CONFIG_INVALID',
+        `${target.address} is not an ${target.family} address`,
+      );
+    }
+    refuseWithoutScope(target);
+    const { timeoutMs, signal, plan, onProgress } = options;
+    const startedAt = this.#clock.now();
+    const begun = this.#clock.monotonic();
+    const log = new TracerouteLog(target, plan);
+    const report = (isOver: boolean): TracerouteReport =>
+      log.report(startedAt, this.#clock.monotonic() - begun, isOver);
+    if (signal.aborted) return report(true);
+
+    const child = spawn(this.#perl, [tracer, process.arch, ...wordsOf(target, timeoutMs, plan)], {
+      env: {},
+      // Its input is never written to: its end tells the tracer that the agent is dead.
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    this.#children.add(child);
+    let complaint = '';
+    child.stderr.on('data', (chunk) => (complaint = (complaint + String(chunk)).slice(0, 500)));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      log.add(line);
+      if (!line.startsWith('sent ')) onProgress?.(report(false));
+    });
+    let isCut = false;
+    const cut = (): void => {
+      isCut = true;
+      child.kill('SIGKILL');
+    };
+    const cancelTimer = this.#clock.after(timeoutMs, cut);
+    signal.addEventListener('abort', cut, { once: true });
+    let ending: string;
+    try {
+      const [code, killedBy] = (await once(child, 'close')) as [number | null, string | null];
+      ending = complaint.split('\n')[0] || `status ${code ?? killedBy ?? 'unknown'}`;
+    } catch (error) {
+      ending = error instanceof Error ? error.message : String(error);
+    } finally {
+      cancelTimer();
+      signal.removeEventListener('abort', cut);
+      this.#children.delete(child);
+    }
+    if (log.failure !== null) throw tracerFailure(target, log.failure);
+    if (!log.isComplete && !isCut) throw tracerBroken(ending);
+    return report(true);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const children = [...this.#children];
+    const ends = children.map((child) => once(child, 'close').catch(() => undefined));
+    for (const child of children) child.kill('SIGKILL');
+    await Promise.all(ends);
+  }
+}
+
+/** What the tracer finds when it reads an error queue; null when all is well. */
+function checkTracer(perl: string, architecture: string): string | null {
+  const { stdout, stderr, error } = spawnSync(perl, [tracer, architecture, 'check'], {
+    encoding: 'utf8',
+    env: {},
+    timeout: checkTimeoutMs,
+    killSignal: 'SIGKILL',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  if (error !== undefined) return `the way to a target cannot be traced: ${perl}: ${error.message}`;
+  if (stdout === 'ok\n') return null;
+  const [, call = '', code = ''] = /^failed (\S+) (\S+)$/m.exec(stdout) ?? [];
+  if (call === '') return tracerBroken(stderr.split('\n')[0] || 'it said nothing').message;
+  return cannotReadErrors(call, code);
+}
+
+export interface TracerouteMeans {
+  /** Where perl is; null where there is none. */
+  readonly perl?: string | null;
+  readonly architecture?: string;
+  readonly platform?: string;
+  readonly clock?: Clock;
+}
+
+/** Makes a traceroute, or says why that is not possible here. */
+export function openTraceroute({
+  perl = findOfSystem('perl'),
+  architecture = process.arch,
+  platform = process.platform,
+  clock = systemClock,
+}: TracerouteMeans = {}): { traceroute: Traceroute } | { traceroute: null; problem: string } {
+  if (platform !== 'linux') {
+    return { traceroute: null, problem: 'the way to a target can be traced on Linux only' };
+  }
+  if (architecture !== 'x64' && architecture !== 'arm64') {
+    const problem = `the way to a target can be traced on x64 and arm64 only, and this machine is ${architecture}`;
+    return { traceroute: null, problem };
+  }
+  if (perl === null) {
+    const problem =
+      'the way to a target cannot be traced: perl is not installed; install it (Debian: perl-base, Alpine: perl)';
+    return { traceroute: null, problem };
+  }
+  const problem = checkTracer(perl, architecture);
+  return problem === null
+    ? { traceroute: new PerlTraceroute(perl, clock) }
+    : { traceroute: null, problem };
+}

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SharedLook } from '../../../../agent/net/gateway/coalesced-read.ts';
+
+test('one look serves all who asked before it began, and nobody is given an older one', async () => {
+  const looks: PromiseWithResolvers<number>[] = [];
+  const shared = new SharedLook(() => {
+    const look = Promise.withResolvers<number>();
+    looks.push(look);
+    return look.promise;
+  });
+  const first = shared.ask();
+  await Promise.resolve();
+  const later = [shared.ask(), shared.ask()];
+  await Promise.resolve();
+  assert.equal(looks.length, 1, 'one at a time');
+  looks[0]?.reject(new Error('no'));
+  await assert.rejects(first, /no/);
+  await Promise.resolve();
+  assert.equal(looks.length, 2);
+  looks[1]?.resolve(2);
+  assert.deepEqual(await Promise.all(later), [2, 2]);
+});
