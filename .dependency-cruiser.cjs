@@ -65,7 +65,7 @@ module.exports = {
     {
       name: 'a-runner-stands-alone',
       comment:
-        'A runner knows its job and its context; what two runners share belongs in net/, script-host/, browsers/ or templates/.',
+        'A runner knows its job and its context; what two runners share belongs in runners/scripts/, net/, script-host/, browsers/ or templates/.',
       severity: 'error',
       from: { path: '^agent/runners/(?!index\\.ts|runner\\.ts)([^/.]+)' },
       to: {
@@ -73,7 +73,9 @@ module.exports = {
         pathNot: [
           '^agent/runners/runner\\.ts$',
           '^agent/runners/$1',
+          '^agent/runners/scripts/',
           '^agent/(net|script-host|browsers|templates)/',
+          '^agent/runtimes/installed-runtime\\.ts$',
           '^agent/errors\\.ts$',
         ],
       },

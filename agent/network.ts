@@ -5,7 +5,7 @@ import { openIcmp } from './net/icmp/launcher.ts';
 import { openPacketCapture } from './net/capture/packet-capture.ts';
 import { shareTraces } from './net/traceroute/shared-traces.ts';
 import { openTraceroute } from './net/traceroute/traceroute.ts';
-import type { NetworkAccess } from './runners/runner.ts';
+import type { NetworkAccess } from './net/network-access.ts';
 
 export type OpenNetwork = NetworkAccess & AsyncDisposable;
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { createBrowserPool } from './browsers/browser-pool.ts';
-import { findBrowser } from './browsers/find-browser.ts';
+import { findBrowser, type FoundBrowser } from './browsers/find-browser.ts';
 import { createScriptSessions } from './browsers/script-sessions.ts';
 import { fetch as fetchBy, type Dispatcher } from 'undici';
 import type { AgentConfig } from './config.ts';
@@ -15,7 +15,7 @@ import { createGateway } from './net/gateway/gateway.ts';
 import { builtinRuntime } from './runtimes/builtin-runtime.ts';
 import { publicBaseUrls } from './runners/agentic/model-client.ts';
 import { openRuntimes } from './runtimes/runtimes.ts';
-import type { FoundBrowser, ModelSettings, Scripting } from './runners/runner.ts';
+import type { ModelSettings, Scripting } from './runners/runner.ts';
 import { createScriptHost } from './script-host/create-script-host.ts';
 import { trustOfRuns } from './script-host/trust-of-runs.ts';
 

@@ -17,7 +17,7 @@ import { artifactName } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Logger } from 'pino';
 import { AgentError } from '../errors.ts';
 import { codeOf } from '../net/failure.ts';
-import { setAside, type Damages } from '../worker/damage.ts';
+import { setAside, type Damages } from '../damage.ts';
 
 const entryFile = 'entry.json';
 const complainEveryMs = 60_000;

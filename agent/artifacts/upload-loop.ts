@@ -13,10 +13,10 @@
  */
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { Logger } from 'pino';
-import { CallFailure, type ControlPlaneClient } from '../control-plane-client.ts';
+import { CallFailure, type ControlPlaneClient } from '../link/control-plane-client.ts';
 import { AgentError } from '../errors.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
-import { backoffMs } from '../worker/backoff.ts';
+import { backoffMs } from '../link/backoff.ts';
 import { isCompressible } from './artifact-name.ts';
 import type { ArtifactSpool, SpoolEntry, SpooledFile } from './artifact-spool.ts';
 

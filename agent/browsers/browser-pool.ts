@@ -11,14 +11,27 @@ import { join } from 'node:path';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { z } from 'zod';
 import { AgentError } from '../errors.ts';
-import type {
-  BrowserLease,
-  BrowserPool,
-  FoundBrowser,
-  InstalledRuntime,
-} from '../runners/runner.ts';
+import type { FoundBrowser } from './find-browser.ts';
+import type { InstalledRuntime } from '../runtimes/installed-runtime.ts';
+import type { Guest } from '../net/gateway/allowed-clients.ts';
 import type { ScriptHost } from '../script-host/script-host.ts';
 import { browsersFolder } from './browsers-folder.ts';
+
+/** A browser that is open already, for one run. */
+export interface BrowserLease {
+  readonly endpoint: string;
+  /** By what the kernel knows its processes; no other run has the browser meanwhile. */
+  readonly guest: Guest;
+  /** Resolves when the browser has ended, with whether it had used more memory than a run may. */
+  readonly ended: Promise<{ isOutOfMemory: boolean }>;
+  /** `isClean` is false after a run that ended in any unusual way: the browser is then thrown away. */
+  release(isClean: boolean): void;
+}
+
+export interface BrowserPool extends AsyncDisposable {
+  /** Throws BROWSER_MISSING or BROWSER_BROKEN. */
+  lease(runtime: InstalledRuntime): Promise<BrowserLease>;
+}
 
 /** `unclean`: its last run ended in an unusual way; `gone`: it ended by itself; `memory`: it took too much. */
 export type RetireCause = 'served' | 'aged' | 'unclean' | 'gone' | 'memory' | 'broken' | 'stopping';

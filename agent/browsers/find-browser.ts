@@ -6,8 +6,16 @@ import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { AgentError } from '../errors.ts';
-import type { FoundBrowser } from '../runners/runner.ts';
 import { unpackedChromium } from './packaged-chromium.ts';
+
+/** A browser that was found on this machine. */
+export interface FoundBrowser {
+  readonly executablePath: string;
+  /** What it needs to be started with, besides what its user wants. */
+  readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly version: string;
+}
 
 export interface BrowserSearch {
   /** Where packages are looked up: a runtime, or the agent itself. */

@@ -4,9 +4,27 @@
  */
 import { delimiter, join } from 'node:path';
 import type { Clock } from '@monitor/shared/clock.ts';
-import type { InstalledRuntime, ScriptSession, ScriptSessions } from '../runners/runner.ts';
-import type { Program, ScriptHost } from '../script-host/script-host.ts';
+import type { InstalledRuntime } from '../runtimes/installed-runtime.ts';
+import type { Program, ProgramEnd, ScriptHost, Workspace } from '../script-host/script-host.ts';
 import { browsersFolder } from './browsers-folder.ts';
+
+/** The child of one run: Playwright is loaded in it, and it waits for its one job. */
+export interface ScriptSession extends AsyncDisposable {
+  readonly workspace: Workspace;
+  /** Sends the job and waits for its end; `isTimeout` when it took longer than it may. */
+  run(
+    job: unknown,
+    options: { timeoutMs: number; signal: AbortSignal; onLine: Program['onLine'] },
+  ): Promise<{ end: ProgramEnd; isTimeout: boolean }>;
+}
+
+export interface ScriptSessions extends AsyncDisposable {
+  /** `environment` holds what a Node process must have from its start; mostly nothing. */
+  take(
+    runtime: InstalledRuntime,
+    environment: Readonly<Record<string, string>>,
+  ): Promise<ScriptSession>;
+}
 
 export interface SessionTools {
   readonly host: ScriptHost;
@@ -15,7 +33,8 @@ export interface SessionTools {
   readonly spare: number;
 }
 
-const inside = join(import.meta.dirname, 'inside');
+/** The programs and modules that a run loads before its script. */
+export const insideFolder = join(import.meta.dirname, 'inside');
 
 /** A child that waits has no deadline of its own; that of its run counts from the job on. */
 const waitingMs = 24 * 3_600_000;
@@ -27,7 +46,7 @@ function childEnvironment(
 ): Record<string, string> {
   const own = join(folder, 'monitor');
   const packages = join(runtime.folder, 'node_modules');
-  const preload = `--require ${JSON.stringify(join(inside, 'preload.cjs'))}`;
+  const preload = `--require ${JSON.stringify(join(insideFolder, 'preload.cjs'))}`;
   return {
     ...given,
     MONITOR_RUNTIME: runtime.folder,
@@ -60,7 +79,7 @@ async function openSession(
     await workspace.write('check/.keep', '');
     const program = workspace.start({
       command: runtime.nodePath,
-      args: [join(inside, 'child.cjs')],
+      args: [join(insideFolder, 'child.cjs')],
       environment: childEnvironment(runtime, workspace.folder, environment),
       cwd: 'check',
       timeoutMs: waitingMs,

@@ -14,7 +14,7 @@ import { exitCodes } from '../exit-codes.ts';
 import { relaunch } from '../net/icmp/launcher.ts';
 import { openNetwork } from '../network.ts';
 import { poolOf, runners, type RunnerEntry, type RunnerRegistry } from '../runners/index.ts';
-import type { RunFacts } from '../runners/runner.ts';
+import type { RunFacts } from '../script-host/run-variables.ts';
 import { openScripting } from '../scripting.ts';
 import { makeAttempt, type AttemptOutcome, type AttemptTools } from '../worker/attempt.ts';
 import { applyTrust } from '../link/extra-authorities.ts';

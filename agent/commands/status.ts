@@ -4,7 +4,7 @@ import { bytesText, counted, longTime } from '../doctor/amounts.ts';
 import { degradations } from '../doctor/judge-status.ts';
 import { askStatus } from '../doctor/running-agent.ts';
 import { exitCodes } from '../exit-codes.ts';
-import type { AgentStatus } from '../observability/agent-status.ts';
+import type { AgentStatus } from '../status/agent-status.ts';
 import { printableValue } from '../printable.ts';
 import { colorsFor, table, type Colors } from './output.ts';
 

@@ -1,10 +1,9 @@
 /** A whole examination: what it needs is opened, every step is run, and all is closed again. */
 import type { Clock } from '@monitor/shared/clock.ts';
-import { findBrowser } from '../browsers/find-browser.ts';
+import { findBrowser, type FoundBrowser } from '../browsers/find-browser.ts';
 import { readConfig, type AgentConfig } from '../config.ts';
 import { AgentError } from '../errors.ts';
 import { openNetwork } from '../network.ts';
-import type { FoundBrowser } from '../runners/runner.ts';
 import { builtinRuntime } from '../runtimes/builtin-runtime.ts';
 import { fail, follows, ok, type Finding, type Report, type Statement } from './finding.ts';
 import { Link } from './link.ts';

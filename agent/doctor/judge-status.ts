@@ -1,5 +1,5 @@
 /** What an operator should know of a status: nothing, or why the agent is not as it should be. */
-import type { AgentStatus } from '../observability/agent-status.ts';
+import type { AgentStatus } from '../status/agent-status.ts';
 import { bytesText, counted, longTime } from './amounts.ts';
 
 const lateResultsMs = 5 * 60_000;

@@ -5,7 +5,7 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { AgentConfig } from '../config.ts';
-import { createDispatcher } from '../control-plane-client.ts';
+import { createDispatcher } from '../link/dispatcher.ts';
 import { codeOf } from '../net/failure.ts';
 import {
   askProxy,

@@ -1,8 +1,8 @@
 /** Asks the agent that runs on a data directory. */
 import { request } from 'node:http';
 import { hostname } from 'node:os';
-import { agentStatus, type AgentStatus } from '../observability/agent-status.ts';
-import { withSocketPath } from '../observability/status-socket.ts';
+import { agentStatus, type AgentStatus } from '../status/agent-status.ts';
+import { withSocketPath } from '../status/status-socket.ts';
 import { codeOf } from '../net/failure.ts';
 
 const withinMs = 2_000;

@@ -2,7 +2,8 @@
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { AgentConfig } from '../config.ts';
 import type { AgentError } from '../errors.ts';
-import type { FoundBrowser, NetworkAccess } from '../runners/runner.ts';
+import type { FoundBrowser } from '../browsers/find-browser.ts';
+import type { NetworkAccess } from '../net/network-access.ts';
 import type { Statement } from './finding.ts';
 import type { Link } from './link.ts';
 import type { Machine } from './machine.ts';

@@ -10,16 +10,34 @@ import type {
   TracerouteReport,
 } from '@monitor/shared/contract/check-result.ts';
 import { AgentError } from '../errors.ts';
-import type {
-  ArtifactSink,
-  Evidence,
-  EvidenceExtent,
-  NetworkAccess,
-  Observation,
-} from '../runners/runner.ts';
+import type { NetworkAccess } from './network-access.ts';
 import type { ConnectionTrail } from './connection-trail.ts';
 import { namingDeadHop, type FirstHopTools } from './next-hop/assert-reachable.ts';
 import { tracerouteText } from './traceroute/text.ts';
+
+/**
+ * How much is gathered: `all` takes seconds, `packets` a fraction of one, since it waits for no
+ * traceroute, and `events` no time at all.
+ */
+export type EvidenceExtent = 'all' | 'packets' | 'events';
+
+/** What was found about a failure in the network. */
+export interface Evidence {
+  readonly diagnostics: NetworkDiagnostics;
+  /** What refers to the capture among the files of the run. */
+  readonly pcapReference: string | null;
+}
+
+/** Takes a file of the run; gives what refers to it in the result until it is read. */
+interface EvidenceSink {
+  add(file: {
+    bytes: Uint8Array;
+    name: string;
+    type: 'pcap' | 'log';
+    contentType: string;
+    isFleeting: true;
+  }): Promise<string>;
+}
 
 /** What a run gives to it; part of the context of a runner. */
 export interface EvidenceTools {
@@ -27,7 +45,7 @@ export interface EvidenceTools {
     NetworkAccess,
     'capture' | 'captureProblem' | 'traceroute' | 'tracerouteProblem'
   >;
-  readonly artifacts: ArtifactSink;
+  readonly artifacts: EvidenceSink;
   readonly signal: AbortSignal;
   readonly clock: Clock;
 }
@@ -74,7 +92,7 @@ async function cutPackets(
   return { kind: 'packets', packets: cut.packets, missing, pcapReference };
 }
 
-async function keepTable(report: TracerouteReport, artifacts: ArtifactSink): Promise<void> {
+async function keepTable(report: TracerouteReport, artifacts: EvidenceSink): Promise<void> {
   await artifacts.add({
     bytes: Buffer.from(tracerouteText(report)),
     name: 'traceroute.txt',
@@ -155,7 +173,7 @@ export function evidenceOf(
   failure: Failure | null,
   trail: ConnectionTrail,
   tools: EvidenceTools,
-): Pick<Observation, 'evidence'> {
+): { evidence?: (extent: EvidenceExtent, enough?: AbortSignal) => Promise<Evidence> } {
   if (failure === null || !isOfNetwork(failure, trail)) return {};
   return {
     evidence: (extent, enough) =>

@@ -1,6 +1,6 @@
 /** External error observability: counts of our own error codes, and nothing else. */
 import type { Clock } from '@monitor/shared/clock.ts';
-import type { ControlPlaneClient } from '../control-plane-client.ts';
+import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import type { AgentMetrics } from './metrics.ts';
 
 const reportEveryMs = 5 * 60_000;

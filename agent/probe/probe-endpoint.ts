@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import type { AgentConfig } from '../config.ts';
 import { AgentError } from '../errors.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
-import type { NetworkAccess } from '../runners/runner.ts';
+import type { NetworkAccess } from '../net/network-access.ts';
 import { Pool } from '../worker/pool.ts';
 import type { ProbeModule } from './module-schema.ts';
 import { probeDns } from './probe-dns.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '@monitor/shared/clock.ts';
-import type { NetworkAccess } from '../runners/runner.ts';
+import type { NetworkAccess } from '../net/network-access.ts';
 
 /** What every probe is given. */
 export interface ProbeSurroundings {

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ApiRequest } from '@monitor/shared/contract/checks/api.ts';
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
-import { openPassage } from '../browsers/run-passage.ts';
+import { openPassage } from './scripts/proxy-session.ts';
 import { acceptedEncodings } from '../net/http/content-decoding.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
 import { requestHttp, shownUrl, type HttpOutcome } from '../net/http/chain.ts';

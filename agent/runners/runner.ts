@@ -16,26 +16,17 @@ import type {
   LearnedScript,
   NamedScript,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import type {
-  ArtifactType,
-  ExchangeField,
-  NetworkDiagnostics,
-  ResultDetails,
-} from '@monitor/shared/contract/check-result.ts';
-import type { FirstHops } from '../net/next-hop/next-hop.ts';
+import type { ArtifactType, ExchangeField, ResultDetails } from '@monitor/shared/contract/check-result.ts';
+import type { BrowserPool } from '../browsers/browser-pool.ts';
+import type { FoundBrowser } from '../browsers/find-browser.ts';
+import type { ScriptSessions } from '../browsers/script-sessions.ts';
 import type { Gateway } from '../net/gateway/gateway.ts';
-import type { Guest } from '../net/gateway/allowed-clients.ts';
-import type { IcmpTransport } from '../net/icmp/icmp.ts';
-import type { PacketCapture } from '../net/capture/packet-capture.ts';
 import type { TracedRequest } from '../net/http/traced-request.ts';
-import type { Traceroute } from '../net/traceroute/traceroute.ts';
-import type {
-  Program,
-  ProgramEnd,
-  ScriptHost,
-  ScriptLimits,
-  Workspace,
-} from '../script-host/script-host.ts';
+import type { NetworkAccess } from '../net/network-access.ts';
+import type { Evidence, EvidenceExtent } from '../net/network-evidence.ts';
+import type { InstalledRuntime } from '../runtimes/installed-runtime.ts';
+import type { RunFacts } from '../script-host/run-variables.ts';
+import type { ScriptHost, ScriptLimits } from '../script-host/script-host.ts';
 
 /** What runs of code saw; each type fills its own. */
 type Details = Partial<Omit<ResultDetails, ExchangeField>>;
@@ -57,35 +48,6 @@ export type Observation = Omit<Measurement, 'underLoad'> & {
   evidence?: (extent: EvidenceExtent, enough?: AbortSignal) => Promise<Evidence>;
 };
 
-/**
- * How much is gathered: `all` takes seconds, `packets` a fraction of one, since it waits for no
- * traceroute, and `events` no time at all.
- */
-export type EvidenceExtent = 'all' | 'packets' | 'events';
-
-/** What was found about a failure in the network. */
-export interface Evidence {
-  readonly diagnostics: NetworkDiagnostics;
-  /** What refers to the capture among the files of the run. */
-  readonly pcapReference: string | null;
-}
-
-/** Which run this is, for the variables that scripts can read. */
-export interface RunFacts {
-  readonly accountId: string;
-  readonly checkId: string;
-  readonly checkName: string;
-  readonly checkType: string;
-  readonly runId: string;
-  readonly resultId: string;
-  readonly location: string;
-  readonly attempt: number;
-  /** Null for a triggered run. */
-  readonly scheduledFor: number | null;
-  /** What triggered it, such as TRIGGER_API or CLI_TEST_SESSION; null for a scheduled run. */
-  readonly source: string | null;
-}
-
 /** Takes the files of a run. */
 export interface ArtifactSink {
   /**
@@ -104,26 +66,6 @@ export type GivenFile = ({ path: string } | { bytes: Uint8Array }) & {
   isFleeting?: boolean;
 };
 
-/** A browser that was found on this machine. */
-export interface FoundBrowser {
-  readonly executablePath: string;
-  /** What it needs to be started with, besides what its user wants. */
-  readonly args: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
-  readonly version: string;
-}
-
-/** A set of packages that scripts can use, with the Node that runs them. */
-export interface InstalledRuntime {
-  /** `2026.04`; `builtin` for the packages the agent itself came with. */
-  readonly id: string;
-  /** Holds `node_modules`. */
-  readonly folder: string;
-  readonly nodePath: string;
-  /** Versions by package. */
-  readonly packages: Readonly<Record<string, string>>;
-}
-
 /** How a language model is reached. Its key stays in this process. */
 export interface ModelSettings {
   readonly provider: 'openai' | 'anthropic';
@@ -135,40 +77,6 @@ export interface ModelSettings {
   /** Ceilings of one run. */
   readonly maxTokens: number;
   readonly maxSteps: number;
-}
-
-/** The child of one run: Playwright is loaded in it, and it waits for its one job. */
-export interface ScriptSession extends AsyncDisposable {
-  readonly workspace: Workspace;
-  /** Sends the job and waits for its end; `isTimeout` when it took longer than it may. */
-  run(
-    job: unknown,
-    options: { timeoutMs: number; signal: AbortSignal; onLine: Program['onLine'] },
-  ): Promise<{ end: ProgramEnd; isTimeout: boolean }>;
-}
-
-export interface ScriptSessions extends AsyncDisposable {
-  /** `environment` holds what a Node process must have from its start; mostly nothing. */
-  take(
-    runtime: InstalledRuntime,
-    environment: Readonly<Record<string, string>>,
-  ): Promise<ScriptSession>;
-}
-
-/** A browser that is open already, for one run. */
-export interface BrowserLease {
-  readonly endpoint: string;
-  /** By what the kernel knows its processes; no other run has the browser meanwhile. */
-  readonly guest: Guest;
-  /** Resolves when the browser has ended, with whether it had used more memory than a run may. */
-  readonly ended: Promise<{ isOutOfMemory: boolean }>;
-  /** `isClean` is false after a run that ended in any unusual way: the browser is then thrown away. */
-  release(isClean: boolean): void;
-}
-
-export interface BrowserPool extends AsyncDisposable {
-  /** Throws BROWSER_MISSING or BROWSER_BROKEN. */
-  lease(runtime: InstalledRuntime): Promise<BrowserLease>;
 }
 
 /** What running code needs; built once per process. */
@@ -234,23 +142,6 @@ export interface RunnerContext {
   readonly artifacts: ArtifactSink;
   /** Throws SCRIPTING_UNAVAILABLE where this agent cannot run code. */
   scripting(): Scripting;
-}
-
-/** What runners may use to reach targets; built once per process. */
-export interface NetworkAccess {
-  /** Names of TCP targets are resolved by the operating system rather than by a DNS query. */
-  readonly useOsResolver: boolean;
-  /** Echo requests, or null when this process may not send them; `icmpProblem` then says why. */
-  readonly icmp: IcmpTransport | null;
-  readonly icmpProblem: string | null;
-  /** The packets of the last moments, or null; `captureProblem` then says why, and what would help. */
-  readonly capture: PacketCapture | null;
-  readonly captureProblem: string | null;
-  /** The way to a target, or null; `tracerouteProblem` then says why, and what would help. */
-  readonly traceroute: Traceroute | null;
-  readonly tracerouteProblem: string | null;
-  /** What comes first on the way to a target, asked for when nothing came back from there. */
-  readonly firstHops: FirstHops;
 }
 
 /** Observes one attempt. Declared as a method, so that a list can hold runners of every request. */

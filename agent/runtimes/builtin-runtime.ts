@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
-import type { InstalledRuntime } from '../runners/runner.ts';
+import type { InstalledRuntime } from './installed-runtime.ts';
 
 export const builtinId = 'builtin';
 

@@ -1,7 +1,7 @@
 /** Which runtimes are on this machine, and which of them checks may use. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { InstalledRuntime } from '../runners/runner.ts';
+import type { InstalledRuntime } from './installed-runtime.ts';
 import { nodePathOf } from './verify-runtime.ts';
 import { fingerprintOf, readVerification, type Verification } from './verified.ts';
 

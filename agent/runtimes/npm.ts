@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { AgentError } from '../errors.ts';
-import { findOfSystem } from '../script-host/isolation.ts';
-import { sheddingRightsOfInstallations } from '../script-host/shed-rights.ts';
+import { findOfSystem } from '../system/find-program.ts';
+import { sheddingRightsOfInstallations } from '../system/shed-rights.ts';
 
 export interface NpmRun {
   args: readonly string[];

@@ -1,5 +1,5 @@
 import { AgentError } from '../errors.ts';
-import type { InstalledRuntime } from '../runners/runner.ts';
+import type { InstalledRuntime } from './installed-runtime.ts';
 
 /**
  * The runtime of a run. A check that names one gets that one and no other; one that does not gets the

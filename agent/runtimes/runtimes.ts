@@ -1,5 +1,5 @@
 /** The runtimes of a running agent. */
-import type { InstalledRuntime } from '../runners/runner.ts';
+import type { InstalledRuntime } from './installed-runtime.ts';
 import { listRuntimes, toInstalled, type RuntimeOnDisk } from './installed-runtimes.ts';
 import { chooseRuntime } from './runtime-choice.ts';
 import { verifyRuntime } from './verify-runtime.ts';

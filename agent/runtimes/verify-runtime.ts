@@ -6,8 +6,8 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { findOfSystem } from '../script-host/isolation.ts';
-import { sheddingRightsOfInstallations } from '../script-host/shed-rights.ts';
+import { findOfSystem } from '../system/find-program.ts';
+import { sheddingRightsOfInstallations } from '../system/shed-rights.ts';
 import { loadPackage } from './load-package.ts';
 import { fingerprintOf, writeVerification, type Verification } from './verified.ts';
 

@@ -2,8 +2,6 @@
  * How runs are kept apart on this machine: the best way that works, found by running a program each
  * way. What each way gives is in the README beside this file.
  */
-import { accessSync, constants } from 'node:fs';
-import { join } from 'node:path';
 import type { Way } from './launch-supervised.ts';
 
 /** By preference. */
@@ -45,18 +43,4 @@ export async function findWay(candidates: readonly Way[], probe: Probe): Promise
     if (way.isolation === 'user' && !way.hasNamespaces && isUnreachable(problem)) break;
   }
   return { way: null, problems };
-}
-
-/** Where a program of the system is, or null. */
-export function findOfSystem(program: 'perl' | 'setpriv'): string | null {
-  for (const folder of ['/usr/bin', '/usr/local/bin', '/bin']) {
-    try {
-      const file = join(folder, program);
-      accessSync(file, constants.X_OK);
-      return file;
-    } catch {
-      // Not in this folder.
-    }
-  }
-  return null;
 }

@@ -1,6 +1,21 @@
 /** What every script can read about its run, in one place for all types. Spec: Variables. */
 import type { TraceContext } from '../net/http/trace-context.ts';
-import type { RunFacts } from '../runners/runner.ts';
+
+/** Which run this is, for the variables that scripts can read. */
+export interface RunFacts {
+  readonly accountId: string;
+  readonly checkId: string;
+  readonly checkName: string;
+  readonly checkType: string;
+  readonly runId: string;
+  readonly resultId: string;
+  readonly location: string;
+  readonly attempt: number;
+  /** Null for a triggered run. */
+  readonly scheduledFor: number | null;
+  /** What triggered it, such as TRIGGER_API or CLI_TEST_SESSION; null for a scheduled run. */
+  readonly source: string | null;
+}
 
 /**
  * Variables that describe a run. They stand below the variables of the customer, who may set any of

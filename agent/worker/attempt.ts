@@ -21,16 +21,10 @@ import { AgentError } from '../errors.ts';
 import type { TracedRequest } from '../net/http/traced-request.ts';
 import { proxyLogin } from '../net/http/proxy-login.ts';
 import { poolOf, type RunnerRegistry } from '../runners/index.ts';
-import type {
-  Evidence,
-  EvidenceExtent,
-  NetworkAccess,
-  Observation,
-  RunFacts,
-  Runner,
-  RunnerContext,
-  Scripting,
-} from '../runners/runner.ts';
+import type { Observation, Runner, RunnerContext, Scripting } from '../runners/runner.ts';
+import type { Evidence, EvidenceExtent } from '../net/network-evidence.ts';
+import type { NetworkAccess } from '../net/network-access.ts';
+import type { RunFacts } from '../script-host/run-variables.ts';
 import { createScrubber } from '../scrub/create-scrubber.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 import { droppedBody, withScrubbedBody } from './body-of-pass.ts';

@@ -16,9 +16,9 @@ import {
   type CheckInRequest,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Logger } from 'pino';
-import { CallFailure, pollMs, type ControlPlaneClient } from '../control-plane-client.ts';
+import { CallFailure, pollMs, type ControlPlaneClient } from '../link/control-plane-client.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
-import { backoffMs } from './backoff.ts';
+import { backoffMs } from '../link/backoff.ts';
 import { clockOffsetOf } from './clock-offset.ts';
 import type { CorrectedClock } from './corrected-clock.ts';
 import type { OutboxState } from './outbox.ts';

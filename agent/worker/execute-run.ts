@@ -11,6 +11,7 @@
  * A run whose lease is lost while measuring ends without a result; one that a person cancels is
  * recorded as cancelled.
  */
+import type { FinishedAttempt } from '../observability/tracing/run-spans.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
 import {
   assignedCheck,
@@ -27,7 +28,7 @@ import { z } from 'zod';
 import type { TracedRequest } from '../net/http/traced-request.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
 import { poolOf } from '../runners/index.ts';
-import type { EvidenceExtent } from '../runners/runner.ts';
+import type { EvidenceExtent } from '../net/network-evidence.ts';
 import {
   makeAttempt,
   outcomeWithoutAttempt,
@@ -100,16 +101,6 @@ export interface ExecutorOptions extends AttemptTools {
   missedReason: (lateMs: number) => MissedReason;
   /** Told what became of each attempt, once its result is stored. */
   onAttempt?: (attempt: FinishedAttempt) => void;
-}
-
-/** An attempt whose result stands in the outbox, without anything secret. */
-export interface FinishedAttempt {
-  submission: ResultSubmission;
-  requests: readonly TracedRequest[];
-  reason: string | null;
-  faultCode: string | null;
-  /** When the first attempt of the run began. */
-  sequenceStartedAt: number;
 }
 
 export class Executor {

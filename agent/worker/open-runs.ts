@@ -5,7 +5,7 @@
 import type { Clock } from '@monitor/shared/clock.ts';
 import { maxOpenRuns, type OpenRun } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Logger } from 'pino';
-import { CallFailure, type ControlPlaneClient } from '../control-plane-client.ts';
+import { CallFailure, type ControlPlaneClient } from '../link/control-plane-client.ts';
 
 const tellEveryMs = 1_000;
 /** A run that lasts no longer is over before anybody could read about it. */

@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { DatabaseImage, readLog, type Bytes } from '@monitor/shared/sqlite/image.ts';
 import { AgentError } from '../errors.ts';
-import { setAside, type Damages } from './damage.ts';
+import { setAside, type Damages } from '../damage.ts';
 import { missingFrom, newestSeqOf, OutboxMark } from './outbox-mark.ts';
 import { outboxSchema, salvageInto, type Salvaged } from './outbox-salvage.ts';
 

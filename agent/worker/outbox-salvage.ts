@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { DatabaseImage } from '@monitor/shared/sqlite/image.ts';
 import { salvageRows, type TableShape } from '@monitor/shared/sqlite/salvage.ts';
-import type { LostSlot } from './damage.ts';
+import type { LostSlot } from '../damage.ts';
 
 /** Null for a damaged record, so that it stands in nobody's way. */
 export const runIdOfRecord = `iif(json_valid(payload), json_extract(payload, '$.runId'), null)`;

@@ -13,7 +13,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Submission } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Logger } from 'pino';
-import { Damages } from './damage.ts';
+import { Damages } from '../damage.ts';
 import { isDamage, OutboxFile, problemIn } from './outbox-file.ts';
 import { checksumOf, isWholePayload, runIdOfRecord, slotIn } from './outbox-salvage.ts';
 import { tombstoneOf } from './tombstone.ts';

@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { codeOf } from '../net/failure.ts';
 import type { Secret } from '../secret.ts';
-import { setAside, type Damages } from './damage.ts';
+import { setAside, type Damages } from '../damage.ts';
 import { Seal } from './seal.ts';
 
 const keptAsideBytes = 64_000_000;

@@ -14,9 +14,9 @@ import {
   type ResultSubmission,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Logger } from 'pino';
-import { CallFailure, type ControlPlaneClient } from '../control-plane-client.ts';
+import { CallFailure, type ControlPlaneClient } from '../link/control-plane-client.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
-import { backoffMs } from './backoff.ts';
+import { backoffMs } from '../link/backoff.ts';
 import type { Outbox, StoredRecord } from './outbox.ts';
 
 /** Results that come within this time travel together. */

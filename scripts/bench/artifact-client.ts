@@ -5,7 +5,8 @@
  */
 import { createReadStream, readFileSync, statSync } from 'node:fs';
 import { request } from 'node:http';
-import { ControlPlaneClient, createDispatcher } from '../../agent/control-plane-client.ts';
+import { ControlPlaneClient } from '../../agent/link/control-plane-client.ts';
+import { createDispatcher } from '../../agent/link/dispatcher.ts';
 
 const [how, url = '', key = '', resultId = '', name = '', path = '', digest = ''] =
   process.argv.slice(2);

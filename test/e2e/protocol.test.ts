@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import test from 'node:test';
 import type { Finding } from '../../agent/doctor/finding.ts';
-import type { AgentStatus } from '../../agent/observability/agent-status.ts';
+import type { AgentStatus } from '../../agent/status/agent-status.ts';
 import { assertNothingDoubled } from '../support/accounting.ts';
 import { controlPlaneOfAnotherVersion } from '../support/another-version.ts';
 import { Program, surroundings } from '../support/program.ts';

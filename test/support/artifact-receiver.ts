@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import { createDispatcher, ControlPlaneClient } from '../../agent/control-plane-client.ts';
+import { ControlPlaneClient } from '../../agent/link/control-plane-client.ts';
+import { createDispatcher } from '../../agent/link/dispatcher.ts';
 import { httpServer } from './servers.ts';
 
 export interface Received {

@@ -5,7 +5,8 @@
 import { pathToFileURL } from 'node:url';
 import { AgentError } from '../../agent/errors.ts';
 import { openPacketCapture } from '../../agent/net/capture/packet-capture.ts';
-import type { Evidence, Observation, RunnerContext } from '../../agent/runners/runner.ts';
+import type { Observation, RunnerContext } from '../../agent/runners/runner.ts';
+import type { Evidence } from '../../agent/net/network-evidence.ts';
 import { runUrl } from '../../agent/runners/url.ts';
 import { definitionOf, runnerContext } from './runner-context.ts';
 

@@ -1,8 +1,7 @@
 /** The browser of this machine, for tests that drive one. */
 import { fileURLToPath } from 'node:url';
 import { chromium, type Browser } from 'playwright-core';
-import { findBrowser } from '../../agent/browsers/find-browser.ts';
-import type { FoundBrowser } from '../../agent/runners/runner.ts';
+import { findBrowser, type FoundBrowser } from '../../agent/browsers/find-browser.ts';
 
 let found: Promise<FoundBrowser> | undefined;
 

@@ -1,5 +1,5 @@
 /** What runners have where a test gives them nothing more: TCP and names, no evidence. */
-import type { NetworkAccess } from '../../agent/runners/runner.ts';
+import type { NetworkAccess } from '../../agent/net/network-access.ts';
 
 const notGiven = 'not given by this test';
 

@@ -6,16 +6,11 @@ import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { systemClock } from '@monitor/shared/clock.ts';
 import { artifactReference, type ArtifactType } from '@monitor/shared/contract/check-result.ts';
-import { createBrowserPool } from '../../agent/browsers/browser-pool.ts';
-import { findBrowser } from '../../agent/browsers/find-browser.ts';
+import { createBrowserPool, type BrowserPool } from '../../agent/browsers/browser-pool.ts';
+import { findBrowser, type FoundBrowser } from '../../agent/browsers/find-browser.ts';
 import { createScriptSessions } from '../../agent/browsers/script-sessions.ts';
-import type {
-  BrowserPool,
-  FoundBrowser,
-  InstalledRuntime,
-  RunnerContext,
-  Scripting,
-} from '../../agent/runners/runner.ts';
+import type { RunnerContext, Scripting } from '../../agent/runners/runner.ts';
+import type { InstalledRuntime } from '../../agent/runtimes/installed-runtime.ts';
 import { createGateway } from '../../agent/net/gateway/gateway.ts';
 import { createScriptHost } from '../../agent/script-host/create-script-host.ts';
 import { trustOfRuns } from '../../agent/script-host/trust-of-runs.ts';

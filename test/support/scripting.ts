@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { createScriptHost } from '../../agent/script-host/create-script-host.ts';
 import type { ScriptLimits } from '../../agent/script-host/script-host.ts';
 import { trustOfRuns } from '../../agent/script-host/trust-of-runs.ts';
-import type { InstalledRuntime, Scripting } from '../../agent/runners/runner.ts';
+import type { Scripting } from '../../agent/runners/runner.ts';
+import type { InstalledRuntime } from '../../agent/runtimes/installed-runtime.ts';
 import { withoutScripting } from './plain.ts';
 
 const limits: ScriptLimits = {

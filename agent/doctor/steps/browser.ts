@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { AgentError } from '../../errors.ts';
-import type { FoundBrowser } from '../../runners/runner.ts';
+import type { FoundBrowser } from '../../browsers/find-browser.ts';
 import { missingLibraries, packagesFor } from '../browser-libraries.ts';
 import { fail, ok, warn, type Statement } from '../finding.ts';
 import type { Ended, Machine } from '../machine.ts';

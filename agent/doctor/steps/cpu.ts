@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { AgentStatus } from '../../observability/agent-status.ts';
+import type { AgentStatus } from '../../status/agent-status.ts';
 import { counted, longTime } from '../amounts.ts';
 import { cpuLimit } from '../cgroup.ts';
 import { ok, warn, type Statement } from '../finding.ts';

@@ -1,6 +1,6 @@
 import { AgentError } from '../../errors.ts';
 import { createScriptHost } from '../../script-host/create-script-host.ts';
-import { findOfSystem } from '../../script-host/isolation.ts';
+import { findOfSystem } from '../../system/find-program.ts';
 import { fail, ok, warn, type Statement } from '../finding.ts';
 import type { Step } from '../step.ts';
 

@@ -11,7 +11,7 @@ import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { AgentError } from '../../errors.ts';
 import { CaptureRelay, startCaptureRelay, type RelayProblem } from './relay.ts';
-import { findOnPath } from '../icmp/launcher.ts';
+import { findOnPath } from '../../system/find-program.ts';
 import { pcapFile } from './pcap-file.ts';
 
 /** One TCP connection, or the attempt at one. Instants are of the monotonic clock, in ms. */

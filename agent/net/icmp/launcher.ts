@@ -1,32 +1,15 @@
 /** Which way of sending echo requests this process has, and how it comes by the best one. */
-import { accessSync, closeSync, constants, readFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { closeSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
+import { defaultPath, findOnPath } from '../../system/find-program.ts';
 import { SocketTransport } from './echo.ts';
 import type { IcmpTransport } from './icmp.ts';
 import { PingIcmp } from './ping.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const defaultPath = '/usr/bin:/bin';
-
 const launcher = fileURLToPath(new URL('../../icmp-launcher.pl', import.meta.url));
-
-/** Where a program is, or null. */
-export function findOnPath(program: string, environment: Environment): string | null {
-  const folders = (environment['PATH'] ?? defaultPath).split(delimiter);
-  for (const folder of folders) {
-    const file = join(folder, program);
-    try {
-      accessSync(file, constants.X_OK);
-      return file;
-    } catch {
-      // Not in this folder.
-    }
-  }
-  return null;
-}
 
 /**
  * What V8 is told unless the operator tells it otherwise: a small nursery, and an old generation

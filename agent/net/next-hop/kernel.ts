@@ -9,7 +9,7 @@ import { isIP } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
-import { findOfSystem } from '../../script-host/isolation.ts';
+import { findOfSystem } from '../../system/find-program.ts';
 import { FirstHopsOfFiles } from './files.ts';
 import type { FirstHop, FirstHops, NeighbourState } from './next-hop.ts';
 

@@ -12,7 +12,7 @@ import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import type { TracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { AgentError } from '../../errors.ts';
-import { findOfSystem } from '../../script-host/isolation.ts';
+import { findOfSystem } from '../../system/find-program.ts';
 import { TracerouteLog } from './log.ts';
 import { cannotReadErrors, refuseWithoutScope, tracerBroken, tracerFailure } from './problem.ts';
 

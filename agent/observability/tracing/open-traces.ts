@@ -2,11 +2,10 @@
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Logger } from 'pino';
 import type { AgentConfig } from '../../config.ts';
-import { createDispatcher } from '../../control-plane-client.ts';
+import { createDispatcher } from '../../link/dispatcher.ts';
 import { AgentError } from '../../errors.ts';
-import type { FinishedAttempt } from '../../worker/execute-run.ts';
 import type { AgentMetrics } from '../metrics.ts';
-import { spansOf } from './run-spans.ts';
+import { spansOf, type FinishedAttempt } from './run-spans.ts';
 import { parseHeaders, TraceExporter } from './trace-exporter.ts';
 
 export interface Traces extends AsyncDisposable {

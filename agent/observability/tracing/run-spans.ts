@@ -4,6 +4,7 @@
  * result, and nothing secret.
  */
 import { randomBytes } from 'node:crypto';
+import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import {
   exchangeOf,
   type ScriptStep,
@@ -12,8 +13,17 @@ import {
 import { findAgentType } from '@monitor/shared/contract/checks/index.ts';
 import { spanIdOf, traceIdOf, type RandomBytes } from '../../net/http/trace-context.ts';
 import type { TracedRequest } from '../../net/http/traced-request.ts';
-import type { FinishedAttempt } from '../../worker/execute-run.ts';
 import type { Span } from './otlp.ts';
+
+/** An attempt whose result stands in the outbox, without anything secret. */
+export interface FinishedAttempt {
+  submission: ResultSubmission;
+  requests: readonly TracedRequest[];
+  reason: string | null;
+  faultCode: string | null;
+  /** When the first attempt of the run began. */
+  sequenceStartedAt: number;
+}
 
 /** Of a script that takes more steps, the first ones are shown. */
 const mostSteps = 200;

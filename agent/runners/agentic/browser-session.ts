@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { AgentError } from '../../errors.ts';
-import { openPassage } from '../../browsers/run-passage.ts';
+import { openPassage } from '../scripts/proxy-session.ts';
 import type { Passage } from '../../net/gateway/gateway.ts';
 import type { RunnerContext } from '../runner.ts';
 import type { ProgramEnd, RunningProgram, Workspace } from '../../script-host/script-host.ts';

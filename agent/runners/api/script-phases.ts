@@ -13,7 +13,8 @@ import {
   type ScriptFault,
   type ScriptPhase,
 } from '../../script-host/request-scripts/request-scripts.ts';
-import type { InstalledRuntime, RunnerContext } from '../runner.ts';
+import type { RunnerContext } from '../runner.ts';
+import type { InstalledRuntime } from '../../runtimes/installed-runtime.ts';
 
 const scriptTimeoutMs = 10_000;
 const roomMs = 10_000;

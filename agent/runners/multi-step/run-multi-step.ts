@@ -1,7 +1,7 @@
 /** Multi-step check: a script of requests, without a browser. Spec: Multi-step check. */
 import type { CheckDefinition } from '@monitor/shared/contract/checks/check-type.ts';
-import { eventsOf } from '../../browsers/run-events.ts';
-import { runScript } from '../../browsers/run-script.ts';
+import { eventsOf } from '../scripts/run-events.ts';
+import { runScript } from '../scripts/run-script.ts';
 import type { Observation, RunnerContext } from '../runner.ts';
 
 /** Runs the script with the test runner of the runtime; requests hang on the steps that made them. */

@@ -13,7 +13,7 @@ import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/c
 import type { PlaywrightCheckResult } from '@monitor/shared/contract/check-result.ts';
 import { proxyOfRuns } from '../../script-host/proxy-of-runs.ts';
 import type { ScriptLimits, Workspace } from '../../script-host/script-host.ts';
-import { openPassage } from '../../browsers/run-passage.ts';
+import { openPassage } from '../scripts/proxy-session.ts';
 import type { Observation, RunnerContext } from '../runner.ts';
 import type { BundleListing } from './bundle-listing.ts';
 import { chooseNode } from './choose-node.ts';

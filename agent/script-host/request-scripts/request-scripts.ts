@@ -4,7 +4,7 @@
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../../errors.ts';
-import type { InstalledRuntime } from '../../runners/runner.ts';
+import type { InstalledRuntime } from '../../runtimes/installed-runtime.ts';
 import { secretName } from '@monitor/shared/domain/secret-variable.ts';
 import type { Guest } from '../../net/gateway/allowed-clients.ts';
 import { proxyOfRuns } from '../proxy-of-runs.ts';

@@ -3,7 +3,7 @@ import { cpSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync } 
 import { join } from 'node:path';
 import test from 'node:test';
 import type { ArtifactSpool } from '../../../agent/artifacts/artifact-spool.ts';
-import { Damages } from '../../../agent/worker/damage.ts';
+import { Damages } from '../../../agent/damage.ts';
 import { openRun, openSpool, resultId, silent } from '../../support/artifact-spool.ts';
 import { temporaryFolder } from '../../support/system.ts';
 import { TestClock } from '../../support/test-clock.ts';

@@ -7,7 +7,8 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'node:test';
 import { systemClock } from '@monitor/shared/clock.ts';
-import { ControlPlaneClient, createDispatcher } from '../../../agent/control-plane-client.ts';
+import { ControlPlaneClient } from '../../../agent/link/control-plane-client.ts';
+import { createDispatcher } from '../../../agent/link/dispatcher.ts';
 import { Secret } from '../../../agent/secret.ts';
 import { temporaryFolder } from '../../support/system.ts';
 

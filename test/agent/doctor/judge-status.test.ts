@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { degradations } from '../../../agent/doctor/judge-status.ts';
-import type { AgentStatus } from '../../../agent/observability/agent-status.ts';
+import type { AgentStatus } from '../../../agent/status/agent-status.ts';
 
 const now = 1_000_000_000;
 const pool = { running: 0, queued: 0, places: 4 };

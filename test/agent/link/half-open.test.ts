@@ -11,9 +11,9 @@ import { protocolVersion, type CheckInRequest } from '@monitor/shared/contract/a
 import {
   CallFailure,
   ControlPlaneClient,
-  createDispatcher,
   pollMs,
-} from '../../../agent/control-plane-client.ts';
+} from '../../../agent/link/control-plane-client.ts';
+import { createDispatcher } from '../../../agent/link/dispatcher.ts';
 import { Secret } from '../../../agent/secret.ts';
 import { proxyServer } from '../../support/proxy-server.ts';
 import { temporaryFolder } from '../../support/system.ts';

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { suite, test } from 'node:test';
-import { rightsIn } from '../../../agent/script-host/shed-rights.ts';
+import { rightsIn } from '../../../agent/system/shed-rights.ts';
 
 const programOf = (name: string): string =>
   fileURLToPath(new URL(`../../../agent/${name}`, import.meta.url));

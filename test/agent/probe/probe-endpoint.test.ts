@@ -12,7 +12,7 @@ import { systemClock } from '@monitor/shared/clock.ts';
 import { createMetrics } from '../../../agent/observability/metrics.ts';
 import { openProbeEndpoint } from '../../../agent/probe/probe-endpoint.ts';
 import { addressHash } from '../../../agent/probe/report.ts';
-import type { NetworkAccess } from '../../../agent/runners/runner.ts';
+import type { NetworkAccess } from '../../../agent/net/network-access.ts';
 import { plainNetwork } from '../../support/plain-network.ts';
 import { makeAuthority } from '../../support/certificates.ts';
 import { answerTo, startDnsServer } from '../../support/dns-server.ts';

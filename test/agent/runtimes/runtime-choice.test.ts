@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
-import type { InstalledRuntime } from '../../../agent/runners/runner.ts';
+import type { InstalledRuntime } from '../../../agent/runtimes/installed-runtime.ts';
 import { builtinRuntime } from '../../../agent/runtimes/builtin-runtime.ts';
 import { chooseRuntime } from '../../../agent/runtimes/runtime-choice.ts';
 import { temporaryFolder } from '../../support/system.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
-import { rightsIn } from '../../../agent/script-host/shed-rights.ts';
+import { rightsIn } from '../../../agent/system/shed-rights.ts';
 
 const module = new URL('../../../agent/script-host/create-script-host.ts', import.meta.url).href;
 const user = 10_001;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
-import { failureOfRun } from '../../../agent/browsers/run-failure.ts';
+import { failureOfRun } from '../../../agent/runners/scripts/run-failure.ts';
 import { AgentError } from '../../../agent/errors.ts';
 import { assertEnded } from '../../../agent/runners/playwright/program-failure.ts';
 import { createScriptHost } from '../../../agent/script-host/create-script-host.ts';

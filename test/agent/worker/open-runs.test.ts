@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import test from 'node:test';
 import { pino } from 'pino';
 import { maxOpenRuns, type OpenRun } from '@monitor/shared/contract/agent-protocol.ts';
-import { CallFailure } from '../../../agent/control-plane-client.ts';
+import { CallFailure } from '../../../agent/link/control-plane-client.ts';
 import { OpenRunReports, openRunsToTell } from '../../../agent/worker/open-runs.ts';
 import { TestClock } from '../../support/test-clock.ts';
 

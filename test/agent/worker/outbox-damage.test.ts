@@ -7,7 +7,7 @@ import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { pino } from 'pino';
-import { Damages } from '../../../agent/worker/damage.ts';
+import { Damages } from '../../../agent/damage.ts';
 import { Outbox } from '../../../agent/worker/outbox.ts';
 import { damageFile, damageKinds, testCases, touchedTexts } from '../../support/damage.ts';
 import { seededRandom, testSeed } from '../../support/random.ts';

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import test from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
-import { ControlPlaneClient } from '../../../agent/control-plane-client.ts';
+import { ControlPlaneClient } from '../../../agent/link/control-plane-client.ts';
 import { createDispatcher } from '../../../agent/link/dispatcher.ts';
 import { createMetrics } from '../../../agent/observability/metrics.ts';
 import { Outbox } from '../../../agent/worker/outbox.ts';

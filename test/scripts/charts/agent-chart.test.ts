@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Registry } from 'prom-client';
-import { serveProbes } from '../../../agent/observability/probes.ts';
+import { serveProbes } from '../../../agent/status/probes.ts';
 import {
   neededByAgent,
   agentChart,

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readRunEvents } from '../../../../agent/browsers/run-events.ts';
+import { readRunEvents } from '../../../../agent/runners/scripts/run-events.ts';
 import { readSuiteEvents } from '../../../../agent/runners/playwright/suite-events.ts';
 import type { Workspace } from '../../../../agent/script-host/script-host.ts';
 import { temporaryFolder } from '../../../support/system.ts';

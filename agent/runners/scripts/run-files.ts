@@ -3,7 +3,8 @@ import { posix } from 'node:path';
 import { join } from 'node:path';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { NamedScript } from '@monitor/shared/contract/agent-protocol.ts';
-import type { Workspace } from '../script-host/script-host.ts';
+import { insideFolder } from '../../browsers/script-sessions.ts';
+import type { Workspace } from '../../script-host/script-host.ts';
 
 /** Where files of the customer stand in the workspace; ours stand in `monitor/`. */
 const checkFolder = 'check';
@@ -100,7 +101,6 @@ function escapeRegExp(text: string): string {
 /** The text of the configuration the test runner is given. */
 export function testRunnerConfig(options: TestRunnerOptions): string {
   const { folder, written, hasBrowser } = options;
-  const inside = join(import.meta.dirname, 'inside');
   const own = {
     testDir: join(folder, checkFolder),
     outputDir: join(folder, 'monitor', 'results'),
@@ -108,7 +108,7 @@ export function testRunnerConfig(options: TestRunnerOptions): string {
     workers: 1,
     retries: 0,
     reporter: [
-      [join(inside, 'reporter.cjs')],
+      [join(insideFolder, 'reporter.cjs')],
       ['json', { outputFile: join(folder, 'monitor', 'report.json') }],
     ],
     use: {
@@ -128,7 +128,7 @@ export function testRunnerConfig(options: TestRunnerOptions): string {
       : `defaultOf(require(${JSON.stringify(join(folder, checkFolder, written.configFile))}))`;
   const pattern = `${escapeRegExp(join(folder, checkFolder, written.file))}$`;
   return [
-    `const { mergeConfig, defaultOf } = require(${JSON.stringify(join(inside, 'config-subset.cjs'))});`,
+    `const { mergeConfig, defaultOf } = require(${JSON.stringify(join(insideFolder, 'config-subset.cjs'))});`,
     `const own = ${JSON.stringify(own)};`,
     `own.testMatch = new RegExp(${JSON.stringify(pattern)});`,
     `module.exports = mergeConfig(own, ${given});`,

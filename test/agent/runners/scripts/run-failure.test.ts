@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { RunEvent } from '../../../agent/browsers/run-events.ts';
-import { failureOfRun } from '../../../agent/browsers/run-failure.ts';
-import { AgentError } from '../../../agent/errors.ts';
-import type { ProgramEnd } from '../../../agent/script-host/script-host.ts';
+import type { RunEvent } from '../../../../agent/runners/scripts/run-events.ts';
+import { failureOfRun } from '../../../../agent/runners/scripts/run-failure.ts';
+import { AgentError } from '../../../../agent/errors.ts';
+import type { ProgramEnd } from '../../../../agent/script-host/script-host.ts';
 
 const failed: ProgramEnd = {
   reason: 'exit',

@@ -1,6 +1,6 @@
 /** The passage of a run through the gateway. */
-import type { Passage } from '../net/gateway/gateway.ts';
-import type { RunnerContext } from '../runners/runner.ts';
+import type { Passage } from '../../net/gateway/gateway.ts';
+import type { RunnerContext } from '../runner.ts';
 
 /**
  * Opens it where the location has a proxy or the account has client certificates; else gives null, and

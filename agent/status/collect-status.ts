@@ -4,9 +4,9 @@ import { protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { ArtifactSpool } from '../artifacts/artifact-spool.ts';
 import type { AgentConfig } from '../config.ts';
-import type { NetworkAccess } from '../runners/runner.ts';
+import type { NetworkAccess } from '../net/network-access.ts';
 import { version } from '../version.ts';
-import type { NotedDamage } from '../worker/damage.ts';
+import type { NotedDamage } from '../damage.ts';
 import type { CheckInLoop } from '../worker/check-in-loop.ts';
 import type { Executor } from '../worker/execute-run.ts';
 import { notReadyReason, type LifecycleState } from '../worker/lifecycle.ts';
@@ -14,7 +14,7 @@ import type { Outbox } from '../worker/outbox.ts';
 import type { ProcessTime } from '../worker/process-time.ts';
 import type { SubmitLoop } from '../worker/submit-loop.ts';
 import type { AgentStatus } from './agent-status.ts';
-import type { AgentMetrics } from './metrics.ts';
+import type { AgentMetrics } from '../observability/metrics.ts';
 
 export interface StatusParts {
   config: AgentConfig;

@@ -1,7 +1,7 @@
 /** What a run says of itself. It is code of customers that runs there: nothing in it is trusted. */
 import type { ScriptStep } from '@monitor/shared/contract/check-result.ts';
 import { z } from 'zod';
-import type { Workspace } from '../script-host/script-host.ts';
+import type { Workspace } from '../../script-host/script-host.ts';
 
 const maxBytes = 24 * 1024 * 1024;
 /** Of each type: many small ones take far more memory here than in the file. */

@@ -1,8 +1,8 @@
 /** Why a run of a script failed, from how it ended and what it said. */
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
-import { AgentError } from '../errors.ts';
-import { assertMachineMemory } from '../script-host/machine-memory.ts';
-import type { ProgramEnd } from '../script-host/script-host.ts';
+import { AgentError } from '../../errors.ts';
+import { assertMachineMemory } from '../../script-host/machine-memory.ts';
+import type { ProgramEnd } from '../../script-host/script-host.ts';
 import { eventsOf, type RunEvent } from './run-events.ts';
 
 const failureOfScript = (code: string, message: string): Failure => ({

@@ -27,14 +27,12 @@ import {
 import { errorBody, errorCatalogue, type ErrorBody } from '@monitor/shared/contract/errors.ts';
 import { maxCodeBundleBytes } from '@monitor/shared/contract/code-bundle.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
-import { AgentError } from './errors.ts';
-import type { Acknowledgement } from './worker/acknowledgement.ts';
-import { LinkFault } from './link/link-fault.ts';
-import { connectWithinMs } from './link/open-connection.ts';
-import { Patience } from './link/patience.ts';
-import { StallWatch } from './link/stall-watch.ts';
-
-export { createDispatcher } from './link/dispatcher.ts';
+import { AgentError } from '../errors.ts';
+import type { Acknowledgement } from './acknowledgement.ts';
+import { LinkFault } from './link-fault.ts';
+import { connectWithinMs } from './open-connection.ts';
+import { Patience } from './patience.ts';
+import { StallWatch } from './stall-watch.ts';
 
 const compress = promisify(gzip);
 

@@ -1,8 +1,8 @@
 /** Hands the files of a run to the agent and says what refers to them. */
 import { join, normalize, posix } from 'node:path';
 import type { ArtifactType } from '@monitor/shared/contract/check-result.ts';
-import type { ArtifactSink } from '../runners/runner.ts';
-import type { Workspace } from '../script-host/script-host.ts';
+import type { ArtifactSink } from '../runner.ts';
+import type { Workspace } from '../../script-host/script-host.ts';
 import { eventsOf, type RunEvent } from './run-events.ts';
 
 export interface CollectedArtifacts {

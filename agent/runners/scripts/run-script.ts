@@ -3,18 +3,15 @@ import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { ScriptError, ScriptStep, ScriptTest } from '@monitor/shared/contract/check-result.ts';
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { z } from 'zod';
-import type {
-  BrowserLease,
-  FoundBrowser,
-  InstalledRuntime,
-  Observation,
-  RunnerContext,
-  ScriptSession,
-} from '../runners/runner.ts';
-import type { Passage } from '../net/gateway/gateway.ts';
-import { beginTrace } from '../net/http/trace-context.ts';
-import { runVariables } from '../script-host/run-variables.ts';
-import { canRecordVideo } from './browsers-folder.ts';
+import type { Observation, RunnerContext } from '../runner.ts';
+import type { BrowserLease } from '../../browsers/browser-pool.ts';
+import type { FoundBrowser } from '../../browsers/find-browser.ts';
+import type { InstalledRuntime } from '../../runtimes/installed-runtime.ts';
+import type { ScriptSession } from '../../browsers/script-sessions.ts';
+import type { Passage } from '../../net/gateway/gateway.ts';
+import { beginTrace } from '../../net/http/trace-context.ts';
+import { runVariables } from '../../script-host/run-variables.ts';
+import { canRecordVideo } from '../../browsers/browsers-folder.ts';
 import { collectArtifacts, type CollectedArtifacts } from './run-artifacts.ts';
 import {
   eventsOf,
@@ -23,7 +20,7 @@ import {
   type RunEvent,
   type SeenStep,
 } from './run-events.ts';
-import { openPassage } from './run-passage.ts';
+import { openPassage } from './proxy-session.ts';
 import { failureOfBrowser, failureOfRun, isOnlySoft } from './run-failure.ts';
 import { testRunnerConfig, writeScript } from './run-files.ts';
 

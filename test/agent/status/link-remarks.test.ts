@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { linkRemarks } from '../../../agent/observability/link-remarks.ts';
+import { linkRemarks } from '../../../agent/status/link-remarks.ts';
 import { createScrubber } from '../../../agent/scrub/create-scrubber.ts';
 import type { LinkHistory } from '../../../agent/worker/check-in-loop.ts';
 
