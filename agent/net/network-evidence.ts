@@ -19,7 +19,7 @@ import { tracerouteText } from './traceroute/text.ts';
  * How much is gathered: `all` takes seconds, `packets` a fraction of one, since it waits for no
  * traceroute, and `events` no time at all.
  */
-export type EvidenceExtent = 'all' | 'packets' | 'events';
+export type EvidenceLevel = 'all' | 'packets' | 'events';
 
 /** What was found about a failure in the network. */
 export interface Evidence {
@@ -129,20 +129,20 @@ async function traceWay(
 async function collect(
   trail: ConnectionTrail,
   tools: EvidenceTools,
-  extent: 'all' | 'packets',
-  enough: AbortSignal = tools.signal,
+  level: 'all' | 'packets',
+  deadline: AbortSignal = tools.signal,
 ): Promise<Evidence> {
-  const deadline = new AbortController();
+  const timeout = new AbortController();
   const cancel = tools.clock.after(withinMs, () => {
-    deadline.abort();
+    timeout.abort();
   });
-  const signal = AbortSignal.any([tools.signal, enough, deadline.signal]);
+  const signal = AbortSignal.any([tools.signal, deadline, timeout.signal]);
   try {
     const [{ pcapReference, ...capture }, way] = await Promise.all([
       cutPackets(trail, tools, signal).catch((error: unknown) =>
         events(`the packets could not be kept: ${String(error)}`),
       ),
-      traceWay(trail, tools, signal, extent === 'all' ? withinMs : 0),
+      traceWay(trail, tools, signal, level === 'all' ? withinMs : 0),
     ]);
     return { pcapReference, diagnostics: { capture, events: trail.events, ...way } };
   } finally {
@@ -173,13 +173,13 @@ export function evidenceOf(
   failure: Failure | null,
   trail: ConnectionTrail,
   tools: EvidenceTools,
-): { evidence?: (extent: EvidenceExtent, enough?: AbortSignal) => Promise<Evidence> } {
+): { evidence?: (level: EvidenceLevel, deadline?: AbortSignal) => Promise<Evidence> } {
   if (failure === null || !isOfNetwork(failure, trail)) return {};
   return {
-    evidence: (extent, enough) =>
-      extent === 'events'
+    evidence: (level, deadline) =>
+      level === 'events'
         ? Promise.resolve(justEvents(trail))
-        : collect(trail, tools, extent, enough),
+        : collect(trail, tools, level, deadline),
   };
 }
 

@@ -7,7 +7,7 @@ export interface AgentMetrics {
   runs: Counter<'check_type' | 'outcome'>;
   runDuration: Histogram<'check_type'>;
   running: Gauge<'pool'>;
-  places: Gauge<'pool'>;
+  permits: Gauge<'pool'>;
   queued: Gauge<'pool'>;
   queueWait: Histogram<'pool'>;
   slotLateness: Histogram;
@@ -91,7 +91,7 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
       ['check_type'],
     ),
     running: gauge('running', 'Attempts in progress, by pool: light or heavy', ['pool']),
-    places: gauge('places', 'Attempts that may be in progress at once, by pool', ['pool']),
+    permits: gauge('places', 'Attempts that may be in progress at once, by pool', ['pool']),
     queued: gauge('queued', 'Attempts that wait for a free place, by pool', ['pool']),
     queueWait: histogram('queue_wait_seconds', 'Time an attempt waited for a free place', quick, [
       'pool',

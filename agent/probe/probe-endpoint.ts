@@ -10,7 +10,7 @@ import type { AgentConfig } from '../config.ts';
 import { AgentError } from '../errors.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
 import type { NetworkAccess } from '../net/network-access.ts';
-import { Pool } from '../worker/pool.ts';
+import { Permits } from '../worker/permits.ts';
 import type { ProbeModule } from './module-schema.ts';
 import { probeDns } from './probe-dns.ts';
 import { probeHttp } from './probe-http.ts';
@@ -71,7 +71,7 @@ function answerText(response: ServerResponse, status: number, text: string): voi
 
 function listenerOf(modules: Modules, parts: ProbeEndpointParts): RequestListener {
   const { network, metrics, clock, logger } = parts;
-  const pool = new Pool(atOnce);
+  const permits = new Permits(atOnce);
 
   const probe = async (
     {
@@ -162,7 +162,7 @@ function listenerOf(modules: Modules, parts: ProbeEndpointParts): RequestListene
     } else if (target === '') refuse(400, 'invalid', 'Target parameter is missing');
     else if (searchParams.getAll('target').length > 1) {
       refuse(400, 'invalid', 'Target parameter must be given once');
-    } else if (pool.queued >= mostWaiting) {
+    } else if (permits.queued >= mostWaiting) {
       refuse(503, 'busy', `more than ${mostWaiting} probes wait already`);
     } else {
       const wanted = {
@@ -170,7 +170,7 @@ function listenerOf(modules: Modules, parts: ProbeEndpointParts): RequestListene
         isDebug: searchParams.get('debug') === 'true',
         scrape: request.headers['x-prometheus-scrape-timeout-seconds'],
       };
-      void pool
+      void permits
         .run(() => probe(wanted, response))
         .catch((error: unknown) => {
           logger.error({ err: error }, 'probe was not answered');

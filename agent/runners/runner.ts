@@ -23,7 +23,7 @@ import type { ScriptSessions } from '../browsers/script-sessions.ts';
 import type { Gateway } from '../net/gateway/gateway.ts';
 import type { TracedRequest } from '../net/http/traced-request.ts';
 import type { NetworkAccess } from '../net/network-access.ts';
-import type { Evidence, EvidenceExtent } from '../net/network-evidence.ts';
+import type { Evidence, EvidenceLevel } from '../net/network-evidence.ts';
 import type { InstalledRuntime } from '../runtimes/installed-runtime.ts';
 import type { RunFacts } from '../script-host/run-variables.ts';
 import type { ScriptHost, ScriptLimits } from '../script-host/script-host.ts';
@@ -42,10 +42,10 @@ export type Observation = Omit<Measurement, 'underLoad'> & {
   /** The HTTP requests it made, for traces. */
   requests?: readonly TracedRequest[];
   /**
-   * Of a failure in the network. Called when the attempt is over and judged a failure. `enough` ends it
-   * with what there is by then. Never rejects.
+   * Of a failure in the network. Called when the attempt is over and judged a failure. `deadline` ends
+   * it with what there is by then. Never rejects.
    */
-  evidence?: (extent: EvidenceExtent, enough?: AbortSignal) => Promise<Evidence>;
+  evidence?: (level: EvidenceLevel, deadline?: AbortSignal) => Promise<Evidence>;
 };
 
 /** Takes the files of a run. */

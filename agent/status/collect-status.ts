@@ -7,11 +7,12 @@ import type { AgentConfig } from '../config.ts';
 import type { NetworkAccess } from '../net/network-access.ts';
 import { version } from '../version.ts';
 import type { NotedDamage } from '../damage.ts';
+import type { AgentSession } from '../worker/agent-session.ts';
 import type { CheckInLoop } from '../worker/check-in-loop.ts';
-import type { Executor } from '../worker/execute-run.ts';
-import { notReadyReason, type LifecycleState } from '../worker/lifecycle.ts';
+import type { Executor } from '../worker/executor.ts';
 import type { Outbox } from '../worker/outbox.ts';
 import type { ProcessTime } from '../worker/process-time.ts';
+import type { PoolState } from '../worker/run-queue.ts';
 import type { SubmitLoop } from '../worker/submit-loop.ts';
 import type { AgentStatus } from './agent-status.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
@@ -21,8 +22,7 @@ export interface StatusParts {
   clock: Clock;
   rawClock: Clock;
   network: NetworkAccess;
-  state: LifecycleState;
-  location: string | null;
+  session: AgentSession;
   startedAt: number;
   healthPort: number;
   checks: number;
@@ -52,9 +52,14 @@ async function countsByCode(metrics: AgentMetrics): Promise<Record<string, numbe
   );
 }
 
+function poolStatus({ running, queued, permits }: PoolState): AgentStatus['pools']['light'] {
+  return { running, queued, places: permits };
+}
+
 /** Everything as it is this moment. */
-export async function tellStatus(parts: StatusParts): Promise<AgentStatus> {
-  const { config, network, outbox, spool, executor, checkIns, submitLoop, clock, rawClock } = parts;
+export async function collectStatus(parts: StatusParts): Promise<AgentStatus> {
+  const { config, network, outbox, spool, session, executor, checkIns, submitLoop } = parts;
+  const { clock, rawClock } = parts;
   const { icmp, icmpProblem, capture, captureProblem, traceroute, tracerouteProblem } = network;
   const { depth, bytes, oldestAt, droppedTotal } = outbox.state();
   // Deliveries are noted by the clock of this machine, all else by that of the control plane.
@@ -68,14 +73,14 @@ export async function tellStatus(parts: StatusParts): Promise<AgentStatus> {
     agentId: outbox.agentId,
     startedAt: parts.startedAt + correctionMs,
     now: clock.now(),
-    state: parts.state,
-    notReady: notReadyReason(parts.state),
-    location: parts.location,
+    state: session.state,
+    notReady: session.notReady,
+    location: session.location,
     controlPlane: withoutLogin(config.CONTROL_PLANE_URL),
     healthPort: parts.healthPort,
     link: { ...checkIns.history, clockOffsetMs: checkIns.offsetMs },
     checks: parts.checks,
-    pools: executor.pools,
+    pools: { light: poolStatus(executor.pools.light), heavy: poolStatus(executor.pools.heavy) },
     outbox: {
       ...{ depth, bytes, oldestAt, droppedTotal },
       maxBytes: config.OUTBOX_MAX_BYTES,

@@ -22,12 +22,13 @@ import type { TracedRequest } from '../net/http/traced-request.ts';
 import { proxyLogin } from '../net/http/proxy-login.ts';
 import { poolOf, type RunnerRegistry } from '../runners/index.ts';
 import type { Observation, Runner, RunnerContext, Scripting } from '../runners/runner.ts';
-import type { Evidence, EvidenceExtent } from '../net/network-evidence.ts';
+import type { Evidence } from '../net/network-evidence.ts';
 import type { NetworkAccess } from '../net/network-access.ts';
 import type { RunFacts } from '../script-host/run-variables.ts';
 import { createScrubber } from '../scrub/create-scrubber.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 import { droppedBody, withScrubbedBody } from './body-of-pass.ts';
+import type { AttemptEvidence } from './evidence-budget.ts';
 import { decideAttempt, mayRepeat, type VoidCause } from './decide-attempt.ts';
 import { parseCheck } from './parsed-check.ts';
 import type { ProcessTime, TimeFacts } from './process-time.ts';
@@ -63,6 +64,8 @@ export interface Attempt {
   /** Called when it begins anew. */
   onRepeat?: () => void;
 }
+
+type EvidenceShare = Pick<AttemptEvidence, 'begin' | 'deadline'>;
 
 export interface VoidAttempt {
   cause: VoidCause;
@@ -321,8 +324,7 @@ async function tryAttempt(
   { check, run, environmentUrl }: Attempt,
   tools: AttemptTools,
   signal: AbortSignal,
-  extentOf: () => EvidenceExtent,
-  enough: AbortSignal,
+  { begin, deadline }: EvidenceShare,
 ): Promise<Tried> {
   const { clock, network, processTime } = tools;
   const startedAt = clock.now();
@@ -407,7 +409,7 @@ async function tryAttempt(
       }
       const evidence =
         seen.isVoid === null && verdict.hasFailures && collect !== undefined
-          ? await collect(extentOf(), enough)
+          ? await collect(begin(), deadline)
           : undefined;
       return fromObservation(
         ...([type, observation, measurement, time, verdict, jobLog, evidence] as const),
@@ -444,22 +446,21 @@ async function tryAttempt(
 }
 
 /**
- * Runs one attempt. Never rejects: what breaks on our side is an outcome with `hasErrors`. `extentOf` is
- * asked when the attempt is over: how much evidence of its failure is to be gathered. `enough` ends that,
- * and costs evidence alone. An attempt in which this process was suspended, or waited so much that a broken
- * limit of time says nothing, is made again while there is time; it ends as an error of the agent otherwise.
+ * Runs one attempt. Never rejects: what breaks in the agent is an outcome with `hasErrors`. `evidence` is
+ * begun when the attempt is over and has failed. An attempt in which this process was suspended, or waited
+ * so much that a broken limit of time says nothing, is made again while there is time; it ends as an
+ * agent error otherwise.
  */
 export async function makeAttempt(
   attempt: Attempt,
   tools: AttemptTools,
   signal: AbortSignal,
-  extentOf: () => EvidenceExtent = () => 'all',
-  enough: AbortSignal = signal,
+  evidence: EvidenceShare = { begin: () => 'all', deadline: signal },
 ): Promise<AttemptOutcome> {
   const { check, run, latestStart } = attempt;
   const before: Record<VoidCause, number> = { suspended: 0, overloaded: 0 };
   for (;;) {
-    const { outcome, isVoid } = await tryAttempt(attempt, tools, signal, extentOf, enough);
+    const { outcome, isVoid } = await tryAttempt(attempt, tools, signal, evidence);
     if (isVoid === null || signal.aborted) return outcome;
     const { cause, time, isPass } = isVoid;
     const pace = tools.pace?.(check) ?? { isStopping: false, isCrowded: false };

@@ -1,6 +1,6 @@
 /**
  * The assignments on disk, so that an agent restarted while the control plane is away goes on. They
- * hold what customers entrusted to us, so the file is sealed.
+ * hold what customers entrusted to us, so the file is encrypted.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { codeOf } from '../net/failure.ts';
 import type { Secret } from '../secret.ts';
 import { setAside, type Damages } from '../damage.ts';
-import { Seal } from './seal.ts';
+import { Cipher } from './cipher.ts';
 
 const keptAsideBytes = 64_000_000;
 
@@ -25,7 +25,7 @@ export type CachedSchedule = z.output<typeof cached>;
 
 export class ScheduleCache {
   readonly #file: string;
-  readonly #seal: Seal;
+  readonly #cipher: Cipher;
   readonly #logger: Logger;
 
   readonly #damages: Damages;
@@ -33,7 +33,7 @@ export class ScheduleCache {
   constructor(directory: string, apiKey: Secret, logger: Logger, damages: Damages) {
     this.#damages = damages;
     this.#file = join(directory, 'schedule.bin');
-    this.#seal = new Seal(apiKey, 'schedule cache v1');
+    this.#cipher = new Cipher(apiKey, 'schedule cache v1');
     this.#logger = logger;
   }
 
@@ -41,7 +41,7 @@ export class ScheduleCache {
   save(schedule: CachedSchedule): void {
     const temporary = `${this.#file}.new`;
     try {
-      writeFileSync(temporary, this.#seal.seal(JSON.stringify(schedule)), { mode: 0o600 });
+      writeFileSync(temporary, this.#cipher.encrypt(JSON.stringify(schedule)), { mode: 0o600 });
       renameSync(temporary, this.#file);
     } catch (error) {
       this.#logger.warn({ err: error }, 'schedule not cached');
@@ -58,7 +58,7 @@ export class ScheduleCache {
       return null;
     }
     try {
-      return cached.parse(JSON.parse(this.#seal.open(content)));
+      return cached.parse(JSON.parse(this.#cipher.decrypt(content)));
     } catch {
       // A new key of the location is no damage, and nothing tells the two apart.
       this.#logger.warn('cached schedule ignored: torn, or made with another key');

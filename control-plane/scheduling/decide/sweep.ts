@@ -3,7 +3,7 @@ import type { MissedReason } from '@monitor/shared/contract/check-result.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { locationsOfSlot, scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
 
-/** Longest wait for a place on the agent, see `worker/execute-run.ts`. */
+/** Longest wait for a place on the agent, see `agent/worker/executor.ts`. */
 const longestQueueMs = 60_000;
 /** What runs of code need around the run itself: scripts, a browser that starts, files to hand in. */
 const aroundCodeMs = 60_000;

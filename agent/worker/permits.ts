@@ -1,5 +1,5 @@
 /** Bounded concurrency, first come first served. */
-export class Pool {
+export class Permits {
   readonly #limit: number;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
@@ -16,29 +16,26 @@ export class Pool {
     return this.#waiting.length;
   }
 
-  /**
-   * Calls `work` as soon as a place is free. Work that goes on without needing its place may `leave` it
-   * to others before it ends.
-   */
-  async run<T>(work: (leave: () => void) => Promise<T>): Promise<T> {
+  /** Calls `work` with a permit, which it may release before it ends. */
+  async run<T>(work: (releasePermit: () => void) => Promise<T>): Promise<T> {
     if (this.#running >= this.#limit) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else {
       this.#running += 1;
     }
-    let hasLeft = false;
-    const leave = (): void => {
-      if (hasLeft) return;
-      hasLeft = true;
+    let isReleased = false;
+    const releasePermit = (): void => {
+      if (isReleased) return;
+      isReleased = true;
       const next = this.#waiting.shift();
-      // The place goes straight to the next in line, so nobody can slip in between.
+      // The permit goes straight to the next in line, so nobody can slip in between.
       if (next === undefined) this.#running -= 1;
       else next();
     };
     try {
-      return await work(leave);
+      return await work(releasePermit);
     } finally {
-      leave();
+      releasePermit();
     }
   }
 }

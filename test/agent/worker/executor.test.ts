@@ -9,13 +9,14 @@ import type { Job, ResultSubmission } from '@monitor/shared/contract/agent-proto
 import { createMetrics } from '../../../agent/observability/metrics.ts';
 import { AgentError } from '../../../agent/errors.ts';
 import type { Observation } from '../../../agent/runners/runner.ts';
-import { Executor } from '../../../agent/worker/execute-run.ts';
+import { Executor } from '../../../agent/worker/executor.ts';
 import { ProcessTime } from '../../../agent/worker/process-time.ts';
+import { LeaseBook } from '../../../agent/worker/lease-book.ts';
 import { Outbox } from '../../../agent/worker/outbox.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 import { Secret } from '../../../agent/secret.ts';
 import { RunIds } from '../../../agent/worker/run-ids.ts';
-import { Seal } from '../../../agent/worker/seal.ts';
+import { Cipher } from '../../../agent/worker/cipher.ts';
 import { temporaryFolder } from '../../support/system.ts';
 import { withoutCode } from '../../support/plain.ts';
 
@@ -38,8 +39,9 @@ function open(t: TestContext) {
   });
   const entry = { load: () => Promise.resolve(() => measure()), pool: 'light' as const };
   const metrics = createMetrics(new Registry(), '1');
+  const leases = new LeaseBook();
   const executor = new Executor({
-    ...{ clock: systemClock, outbox, logger, ids: new RunIds() },
+    ...{ clock: systemClock, outbox, logger, ids: new RunIds(), leases },
     processTime: new ProcessTime({ clock: systemClock }),
     missedReason: () => 'agent-overloaded' as const,
     runners: { URL: { ...entry, timeoutMs: 1_000 } },
@@ -47,7 +49,7 @@ function open(t: TestContext) {
     metrics,
     ...{ scripting: null, scriptingProblem: null, lightConcurrency: 1, heavyConcurrency: 1 },
     isLinkUp: () => true,
-    seal: new Seal(new Secret('pl_test'), 'test'),
+    cipher: new Cipher(new Secret('pl_test'), 'test'),
     artifactsOf: () => ({
       add: ({ name }) => Promise.resolve(name),
       finish: () => Promise.resolve([]),
@@ -59,7 +61,7 @@ function open(t: TestContext) {
     outbox
       .take(0, Number.MAX_SAFE_INTEGER, 100, 1e9)
       .map(({ payload }) => JSON.parse(payload) as ResultSubmission);
-  return { executor, outbox, metrics, results };
+  return { executor, outbox, leases, metrics, results };
 }
 
 function jobOf(fields: Partial<Job['check']> = {}): Job {
@@ -77,8 +79,8 @@ function jobOf(fields: Partial<Job['check']> = {}): Job {
   };
 }
 
-test('a run that is cancelled while it waits for a place is never made, and ends as cancelled', async (t) => {
-  const { executor, results } = open(t);
+test('a run that is cancelled while it waits for a permit is never made, and ends as cancelled', async (t) => {
+  const { executor, leases, results } = open(t);
   const { promise, resolve } = Promise.withResolvers<undefined>();
   let made = 0;
   measure = async () => {
@@ -100,10 +102,10 @@ test('a run that is cancelled while it waits for a place is never made, and ends
       [second.runId, true],
     ],
   );
-  assert.deepEqual(executor.activeJobs, []);
+  assert.deepEqual(leases.jobIds, []);
 });
 
-test('what of ours broke is told by its code, and only then', async (t) => {
+test('an agent error is recorded with its code, and only then', async (t) => {
   const { executor, results } = open(t);
   measure = () => Promise.reject(new AgentError('NETWORK_UNAVAILABLE', 'no route'));
   executor.startJob(jobOf(), 'here', 1);
@@ -136,7 +138,7 @@ async function betweenAttempts(t: TestContext) {
 }
 
 test('a run that is cancelled between two attempts ends as cancelled, also on disk', async (t) => {
-  const { executor, outbox, results, job } = await betweenAttempts(t);
+  const { executor, outbox, leases, results, job } = await betweenAttempts(t);
   assert.equal(outbox.pendingRetries().length, 1);
   executor.cancel(job.runId);
   await executor.drain();
@@ -147,45 +149,45 @@ test('a run that is cancelled between two attempts ends as cancelled, also on di
       [2, 'FINAL', true],
     ],
   );
-  assert.deepEqual([outbox.pendingRetries(), executor.activeJobs], [[], []]);
+  assert.deepEqual([outbox.pendingRetries(), leases.jobIds], [[], []]);
 });
 
 test('a run whose lease is lost between two attempts is not taken up again', async (t) => {
-  const { executor, outbox, job } = await betweenAttempts(t);
-  executor.loseJobs([job.id], () => job.runId);
+  const { executor, outbox, leases, job } = await betweenAttempts(t);
+  executor.loseJobs([job.id]);
   await executor.drain();
-  assert.deepEqual([outbox.pendingRetries(), executor.activeJobs], [[], []]);
+  assert.deepEqual([outbox.pendingRetries(), leases.jobIds], [[], []]);
 });
 
-test('evidence is gathered outside of the pool, and not of everything when all the world fails', async (t) => {
+test('evidence is gathered without a permit, and less of it when everything fails at once', async (t) => {
   const { executor, results } = open(t);
   const diagnostics = {
     capture: { kind: 'events' as const, packets: 0, missing: null },
     ...{ events: [], traceroute: null, tracerouteMissing: null },
   };
-  const extents: string[] = [];
+  const levels: string[] = [];
   const { promise: gathered, resolve } = Promise.withResolvers<undefined>();
   measure = () =>
     Promise.resolve({
       ...seen,
       failure: { phase: 'connect', code: 'ECONNREFUSED', message: 'no', isNetworkError: true },
-      async evidence(extent) {
-        extents.push(extent);
-        if (extent !== 'events') await gathered;
+      async evidence(level) {
+        levels.push(level);
+        if (level !== 'events') await gathered;
         return { diagnostics, pcapReference: null };
       },
     });
-  // There is one place in the pool, and nobody waits for the evidence of another.
+  // There is one permit, and no run waits for the evidence of another.
   for (let index = 0; index < 320; index += 1) executor.startJob(jobOf(), 'here', 1);
-  while (extents.length < 320) await pause(5);
-  const counted = (wanted: string) => extents.filter((extent) => extent === wanted).length;
+  while (levels.length < 320) await pause(5);
+  const counted = (wanted: string) => levels.filter((level) => level === wanted).length;
   assert.deepEqual(['all', 'packets', 'events'].map(counted), [100, 200, 20]);
   resolve(undefined);
   await executor.drain();
   assert.ok(results().every(({ hasFailures }) => hasFailures));
 });
 
-/** A run that has failed, and of which evidence is gathered until it has to be enough. */
+/** A run that has failed, and of which evidence is gathered until its deadline. */
 async function gathering(t: TestContext, fields: Partial<Job['check']> = {}) {
   const opened = open(t);
   const began = Promise.withResolvers<undefined>();
@@ -194,8 +196,8 @@ async function gathering(t: TestContext, fields: Partial<Job['check']> = {}) {
     Promise.resolve({
       ...seen,
       failure: { phase: 'connect', code: 'ECONNREFUSED', message: 'no', isNetworkError: true },
-      async evidence(_extent, enough) {
-        enough?.addEventListener('abort', () => {
+      async evidence(_level, deadline) {
+        deadline?.addEventListener('abort', () => {
           endGathering(undefined);
         });
         began.resolve(undefined);
@@ -232,7 +234,7 @@ test('a run that is cancelled, or lost, while evidence is gathered stays cancell
     [[true, false]],
   );
   const lost = await gathering(t);
-  lost.executor.loseJobs([lost.job.id], () => lost.job.runId);
+  lost.executor.loseJobs([lost.job.id]);
   lost.endGathering(undefined);
   await lost.executor.drain();
   assert.deepEqual(lost.results(), []);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { linkRemarks } from '../../../agent/status/link-remarks.ts';
+import { healthRemarks } from '../../../agent/status/remarks.ts';
 import { createScrubber } from '../../../agent/scrub/create-scrubber.ts';
 import type { LinkHistory } from '../../../agent/worker/check-in-loop.ts';
 
@@ -13,7 +13,8 @@ function remarksOn(
   state: LinkHistory['state'] = 'refused',
 ) {
   const history = { state, since: 0, lastAnswerAt: null, lastFailure: { at: 0, code, message } };
-  return linkRemarks(history, (text) => scrubber.text(text));
+  const load = { overloadedSince: null, reason: null, cpuWaitRatio: null, lastSuspension: null };
+  return healthRemarks(history, load, [], (text) => scrubber.text(text));
 }
 
 test('why versions do not go together is said in the words of the control plane', () => {

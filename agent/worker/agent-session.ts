@@ -1,0 +1,269 @@
+/**
+ * One agent from its start to its end: what the control plane assigned, where this agent stands
+ * (`session-state.ts`), and how it stops. Stopping is not cancelling: `drain` lets runs finish and delivers
+ * their results, `stop` ends what is measuring and leaves results on disk for the next start.
+ */
+import type { Clock } from '@monitor/shared/clock.ts';
+import type { AssignedCheck, CheckInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
+import type { Logger } from 'pino';
+import type { UploadLoop } from '../artifacts/upload-loop.ts';
+import type { ControlPlaneClient } from '../link/control-plane-client.ts';
+import type { AgentMetrics } from '../observability/metrics.ts';
+import type { Traces } from '../observability/tracing/open-traces.ts';
+import type { CertificateWatch } from './certificate-watch.ts';
+import type { CheckInLoop } from './check-in-loop.ts';
+import type { Executor } from './executor.ts';
+import type { LeaseBook } from './lease-book.ts';
+import type { OpenRunReports } from './open-runs.ts';
+import type { Outbox } from './outbox.ts';
+import type { RunIds } from './run-ids.ts';
+import type { ScheduleCache } from './schedule-cache.ts';
+import type { Scheduler } from './scheduler.ts';
+import { nextState, sessionStates, type SessionEvent, type SessionState } from './session-state.ts';
+import type { SubmitLoop } from './submit-loop.ts';
+import { tryUntil } from './try-until.ts';
+
+/** After the last run has ended: for its results, and for saying goodbye. */
+const flushWithinMs = 10_000;
+/** Results matter more than traces when time is short. */
+const tracesWithinMs = 2_000;
+/** Soon enough that a crash right after an assignment finds it; late enough to gather a burst. */
+const cacheWithinMs = 100;
+
+export interface AgentSessionParts {
+  /** By the control plane's time. */
+  clock: Clock;
+  /** By the time of this machine. */
+  rawClock: Clock;
+  logger: Logger;
+  metrics: AgentMetrics;
+  /** How long runs may take to end once the agent drains. */
+  drainTimeoutMs: number;
+  client: ControlPlaneClient;
+  outbox: Outbox;
+  cache: ScheduleCache;
+  ids: RunIds;
+  leases: LeaseBook;
+  executor: Executor;
+  scheduler: Scheduler;
+  certificates: CertificateWatch;
+  checkIns: CheckInLoop;
+  openRuns: OpenRunReports;
+  submitLoop: SubmitLoop;
+  uploads: UploadLoop;
+  traces: Traces;
+}
+
+export class AgentSession {
+  readonly #parts: AgentSessionParts;
+  readonly #ready = Promise.withResolvers<void>();
+  #state: SessionState = 'starting';
+  #location: string | null = null;
+  #epoch = 0;
+  #cancelCaching: (() => void) | null = null;
+  #draining: Promise<number> | null = null;
+  #stopping: Promise<void> | null = null;
+
+  constructor(parts: AgentSessionParts) {
+    this.#parts = parts;
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  /** Null before the first assignment. */
+  get location(): string | null {
+    return this.#location;
+  }
+
+  /** Why readiness is 503; null when it is 200. */
+  get notReady(): string | null {
+    return sessionStates[this.#state].notReady;
+  }
+
+  /** Resolves when the agent follows a schedule. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  /** Goes on with what is on disk, and begins to talk to the control plane. */
+  start(): void {
+    const { clock, logger, outbox, cache, executor, submitLoop, uploads, checkIns } = this.#parts;
+    const cached = cache.load(clock.now());
+    if (cached !== null) {
+      this.#follow(cached, cached.checks, [], true);
+      this.#parts.certificates.follow(cached.checks);
+      this.#enter('schedule-known');
+      logger.info({ checks: cached.checks.length }, 'cached schedule is being followed');
+    }
+    executor.resume(outbox.pendingRetries());
+    submitLoop.start();
+    uploads.start();
+    checkIns.start();
+  }
+
+  #enter(event: SessionEvent): void {
+    this.#state = nextState(this.#state, event);
+    if (event === 'schedule-known') this.#ready.resolve();
+  }
+
+  #follow(
+    { location, epoch, idKey }: { location: string; epoch: number; idKey: string | null },
+    upserts: readonly AssignedCheck[],
+    removals: readonly string[],
+    isFull: boolean,
+  ): void {
+    const { ids, scheduler, metrics } = this.#parts;
+    this.#location = location;
+    this.#epoch = epoch;
+    ids.use(idKey);
+    scheduler.apply(location, upserts, removals, isFull);
+    metrics.assignedChecks.set(scheduler.size);
+  }
+
+  startSlot(check: AssignedCheck, scheduledFor: number, lateMs: number): void {
+    const { metrics, executor } = this.#parts;
+    metrics.slotLateness.observe(lateMs / 1000);
+    if (this.#location === null) return;
+    executor.startSlot(check, scheduledFor, this.#location, this.#epoch);
+  }
+
+  missSlot(check: AssignedCheck, scheduledFor: number, lateMs: number): void {
+    if (this.#location === null) return;
+    this.#parts.executor.miss(check, scheduledFor, this.#location, lateMs);
+  }
+
+  /** Does what a check-in brought. */
+  answer(answer: CheckInAnswer): void {
+    const { executor, openRuns, ids, certificates, scheduler, rawClock } = this.#parts;
+    const { location, epoch, upserts, removals, jobs, cancellations, full: isFull } = answer;
+    if (!sessionStates[this.#state].takesWork) {
+      for (const runId of cancellations) executor.cancel(runId);
+      return;
+    }
+    if (isFull) openRuns.forget();
+    const idKey = answer.idKey ?? null;
+    const isSame = location === this.#location && epoch === this.#epoch && idKey === ids.key;
+    this.#follow({ location, epoch, idKey }, upserts, removals, isFull);
+    for (const job of jobs) executor.startJob(job, location, epoch);
+    for (const runId of cancellations) executor.cancel(runId);
+    if (!isSame || isFull || upserts.length > 0 || removals.length > 0) {
+      certificates.follow(scheduler.checks());
+      this.#cancelCaching ??= rawClock.after(cacheWithinMs, () => {
+        this.#saveSchedule();
+      });
+    }
+    this.#enter('schedule-known');
+  }
+
+  #saveSchedule(): void {
+    const { cache, ids, scheduler } = this.#parts;
+    this.#cancelCaching = null;
+    if (this.#location === null) return;
+    cache.save({
+      ...{ location: this.#location, epoch: this.#epoch, idKey: ids.key },
+      checks: scheduler.checks(),
+    });
+  }
+
+  /** Renews the leases of all jobs. One that fails is made up for by the next; three fit into a lease. */
+  renewLeases(): void {
+    const { client, executor, leases } = this.#parts;
+    const { jobIds } = leases;
+    if (jobIds.length === 0) return;
+    void client
+      .renewLeases(jobIds)
+      .then(({ lost }) => {
+        executor.loseJobs(lost);
+      })
+      .catch(() => undefined);
+  }
+
+  /**
+   * Ends gracefully: readiness turns 503 at once, running checks finish within the drain timeout, results
+   * are delivered. Gives the number of results that stay for the next start.
+   */
+  drain(): Promise<number> {
+    return (this.#draining ??= this.#drain());
+  }
+
+  async #drain(): Promise<number> {
+    const { executor, checkIns, metrics, logger, rawClock } = this.#parts;
+    this.#enter('stop-asked');
+    metrics.draining.set(1);
+    logger.info({ running: executor.running }, 'draining');
+    this.#stopSchedule();
+    if (executor.running > 0) checkIns.standDown();
+    const cancelTimeout = rawClock.after(this.#parts.drainTimeoutMs, () => {
+      logger.warn({ running: executor.running }, 'drain timeout reached, running checks are ended');
+      void executor.abort();
+    });
+    await executor.drain();
+    cancelTimeout();
+    await checkIns.stop();
+    if (this.#cancelCaching !== null) {
+      this.#cancelCaching();
+      this.#saveSchedule();
+    }
+    const left = await this.#deliver();
+    this.#enter('work-finished');
+    return left;
+  }
+
+  #stopSchedule(): void {
+    this.#parts.scheduler.stop();
+    this.#parts.certificates.stop();
+  }
+
+  /** Results first, then files, then traces; the goodbye hands back the jobs that are left. */
+  async #deliver(): Promise<number> {
+    const { submitLoop, uploads, traces, leases, client, logger, rawClock } = this.#parts;
+    const until = rawClock.monotonic() + flushWithinMs;
+    const left = await tryUntil(
+      rawClock,
+      until,
+      () => submitLoop.flush(Math.max(0, until - rawClock.monotonic())),
+      (waiting) => waiting === 0,
+    );
+    const filesLeft = await uploads.flush(flushWithinMs);
+    await traces.flush(tracesWithinMs);
+    const { jobIds } = leases;
+    const sayGoodbye = async (): Promise<unknown> => {
+      try {
+        if (jobIds.length > 0) await client.release(jobIds);
+        await client.goodbye();
+        return null;
+      } catch (error) {
+        return error;
+      }
+    };
+    const problem = await tryUntil(rawClock, until, sayGoodbye, (failure) => failure === null);
+    if (problem !== null) {
+      logger.warn({ err: problem }, 'goodbye not heard; the control plane notices by itself');
+    }
+    logger.info({ left, filesLeft }, 'drained');
+    return left;
+  }
+
+  /** Ends what is measuring, without results. */
+  abort(): void {
+    void this.#parts.executor.abort();
+  }
+
+  /** Ends everything at once; what was measured is in the outbox when it resolves. */
+  stop(): Promise<void> {
+    return (this.#stopping ??= this.#stop());
+  }
+
+  async #stop(): Promise<void> {
+    const { executor, checkIns, submitLoop, uploads } = this.#parts;
+    this.#stopSchedule();
+    const stored = executor.abort();
+    this.#cancelCaching?.();
+    await checkIns.stop();
+    await stored;
+    await submitLoop.flush(0);
+    await uploads.stop();
+  }
+}

@@ -1,0 +1,364 @@
+/**
+ * Makes runs, over all their attempts: takes them from the queue, makes an attempt, and stores its result
+ * together with what follows. After an attempt a run
+ *
+ *   waits        here, for its next attempt; this state is on disk, so a restart goes on with it
+ *   is gone      to another location, which makes the next attempt
+ *   is done      its FINAL is in the outbox
+ *
+ * A run whose lease is lost while it is measured ends without a result; one that a person cancels is
+ * recorded as cancelled.
+ */
+import type { Clock } from '@monitor/shared/clock.ts';
+import type {
+  AssignedCheck,
+  Job,
+  OpenRun,
+  ResultSubmission,
+} from '@monitor/shared/contract/agent-protocol.ts';
+import { exchangeOf, type MissedReason } from '@monitor/shared/contract/check-result.ts';
+import { scheduleOf } from '@monitor/shared/domain/frequency.ts';
+import type { Logger } from 'pino';
+import type { AgentMetrics } from '../observability/metrics.ts';
+import type { FinishedAttempt } from '../observability/tracing/run-spans.ts';
+import { poolOf } from '../runners/index.ts';
+import {
+  makeAttempt,
+  outcomeWithoutAttempt,
+  type Attempt,
+  type AttemptOutcome,
+  type AttemptTools,
+} from './attempt.ts';
+import type { Cipher } from './cipher.ts';
+import { concludeAttempt, type EndedAttempt } from './conclude-attempt.ts';
+import { EvidenceBudget } from './evidence-budget.ts';
+import type { LeaseBook } from './lease-book.ts';
+import type { Outbox, OutboxEntry, PendingRetry } from './outbox.ts';
+import type { RunIds } from './run-ids.ts';
+import { RunQueue, type PoolName, type PoolState, type Turn } from './run-queue.ts';
+import { run, runOfJob, runOfSlot, type Run } from './run.ts';
+
+/** A slot that waited longer for a permit would measure another moment. */
+const maxQueueMs = 60_000;
+/** Runs without a slot: an attempt in which the agent was suspended is made again this long. */
+const repeatJobMs = 10 * 60_000;
+/** A retry that a restart finds this long overdue is not worth making: its moment has passed. */
+const staleRetryMs = 10 * 60_000;
+
+export interface ExecutorOptions extends AttemptTools {
+  clock: Clock;
+  outbox: Outbox;
+  ids: RunIds;
+  leases: LeaseBook;
+  metrics: AgentMetrics;
+  logger: Logger;
+  lightConcurrency: number;
+  heavyConcurrency: number;
+  /** True while the control plane answers: only then can another location take over. */
+  isLinkUp: () => boolean;
+  /** Encrypts runs that wait on disk for their next attempt. */
+  cipher: Cipher;
+  /** The files of this result may follow it. */
+  onStored: (submission: ResultSubmission) => void;
+  /** The reason why a slot is missed that was due so many milliseconds ago. */
+  missedReason: (lateMs: number) => MissedReason;
+  /** Called with each attempt once its result is stored. */
+  onAttempt?: (attempt: FinishedAttempt) => void;
+}
+
+export class Executor {
+  readonly #options: ExecutorOptions;
+  readonly #tools: AttemptTools;
+  readonly #queue: RunQueue;
+  readonly #evidence = new EvidenceBudget();
+
+  constructor(options: ExecutorOptions) {
+    this.#options = options;
+    const { clock, lightConcurrency: light, heavyConcurrency: heavy, metrics, logger } = options;
+    this.#tools = { ...options, onVoid: this.#onVoid, pace: this.#pace };
+    this.#queue = new RunQueue({
+      ...{ clock, permits: { light, heavy }, poolOf: ({ check }) => this.#poolOf(check) },
+      attempt: (current, turn) => this.#attempt(current, turn),
+      onPermit: (pool, queuedMs) => {
+        metrics.queueWait.observe({ pool }, queuedMs / 1000);
+      },
+      onBroken: (error) => {
+        logger.error({ err: error }, 'run broke');
+        metrics.internalErrors.inc({ code: 'RUNNER_BROKEN' });
+      },
+    });
+    metrics.permits.set({ pool: 'light' }, light);
+    metrics.permits.set({ pool: 'heavy' }, heavy);
+  }
+
+  /** Attempts in progress or queued for a permit. */
+  get running(): number {
+    return this.#queue.size;
+  }
+
+  get pools(): Record<PoolName, PoolState> {
+    return { light: this.#queue.pool('light'), heavy: this.#queue.pool('heavy') };
+  }
+
+  /** Runs that have begun and not ended, those that wait for a retry among them. */
+  openRuns(): Iterable<OpenRun> {
+    return this.#queue.openRuns();
+  }
+
+  /** Starts the run of a slot. */
+  startSlot(check: AssignedCheck, scheduledFor: number, location: string, epoch: number): void {
+    const runId = this.#options.ids.ofSlot({ checkId: check.id, location, scheduledFor });
+    this.#queue.add(runOfSlot(check, { runId, scheduledFor, location, epoch }));
+  }
+
+  /** Starts a job when its time has come. */
+  startJob(job: Job, location: string, epoch: number): void {
+    const { leases, clock } = this.#options;
+    if (!leases.hold(job.id, job.runId)) return;
+    this.#queue.add(runOfJob(job, location, epoch), job.notBefore - clock.now());
+  }
+
+  /** Records that a slot was not run, which was due so many milliseconds ago. */
+  miss(check: AssignedCheck, scheduledFor: number, location: string, lateMs: number): void {
+    const { ids, metrics, outbox, missedReason } = this.#options;
+    const reason = missedReason(lateMs);
+    const runId = ids.ofSlot({ checkId: check.id, location, scheduledFor });
+    metrics.missedSlots.inc({ reason });
+    const stored = outbox.put({
+      submission: {
+        ...{ kind: 'missed', id: ids.ofAttempt(runId, 0), runId, checkId: check.id },
+        ...{ slotLocation: location, scheduledFor, reason },
+      },
+      finishedSlot: { checkId: check.id, scheduledFor },
+    });
+    this.#queue.track(stored);
+  }
+
+  /** Goes on with the runs that waited for their next attempt when the process ended. */
+  resume(retries: readonly PendingRetry[]): void {
+    const { clock, outbox, leases, logger } = this.#options;
+    for (const retry of retries) {
+      const overdueMs = clock.now() - retry.dueAt;
+      const parsed = this.#openRetry(retry);
+      // One that is due in a far future was planned by a clock that has been set right since.
+      if (parsed === null || Math.abs(overdueMs) > staleRetryMs) {
+        // The control plane ends such a run with its last attempt.
+        logger.warn({ runId: retry.runId, overdueMs }, 'waiting retry given up');
+        outbox.dropRetry(retry.runId);
+        continue;
+      }
+      if (parsed.jobId !== null) leases.hold(parsed.jobId, parsed.runId);
+      this.#queue.add(parsed, -overdueMs);
+    }
+  }
+
+  /** Null for one that was encrypted with another key, or written by another version. */
+  #openRetry(retry: PendingRetry): Run | null {
+    try {
+      const text = this.#options.cipher.decrypt(Buffer.from(retry.payload, 'base64'));
+      return run.safeParse(JSON.parse(text)).data ?? null;
+    } catch {
+      return null;
+    }
+  }
+
+  #poolOf(check: AssignedCheck): PoolName {
+    const entry = this.#options.runners[check.type];
+    return entry === undefined ? 'light' : poolOf(entry, check);
+  }
+
+  async #attempt(current: Run, turn: Turn): Promise<void> {
+    const { clock } = this.#options;
+    const { signal } = turn;
+    const { scheduledFor } = current;
+    let startedAt = clock.now();
+    let begunAt = clock.monotonic();
+    if (signal.aborted) {
+      turn.end();
+      if (turn.isCancelled()) await this.#recordCancelled(current);
+      return;
+    }
+    if (scheduledFor !== null && current.attempt === 1 && startedAt - scheduledFor > maxQueueMs) {
+      turn.end();
+      this.miss(current.check, scheduledFor, current.slotLocation, startedAt - scheduledFor);
+      return;
+    }
+    let attemptEnded: { at: number; tookMs: number } | null = null;
+    const attemptEndedAt = () =>
+      (attemptEnded ??= { at: clock.now(), tookMs: clock.monotonic() - begunAt });
+    using evidence = this.#evidence.open();
+    const begin = () => {
+      attemptEndedAt();
+      turn.measured();
+      return evidence.begin();
+    };
+    try {
+      const attempt = {
+        ...this.#asAttempt(current, startedAt),
+        // What was void before does not belong to the run.
+        onRepeat: () => {
+          startedAt = clock.now();
+          begunAt = clock.monotonic();
+        },
+      };
+      const { deadline } = evidence;
+      const outcome = await makeAttempt(attempt, this.#tools, signal, { begin, deadline });
+      turn.end();
+      const isCancelled = turn.isCancelled();
+      if (signal.aborted && !isCancelled) return;
+      const { at, tookMs } = attemptEndedAt();
+      if (!isCancelled) this.#count(current, outcome, tookMs);
+      await this.#conclude({
+        ...{ run: current, outcome, resultId: attempt.run.resultId, isCancelled, endedAt: at },
+        sequenceStartedAt: current.sequenceStartedAt ?? startedAt,
+      });
+    } finally {
+      turn.end();
+    }
+  }
+
+  readonly #onVoid: NonNullable<AttemptTools['onVoid']> = (run, { cause, time, isRepeated }) => {
+    const { metrics, logger } = this.#options;
+    metrics.voidAttempts.inc({ cause });
+    logger.warn(
+      {
+        ...{ checkId: run.checkId, runId: run.runId, attempt: run.attempt, cause, isRepeated },
+        ...{ suspendedMs: Math.round(time.suspendedMs), waitedMs: Math.round(time.waitedMs) },
+      },
+      'attempt is void, the agent did not have its time',
+    );
+  };
+
+  readonly #pace: NonNullable<AttemptTools['pace']> = (check) => ({
+    isStopping: this.#queue.isClosed,
+    isCrowded: this.#queue.pool(this.#poolOf(check)).queued > 0,
+  });
+
+  #count(current: Run, outcome: AttemptOutcome, tookMs: number): void {
+    const { metrics, logger, runners } = this.#options;
+    const state = outcome.hasErrors ? 'error' : outcome.hasFailures ? 'failed' : 'passed';
+    // A type this agent does not know is whatever the control plane says it is.
+    const check_type = Object.hasOwn(runners, current.check.type) ? current.check.type : 'unknown';
+    metrics.runs.inc({ check_type, outcome: state });
+    metrics.runDuration.observe({ check_type }, tookMs / 1000);
+    if (outcome.underLoad) metrics.underLoad.inc();
+    if (outcome.faultCode !== null) metrics.internalErrors.inc({ code: outcome.faultCode });
+    const evidence = exchangeOf(outcome)?.networkDiagnostics ?? null;
+    if (evidence !== null) {
+      metrics.captures.inc({ kind: evidence.capture.kind });
+      metrics.traceroutes.inc({ outcome: evidence.traceroute === null ? 'missing' : 'made' });
+    }
+    const { check, runId, attempt } = current;
+    const facts = {
+      ...{ checkId: check.id, runId, attempt, type: check.type, outcome: state },
+      ...{ tookMs: Math.round(tookMs), responseTime: outcome.responseTime },
+    };
+    if (outcome.hasErrors) {
+      logger.warn(
+        { ...facts, code: outcome.faultCode, reason: outcome.reason },
+        'run ended in an error of ours',
+      );
+    } else logger.debug({ ...facts, reason: outcome.reason }, 'attempt made');
+  }
+
+  /** The end of a run that was cancelled before its next attempt began. */
+  async #recordCancelled(current: Run): Promise<void> {
+    const { clock, ids } = this.#options;
+    const now = clock.now();
+    await this.#conclude({
+      ...{ run: current, outcome: outcomeWithoutAttempt(now), isCancelled: true },
+      resultId: ids.ofAttempt(current.runId, current.attempt),
+      ...{ sequenceStartedAt: now, endedAt: now },
+    });
+  }
+
+  #asAttempt(
+    { check, runId, runLocation, attempt, scheduledFor, source, ...run }: Run,
+    startedAt: number,
+  ): Attempt {
+    const { intervalMs } = scheduleOf({ ...check, checkId: check.id });
+    return {
+      check,
+      latestStart:
+        scheduledFor === null
+          ? startedAt + repeatJobMs
+          : (attempt === 1 ? scheduledFor : startedAt) + Math.min(intervalMs, maxQueueMs),
+      environmentUrl: run.environmentUrl,
+      run: {
+        accountId: check.accountId,
+        checkId: check.id,
+        checkName: check.name,
+        checkType: check.type,
+        runId,
+        resultId: this.#options.ids.ofAttempt(runId, attempt),
+        location: runLocation,
+        attempt,
+        scheduledFor,
+        source,
+      },
+    };
+  }
+
+  /** Stores an attempt together with the decision whether another one follows. */
+  async #conclude(ended: EndedAttempt): Promise<void> {
+    const { clock, outbox, leases, metrics, isLinkUp, onStored, onAttempt } = this.#options;
+    const { run: current, outcome, sequenceStartedAt } = ended;
+    const { submission, retry, retriedWhere } = concludeAttempt(ended, isLinkUp());
+    const { check, runId, jobId, scheduledFor } = current;
+    const entry: OutboxEntry = {
+      submission,
+      ...(current.attempt > 1 && retry === null ? { endsRetryOf: runId } : {}),
+      ...(scheduledFor !== null && jobId === null
+        ? { finishedSlot: { checkId: check.id, scheduledFor } }
+        : {}),
+      ...(retry === null ? {} : { pendingRetry: this.#pendingRetry(retry) }),
+    };
+    if (retriedWhere !== null) metrics.retries.inc({ where: retriedWhere });
+    await outbox.put(entry);
+    onStored(submission);
+    if (retry !== null) this.#queue.add(retry.run, retry.dueAt - clock.now());
+    else if (jobId !== null) leases.release(jobId);
+    const { requests, reason, faultCode } = outcome;
+    onAttempt?.({ submission, requests, reason, faultCode, sequenceStartedAt });
+  }
+
+  #pendingRetry({ run: next, dueAt }: { run: Run; dueAt: number }): PendingRetry {
+    // The check in it has its variables, secrets among them.
+    const payload = this.#options.cipher.encrypt(JSON.stringify(next)).toString('base64');
+    return { runId: next.runId, dueAt, payload };
+  }
+
+  /** A person ends a run: it is recorded as cancelled, measuring or not. */
+  cancel(runId: string): void {
+    const waiting = this.#queue.cancel(runId);
+    if (waiting !== null) this.#queue.track(this.#recordCancelled(waiting));
+  }
+
+  /** The leases of these jobs are lost: their runs end without a result. */
+  loseJobs(jobIds: readonly string[]): void {
+    for (const runId of this.#options.leases.lose(jobIds)) {
+      this.#queue.drop(runId);
+      this.#options.outbox.dropRetry(runId);
+    }
+  }
+
+  /** Starts nothing more; runs that wait for a retry stay on disk. Resolves when nothing is measuring. */
+  drain(): Promise<void> {
+    return this.#queue.drain();
+  }
+
+  /** Ends everything that is measuring. Resolves when what was measured before is stored. */
+  async abort(): Promise<void> {
+    this.#queue.abort();
+    await this.#evidence.cut();
+  }
+
+  /** Brings the gauges up to date. */
+  observe(): void {
+    const { metrics } = this.#options;
+    for (const [pool, { running, queued }] of Object.entries(this.pools)) {
+      metrics.running.set({ pool }, running);
+      metrics.queued.set({ pool }, queued);
+    }
+  }
+}

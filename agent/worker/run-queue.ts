@@ -1,0 +1,182 @@
+/**
+ * Runs from the moment they are known until their attempt is over. A run goes through
+ *
+ *   waiting      for its time: a job that is due later, or the delay before a retry
+ *   queued       for a permit of its pool
+ *   in progress  its attempt is being made
+ *   measured     the attempt is over and gave its permit back; only evidence is gathered
+ *
+ * What an attempt is, and what follows from it, the queue does not know.
+ */
+import type { Clock } from '@monitor/shared/clock.ts';
+import type { OpenRun } from '@monitor/shared/contract/agent-protocol.ts';
+import { Permits } from './permits.ts';
+import { openRunOf, type Run } from './run.ts';
+
+export type PoolName = 'light' | 'heavy';
+
+export interface PoolState {
+  running: number;
+  queued: number;
+  permits: number;
+}
+
+/** The turn of one run: from the moment it asks for a permit. */
+export interface Turn {
+  /** Aborted when the run is cancelled or dropped, or when the agent ends. */
+  readonly signal: AbortSignal;
+  /** True when a person ended the run. */
+  isCancelled(): boolean;
+  /** The attempt is over: its permit goes to the next run, and `abort` spares it from here on. */
+  measured(): void;
+  /** The run is not in progress any more; it may wait for its next attempt. */
+  end(): void;
+}
+
+export interface RunQueueOptions {
+  clock: Clock;
+  /** Runs in progress at once, by pool. */
+  permits: Readonly<Record<PoolName, number>>;
+  poolOf: (run: Run) => PoolName;
+  /** Makes one attempt; called with a permit. */
+  attempt: (run: Run, turn: Turn) => Promise<void>;
+  onPermit: (pool: PoolName, queuedMs: number) => void;
+  /** A defect: an attempt, or other tracked work, was rejected. */
+  onBroken: (error: unknown) => void;
+}
+
+interface InProgress {
+  readonly openRun: OpenRun;
+  readonly controller: AbortController;
+  isMeasured: boolean;
+}
+
+const cancelledByPerson = new Error('cancelled');
+
+export class RunQueue {
+  readonly #options: RunQueueOptions;
+  readonly #permits: Record<PoolName, Permits>;
+  readonly #waiting = new Map<string, { run: Run; stop: () => void }>();
+  readonly #inProgress = new Map<string, InProgress>();
+  readonly #busy = new Set<Promise<void>>();
+  #isClosed = false;
+
+  constructor(options: RunQueueOptions) {
+    this.#options = options;
+    const { light, heavy } = options.permits;
+    this.#permits = { light: new Permits(light), heavy: new Permits(heavy) };
+  }
+
+  /** Work that `drain` waits for: runs that are queued or in progress, and what was tracked. */
+  get size(): number {
+    return this.#busy.size;
+  }
+
+  /** True once nothing new starts. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  pool(name: PoolName): PoolState {
+    const { running, queued } = this.#permits[name];
+    return { running, queued, permits: this.#options.permits[name] };
+  }
+
+  /** Runs that have begun and not ended, those that wait for a retry among them. */
+  *openRuns(): Generator<OpenRun, void> {
+    for (const { openRun } of this.#inProgress.values()) yield openRun;
+    for (const { run } of this.#waiting.values()) {
+      if (run.sequenceStartedAt !== null) yield openRunOf(run, run.sequenceStartedAt);
+    }
+  }
+
+  /** Queues a run when its time has come, at once without a delay. */
+  add(run: Run, delayMs = 0): void {
+    if (delayMs <= 0) {
+      this.#begin(run);
+      return;
+    }
+    const stop = this.#options.clock.after(delayMs, () => {
+      this.#waiting.delete(run.runId);
+      this.#begin(run);
+    });
+    this.#waiting.set(run.runId, { run, stop });
+  }
+
+  /** Makes `drain` wait for this. */
+  track(work: Promise<void>): void {
+    this.#busy.add(work);
+    void work.catch(this.#options.onBroken).finally(() => this.#busy.delete(work));
+  }
+
+  #begin(run: Run): void {
+    if (this.#isClosed) return;
+    const { clock, poolOf, onPermit, attempt } = this.#options;
+    const pool = poolOf(run);
+    const startedAt = run.sequenceStartedAt ?? clock.now();
+    const openRun = openRunOf(run, startedAt);
+    const entry: InProgress = { openRun, controller: new AbortController(), isMeasured: false };
+    this.#inProgress.set(run.runId, entry);
+    const since = clock.monotonic();
+    this.track(
+      this.#permits[pool].run((releasePermit) => {
+        onPermit(pool, clock.monotonic() - since);
+        return attempt(run, this.#turn(run.runId, entry, releasePermit));
+      }),
+    );
+  }
+
+  #turn(runId: string, entry: InProgress, releasePermit: () => void): Turn {
+    const { signal } = entry.controller;
+    return {
+      signal,
+      isCancelled: () => signal.reason === cancelledByPerson,
+      measured: () => {
+        entry.isMeasured = true;
+        releasePermit();
+      },
+      end: () => {
+        if (this.#inProgress.get(runId) === entry) this.#inProgress.delete(runId);
+      },
+    };
+  }
+
+  #takeWaiting(runId: string): Run | null {
+    const waiting = this.#waiting.get(runId);
+    waiting?.stop();
+    this.#waiting.delete(runId);
+    return waiting?.run ?? null;
+  }
+
+  /** A person ends a run. Gives the run if it was waiting for its time: then no attempt tells of it. */
+  cancel(runId: string): Run | null {
+    this.#inProgress.get(runId)?.controller.abort(cancelledByPerson);
+    return this.#takeWaiting(runId);
+  }
+
+  /** Ends a run that another agent has. */
+  drop(runId: string): void {
+    this.#inProgress.get(runId)?.controller.abort();
+    this.#takeWaiting(runId);
+  }
+
+  #close(): void {
+    this.#isClosed = true;
+    for (const { stop } of this.#waiting.values()) stop();
+    this.#waiting.clear();
+  }
+
+  /** Starts nothing more. Resolves when nothing is queued or in progress. */
+  async drain(): Promise<void> {
+    this.#close();
+    while (this.#busy.size > 0) await Promise.allSettled(this.#busy);
+  }
+
+  /** Starts nothing more, and ends all attempts that are not over. */
+  abort(): void {
+    this.#isClosed = true;
+    for (const { controller, isMeasured } of this.#inProgress.values()) {
+      if (!isMeasured) controller.abort();
+    }
+  }
+}
