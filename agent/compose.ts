@@ -34,7 +34,7 @@ import { CertificateWatch } from './worker/certificate-watch.ts';
 import { CheckInLoop } from './worker/check-in-loop.ts';
 import { CorrectedClock } from './worker/corrected-clock.ts';
 import { Damages } from './damage.ts';
-import { hasEndedUncleanly, markRun } from './worker/last-end.ts';
+import { hasEndedUncleanly, markRun } from './worker/previous-shutdown.ts';
 import { Executor } from './worker/executor.ts';
 import { openKernelTime } from './worker/kernel-time.ts';
 import { OpenRunReports } from './worker/open-runs.ts';
@@ -69,7 +69,7 @@ export interface RunningAgent extends AsyncDisposable {
   ready: Promise<void>;
   /**
    * Ends gracefully: readiness turns 503 at once, running checks finish within the drain timeout,
-   * results are handed in. Gives the number of results that stay for the next start.
+   * results are submitted. Gives the number of results that stay for the next start.
    */
   drain(): Promise<number>;
   /** Ends what is measuring, without results. What is in the outbox stays there. */
@@ -122,7 +122,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     }),
   );
   stack.use(markRun(config.AGENT_DATA_DIR, { now: startedAt, logger }));
-  network.capture?.onTrouble((fault) => {
+  network.capture?.onFailure((fault) => {
     metrics.internalErrors.inc({ code: fault.code });
     logger.warn({ err: fault, subsystem: 'capture' }, 'packets are not kept for a moment');
   });

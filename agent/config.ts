@@ -175,7 +175,7 @@ const settings = {
   },
   DRAIN_TIMEOUT_SECONDS: {
     schema: wholeNumber(0, 3_600),
-    // Kubernetes kills after 30 s unless told otherwise: this leaves 5 s to hand in and say goodbye.
+    // Kubernetes kills after 30 s by default: this leaves 5 s to submit results and say goodbye.
     fallback: '25',
     meaning:
       'How long runs may take to end after SIGTERM; keep it 5 s below the grace period outside',
@@ -297,7 +297,7 @@ const settings = {
     schema: flag('must be on or off'),
     fallback: 'off',
     meaning:
-      'on serves /probe on AGENT_HEALTH_PORT, as Prometheus scrapes it; whoever reaches the port can then probe from here',
+      'on serves /probe on AGENT_HEALTH_PORT, as Prometheus scrapes it; anyone who reaches the port can then probe from here',
   },
   PROBE_CONFIG_FILE: {
     schema: z.string().min(1, { error: 'must be the path of a file' }),

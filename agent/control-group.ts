@@ -56,7 +56,7 @@ const countedIn = (text: string | null): number | null => {
   return count === undefined ? null : Number(count);
 };
 
-/** How many processes the kernel has ended for want of memory in a group; null where it does not tell. */
+/** How many processes the kernel has ended for want of memory in a group; null where it is not known. */
 export function killsIn(reader: Reader, folder: string): number | null {
   const names = ['memory.events', 'memory.oom_control'];
   const counts = names.map((name) => countedIn(reader.read(join(folder, name))));
@@ -65,7 +65,7 @@ export function killsIn(reader: Reader, folder: string): number | null {
 
 /**
  * How many processes the kernel has ended for want of memory, in the group of this process and below.
- * Null where it is not told.
+ * Null where it is not known.
  */
 export function memoryKills(reader: Reader): number | null {
   const counts = groupFolders(reader, 'memory').map((folder) => killsIn(reader, folder));

@@ -4,9 +4,9 @@ import { basename, dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 
 /** Values after which nobody could tell one lost slot from the next. */
-const mostSlots = 100;
+const maxSlots = 100;
 const remembered = 20;
-const mostAside = 3;
+const maxAside = 3;
 
 export interface LostSlot {
   checkId: string;
@@ -54,7 +54,7 @@ export class Damages {
   }
 
   note(damage: Damage): void {
-    const noted = { ...damage, lostSlots: damage.lostSlots.slice(0, mostSlots), at: this.#now() };
+    const noted = { ...damage, lostSlots: damage.lostSlots.slice(0, maxSlots), at: this.#now() };
     this.#noted.push(noted);
     if (this.#noted.length > remembered) this.#noted.shift();
     this.#onDamage(noted);
@@ -113,7 +113,7 @@ function forgetOldest(path: string, maxBytes: number): void {
   for (const [index, stamp] of stamps.entries()) {
     const files = names.filter((name) => name.startsWith(prefix + stamp));
     bytes += files.reduce((sum, name) => sum + sizeOf(join(folder, name)), 0);
-    if (index < mostAside && (index === 0 || bytes <= maxBytes)) continue;
+    if (index < maxAside && (index === 0 || bytes <= maxBytes)) continue;
     for (const name of files) rmSync(join(folder, name), { recursive: true, force: true });
   }
 }

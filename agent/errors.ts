@@ -35,7 +35,7 @@ const catalogue = {
   /** The disk of this machine takes no more. */
   DISK_UNUSABLE: { retryable: true },
   CODE_BUNDLE_UNAVAILABLE: { retryable: true },
-  /** The control plane has none for the check: a mistake in the check, not ours. */
+  /** The control plane has none for the check: a mistake in the check, not of the agent. */
   CODE_BUNDLE_NOT_FOUND: { retryable: false },
   ARTIFACT_TOO_LARGE: { retryable: false },
   SCRUBBING_FAILED: { retryable: false },
@@ -54,7 +54,7 @@ export type AgentErrorCode = keyof typeof catalogue;
 
 /**
  * Something on our side failed. Thrown inside a run it ends as a result with `hasErrors`: our
- * faults are never the target's faults.
+ * errors are never failures of the target.
  */
 export class AgentError extends Error {
   readonly code: AgentErrorCode;

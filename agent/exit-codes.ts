@@ -5,7 +5,7 @@ export const exitCodes = {
   failed: 1,
   /** The command or its settings cannot be used, or the check could not be run. */
   error: 2,
-  /** A bug of ours ended the process; what was measured is in the outbox. */
+  /** A bug of the agent ended the process; what was measured is in the outbox. */
   bug: 70,
   /** Ended at once by a second signal: 128 and the number of the signal. */
   interrupted: 130,

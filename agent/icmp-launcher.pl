@@ -86,11 +86,11 @@ sub relay {
     my %raw;
     if ($raw4_fd ne '-') { open($raw{4}, '+<&=', $raw4_fd) or exit 1 }
     if ($raw6_fd ne '-') { open($raw{6}, '+<&=', $raw6_fd) or exit 1 }
-    # Whoever reads the agent's output must not wait for the relay to end.
+    # A reader of the agent's output must not wait for the relay to end.
     open($_, '+<', '/dev/null') for *STDIN, *STDOUT, *STDERR;
     drop_rights();
     my $identifier;
-    # The agent's own id, told by it: asked for here, it might be that of whoever adopted us.
+    # The agent's own id, given by it: asked for here, it might be that of a subreaper.
     while (getppid() == $parent) {
         my $wanted = '';
         vec($wanted, fileno($_), 1) = 1 for $udp, values %raw;

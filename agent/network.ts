@@ -1,6 +1,6 @@
 /** Everything that runners use to reach targets, opened and closed together. */
 import type { AgentConfig } from './config.ts';
-import { openFirstHops } from './net/next-hop/kernel.ts';
+import { openNextHops } from './net/next-hop/kernel.ts';
 import { openIcmp } from './net/icmp/launcher.ts';
 import { openPacketCapture } from './net/capture/packet-capture.ts';
 import { shareTraces } from './net/traceroute/shared-traces.ts';
@@ -26,7 +26,7 @@ export async function openNetwork(
   const tracing = config.TRACEROUTE
     ? openTraceroute()
     : { traceroute: null, problem: switchedOff('TRACEROUTE') };
-  const firstHops = openFirstHops();
+  const nextHops = openNextHops();
   return {
     useOsResolver: config.USE_OS_DNS_RESOLVER,
     icmp: echo.icmp,
@@ -35,12 +35,12 @@ export async function openNetwork(
     captureProblem: 'problem' in packets ? packets.problem : null,
     traceroute: tracing.traceroute === null ? null : shareTraces(tracing.traceroute),
     tracerouteProblem: 'problem' in tracing ? tracing.problem : null,
-    firstHops,
+    nextHops,
     async [Symbol.asyncDispose]() {
       echo.icmp?.close();
       await packets.capture?.[Symbol.asyncDispose]();
       await tracing.traceroute?.[Symbol.asyncDispose]();
-      await firstHops[Symbol.asyncDispose]();
+      await nextHops[Symbol.asyncDispose]();
     },
   };
 }

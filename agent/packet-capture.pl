@@ -198,7 +198,7 @@ sub drop_rights {
     syscall($call->{prctl}, PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-# Whoever started us may have left descriptors open that are none of our business.
+# The parent may have left descriptors open that this program does not need.
 for my $descriptor (3 .. 255) {
     close($_) for grep { open($_, '+<&=', $descriptor) } my $handle;
 }

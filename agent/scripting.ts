@@ -20,7 +20,7 @@ import { createScriptHost } from './script-host/create-script-host.ts';
 import { trustOfRuns } from './script-host/trust-of-runs.ts';
 
 const megabyte = 1_048_576;
-const mostFiles = 200_000;
+const maxFiles = 200_000;
 const outputBytes = 16 * megabyte;
 
 function modelOf(config: AgentConfig, dispatcher: Dispatcher): ModelSettings | null {
@@ -86,7 +86,7 @@ export async function openScripting({
   const limits = {
     memoryBytes: config.SCRIPT_MEMORY_MB * megabyte,
     diskBytes: config.SCRIPT_DISK_MB * megabyte,
-    files: mostFiles,
+    files: maxFiles,
     processes: config.SCRIPT_PROCESSES,
     outputBytes,
   };

@@ -22,12 +22,12 @@ import { setAside, type Damages } from '../damage.ts';
 const entryFile = 'entry.json';
 const complainEveryMs = 60_000;
 /** Of damaged entries, in the log. */
-const mostNamed = 20;
+const maxNamed = 20;
 /**
  * Small files take blocks and inodes that their bytes do not tell of: 20,000 captures are 4 MB, and
  * 200 MB of disk.
  */
-const mostEntries = 20_000;
+const defaultMaxEntries = 20_000;
 
 const spooledFile = z.object({
   /** In the folder of the entry. */
@@ -158,7 +158,7 @@ export class ArtifactSpool {
     }
     if (lost === 0) return;
     this.#dropped += lost;
-    const shown = damaged.slice(0, mostNamed).join(', ');
+    const shown = damaged.slice(0, maxNamed).join(', ');
     this.#noteDamage(`results whose files are not what was written: ${shown}`, lost);
   }
 
@@ -309,7 +309,7 @@ export class ArtifactSpool {
   }
 
   async #makeRoom(): Promise<void> {
-    const { maxBytes, maxEntries = mostEntries } = this.#options;
+    const { maxBytes, maxEntries = defaultMaxEntries } = this.#options;
     // The oldest is looked up anew each time: somebody else may have removed it meanwhile.
     for (;;) {
       const isTooMuch = this.#bytes + this.#stagedBytes > maxBytes;

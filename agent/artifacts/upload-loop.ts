@@ -27,7 +27,7 @@ const largeFromBytes = 262_144;
 const triesOfRefused = 3;
 const compressFromBytes = 4_096;
 const maintainEveryMs = 10_000;
-/** Results are handed in a moment after they are done; files that come before them come in vain. */
+/** Results are submitted a moment after they are done; files that come before them come in vain. */
 const headStartMs = 400;
 
 export interface UploadLoopOptions {

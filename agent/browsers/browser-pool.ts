@@ -13,7 +13,7 @@ import { z } from 'zod';
 import { AgentError } from '../errors.ts';
 import type { FoundBrowser } from './find-browser.ts';
 import type { InstalledRuntime } from '../runtimes/installed-runtime.ts';
-import type { Guest } from '../net/gateway/allowed-clients.ts';
+import type { AllowedClient } from '../net/gateway/allowed-clients.ts';
 import type { ScriptHost } from '../script-host/script-host.ts';
 import { browsersFolder } from './browsers-folder.ts';
 
@@ -21,7 +21,7 @@ import { browsersFolder } from './browsers-folder.ts';
 export interface BrowserLease {
   readonly endpoint: string;
   /** By what the kernel knows its processes; no other run has the browser meanwhile. */
-  readonly guest: Guest;
+  readonly allowedClient: AllowedClient;
   /** Resolves when the browser has ended, with whether it had used more memory than a run may. */
   readonly ended: Promise<{ isOutOfMemory: boolean }>;
   /** `isClean` is false after a run that ended in any unusual way: the browser is then thrown away. */
@@ -58,7 +58,7 @@ const openMs = 7 * 24 * 3_600_000;
 
 interface WarmBrowser {
   readonly openedAt: number;
-  readonly guest: BrowserLease['guest'];
+  readonly allowedClient: BrowserLease['allowedClient'];
   runs: number;
   /** Resolves with the endpoint when it has passed its check, rejects when it is broken. */
   ready(): Promise<string>;
@@ -85,7 +85,7 @@ async function openBrowser(
       new AgentError(
         'BROWSER_BROKEN',
         `the browser ${found.executablePath} (${found.version}) cannot be used: ${reason}. ` +
-          'It is started again for the next run; "monitor-agent doctor" tells whether it starts at all.',
+          'It is started again for the next run; "monitor-agent doctor" shows whether it starts at all.',
       ),
     );
   };
@@ -122,7 +122,7 @@ async function openBrowser(
   });
   return {
     openedAt: tools.clock.monotonic(),
-    guest: workspace.guest,
+    allowedClient: workspace.allowedClient,
     runs: 0,
     ready: () => answer.promise,
     check() {
@@ -217,7 +217,7 @@ export function createBrowserPool(tools: BrowserPoolTools): BrowserPool {
           let isReleased = false;
           return {
             endpoint,
-            guest: browser.guest,
+            allowedClient: browser.allowedClient,
             ended: browser.ended,
             release(isClean) {
               if (isReleased) return;

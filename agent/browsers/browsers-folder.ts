@@ -5,7 +5,7 @@ import { homeFolder } from '../home-folder.ts';
 import { processEnvironment } from '../config.ts';
 import { ffmpegRevision } from '../runtimes/ffmpeg-revision.ts';
 
-/** Where Playwright keeps the browsers it downloads; runs have another home, so they are told. */
+/** Where Playwright keeps the browsers it downloads; runs have another home, so the path is given to them. */
 export function browsersFolder(): string {
   return (
     processEnvironment['PLAYWRIGHT_BROWSERS_PATH'] ?? join(homeFolder(), '.cache', 'ms-playwright')

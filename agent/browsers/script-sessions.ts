@@ -137,7 +137,7 @@ export function createScriptSessions(tools: SessionTools): ScriptSessions {
     waiting.set(runtime.folder, ready);
     while (!isClosed && ready.length < tools.spare) {
       const session = openSession(tools, runtime, {});
-      // Whoever takes it hears of the error.
+      // The caller of `take` gets the error.
       session.catch(() => undefined);
       ready.push(session);
     }

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { systemClock } from '@monitor/shared/clock.ts';
 import { wrapped } from '@monitor/shared/wrapped-text.ts';
 import { processEnvironment } from '../config.ts';
-import { counted } from '../doctor/amounts.ts';
-import type { Finding, Report } from '../doctor/finding.ts';
+import { counted } from '../doctor/units.ts';
+import type { StepFinding, Report } from '../doctor/finding.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { relaunch } from '../net/icmp/launcher.ts';
 import { printableValue } from '../printable.ts';
@@ -34,7 +34,7 @@ const labelWidth = 17;
 const markWidth = 6;
 const indent = ' '.repeat(markWidth + labelWidth);
 
-function lines({ id, verdict, evidence, fix }: Finding, colors: Colors, width: number): string {
+function lines({ id, verdict, evidence, fix }: StepFinding, colors: Colors, width: number): string {
   const mark = {
     ok: colors.green('ok'),
     warn: colors.yellow('warn'),
@@ -52,7 +52,7 @@ function lines({ id, verdict, evidence, fix }: Finding, colors: Colors, width: n
 }
 
 function summary({ findings, durationMs }: Report): string {
-  const count = (wanted: Finding['verdict']) =>
+  const count = (wanted: StepFinding['verdict']) =>
     findings.filter(({ verdict }) => verdict === wanted).length;
   const first = findings.find(({ verdict }) => verdict === 'fail');
   const totals = `${count('ok')} ok, ${counted(count('warn'), 'warning')}, ${count('fail')} failed, ${count('skip')} not tested, in ${(durationMs / 1_000).toFixed(1)} s`;
@@ -78,12 +78,12 @@ export function registerDoctor(program: Command): void {
     .action(async (options: DoctorOptions) => {
       relaunch(processEnvironment);
       // Only now: what was loaded before is loaded once more.
-      const { examine } = await import('../doctor/examine.ts');
+      const { collectFindings } = await import('../doctor/collect-findings.ts');
       const colors = colorsFor(process.stdout, processEnvironment['NO_COLOR']);
       const isPlain = options.json === true;
       const isLive = process.stdout.isTTY && !isPlain;
       const clear = isLive ? '\r\u001b[K' : '';
-      const { report, isUsable } = await examine({
+      const { report, isUsable } = await collectFindings({
         environment: processEnvironment,
         clock: systemClock,
         choice: {

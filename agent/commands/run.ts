@@ -270,7 +270,7 @@ export function registerRun(program: Command): void {
         const facts = findAgentType(check.type);
         if (facts?.sockets === 'icmp') relaunch(processEnvironment);
         const { config } = readConfig({ environment: processEnvironment });
-        // Without the authorities it was told to trust, a certificate would seem to be the target's fault.
+        // Without the authorities in its settings, a certificate would seem to be a failure of the target.
         for (const warning of applyTrust(config, processEnvironment, Date.now())) {
           console.error(warning);
         }

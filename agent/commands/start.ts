@@ -21,8 +21,8 @@ Examples:
   API_KEY=pl_… CONTROL_PLANE_URL=https://monitor.example.com monitor-agent start
   monitor-agent start --api-key-file /run/secrets/key --agent-health-port 9000
 
-SIGTERM drains: readiness turns 503, running checks finish, results are handed
-in, exit 0. A second signal ends it at once (exit 130 or 143); what was measured
+SIGTERM drains: readiness turns 503, running checks finish, results are
+delivered, exit 0. A second signal ends it at once (exit 130 or 143); what was measured
 is delivered at the next start.
 `;
 
@@ -53,7 +53,7 @@ async function serveUntilSignalled(agent: RunningAgent): Promise<number> {
   return exitCodes.ok;
 }
 
-/** `monitor-agent start`: serves a location until it is told to stop. */
+/** `monitor-agent start`: serves a location until it is asked to stop. */
 export function registerStart(program: Command): void {
   const command = program
     .command('start')

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { processEnvironment, readConfig } from '../config.ts';
-import { bytesText, counted, longTime } from '../doctor/amounts.ts';
+import { bytesText, counted, longTime } from '../doctor/units.ts';
 import { degradations } from '../doctor/judge-status.ts';
 import { askStatus } from '../doctor/running-agent.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -39,7 +39,7 @@ function rows(status: AgentStatus): string[][] {
   const { now, link, outbox, artifacts, pools, network } = status;
   const ago = (at: number | null): string => (at === null ? 'never' : `${longTime(now - at)} ago`);
   const pool = ({ running, queued, places }: AgentStatus['pools']['light']): string =>
-    `${running} running, ${queued} queued, ${counted(places, 'place')}`;
+    `${running} running, ${queued} queued, ${counted(places, 'permit')}`;
   const offset = link.clockOffsetMs;
   const failure =
     link.lastFailure === null
@@ -74,7 +74,7 @@ function rows(status: AgentStatus): string[][] {
     ['heavy runs', pool(pools.heavy)],
     [
       'results',
-      `${waiting}${dropped(outbox.droppedTotal)}, last handed in ${ago(outbox.lastDeliveredAt)}`,
+      `${waiting}${dropped(outbox.droppedTotal)}, last delivered ${ago(outbox.lastDeliveredAt)}`,
     ],
     [
       'files',

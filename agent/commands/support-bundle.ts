@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { systemClock } from '@monitor/shared/clock.ts';
 import { processEnvironment } from '../config.ts';
-import { bytesText } from '../doctor/amounts.ts';
+import { bytesText } from '../doctor/units.ts';
 import { AgentError } from '../errors.ts';
 import { relaunch } from '../net/icmp/launcher.ts';
 import { collectBundle } from '../support-bundle/collect.ts';

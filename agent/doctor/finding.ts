@@ -5,7 +5,7 @@
 export type Verdict = 'ok' | 'warn' | 'fail' | 'skip';
 
 /** What a step says of one thing it looked at. */
-export interface Statement {
+export interface Finding {
   verdict: Verdict;
   /** What was seen; for `skip`, why it was not looked at. */
   evidence: string;
@@ -15,8 +15,8 @@ export interface Statement {
   cause?: string;
 }
 
-/** A statement with the step it comes from. A step can have several findings. */
-export interface Finding extends Omit<Statement, 'cause'> {
+/** A finding with the step it comes from. A step can have several findings. */
+export interface StepFinding extends Omit<Finding, 'cause'> {
   /** Stable: tools may rely on it. */
   id: string;
   name: string;
@@ -31,27 +31,27 @@ export interface Report {
   /** ISO 8601. */
   startedAt: string;
   durationMs: number;
-  findings: Finding[];
+  findings: StepFinding[];
 }
 
-export function ok(evidence: string): Statement {
+export function ok(evidence: string): Finding {
   return { verdict: 'ok', evidence, fix: null };
 }
 
-export function warn(evidence: string, fix: string): Statement {
+export function warn(evidence: string, fix: string): Finding {
   return { verdict: 'warn', evidence, fix };
 }
 
-export function fail(evidence: string, fix: string): Statement {
+export function fail(evidence: string, fix: string): Finding {
   return { verdict: 'fail', evidence, fix };
 }
 
 /** Not looked at, and why. */
-export function skip(reason: string): Statement {
+export function skip(reason: string): Finding {
   return { verdict: 'skip', evidence: `not tested: ${reason}`, fix: null };
 }
 
 /** Not looked at, since it would fail for the reason of an earlier step. */
-export function follows(cause: string): Statement {
+export function follows(cause: string): Finding {
   return { ...skip(`follows from the failure of ${cause}`), cause };
 }

@@ -1,6 +1,6 @@
 /** What an operator should know of a status: nothing, or why the agent is not as it should be. */
 import type { AgentStatus } from '../status/agent-status.ts';
-import { bytesText, counted, longTime } from './amounts.ts';
+import { bytesText, counted, longTime } from './units.ts';
 
 const lateResultsMs = 5 * 60_000;
 const tolerableOffsetMs = 2_000;
@@ -56,7 +56,7 @@ export function degradations(status: AgentStatus): string[] {
     );
   }
   for (const [name, { queued, places }] of Object.entries(pools)) {
-    if (queued > places) reasons.push(`${queued} ${name} runs wait for one of ${places} places`);
+    if (queued > places) reasons.push(`${queued} ${name} runs wait for one of ${places} permits`);
   }
   return reasons;
 }

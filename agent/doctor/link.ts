@@ -20,12 +20,12 @@ import { observeHandshake, type HandshakeFacts } from './link/handshake.ts';
 import { observeNames, type NameFacts } from './link/names.ts';
 import { observeRoute, type RouteFacts } from './link/routes.ts';
 import {
-  deadHop,
-  settledFirstHop,
-  type DeadWay,
-  type FirstHopTools,
+  nextHopProblem,
+  settledNextHop,
+  type NextHopProblem,
+  type NextHopTools,
 } from '../net/next-hop/assert-reachable.ts';
-import type { FirstHops } from '../net/next-hop/next-hop.ts';
+import type { NextHops } from '../net/next-hop/next-hop.ts';
 import type { Machine } from './machine.ts';
 
 /** Something that went wrong, by its code and in words. */
@@ -37,8 +37,8 @@ export interface Problem {
 export type Observed<T> = { facts: T; problem: null } | { facts: null; problem: Problem };
 
 /** More are not shown one by one; they are tried all the same, as the agent does. */
-const mostAddresses = 4;
-const mostTried = 16;
+const maxAddresses = 4;
+const maxTried = 16;
 const roundTrips = 5;
 
 async function observed<T>(work: () => Promise<T>): Promise<Observed<T>> {
@@ -54,17 +54,17 @@ export class Link implements AsyncDisposable {
   readonly destination: Destination;
   readonly #config: AgentConfig;
   readonly #machine: Machine;
-  readonly #firstHops: FirstHops;
+  readonly #nextHops: NextHops;
   readonly #clock: Clock;
   readonly #known = new Map<string, Promise<unknown>>();
   readonly #closed = new AbortController();
   #dispatcher: Dispatcher | null = null;
 
-  constructor(config: AgentConfig, machine: Machine, firstHops: FirstHops, clock: Clock) {
+  constructor(config: AgentConfig, machine: Machine, nextHops: NextHops, clock: Clock) {
     this.destination = destinationOf(config);
     this.#config = config;
     this.#machine = machine;
-    this.#firstHops = firstHops;
+    this.#nextHops = nextHops;
     this.#clock = clock;
   }
 
@@ -83,32 +83,30 @@ export class Link implements AsyncDisposable {
   }
 
   async #addresses(): Promise<string[]> {
-    return (await this.names()).os.addresses.slice(0, mostAddresses);
+    return (await this.names()).os.addresses.slice(0, maxAddresses);
   }
 
-  /** What is needed to learn about the first hop of a way. */
-  get #firstHopTools(): FirstHopTools {
+  /** What is needed to learn about the next hop of a way. */
+  get #nextHopTools(): NextHopTools {
     const { signal } = this.#closed;
-    return { network: { firstHops: this.#firstHops }, clock: this.#clock, signal };
+    return { network: { nextHops: this.#nextHops }, clock: this.#clock, signal };
   }
 
   routes(): Promise<RouteFacts[]> {
     const { port } = this.destination.hop;
     return this.#once('routes', async () =>
       Promise.all(
-        (await this.#addresses()).map((address) =>
-          observeRoute(address, port, this.#firstHopTools),
-        ),
+        (await this.#addresses()).map((address) => observeRoute(address, port, this.#nextHopTools)),
       ),
     );
   }
 
   /** Why no name server can be reached, where that is not the servers' doing; else null. */
-  async deadWayToResolvers(): Promise<DeadWay | null> {
+  async deadWayToResolvers(): Promise<NextHopProblem | null> {
     const { servers } = await this.names();
     for (const { server } of servers) {
-      const hop = await settledFirstHop(server, this.#firstHopTools);
-      const dead = hop === null ? null : deadHop(hop, server);
+      const hop = await settledNextHop(server, this.#nextHopTools);
+      const dead = hop === null ? null : nextHopProblem(hop, server);
       if (dead !== null) return dead;
     }
     return null;
@@ -121,13 +119,13 @@ export class Link implements AsyncDisposable {
   connections(): Promise<ConnectionFacts[]> {
     const { port } = this.destination.hop;
     return this.#once('connections', async () => {
-      const addresses = (await this.names()).os.addresses.slice(0, mostTried);
+      const addresses = (await this.names()).os.addresses.slice(0, maxTried);
       const all = await Promise.all(
         addresses.map((address) => observeConnection(address, port, this.#clock)),
       );
-      const first = all.slice(0, mostAddresses);
+      const first = all.slice(0, maxAddresses);
       const isOpen = ({ durationMs }: ConnectionFacts): boolean => durationMs !== null;
-      return first.some(isOpen) ? first : [...first, ...all.slice(mostAddresses).filter(isOpen)];
+      return first.some(isOpen) ? first : [...first, ...all.slice(maxAddresses).filter(isOpen)];
     });
   }
 

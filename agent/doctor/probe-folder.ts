@@ -21,7 +21,7 @@ function removeProbe(probe: string): void {
   try {
     rmSync(probe, { force: true });
   } catch {
-    // Whoever may not enter the folder has written nothing there.
+    // A user who may not enter the folder has written nothing there.
   }
 }
 

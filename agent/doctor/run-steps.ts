@@ -1,12 +1,12 @@
 /**
- * Runs steps side by side, and tells what they found in their order. A step waits for those it needs;
+ * Runs steps side by side, and gives their findings in order. A step waits for those it needs;
  * where one of them failed it is skipped, since its own failure would only be an echo. It also waits for
  * those it would disturb.
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../errors.ts';
 import { nearestWord } from '@monitor/shared/nearest-word.ts';
-import { follows, skip, warn, type Finding, type Statement } from './finding.ts';
+import { follows, skip, warn, type StepFinding, type Finding } from './finding.ts';
 import type { DoctorContext, Step } from './step.ts';
 
 /** Some measure, some start browsers: more at once would disturb each other. */
@@ -16,9 +16,9 @@ export interface RunOptions {
   /** Everything together takes no longer. */
   readonly limitMs: number;
   readonly clock: Clock;
-  /** Told of the step that is waited for, and of each finding in order. */
+  /** Called with the step that is waited for, and with each finding in order. */
   readonly onWaiting?: (step: Step) => void;
-  readonly onFinding?: (finding: Finding) => void;
+  readonly onFinding?: (finding: StepFinding) => void;
 }
 
 /** Ids that were named, and what they need. Throws CONFIG_INVALID for an id that does not exist. */
@@ -67,14 +67,14 @@ function seconds(ms: number): string {
 }
 
 /** A step under its own limit. Never rejects. */
-async function lookWithin(
+async function checkWithin(
   step: Step,
   context: DoctorContext,
   limitMs: number,
   clock: Clock,
-): Promise<Statement[]> {
+): Promise<Finding[]> {
   const controller = new AbortController();
-  const { promise: tooLate, resolve } = Promise.withResolvers<Statement[]>();
+  const { promise: tooLate, resolve } = Promise.withResolvers<Finding[]>();
   const cancel = clock.after(limitMs, () => {
     resolve([
       warn(
@@ -85,10 +85,10 @@ async function lookWithin(
     controller.abort();
   });
   try {
-    const looking = Promise.resolve(step.look(context, controller.signal));
+    const checking = Promise.resolve(step.check(context, controller.signal));
     // What ends after its limit is not listened to any more.
-    looking.catch(() => undefined);
-    return await Promise.race([looking, tooLate]);
+    checking.catch(() => undefined);
+    return await Promise.race([checking, tooLate]);
   } catch (error) {
     const what = error instanceof Error ? error.message : String(error);
     return [warn(`could not be tested: ${what}`, 'please report this: doctor should know better')];
@@ -102,9 +102,9 @@ export async function runSteps(
   chosen: readonly { step: Step; leftOut: string | null }[],
   context: DoctorContext,
   { limitMs, clock, onWaiting, onFinding }: RunOptions,
-): Promise<Finding[]> {
+): Promise<StepFinding[]> {
   const began = clock.monotonic();
-  const outcomes = new Map<string, Promise<Finding[]>>();
+  const outcomes = new Map<string, Promise<StepFinding[]>>();
   let free = atOnce;
   const queue: (() => void)[] = [];
   const enter = (): Promise<void> | undefined => {
@@ -133,12 +133,12 @@ export async function runSteps(
   };
   const causes = new Map<string, string>();
 
-  const examine = async (step: Step, leftOut: string | null): Promise<Finding[]> => {
+  const runStep = async (step: Step, leftOut: string | null): Promise<StepFinding[]> => {
     const { id, name } = step;
-    const finish = (statements: Statement[], durationMs: number): Finding[] => {
-      const inherited = statements.find(({ cause: root }) => root !== undefined)?.cause;
+    const finish = (findings: Finding[], durationMs: number): StepFinding[] => {
+      const inherited = findings.find(({ cause: root }) => root !== undefined)?.cause;
       if (inherited !== undefined) causes.set(id, inherited);
-      return statements.map(({ cause: _root, ...told }) => ({ id, name, ...told, durationMs }));
+      return findings.map(({ cause: _root, ...told }) => ({ id, name, ...told, durationMs }));
     };
     if (leftOut !== null) return finish([skip(leftOut)], 0);
     const root = await cause(step);
@@ -148,18 +148,18 @@ export async function runSteps(
     const startedAt = clock.monotonic();
     const leftMs = limitMs - (startedAt - began);
     try {
-      const statements =
+      const findings =
         leftMs <= 0
           ? [skip(`the ${seconds(limitMs)} of doctor were used up by what is above`)]
-          : await lookWithin(step, context, Math.min(step.limitMs, leftMs), clock);
-      return finish(statements, Math.round(clock.monotonic() - startedAt));
+          : await checkWithin(step, context, Math.min(step.limitMs, leftMs), clock);
+      return finish(findings, Math.round(clock.monotonic() - startedAt));
     } finally {
       leave();
     }
   };
 
-  for (const { step, leftOut } of chosen) outcomes.set(step.id, examine(step, leftOut));
-  const all: Finding[] = [];
+  for (const { step, leftOut } of chosen) outcomes.set(step.id, runStep(step, leftOut));
+  const all: StepFinding[] = [];
   for (const { step } of chosen) {
     onWaiting?.(step);
     for (const finding of (await outcomes.get(step.id)) ?? []) {

@@ -39,7 +39,7 @@ export function askAgent(
   });
 }
 
-/** The status, or the code of what kept it from being told: ENOENT where no agent ever ran. */
+/** The status, or the code of the error: ENOENT where no agent ever ran. */
 export async function askStatus(
   directory: string,
 ): Promise<{ answer: StatusAnswer } | { answer: null; code: string }> {

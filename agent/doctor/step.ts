@@ -4,7 +4,7 @@ import type { AgentConfig } from '../config.ts';
 import type { AgentError } from '../errors.ts';
 import type { FoundBrowser } from '../browsers/find-browser.ts';
 import type { NetworkAccess } from '../net/network-access.ts';
-import type { Statement } from './finding.ts';
+import type { Finding } from './finding.ts';
 import type { Link } from './link.ts';
 import type { Machine } from './machine.ts';
 import type { StatusAnswer } from './running-agent.ts';
@@ -39,6 +39,6 @@ export interface Step {
   readonly isOnline?: true;
   /** Left out by `--quick`. */
   readonly isSlow?: true;
-  /** At least one statement. Rejecting is a bug of ours and shown as such. */
-  look(context: DoctorContext, signal: AbortSignal): Statement[] | Promise<Statement[]>;
+  /** At least one finding. Rejecting is a bug of the agent and shown as such. */
+  check(context: DoctorContext, signal: AbortSignal): Finding[] | Promise<Finding[]>;
 }

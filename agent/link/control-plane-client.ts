@@ -31,8 +31,8 @@ import { AgentError } from '../errors.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
 import { LinkFault } from './link-fault.ts';
 import { connectWithinMs } from './open-connection.ts';
-import { Patience } from './patience.ts';
-import { StallWatch } from './stall-watch.ts';
+import { TimeoutPolicy } from './timeout-policy.ts';
+import { IdleTimeout } from './idle-timeout.ts';
 
 const compress = promisify(gzip);
 
@@ -88,7 +88,7 @@ export interface ArtifactUpload {
 interface CallOptions {
   body: string;
   waitMs?: number;
-  patience?: Patience;
+  timeouts?: TimeoutPolicy;
   signal?: AbortSignal;
 }
 
@@ -99,7 +99,7 @@ interface Exchange {
   body: AsyncIterable<Buffer> | Iterable<Buffer> | null;
   /** How long the other side may hold the call before it answers. */
   waitMs?: number;
-  patience: Patience;
+  timeouts: TimeoutPolicy;
   signal: AbortSignal | undefined;
 }
 
@@ -221,12 +221,12 @@ function isOfHeaders(text: string): boolean {
 }
 
 /** Longer than anything the control plane says of itself. */
-const longestMessage = 1_000;
+const maxMessageLength = 1_000;
 
 function messageIn(text: string): string {
   try {
     const parsed = JSON.parse(text) as { message?: unknown };
-    return typeof parsed.message === 'string' ? parsed.message.slice(0, longestMessage) : '';
+    return typeof parsed.message === 'string' ? parsed.message.slice(0, maxMessageLength) : '';
   } catch {
     return '';
   }
@@ -259,9 +259,9 @@ export interface ClientOptions {
 export class ControlPlaneClient {
   readonly #options: ClientOptions;
   readonly #clock: Clock;
-  readonly #ofPolls = new Patience(pollAnswerMs.least, pollAnswerMs.most);
-  readonly #ofCalls = new Patience(answerMs.least, answerMs.most, buffersMargin);
-  readonly #ofFiles = new Patience(fileMs.least, fileMs.most, buffersMargin);
+  readonly #ofPolls = new TimeoutPolicy(pollAnswerMs.least, pollAnswerMs.most);
+  readonly #ofCalls = new TimeoutPolicy(answerMs.least, answerMs.most, buffersMargin);
+  readonly #ofFiles = new TimeoutPolicy(fileMs.least, fileMs.most, buffersMargin);
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -270,21 +270,21 @@ export class ControlPlaneClient {
 
   /** One request and its answer, ended when nothing moves any more. */
   async #exchange<T>(
-    { method, url, headers, body, waitMs = 0, patience, signal }: Exchange,
+    { method, url, headers, body, waitMs = 0, timeouts, signal }: Exchange,
     read: (answer: Answer, watched: Watched) => Promise<T>,
   ): Promise<T> {
     const { apiKey, dispatcher } = this.#options;
-    using watch = new StallWatch(this.#clock, connectWithinMs + connectSlackMs);
+    using watch = new IdleTimeout(this.#clock, connectWithinMs + connectSlackMs);
     const outgoing = async function* (chunks: AsyncIterable<Buffer> | Iterable<Buffer>) {
       // The first piece is asked for when the connection stands.
-      watch.begin(patience.ms);
+      watch.begin(timeouts.ms);
       for await (const chunk of chunks) {
         for (const piece of piecesOf(chunk)) {
           yield piece;
           watch.moved(piece.length);
         }
       }
-      watch.expect(waitMs + patience.ms);
+      watch.expect(waitMs + timeouts.ms);
     };
     const incoming: Watched = async function* (chunks) {
       for await (const chunk of chunks) {
@@ -305,20 +305,20 @@ export class ControlPlaneClient {
         body: body === null ? null : Readable.from(outgoing(body)),
       });
       watch.moved(0);
-      watch.expect(patience.ms);
+      watch.expect(timeouts.ms);
       const result = await read(answer, incoming);
       // How long a poll was silent says nothing: see `checkIn`.
-      if (waitMs === 0) patience.answered(watch.longestSilenceMs);
+      if (waitMs === 0) timeouts.answered(watch.longestSilenceMs);
       return result;
     } catch (error) {
-      if (watch.isStalled && signal?.aborted !== true) patience.ranOut();
+      if (watch.isExpired && signal?.aborted !== true) timeouts.ranOut();
       throw error;
     }
   }
 
   async #call<R extends Route>(
     route: R,
-    { body, waitMs = 0, patience = this.#ofCalls, signal }: CallOptions,
+    { body, waitMs = 0, timeouts = this.#ofCalls, signal }: CallOptions,
   ): Promise<R extends Record<'response', infer S extends z.ZodType> ? z.output<S> : undefined> {
     const url = this.#options.baseUrl + route.path;
     const isLarge = body.length >= compressFromBytes;
@@ -329,7 +329,7 @@ export class ControlPlaneClient {
     try {
       ({ status, headers, text } = await this.#exchange(
         {
-          ...{ method: route.method, url, waitMs, patience, signal },
+          ...{ method: route.method, url, waitMs, timeouts, signal },
           headers: {
             'content-type': 'application/json',
             'content-length': String(bytes.length),
@@ -361,13 +361,13 @@ export class ControlPlaneClient {
   }
 
   async checkIn(body: CheckInRequest, signal: AbortSignal): Promise<CheckInAnswer> {
-    const patience = this.#ofPolls;
+    const timeouts = this.#ofPolls;
     const shown = this.#options.acknowledgement?.newest;
     const text = JSON.stringify(shown == null ? body : { ...body, acknowledged: shown });
     const begunAt = this.#clock.monotonic();
-    const answer = await this.#call(checkIn, { body: text, waitMs: body.waitMs, patience, signal });
+    const answer = await this.#call(checkIn, { body: text, waitMs: body.waitMs, timeouts, signal });
     const { receivedAt, sentAt } = answer.serverTime;
-    patience.answered(Math.max(0, this.#clock.monotonic() - begunAt - (sentAt - receivedAt)));
+    timeouts.answered(Math.max(0, this.#clock.monotonic() - begunAt - (sentAt - receivedAt)));
     return answer;
   }
 
@@ -399,8 +399,8 @@ export class ControlPlaneClient {
   }
 
   async goodbye(): Promise<void> {
-    const patience = new Patience(goodbyeMs, goodbyeMs);
-    await this.#call(goodbye, { body: this.#body({}), patience });
+    const timeouts = new TimeoutPolicy(goodbyeMs, goodbyeMs);
+    await this.#call(goodbye, { body: this.#body({}), timeouts });
   }
 
   async report(events: readonly { code: string; count: number }[]): Promise<void> {
@@ -437,7 +437,7 @@ export class ControlPlaneClient {
         : file;
       const { status, headers, text } = await this.#exchange(
         {
-          ...{ method: route.method, url, signal, patience: this.#ofFiles },
+          ...{ method: route.method, url, signal, timeouts: this.#ofFiles },
           headers: {
             'content-type': 'application/octet-stream',
             digest: `sha-256=${digest}`,
@@ -477,7 +477,7 @@ export class ControlPlaneClient {
     try {
       const exchange = { method: route.method, url, headers: {}, body: null };
       await this.#exchange(
-        { ...exchange, signal, patience: this.#ofFiles },
+        { ...exchange, signal, timeouts: this.#ofFiles },
         async (answer, watched) => {
           const chunks = watched(answer.body);
           if (answer.statusCode !== route.status) {

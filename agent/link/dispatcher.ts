@@ -1,6 +1,6 @@
 /**
  * How the agent's own calls leave this machine: directly, or through the proxy of the settings. To an
- * https address a proxy opens a tunnel (CONNECT); an http address it is told whole, since most proxies
+ * https address a proxy opens a tunnel (CONNECT); an http address goes to it in absolute form, since most proxies
  * open tunnels to no other port than 443.
  */
 import type { IncomingHttpHeaders } from 'node:http';

@@ -69,7 +69,7 @@ export function applyTrust(
   const warnings: string[] = [];
   if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
     warnings.push(
-      'NODE_TLS_REJECT_UNAUTHORIZED=0: whoever is on the way can read the key of this agent and pose as the control plane; remove it and set NODE_EXTRA_CA_CERTS to a file with the authority that is missing',
+      'NODE_TLS_REJECT_UNAUTHORIZED=0: anyone on the way can read the key of this agent and pose as the control plane; remove it and set NODE_EXTRA_CA_CERTS to a file with the authority that is missing',
     );
   }
   const path = config.NODE_EXTRA_CA_CERTS;

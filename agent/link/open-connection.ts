@@ -234,7 +234,7 @@ export function openConnection(
   );
 }
 
-/** A connection to a proxy that is told whole addresses. Rejects with a LinkFault. */
+/** A connection to a proxy for requests in absolute form. Rejects with a LinkFault. */
 export function openProxyConnection(proxy: LinkProxy, urlSetting: string): Promise<Socket> {
   const destination = { protocol: 'http:', host: proxy.host, port: proxy.port };
   return within(urlSetting, placeOf(destination, proxy, urlSetting), (opening) =>

@@ -19,7 +19,7 @@ export interface TrailTarget extends Address {
   readonly isProxy: boolean;
 }
 
-const longestEvent = 1_000;
+const maxEventLength = 1_000;
 
 /** Phases in which both sides have come to speak. */
 const exchanging = ['headers', 'body', 'answer'];
@@ -41,7 +41,7 @@ export class ConnectionTrail {
 
   /** Notes what happened now. Targets write parts of it, such as the thousands of names in a certificate. */
   add(phase: string, event: string): void {
-    const shown = event.length <= longestEvent ? event : `${event.slice(0, longestEvent)}…`;
+    const shown = event.length <= maxEventLength ? event : `${event.slice(0, maxEventLength)}…`;
     this.#events.push({ at: this.#clock.monotonic() - this.#begunAt, phase, event: shown });
   }
 

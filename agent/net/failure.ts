@@ -1,4 +1,4 @@
-/** Whose fault an error of the network is, and how it reads. */
+/** Whether an error of the network is an agent error or a failure of the target, and its message. */
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { AgentError } from '../errors.ts';
 import { alertOf, sentenceOfAlert } from './tls-alert.ts';
@@ -30,7 +30,7 @@ const ownFaults = new Set([
 /** Of those, the ones that a router far away can cause as well, by answering to what we sent. */
 const saidByRouters = new Set(['ENETUNREACH', 'EACCES']);
 
-/** Our fault where no packet had left: then a route of this machine says so, and nobody else. */
+/** An agent error where no packet had left: then a route of this machine says so, and nobody else. */
 const saidByOwnRoute = 'EHOSTUNREACH';
 
 /** Codes for which `onlyOn: NETWORK_ERROR` retries. */
@@ -89,8 +89,8 @@ export interface Sent {
   readonly hasLeft?: boolean;
 }
 
-/** True when the error says that this machine, not the target, is at fault. */
-export function isOwnFault(code: string, { hasLeft }: Sent = {}): boolean {
+/** True when this machine, not the target, is the cause. */
+export function isAgentErrorCode(code: string, { hasLeft }: Sent = {}): boolean {
   if (code === saidByOwnRoute) return hasLeft === false;
   return ownFaults.has(code) && !(hasLeft === true && saidByRouters.has(code));
 }
@@ -112,7 +112,7 @@ function plain(message: string): string {
   return reason === undefined ? message : `TLS failed with "${reason}"`;
 }
 
-/** Turns an error into an observation about the target, or throws when the fault is ours. */
+/** Turns an error into an observation about the target, or throws an AgentError. */
 export function observeError(
   phase: string,
   error: unknown,
@@ -120,7 +120,7 @@ export function observeError(
   sent: Sent = {},
 ): Failure {
   const code = codeOf(error);
-  if (isOwnFault(code, sent)) {
+  if (isAgentErrorCode(code, sent)) {
     throw new AgentError(
       'NETWORK_UNAVAILABLE',
       `this machine could not reach out to ${subject} (${code}); check its routes, limits and firewall, or run "monitor-agent doctor"`,

@@ -1,6 +1,6 @@
 import type { PacketCapture } from './capture/packet-capture.ts';
 import type { IcmpTransport } from './icmp/icmp.ts';
-import type { FirstHops } from './next-hop/next-hop.ts';
+import type { NextHops } from './next-hop/next-hop.ts';
 import type { Traceroute } from './traceroute/traceroute.ts';
 
 /** What runners may use to reach targets; built once per process. */
@@ -17,5 +17,5 @@ export interface NetworkAccess {
   readonly traceroute: Traceroute | null;
   readonly tracerouteProblem: string | null;
   /** What comes first on the way to a target, asked for when nothing came back from there. */
-  readonly firstHops: FirstHops;
+  readonly nextHops: NextHops;
 }

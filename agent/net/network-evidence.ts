@@ -12,7 +12,7 @@ import type {
 import { AgentError } from '../errors.ts';
 import type { NetworkAccess } from './network-access.ts';
 import type { ConnectionTrail } from './connection-trail.ts';
-import { namingDeadHop, type FirstHopTools } from './next-hop/assert-reachable.ts';
+import { withNextHopProblem, type NextHopTools } from './next-hop/assert-reachable.ts';
 import { tracerouteText } from './traceroute/text.ts';
 
 /**
@@ -183,23 +183,23 @@ export function evidenceOf(
   };
 }
 
-const ours = 'the fault is of this machine or its first hop';
+const agentError = 'the cause is this machine or its next hop';
 
-/** Does the work of an attempt; a fault of ours that ends it carries what the sockets saw until then. */
+/** Does the work of an attempt; an agent error that ends it carries what the sockets saw until then. */
 export async function withEventsOf<T>(
   trail: ConnectionTrail,
-  tools: FirstHopTools,
+  tools: NextHopTools,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await namingDeadHop(tools, work);
+    return await withNextHopProblem(tools, work);
   } catch (error) {
     const { events: seen } = trail;
     if (error instanceof AgentError && seen.length > 0) {
-      const { pcapReference: _none, ...capture } = events(`${ours}, so no packets were kept`);
+      const { pcapReference: _none, ...capture } = events(`${agentError}, so no packets were kept`);
       error.diagnostics ??= {
         ...{ capture, events: seen, traceroute: null },
-        tracerouteMissing: `${ours}, so there is no way to trace`,
+        tracerouteMissing: `${agentError}, so there is no way to trace`,
       };
     }
     throw error;

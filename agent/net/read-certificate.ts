@@ -16,7 +16,7 @@ import { defaultSecureContext, secureContextOf } from './tls/secure-context.ts';
 import { nameInOneLine } from './tls/facts.ts';
 
 const withinMs = 10_000;
-const longestName = 2_048;
+const maxNameLength = 2_048;
 
 export interface CertificateQuestion extends CertificateTarget {
   proxyUrl: string | null;
@@ -42,7 +42,7 @@ const problems: Readonly<Record<string, CertificateProblem>> = {
 };
 
 function shortName(name: string | undefined): string {
-  return nameInOneLine(name ?? '').slice(0, longestName);
+  return nameInOneLine(name ?? '').slice(0, maxNameLength);
 }
 
 /** What OpenSSL found first may be less than what counts: a date that has passed comes before all. */
@@ -92,7 +92,7 @@ async function resolve(host: string): Promise<Address> {
 
 /**
  * Reads the certificate, at most ten seconds after the name is resolved. Throws when there was no
- * handshake, whoever was to blame: that is no news about the certificate.
+ * handshake, for whatever reason: that says nothing about the certificate.
  */
 export async function readCertificate(
   question: CertificateQuestion,

@@ -81,7 +81,7 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
     registry,
     runs: counter(
       'runs_total',
-      'Attempts made, by check type and outcome: passed, failed, or error for faults of ours',
+      'Attempts made, by check type and outcome: passed, failed, or error for agent errors',
       ['check_type', 'outcome'],
     ),
     runDuration: histogram(
@@ -92,8 +92,8 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
     ),
     running: gauge('running', 'Attempts in progress, by pool: light or heavy', ['pool']),
     permits: gauge('places', 'Attempts that may be in progress at once, by pool', ['pool']),
-    queued: gauge('queued', 'Attempts that wait for a free place, by pool', ['pool']),
-    queueWait: histogram('queue_wait_seconds', 'Time an attempt waited for a free place', quick, [
+    queued: gauge('queued', 'Attempts that wait for a permit, by pool', ['pool']),
+    queueWait: histogram('queue_wait_seconds', 'Time an attempt waited for a permit', quick, [
       'pool',
     ]),
     slotLateness: histogram(
@@ -104,7 +104,9 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
     missedSlots: counter('missed_slots_total', 'Slots the agent did not run, by reason', [
       'reason',
     ]),
-    retries: counter('retries_total', 'Retries decided on: here, or elsewhere', ['where']),
+    retries: counter('retries_total', 'Retries decided on: here, or elsewhere (another location)', [
+      'where',
+    ]),
     underLoad: counter(
       'runs_under_load_total',
       'Attempts during which the event loop lagged, so that their times are too long',
@@ -139,7 +141,7 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
     ),
     submissions: counter(
       'submissions_total',
-      'Results handed in, by outcome: accepted, duplicate, late or refused',
+      'Results submitted, by outcome: accepted, duplicate, late or refused',
       ['outcome'],
     ),
     submitFailures: counter(
@@ -156,8 +158,11 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
     ]),
     linkUp: gauge('link_up', '1 while the control plane answers check-ins'),
     lastCheckIn: gauge('last_check_in_timestamp_seconds', 'When a check-in was last answered'),
-    clockOffset: gauge('clock_offset_seconds', 'Clock of the control plane minus ours'),
-    internalErrors: counter('internal_errors_total', 'Faults of our own, by code', ['code']),
+    clockOffset: gauge(
+      'clock_offset_seconds',
+      'Clock of the control plane minus that of the agent',
+    ),
+    internalErrors: counter('internal_errors_total', 'Agent errors, by code', ['code']),
     errorReports: counter(
       'error_reports_total',
       'Reports of external error observability: sent, failed',
@@ -203,7 +208,7 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
     artifactsDropped: gauge('artifacts_dropped', 'Files of results given up since the start'),
     probes: counter(
       'probes_total',
-      'Requests to /probe: success, failure, error (a fault of ours), invalid or busy',
+      'Requests to /probe: success, failure, error (an agent error), invalid or busy',
       ['prober', 'outcome'],
     ),
     spans: counter('spans_total', 'Spans of runs: exported, refused or dropped', ['outcome']),

@@ -180,7 +180,7 @@ export type DnsModule = z.output<typeof dns>;
 export type IcmpModule = z.output<typeof icmp>;
 export type TlsSettings = z.output<typeof tlsConfig>;
 
-/** `timeoutMs` of 0 leaves it to whoever scrapes. */
+/** `timeoutMs` of 0 leaves it to the scraper. */
 export type ProbeModule = { timeoutMs: number } & (
   | { prober: 'http'; http: HttpModule }
   | { prober: 'tcp'; tcp: TcpModule }

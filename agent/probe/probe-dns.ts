@@ -44,7 +44,7 @@ function isValid(records: readonly DnsRecord[], rules: RecordRules | undefined):
   );
 }
 
-/** Gives whether the probe succeeded. Throws when the fault is ours. */
+/** Gives whether the probe succeeded. Throws an AgentError where the target is not the cause. */
 export async function probeDns(
   target: string,
   module: DnsModule,

@@ -22,8 +22,8 @@ import type { ProbeSurroundings } from './surroundings.ts';
 
 const atOnce = 32;
 /** More than these in line would only be late. */
-const mostWaiting = 128;
-const longestProbeMs = 120_000;
+const maxWaiting = 128;
+const maxProbeMs = 120_000;
 /** Left to the answer on its way back. */
 const offsetMs = 500;
 
@@ -35,14 +35,14 @@ export interface ProbeEndpointParts {
   logger: Logger;
 }
 
-/** What whoever scrapes allows, and the module; the smaller of both. */
+/** The smaller of what the scraper allows and what the module says. */
 function timeoutOf(header: string | string[] | undefined, module: ProbeModule): number {
   const seconds = Number(header ?? Number.NaN);
   const scrapeMs =
     Number.isFinite(seconds) && seconds > 0
       ? Math.max(seconds * 1000 - offsetMs, Math.min(seconds * 1000, offsetMs))
-      : longestProbeMs;
-  return Math.min(scrapeMs, module.timeoutMs === 0 ? longestProbeMs : module.timeoutMs);
+      : maxProbeMs;
+  return Math.min(scrapeMs, module.timeoutMs === 0 ? maxProbeMs : module.timeoutMs);
 }
 
 function runProbe(
@@ -90,7 +90,7 @@ function listenerOf(modules: Modules, parts: ProbeEndpointParts): RequestListene
     response: ServerResponse,
   ): Promise<void> => {
     const { prober } = module;
-    // Whoever asked gave up while the probe waited for its turn.
+    // The client gave up while the probe waited for its turn.
     if (response.destroyed) return;
     const hangUp = new AbortController();
     response.once('close', () => {
@@ -115,7 +115,7 @@ function listenerOf(modules: Modules, parts: ProbeEndpointParts): RequestListene
                 cause: error,
               },
             );
-      report.note(`fault of the agent, ${fault.code}: ${fault.message}`);
+      report.note(`agent error, ${fault.code}: ${fault.message}`);
     }
     const tookMs = clock.monotonic() - begunAt;
     const outcome = fault !== null ? 'error' : isSuccess ? 'success' : 'failure';
@@ -162,8 +162,8 @@ function listenerOf(modules: Modules, parts: ProbeEndpointParts): RequestListene
     } else if (target === '') refuse(400, 'invalid', 'Target parameter is missing');
     else if (searchParams.getAll('target').length > 1) {
       refuse(400, 'invalid', 'Target parameter must be given once');
-    } else if (permits.queued >= mostWaiting) {
-      refuse(503, 'busy', `more than ${mostWaiting} probes wait already`);
+    } else if (permits.queued >= maxWaiting) {
+      refuse(503, 'busy', `more than ${maxWaiting} probes wait already`);
     } else {
       const wanted = {
         ...{ target, module, hostname: searchParams.get('hostname') },
@@ -192,6 +192,9 @@ export async function openProbeEndpoint(
       parts.logger.warn({ module, reason: read.unusable }, 'module of /probe cannot be used');
     }
   }
-  parts.logger.info({ modules: [...modules.keys()] }, 'serving /probe to whoever reaches the port');
+  parts.logger.info(
+    { modules: [...modules.keys()] },
+    'serving /probe to anyone who reaches the port',
+  );
   return listenerOf(modules, parts);
 }

@@ -11,7 +11,7 @@ import type { ProbeSurroundings } from './surroundings.ts';
 import { reportTls, secureContextFor } from './tls-facts.ts';
 
 /** What patterns are matched against is kept in memory. */
-const mostBodyBytes = 25_000_000;
+const maxBodyBytes = 25_000_000;
 
 const phases = ['resolve', 'connect', 'tls', 'processing', 'transfer'] as const;
 
@@ -147,7 +147,7 @@ function urlOf(target: string): URL | null {
   return URL.canParse(text) ? new URL(text) : null;
 }
 
-/** Gives whether the probe succeeded. Throws when the fault is ours. */
+/** Gives whether the probe succeeded. Throws an AgentError where the target is not the cause. */
 export async function probeHttp(
   target: string,
   module: HttpModule,
@@ -192,7 +192,7 @@ export async function probeHttp(
       onSecure(socket) {
         reportTls(report, socket);
       },
-      keepBytes: () => (hasPatterns ? mostBodyBytes : 0),
+      keepBytes: () => (hasPatterns ? maxBodyBytes : 0),
       stopBytes: limit === 0 ? Number.POSITIVE_INFINITY : limit + 1,
     },
     {

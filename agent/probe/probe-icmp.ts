@@ -7,7 +7,7 @@ import type { ProbeSurroundings } from './surroundings.ts';
 
 const phases = ['resolve', 'setup', 'rtt'] as const;
 
-/** Gives whether the probe succeeded. Throws when the fault is ours. */
+/** Gives whether the probe succeeded. Throws an AgentError where the target is not the cause. */
 export async function probeIcmp(
   target: string,
   module: IcmpModule,

@@ -38,7 +38,7 @@ function turnsOf(module: TcpModule, report: ProbeReport): DialogueTurn[] {
   });
 }
 
-/** Gives whether the probe succeeded. Throws when the fault is ours. */
+/** Gives whether the probe succeeded. Throws an AgentError where the target is not the cause. */
 export async function probeTcp(
   target: string,
   module: TcpModule,

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ApiRequest } from '@monitor/shared/contract/checks/api.ts';
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
-import { openPassage } from './scripts/proxy-session.ts';
+import { openProxySession } from './scripts/proxy-session.ts';
 import { acceptedEncodings } from '../net/http/content-decoding.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
 import { requestHttp, shownUrl, type HttpOutcome } from '../net/http/chain.ts';
@@ -202,10 +202,10 @@ async function observeWithScripts(run: Run, below: RunVariablesOf): Promise<Outc
     secrets.add(value);
   };
   let phase: 'setup' | 'teardown' = 'setup';
-  await using passage = await openPassage(context, (sentence) => {
+  await using proxySession = await openProxySession(context, (sentence) => {
     context.log(sentence, 'WARN', phase);
   });
-  await using scripts = await openScripts(context, runtime, given, addSecret, passage);
+  await using scripts = await openScripts(context, runtime, given, addSecret, proxySession);
   const setup = await runSetup(scripts, context.setupScripts.length, scripted);
   phase = 'teardown';
   // Awaited here: the scripts close when this function is left.
@@ -214,7 +214,7 @@ async function observeWithScripts(run: Run, below: RunVariablesOf): Promise<Outc
       ? withoutRequest(run, setup.failure, scripted)
       : await observe({ ...run, scripts }, setup.request, scripts.environment);
   const isOfScript = outcome.failure?.phase === 'setup' || outcome.failure?.phase === 'teardown';
-  if (isOfScript && passage?.fault) throw passage.fault;
+  if (isOfScript && proxySession?.fault) throw proxySession.fault;
   return outcome;
 }
 

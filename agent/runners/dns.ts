@@ -8,9 +8,9 @@ import { toJsonAnswer, toTextAnswer } from '../net/dns/presentation.ts';
 import { encodeQuery, type DnsQuery } from '../net/dns/query.ts';
 import { askSystemResolvers } from '../net/dns/resolvers.ts';
 import {
-  namingDeadHop,
-  requireFirstHop,
-  type FirstHopTools,
+  withNextHopProblem,
+  assertNextHopReachable,
+  type NextHopTools,
 } from '../net/next-hop/assert-reachable.ts';
 import { resolveByOs } from '../net/dns/resolve.ts';
 import type { Runner } from './runner.ts';
@@ -26,18 +26,18 @@ function invalid(code: string, what: string): Asked {
   };
 }
 
-/** As `askServer`, for a server that is the target: what stands before it on our side is our fault. */
+/** As `askServer`, for a server that is the target: what stands before it on this side is an agent error. */
 async function askTarget(
   query: DnsQuery,
   server: NameServer,
   protocol: DnsRequest['protocol'],
   options: AskServerOptions,
-  tools: FirstHopTools,
+  tools: NextHopTools,
 ): Promise<Asked> {
   const asked = await askServer(query, server, protocol, options);
   if ('failure' in asked) {
     const place = { address: server.host, subject: `the name server ${textOf(server)}` };
-    await requireFirstHop(asked.failure, place, tools);
+    await assertNextHopReachable(asked.failure, place, tools);
   }
   return asked;
 }
@@ -48,7 +48,7 @@ async function askNamedServer(
   nameServer: string,
   { port, protocol }: DnsRequest,
   options: AskServerOptions,
-  tools: FirstHopTools,
+  tools: NextHopTools,
 ): Promise<Asked> {
   const place = parseNameServer(nameServer.trim(), port);
   if (place === null) {
@@ -64,7 +64,7 @@ async function askNamedServer(
 async function ask(
   request: DnsRequest,
   options: AskServerOptions,
-  tools: FirstHopTools,
+  tools: NextHopTools,
 ): Promise<Asked> {
   const query = encodeQuery(request.query, request.recordType);
   if (query === null) {
@@ -89,7 +89,7 @@ export const runDns: Runner<DnsRequest> = async ({ request }, context) => {
       context.log(message, level);
     },
   };
-  const asked = await namingDeadHop(context, () => ask(request, options, context));
+  const asked = await withNextHopProblem(context, () => ask(request, options, context));
   const base = {
     startedAt,
     stoppedAt: startedAt + Math.ceil(clock.monotonic() - began),

@@ -2,7 +2,7 @@
 import type { CheckDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import type { IcmpRequest } from '@monitor/shared/contract/checks/icmp.ts';
 import { AgentError } from '../errors.ts';
-import { namingDeadHop, requireFirstHop } from '../net/next-hop/assert-reachable.ts';
+import { withNextHopProblem, assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
 import type { EchoReply } from '../net/icmp/icmp.ts';
 import { usableFamily } from '../net/ip-family.ts';
 import { resolveByOs } from '../net/dns/resolve.ts';
@@ -51,7 +51,7 @@ export async function runIcmp(
   const family = usableFamily(request.ipFamily, hostname, (message) => {
     context.log(message, 'WARN');
   });
-  const resolution = await namingDeadHop(context, () => resolveByOs(hostname, family));
+  const resolution = await withNextHopProblem(context, () => resolveByOs(hostname, family));
   const dnsResolutionTime = clock.monotonic() - start;
   if ('failure' in resolution) {
     return {
@@ -75,7 +75,7 @@ export async function runIcmp(
   const stopped = clock.monotonic();
   const packetsReceived = replies.filter(({ success }) => success).length;
   if (replies.at(-1)?.success !== true) {
-    await requireFirstHop({ code: 'TIMEOUT' }, { address, subject: hostname }, context);
+    await assertNextHopReachable({ code: 'TIMEOUT' }, { address, subject: hostname }, context);
   }
   const latency = latencyOf(replies);
   return {

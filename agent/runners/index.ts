@@ -40,7 +40,7 @@ export const runners = {
 
 export type RunnerRegistry = Readonly<Record<string, RunnerEntry>>;
 
-/** The runners of the types that an agent takes: all of them unless it was told which. */
+/** The runners of the types that an agent takes: all of them unless the settings name some. */
 export function runnersFor(
   types: readonly string[] | undefined,
   registry: RunnerRegistry = runners,

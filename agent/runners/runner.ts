@@ -135,8 +135,8 @@ export interface RunnerContext {
   /** Registers a value that was learned in the run and must not leave the agent. */
   addSecret(value: string): void;
   /**
-   * Removes the secrets of the run from a text that leaves the agent before its result does, as what
-   * a language model is told.
+   * Removes the secrets of the run from a text that leaves the agent before its result does, as
+   * prompts of a language model do.
    */
   scrub(text: string): string;
   readonly artifacts: ArtifactSink;

@@ -9,7 +9,7 @@ import { judgeBaseline } from '@monitor/shared/contract/checks/ssl-baseline.ts';
 import type { SslRequest } from '@monitor/shared/contract/checks/ssl.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
 import { failureOf } from '../net/failure.ts';
-import { requireFirstHop } from '../net/next-hop/assert-reachable.ts';
+import { assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
 import { usableFamily } from '../net/ip-family.ts';
 import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
 import { logOtherFamily } from '../net/tcp/other-family.ts';
@@ -211,7 +211,7 @@ async function observe(
   );
   const stoppedAt = clock.monotonic();
   if (failure?.phase === 'connect' || failure?.phase === 'timeout') {
-    await requireFirstHop(
+    await assertNextHopReachable(
       failure,
       { address: address.address, subject: `${host}:${port}` },
       context,

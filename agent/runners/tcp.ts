@@ -13,7 +13,7 @@ import { tcpMonitor, type TcpRequest } from '@monitor/shared/contract/checks/tcp
 import { evaluateAssertions } from '@monitor/shared/domain/assertions.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
 import { failureOf, observeError, timedOut } from '../net/failure.ts';
-import { requireFirstHop } from '../net/next-hop/assert-reachable.ts';
+import { assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
 import { usableFamily } from '../net/ip-family.ts';
 import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
 import { logOtherFamily } from '../net/tcp/other-family.ts';
@@ -195,7 +195,7 @@ async function observe(
   const { hostname: host, port } = request;
   if (seen.failure !== null) {
     const place = { address: resolution.address.address, subject: `${host}:${port}` };
-    await requireFirstHop(seen.failure, place, context, trail);
+    await assertNextHopReachable(seen.failure, place, context, trail);
   }
   if (seen.failure?.phase === 'connect') {
     await logOtherFamily(

@@ -7,7 +7,7 @@ import { isIP } from 'node:net';
 import type { TracerouteHop, TracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import type { TracerouteRequest } from '@monitor/shared/contract/checks/traceroute.ts';
 import { AgentError } from '../errors.ts';
-import { namingDeadHop, requireFirstHop } from '../net/next-hop/assert-reachable.ts';
+import { withNextHopProblem, assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
 import { usableFamily } from '../net/ip-family.ts';
 import { resolveByOs, resolveByQuery } from '../net/dns/resolve.ts';
 import type { Observation, Runner, RunnerContext } from './runner.ts';
@@ -121,7 +121,7 @@ async function observe(request: TracerouteRequest, context: RunnerContext): Prom
   );
   const { hops, reason } = cutWay(report, request, leftMs);
   if (hops.every(({ addresses }) => addresses.length === 0)) {
-    await requireFirstHop({ code: 'TIMEOUT' }, { address, subject: host }, context);
+    await assertNextHopReachable({ code: 'TIMEOUT' }, { address, subject: host }, context);
   }
   const total = clock.monotonic() - start;
   const known = [...new Set(hops.flatMap(({ addresses }) => addresses.slice(0, 1)))];
@@ -148,4 +148,4 @@ async function observe(request: TracerouteRequest, context: RunnerContext): Prom
 }
 
 export const runTraceroute: Runner<TracerouteRequest> = ({ request }, context) =>
-  namingDeadHop(context, () => observe(request, context));
+  withNextHopProblem(context, () => observe(request, context));

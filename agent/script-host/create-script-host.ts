@@ -39,7 +39,7 @@ export interface ScriptHostOptions {
   readonly ways?: readonly Way[];
   /** What runs the supervisor; null where there is none. */
   readonly perl?: string | null;
-  /** How many processes the kernel has ended for want of memory; null where it does not tell. */
+  /** How many processes the kernel has ended for want of memory; null where it is not known. */
   readonly memoryKills?: () => number | null;
   /** What takes rights away where there is no perl; null where there is none. */
   readonly setpriv?: string | null;

@@ -46,7 +46,7 @@ async function descend(
   }
 }
 
-/** Who owns what is written; null for whoever writes. */
+/** Who owns what is written; null for the user of this process. */
 export type Owner = { readonly uid: number; readonly gid: number } | null;
 
 /** Makes a folder and those on the way. */

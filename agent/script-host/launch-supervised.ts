@@ -35,7 +35,7 @@ const maxDescriptors = 8_192;
 /** What the supervisor may take to end a program, after which it is ended itself. */
 const stuckAfterMs = 2_500;
 
-const longestMs = 2_147_483_647;
+const maxMs = 2_147_483_647;
 
 /** Texts one after the other, each with its length before it; the length of all before all. */
 function frame(texts: readonly string[]): Buffer {
@@ -150,7 +150,7 @@ export function launchSupervised(order: Order, supervision: Supervision): Launch
   let watchdog: NodeJS.Timeout | undefined;
   const watch = (ms: number): void => {
     clearTimeout(watchdog);
-    watchdog = setTimeout(() => child.kill('SIGKILL'), Math.min(ms + stuckAfterMs, longestMs));
+    watchdog = setTimeout(() => child.kill('SIGKILL'), Math.min(ms + stuckAfterMs, maxMs));
   };
   watch(order.timeoutMs + graceMs);
 

@@ -83,7 +83,7 @@ export class ProgramOutput {
     );
   }
 
-  /** Tells whoever reads the error output what was done to the program; each thing once. */
+  /** Writes to the error output what was done to the program; each thing once. */
   note(text: string): void {
     if (this.#notes.has(text)) return;
     this.#notes.add(text);

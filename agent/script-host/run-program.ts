@@ -9,7 +9,7 @@ export interface ProgramTools {
   readonly clock: Clock;
   readonly ceilings: OutputCeilings;
   readonly launch: (order: Order) => Launched;
-  /** How many processes the kernel has ended for want of memory; null where it does not tell. */
+  /** How many processes the kernel has ended for want of memory; null where it is not known. */
   readonly memoryKills: () => number | null;
 }
 
@@ -18,7 +18,7 @@ const killedByShell = 137;
 
 /**
  * A program that ended badly while the kernel ended processes for want of memory, and that was one of them
- * or tells that it has lost one. That is the machine's lack, whoever took the memory. The kernel tells how
+ * or tells that it has lost one. The machine lacks memory then, whatever process took it. The kernel tells how
  * many it ended and not whose: a run that failed by itself meanwhile is not excused.
  */
 function blameMachine(

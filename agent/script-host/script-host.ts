@@ -3,7 +3,7 @@
  * environment that is given explicitly. Whatever it starts ends with it.
  */
 import type { FileHandle } from 'node:fs/promises';
-import type { Guest } from '../net/gateway/allowed-clients.ts';
+import type { AllowedClient } from '../net/gateway/allowed-clients.ts';
 
 /** Ceilings of one run; reaching one ends it with a named reason. */
 export interface ScriptLimits {
@@ -71,7 +71,7 @@ export interface Workspace extends AsyncDisposable {
   /** How it is kept apart: by a user of its own, by namespaces, or by process groups alone. */
   readonly isolation: 'user' | 'namespaces' | 'process-group';
   /** By what the kernel knows the processes in it, for the gateway to let them in. */
-  readonly guest: Guest;
+  readonly allowedClient: AllowedClient;
   /** Writes a file for the run to read; folders on the way are made. */
   write(path: string, content: string | Uint8Array): Promise<void>;
   /**

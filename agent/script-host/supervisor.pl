@@ -12,7 +12,7 @@
 #
 # Two ways of keeping hold of what a program starts. With namespaces, the manager is process 1 of a
 # process-id namespace, and the kernel ends all of it when process 1 ends. Without, the manager is a
-# "subreaper": whoever loses its parent becomes its child.
+# "subreaper": a process that loses its parent becomes its child.
 #
 # Core modules of the smallest perl only; POSIX is left out because loading it takes longer than all else.
 use strict;
@@ -220,7 +220,7 @@ sub become {
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, $order->{disk});
     limit(RLIMIT_NOFILE, $order->{descriptors});
-    # Only who may set capabilities can: root, or whoever is it in a namespace of users. Nobody else could
+    # Only who may set capabilities can: root, or root of a user namespace. Nobody else could
     # get one of them back by a program that carries it, as that gives no new privileges.
     for my $capability (0 .. 63) {
         last if kernel('prctl', PR_CAPBSET_DROP, $capability, 0, 0, 0) != 0;

@@ -16,7 +16,7 @@ const bundle = '.authorities.pem';
 const database = '.pki/nssdb/cert9.db';
 
 /**
- * Of the authorities of this network, and the one of the gateway in PEM. Browsers are told of the
+ * Of the authorities of this network, and the one of the gateway in PEM. Browsers get the
  * gateway by its key; the database is for the others.
  */
 export async function trustOfRuns(

@@ -29,7 +29,7 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
   return {
     folder,
     isolation: parts.isolation,
-    guest: {
+    allowedClient: {
       uid: owner?.uid ?? null,
       pids: () => [...running.keys()].flatMap(({ pid }) => pid ?? []),
     },

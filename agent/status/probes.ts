@@ -13,7 +13,7 @@ export interface ProbeState {
   notReady(): string | null;
   /** Null when alive; otherwise what is stuck. */
   notAlive(): string | null;
-  /** What whoever looks at `/health` should know; it changes nothing about the status. */
+  /** More about the agent for `/health`; it changes nothing about the status. */
   remarks?(): Readonly<Record<string, string>>;
   /** Brings gauges up to date before they are read. */
   observe?(): void;

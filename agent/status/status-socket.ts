@@ -15,7 +15,7 @@ import type { AgentStatus } from './agent-status.ts';
 
 const name = 'agent.sock';
 /** What the kernel takes as the path of a socket, with the zero at its end. */
-const longestPath = 107;
+const maxPathLength = 107;
 
 /**
  * Calls back with the path of the socket of a data directory. A path that is too long for the kernel
@@ -23,7 +23,7 @@ const longestPath = 107;
  */
 export function withSocketPath<T>(directory: string, use: (path: string) => T): T {
   const path = join(directory, name);
-  if (Buffer.byteLength(path) <= longestPath || process.platform !== 'linux') return use(path);
+  if (Buffer.byteLength(path) <= maxPathLength || process.platform !== 'linux') return use(path);
   const fd = openSync(directory, 'r');
   try {
     return use(`/proc/self/fd/${fd}/${name}`);
@@ -73,7 +73,7 @@ export async function serveStatus(sources: StatusSources): Promise<AsyncDisposab
     answer.text().then(
       (text) => response.writeHead(200, { 'content-type': answer.type }).end(text),
       (error: unknown) => {
-        logger.warn({ err: error }, 'status not told');
+        logger.warn({ err: error }, 'status could not be sent');
         response.writeHead(500).end();
       },
     );

@@ -5,7 +5,7 @@
 import type { Clock } from '@monitor/shared/clock.ts';
 import { readConfig, secretVariables, type AgentConfig } from '../config.ts';
 import { secretsOf } from '../config-secrets.ts';
-import { examine } from '../doctor/examine.ts';
+import { collectFindings } from '../doctor/collect-findings.ts';
 import { openMachine, type Machine } from '../doctor/machine.ts';
 import { askAgent, askStatus } from '../doctor/running-agent.ts';
 import { AgentError } from '../errors.ts';
@@ -36,12 +36,12 @@ interface Manifest {
 const leftOutAlways = [
   { what: 'checks, their targets, results and files', why: 'never part of a bundle' },
   { what: 'secrets, keys and environments of processes', why: 'never part of a bundle' },
-  { what: 'arguments of processes', why: 'they can hold what is not ours to tell' },
+  { what: 'arguments of processes', why: "they can hold other programs' secrets" },
 ];
 
-/** Names of variables whose values are mostly secret, whoever they belong to. */
+/** Names of variables whose values are mostly secret, of whatever program. */
 const secretName = /key|token|secret|passw|credential|auth|private/i;
-const shortestSecret = 6;
+const minSecretLength = 6;
 
 /** Values that must not be seen: of the settings, and of whatever else is named like a secret. */
 function secretsIn(
@@ -51,7 +51,7 @@ function secretsIn(
   const named = Object.entries(environment).flatMap(([name, value = '']) => {
     const isPath = name.endsWith('_FILE') || value.startsWith('/');
     const isOurs = secretVariables().includes(name) && !/_PROXY$/i.test(name);
-    const isNamedSo = secretName.test(name) && !isPath && value.length >= shortestSecret;
+    const isNamedSo = secretName.test(name) && !isPath && value.length >= minSecretLength;
     return isOurs || isNamedSo ? [value, value.trim()] : [];
   });
   return [...(config === null ? [] : secretsOf(config)), ...named];
@@ -138,7 +138,7 @@ export async function collectBundle(options: BundleOptions): Promise<ReadonlyMap
   const scrubber = createScrubber({ secrets: secretsIn(environment, config), detect: true });
   const folder = new Folder(scrubber, new Date(clock.now()).toISOString());
   onStep?.('examining this machine (up to 15 s)');
-  const { report } = await examine({ environment, clock, machine });
+  const { report } = await collectFindings({ environment, clock, machine });
   folder.json('doctor.json', 'what monitor-agent doctor finds', report);
   folder.json('settings.json', 'the settings, without secrets', shownSettings(config, environment));
   if (config === null) {

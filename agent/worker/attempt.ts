@@ -27,12 +27,12 @@ import type { NetworkAccess } from '../net/network-access.ts';
 import type { RunFacts } from '../script-host/run-variables.ts';
 import { createScrubber } from '../scrub/create-scrubber.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
-import { droppedBody, withScrubbedBody } from './body-of-pass.ts';
+import { droppedBody, withScrubbedBody } from './stored-body.ts';
 import type { AttemptEvidence } from './evidence-budget.ts';
 import { decideAttempt, mayRepeat, type VoidCause } from './decide-attempt.ts';
 import { parseCheck } from './parsed-check.ts';
 import type { ProcessTime, TimeFacts } from './process-time.ts';
-import { leastSuspensionMs } from './time-ledger.ts';
+import { minSuspensionMs } from './time-ledger.ts';
 import { withShapeOf } from './scrubbed-shape.ts';
 
 export interface AttemptTools {
@@ -43,7 +43,7 @@ export interface AttemptTools {
   /** Null where code of customers cannot run; `scriptingProblem` then says why. */
   scripting: Scripting | null;
   scriptingProblem: string | null;
-  /** Told of each text and file in which something secret was removed. */
+  /** Called for each text and file in which something secret was removed. */
   onScrubbed?: () => void;
   /** Called with each attempt that says nothing, because this process did not have its time. */
   onVoid?: (run: RunFacts, attempt: VoidAttempt) => void;
@@ -97,7 +97,7 @@ export type AttemptOutcome = ResultFields & {
   isNetworkError: boolean;
   /** Why it is not a clean pass, as a sentence; null for one. */
   reason: string | null;
-  /** Code of the fault when it was ours. */
+  /** Code of the agent error; null without one. */
   faultCode: string | null;
   /** The HTTP requests it made, for traces. */
   requests: readonly TracedRequest[];
@@ -143,8 +143,8 @@ export function outcomeWithoutAttempt(at: number): AttemptOutcome {
   };
 }
 
-const longestErrorMessage = 16_384;
-const mostErrorMessages = 100;
+const maxErrorMessageLength = 16_384;
+const maxErrorMessages = 100;
 
 /** Milliseconds of an attempt that the agent did not use, to a tenth. */
 function agentWait({ suspendedMs, waitedMs }: TimeFacts): number {
@@ -206,14 +206,16 @@ function fromObservation(
     faultCode: null,
     requests: observation.requests ?? [],
     errorMessages: hasFailures
-      ? messages.slice(0, mostErrorMessages).map((message) => message.slice(0, longestErrorMessage))
+      ? messages
+          .slice(0, maxErrorMessages)
+          .map((message) => message.slice(0, maxErrorMessageLength))
       : [],
     learnedScript: observation.learnedScript ?? null,
     ...(observation.details ?? exchangeDetails(type, measurement, verdict, jobLog, evidence)),
   };
 }
 
-/** Our faults are never the target's faults: `hasErrors`, and nothing is claimed about the target. */
+/** An agent error is never a failure of the target: `hasErrors`, and nothing is claimed about the target. */
 function fromFault(
   error: unknown,
   check: AssignedCheck,
@@ -291,7 +293,7 @@ function faultOfVoid({ cause, time }: VoidAttempt, tries: number): AgentError {
 /** The same, with no more of the body of a clean pass than is kept. */
 function withoutSecretsAndShort(
   outcome: AttemptOutcome,
-  bodyOfPass: number,
+  storedBodyLimit: number,
   scrubber: Scrubber,
 ): AttemptOutcome {
   const { hasFailures, hasErrors, isDegraded, apiCheckResult } = outcome;
@@ -305,7 +307,7 @@ function withoutSecretsAndShort(
   const rest = withoutSecrets({ ...outcome, apiCheckResult: bodyless }, scrubber);
   const result = rest.apiCheckResult;
   if (result === null) return rest;
-  const response = withScrubbedBody(result.response, body, bodyOfPass, scrubber);
+  const response = withScrubbedBody(result.response, body, storedBodyLimit, scrubber);
   return { ...rest, apiCheckResult: { ...result, response } };
 }
 
@@ -346,14 +348,14 @@ async function tryAttempt(
     ...(tools.onScrubbed === undefined ? {} : { onFound: tools.onScrubbed }),
   });
   const artifacts = tools.artifactsOf(run.resultId, scrubber);
-  let bodyOfPass = 0;
+  let storedBodyLimit = 0;
   const seen: { isVoid: Tried['isVoid'] } = { isVoid: null };
   const measuring = processTime.begin();
   const measure = async (): Promise<AttemptOutcome> => {
     try {
       const { type, definition, entry } = parseCheck(check, tools.runners);
       const { judging } = type;
-      bodyOfPass = type.bodyOfPass ?? 0;
+      storedBodyLimit = type.bodyOfPass ?? 0;
       const runner = await loadRunner(check.type, entry.load);
       const context: RunnerContext = {
         signal,
@@ -417,7 +419,7 @@ async function tryAttempt(
     } catch (error) {
       const fault = fromFault(error, check, startedAt, clock.now(), jobLog);
       const time = measuring.facts(true);
-      if (time.suspendedMs >= leastSuspensionMs)
+      if (time.suspendedMs >= minSuspensionMs)
         seen.isVoid = { cause: 'suspended', time, isPass: false };
       return { ...fault, agentWaitMs: agentWait(time) };
     } finally {
@@ -433,7 +435,7 @@ async function tryAttempt(
     const isWhole = !isDiscarded && declared.every(({ withheld }) => withheld === null);
     const shown = isWhole ? outcome : withoutDeadLinks(outcome, declared, clock.now());
     return {
-      outcome: withoutSecretsAndShort({ ...shown, artifacts: declared }, bodyOfPass, scrubber),
+      outcome: withoutSecretsAndShort({ ...shown, artifacts: declared }, storedBodyLimit, scrubber),
       isVoid,
     };
   } catch (error) {

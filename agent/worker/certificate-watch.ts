@@ -1,10 +1,10 @@
 /**
  * Looks at the certificates of the servers that checks are about: of each server once an hour, however
- * many checks share it, at a moment of the hour of its own. What is seen is handed in like a result.
+ * many checks share it, at a moment of the hour of its own. What is seen is submitted like a result.
  *
  *   new        looked at within half a minute, unless it was shortly before a restart
  *   seen       looked at again at its moment of the hour, at least half an hour later
- *   not seen   tried again after 5, 10, 20, 40 minutes and then hourly; nothing is handed in, since a
+ *   not seen   tried again after 5, 10, 20, 40 minutes and then hourly; nothing is submitted, since a
  *              connection that fails says nothing about a certificate
  */
 import { randomUUID } from 'node:crypto';
@@ -18,13 +18,13 @@ import type { OutboxEntry, SeenCertificate } from './outbox.ts';
 
 const hourMs = 3_600_000;
 const soonMs = 30_000;
-const leastPauseMs = hourMs / 2;
+const minPauseMs = hourMs / 2;
 const firstRetryMs = 5 * 60_000;
-const mostAtOnce = 4;
+const maxAtOnce = 4;
 /** A wake-up further away is made in steps, so that changes of the clock are noticed. */
-const longestSleepMs = 60_000;
+const maxSleepMs = 60_000;
 /** Servers that are due about the same time are looked for together. */
-const shortestSleepMs = 1_000;
+const minSleepMs = 1_000;
 
 interface Watched {
   key: string;
@@ -41,7 +41,7 @@ export interface CertificateWatchOptions {
     question: CertificateQuestion,
     how: { clock: Clock; signal: AbortSignal },
   ) => Promise<CertificateReading>;
-  /** Keeps what was seen until it is handed in. */
+  /** Keeps what was seen until it is submitted. */
   store: (entry: OutboxEntry) => Promise<void>;
   /** From before a restart. */
   seen: readonly SeenCertificate[];
@@ -64,7 +64,7 @@ function keyOf({ host, port, servername, proxyUrl }: CertificateQuestion): strin
 /** The moment of the hour of a server that comes next, after an instant and a decent pause. */
 function nextMoment(key: string, after: number): number {
   const phase = hash32(key) % hourMs;
-  const from = after + leastPauseMs;
+  const from = after + minPauseMs;
   return from + ((((phase - from) % hourMs) + hourMs) % hourMs);
 }
 
@@ -109,19 +109,19 @@ export class CertificateWatch {
     }
     known.question = question;
     known.checkIds.add(checkId);
-    // One whose last tries failed keeps its pause, whoever joins.
+    // One whose last tries failed keeps its pause when other checks join.
     if (known.failures === 0) known.dueAt = Math.min(known.dueAt, dueAt);
   }
 
   #sleep(): void {
     this.#cancelWake?.();
     this.#cancelWake = null;
-    if (this.#stopping.signal.aborted || this.#busy >= mostAtOnce) return;
+    if (this.#stopping.signal.aborted || this.#busy >= maxAtOnce) return;
     const waiting = [...this.#watched.values()].filter(({ isBusy }) => !isBusy);
     if (waiting.length === 0) return;
     const { clock } = this.#options;
     const nextAt = waiting.reduce((least, { dueAt }) => Math.min(least, dueAt), Infinity);
-    const delayMs = Math.min(Math.max(nextAt - clock.now(), shortestSleepMs), longestSleepMs);
+    const delayMs = Math.min(Math.max(nextAt - clock.now(), minSleepMs), maxSleepMs);
     this.#cancelWake = clock.after(delayMs, () => {
       this.#wake();
     });
@@ -132,7 +132,7 @@ export class CertificateWatch {
     const due = [...this.#watched.values()]
       .filter(({ dueAt, isBusy }) => dueAt <= now && !isBusy)
       .sort((one, other) => one.dueAt - other.dueAt)
-      .slice(0, mostAtOnce - this.#busy);
+      .slice(0, maxAtOnce - this.#busy);
     for (const watched of due) {
       watched.isBusy = true;
       this.#busy += 1;

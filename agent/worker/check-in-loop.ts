@@ -26,7 +26,7 @@ import type { OutboxState } from './outbox.ts';
 const refusedPauseMs = 60_000;
 /** A sample that may be wrong by more is only used where it tells something new. */
 const vagueFromMs = 1_000;
-/** So much longer than asked, at most, so that agents told the same come back one after the other. */
+/** So much longer than asked, at most, so that agents that were sent away together come back one after the other. */
 const spread = 0.25;
 
 export interface CheckInLoopOptions {

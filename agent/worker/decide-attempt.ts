@@ -42,7 +42,7 @@ export interface AttemptFacts {
 
 /** A suspension that overlaps by less than this did not disturb anything. */
 const noticeableSuspensionMs = 500;
-const leastWaitMs = 1;
+const minWaitMs = 1;
 /** While the agent is starved, others on this machine may wait unseen, as a target beside it. */
 const hiddenFactor = 3;
 /** What was measured as waiting may be wrong by as much again. */
@@ -116,7 +116,7 @@ export function decideAttempt(facts: AttemptFacts, measured: Verdict): AttemptDe
       ? stands(instead)
       : { kind: 'void', cause: 'suspended', instead };
   }
-  if (isCleanPass(measured) || (time.waitedMs < leastWaitMs && !time.isStarved)) {
+  if (isCleanPass(measured) || (time.waitedMs < minWaitMs && !time.isStarved)) {
     return stands(measured);
   }
   const overloaded: AttemptDecision = { kind: 'void', cause: 'overloaded', instead: null };
@@ -131,7 +131,7 @@ export function decideAttempt(facts: AttemptFacts, measured: Verdict): AttemptDe
 }
 
 /** Most times that an attempt is made again, by why it was void. */
-const mostRepeats: Record<VoidCause, number> = { suspended: 3, overloaded: 1 };
+const maxRepeats: Record<VoidCause, number> = { suspended: 3, overloaded: 1 };
 
 /**
  * Whether a void attempt is made again: within its slot, a few times, and not by an agent that is about
@@ -150,5 +150,5 @@ export function mayRepeat(input: {
   const { cause, before, now, latestStart } = input;
   if (input.isStopping || now > latestStart) return false;
   if (cause === 'overloaded' && input.isCrowded) return false;
-  return before[cause] < mostRepeats[cause];
+  return before[cause] < maxRepeats[cause];
 }

@@ -256,7 +256,7 @@ export class Executor {
     if (outcome.hasErrors) {
       logger.warn(
         { ...facts, code: outcome.faultCode, reason: outcome.reason },
-        'run ended in an error of ours',
+        'run ended in an agent error',
       );
     } else logger.debug({ ...facts, reason: outcome.reason }, 'attempt made');
   }

@@ -1,6 +1,6 @@
 /**
- * Tells the control plane which runs are in progress, so that people see them and can cancel them. What
- * ends within a moment is never told: most runs cost no call.
+ * Reports to the control plane which runs are in progress, so that people see them and can cancel them. What
+ * ends within a moment is never reported: most runs cost no call.
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 import { maxOpenRuns, type OpenRun } from '@monitor/shared/contract/agent-protocol.ts';
@@ -10,13 +10,13 @@ import { CallFailure, type ControlPlaneClient } from '../link/control-plane-clie
 const tellEveryMs = 1_000;
 /** A run that lasts no longer is over before anybody could read about it. */
 const momentMs = 1_000;
-/** The control plane may have lost what it was told. */
+/** The control plane may have lost what was reported. */
 const repeatAfterMs = 30_000;
 /** One that does not know the call will not learn it soon. */
 const notKnownPauseMs = 600_000;
 
-/** The runs to tell at an instant: those that last for a moment already, the oldest first. */
-export function openRunsToTell(runs: Iterable<OpenRun>, now: number): OpenRun[] {
+/** The runs to report at an instant: those that last for a moment already, the oldest first. */
+export function openRunsToReport(runs: Iterable<OpenRun>, now: number): OpenRun[] {
   return [...runs]
     .filter(({ startedAt }) => now - startedAt >= momentMs)
     .sort((left, right) => left.startedAt - right.startedAt)
@@ -45,7 +45,7 @@ export class OpenRunReports implements Disposable {
     this.#wait();
   }
 
-  /** The control plane does not remember what it was told. */
+  /** The control plane does not remember what was reported. */
   forget(): void {
     this.#toldAt = Number.NEGATIVE_INFINITY;
   }
@@ -63,7 +63,7 @@ export class OpenRunReports implements Disposable {
     const { runs, client, clock, isLinkUp, logger } = this.#options;
     const now = clock.monotonic();
     if (!isLinkUp() || now < this.#pausedUntil) return;
-    const list = openRunsToTell(runs(), clock.now());
+    const list = openRunsToReport(runs(), clock.now());
     const text = JSON.stringify(list);
     const isRepeat = text === this.#told;
     if (isRepeat && (list.length === 0 || now - this.#toldAt < repeatAfterMs)) return;
@@ -74,7 +74,7 @@ export class OpenRunReports implements Disposable {
     } catch (error) {
       const isUnknown = error instanceof CallFailure && error.statusCode === 404;
       if (isUnknown) this.#pausedUntil = now + notKnownPauseMs;
-      logger.debug({ err: error }, 'runs in progress cannot be told');
+      logger.debug({ err: error }, 'runs in progress could not be reported');
     }
   }
 

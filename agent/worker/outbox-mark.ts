@@ -8,7 +8,7 @@ import type { DatabaseSync } from 'node:sqlite';
 
 export interface Mark {
   newestSeq: number;
-  /** Records before this one were handed in. */
+  /** Records before this one were delivered. */
   oldestSeq: number;
   depth: number;
   at: number;
@@ -57,7 +57,7 @@ export function newestSeqOf(db: DatabaseSync): number {
   return Number(row?.['seq'] ?? 0);
 }
 
-/** How many of the records that the mark tells of are not there: at most, since some had been handed in. */
+/** How many of the records that the mark counts are not there: at most, since some had been delivered. */
 export function missingFrom(db: DatabaseSync, { oldestSeq, newestSeq, depth }: Mark): number {
   // A kill between a commit and its mark leaves the mark behind.
   const newest = Math.max(newestSeq, newestSeqOf(db));

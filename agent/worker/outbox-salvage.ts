@@ -78,7 +78,7 @@ export interface Salvaged {
 
 /**
  * Writes what can be read into a new outbox. A record counts only when its checksum agrees; those before
- * `oldestSeq` were handed in.
+ * `oldestSeq` were delivered.
  */
 export function salvageInto(db: DatabaseSync, image: DatabaseImage, oldestSeq: number): Salvaged {
   const tables = shapes();
@@ -112,7 +112,7 @@ export function salvageInto(db: DatabaseSync, image: DatabaseImage, oldestSeq: n
     const whole = columns.map((column, index) =>
       column.isRowNumber ? rowid : (values[index] ?? null),
     );
-    // A page from before it was handed in.
+    // A page from before it was delivered.
     if (table === 'records' && Number(rowid) < oldestSeq) continue;
     if (table === 'records') {
       const payload = String(whole[5]);

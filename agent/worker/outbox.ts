@@ -95,7 +95,7 @@ const complainEveryMs = 60_000;
 /** Pages of what is dropped are seldom filled by what takes their place. */
 const roomFactor = 4;
 /** More at once would hold up the runs of this agent. */
-const longestStepBytes = 2_000_000;
+const maxStepBytes = 2_000_000;
 /** Room for tombstones besides OUTBOX_MAX_BYTES: for some 8,000 runs. */
 const tombstoneReserveBytes = 4_000_000;
 /** A tombstone is small: it may wait this many times longer than a result. */
@@ -420,7 +420,7 @@ export class Outbox implements AsyncDisposable {
     if (this.#room <= maxBytes) return;
     try {
       this.#heal(() => {
-        this.#makeRoom(Math.max(maxBytes * 0.95, maxBytes - longestStepBytes));
+        this.#makeRoom(Math.max(maxBytes * 0.95, maxBytes - maxStepBytes));
       });
     } catch (error) {
       logger.warn({ err: error }, 'the outbox is full and the disk as well: it stays too large');

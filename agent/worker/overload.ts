@@ -38,7 +38,7 @@ export type LoadState = { overloadedSince: number; reason: string } | null;
 export const overloadWindowMs = 60_000;
 const noticeWithinMs = 30_000;
 /** Less than this is not enough to judge by. */
-const leastSeenMs = 10_000;
+const minSeenMs = 10_000;
 
 interface Limits {
   waited: number;
@@ -58,11 +58,11 @@ const sum = (samples: readonly LoadSample[], of: (sample: LoadSample) => number)
 export function loadShares(
   samples: readonly LoadSample[],
   after: number,
-  leastMs = leastSeenMs,
+  minMs = minSeenMs,
 ): LoadShares | null {
   const seen = samples.filter(({ at }) => at > after);
   const lengthMs = sum(seen, (sample) => sample.lengthMs);
-  if (lengthMs < leastMs || lengthMs === 0) return null;
+  if (lengthMs < minMs || lengthMs === 0) return null;
   const cpuWaitMs = sum(seen, (sample) => sample.cpuWaitMs);
   const wantedMs = cpuWaitMs + sum(seen, (sample) => sample.runMs);
   const pressures = seen.flatMap(({ pressure }) => (pressure === null ? [] : [pressure]));

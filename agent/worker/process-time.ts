@@ -1,6 +1,6 @@
 /**
  * Notices time in which this process did not run. Ticks often while something is measured, and once a
- * second otherwise; what it sees goes into a ledger, from which each attempt is told its own share.
+ * second otherwise; what it sees goes into a ledger, from which each attempt gets its own share.
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 import { openKernelTime, type KernelTime } from './kernel-time.ts';
@@ -15,7 +15,7 @@ import {
 } from './overload.ts';
 import {
   explainStretch,
-  leastSuspensionMs,
+  minSuspensionMs,
   TimeLedger,
   type Stretch,
   type TimeSample,
@@ -27,7 +27,7 @@ const idleEveryMs = 1_000;
 const loadEveryMs = 1_000;
 /** Time with the sleep of the machine is read this often, or when the time of day has jumped. */
 const bootEveryMs = 1_000;
-const leastJumpMs = 500;
+const minJumpMs = 500;
 /** Of load before an attempt, so that a short one is not judged by itself alone. */
 const starvedWithinMs = 10_000;
 /** A tick that is later than this is not waited for. */
@@ -253,8 +253,7 @@ export class ProcessTime implements Disposable {
     const wall = this.#clock.now();
     const passedMs = monotonic - known.monotonic;
     const jumpMs = Math.abs(wall - known.wall - passedMs);
-    if (passedMs < bootEveryMs && jumpMs < leastJumpMs)
-      return boot === null ? null : boot + passedMs;
+    if (passedMs < bootEveryMs && jumpMs < minJumpMs) return boot === null ? null : boot + passedMs;
     this.#boot = { wall, monotonic, boot: this.#kernel.boot() };
     return this.#boot.boot;
   }
@@ -287,7 +286,7 @@ export class ProcessTime implements Disposable {
     if (after.monotonic > this.#dueAt) this.#dueAt = after.monotonic;
     this.#ledger.add(stretch, after.monotonic);
     this.#addLoad(stretch, after.monotonic);
-    if (stretch.suspendedMs >= leastSuspensionMs) {
+    if (stretch.suspendedMs >= minSuspensionMs) {
       const suspension: Suspension = {
         endedAt: after.monotonic,
         endedAtWall: this.#now(),

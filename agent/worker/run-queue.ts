@@ -148,7 +148,7 @@ export class RunQueue {
     return waiting?.run ?? null;
   }
 
-  /** A person ends a run. Gives the run if it was waiting for its time: then no attempt tells of it. */
+  /** A person ends a run. Gives the run if it was waiting for its time: then no attempt records it. */
   cancel(runId: string): Run | null {
     this.#inProgress.get(runId)?.controller.abort(cancelledByPerson);
     return this.#takeWaiting(runId);

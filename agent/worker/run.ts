@@ -44,7 +44,7 @@ export function runOfJob(job: Job, location: string, epoch: number): Run {
   };
 }
 
-/** What the control plane is told of a run in progress. */
+/** A run in progress as it is reported to the control plane. */
 export function openRunOf(of: Run, startedAt: number): OpenRun {
   const { check, runId, slotLocation, scheduledFor, attempt } = of;
   return {

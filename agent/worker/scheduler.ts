@@ -30,11 +30,11 @@ const madeUpAfterMs = 1_000;
 const rampMs = 5_000;
 const portions = 100;
 /** Slots from before are not reported one by one after a long sleep: the control plane knows they passed. */
-const longestReportMs = 3_600_000;
+const maxReportMs = 3_600_000;
 /** The clock was set, rather than corrected by the noise of a measurement. */
 const stepMs = 1_500;
 /** A wake-up further away than this is made in steps, so that changes of the clock are noticed. */
-const longestSleepMs = 5_000;
+const maxSleepMs = 5_000;
 
 function isPaused({ pauses }: AssignedCheck, slot: number): boolean {
   return pauses.some(({ from, to }) => from <= slot && slot < to);
@@ -191,7 +191,7 @@ export class Scheduler {
     this.#cancelWake = null;
     const next = this.#queue.peek();
     if (next === undefined || !this.#isRunning) return;
-    const delayMs = Math.min(Math.max(next.at - this.#now(), 0), longestSleepMs);
+    const delayMs = Math.min(Math.max(next.at - this.#now(), 0), maxSleepMs);
     this.#wakeAt = this.#options.clock.monotonic() + delayMs;
     this.#cancelWake = this.#options.clock.after(delayMs, () => {
       this.#wake();
@@ -212,7 +212,7 @@ export class Scheduler {
       const { check, schedule } = planned;
       const lateMs = now - next.at;
       this.#lastSlot.set(check.id, next.at);
-      this.#plan(planned, Math.max(next.at, now - longestReportMs));
+      this.#plan(planned, Math.max(next.at, now - maxReportMs));
       if (isPaused(check, next.at)) continue;
       if (lateMs > Math.min(schedule.intervalMs, latestStartMs)) onMissed(check, next.at, lateMs);
       else if (lateMs > madeUpAfterMs) this.#madeUp.push({ check, slot: next.at });

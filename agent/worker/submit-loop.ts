@@ -30,7 +30,7 @@ const backlogShare = 1 / 4;
 const triesOfOne = 3;
 /** Fewer at once gain nothing on any link. */
 const smallestBatch = 20;
-/** So much longer than asked, at most, so that agents told the same come back one after the other. */
+/** So much longer than asked, at most, so that agents that were sent away together come back one after the other. */
 const spread = 0.25;
 
 export interface SubmitLoopOptions {
@@ -64,7 +64,7 @@ export class SubmitLoop {
     });
   }
 
-  /** When results were last handed in, by the clock of this machine. */
+  /** When results were last delivered, by the clock of this machine. */
   get lastDeliveredAt(): number | null {
     return this.#lastDeliveredAt;
   }
@@ -158,7 +158,7 @@ export class SubmitLoop {
       metrics.submitFailures.inc({ code: failure?.code ?? 'RUNNER_BROKEN' });
       if (failure !== null && this.#isAboutTheBatch(failure)) return this.#narrow(records, failure);
       this.#failures += 1;
-      if (this.#failures === 1) logger.warn({ err: error }, 'results cannot be handed in, kept');
+      if (this.#failures === 1) logger.warn({ err: error }, 'results could not be submitted, kept');
       // A link that is cut again and again lets smaller batches through.
       this.#batchLimit = Math.max(smallestBatch, Math.floor(records.length / 2));
       if (failure?.retryAfterMs != null) {
@@ -168,7 +168,7 @@ export class SubmitLoop {
       return false;
     }
     if (this.#failures > 0)
-      logger.info({ depth: outbox.state().depth }, 'results are handed in again');
+      logger.info({ depth: outbox.state().depth }, 'results are submitted again');
     this.#failures = 0;
     this.#triesOfFirst = 0;
     this.#batchLimit = Math.min(maxBatchItems, Math.max(smallestBatch, this.#batchLimit * 2));
@@ -204,7 +204,7 @@ export class SubmitLoop {
   #settle(records: readonly StoredRecord[], outcomes: readonly ItemOutcome[]): void {
     const { outbox, metrics, logger, clock } = this.#options;
     metrics.lastSubmission.set(clock.now() / 1000);
-    logger.debug({ count: records.length }, 'results handed in');
+    logger.debug({ count: records.length }, 'results submitted');
     const done: number[] = [];
     this.#lastDeliveredAt = this.#options.clock.now();
     records.forEach((record, index) => {
@@ -239,7 +239,7 @@ export class SubmitLoop {
     });
   }
 
-  /** Tries to hand in everything within a time; gives how many records are left. */
+  /** Tries to submit everything within a time; gives how many records are left. */
   async flush(withinMs: number): Promise<number> {
     const { clock, outbox } = this.#options;
     this.#stopping.abort();

@@ -43,7 +43,7 @@ export interface Stretch {
 }
 
 /** A shorter stop is a delay like any other. */
-export const leastSuspensionMs = 1_000;
+export const minSuspensionMs = 1_000;
 /** Timers have a resolution of a millisecond. */
 const timerSlackMs = 1.5;
 const noticeableLagMs = 20;
@@ -58,10 +58,10 @@ export function explainStretch(before: TimeSample, after: TimeSample, dueAt: num
   const cpuWaitMs = since(before.main?.waitMs, after.main?.waitMs);
   const overdueMs = Math.min(lengthMs, Math.max(0, after.monotonic - dueAt));
   const unexplainedMs = overdueMs - runMs - cpuWaitMs;
-  const stoppedMs = unexplainedMs >= leastSuspensionMs ? unexplainedMs : 0;
+  const stoppedMs = unexplainedMs >= minSuspensionMs ? unexplainedMs : 0;
   const sleptMs =
     before.boot === null || after.boot === null ? 0 : after.boot - before.boot - lengthMs;
-  const asleepMs = sleptMs >= leastSuspensionMs ? sleptMs : 0;
+  const asleepMs = sleptMs >= minSuspensionMs ? sleptMs : 0;
   const lateMs = Math.max(0, overdueMs - stoppedMs - timerSlackMs);
   const poolMs = after.poolWaitMs.map((waited, index) => since(before.poolWaitMs[index], waited));
   return {

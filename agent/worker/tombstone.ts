@@ -2,7 +2,7 @@ import { resultFields } from '@monitor/shared/contract/check-result.ts';
 import type { Submission } from '@monitor/shared/contract/agent-protocol.ts';
 
 /** Enough for an alert to say why; more would take the room of other verdicts. */
-const longestMessage = 300;
+const maxMessageLength = 300;
 
 /** What a run saw. The protocol supposes nothing where they are left out. */
 const seen = [...resultFields, 'errorMessages', 'artifacts', 'learnedScript'] as const;
@@ -18,7 +18,7 @@ export function tombstoneOf(submission: Submission): string | null {
   if (submission.resultType === 'ATTEMPT' && submission.retryElsewhere === null) return null;
   const verdict: Partial<typeof submission> = { ...submission };
   for (const field of seen) delete verdict[field];
-  const message = submission.errorMessages?.[0]?.slice(0, longestMessage);
+  const message = submission.errorMessages?.[0]?.slice(0, maxMessageLength);
   return JSON.stringify({
     ...verdict,
     // The protocol once needed this one.

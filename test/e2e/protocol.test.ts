@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import test from 'node:test';
-import type { Finding } from '../../agent/doctor/finding.ts';
+import type { StepFinding } from '../../agent/doctor/finding.ts';
 import type { AgentStatus } from '../../agent/status/agent-status.ts';
 import { assertNothingDoubled } from '../support/accounting.ts';
 import { controlPlaneOfAnotherVersion } from '../support/another-version.ts';
@@ -53,9 +53,9 @@ test('an agent waits with its results for a control plane that speaks its protoc
     await program.log('serving');
     return program;
   };
-  const doctor = async (): Promise<Record<string, Finding | undefined>> => {
+  const doctor = async (): Promise<Record<string, StepFinding | undefined>> => {
     const text = await command(settings, 'doctor', '--json', '--only', 'key,protocol');
-    const { findings } = JSON.parse(text) as { findings: Finding[] };
+    const { findings } = JSON.parse(text) as { findings: StepFinding[] };
     return Object.fromEntries(findings.map((finding) => [finding.id, finding]));
   };
 

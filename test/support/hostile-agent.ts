@@ -63,13 +63,13 @@ async function runHostile(host: ScriptHost, hostile: Hostile): Promise<void> {
   await workspace.write('program.js', `${prelude}\n${hostile.script}\n`);
   const isHanging = hostile.ends?.reason === 'timeout';
   // What comes to an end of its own, or goes beyond a limit, may take its time on a busy machine.
-  const longestMs = hostile.ends === undefined && hostile.says === undefined ? 10_000 : 60_000;
+  const maxMs = hostile.ends === undefined && hostile.says === undefined ? 10_000 : 60_000;
   const lines: string[] = [];
   const end = await workspace.start({
     command: realpathSync(process.execPath),
     args: ['program.js', nonce],
     environment: { ...environment, NONCE: nonce },
-    timeoutMs: hostile.timeoutMs ?? (isHanging ? 1_200 : longestMs),
+    timeoutMs: hostile.timeoutMs ?? (isHanging ? 1_200 : maxMs),
     signal: new AbortController().signal,
     onLine: (line) => lines.push(line),
     onMessage: (message) => lines.length < 1_000 && lines.push(JSON.stringify(message)),

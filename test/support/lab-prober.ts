@@ -3,7 +3,7 @@
  * question, gives what the runner of its type saw, or the code of the error that is ours.
  */
 import { AgentError } from '../../agent/errors.ts';
-import { openFirstHops } from '../../agent/net/next-hop/kernel.ts';
+import { openNextHops } from '../../agent/net/next-hop/kernel.ts';
 import { openIcmp } from '../../agent/net/icmp/launcher.ts';
 import { runApi } from '../../agent/runners/api.ts';
 import { runDns } from '../../agent/runners/dns.ts';
@@ -44,13 +44,13 @@ const runners: Record<LabQuestion['type'], Runner> = {
 
 /** While the machine is stuck no time limit of a check comes nearer: only the network may be slow here. */
 const clock = scaledClock(1);
-const firstHops = openFirstHops({ clock });
+const nextHops = openNextHops({ clock });
 const { icmp } = openIcmp(process.env);
 
 process.on('message', ({ id, type, request, timeoutMs, useOsResolver, proxyUrl }: LabQuestion) => {
   const context = runnerContext(
     timeoutMs ?? 10_000,
-    { useOsResolver: useOsResolver ?? false, firstHops, icmp },
+    { useOsResolver: useOsResolver ?? false, nextHops, icmp },
     { clock, proxyUrl: proxyUrl ?? null },
   );
   const answer = (fields: Omit<LabAnswer, 'id' | 'logged'>): void => {

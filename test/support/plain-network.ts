@@ -11,7 +11,7 @@ export const plainNetwork: NetworkAccess = {
   captureProblem: notGiven,
   traceroute: null,
   tracerouteProblem: notGiven,
-  firstHops: {
+  nextHops: {
     to: () => Promise.resolve(null),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   },

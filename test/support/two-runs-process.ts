@@ -101,17 +101,23 @@ await using host = await createScriptHost({
 });
 await using first = await host.open();
 await using second = await host.open();
-await using passage = await gateway.open({
+await using proxySession = await gateway.open({
   clientCertificates: [{ host: 'localhost', ...person, passphrase: null, ca: servers.cert }],
   proxyUrl: null,
   onProblem: (sentence) => console.error(sentence),
 });
-passage.admit(first.guest);
+proxySession.admit(first.allowedClient);
 
 async function reached(by: Workspace): Promise<unknown> {
   const { done } = by.start({
     command: process.execPath,
-    args: ['-e', client, passage.server, `http://localhost:${port}`, `localhost:${mutual.port}`],
+    args: [
+      '-e',
+      client,
+      proxySession.server,
+      `http://localhost:${port}`,
+      `localhost:${mutual.port}`,
+    ],
     environment: {},
     timeoutMs: 20_000,
     signal: new AbortController().signal,

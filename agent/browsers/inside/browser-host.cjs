@@ -19,7 +19,7 @@ const leavingMs = 3000;
 const newPath = () => `/${crypto.randomBytes(24).toString('hex')}`;
 
 /**
- * A server whose path changes: whoever knows that of an earlier run reaches nothing, and what is still
+ * A server whose path changes: a client that knows that of an earlier run reaches nothing, and what is still
  * connected is cut off. Null when this version of Playwright does not show its server.
  */
 async function launchGuarded(chromium, options) {

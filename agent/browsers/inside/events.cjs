@@ -1,5 +1,5 @@
 /**
- * What code inside a run tells the agent: JSON lines in a file of the run, since the processes of a
+ * What code inside a run reports to the agent: JSON lines in a file of the run, since the processes of a
  * test runner do not share descriptors. The agent reads it at the end and trusts none of it.
  */
 'use strict';

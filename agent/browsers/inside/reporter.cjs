@@ -1,4 +1,4 @@
-/** Reporter of the test runner: tells the agent of tests, steps, errors and output. 1.28 to 1.65. */
+/** Reporter of the test runner: reports tests, steps, errors and output to the agent. 1.28 to 1.65. */
 'use strict';
 const path = require('node:path');
 const { emit, bounded } = require('./events.cjs');

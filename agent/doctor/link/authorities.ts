@@ -5,7 +5,7 @@ import {
   sayDamaged,
   type AuthoritiesProblem,
 } from '../../net/tls/authorities-file.ts';
-import { severalOf } from '../amounts.ts';
+import { severalOf } from '../units.ts';
 import type { Machine } from '../machine.ts';
 
 export interface Authority {

@@ -31,7 +31,7 @@ function whenOpen<S extends Socket>(
     socket.once(event, () => {
       socket.setTimeout(0);
       socket.off('error', reject);
-      // Whoever takes it listens too; until then nothing may go unheard.
+      // The next owner listens too; until then errors are caught here.
       socket.on('error', () => undefined);
       resolve(socket);
     });

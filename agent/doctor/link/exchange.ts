@@ -17,7 +17,7 @@ const tripWithinMs = 2_000;
 /** Fills some packets, and is less than servers and proxies take as headers. */
 const largeBytes = 4_000;
 /** Long enough to recognise a page, or the reason of a refusal. */
-const longestBody = 65_536;
+const maxBodyLength = 65_536;
 
 export interface CheckInFacts {
   /** Null where no answer came. */
@@ -35,7 +35,7 @@ export interface CheckInFacts {
   problem: { code: string; message: string } | null;
 }
 
-/** No key begins so; whoever has no key can still find out whether a control plane answers. */
+/** No key begins so; without a key one can still find out whether a control plane answers. */
 const noKey = 'pl_none_given_by_doctor';
 
 function bodyOf(agentId: string, sentAt: number): CheckInRequest {
@@ -134,7 +134,7 @@ export async function observeCheckIn(
       contentType: String(headers['content-type'] ?? ''),
       location: headers.location === undefined ? null : String(headers.location),
       serverDate: Number.isNaN(date) ? null : date,
-      body: text.slice(0, longestBody),
+      body: text.slice(0, maxBodyLength),
       ...{ sentAt, receivedAt, durationMs, problem: null },
     };
   } catch (error) {
@@ -148,7 +148,7 @@ export async function observeCheckIn(
   }
 }
 
-/** Whoever cuts a connection has seen what came over it; what vanishes on the way is not cut. */
+/** A program that cuts a connection has seen what came over it; what vanishes on the way is not cut. */
 const cut = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/;
 
 /**

@@ -7,7 +7,7 @@ import type { Destination } from './destination.ts';
 
 const handshakeWithinMs = 4_000;
 const dateWithinMs = 1_500;
-const longestChain = 10;
+const maxChainLength = 10;
 
 export interface ChainLink {
   subject: string;
@@ -52,7 +52,7 @@ function chainOf(leaf: DetailedPeerCertificate): ChainLink[] {
       validTo: Date.parse(at.valid_to),
       hasIssuerAddress: Object.hasOwn(at.infoAccess ?? {}, 'CA Issuers - URI'),
     });
-    if (chain.length >= longestChain) break;
+    if (chain.length >= maxChainLength) break;
     at = at.issuerCertificate as DetailedPeerCertificate | undefined;
   }
   return chain;

@@ -32,7 +32,7 @@ export interface NameFacts {
 /** So long the operating system may take: over the 5 s it waits for a server that is dead. */
 const osWithinMs = 6_000;
 const serverWithinMs = 2_500;
-const mostServers = 3;
+const maxServers = 3;
 
 /**
  * In a process of its own: a lookup in a thread of ours could not be given up. It takes the time
@@ -56,7 +56,7 @@ export function parseResolvConf(text: string): { servers: string[]; search: stri
     if (word === 'search' || word === 'domain') search = rest;
   }
   // The C library looks at no more.
-  return { servers: servers.slice(0, mostServers), search };
+  return { servers: servers.slice(0, maxServers), search };
 }
 
 /** The addresses that a hosts file has for a name. */

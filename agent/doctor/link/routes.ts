@@ -1,14 +1,14 @@
-/** Which way packets to an address leave this machine, and whether the first hop of it is alive. */
+/** Which way packets to an address leave this machine, and whether its next hop is alive. */
 import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import { codeOf } from '../../net/failure.ts';
 import {
-  deadHop,
-  settledFirstHop,
-  type DeadWay,
-  type FirstHopTools,
+  nextHopProblem,
+  settledNextHop,
+  type NextHopProblem,
+  type NextHopTools,
 } from '../../net/next-hop/assert-reachable.ts';
-import type { FirstHop } from '../../net/next-hop/next-hop.ts';
+import type { NextHop } from '../../net/next-hop/next-hop.ts';
 
 export interface RouteFacts {
   address: string;
@@ -19,10 +19,10 @@ export interface RouteFacts {
   /** Where it is known: through which device, and by which gateway. */
   via: string | null;
   /** Why nothing gets out that way although there is one; null where nobody can say. */
-  dead: DeadWay | null;
+  dead: NextHopProblem | null;
 }
 
-function viaOf(hop: FirstHop | null): string | null {
+function viaOf(hop: NextHop | null): string | null {
   if (hop?.kind !== 'hop') return null;
   return hop.gateway === null ? hop.device : `${hop.device} by ${hop.gateway.address}`;
 }
@@ -45,7 +45,7 @@ async function prod(socket: Socket): Promise<void> {
 export async function observeRoute(
   address: string,
   port: number,
-  tools: FirstHopTools,
+  tools: NextHopTools,
 ): Promise<RouteFacts> {
   const socket = createSocket({ type: isIPv6(address) ? 'udp6' : 'udp4' });
   try {
@@ -58,8 +58,8 @@ export async function observeRoute(
     });
     const source = socket.address().address;
     await prod(socket);
-    const hop = await settledFirstHop(address, tools);
-    const dead = hop === null ? null : deadHop(hop, address);
+    const hop = await settledNextHop(address, tools);
+    const dead = hop === null ? null : nextHopProblem(hop, address);
     return { address, source, code: null, via: viaOf(hop), dead };
   } catch (error) {
     return { address, source: null, code: codeOf(error), via: null, dead: null };

@@ -3,7 +3,7 @@
  * an address, and connections to it reach this machine itself or nothing at all.
  */
 import { isIPv4 } from 'node:net';
-import { fail, warn, type Statement } from '../finding.ts';
+import { fail, warn, type Finding } from '../finding.ts';
 import type { NameFacts } from './names.ts';
 
 /** The address of nobody: no server can have it. */
@@ -32,7 +32,7 @@ export interface SinkholeFacts extends Pick<NameFacts, 'host' | 'os' | 'servers'
 }
 
 /** What it means that a name is this machine or nobody; null where it is not, or rightly so. */
-export function judgeSinkhole(facts: SinkholeFacts): Statement | null {
+export function judgeSinkhole(facts: SinkholeFacts): Finding | null {
   const { host, os, servers, hostsFile, whose, isOpen, isAccepted } = facts;
   if (isAccepted) return null;
   if (/^(.+\.)?localhost\.?$/i.test(host) || !isAllSinkhole(os.addresses)) return null;

@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 import { AgentError } from '../../errors.ts';
 import type { FoundBrowser } from '../../browsers/find-browser.ts';
 import { missingLibraries, packagesFor } from '../browser-libraries.ts';
-import { fail, ok, warn, type Statement } from '../finding.ts';
+import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Ended, Machine } from '../machine.ts';
 import type { Step } from '../step.ts';
 
@@ -24,7 +24,7 @@ export function judgeMissing(
   isChosen: boolean,
   message: string,
   libraries: { path: string; missing: readonly string[] } | null,
-): Statement[] {
+): Finding[] {
   const verdict = isChosen ? fail : warn;
   if (libraries !== null && libraries.missing.length > 0) {
     return [
@@ -48,7 +48,7 @@ export function judgeMissing(
 export function judgeStart(
   { executablePath, version, args }: Pick<FoundBrowser, 'executablePath' | 'version' | 'args'>,
   ended: Ended,
-): Statement[] {
+): Finding[] {
   const found = `${executablePath}, version ${version}`;
   const said = `${ended.stderr}\n${ended.stdout}`;
   if (/<html>/i.test(ended.stdout)) {
@@ -149,7 +149,7 @@ export const browser: Step = {
   needs: ['work-directory'],
   limitMs: 12_000,
   isSlow: true,
-  async look({ config, machine, browser: find }) {
+  async check({ config, machine, browser: find }) {
     const chosenPath = config.AGENT_CHROMIUM_PATH;
     const found = await find();
     if (found instanceof AgentError) {

@@ -1,5 +1,5 @@
-import { longTime } from '../amounts.ts';
-import { ok, skip, warn, type Statement } from '../finding.ts';
+import { longTime } from '../units.ts';
+import { ok, skip, warn, type Finding } from '../finding.ts';
 import type { CheckInFacts } from '../link/exchange.ts';
 import type { Step } from '../step.ts';
 import { readAnswer } from './control-plane.ts';
@@ -12,7 +12,7 @@ const fix =
   'keep the clock right with NTP (timedatectl set-ntp true, chronyd; containers have the clock of their host); until then slots and results follow the control plane';
 
 /** By the protocol where the key was accepted, otherwise by the `Date` of the answer. */
-export function judgeClock(facts: CheckInFacts): Statement[] {
+export function judgeClock(facts: CheckInFacts): Finding[] {
   const answer = readAnswer(facts);
   const { serverDate, sentAt, receivedAt } = facts;
   const byDate = serverDate === null ? null : serverDate + 500 - (sentAt + receivedAt) / 2;
@@ -39,5 +39,5 @@ export const clock: Step = {
   needs: ['dns', 'route', 'proxy', 'connect', 'tls', 'control-plane'],
   limitMs: 8_000,
   isOnline: true,
-  look: async ({ link }) => judgeClock(await link.checkIn()),
+  check: async ({ link }) => judgeClock(await link.checkIn()),
 };

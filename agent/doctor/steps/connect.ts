@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { fail, ok, warn, type Statement } from '../finding.ts';
+import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Observed } from '../link.ts';
 import type { ConnectionFacts, ProxyAnswer } from '../link/connections.ts';
 import { endpointOf, type Destination } from '../link/destination.ts';
@@ -10,7 +10,7 @@ import type { Step } from '../step.ts';
 export function judgeDirect(
   connections: readonly ConnectionFacts[],
   { host, port, because }: Pick<Destination, 'host' | 'port' | 'because'>,
-): Statement[] {
+): Finding[] {
   const open = connections.filter(({ durationMs }) => durationMs !== null);
   const closed = connections.filter(({ durationMs }) => durationMs === null);
   const list = open
@@ -43,7 +43,7 @@ export function judgeDirect(
 }
 
 /** What the proxy says about the control plane. */
-export function judgeTunnel(answer: Observed<ProxyAnswer>, destination: Destination): Statement[] {
+export function judgeTunnel(answer: Observed<ProxyAnswer>, destination: Destination): Finding[] {
   const target = endpointOf(destination.host, destination.port);
   const name = destination.proxy?.shown ?? 'the proxy';
   if (answer.problem !== null) {
@@ -69,7 +69,7 @@ export const connect: Step = {
   needs: ['dns', 'route', 'proxy'],
   limitMs: 8_000,
   isOnline: true,
-  async look({ link }) {
+  async check({ link }) {
     const { destination } = link;
     if (destination.proxy === null) return judgeDirect(await link.connections(), destination);
     return judgeTunnel(await link.proxyAnswer(), destination);

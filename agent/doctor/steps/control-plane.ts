@@ -1,8 +1,8 @@
 import { checkInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
 import { errorBody, type ErrorCode } from '@monitor/shared/contract/errors.ts';
 import { z } from 'zod';
-import { longTime } from '../amounts.ts';
-import { fail, ok, warn, type Statement } from '../finding.ts';
+import { longTime } from '../units.ts';
+import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Link } from '../link.ts';
 import { shownUrl } from '../link/destination.ts';
 import type { CheckInFacts } from '../link/exchange.ts';
@@ -59,7 +59,7 @@ export type Passing = { small: boolean; large: boolean } | null;
 const forLargePackets =
   'let ICMP "fragmentation needed" and "packet too big" through, or lower the MTU of this interface to that of the way (VPNs and overlays take 50 to 100 bytes: ip link set DEVICE mtu 1400; "ping -M do -s 1400 HOST" finds it)';
 
-function judgeSilence(facts: CheckInFacts, url: string, passing: Passing): Statement {
+function judgeSilence(facts: CheckInFacts, url: string, passing: Passing): Finding {
   const { code, message } = facts.problem ?? { code: 'UNKNOWN', message: '' };
   if (code === 'TIMEOUT' || /UND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT/.test(code)) {
     const asked = `a check-in within ${longTime(facts.durationMs)}`;
@@ -98,7 +98,7 @@ function judgeSilence(facts: CheckInFacts, url: string, passing: Passing): State
   );
 }
 
-function judgeReached({ durationMs }: CheckInFacts, url: string, passing: Passing): Statement {
+function judgeReached({ durationMs }: CheckInFacts, url: string, passing: Passing): Finding {
   if (passing?.small === true && !passing.large) {
     return fail(
       `${url} answers a check-in and small requests, and none that fills a packet: large packets vanish on the way (MTU), and results would too`,
@@ -109,10 +109,10 @@ function judgeReached({ durationMs }: CheckInFacts, url: string, passing: Passin
 }
 
 /** The time of a check-in is enough for one or two addresses that nobody answers at, and no more. */
-const mostDeadAddresses = 1;
+const maxDeadAddresses = 1;
 
 function isLateByAddresses({ status, problem }: CheckInFacts, deadAddresses: number): boolean {
-  return status === null && problem?.code === 'TIMEOUT' && deadAddresses > mostDeadAddresses;
+  return status === null && problem?.code === 'TIMEOUT' && deadAddresses > maxDeadAddresses;
 }
 
 /** Whether what answers is a control plane. What it says about the key and the protocol comes after. */
@@ -121,7 +121,7 @@ export function judgeControlPlane(
   url: string,
   passing: Passing = null,
   deadAddresses = 0,
-): Statement[] {
+): Finding[] {
   const { status, location } = facts;
   if (isLateByAddresses(facts, deadAddresses)) {
     return [
@@ -211,7 +211,7 @@ export const controlPlane: Step = {
   needs: ['dns', 'route', 'proxy', 'connect', 'tls'],
   limitMs: 9_500,
   isOnline: true,
-  async look({ link }) {
+  async check({ link }) {
     const facts = await link.checkIn();
     const isDirect = link.destination.proxy === null;
     const connections = isDirect ? await link.connections() : [];

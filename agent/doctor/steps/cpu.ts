@@ -1,17 +1,17 @@
 import { availableParallelism } from 'node:os';
 import type { AgentStatus } from '../../status/agent-status.ts';
-import { counted, longTime } from '../amounts.ts';
+import { counted, longTime } from '../units.ts';
 import { cpuLimit } from '../cgroup.ts';
-import { ok, warn, type Statement } from '../finding.ts';
+import { ok, warn, type Finding } from '../finding.ts';
 import type { Machine } from '../machine.ts';
 import type { Step } from '../step.ts';
 
 /** With less the kernel pauses the agent so often that its timings are about itself. */
-const leastCores = 0.2;
+const minCores = 0.2;
 /** A browser with less is slow for our reasons, not for those of the page. */
 const coresOfRun = 0.5;
 
-export function judgeCpu(limit: number | null, cores: number, heavy: number): Statement[] {
+export function judgeCpu(limit: number | null, cores: number, heavy: number): Finding[] {
   const room = Math.min(limit ?? cores, cores);
   const shown = Math.round(room * 100) / 100;
   const what =
@@ -20,7 +20,7 @@ export function judgeCpu(limit: number | null, cores: number, heavy: number): St
       : counted(cores, 'core');
   const how =
     'raise the limit (docker --cpus, resources.limits.cpu of Kubernetes, CPUQuota of systemd)';
-  if (room < leastCores) {
+  if (room < minCores) {
     return [warn(`${what}: measured times will say more about this limit than about targets`, how)];
   }
   if (heavy > 1 && heavy * coresOfRun > room) {
@@ -35,7 +35,7 @@ export function judgeCpu(limit: number | null, cores: number, heavy: number): St
 }
 
 /** What the agent that runs here says about its CPU; nothing when none runs, or it has enough. */
-export function judgeLoad(status: Pick<AgentStatus, 'load' | 'now'> | null): Statement[] {
+export function judgeLoad(status: Pick<AgentStatus, 'load' | 'now'> | null): Finding[] {
   if (status?.load.overloadedSince == null) return [];
   const { overloadedSince, reason } = status.load;
   return [
@@ -63,7 +63,7 @@ export const cpu: Step = {
   name: 'CPU',
   needs: [],
   limitMs: 3_000,
-  look: async ({ machine, config, runningAgent }) => [
+  check: async ({ machine, config, runningAgent }) => [
     ...judgeCpu(cpuLimit(machine), coresOf(machine), config.JOB_CONCURRENCY),
     ...judgeLoad((await runningAgent())?.status ?? null),
   ],

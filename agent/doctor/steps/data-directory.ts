@@ -1,7 +1,7 @@
 /** AGENT_DATA_DIR holds results until the control plane has them: where it fails, results are lost. */
 import { join } from 'node:path';
-import { bytesText, counted } from '../amounts.ts';
-import { fail, follows, ok, warn, type Statement } from '../finding.ts';
+import { bytesText, counted } from '../units.ts';
+import { fail, follows, ok, warn, type Finding } from '../finding.ts';
 import { nearestFolder, type FileSystem, type Machine } from '../machine.ts';
 import { mountBelow } from '../mounts.ts';
 import { probeFolder } from '../probe-folder.ts';
@@ -25,7 +25,7 @@ export interface DataFacts {
 export type Holder =
   | { kind: 'nobody' }
   | { kind: 'agent-here'; pid: number }
-  | { kind: 'agent-elsewhere'; hostname: string }
+  | { kind: 'agent-on-another-machine'; hostname: string }
   | { kind: 'silent'; pid: number };
 
 const network = /^(nfs\d?|cifs|smb\d?|smbfs|9p|afs|ceph|glusterfs|fuse\.(sshfs|glusterfs|s3fs))$/;
@@ -33,9 +33,9 @@ const volatileTypes = /^(tmpfs|ramfs)$/;
 /** The outbox, its log, the schedule and a few files of results. */
 const fewInodes = 200;
 /** Not even the outbox can be opened with less. */
-const leastBytes = 1_048_576;
+const minBytes = 1_048_576;
 
-function judgeWriting({ path, problem, owner, uid }: DataFacts): Statement | null {
+function judgeWriting({ path, problem, owner, uid }: DataFacts): Finding | null {
   if (problem === null) return null;
   const { code, message } = problem;
   const whose =
@@ -66,17 +66,17 @@ function judgeWriting({ path, problem, owner, uid }: DataFacts): Statement | nul
   }
 }
 
-function judgeHolder({ path, heldBy }: DataFacts): Statement | null {
+function judgeHolder({ path, heldBy }: DataFacts): Finding | null {
   switch (heldBy.kind) {
-    case 'agent-elsewhere':
+    case 'agent-on-another-machine':
       return fail(
         `${path} is used by an agent on ${heldBy.hostname}`,
         'give each agent a folder of its own with AGENT_DATA_DIR (in Kubernetes a claim for each replica)',
       );
     case 'silent':
       return warn(
-        `${path} is used by process ${heldBy.pid}, which does not tell its status`,
-        `if that is the agent, nothing; another agent needs an AGENT_DATA_DIR of its own (ps -p ${heldBy.pid} tells what it is)`,
+        `${path} is used by process ${heldBy.pid}, which does not answer with its status`,
+        `if that is the agent, nothing; another agent needs an AGENT_DATA_DIR of its own (ps -p ${heldBy.pid} shows what it is)`,
       );
     case 'agent-here':
     case 'nobody':
@@ -84,10 +84,10 @@ function judgeHolder({ path, heldBy }: DataFacts): Statement | null {
   }
 }
 
-function judgeRoom({ path, fileSystem, wantedBytes }: DataFacts): Statement | null {
+function judgeRoom({ path, fileSystem, wantedBytes }: DataFacts): Finding | null {
   if (fileSystem === null) return null;
   const { freeBytes, inodes, freeInodes } = fileSystem;
-  if (freeBytes < leastBytes) {
+  if (freeBytes < minBytes) {
     return fail(
       `${path} has ${bytesText(freeBytes)} free: results cannot be kept`,
       'make room on that disk (df -h), or set AGENT_DATA_DIR to a folder on another one',
@@ -107,7 +107,7 @@ function judgeRoom({ path, fileSystem, wantedBytes }: DataFacts): Statement | nu
   return null;
 }
 
-function judgeKind({ path, fileSystemType: type }: DataFacts): Statement | null {
+function judgeKind({ path, fileSystemType: type }: DataFacts): Finding | null {
   if (type === null) return null;
   if (volatileTypes.test(type)) {
     return warn(
@@ -125,12 +125,12 @@ function judgeKind({ path, fileSystemType: type }: DataFacts): Statement | null 
 }
 
 /** What keeps results from being safe first, what merely threatens them after it. */
-export function judgeData(facts: DataFacts): Statement[] {
+export function judgeData(facts: DataFacts): Finding[] {
   const held = judgeHolder(facts);
   const writing = judgeWriting(facts);
   const found = [writing ?? held, writing === null ? judgeRoom(facts) : null, judgeKind(facts)];
-  const statements = found.filter((statement) => statement !== null);
-  if (statements.length > 0) return statements;
+  const findings = found.filter((finding) => finding !== null);
+  if (findings.length > 0) return findings;
   const free = facts.fileSystem === null ? '' : `, ${bytesText(facts.fileSystem.freeBytes)} free`;
   const used =
     facts.heldBy.kind === 'agent-here' ? `, in use by the agent (process ${facts.heldBy.pid})` : '';
@@ -158,7 +158,7 @@ export const dataDirectory: Step = {
   name: 'data directory',
   needs: [],
   limitMs: 3_000,
-  async look({ config, machine, runningAgent }) {
+  async check({ config, machine, runningAgent }) {
     const path = config.AGENT_DATA_DIR;
     if (isOnReadOnly(machine, path)) return [follows('root-filesystem')];
     const running = await runningAgent();
@@ -167,13 +167,13 @@ export const dataDirectory: Step = {
         ? holderByLock(machine, path)
         : running.isHere
           ? { kind: 'agent-here', pid: running.status.pid }
-          : { kind: 'agent-elsewhere', hostname: running.status.hostname };
+          : { kind: 'agent-on-another-machine', hostname: running.status.hostname };
     const existing = nearestFolder(machine, path);
     const stat = machine.stat(existing);
     return judgeData({
       path,
       heldBy,
-      // Whoever holds the folder can write to it; nobody disturbs it.
+      // The process that holds the folder can write to it.
       problem: heldBy.kind === 'nobody' ? probeFolder(path) : null,
       owner:
         stat === null

@@ -1,4 +1,4 @@
-import { fail, ok, warn, type Statement } from '../finding.ts';
+import { fail, ok, warn, type Finding } from '../finding.ts';
 import { limitOf } from '../limits.ts';
 import type { Step } from '../step.ts';
 
@@ -14,7 +14,7 @@ export function neededDescriptors(light: number, heavy: number): number {
   return own + light * eachLight + heavy * eachHeavy;
 }
 
-export function judgeDescriptors(limit: number | null, light: number, heavy: number): Statement[] {
+export function judgeDescriptors(limit: number | null, light: number, heavy: number): Finding[] {
   if (limit === null) return [ok('no limit on open files')];
   const needed = neededDescriptors(light, heavy);
   if (limit >= needed) return [ok(`at most ${limit} open files, ${needed} may be needed`)];
@@ -32,7 +32,7 @@ export const descriptors: Step = {
   name: 'open files',
   needs: [],
   limitMs: 1_000,
-  look: ({ machine, config }) =>
+  check: ({ machine, config }) =>
     judgeDescriptors(
       limitOf(machine, 'Max open files'),
       config.UPTIME_CONCURRENCY,

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
-import { fail, ok, warn, type Statement } from '../finding.ts';
-import type { DeadWay } from '../../net/next-hop/assert-reachable.ts';
+import { fail, ok, warn, type Finding } from '../finding.ts';
+import type { NextHopProblem } from '../../net/next-hop/assert-reachable.ts';
 import type { NameFacts, ServerAnswer } from '../link/names.ts';
 import { isAllSinkhole, judgeSinkhole } from '../link/sinkhole.ts';
 import type { Step } from '../step.ts';
@@ -16,7 +16,7 @@ export interface DnsFacts extends NameFacts {
   /** IPv6 can leave this machine; only asked where there is nothing else. */
   hasIpv6: boolean;
   /** Why no server can be reached, where it is this machine or its gateway; only asked where none answers. */
-  deadWay: DeadWay | null;
+  deadWay: NextHopProblem | null;
   /** Something takes connections there; only asked where the addresses are of this machine. */
   isOpen: boolean | null;
   /** What takes them accepts the key of this agent. */
@@ -45,7 +45,7 @@ function isKnown({ addresses }: ServerAnswer): boolean {
   return addresses.length > 0;
 }
 
-function judgeFailure(facts: DnsFacts): Statement {
+function judgeFailure(facts: DnsFacts): Finding {
   const { host, servers, whose, setting, search, hasResolvConf, os, deadWay } = facts;
   const list = servers.map(shown).join('; ');
   const what = `${host}, the name of ${whose}, has no address`;
@@ -93,7 +93,7 @@ function sameAddresses(one: readonly string[], other: readonly string[]): boolea
 }
 
 /** How the name of the link's first hop becomes addresses, and what threatens that. */
-export function judgeDns(facts: DnsFacts): Statement[] {
+export function judgeDns(facts: DnsFacts): Finding[] {
   const { host, isAddress, os, servers, hostsFile, hasIpv6, setting } = facts;
   if (isAddress) return [ok(`${host} is an address: no name has to be resolved`)];
   if (os.addresses.length === 0) return [judgeFailure(facts)];
@@ -109,12 +109,12 @@ export function judgeDns(facts: DnsFacts): Statement[] {
     ];
   }
   const list = servers.map(shown).join('; ');
-  const statements: Statement[] = [];
+  const findings: Finding[] = [];
   if (hostsFile.length > 0) {
     const differs = servers.some(
       (one) => isKnown(one) && !sameAddresses(one.addresses, os.addresses),
     );
-    statements.push(
+    findings.push(
       differs
         ? warn(
             `${evidence}, from /etc/hosts; the DNS says otherwise: ${list}`,
@@ -122,11 +122,11 @@ export function judgeDns(facts: DnsFacts): Statement[] {
           )
         : ok(`${evidence}, from /etc/hosts`),
     );
-    return statements;
+    return findings;
   }
   const dead = servers.filter(({ returnCode }) => returnCode === null);
   if (dead.length > 0) {
-    statements.push(
+    findings.push(
       warn(
         `${evidence}, but a server of /etc/resolv.conf does not answer: ${dead.map(shown).join('; ')}`,
         'remove it from /etc/resolv.conf, or let port 53 to it through: each lookup that asks it waits for seconds',
@@ -135,7 +135,7 @@ export function judgeDns(facts: DnsFacts): Statement[] {
   }
   const ignorant = servers.filter((one) => one.returnCode !== null && !isKnown(one));
   if (ignorant.length > 0 && servers.some(isKnown)) {
-    statements.push(
+    findings.push(
       warn(
         `${evidence}, but not every server of /etc/resolv.conf knows it: ${list}`,
         'list only servers that know the same names: which one is asked changes when one is slow',
@@ -144,14 +144,14 @@ export function judgeDns(facts: DnsFacts): Statement[] {
   }
   const filters = servers.filter(({ addresses }) => isAllSinkhole(addresses));
   if (filters.length > 0 && !isAllSinkhole(os.addresses)) {
-    statements.push(
+    findings.push(
       warn(
         `${evidence}, but a server of /etc/resolv.conf leads the name to nowhere, as DNS filters (sinkholes) do: ${filters.map(shown).join('; ')}`,
         `ask its keeper to exempt ${host}, or take it out of /etc/resolv.conf: which server is asked changes when one is slow`,
       ),
     );
   }
-  if (statements.length > 0) return statements;
+  if (findings.length > 0) return findings;
   if (ignorant.length > 0 && servers.length > 0 && !host.endsWith('localhost')) {
     return [
       ok(
@@ -176,7 +176,7 @@ export const dns: Step = {
   needs: [],
   limitMs: 7_000,
   isOnline: true,
-  async look({ link }) {
+  async check({ link }) {
     const { proxy, hop } = link.destination;
     const names = await link.names();
     const isSilent =

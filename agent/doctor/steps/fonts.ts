@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { AgentError } from '../../errors.ts';
-import { ok, skip, warn, type Statement } from '../finding.ts';
+import { ok, skip, warn, type Finding } from '../finding.ts';
 import type { Machine } from '../machine.ts';
 import type { Step } from '../step.ts';
 
@@ -29,7 +29,7 @@ export function fontFiles(machine: Machine): string[] {
 }
 
 /** Only browsers need fonts. */
-export function judgeFonts(files: readonly string[]): Statement[] {
+export function judgeFonts(files: readonly string[]): Finding[] {
   const only = 'only what browser checks look like is affected';
   if (files.length === 0) {
     return [
@@ -56,7 +56,7 @@ export const fonts: Step = {
   needs: ['browser'],
   limitMs: 12_000,
   isSlow: true,
-  async look({ machine, browser }) {
+  async check({ machine, browser }) {
     if ((await browser()) instanceof AgentError) return [skip('there is no browser')];
     return judgeFonts(fontFiles(machine));
   },

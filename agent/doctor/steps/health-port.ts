@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { codeOf } from '../../net/failure.ts';
-import { fail, ok, warn, type Statement } from '../finding.ts';
+import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Machine } from '../machine.ts';
 import type { Step } from '../step.ts';
 
@@ -11,11 +11,11 @@ export interface PortFacts {
   code: string | null;
   /** The agent that runs here has it. */
   isOurs: boolean;
-  /** `nginx (process 17)`; null where it cannot be told. */
+  /** `nginx (process 17)`; null where it is not known. */
   holder: string | null;
 }
 
-export function judgePort({ host, port, code, isOurs, holder }: PortFacts): Statement[] {
+export function judgePort({ host, port, code, isOurs, holder }: PortFacts): Finding[] {
   const where = `port ${port} on ${host === '::' ? 'all interfaces' : host}`;
   if (port === 0) return [ok('AGENT_HEALTH_PORT=0: a free port is taken')];
   if (isOurs) return [ok(`${where} is held by the agent that runs here`)];
@@ -26,7 +26,7 @@ export function judgePort({ host, port, code, isOurs, holder }: PortFacts): Stat
       return [
         fail(
           `${where} is held by ${holder ?? 'another program, which this user may not look at'}: the agent does not start`,
-          `set AGENT_HEALTH_PORT to a free port, or 0 for any; ${holder === null ? `"ss -ltnp sport = :${port}" as root tells who has it` : 'or end that program'}`,
+          `set AGENT_HEALTH_PORT to a free port, or 0 for any; ${holder === null ? `"ss -ltnp sport = :${port}" as root shows which program has it` : 'or end that program'}`,
         ),
       ];
     case 'EACCES':
@@ -100,7 +100,7 @@ export const healthPort: Step = {
   name: 'health port',
   needs: [],
   limitMs: 3_000,
-  async look({ config, machine, runningAgent }) {
+  async check({ config, machine, runningAgent }) {
     const host = config.AGENT_HEALTH_HOST;
     const port = config.AGENT_HEALTH_PORT;
     const running = await runningAgent();

@@ -1,5 +1,5 @@
 import type { IcmpTransport } from '../../net/icmp/icmp.ts';
-import { fail, ok, warn, type Statement } from '../finding.ts';
+import { fail, ok, warn, type Finding } from '../finding.ts';
 import { hasCapability, netRaw } from '../limits.ts';
 import type { Machine } from '../machine.ts';
 import type { Step } from '../step.ts';
@@ -52,7 +52,7 @@ const name = {
 };
 
 /** Which way echo requests take, and for each way that is closed, why. */
-export function judgeIcmp(facts: IcmpFacts): Statement[] {
+export function judgeIcmp(facts: IcmpFacts): Finding[] {
   const { way, echo, ping, hasPerl } = facts;
   const each = ways(facts).join('; ');
   const open =
@@ -115,7 +115,7 @@ export const icmp: Step = {
   name: 'ICMP',
   needs: [],
   limitMs: 6_000,
-  async look({ machine, network, environment }, signal) {
+  async check({ machine, network, environment }, signal) {
     const { icmp: transport } = network;
     const hasIpv6 = machine.read('/proc/net/if_inet6') !== null;
     const ping = lookAtPing(machine);

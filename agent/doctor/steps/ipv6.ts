@@ -1,4 +1,4 @@
-import { ok, warn, type Statement } from '../finding.ts';
+import { ok, warn, type Finding } from '../finding.ts';
 import type { Machine } from '../machine.ts';
 import type { Step } from '../step.ts';
 
@@ -12,7 +12,7 @@ export interface Ipv6Facts {
   hasWay: boolean;
 }
 
-export function judgeIpv6({ isBuiltIn, switchedOffBy, addresses, hasWay }: Ipv6Facts): Statement[] {
+export function judgeIpv6({ isBuiltIn, switchedOffBy, addresses, hasWay }: Ipv6Facts): Finding[] {
   const only = 'only checks of IPv6 targets are affected';
   if (!isBuiltIn) {
     return [
@@ -61,7 +61,7 @@ export const ipv6: Step = {
   name: 'IPv6',
   needs: [],
   limitMs: 1_000,
-  look({ machine }) {
+  check({ machine }) {
     const interfaces = machine.read('/proc/net/if_inet6');
     const switchedOffBy = sysctls
       .filter(

@@ -1,4 +1,4 @@
-import { fail, ok, skip, warn, type Statement } from '../finding.ts';
+import { fail, ok, skip, warn, type Finding } from '../finding.ts';
 import type { CheckInFacts } from '../link/exchange.ts';
 import type { Step } from '../step.ts';
 import { readAnswer } from './control-plane.ts';
@@ -13,7 +13,7 @@ export function maskedKey(key: string): string {
 }
 
 /** The key as it is; whether it is accepted is for the control plane to say. */
-export function judgeKeyForm(key: string | undefined): Statement | null {
+export function judgeKeyForm(key: string | undefined): Finding | null {
   if (key === undefined) return fail('API_KEY is not set', make);
   if (key.startsWith('cu_')) {
     return fail(
@@ -30,7 +30,7 @@ export function judgeKeyForm(key: string | undefined): Statement | null {
   return null;
 }
 
-export function judgeKey(key: string | undefined, facts: CheckInFacts): Statement[] {
+export function judgeKey(key: string | undefined, facts: CheckInFacts): Finding[] {
   const form = judgeKeyForm(key);
   if (form !== null || key === undefined) return form === null ? [] : [form];
   const answer = readAnswer(facts);
@@ -61,5 +61,5 @@ export const key: Step = {
   needs: ['settings', 'dns', 'route', 'proxy', 'connect', 'tls', 'control-plane'],
   limitMs: 8_000,
   isOnline: true,
-  look: async ({ link, config }) => judgeKey(config.API_KEY?.reveal(), await link.checkIn()),
+  check: async ({ link, config }) => judgeKey(config.API_KEY?.reveal(), await link.checkIn()),
 };

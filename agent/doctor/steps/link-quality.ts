@@ -1,10 +1,10 @@
-import { fail, ok, warn, type Statement } from '../finding.ts';
+import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Step } from '../step.ts';
 
 const slowMs = 1_000;
 
 /** Round trips in milliseconds, null for each that was lost. */
-export function judgeTrips(trips: readonly (number | null)[]): Statement[] {
+export function judgeTrips(trips: readonly (number | null)[]): Finding[] {
   const times = trips.filter((time) => time !== null).toSorted((a, b) => a - b);
   const lost = trips.length - times.length;
   if (times.length === 0) {
@@ -38,5 +38,5 @@ export const linkQuality: Step = {
   limitMs: 6_000,
   isOnline: true,
   isSlow: true,
-  look: async ({ link }) => judgeTrips(await link.roundTrips()),
+  check: async ({ link }) => judgeTrips(await link.roundTrips()),
 };

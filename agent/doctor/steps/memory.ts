@@ -1,6 +1,6 @@
-import { bytesText } from '../amounts.ts';
+import { bytesText } from '../units.ts';
 import { memoryLimit } from '../cgroup.ts';
-import { fail, ok, warn, type Statement } from '../finding.ts';
+import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Machine } from '../machine.ts';
 import type { Step } from '../step.ts';
 
@@ -19,7 +19,7 @@ export interface MemoryFacts {
   runBytes: number;
 }
 
-export function judgeMemory({ limit, total, heavy, runBytes }: MemoryFacts): Statement[] {
+export function judgeMemory({ limit, total, heavy, runBytes }: MemoryFacts): Finding[] {
   const room = Math.min(limit ?? Number.POSITIVE_INFINITY, total ?? Number.POSITIVE_INFINITY);
   if (!Number.isFinite(room)) return [ok('the amount of memory is not known on this platform')];
   const what =
@@ -70,7 +70,7 @@ export const memory: Step = {
   name: 'memory',
   needs: [],
   limitMs: 1_000,
-  look: ({ machine, config }) =>
+  check: ({ machine, config }) =>
     judgeMemory({
       limit: memoryLimit(machine),
       total: totalMemory(machine),

@@ -1,4 +1,4 @@
-import { ok, warn, type Statement } from '../finding.ts';
+import { ok, warn, type Finding } from '../finding.ts';
 import { hasCapability, netRaw } from '../limits.ts';
 import type { Step } from '../step.ts';
 
@@ -15,7 +15,7 @@ export function judgeCapture({
   problem,
   hasNetRaw,
   mayHaveNetRaw,
-}: CaptureFacts): Statement[] {
+}: CaptureFacts): Finding[] {
   if (!isWanted) return [ok('switched off by PACKET_CAPTURE=off')];
   if (problem === null) return [ok('packets of failures are kept as evidence')];
   const rights =
@@ -37,7 +37,7 @@ export const packetCapture: Step = {
   name: 'packet capture',
   needs: [],
   limitMs: 3_000,
-  look: ({ network, config, machine }) =>
+  check: ({ network, config, machine }) =>
     judgeCapture({
       isWanted: config.PACKET_CAPTURE,
       problem:

@@ -1,5 +1,5 @@
-import { counted } from '../amounts.ts';
-import { fail, ok, warn, type Statement } from '../finding.ts';
+import { counted } from '../units.ts';
+import { fail, ok, warn, type Finding } from '../finding.ts';
 import { processLimit } from '../cgroup.ts';
 import { limitOf } from '../limits.ts';
 import type { Machine } from '../machine.ts';
@@ -18,7 +18,7 @@ export interface ProcessFacts {
   heavy: number;
 }
 
-export function judgeProcesses({ group, user, heavy }: ProcessFacts): Statement[] {
+export function judgeProcesses({ group, user, heavy }: ProcessFacts): Finding[] {
   const found = [
     group === null
       ? null
@@ -77,7 +77,7 @@ export const processes: Step = {
   name: 'processes',
   needs: [],
   limitMs: 2_000,
-  look({ machine, config }) {
+  check({ machine, config }) {
     const uid = process.getuid?.() ?? 0;
     const limit = uid === 0 ? null : limitOf(machine, 'Max processes');
     return judgeProcesses({

@@ -1,5 +1,5 @@
 import { protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
-import { fail, ok, skip, type Statement } from '../finding.ts';
+import { fail, ok, skip, type Finding } from '../finding.ts';
 import type { CheckInFacts } from '../link/exchange.ts';
 import type { Step } from '../step.ts';
 import { readAnswer } from './control-plane.ts';
@@ -12,7 +12,7 @@ const upgrades = {
 };
 
 /** A check-in that was read and not taken is one of another version. */
-export function judgeProtocol(facts: CheckInFacts): Statement[] {
+export function judgeProtocol(facts: CheckInFacts): Finding[] {
   const answer = readAnswer(facts);
   if (answer.kind === 'accepted') return [ok(`version ${protocolVersion} is understood`)];
   if (answer.kind === 'error' && answer.protocol !== null) {
@@ -45,5 +45,5 @@ export const protocol: Step = {
   needs: ['dns', 'route', 'proxy', 'connect', 'tls', 'control-plane', 'key'],
   limitMs: 8_000,
   isOnline: true,
-  look: async ({ link }) => judgeProtocol(await link.checkIn()),
+  check: async ({ link }) => judgeProtocol(await link.checkIn()),
 };

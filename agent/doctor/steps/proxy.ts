@@ -1,4 +1,4 @@
-import { fail, ok, type Statement } from '../finding.ts';
+import { fail, ok, type Finding } from '../finding.ts';
 import type { Observed } from '../link.ts';
 import type { ConnectionFacts, ProxyAnswer } from '../link/connections.ts';
 import { endpointOf, type Destination } from '../link/destination.ts';
@@ -20,7 +20,7 @@ export function offeredSchemes(header: string | string[] | undefined): string {
 function judgeAnswer(
   { status, headers }: ProxyAnswer,
   { host, port, isSecure, proxy }: Destination,
-): Statement {
+): Finding {
   const target = endpointOf(host, port);
   const name = proxy?.shown ?? 'the proxy';
   const isSquid = headers['x-squid-error'];
@@ -49,7 +49,7 @@ function judgeAnswer(
   }
   if (isSecure && status >= 500) {
     // The proxy is in order; what it cannot do is judged with the connection.
-    return ok(`${name} answers; whether it reaches ${target} is told below`);
+    return ok(`${name} answers; whether it reaches ${target} is shown below`);
   }
   if (isSecure && (status < 200 || status > 299)) {
     return fail(
@@ -67,7 +67,7 @@ export interface ProxyFacts {
   answer: Observed<ProxyAnswer> | null;
 }
 
-export function judgeProxy({ destination, connections, answer }: ProxyFacts): Statement[] {
+export function judgeProxy({ destination, connections, answer }: ProxyFacts): Finding[] {
   const { proxy, because } = destination;
   if (proxy === null) return [ok(`none is used: ${because}`)];
   const used = `${proxy.shown} is used: ${because}`;
@@ -117,7 +117,7 @@ export const proxy: Step = {
   needs: ['dns', 'route'],
   limitMs: 8_000,
   isOnline: true,
-  async look({ link }) {
+  async check({ link }) {
     const { destination } = link;
     if (destination.proxy === null)
       return judgeProxy({ destination, connections: [], answer: null });

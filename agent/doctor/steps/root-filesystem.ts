@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import type { AgentConfig } from '../../config.ts';
-import { fail, ok, type Statement } from '../finding.ts';
+import { fail, ok, type Finding } from '../finding.ts';
 import type { Machine } from '../machine.ts';
 import { isReadOnly, mountBelow } from '../mounts.ts';
 import type { Step } from '../step.ts';
@@ -26,12 +26,12 @@ export function isOnReadOnly(machine: Machine, path: string): boolean {
 }
 
 /** A read-only root is a good thing as long as our folders are elsewhere. */
-export function judgeRoot(isRootReadOnly: boolean, affected: readonly AgentFolder[]): Statement[] {
+export function judgeRoot(isRootReadOnly: boolean, affected: readonly AgentFolder[]): Finding[] {
   if (affected.length === 0) {
     return [
       ok(
         isRootReadOnly
-          ? 'read-only, with room elsewhere for what the agent writes'
+          ? 'read-only, and what the agent writes has room on other file systems'
           : 'can be written to',
       ),
     ];
@@ -51,7 +51,7 @@ export const rootFilesystem: Step = {
   name: 'root file system',
   needs: [],
   limitMs: 1_000,
-  look({ machine, config }) {
+  check({ machine, config }) {
     const affected = foldersOf(config).filter(({ path }) => isOnReadOnly(machine, path));
     return judgeRoot(isOnReadOnly(machine, '/'), affected);
   },

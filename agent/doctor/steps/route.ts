@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { fail, ok, type Statement } from '../finding.ts';
+import { fail, ok, type Finding } from '../finding.ts';
 import type { RouteFacts } from '../link/routes.ts';
 import type { Step } from '../step.ts';
 
@@ -34,8 +34,8 @@ const reasons: Readonly<Record<string, { what: string; fix: string }>> = {
   },
 };
 
-/** One way is enough; addresses without one are told only where there is none at all. */
-export function judgeRoute(routes: readonly RouteFacts[], isIpv6Off: boolean): Statement[] {
+/** One way is enough; addresses without one are reported only where there is none at all. */
+export function judgeRoute(routes: readonly RouteFacts[], isIpv6Off: boolean): Finding[] {
   if (routes.length === 0) return [ok('no address to reach')];
   const open = routes.filter(({ code, dead }) => code === null && dead === null);
   const closed = routes.filter(({ code, dead }) => code !== null || dead !== null);
@@ -70,7 +70,7 @@ export const route: Step = {
   // The kernel asks for a gateway for three seconds.
   limitMs: 5_000,
   isOnline: true,
-  look: async ({ link, machine }) =>
+  check: async ({ link, machine }) =>
     judgeRoute(
       await link.routes(),
       machine.read('/proc/sys/net/ipv6/conf/all/disable_ipv6')?.trim() === '1',

@@ -1,10 +1,10 @@
 import { builtinRuntime } from '../../runtimes/builtin-runtime.ts';
 import { listRuntimes, type RuntimeOnDisk } from '../../runtimes/installed-runtimes.ts';
-import { fail, ok, warn, type Statement } from '../finding.ts';
+import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Step } from '../step.ts';
 
 /** What the state of a runtime means. */
-export function judgeRuntime({ id, state, folder, verification }: RuntimeOnDisk): Statement {
+export function judgeRuntime({ id, state, folder, verification }: RuntimeOnDisk): Finding {
   switch (state) {
     case 'ready': {
       const count = Object.keys(verification?.packages ?? {}).length;
@@ -33,11 +33,11 @@ export function judgeRuntime({ id, state, folder, verification }: RuntimeOnDisk)
   }
 }
 
-/** One statement for each runtime, or one that says there is none. */
+/** One finding for each runtime, or one that says there is none. */
 export function judgeRuntimes(
   found: readonly RuntimeOnDisk[],
   playwright: string | null,
-): Statement[] {
+): Finding[] {
   if (found.length > 0) return found.map(judgeRuntime);
   return [
     playwright === null
@@ -55,7 +55,7 @@ export const runtimes: Step = {
   needs: [],
   limitMs: 5_000,
   isSlow: true,
-  look: ({ config }) =>
+  check: ({ config }) =>
     judgeRuntimes(
       listRuntimes(config.AGENT_RUNTIMES_DIR),
       builtinRuntime()?.packages['playwright'] ?? null,

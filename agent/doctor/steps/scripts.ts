@@ -1,7 +1,7 @@
 import { AgentError } from '../../errors.ts';
 import { createScriptHost } from '../../script-host/create-script-host.ts';
 import { findOfSystem } from '../../system/find-program.ts';
-import { fail, ok, warn, type Statement } from '../finding.ts';
+import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Step } from '../step.ts';
 
 const mebibyte = 1_048_576;
@@ -19,7 +19,7 @@ const wayOf = { user: 'user of its own', namespaces: 'namespace of its own' };
 export function judgeScripts(
   hasPerl: boolean,
   isolation: 'user' | 'namespaces' | 'process-group',
-): Statement[] {
+): Finding[] {
   if (!hasPerl) {
     return [
       warn(
@@ -45,7 +45,7 @@ export const scripts: Step = {
   needs: ['work-directory'],
   limitMs: 8_000,
   isSlow: true,
-  async look({ config }) {
+  async check({ config }) {
     await using host = await createScriptHost({ workFolder: config.AGENT_WORK_DIR, limits });
     try {
       await using workspace = await host.open();

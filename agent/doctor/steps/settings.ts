@@ -2,7 +2,7 @@
 import { join, sep } from 'node:path';
 import { describeSettings, type AgentConfig } from '../../config.ts';
 import { edits } from '@monitor/shared/nearest-word.ts';
-import { fail, ok, warn, type Statement } from '../finding.ts';
+import { fail, ok, warn, type Finding } from '../finding.ts';
 import { shownUrl } from '../link/destination.ts';
 import type { Step } from '../step.ts';
 
@@ -43,7 +43,7 @@ function shapeOf(text: string): string | null {
   return null;
 }
 
-function secretStatements(given: Given): Statement[] {
+function secretStatements(given: Given): Finding[] {
   const found = givenSecret('API_KEY', given);
   if (found === null) return [];
   const shape = shapeOf(found.text);
@@ -57,8 +57,8 @@ function secretStatements(given: Given): Statement[] {
       ];
 }
 
-function plainStatements({ environment }: Given): Statement[] {
-  return known.flatMap(({ name, isSecret }): Statement[] => {
+function plainStatements({ environment }: Given): Finding[] {
+  return known.flatMap(({ name, isSecret }): Finding[] => {
     const text = environment[name];
     if (isSecret || !text) return [];
     if (/^(["']).*\1$/s.test(text.trim())) {
@@ -77,7 +77,7 @@ function plainStatements({ environment }: Given): Statement[] {
 
 const lowerCased = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'NO_PROXY'];
 
-function duplicates({ environment }: Given): Statement[] {
+function duplicates({ environment }: Given): Finding[] {
   return lowerCased.flatMap((name) => {
     const [upper, lower] = [environment[name], environment[name.toLowerCase()]];
     if (!upper || !lower || upper === lower) return [];
@@ -113,7 +113,7 @@ const aliases: Readonly<Record<string, string>> = {
   EXTRA_CA_CERTS: 'NODE_EXTRA_CA_CERTS',
 };
 
-function misspellings({ environment }: Given): Statement[] {
+function misspellings({ environment }: Given): Finding[] {
   const names = known.flatMap(({ name, isSecret }) => [
     name,
     ...(isSecret ? [`${name}_FILE`] : []),
@@ -136,8 +136,8 @@ function isInside(inner: string, outer: string): boolean {
   return join(inner, sep).startsWith(join(outer, sep));
 }
 
-function contradictions({ config, environment }: Given): Statement[] {
-  const found: Statement[] = [];
+function contradictions({ config, environment }: Given): Finding[] {
+  const found: Finding[] = [];
   const { AGENT_DATA_DIR: data, AGENT_WORK_DIR: work, AGENT_RUNTIMES_DIR: runtimes } = config;
   if (isInside(data, work)) {
     found.push(
@@ -233,7 +233,7 @@ function contradictions({ config, environment }: Given): Statement[] {
 }
 
 /** What looks wrong in settings that can be used. */
-export function judgeSettings(given: Given): Statement[] {
+export function judgeSettings(given: Given): Finding[] {
   const found = [
     ...secretStatements(given),
     ...contradictions(given),
@@ -253,7 +253,7 @@ export const settings: Step = {
   name: 'settings',
   needs: [],
   limitMs: 1_000,
-  look({ environment, config, warnings, machine }) {
+  check({ environment, config, warnings, machine }) {
     return judgeSettings({ environment, config, warnings, read: (path) => machine.read(path) });
   },
 };

@@ -1,11 +1,11 @@
-import { bytesText } from '../amounts.ts';
-import { fail, ok, type Statement } from '../finding.ts';
+import { bytesText } from '../units.ts';
+import { fail, ok, type Finding } from '../finding.ts';
 import type { Step } from '../step.ts';
 
 const enoughBytes = 512 * 1_048_576;
 
 /** The agent sees by itself when there is little, and gives browsers files in its place. */
-export function judgeSharedMemory(bytes: number | null, isWritable: boolean): Statement[] {
+export function judgeSharedMemory(bytes: number | null, isWritable: boolean): Finding[] {
   if (bytes === null)
     return [ok('there is no /dev/shm: browsers use files (--disable-dev-shm-usage)')];
   if (bytes < enoughBytes) {
@@ -31,7 +31,7 @@ export const sharedMemory: Step = {
   name: 'shared memory',
   needs: [],
   limitMs: 1_000,
-  look: ({ machine }) =>
+  check: ({ machine }) =>
     judgeSharedMemory(
       machine.fileSystem('/dev/shm')?.totalBytes ?? null,
       machine.may('/dev/shm', 'write'),

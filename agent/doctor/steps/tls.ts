@@ -1,6 +1,6 @@
 /** The handshake with the control plane: who signed its certificate, and why we may not believe it. */
-import { longTime, severalOf } from '../amounts.ts';
-import { fail, ok, warn, type Statement } from '../finding.ts';
+import { longTime, severalOf } from '../units.ts';
+import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Observed } from '../link.ts';
 import { readAuthorities, type AuthoritiesFile, type Authority } from '../link/authorities.ts';
 import { endpointOf, type Destination } from '../link/destination.ts';
@@ -9,7 +9,7 @@ import type { Step } from '../step.ts';
 
 const dayMs = 86_400_000;
 const soonMs = 14 * dayMs;
-const mostOnPurpose = 10;
+const maxOnPurpose = 10;
 /** Further off than any time zone mistake: certificates look expired, or not yet valid. */
 const wrongClockMs = dayMs / 2;
 
@@ -28,10 +28,10 @@ function day(at: number): string {
 
 function shownAuthorities(authorities: readonly Authority[]): string {
   const subjects = authorities.map(({ subject }) => subject);
-  return severalOf(subjects, { most: mostOnPurpose, between: '; ' });
+  return severalOf(subjects, { most: maxOnPurpose, between: '; ' });
 }
 
-function judgeFile(file: AuthoritiesFile, now: number): Statement | null {
+function judgeFile(file: AuthoritiesFile, now: number): Finding | null {
   const without = 'the agent does not start with it';
   switch (file.kind) {
     case 'none':
@@ -65,7 +65,7 @@ function judgeFile(file: AuthoritiesFile, now: number): Statement | null {
       const expired = file.authorities.filter(({ validTo }) => validTo < now);
       const isAll = expired.length === file.authorities.length;
       // In the bundles of systems some always are; few were put there for a purpose.
-      const isBundle = file.authorities.length > mostOnPurpose;
+      const isBundle = file.authorities.length > maxOnPurpose;
       if (expired.length === 0 || (isBundle && !isAll)) return null;
       const list = shownAuthorities(
         expired.map(({ subject, validTo }) => ({
@@ -100,7 +100,7 @@ function isInFile(
   );
 }
 
-function judgeProblem(facts: HandshakeFacts, given: TlsFacts): Statement {
+function judgeProblem(facts: HandshakeFacts, given: TlsFacts): Finding {
   const { chain, problem, names, serverTime } = facts;
   const { destination, authorities, now } = given;
   const [leaf] = chain;
@@ -172,7 +172,7 @@ function judgeProblem(facts: HandshakeFacts, given: TlsFacts): Statement {
   );
 }
 
-function judgeFailedHandshake(code: string, message: string, { destination }: TlsFacts): Statement {
+function judgeFailedHandshake(code: string, message: string, { destination }: TlsFacts): Finding {
   const target = endpointOf(destination.host, destination.port);
   const said = `${code} ${message}`;
   if (/WRONG_VERSION_NUMBER|packet length|PACKET_LENGTH|HTTP_REQUEST|wrong version/i.test(said)) {
@@ -211,7 +211,7 @@ function judgeFailedHandshake(code: string, message: string, { destination }: Tl
   );
 }
 
-export function judgeTls(facts: TlsFacts): Statement[] {
+export function judgeTls(facts: TlsFacts): Finding[] {
   const { destination, handshake, authorities, acceptsAnything, now } = facts;
   const file = judgeFile(authorities, now);
   const files = file === null ? [] : [file];
@@ -262,7 +262,7 @@ export const tls: Step = {
   needs: ['dns', 'route', 'proxy', 'connect'],
   limitMs: 10_000,
   isOnline: true,
-  async look({ link, config, machine, environment, clock }) {
+  async check({ link, config, machine, environment, clock }) {
     const { destination } = link;
     const none: Observed<HandshakeFacts> = { facts: null, problem: { code: 'NONE', message: '' } };
     return judgeTls({

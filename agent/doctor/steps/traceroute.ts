@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import type { TracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import { AgentError } from '../../errors.ts';
-import { ok, warn, type Statement } from '../finding.ts';
+import { ok, warn, type Finding } from '../finding.ts';
 import type { Step } from '../step.ts';
 
 const traceWithinMs = 2_000;
@@ -11,7 +11,7 @@ export function judgeTraceroute(
   isWanted: boolean,
   problem: string | null,
   report: TracerouteReport | null,
-): Statement[] {
+): Finding[] {
   if (!isWanted) return [ok('switched off by TRACEROUTE=off')];
   if (problem !== null) {
     return [
@@ -41,7 +41,7 @@ export const traceroute: Step = {
   after: ['connect'],
   limitMs: 10_000,
   isSlow: true,
-  async look({ network, config, link }, signal) {
+  async check({ network, config, link }, signal) {
     const { traceroute: tracer } = network;
     const problem = tracer === null ? (network.tracerouteProblem ?? 'no way can be traced') : null;
     if (tracer === null) return judgeTraceroute(config.TRACEROUTE, problem, null);

@@ -1,4 +1,4 @@
-import { ok, warn, type Statement } from '../finding.ts';
+import { ok, warn, type Finding } from '../finding.ts';
 import type { Machine } from '../machine.ts';
 import type { Step } from '../step.ts';
 
@@ -23,7 +23,7 @@ export function userName(machine: Machine, uid: number): string | null {
 }
 
 /** Any user will do; a HOME that is none only matters where the data would be in it. */
-export function judgeUser(facts: UserFacts): Statement[] {
+export function judgeUser(facts: UserFacts): Finding[] {
   const { uid, gid, name, home, isHomeWritable, hasOwnDataFolder } = facts;
   const entry = name === null ? 'no entry in /etc/passwd, which is fine' : name;
   const who = uid === 0 ? 'root: each run of code gets a user of its own' : entry;
@@ -42,7 +42,7 @@ export const user: Step = {
   name: 'user',
   needs: [],
   limitMs: 1_000,
-  look({ machine, environment }) {
+  check({ machine, environment }) {
     const uid = process.getuid?.();
     if (uid === undefined) return [ok('this platform has no user ids')];
     const home = environment['HOME'];

@@ -34,5 +34,5 @@ export const versions: Step = {
   name: 'versions',
   needs: [],
   limitMs: 1_000,
-  look: ({ machine }) => [ok(describeVersions(machine))],
+  check: ({ machine }) => [ok(describeVersions(machine))],
 };

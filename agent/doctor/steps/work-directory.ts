@@ -1,5 +1,5 @@
-import { bytesText } from '../amounts.ts';
-import { fail, follows, ok, warn, type Statement } from '../finding.ts';
+import { bytesText } from '../units.ts';
+import { fail, follows, ok, warn, type Finding } from '../finding.ts';
 import { nearestFolder } from '../machine.ts';
 import { mountBelow } from '../mounts.ts';
 import { probeFolder } from '../probe-folder.ts';
@@ -19,7 +19,7 @@ export interface WorkFacts {
 }
 
 /** Runs write here, and start what they have written. */
-export function judgeWork(facts: WorkFacts): Statement[] {
+export function judgeWork(facts: WorkFacts): Finding[] {
   const { path, problem, isNoExec, point, freeBytes, wantedBytes } = facts;
   if (problem !== null) {
     return [
@@ -33,7 +33,7 @@ export function judgeWork(facts: WorkFacts): Statement[] {
     return [
       fail(
         `${point}, where ${path} lies, is mounted with noexec: programs of suites and browsers cannot be started`,
-        `mount it with exec (docker --tmpfs ${point}:exec), or set AGENT_WORK_DIR to a folder elsewhere; ${affected}`,
+        `mount it with exec (docker --tmpfs ${point}:exec), or set AGENT_WORK_DIR to a folder on another file system; ${affected}`,
       ),
     ];
   }
@@ -54,7 +54,7 @@ export const workDirectory: Step = {
   name: 'work directory',
   needs: [],
   limitMs: 2_000,
-  look({ config, machine }) {
+  check({ config, machine }) {
     const path = config.AGENT_WORK_DIR;
     if (isOnReadOnly(machine, path)) return [follows('root-filesystem')];
     const mount = mountBelow(machine, path);

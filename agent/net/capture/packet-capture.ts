@@ -36,8 +36,8 @@ export interface CutCapture {
 export interface PacketCapture extends AsyncDisposable {
   /** Gives the packets of a flow in one file, or says why there are none. Never rejects. */
   cut(flow: Flow, signal: AbortSignal): Promise<CutCapture | { missing: string }>;
-  /** Tells of faults that mend themselves. */
-  onTrouble(listener: (fault: AgentError) => void): void;
+  /** Called with failures that mend themselves. */
+  onFailure(listener: (fault: AgentError) => void): void;
 }
 
 export interface CaptureOptions {
@@ -50,7 +50,7 @@ export interface CaptureOptions {
 /** Between the instant of an event in Node and that of its packet in the kernel. */
 const slackMs = 100;
 const firstPauseMs = 1_000;
-const longestPauseMs = 60_000;
+const maxPauseMs = 60_000;
 
 function explain({ name, text }: RelayProblem): string {
   const begin = 'packets cannot be captured:';
@@ -82,7 +82,7 @@ class RelayedCapture implements PacketCapture {
     this.#use(relay);
   }
 
-  onTrouble(listener: (fault: AgentError) => void): void {
+  onFailure(listener: (fault: AgentError) => void): void {
     this.#listeners.push(listener);
   }
 
@@ -91,7 +91,7 @@ class RelayedCapture implements PacketCapture {
     const startedAt = this.#clock.monotonic();
     void relay.ended.then((how) => {
       this.#relay = null;
-      if (this.#clock.monotonic() - startedAt > longestPauseMs) this.#pauseMs = firstPauseMs;
+      if (this.#clock.monotonic() - startedAt > maxPauseMs) this.#pauseMs = firstPauseMs;
       this.#startLater(`the process that keeps packets ended (${how})`);
     });
   }
@@ -99,7 +99,7 @@ class RelayedCapture implements PacketCapture {
   #startLater(why: string): void {
     if (this.#isClosed) return;
     const pauseMs = this.#pauseMs;
-    this.#pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+    this.#pauseMs = Math.min(pauseMs * 2, maxPauseMs);
     const message = `${why}; it is started again in ${pauseMs / 1000} s`;
     for (const listener of this.#listeners) listener(new AgentError('CAPTURE_BROKEN', message));
     this.#cancelStart = this.#clock.after(pauseMs, () => {

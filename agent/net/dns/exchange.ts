@@ -4,7 +4,7 @@ import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { AgentError } from '../../errors.ts';
 import type { DnsAnswer } from './answer.ts';
 import type { DnsProtocol } from './registry.ts';
-import { codeOf, isOwnFault, type Sent } from '../failure.ts';
+import { codeOf, isAgentErrorCode, type Sent } from '../failure.ts';
 
 export interface NameServer {
   /** The name it was given by, when that is not its address. */
@@ -62,7 +62,7 @@ export function observe(
   sent: Sent,
 ): Unanswered | AgentError {
   const code = codeOf(error);
-  if (isOwnFault(code, sent)) {
+  if (isAgentErrorCode(code, sent)) {
     return new AgentError(
       'NETWORK_UNAVAILABLE',
       `this machine could not reach out to the name server ${textOf(server)} (${code}); check its routes, limits and firewall, or run "monitor-agent doctor"`,

@@ -10,10 +10,10 @@
 export class MalformedAnswer extends Error {}
 
 /** What all names of a message may unfold to; without a limit, 64 KiB compress sixteen million. */
-const longestNames = 262_144;
-const longestName = 255;
+const maxNamesLength = 262_144;
+const maxNameLength = 255;
 /** A name has at most 127 labels, so more pointers lead nowhere. */
-const mostPointers = 127;
+const maxPointers = 127;
 
 const plainLabel = /^[\w-]+$/;
 
@@ -101,7 +101,7 @@ export class MessageReader {
         if (at + 2 > end) throw new MalformedAnswer('a name runs out of its record');
         const target = message.readUInt16BE(at) & 0x3fff;
         pointers += 1;
-        if (target >= before || pointers > mostPointers) {
+        if (target >= before || pointers > maxPointers) {
           throw new MalformedAnswer('a name leads nowhere');
         }
         if (pointers === 1) this.#at = at + 2;
@@ -111,7 +111,7 @@ export class MessageReader {
       }
       length += size + 1;
       const next = at + 1 + size;
-      if (size > 63 || length > longestName || next > end) {
+      if (size > 63 || length > maxNameLength || next > end) {
         throw new MalformedAnswer('a name is too long');
       }
       text += `${presentLabel(message.toString('latin1', at + 1, next))}.`;
@@ -119,7 +119,7 @@ export class MessageReader {
     }
     if (pointers === 0) this.#at = at + 1;
     this.#namesLength += text.length;
-    if (this.#namesLength > longestNames) {
+    if (this.#namesLength > maxNamesLength) {
       throw new MalformedAnswer('its names are out of proportion');
     }
     return text === '' ? '.' : text;

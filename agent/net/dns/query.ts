@@ -11,8 +11,8 @@ export interface DnsQuery {
   message: Buffer;
 }
 
-const longestLabel = 63;
-const longestName = 253;
+const maxLabelLength = 63;
+const maxNameLength = 253;
 
 /**
  * The name as it is asked for: without the dot at its end, international names in their ASCII form.
@@ -25,13 +25,13 @@ function toAscii(name: string): string | null {
   if (ascii === '') return name === '.' ? '.' : null;
   const labels = ascii.split('.');
   const isValid =
-    ascii.length <= longestName &&
-    labels.every((label) => label.length > 0 && label.length <= longestLabel);
+    ascii.length <= maxNameLength &&
+    labels.every((label) => label.length > 0 && label.length <= maxLabelLength);
   return isValid ? ascii : null;
 }
 
 /**
- * Asks for one type of records of one name, recursion desired unless told otherwise. The bit AD asks the resolver to say
+ * Asks for one type of records of one name, recursion desired unless the options say otherwise. The bit AD asks the resolver to say
  * whether it validated the answer (RFC 6840 section 5.7). Null when the name cannot be asked for.
  */
 export function encodeQuery(

@@ -10,7 +10,7 @@ import type { DnsProtocol } from './registry.ts';
 /** Codes that say nothing about the name: another resolver may know better. */
 const inconclusive = new Set(['SERVFAIL', 'REFUSED', 'NOTIMP', 'FORMERR']);
 /** So long, or this part of the time, is kept for finding out whether a silent resolver lives. */
-const longestCanaryMs = 2_000;
+const maxCanaryMs = 2_000;
 const canaryShare = 0.1;
 
 /** As `askServer`; what keeps this machine from asking one resolver need not keep it from the next. */
@@ -48,7 +48,7 @@ async function isAlive(
 /**
  * Asks until one gives a conclusive answer; failing that, gives the first answer of any kind. Where
  * none answers, one that answers something else is in order, and its silence is the name's failure:
- * the name's own servers are down. Otherwise the fault is ours: throws RESOLVER_UNAVAILABLE.
+ * the name's own servers are down. Otherwise it is an agent error: throws RESOLVER_UNAVAILABLE.
  */
 export async function askSystemResolvers(
   query: DnsQuery,
@@ -58,7 +58,7 @@ export async function askSystemResolvers(
   const { clock, deadline, log } = options;
   // Through the module's object: a name imported from it would miss `dns.setServers`.
   const servers = dns.getServers().flatMap((text) => parseNameServer(text) ?? []);
-  const canaryMs = Math.min(longestCanaryMs, (deadline - clock.monotonic()) * canaryShare);
+  const canaryMs = Math.min(maxCanaryMs, (deadline - clock.monotonic()) * canaryShare);
   const inVain: Asked[] = [];
   for (const [index, server] of servers.entries()) {
     const now = clock.monotonic();

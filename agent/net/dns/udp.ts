@@ -17,7 +17,7 @@ import type { DnsQuery } from './query.ts';
 const tryMs = 5_000;
 const tries = 2;
 /** Of a server that floods us with anything else, no more than so many messages are read. */
-const mostForeign = 100;
+const maxForeign = 100;
 
 /** The answer, a failure, or the news that the answer does not fit and must be asked for over TCP. */
 export function askOverUdp(
@@ -47,7 +47,7 @@ export function askOverUdp(
       const now = clock.monotonic();
       if (sent === 0) sentAt = now;
       sent += 1;
-      // What a router says of one datagram is told when the next one is sent.
+      // An ICMP error about one datagram is reported when the next one is sent.
       const hasLeft = sent > 1;
       socket.send(query.message, (error) => {
         if (error !== null) end(observe('send', error, server, { hasLeft }));
@@ -77,7 +77,7 @@ export function askOverUdp(
         case 'foreign':
           foreign += 1;
           whyForeign = reading.why;
-          if (foreign === mostForeign) giveUp();
+          if (foreign === maxForeign) giveUp();
       }
     });
     // Connected: the kernel drops what others send, and tells when nobody listens there.

@@ -8,10 +8,10 @@ import { readFile, readdir } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { setImmediate as others } from 'node:timers/promises';
 import { codeOf } from '../failure.ts';
-import { SharedLook } from './coalesced-read.ts';
+import { CoalescedRead } from './coalesced-read.ts';
 
 /** The processes of one run, or of the browser that it has for itself. */
-export interface Guest {
+export interface AllowedClient {
   /** The user that nobody else has, or null. */
   readonly uid: number | null;
   /** The processes that the agent started for it: what descends from them belongs to it. */
@@ -41,18 +41,18 @@ async function readTable(path: string): Promise<string> {
 
 const connections = tables.map(({ path, loopback }) => ({
   loopback,
-  lines: new SharedLook(() => readTable(path)),
+  lines: new CoalescedRead(() => readTable(path)),
 }));
 
 /** The table is read in pieces, and what is opened or closed meanwhile may hide a line: looked for so often. */
-const mostLooks = 3;
+const maxReads = 3;
 
 /** The words of the line about the other end, in whichever table it stands. */
 async function lineOf(remotePort: number, localPort: number): Promise<string[] | null> {
   for (const { loopback, lines } of connections) {
     // Local and remote address from the view of the other end, and state 01: established.
     const wanted = `${loopback}:${hex(remotePort)} ${loopback}:${hex(localPort)} 01 `;
-    const text = await lines.ask();
+    const text = await lines.read();
     const at = text.indexOf(wanted);
     if (at !== -1) return text.slice(at, text.indexOf('\n', at)).trim().split(/ +/);
   }
@@ -63,7 +63,7 @@ async function lineOf(remotePort: number, localPort: number): Promise<string[] |
 async function otherEndOf(socket: Socket): Promise<OtherEnd | null> {
   const { remotePort, localPort } = socket;
   if (remotePort === undefined || localPort === undefined) return null;
-  for (let look = 0; look < mostLooks && !socket.destroyed; look += 1) {
+  for (let read = 0; read < maxReads && !socket.destroyed; read += 1) {
     const words = await lineOf(remotePort, localPort);
     const [uid, inode] = [words?.[6], words?.[8]];
     if (uid !== undefined && inode !== undefined) return { uid: Number(uid), inode };
@@ -119,14 +119,14 @@ async function parents(): Promise<Map<number, number>> {
 }
 
 /** Who may come in at one port. */
-export class Guests {
-  readonly #admitted: Guest[] = [];
-  readonly #family = new SharedLook(() => this.#findFamily());
+export class AllowedClients {
+  readonly #admitted: AllowedClient[] = [];
+  readonly #family = new CoalescedRead(() => this.#findFamily());
   /** Browsers make all their connections in one process. */
   #lastHolder: number | null = null;
 
-  admit(guest: Guest): void {
-    this.#admitted.push(guest);
+  admit(allowedClient: AllowedClient): void {
+    this.#admitted.push(allowedClient);
   }
 
   /** True when the other end of a connection is held by one of them. Rejects when that cannot be known. */
@@ -149,7 +149,7 @@ export class Guests {
     if (last !== null && descendsFrom(last, this.#ancestors(), parentOf) && holds(last, inode)) {
       return true;
     }
-    const holder = (await this.#family.ask()).find((pid) => holds(pid, inode));
+    const holder = (await this.#family.read()).find((pid) => holds(pid, inode));
     if (holder === undefined) return false;
     this.#lastHolder = holder;
     return true;

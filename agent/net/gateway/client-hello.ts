@@ -1,10 +1,10 @@
-/** The first message of a TLS client, as far as whoever stands in for the server must know it. */
+/** The first message of a TLS client, as far as an intercepting proxy must know it. */
 
 const handshakeRecord = 22;
 const clientHelloMessage = 1;
 const applicationProtocols = 16;
 const recordHeader = 5;
-const mostBytes = 32_768;
+const maxBytes = 32_768;
 
 /** What the first bytes of a connection are. */
 export type Opening =
@@ -96,7 +96,7 @@ export function readOpening(bytes: Buffer): Opening {
   try {
     const handshake = handshakeOf(bytes);
     if (handshake !== null) return { kind: 'tls', protocols: protocolsOf(handshake) };
-    return { kind: bytes.length > mostBytes ? 'other' : 'incomplete' };
+    return { kind: bytes.length > maxBytes ? 'other' : 'incomplete' };
   } catch {
     return { kind: 'other' };
   }

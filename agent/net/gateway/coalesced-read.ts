@@ -1,19 +1,19 @@
-/** Something costly to look at, for many at once: one look serves all who asked before it began. */
-export class SharedLook<T> {
-  readonly #look: () => Promise<T>;
+/** Something costly to read, for many callers at once: one read serves all that asked before it began. */
+export class CoalescedRead<T> {
+  readonly #read: () => Promise<T>;
   #present: Promise<unknown> = Promise.resolve();
   #next: Promise<T> | null = null;
 
-  constructor(look: () => Promise<T>) {
-    this.#look = look;
+  constructor(read: () => Promise<T>) {
+    this.#read = read;
   }
 
-  /** What there is to be seen from now on; what was seen before is not what was asked for. */
-  ask(): Promise<T> {
+  /** What a read that begins from now on gives; an older one may be outdated. */
+  read(): Promise<T> {
     if (this.#next !== null) return this.#next;
     const begin = (): Promise<T> => {
       this.#next = null;
-      return this.#look();
+      return this.#read();
     };
     const next = this.#present.then(begin, begin);
     this.#next = next;

@@ -95,7 +95,7 @@ function dialDirectly(target: Target, way: Way, ending: Ending): Promise<Socket>
   });
 }
 
-/** A connection to the proxy itself. Rejects with a fault of ours. */
+/** A connection to the proxy itself. Rejects with an AgentError. */
 export async function dialProxy(proxy: HttpProxy, ending: Ending): Promise<Socket> {
   const address = await resolveProxy(proxy);
   return new Promise((resolve, reject) => {

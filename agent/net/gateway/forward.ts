@@ -12,7 +12,7 @@ import { defaultSecureContext, secureContextOf } from '../tls/secure-context.ts'
 import { dial, dialProxy, proxyFor, type Target } from './dial.ts';
 import { endingWith, type Ending } from './ending.ts';
 import { shakeHands } from './handshake.ts';
-import type { Inside } from './inside.ts';
+import type { SessionContext } from './proxy-session.ts';
 import { certificateFor } from './intercept.ts';
 
 /** For the next on the way and nobody else. RFC 9110, 7.6.1. */
@@ -28,27 +28,31 @@ function targetOf(url: URL): Target {
   return { host: url.hostname.replace(/^\[|\]$/g, ''), port };
 }
 
-async function openSecure(target: Target, inside: Inside, ending: Ending): Promise<Socket> {
-  const certificate = certificateFor(target, inside.clientCertificates);
+async function openSecure(
+  target: Target,
+  session: SessionContext,
+  ending: Ending,
+): Promise<Socket> {
+  const certificate = certificateFor(target, session.clientCertificates);
   const secureContext =
     certificate === undefined ? defaultSecureContext() : secureContextOf(certificate);
-  const socket = await dial(target, inside.way, ending);
+  const socket = await dial(target, session.way, ending);
   return shakeHands(socket, target, { secureContext, rejectUnauthorized: true }, ending);
 }
 
 async function begin(
   url: URL,
   request: IncomingMessage,
-  inside: Inside,
+  session: SessionContext,
   ending: Ending,
 ): Promise<ClientRequest> {
   const target = targetOf(url);
   const isSecure = url.protocol === 'https:';
-  const proxy = isSecure ? null : proxyFor(target, inside.way);
+  const proxy = isSecure ? null : proxyFor(target, session.way);
   const socket = isSecure
-    ? await openSecure(target, inside, ending)
+    ? await openSecure(target, session, ending)
     : proxy === null
-      ? await dial(target, inside.way, ending)
+      ? await dial(target, session.way, ending)
       : await dialProxy(proxy, ending);
   const login = proxy === null ? {} : proxyHeaders(proxy);
   return httpRequest({
@@ -68,7 +72,7 @@ async function begin(
 export async function forward(
   request: IncomingMessage,
   response: ServerResponse,
-  inside: Inside,
+  session: SessionContext,
 ): Promise<void> {
   const url = URL.canParse(request.url ?? '') ? new URL(request.url ?? '') : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
@@ -76,15 +80,15 @@ export async function forward(
     return;
   }
   const fail = (error: unknown): void => {
-    inside.note(error, targetOf(url));
+    session.note(error, targetOf(url));
     // No answer of ours: the run would take it for one of the target.
     request.socket.destroy();
   };
   try {
-    const sent = await begin(url, request, inside, endingWith(response, inside.withinMs));
+    const sent = await begin(url, request, session, endingWith(response, session.withinMs));
     sent.on('error', fail);
     sent.once('response', (answer) => {
-      const proxy = url.protocol === 'http:' ? proxyFor(targetOf(url), inside.way) : null;
+      const proxy = url.protocol === 'http:' ? proxyFor(targetOf(url), session.way) : null;
       if (proxy !== null && answer.statusCode === 407) {
         fail(proxyFault(proxy, 'asks for credentials (status 407)'));
         return;

@@ -21,16 +21,16 @@ import { parseHttpProxy } from '../http/proxy.ts';
 import { dial, sentenceOf, type Target } from './dial.ts';
 import { endingWith, NobodyWaits } from './ending.ts';
 import { forward } from './forward.ts';
-import { Guests, type Guest } from './allowed-clients.ts';
-import type { Inside } from './inside.ts';
+import { AllowedClients, type AllowedClient } from './allowed-clients.ts';
+import type { SessionContext } from './proxy-session.ts';
 import { makeOwnAuthority } from './own-authority.ts';
-import { certificateFor, join, standBetween } from './intercept.ts';
+import { certificateFor, join, interceptTls } from './intercept.ts';
 
-const mostNotes = 50;
+const maxNotes = 50;
 /** Browsers give up after 30 s; what is said before that is still heard. */
 const usualWithinMs = 20_000;
 
-export interface PassageOptions {
+export interface ProxySessionOptions {
   readonly clientCertificates: readonly AssignedCertificate[];
   readonly proxyUrl: string | null;
   /** Names and addresses that must not be connected to. */
@@ -40,13 +40,13 @@ export interface PassageOptions {
 }
 
 /** The gateway as one run has it; dispose it when the run is over. */
-export interface Passage extends AsyncDisposable {
+export interface ProxySession extends AsyncDisposable {
   /** `http://127.0.0.1:port`, for the proxy setting of a browser or a client. */
   readonly server: string;
-  /** The first fault of ours that a connection met: a proxy of the location that refuses us. */
+  /** The first agent error that a connection met: a proxy of the location that refuses us. */
   readonly fault: AgentError | null;
   /** Lets the run in, or the browser that it has for itself; until then nobody may. */
-  admit(guest: Guest): void;
+  admit(allowedClient: AllowedClient): void;
 }
 
 export interface Gateway {
@@ -55,7 +55,7 @@ export interface Gateway {
   /** What other clients must trust, in PEM. */
   readonly certificate: string;
   /** Opens it for a run. Throws NETWORK_UNAVAILABLE when `proxyUrl` is none. */
-  open(options: PassageOptions): Promise<Passage>;
+  open(options: ProxySessionOptions): Promise<ProxySession>;
 }
 
 export interface GatewayOptions {
@@ -82,7 +82,7 @@ function mayEndFirst(client: Duplex): void {
 function keepUntilClosed<S extends Duplex>(socket: S, open: Set<Duplex>): S {
   open.add(socket);
   socket.once('close', () => open.delete(socket));
-  // What ends it is told where it is read; nobody else has to hear of it.
+  // Its reader reports what ends it; nothing else has to.
   socket.on('error', () => undefined);
   return socket;
 }
@@ -91,7 +91,7 @@ async function onConnect(
   request: IncomingMessage,
   client: Duplex,
   head: Buffer,
-  inside: Inside,
+  session: SessionContext,
 ): Promise<void> {
   const target = targetOf(request.url);
   if (target === null) {
@@ -99,10 +99,10 @@ async function onConnect(
     return;
   }
   let onward: Socket | undefined;
-  const ending = endingWith(client, inside.withinMs);
+  const ending = endingWith(client, session.withinMs);
   try {
-    onward = keepUntilClosed(await dial(target, inside.way, ending), inside.open);
-    // Whoever asked may have gone meanwhile.
+    onward = keepUntilClosed(await dial(target, session.way, ending), session.open);
+    // The client may have gone meanwhile.
     if (client.destroyed) {
       onward.destroy();
       return;
@@ -110,11 +110,11 @@ async function onConnect(
     mayEndFirst(client);
     client.write('HTTP/1.1 200 Connection established\r\n\r\n');
     if (head.length > 0) client.unshift(head);
-    const certificate = certificateFor(target, inside.clientCertificates);
+    const certificate = certificateFor(target, session.clientCertificates);
     if (certificate === undefined) join(client, onward);
-    else await standBetween(client, onward, target, certificate, inside);
+    else await interceptTls(client, onward, target, certificate, session);
   } catch (error) {
-    inside.note(error, target);
+    session.note(error, target);
     if (onward === undefined) refuse(client, '502 Bad Gateway');
     else client.destroy();
     onward?.destroy();
@@ -134,14 +134,14 @@ export function createGateway({ now, withinMs = usualWithinMs }: GatewayOptions)
       const proxy = proxyUrl === null || proxyUrl === '' ? null : parseHttpProxy(proxyUrl);
       const open = new Set<Duplex>();
       const said = new Set<string>();
-      const guests = new Guests();
+      const clients = new AllowedClients();
       let fault: AgentError | null = null;
       const say = (sentence: string): void => {
-        if (said.has(sentence) || said.size >= mostNotes) return;
+        if (said.has(sentence) || said.size >= maxNotes) return;
         said.add(sentence);
         onProblem(sentence);
       };
-      const inside: Inside = {
+      const session: SessionContext = {
         way: { proxy, isForbidden },
         ...{ withinMs, clientCertificates, trusted, untrusted, open, say },
         note(error, target) {
@@ -153,10 +153,10 @@ export function createGateway({ now, withinMs = usualWithinMs }: GatewayOptions)
       const http = createHttpServer({ maxHeaderSize: 262_144, requestTimeout: 0 });
       http.on('connect', (request: IncomingMessage, client: Duplex, head: Buffer) => {
         client.on('error', () => undefined);
-        void onConnect(request, client, head, inside);
+        void onConnect(request, client, head, session);
       });
       http.on('request', (request, response) => {
-        void forward(request, response, inside);
+        void forward(request, response, session);
       });
       const server = createServer((socket) => {
         keepUntilClosed(socket, open);
@@ -166,11 +166,11 @@ export function createGateway({ now, withinMs = usualWithinMs }: GatewayOptions)
           say(why);
           return false;
         };
-        void guests
+        void clients
           .include(socket)
           .catch(onUnknown)
-          .then((isGuest) => {
-            if (isGuest) http.emit('connection', socket);
+          .then((isAllowed) => {
+            if (isAllowed) http.emit('connection', socket);
             else socket.destroy();
           });
       });
@@ -179,8 +179,8 @@ export function createGateway({ now, withinMs = usualWithinMs }: GatewayOptions)
       const { port } = server.address() as AddressInfo;
       return {
         server: `http://127.0.0.1:${port}`,
-        admit(guest) {
-          guests.admit(guest);
+        admit(allowedClient) {
+          clients.admit(allowedClient);
         },
         get fault() {
           return fault;

@@ -12,7 +12,7 @@ import { readOpening } from './client-hello.ts';
 import { authorityOf, sentenceOf, type Target } from './dial.ts';
 import { endingWith, NobodyWaits } from './ending.ts';
 import { shakeHands } from './handshake.ts';
-import type { Inside } from './inside.ts';
+import type { SessionContext } from './proxy-session.ts';
 
 const spoken = ['h2', 'http/1.1'];
 const internalError = 80;
@@ -70,12 +70,12 @@ function alert(client: Duplex, description: number): void {
 }
 
 /** Stands between a client and the connection to its target. What is not TLS is passed through. */
-export async function standBetween(
+export async function interceptTls(
   client: Duplex,
   onward: Socket,
   target: Target,
   certificate: AssignedCertificate,
-  inside: Inside,
+  session: SessionContext,
 ): Promise<void> {
   const first = await opening(client);
   if (first.kind !== 'tls') {
@@ -97,10 +97,10 @@ export async function standBetween(
       // Decided below, when it is known what the client is to see.
       rejectUnauthorized: false,
     };
-    server = await shakeHands(onward, target, options, endingWith(client, inside.withinMs));
+    server = await shakeHands(onward, target, options, endingWith(client, session.withinMs));
   } catch (error) {
     if (error instanceof NobodyWaits) return;
-    inside.say(rejected(error, 'handshake') ?? handshakeFailure(error, target, certificate));
+    session.say(rejected(error, 'handshake') ?? handshakeFailure(error, target, certificate));
     alert(client, alertOf(error) ?? internalError);
     // A certificate that cannot be used comes before any handshake.
     onward.destroy();
@@ -113,11 +113,11 @@ export async function standBetween(
   const { authorized, alpnProtocol } = server;
   if (!authorized) {
     const why = sentenceOf({ code: String(server.authorizationError) }, target);
-    inside.say(`the certificate of the server is not trusted: ${why}`);
+    session.say(`the certificate of the server is not trusted: ${why}`);
   }
   const shown = new TLSSocket(client as Socket, {
     isServer: true,
-    secureContext: (authorized ? inside.trusted : inside.untrusted).contextFor(target.host),
+    secureContext: (authorized ? session.trusted : session.untrusted).contextFor(target.host),
     ...(typeof alpnProtocol === 'string' ? { ALPNProtocols: [alpnProtocol] } : {}),
   });
   let hasAnswered = false;
@@ -127,12 +127,12 @@ export async function standBetween(
   shown.on('error', () => undefined);
   server.on('error', (error) => {
     const said = rejected(error, hasAnswered ? 'later' : 'after');
-    if (said !== null) inside.say(said);
+    if (said !== null) session.say(said);
   });
   server.once('end', () => {
     const said =
       hasAnswered || shown.destroyed ? null : rejected({ code: 'SOCKET_CLOSED' }, 'after');
-    if (said !== null) inside.say(said);
+    if (said !== null) session.say(said);
   });
   join(shown, server);
 }

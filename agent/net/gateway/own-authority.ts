@@ -16,7 +16,7 @@ const authorityMs = 10 * 365 * dayMs;
 const leafMs = 90 * dayMs;
 /** Well before it ends a new one is made. */
 const renewedAfterMs = 30 * dayMs;
-const mostRemembered = 500;
+const maxRemembered = 500;
 
 function tagged(tag: number, ...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts);
@@ -106,13 +106,13 @@ function write(wish: Wish, { publicKey, privateKey }: Keys): string {
 export interface OwnAuthority {
   /** Its certificate in PEM. */
   readonly certificate: string;
-  /** SHA-256 of its public key in base64, by which browsers are told to believe it. */
+  /** SHA-256 of its public key in base64, by which browsers are made to trust it. */
   readonly fingerprint: string;
   /** What a server of this name shows, with the key to it. */
   contextFor(host: string): SecureContext;
 }
 
-/** Makes an authority, with a key of its own. `now` tells the time in ms. */
+/** Makes an authority, with a key of its own. `now` gives the time in ms. */
 export function makeOwnAuthority(name: string, now: () => number): OwnAuthority {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const key = keys.privateKey.export({ type: 'pkcs8', format: 'pem' });
@@ -143,7 +143,7 @@ export function makeOwnAuthority(name: string, now: () => number): OwnAuthority 
         keys,
       );
       const context = createSecureContext({ key, cert: leaf + certificate });
-      if (remembered.size >= mostRemembered) remembered.clear();
+      if (remembered.size >= maxRemembered) remembered.clear();
       remembered.set(host, { context, until: at + renewedAfterMs });
       return context;
     },

@@ -8,8 +8,8 @@ import type { SecureContext, TLSSocket } from 'node:tls';
 import type { ConnectionTrail } from '../connection-trail.ts';
 import { clientCertificateRejection } from '../tls/client-certificate-errors.ts';
 import { codeOf, failureOf, timedOut } from '../failure.ts';
-import { requireFirstHop } from '../next-hop/assert-reachable.ts';
-import type { FirstHops } from '../next-hop/next-hop.ts';
+import { assertNextHopReachable } from '../next-hop/assert-reachable.ts';
+import type { NextHops } from '../next-hop/next-hop.ts';
 import { exchangeHttp, type Exchange, type ExchangeResponse } from './exchange.ts';
 import { withDefaults, withoutHeaders, type Headers } from './headers.ts';
 import {
@@ -58,8 +58,8 @@ export interface HttpSurroundings {
   readonly clock: Clock;
   readonly proxyUrl: string | null;
   readonly clientCertificates: readonly AssignedCertificate[];
-  /** Left out by whoever has no time to find out what stands before a silent target. */
-  readonly network?: { readonly firstHops: FirstHops };
+  /** Left out by callers without time to check the next hop of a silent target. */
+  readonly network?: { readonly nextHops: NextHops };
   log(message: string, level?: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR'): void;
 }
 
@@ -215,7 +215,12 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
   if (proxy === null && exchange.failure !== null && surroundings.network !== undefined) {
     const { network } = surroundings;
     const place = { address: resolution.address.address, subject: url.host };
-    await requireFirstHop(exchange.failure, place, { network, clock, signal }, request.trail);
+    await assertNextHopReachable(
+      exchange.failure,
+      place,
+      { network, clock, signal },
+      request.trail,
+    );
   }
   if (proxy === null && exchange.failure?.phase === 'connect') {
     const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
@@ -268,7 +273,7 @@ function nextLeg(leg: Leg, url: URL, status: number): Leg {
   return becomesGet ? { url, headers, method: 'GET', body: null } : { ...leg, url, headers };
 }
 
-/** Makes the request and follows where it leads. Throws only when the fault is ours. */
+/** Makes the request and follows where it leads. Throws only an AgentError. */
 export async function requestHttp(
   request: HttpRequest,
   surroundings: HttpSurroundings,

@@ -1,4 +1,4 @@
-/** Undoes `Content-Encoding`, as a stream: whoever reads it stops when it has enough. */
+/** Undoes `Content-Encoding`, as a stream: its reader stops when it has enough. */
 import type { Transform } from 'node:stream';
 import {
   constants,

@@ -110,7 +110,7 @@ function requestTarget({ url, proxy }: ExchangeRequest, isSecure: boolean): stri
   return proxy === null || isSecure ? path : `${url.protocol}//${url.host}${path}`;
 }
 
-/** Performs the exchange. Rejects only when the fault is ours. */
+/** Performs the exchange. Rejects only with an AgentError. */
 export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
   const { url, clock, address, proxy, trail } = exchange;
   const isSecure = url.protocol === 'https:';

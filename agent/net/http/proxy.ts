@@ -1,6 +1,6 @@
 /**
  * The proxy of a location. It belongs to us, not to the target: when it cannot be reached or refuses
- * our credentials, that is a fault of ours. When it answers that it could not reach the target, it is
+ * our credentials, that is an agent error. When it answers that it could not reach the target, it is
  * the target's.
  */
 import { request as httpRequest } from 'node:http';
@@ -20,7 +20,7 @@ export interface HttpProxy {
   readonly authorization: string | null;
 }
 
-/** An error of ours about the proxy, without its credentials. */
+/** An agent error about the proxy, without its credentials. */
 export function proxyFault(proxy: HttpProxy, what: string, cause?: unknown): AgentError {
   return new AgentError(
     'NETWORK_UNAVAILABLE',
@@ -94,7 +94,7 @@ export function proxyHeaders(proxy: HttpProxy): Record<string, string> {
 const refusals = /error=(http_request_denied|destination_ip_prohibited|proxy_configuration_error)/;
 
 /**
- * Why the proxy itself refused a request it was told whole, or null where the answer is that of the
+ * Why the proxy itself refused a request in absolute form, or null where the answer is that of the
  * target as far as anyone can tell. Only what proxies mark as their own counts.
  */
 export function refusalOfProxy(

@@ -12,7 +12,7 @@ export interface TraceContext {
   nextTraceparent(): string;
 }
 
-/** A run is a trace: whoever knows the one knows the other. All attempts share it, on any agent. */
+/** A run is a trace, and its id follows from that of the run. All attempts share it, on any agent. */
 export function traceIdOf(runId: string): string {
   return runId.replaceAll('-', '');
 }

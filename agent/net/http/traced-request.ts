@@ -4,7 +4,7 @@ import { spanIdIn } from './trace-context.ts';
 
 /** Instants are milliseconds of the wall clock, with fractions; null for what did not happen. */
 export interface TracedRequest {
-  /** What the target saw as its parent; null when it was told of none. */
+  /** What the target saw as its parent; null when none was sent. */
   readonly spanId: string | null;
   readonly method: string;
   /** Without credentials; secrets of the run may still be in it. */

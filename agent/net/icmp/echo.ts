@@ -6,7 +6,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../../errors.ts';
-import { codeOf, isOwnFault } from '../failure.ts';
+import { codeOf, isAgentErrorCode } from '../failure.ts';
 import { noReply, type EchoReply, type EchoRequest, type IcmpTransport } from './icmp.ts';
 import {
   addressBytes,
@@ -179,7 +179,7 @@ export class SocketTransport implements IcmpTransport {
     const { token, sequence } = identifyRequest(request);
     const series = this.#series.get(token);
     if (series === undefined) return;
-    if (isOwnFault(code)) {
+    if (isAgentErrorCode(code)) {
       series.fail(
         new AgentError(
           'NETWORK_UNAVAILABLE',

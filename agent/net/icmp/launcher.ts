@@ -12,7 +12,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const launcher = fileURLToPath(new URL('../../icmp-launcher.pl', import.meta.url));
 
 /**
- * What V8 is told unless the operator tells it otherwise: a small nursery, and an old generation
+ * Flags for V8 that the operator may override: a small nursery, and an old generation
  * that is collected rather than grown. It halves the memory of an agent with a thousand checks.
  */
 function memoryFlags(heavyRuns: number): string[] {

@@ -14,12 +14,12 @@ export interface PingOrder {
 
 export type PingReport = { id: number; output: string } | { id: number; problem: string };
 
-const longestOutput = 100_000;
+const maxOutputLength = 100_000;
 
 async function carryOut({ id, address, config }: PingOrder): Promise<PingReport> {
   try {
     const { output } = await ping.promise.probe(address, config);
-    return { id, output: output.slice(0, longestOutput) };
+    return { id, output: output.slice(0, maxOutputLength) };
   } catch (error) {
     return { id, problem: error instanceof Error ? error.message : String(error) };
   }

@@ -1,7 +1,7 @@
 /**
  * Whether it was the target that kept silent, or what stands before it on our side: an interface without
  * a link, or a gateway that nobody hears from. Asked after a failure only, and only what the kernel knows
- * for certain counts: whatever is not proven to be ours stays the target's.
+ * for certain counts: whatever is not proven to be on this side counts against the target.
  */
 import dns from 'node:dns';
 import { isIPv6 } from 'node:net';
@@ -10,10 +10,10 @@ import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { AgentError } from '../../errors.ts';
 import type { ConnectionTrail } from '../connection-trail.ts';
 import { parseNameServer } from '../dns/name-server.ts';
-import type { FirstHop, FirstHops } from './next-hop.ts';
+import type { NextHop, NextHops } from './next-hop.ts';
 
-export interface FirstHopTools {
-  readonly network: { readonly firstHops: FirstHops };
+export interface NextHopTools {
+  readonly network: { readonly nextHops: NextHops };
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
@@ -26,8 +26,8 @@ const unreachable = new Set(['EHOSTUNREACH', 'EHOSTDOWN']);
 const decidedWithinMs = 3_500;
 const pollMs = 250;
 
-/** In a few words, for the events of an attempt; null where there is nothing to tell. */
-export function firstHopInWords(hop: FirstHop | null): string | null {
+/** In a few words, for the events of an attempt; null where there is nothing to say. */
+export function describeNextHop(hop: NextHop | null): string | null {
   if (hop === null || hop.kind === 'here') return null;
   if (hop.kind === 'none') return `this machine has no route there (${hop.code})`;
   const { device, isUp, hasCarrier, mayEndAtTarget, gateway } = hop;
@@ -38,17 +38,17 @@ export function firstHopInWords(hop: FirstHop | null): string | null {
   }
   if (gateway === null) return `the target is on the network of ${device}, without a gateway`;
   const { address, state } = gateway;
-  return `the first hop is the gateway ${address} on ${device}, whose neighbour entry is ${state ?? 'not there'}`;
+  return `the next hop is the gateway ${address} on ${device}, whose neighbour entry is ${state ?? 'not there'}`;
 }
 
 /** Why nothing gets out, and what to do. */
-export interface DeadWay {
+export interface NextHopProblem {
   readonly what: string;
   readonly fix: string;
 }
 
 /** Of a hop that is proven to be dead; null for any other. */
-export function deadHop(hop: FirstHop, target: string): DeadWay | null {
+export function nextHopProblem(hop: NextHop, target: string): NextHopProblem | null {
   const route = `ip route get ${target}`;
   if (hop.kind === 'here') return null;
   if (hop.kind === 'none') {
@@ -74,25 +74,25 @@ export function deadHop(hop: FirstHop, target: string): DeadWay | null {
   };
 }
 
-function withState(hop: FirstHop, state: 'failed'): FirstHop {
+function withState(hop: NextHop, state: 'failed'): NextHop {
   if (hop.kind !== 'hop' || hop.gateway === null) return hop;
   return { ...hop, gateway: { ...hop.gateway, state } };
 }
 
 /**
- * Looks at the first hop, and again for as long as the kernel is still asking for the gateway. One that
+ * Reads the next hop, and again for as long as the kernel is still asking for the gateway. One that
  * is asked for all the time and never heard of is as failed as one that was given up: each packet makes
  * the kernel begin anew. `isRefused` says that the kernel has spoken already: with a gateway that is
  * still asked for, nobody further away can have been it.
  */
-export async function settledFirstHop(
+export async function settledNextHop(
   address: string,
-  { network, clock, signal }: FirstHopTools,
+  { network, clock, signal }: NextHopTools,
   isRefused = false,
-): Promise<FirstHop | null> {
+): Promise<NextHop | null> {
   const until = clock.monotonic() + decidedWithinMs;
   for (;;) {
-    const hop = await network.firstHops.to(address);
+    const hop = await network.nextHops.to(address);
     const state = hop?.kind === 'hop' && hop.isUp && hop.hasCarrier ? hop.gateway?.state : null;
     if (hop === null || (state !== 'incomplete' && state !== 'probe')) return hop;
     const isOver = isRefused || clock.monotonic() >= until;
@@ -106,18 +106,18 @@ export async function settledFirstHop(
  * Throws NETWORK_UNAVAILABLE where a failure at `address` is proven to be of this machine or its gateway.
  * `subject` is what was being talked to.
  */
-export async function requireFirstHop(
+export async function assertNextHopReachable(
   failure: Pick<Failure, 'code'>,
   { address, subject }: { address: string; subject: string },
-  tools: FirstHopTools,
+  tools: NextHopTools,
   trail?: ConnectionTrail,
 ): Promise<void> {
   const isRefused = unreachable.has(failure.code);
   if (!isRefused && !silence.has(failure.code)) return;
-  const hop = await settledFirstHop(address, tools, isRefused);
-  const words = firstHopInWords(hop);
+  const hop = await settledNextHop(address, tools, isRefused);
+  const words = describeNextHop(hop);
   if (words !== null) trail?.add('first-hop', words);
-  const dead = hop === null ? null : deadHop(hop, address);
+  const dead = hop === null ? null : nextHopProblem(hop, address);
   if (dead === null) return;
   throw new AgentError(
     'NETWORK_UNAVAILABLE',
@@ -125,8 +125,11 @@ export async function requireFirstHop(
   );
 }
 
-/** Does the work of an attempt. Where it ends since no resolver answered, says why when the first hop is dead. */
-export async function namingDeadHop<T>(tools: FirstHopTools, work: () => Promise<T>): Promise<T> {
+/** Does the work of an attempt. Where it ends since no resolver answered, says why when the next hop is dead. */
+export async function withNextHopProblem<T>(
+  tools: NextHopTools,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -134,8 +137,8 @@ export async function namingDeadHop<T>(tools: FirstHopTools, work: () => Promise
     // Through the module's object: a name imported from it would miss `dns.setServers`.
     for (const text of dns.getServers()) {
       const host = parseNameServer(text)?.host;
-      const hop = host === undefined ? null : await settledFirstHop(host, tools);
-      const dead = hop === null || host === undefined ? null : deadHop(hop, host);
+      const hop = host === undefined ? null : await settledNextHop(host, tools);
+      const dead = hop === null || host === undefined ? null : nextHopProblem(hop, host);
       if (dead === null) continue;
       const why = `nothing gets to the resolver ${host}, since ${dead.what}; ${dead.fix}`;
       throw new AgentError(error.code, `${error.message}; ${why}`, { cause: error });

@@ -1,8 +1,8 @@
-/** First hops as /proc and /sys tell of them, where there is no perl: IPv4, and the main table alone. */
+/** Next hops as /proc and /sys show them, where there is no perl: IPv4, and the main table alone. */
 import { existsSync, readFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
-import type { FirstHop, FirstHops, NeighbourState } from './next-hop.ts';
+import type { NextHop, NextHops, NeighbourState } from './next-hop.ts';
 
 /** IPv4 of /proc/net/route: hexadecimal, least significant byte first. */
 function fromHex(hex: string): number[] {
@@ -54,7 +54,7 @@ export function stateInArp(table: string, device: string, address: string): Neig
   return null;
 }
 
-export class FirstHopsOfFiles implements FirstHops {
+export class NextHopsFromFiles implements NextHops {
   readonly #root: string;
 
   constructor(root = '/') {
@@ -69,7 +69,7 @@ export class FirstHopsOfFiles implements FirstHops {
     }
   }
 
-  #observe(address: string): FirstHop | null {
+  #observe(address: string): NextHop | null {
     const table = this.#read('proc/net/route');
     if (!isIPv4(address) || table === null) return null;
     if (address.startsWith('127.')) return { kind: 'here' };
@@ -93,7 +93,7 @@ export class FirstHopsOfFiles implements FirstHops {
     };
   }
 
-  to(address: string): Promise<FirstHop | null> {
+  to(address: string): Promise<NextHop | null> {
     return Promise.resolve(this.#observe(address));
   }
 

@@ -1,5 +1,5 @@
 /**
- * First hops as the kernel knows them. Nothing is sent. The kernel is asked by a perl child, `agent/first-hop.pl`, since
+ * Next hops as the kernel knows them. Nothing is sent. The kernel is asked by a perl child, `agent/next-hop.pl`, since
  * Node has no netlink; it starts with the first question, which comes with the first failure, and ends
  * when nobody has asked for a while. Without perl the files of /proc tell about IPv4 alone.
  */
@@ -10,10 +10,10 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { findOfSystem } from '../../system/find-program.ts';
-import { FirstHopsOfFiles } from './files.ts';
-import type { FirstHop, FirstHops, NeighbourState } from './next-hop.ts';
+import { NextHopsFromFiles } from './files.ts';
+import type { NextHop, NextHops, NeighbourState } from './next-hop.ts';
 
-const program = fileURLToPath(new URL('../../first-hop.pl', import.meta.url));
+const program = fileURLToPath(new URL('../../next-hop.pl', import.meta.url));
 
 /** The kernel answers within a millisecond; a child that takes longer is stuck. */
 const answerWithinMs = 2_000;
@@ -27,8 +27,8 @@ function isState(text: string | null): text is NeighbourState {
   return states.has(text);
 }
 
-/** Reads a line of `agent/first-hop.pl`; null for what tells nothing. */
-export function readFirstHop(line: string): FirstHop | null {
+/** Reads a line of `agent/next-hop.pl`; null for a line without an answer. */
+export function readNextHop(line: string): NextHop | null {
   const [kind, ...words] = line.split(' ');
   if (kind === 'here') return { kind };
   if (kind === 'none') return { kind, code: words[0] ?? 'ENETUNREACH' };
@@ -42,9 +42,9 @@ export function readFirstHop(line: string): FirstHop | null {
   };
 }
 
-type Answer = (hop: FirstHop | null) => void;
+type Answer = (hop: NextHop | null) => void;
 
-class FirstHopsOfPerl implements FirstHops {
+class FirstHopsOfPerl implements NextHops {
   readonly #perl: string;
   readonly #clock: Clock;
   #child: ChildProcess | null = null;
@@ -57,7 +57,7 @@ class FirstHopsOfPerl implements FirstHops {
     this.#clock = clock;
   }
 
-  to(address: string): Promise<FirstHop | null> {
+  to(address: string): Promise<NextHop | null> {
     const version = isIP(address);
     if (version === 0) return Promise.resolve(null);
     let child: ChildProcess;
@@ -85,7 +85,7 @@ class FirstHopsOfPerl implements FirstHops {
     child.stdin.on('error', end);
     createInterface({ input: child.stdout }).on('line', (line) => {
       if (this.#child !== child) return;
-      this.#waiting.shift()?.(readFirstHop(line));
+      this.#waiting.shift()?.(readNextHop(line));
       this.#watch(child);
     });
     return child;
@@ -118,9 +118,9 @@ class FirstHopsOfPerl implements FirstHops {
 }
 
 /** Opens the best way to learn about first hops that this machine has. Starts nothing yet. */
-export function openFirstHops({
+export function openNextHops({
   perl = findOfSystem('perl'),
   clock = systemClock,
-}: { perl?: string | null; clock?: Clock } = {}): FirstHops {
-  return perl === null ? new FirstHopsOfFiles() : new FirstHopsOfPerl(perl, clock);
+}: { perl?: string | null; clock?: Clock } = {}): NextHops {
+  return perl === null ? new NextHopsFromFiles() : new FirstHopsOfPerl(perl, clock);
 }

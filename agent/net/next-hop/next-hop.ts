@@ -20,7 +20,7 @@ export type NeighbourState =
  *   here   the address is one of this machine
  *   hop    through a device, and by a gateway where the address is not on the link itself
  */
-export type FirstHop =
+export type NextHop =
   | { kind: 'none'; code: string }
   | { kind: 'here' }
   | {
@@ -33,7 +33,7 @@ export type FirstHop =
       gateway: { address: string; state: NeighbourState } | null;
     };
 
-export interface FirstHops extends AsyncDisposable {
+export interface NextHops extends AsyncDisposable {
   /** Null where it cannot be found out. Never rejects. */
-  to(address: string): Promise<FirstHop | null>;
+  to(address: string): Promise<NextHop | null>;
 }

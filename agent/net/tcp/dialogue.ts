@@ -35,7 +35,7 @@ export interface Dialogue {
 }
 
 /** Lines longer than this are no lines. */
-const longestLine = 65_536;
+const maxLineLength = 65_536;
 
 /** What has arrived, as lines; waits for the next one. */
 class Lines {
@@ -45,7 +45,7 @@ class Lines {
 
   take(chunk: Buffer): void {
     this.#text += chunk.toString('latin1');
-    if (this.#text.length > longestLine && !this.#text.includes('\n')) this.#isOver = true;
+    if (this.#text.length > maxLineLength && !this.#text.includes('\n')) this.#isOver = true;
     this.#wake();
   }
 
@@ -72,7 +72,7 @@ class Lines {
 /** The peer closed before it said what was waited for. */
 export const nothingAwaited = 'NOT_SAID';
 
-/** Holds a conversation. Gives null when all of it took place; rejects when the fault is ours. */
+/** Holds a conversation. Gives null when all of it took place; rejects with an AgentError for anything else. */
 export async function holdDialogue(dialogue: Dialogue): Promise<Failure | null> {
   const { address, port, clock, signal, tls, timeoutMs } = dialogue;
   const subject = `${address.address}:${port}`;

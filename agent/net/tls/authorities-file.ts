@@ -1,6 +1,6 @@
 /**
  * A file of certificate authorities, as NODE_EXTRA_CA_CERTS names one: the certificates that can be
- * read, and what is wrong with all else. What follows from a problem is for whoever asks: the agent
+ * read, and what is wrong with all else. What follows from a problem is up to the caller: the agent
  * does not start with one, runs go without it, doctor explains it.
  */
 import { X509Certificate } from 'node:crypto';

@@ -37,7 +37,7 @@ const reasons: Record<IpFamily, Readonly<Record<number, string>>> = {
   },
 };
 
-/** True when the message ends the way: whoever sent it does not pass anything on to the target. */
+/** True when the message ends the way: its sender does not forward to the target. */
 export function isUnreachable(family: IpFamily, type: number): boolean {
   return type === unreachableType[family];
 }

@@ -8,10 +8,10 @@ import type { TracerouteReport } from '@monitor/shared/contract/check-result.ts'
 import { AgentError } from '../../errors.ts';
 import type { TracedTarget, TraceOptions, Traceroute } from './traceroute.ts';
 
-const mostAtOnce = 4;
-const mostWaiting = 16;
+const maxAtOnce = 4;
+const maxWaiting = 16;
 /** With less time than this a trace tells nothing. */
-const leastMs = 1_000;
+const minMs = 1_000;
 /** So long a report serves those who fail after it. */
 const goodForMs = 5_000;
 
@@ -36,8 +36,7 @@ class SharedTraces implements Traceroute {
   }
 
   async #withPlace<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#running >= mostAtOnce)
-      await new Promise<void>((resolve) => this.#queue.push(resolve));
+    if (this.#running >= maxAtOnce) await new Promise<void>((resolve) => this.#queue.push(resolve));
     else this.#running += 1;
     try {
       return await work();
@@ -49,16 +48,16 @@ class SharedTraces implements Traceroute {
   }
 
   #begin(key: string, target: TracedTarget, timeoutMs: number): SharedTrace {
-    if (timeoutMs < leastMs) {
+    if (timeoutMs < minMs) {
       throw new AgentError(
         'TRACEROUTE_BUSY',
         'the way was not traced: many other attempts failed at the same time',
       );
     }
-    if (this.#queue.length >= mostWaiting) {
+    if (this.#queue.length >= maxWaiting) {
       throw new AgentError(
         'TRACEROUTE_BUSY',
-        `the way was not traced: ${mostAtOnce + mostWaiting} other targets were being traced`,
+        `the way was not traced: ${maxAtOnce + maxWaiting} other targets were being traced`,
       );
     }
     const everybodyLeft = new AbortController();
@@ -66,7 +65,7 @@ class SharedTraces implements Traceroute {
     const deadline = this.#clock.monotonic() + timeoutMs;
     const report = this.#withPlace(() => {
       const leftMs = deadline - this.#clock.monotonic();
-      if (leftMs >= leastMs) return this.#tracer.trace(target, { timeoutMs: leftMs, signal });
+      if (leftMs >= minMs) return this.#tracer.trace(target, { timeoutMs: leftMs, signal });
       throw new AgentError(
         'TRACEROUTE_BUSY',
         'the way was not traced: other targets were being traced all the time',
@@ -75,7 +74,7 @@ class SharedTraces implements Traceroute {
     const shared: SharedTrace = { report, everybodyLeft, waiting: 0 };
     this.#shared.set(key, shared);
     const end = (): void => {
-      // Whoever comes now begins anew.
+      // A caller that comes now begins anew.
       if (this.#shared.get(key) === shared) this.#shared.delete(key);
     };
     report.then((made) => {
@@ -108,7 +107,7 @@ class SharedTraces implements Traceroute {
     const key = `${target.address} ${target.port}`;
     const remembered = this.#remembered(key);
     if (remembered !== undefined) return remembered;
-    const running = timeoutMs < leastMs ? undefined : this.#shared.get(key);
+    const running = timeoutMs < minMs ? undefined : this.#shared.get(key);
     const shared = running ?? this.#begin(key, target, timeoutMs);
     shared.waiting += 1;
     const { promise: left, reject } = Promise.withResolvers<never>();

@@ -26,11 +26,11 @@ export interface FinishedAttempt {
 }
 
 /** Of a script that takes more steps, the first ones are shown. */
-const mostSteps = 200;
-const longestText = 1_024;
+const maxSteps = 200;
+const maxTextLength = 1_024;
 
 const short = (text: string): string =>
-  text.length > longestText ? `${text.slice(0, longestText)}…` : text;
+  text.length > maxTextLength ? `${text.slice(0, maxTextLength)}…` : text;
 
 /** Makes spans below a parent. */
 interface Trace {
@@ -207,6 +207,6 @@ export function spansOf(attempt: FinishedAttempt, random: RandomBytes = randomBy
     own,
     ...requests.flatMap((request) => requestSpans(request, attemptSpanId, trace)),
     ...monitor.spans,
-    ...stepSpans(tests, attemptSpanId, trace, mostSteps),
+    ...stepSpans(tests, attemptSpanId, trace, maxSteps),
   ];
 }

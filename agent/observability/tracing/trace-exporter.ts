@@ -12,14 +12,14 @@ import { exportRequest, type Span } from './otlp.ts';
 
 const compress = promisify(gzip);
 
-const mostWaiting = 8_192;
-const mostInBatch = 512;
+const maxWaiting = 8_192;
+const maxInBatch = 512;
 const gatherMs = 2_000;
 const answerWithinMs = 10_000;
 const tries = 4;
 const firstPauseMs = 1_000;
 /** Longest answer that is read for what it says. */
-const longestAnswer = 65_536;
+const maxAnswerLength = 65_536;
 
 export interface TraceExporterOptions {
   /** As in OTEL_EXPORTER_OTLP_ENDPOINT: without `/v1/traces`. */
@@ -80,13 +80,13 @@ export class TraceExporter {
 
   /** Takes spans to be sent soon. Never throws and never waits. */
   add(spans: readonly Span[]): void {
-    const room = mostWaiting - this.#waiting.length;
+    const room = maxWaiting - this.#waiting.length;
     if (spans.length > room || this.#stopping.signal.aborted) {
       this.#options.metrics.spans.inc({ outcome: 'dropped' }, spans.length);
       return;
     }
     this.#waiting.push(...spans);
-    if (this.#waiting.length >= mostInBatch) this.#send();
+    if (this.#waiting.length >= maxInBatch) this.#send();
     else
       this.#cancelGathering ??= this.#options.clock.after(gatherMs, () => {
         this.#send();
@@ -105,7 +105,7 @@ export class TraceExporter {
 
   async #sendAll(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, mostInBatch);
+      const batch = this.#waiting.splice(0, maxInBatch);
       await this.#sendBatch(batch);
     }
   }
@@ -179,7 +179,7 @@ export class TraceExporter {
 async function textOf(body: AsyncIterable<unknown>): Promise<string> {
   let text = '';
   for await (const chunk of body) {
-    if (text.length < longestAnswer) text += String(chunk);
+    if (text.length < maxAnswerLength) text += String(chunk);
   }
   return text;
 }

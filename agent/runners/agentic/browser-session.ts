@@ -5,8 +5,8 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { AgentError } from '../../errors.ts';
-import { openPassage } from '../scripts/proxy-session.ts';
-import type { Passage } from '../../net/gateway/gateway.ts';
+import { openProxySession } from '../scripts/proxy-session.ts';
+import type { ProxySession } from '../../net/gateway/gateway.ts';
 import type { RunnerContext } from '../runner.ts';
 import type { ProgramEnd, RunningProgram, Workspace } from '../../script-host/script-host.ts';
 import { failureOf, RunEnded } from './outcomes.ts';
@@ -68,7 +68,7 @@ export class BrowserSession implements AsyncDisposable {
   readonly #running: RunningProgram;
   readonly #deadline: AbortSignal;
   readonly #scrub: (text: string) => string;
-  readonly #passage: Passage | null;
+  readonly #proxySession: ProxySession | null;
   readonly #waiting = new Map<number, (answer: Message) => void>();
   #nextId = 1;
   #busyMs = 0;
@@ -78,13 +78,13 @@ export class BrowserSession implements AsyncDisposable {
     workspace: Workspace,
     deadline: AbortSignal,
     scrub: (text: string) => string,
-    passage: Passage | null,
+    proxySession: ProxySession | null,
     start: (onMessage: (raw: unknown) => void) => RunningProgram,
   ) {
     this.#workspace = workspace;
     this.#deadline = deadline;
     this.#scrub = scrub;
-    this.#passage = passage;
+    this.#proxySession = proxySession;
     this.#running = start((raw) => {
       const parsed = message.safeParse(raw).data;
       if (parsed !== undefined) this.#waiting.get(parsed.id)?.(parsed);
@@ -102,22 +102,27 @@ export class BrowserSession implements AsyncDisposable {
     const note = (sentence: string): void => {
       context.log(sentence, 'WARN');
     };
-    const passage = stack.use(await openPassage(context, note, isForbidden));
+    const proxySession = stack.use(await openProxySession(context, note, isForbidden));
     const workspace = stack.use(await scripting.host.open());
-    passage?.admit(workspace.guest);
-    const session = new BrowserSession(workspace, deadline, context.scrub, passage, (onMessage) =>
-      workspace.start({
-        command: runtime.nodePath,
-        args: [program, runtime.folder],
-        environment: browser.environment,
-        timeoutMs: context.timeoutMs + closingMs,
-        signal: context.signal,
-        onMessage,
-      }),
+    proxySession?.admit(workspace.allowedClient);
+    const session = new BrowserSession(
+      workspace,
+      deadline,
+      context.scrub,
+      proxySession,
+      (onMessage) =>
+        workspace.start({
+          command: runtime.nodePath,
+          args: [program, runtime.folder],
+          environment: browser.environment,
+          timeoutMs: context.timeoutMs + closingMs,
+          signal: context.signal,
+          onMessage,
+        }),
     );
     try {
       const { executablePath, args } = browser;
-      const proxy = passage === null ? null : { server: passage.server };
+      const proxy = proxySession === null ? null : { server: proxySession.server };
       const answer = await session.call('open', { executablePath, args, proxy });
       if (answer.ok) {
         session.#isOpen = true;
@@ -136,7 +141,7 @@ export class BrowserSession implements AsyncDisposable {
 
   /** Ours, met on the way out: what failed then says nothing about the target. */
   get fault(): AgentError | null {
-    return this.#passage?.fault ?? null;
+    return this.#proxySession?.fault ?? null;
   }
 
   /** Time the browser worked, without the thinking of the model. */
@@ -188,7 +193,7 @@ export class BrowserSession implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close(false);
     // First: what the run is known by may be another's when its folder is gone.
-    await this.#passage?.[Symbol.asyncDispose]();
+    await this.#proxySession?.[Symbol.asyncDispose]();
     // Ends the program too, if closing did not.
     await this.#workspace[Symbol.asyncDispose]();
   }

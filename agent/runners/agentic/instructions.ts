@@ -1,4 +1,4 @@
-/** What the model is told. */
+/** The instructions of the model. */
 import { skillInstructions } from './skills.ts';
 
 const common = `You carry out an end-to-end check of a web application in a real browser, with the tools given and nothing else.

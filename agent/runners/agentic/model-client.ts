@@ -1,5 +1,5 @@
 /**
- * Asks the language model. Whatever goes wrong between us and it is our fault, never the target's:
+ * Asks the language model. Whatever goes wrong on the way to it is an agent error, never a failure of the target:
  * MODEL_UNAVAILABLE. The key is used here and nowhere else, and everything that is sent passes the
  * scrubber of the run first.
  */

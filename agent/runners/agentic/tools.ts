@@ -92,7 +92,7 @@ export type ParsedCall =
   | { [Name in CommonTool]: { name: Name; input: InputOf<Name> } }[CommonTool]
   | { name: 'assert'; input: AssertionInput | VerificationInput };
 
-/** The tools as the model is told of them. */
+/** The tools as they are declared to the model. */
 export function declarationsOf(mode: Mode): ToolDeclaration[] {
   return Object.entries(toolSets[mode]).map(([name, { meaning, input }]) => {
     const { $schema: _$schema, ...parameters } = z.toJSONSchema(input, { io: 'input' });

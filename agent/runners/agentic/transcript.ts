@@ -24,7 +24,7 @@ export class Transcript {
   readonly #steps: Step[] = [];
   #sequence = 0;
 
-  /** `log` gets a line for each step, so that a run that ends as our fault can be read too. */
+  /** `log` gets a line for each step, so that a run that ends as an agent error can be read too. */
   constructor(clock: Clock, log: (message: string) => void) {
     this.#clock = clock;
     this.#log = log;

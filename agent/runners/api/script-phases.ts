@@ -3,7 +3,7 @@
  * process for all of them; none where there is no script.
  */
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
-import type { Passage } from '../../net/gateway/gateway.ts';
+import type { ProxySession } from '../../net/gateway/gateway.ts';
 import type {
   ScriptedRequest,
   ScriptedResponse,
@@ -33,15 +33,15 @@ export function openScripts(
   runtime: InstalledRuntime,
   environment: ReadonlyMap<string, string>,
   addSecret: (value: string) => void,
-  passage: Passage | null,
+  proxySession: ProxySession | null,
   timeoutMs = scriptTimeoutMs,
 ): Promise<RequestScripts> {
   const { setupScripts: setup, teardownScripts: teardown, snippets, clock, signal } = context;
   return RequestScripts.open({
     ...{ setup, teardown, snippets, clock, signal, runtime, environment, addSecret, timeoutMs },
     host: context.scripting().host,
-    proxyServer: passage?.server ?? null,
-    onPlace: (guest) => passage?.admit(guest),
+    proxyServer: proxySession?.server ?? null,
+    onPlace: (allowedClient) => proxySession?.admit(allowedClient),
     lifetimeMs: (setup.length + teardown.length + 1) * timeoutMs + context.timeoutMs + roomMs,
     log: (message, level, phase) => {
       context.log(message, level, phase);
@@ -66,7 +66,7 @@ export async function runSetup(
 
 /**
  * Runs teardown scripts in order on the body as the one before left it. One that fails fails the
- * check and the next still runs, unless its process is gone. Each failure is told: the response is
+ * check and the next still runs, unless its process is gone. Each failure is reported: the response is
  * there, so nothing else in the result would say why the check failed.
  */
 export async function runTeardown(

@@ -31,7 +31,7 @@ async function download(context: RunnerContext, file: string): Promise<void> {
 
 /**
  * Downloads the bundle of the check and compares it with what it should be. A download that is not
- * what its own name says is our fault; one that is not what the check says is the check's.
+ * what its own name says is an agent error; one that is not what the check says is the check's.
  */
 export async function fetchBundle(
   settings: SuiteSettings,

@@ -53,7 +53,7 @@ export function watchForHangs(parts: HangWatchParts): AsyncDisposable {
     // Already silent: again a minute later, not at once.
     cancel = clock.after(dueMs > 0 ? dueMs : quietMs, () => {
       looking = look().catch((error: unknown) => {
-        log.add(`what the suite is doing cannot be told: ${String(error)}`, 'DEBUG');
+        log.add(`what the suite is doing is not known: ${String(error)}`, 'DEBUG');
       });
       void looking.then(schedule);
     });

@@ -13,7 +13,7 @@ import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/c
 import type { PlaywrightCheckResult } from '@monitor/shared/contract/check-result.ts';
 import { proxyOfRuns } from '../../script-host/proxy-of-runs.ts';
 import type { ScriptLimits, Workspace } from '../../script-host/script-host.ts';
-import { openPassage } from '../scripts/proxy-session.ts';
+import { openProxySession } from '../scripts/proxy-session.ts';
 import type { Observation, RunnerContext } from '../runner.ts';
 import type { BundleListing } from './bundle-listing.ts';
 import { chooseNode } from './choose-node.ts';
@@ -87,8 +87,8 @@ async function unpack(workspace: Workspace, file: string) {
 }
 
 /** By the proxy of the location; client certificates are for suites to configure. */
-function passageOf(context: RunnerContext, log: SuiteLog) {
-  return openPassage({ ...context, clientCertificates: [] }, (sentence) => {
+function proxySessionOf(context: RunnerContext, log: SuiteLog) {
+  return openProxySession({ ...context, clientCertificates: [] }, (sentence) => {
     log.add(sentence, 'WARN');
   });
 }
@@ -128,16 +128,16 @@ async function perform(
   const browsers = await log.during('browsers', () =>
     prepareBrowsers(settings, context, workspace, log, { workingDir, nodePath }),
   );
-  await using passage = await passageOf(context, log);
-  passage?.admit(workspace.guest);
-  const proxy = proxyOfRuns(passage?.server ?? null, variables);
+  await using proxySession = await proxySessionOf(context, log);
+  proxySession?.admit(workspace.allowedClient);
+  const proxy = proxyOfRuns(proxySession?.server ?? null, variables);
   const environment = { ...proxy, ...variables, ...browsers };
   const run = await log.during('test', () =>
     runTests(settings, { workspace, shell, workingDir }, environment, leftMs()),
   );
   await finish(run, { context, log, workspace, seen, workingDir });
   // What the suite could not reach because of us says nothing about the target.
-  if (seen.failure !== null && passage?.fault) throw passage.fault;
+  if (seen.failure !== null && proxySession?.fault) throw proxySession.fault;
   if (seen.failure === null) await installed.keep();
 }
 
@@ -242,7 +242,7 @@ export async function runPlaywright(
   } catch (error) {
     if (!(error instanceof SuiteFailure)) {
       if (!context.signal.aborted) throw error;
-      // What stopped because it was told to is not broken.
+      // What was asked to stop is not broken.
       seen.failure = new SuiteFailure(log.stage, 'CANCELLED', 'the run was cancelled').failure;
     } else seen.failure = error.failure;
   }

@@ -182,7 +182,7 @@ export async function readSuiteEvents(file: FileHandle | null): Promise<SuiteEve
   return events;
 }
 
-/** Steps in the form of results; requests are not told apart in suites. */
+/** Steps in the form of results; requests are not attributed to steps in suites. */
 export function toScriptSteps(steps: readonly WrittenStep[]): ScriptStep[] {
   return steps.map((one) => ({ ...one, steps: toScriptSteps(one.steps), requests: [] }));
 }

@@ -1,6 +1,6 @@
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 
-/** Ends a run because of the suite: its bundle, its installation or its tests. Never our fault. */
+/** Ends a run because of the suite: its bundle, its installation or its tests. Never an agent error. */
 export class SuiteFailure extends Error {
   readonly failure: Failure;
 

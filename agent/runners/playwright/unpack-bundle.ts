@@ -67,7 +67,7 @@ function meter(packedBytes: number, limits: BundleLimits): Transform {
   });
 }
 
-/** Our disk is not the bundle's fault; everything the libraries say of its bytes is. */
+/** A full disk here is an agent error; everything the libraries say of its bytes is the bundle's. */
 function explain(error: unknown): Error {
   if (error instanceof SuiteFailure || error instanceof AgentError) return error;
   const { code = '', syscall, message } = error as NodeJS.ErrnoException;
@@ -155,7 +155,7 @@ export async function unpackBundle(
     noMtime: true,
     ...(owner === null ? { preserveOwner: false } : owner),
     onReadEntry: (entry) => {
-      // Whoever owns it may read and write it; setuid, setgid and sticky bits mean nothing here.
+      // Its owner may read and write it; setuid, setgid and sticky bits mean nothing here.
       entry.mode = ((entry.mode ?? 0) & 0o777) | (entry.type === 'Directory' ? 0o700 : 0o600);
     },
   });

@@ -24,7 +24,7 @@ function blameUs(end: ProgramEnd, events: readonly RunEvent[]): void {
     throw new AgentError(
       'BROWSER_BROKEN',
       `the browser of the agent could not be used for this run: ${unavailable.message.slice(0, 1_000)}. ` +
-        'Look at "monitor-agent doctor"; the script is not at fault.',
+        'Look at "monitor-agent doctor"; the script is not the cause.',
     );
   }
   // A script that speaks to the browser directly may have ended it by itself.

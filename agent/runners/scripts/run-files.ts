@@ -24,7 +24,7 @@ export interface WrittenScript {
   readonly configFile: string | null;
 }
 
-/** Also when it is only imported through a file of the check: whoever has a test runner runs tests. */
+/** Also when it is only imported through a file of the check: a check that has a test runner runs tests. */
 const usesTestRunner = /['"]@playwright\/test['"]|['"]playwright\/test['"]/;
 const definesTest = /\btest(\.(describe|only|skip|step|extend|beforeEach|use))?\s*\(/;
 const usesPlainLibrary = /['"]playwright(-core|-chromium)?['"]/;

@@ -8,7 +8,7 @@ import type { BrowserLease } from '../../browsers/browser-pool.ts';
 import type { FoundBrowser } from '../../browsers/find-browser.ts';
 import type { InstalledRuntime } from '../../runtimes/installed-runtime.ts';
 import type { ScriptSession } from '../../browsers/script-sessions.ts';
-import type { Passage } from '../../net/gateway/gateway.ts';
+import type { ProxySession } from '../../net/gateway/gateway.ts';
 import { beginTrace } from '../../net/http/trace-context.ts';
 import { runVariables } from '../../script-host/run-variables.ts';
 import { canRecordVideo } from '../../browsers/browsers-folder.ts';
@@ -20,7 +20,7 @@ import {
   type RunEvent,
   type SeenStep,
 } from './run-events.ts';
-import { openPassage } from './proxy-session.ts';
+import { openProxySession } from './proxy-session.ts';
 import { failureOfBrowser, failureOfRun, isOnlySoft } from './run-failure.ts';
 import { testRunnerConfig, writeScript } from './run-files.ts';
 
@@ -129,7 +129,7 @@ interface Surroundings {
   readonly browser: FoundBrowser | null;
   readonly lease: BrowserLease | null;
   /** Null when the run may go its own way. */
-  readonly passage: Passage | null;
+  readonly proxySession: ProxySession | null;
 }
 
 function environmentOf(context: RunnerContext, runtime: InstalledRuntime): Record<string, string> {
@@ -163,8 +163,8 @@ async function runInSession(
   definition: CheckDefinition,
   surroundings: Surroundings,
 ): Promise<Ended> {
-  const { context, runtime, browser, lease, passage } = surroundings;
-  const proxyServer = passage?.server ?? null;
+  const { context, runtime, browser, lease, proxySession } = surroundings;
+  const proxyServer = proxySession?.server ?? null;
   const { script, scriptPath, dependencies } = definitionParts.parse(definition);
   if (script === null || script.trim() === '') {
     return beforeStart(invalid('the check has no script; write one'));
@@ -173,8 +173,8 @@ async function runInSession(
   const early = Object.entries(environment).filter(([name]) => readAtStart.test(name));
   await using session = await context.scripting().sessions.take(runtime, Object.fromEntries(early));
   const { workspace } = session;
-  passage?.admit(workspace.guest);
-  if (lease !== null) passage?.admit(lease.guest);
+  proxySession?.admit(workspace.allowedClient);
+  if (lease !== null) proxySession?.admit(lease.allowedClient);
   const written = await writeScript(workspace, {
     script,
     scriptPath: scriptPath ?? null,
@@ -217,7 +217,7 @@ async function runInSession(
     },
   });
   // Before anything that it was admitted by can be another's.
-  await passage?.[Symbol.asyncDispose]();
+  await proxySession?.[Symbol.asyncDispose]();
   const events = await readRunEvents(workspace);
   for (const { value } of eventsOf(events, 'secret')) context.addSecret(value);
   if (isTimeout) {
@@ -272,7 +272,7 @@ export async function runScript(
   const runtime = await scripting.runtime(context.runtimeId);
   const browser = withBrowser ? await scripting.browser() : null;
   const notes: CommonDetails['jobLog'] = [];
-  await using passage = await openPassage(context, (msg) => {
+  await using proxySession = await openProxySession(context, (msg) => {
     notes.push({ time: clock.now(), msg, level: 'WARN' });
   });
   const lease = withBrowser ? ((await scripting.browsers?.lease(runtime)) ?? null) : null;
@@ -280,7 +280,7 @@ export async function runScript(
   const start = clock.monotonic();
   let ended: Ended;
   try {
-    ended = await runInSession(definition, { context, runtime, browser, lease, passage });
+    ended = await runInSession(definition, { context, runtime, browser, lease, proxySession });
   } finally {
     // Whatever was thrown on the way here came unexpectedly; a second release has no effect.
     lease?.release(false);
@@ -289,7 +289,7 @@ export async function runScript(
   const stoppedAt = startedAt + Math.ceil(responseTime);
   const { events, failure, artifacts } = ended;
   // What the run could not reach because of us says nothing about the target.
-  if (failure !== null && passage?.fault) throw passage.fault;
+  if (failure !== null && proxySession?.fault) throw proxySession.fault;
   const tests = testsOf(events);
   const errors: ScriptError[] = [
     ...eventsOf(events, 'error').map(({ message, stack, title }) => ({ message, stack, title })),

@@ -1,4 +1,4 @@
-/** What the process of request scripts is told and tells. Its reports are not trusted. */
+/** Messages to and from the process of request scripts. Its reports are not trusted. */
 import { z } from 'zod';
 
 /** The request as scripts see it: templates are completed after the last setup script. */

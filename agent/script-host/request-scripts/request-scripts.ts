@@ -6,7 +6,7 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../../errors.ts';
 import type { InstalledRuntime } from '../../runtimes/installed-runtime.ts';
 import { secretName } from '@monitor/shared/domain/secret-variable.ts';
-import type { Guest } from '../../net/gateway/allowed-clients.ts';
+import type { AllowedClient } from '../../net/gateway/allowed-clients.ts';
 import { proxyOfRuns } from '../proxy-of-runs.ts';
 import { assertMachineMemory } from '../machine-memory.ts';
 import type { ProgramEnd, RunningProgram, ScriptHost, Workspace } from '../script-host.ts';
@@ -29,7 +29,7 @@ export interface RequestScriptsOptions extends RequestScriptFiles {
   /** The way out of the run, `http://127.0.0.1:port`; null where it has none of its own. */
   readonly proxyServer: string | null;
   /** Who may use it is known once the process has its place. */
-  readonly onPlace: (guest: Guest) => void;
+  readonly onPlace: (allowedClient: AllowedClient) => void;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** How long one script may take. */
@@ -52,7 +52,7 @@ type Ended = { report: Finished | { kind: 'ready' } } | { end: ProgramEnd } | 't
 const secretPattern = secretName.source;
 
 /**
- * Clients ask their environment for a proxy; those of Node itself only when it is told so as it starts,
+ * Clients ask their environment for a proxy; those of Node itself only with a flag at its start,
  * and since 22.21. What the check says itself wins.
  */
 function wayOut(
@@ -87,7 +87,7 @@ export class RequestScripts implements AsyncDisposable {
   static async open(options: RequestScriptsOptions): Promise<RequestScripts> {
     const workspace = await options.host.open();
     const scripts = new RequestScripts(options, workspace);
-    options.onPlace(workspace.guest);
+    options.onPlace(workspace.allowedClient);
     try {
       const refused = await writeScriptFiles(workspace, options);
       for (const name of refused) {

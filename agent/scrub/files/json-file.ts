@@ -17,7 +17,7 @@ const newline = 0x0a;
 /** What JSON may hide a form behind: `\u0041`, and forms with backslashes of their own. */
 const hidingEscapes = ['\\u', '\\\\'].map((text) => Buffer.from(text));
 
-/** The reviver is told how a number was written, which lib.es2024 does not know yet. */
+/** The reviver gets the source text of a number, which lib.es2024 does not know yet. */
 type Reviver = (key: string, value: unknown, context?: { source?: string }) => unknown;
 const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };

@@ -9,7 +9,7 @@ import test from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { list } from 'tar';
 import { systemClock } from '@monitor/shared/clock.ts';
-import { examine } from '../../../agent/doctor/examine.ts';
+import { collectFindings } from '../../../agent/doctor/collect-findings.ts';
 import { degradations } from '../../../agent/doctor/judge-status.ts';
 import { askStatus } from '../../../agent/doctor/running-agent.ts';
 import { canarySecrets, findCanaries } from '../../support/canaries.ts';
@@ -74,7 +74,7 @@ test('status says what the agent says; without one, where it looked', async () =
   assert.equal(status.pid, agent.child.pid);
   assert.equal(statSync(join(data, 'agent.sock')).mode & 0o777, 0o600);
 
-  const { report } = await examine({
+  const { report } = await collectFindings({
     environment: { ...environment, AGENT_HEALTH_PORT: String(status.healthPort) },
     clock: systemClock,
     choice: { only: ['data-directory', 'health-port'] },

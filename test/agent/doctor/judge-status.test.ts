@@ -52,7 +52,7 @@ test('a healthy agent has nothing to tell, and each trouble has its sentence', (
     ],
     [
       { pools: { light: pool, heavy: { ...pool, queued: 9 } } },
-      /9 heavy runs wait for one of 4 places/,
+      /9 heavy runs wait for one of 4 permits/,
     ],
   ];
   for (const [facts, words] of rows) {

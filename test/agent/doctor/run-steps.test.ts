@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { systemClock } from '@monitor/shared/clock.ts';
-import { fail, follows, ok, type Finding, type Statement } from '../../../agent/doctor/finding.ts';
+import {
+  fail,
+  follows,
+  ok,
+  type StepFinding,
+  type Finding,
+} from '../../../agent/doctor/finding.ts';
 import { chooseSteps, runSteps } from '../../../agent/doctor/run-steps.ts';
 import type { DoctorContext, Step } from '../../../agent/doctor/step.ts';
 import { steps } from '../../../agent/doctor/steps.ts';
@@ -9,17 +15,17 @@ import { TestClock } from '../../support/test-clock.ts';
 
 const noContext = {} as DoctorContext;
 
-function step(id: string, needs: string[], look: Step['look'], more: Partial<Step> = {}): Step {
-  return { id, name: id, needs, limitMs: 5_000, look, ...more };
+function step(id: string, needs: string[], check: Step['check'], more: Partial<Step> = {}): Step {
+  return { id, name: id, needs, limitMs: 5_000, check, ...more };
 }
 
-const says = (statement: Statement) => () => [statement];
+const says = (finding: Finding) => () => [finding];
 
-async function run(list: readonly Step[], choice = {}): Promise<Finding[]> {
+async function run(list: readonly Step[], choice = {}): Promise<StepFinding[]> {
   return runSteps(chooseSteps(list, choice), noContext, { limitMs: 10_000, clock: systemClock });
 }
 
-const brief = (findings: readonly Finding[]) =>
+const brief = (findings: readonly StepFinding[]) =>
   findings.map(({ id, verdict, evidence }) => `${id} ${verdict}: ${evidence}`);
 
 test('what follows from a failure is skipped, and names the first cause', async () => {
@@ -73,7 +79,7 @@ test('a step begins when those it would disturb have ended, however they ended',
 });
 
 test('steps run side by side and are told in their order', async () => {
-  const { promise: slow, resolve } = Promise.withResolvers<Statement[]>();
+  const { promise: slow, resolve } = Promise.withResolvers<Finding[]>();
   const told: string[] = [];
   const list = [
     step('slow', [], () => slow),
@@ -124,7 +130,7 @@ test('--only brings what is needed, --skip leaves it out, --offline and --quick 
     step('c', ['b'], says(ok('c')), { isSlow: true }),
     step('d', [], says(ok('d'))),
   ];
-  const ids = (findings: readonly Finding[]) => findings.map(({ id }) => id).join('');
+  const ids = (findings: readonly StepFinding[]) => findings.map(({ id }) => id).join('');
   assert.equal(ids(await run(list, { only: ['c'] })), 'abc');
   assert.equal(ids(await run(list, { skip: ['b'] })), 'acd');
   assert.match(brief(await run(list, { isOffline: true }))[1] ?? '', /left out by --offline/);

@@ -4,7 +4,7 @@ import test from 'node:test';
 import { pino } from 'pino';
 import { maxOpenRuns, type OpenRun } from '@monitor/shared/contract/agent-protocol.ts';
 import { CallFailure } from '../../../agent/link/control-plane-client.ts';
-import { OpenRunReports, openRunsToTell } from '../../../agent/worker/open-runs.ts';
+import { OpenRunReports, openRunsToReport } from '../../../agent/worker/open-runs.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 const run = (startedAt: number): OpenRun => ({
@@ -47,9 +47,9 @@ function reports() {
 
 test('only runs that last are told, the oldest first, and no more than the protocol has room for', () => {
   const [young, old, oldest] = [run(9_500), run(5_000), run(1_000)];
-  assert.deepEqual(openRunsToTell([young, old, oldest], 10_000), [oldest, old]);
+  assert.deepEqual(openRunsToReport([young, old, oldest], 10_000), [oldest, old]);
   const many = Array.from({ length: maxOpenRuns + 5 }, (_, index) => run(index));
-  assert.equal(openRunsToTell(many, 10_000).length, maxOpenRuns);
+  assert.equal(openRunsToReport(many, 10_000).length, maxOpenRuns);
 });
 
 test('runs are told when they last, again when they end, and not while nothing changes', async () => {

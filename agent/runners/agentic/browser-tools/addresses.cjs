@@ -1,5 +1,5 @@
 /**
- * Where this browser never goes, whoever asks: schemes other than http and https, and the addresses
+ * Where this browser never goes: schemes other than http and https, and the addresses
  * at which clouds hand credentials to their machines. Private networks are allowed: what is
  * monitored lives there.
  */

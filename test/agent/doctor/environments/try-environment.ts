@@ -1,7 +1,7 @@
 /** Makes an environment, runs the real command in it, and compares what it says first. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import type { Finding, Report } from '../../../../agent/doctor/finding.ts';
+import type { StepFinding, Report } from '../../../../agent/doctor/finding.ts';
 import { exitCodes } from '../../../../agent/exit-codes.ts';
 import { labProblem } from '../../../support/network-lab.ts';
 import { Ground, type Environment } from './environment.ts';
@@ -42,7 +42,7 @@ function assertOneCause(
   exitCode: number,
   first: Environment['first'],
   expected: ReadonlySet<string>,
-): { said: Finding | undefined; shown: string } {
+): { said: StepFinding | undefined; shown: string } {
   const bad = report.findings.filter(({ verdict }) => verdict === 'warn' || verdict === 'fail');
   const shown = JSON.stringify(bad, null, 1);
   const unexpected = bad.filter(({ id, verdict }) => verdict === 'fail' || !expected.has(id));

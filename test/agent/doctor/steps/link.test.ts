@@ -1,7 +1,7 @@
 /** What the steps along the way to the control plane make of what they see: tables. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Statement } from '../../../../agent/doctor/finding.ts';
+import type { Finding } from '../../../../agent/doctor/finding.ts';
 import type { AuthoritiesFile } from '../../../../agent/doctor/link/authorities.ts';
 import { noProxyEntryFor } from '../../../../agent/doctor/link/chosen-proxy.ts';
 import type { Destination, Proxy } from '../../../../agent/doctor/link/destination.ts';
@@ -23,12 +23,12 @@ import { judgeProxy, offeredSchemes } from '../../../../agent/doctor/steps/proxy
 import { judgeRoute } from '../../../../agent/doctor/steps/route.ts';
 import { judgeTls, type TlsFacts } from '../../../../agent/doctor/steps/tls.ts';
 
-function assertSays(statements: readonly Statement[], verdict: string, words: RegExp): void {
-  const [first] = statements;
+function assertSays(findings: readonly Finding[], verdict: string, words: RegExp): void {
+  const [first] = findings;
   assert.ok(first);
   assert.equal(first.verdict, verdict, first.evidence);
   assert.match(`${first.evidence} -> ${first.fix ?? ''}`, words);
-  for (const { verdict: each, fix } of statements) {
+  for (const { verdict: each, fix } of findings) {
     assert.equal(fix !== null && fix.length > 10, each === 'warn' || each === 'fail');
   }
 }
@@ -234,14 +234,14 @@ test('proxy: which one and why; unreachable, login, refusal, no proxy at all', (
     proxy: { ...plainProxy, authorization: 'Basic eDp5' },
   };
   const secure: Destination = { ...proxied, proxy: { ...plainProxy, isSecure: true } };
-  const rows: [Statement[], string, RegExp][] = [
+  const rows: [Finding[], string, RegExp][] = [
     [
       judgeProxy({ destination: direct, connections: [], answer: null }),
       'ok',
       /none is used: HTTPS_PROXY is not set/,
     ],
     [judged(answers(200)), 'ok', /answers and allows cp\.example:443; HTTPS_PROXY is set/],
-    [judged(answers(502)), 'ok', /told below/],
+    [judged(answers(502)), 'ok', /shown below/],
     [
       judged(answers(407, { 'proxy-authenticate': 'Basic realm="x"' })),
       'fail',
@@ -276,7 +276,7 @@ test('proxy: which one and why; unreachable, login, refusal, no proxy at all', (
       /10\.0\.0\.3:3128 refuses the connection.*start the proxy/,
     ],
   ];
-  for (const [statements, verdict, words] of rows) assertSays(statements, verdict, words);
+  for (const [findings, verdict, words] of rows) assertSays(findings, verdict, words);
   assert.equal(offeredSchemes('Basic realm="a, b", Digest nonce="c"'), 'Basic, Digest');
 });
 
@@ -366,7 +366,7 @@ test('tls: whom we would have to trust, and when it is the clock that is wrong',
     authorities: [{ subject: 'CN=Other', validTo: now + day }],
   };
   const unknown = { problem: 'SELF_SIGNED_CERT_IN_CHAIN' };
-  const rows: [Statement[], string, RegExp][] = [
+  const rows: [Finding[], string, RegExp][] = [
     [judged({}), 'ok', /TLSv1\.3.*CN=cp\.example \(until 2026-08-14\) < CN=Corporate CA/],
     [judged({ chain: [{ ...leaf, validTo: now + 3 * day }] }), 'warn', /expires in 3 days/],
     [
@@ -455,7 +455,7 @@ test('tls: whom we would have to trust, and when it is the clock that is wrong',
       /CONTROL_PLANE_URL is http/,
     ],
   ];
-  for (const [statements, verdict, words] of rows) assertSays(statements, verdict, words);
+  for (const [findings, verdict, words] of rows) assertSays(findings, verdict, words);
 });
 
 const now = Date.parse('2026-06-15T12:00:00Z');
@@ -494,7 +494,7 @@ test('control plane: what answers in its place is recognised', () => {
   const passed = (facts: CheckInFacts, small: boolean, large: boolean) =>
     judgeControlPlane(facts, 'http://cp', { small, large });
   const silent = answered(null, '', { ...problem('TIMEOUT'), durationMs: 6_000 });
-  const rows: [Statement[], string, RegExp][] = [
+  const rows: [Finding[], string, RegExp][] = [
     [judgeControlPlane(silent, 'http://cp', null, 3), 'warn', /3 of its addresses take no conn/],
     [judgeControlPlane(silent, 'http://cp', null, 1), 'fail', /does not answer within 6 seconds/],
     [passed(silent, false, false), 'fail', /does not answer within 6 seconds/],
@@ -520,12 +520,12 @@ test('control plane: what answers in its place is recognised', () => {
     [judged(null, '', problem('UND_ERR_SOCKET')), 'fail', /cuts the connection/],
     [judged(null, '', problem('HPE_INVALID_CONSTANT')), 'fail', /does not answer in HTTP/],
   ];
-  for (const [statements, verdict, words] of rows) assertSays(statements, verdict, words);
+  for (const [findings, verdict, words] of rows) assertSays(findings, verdict, words);
 });
 
 test('key: missing, of the wrong kind, refused, accepted; never shown', () => {
   const key = 'pl_0123456789abcdef4f2a';
-  const rows: [Statement[], string, RegExp][] = [
+  const rows: [Finding[], string, RegExp][] = [
     [judgeKey(undefined, answered(401, refusal(401, 'no'))), 'fail', /API_KEY is not set/],
     [judgeKey('cu_0123456789abcdef', answered(401)), 'fail', /a key of the API/],
     [judgeKey('pl_…4f2a', answered(401)), 'fail', /masked key/],
@@ -537,9 +537,9 @@ test('key: missing, of the wrong kind, refused, accepted; never shown', () => {
     [judgeKey('token-0123456789', answered(403)), 'fail', /begin with pl_/],
     [judgeKey(key, answered(200, accepted)), 'ok', /pl_…4f2a accepted, for location office/],
   ];
-  for (const [statements, verdict, words] of rows) {
-    assertSays(statements, verdict, words);
-    assert.equal(JSON.stringify(statements).includes('0123456789'), false);
+  for (const [findings, verdict, words] of rows) {
+    assertSays(findings, verdict, words);
+    assert.equal(JSON.stringify(findings).includes('0123456789'), false);
   }
   assert.equal(maskedKey('pl_short'), 'pl_…');
 });

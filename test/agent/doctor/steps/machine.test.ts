@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import test from 'node:test';
 import { missingLibraries, packagesFor } from '../../../../agent/doctor/browser-libraries.ts';
 import { cpuLimit, memoryLimit, processLimit } from '../../../../agent/doctor/cgroup.ts';
-import type { Statement } from '../../../../agent/doctor/finding.ts';
+import type { Finding } from '../../../../agent/doctor/finding.ts';
 import { hasCapability, limitOf, netRaw } from '../../../../agent/doctor/limits.ts';
 import { openMachine, type Ended } from '../../../../agent/doctor/machine.ts';
 import { mountOf, parseMounts } from '../../../../agent/doctor/mounts.ts';
@@ -32,13 +32,13 @@ import { temporaryFolder } from '../../../support/system.ts';
 
 const mebibyte = 1_048_576;
 
-/** The first statement is the verdict, and holds the words. Whatever is not ok says what to do. */
-function assertSays(statements: readonly Statement[], verdict: string, words: RegExp): void {
-  const [first] = statements;
+/** The first finding is the verdict, and holds the words. Whatever is not ok says what to do. */
+function assertSays(findings: readonly Finding[], verdict: string, words: RegExp): void {
+  const [first] = findings;
   assert.ok(first);
   assert.equal(first.verdict, verdict, first.evidence);
   assert.match(`${first.evidence} -> ${first.fix ?? ''}`, words);
-  for (const { verdict: each, fix } of statements) {
+  for (const { verdict: each, fix } of findings) {
     assert.equal(fix !== null && fix.length > 10, each === 'warn' || each === 'fail');
   }
 }
@@ -91,11 +91,11 @@ test('the data directory: each way it can fail has its own cause and fix', () =>
     [{ fileSystemType: 'nfs4' }, 'warn', /on a network \(nfs4\), where SQLite/],
     [{ heldBy: { kind: 'agent-here', pid: 7 } }, 'ok', /in use by the agent \(process 7\)/],
     [
-      { heldBy: { kind: 'agent-elsewhere', hostname: 'pod-1' } },
+      { heldBy: { kind: 'agent-on-another-machine', hostname: 'pod-1' } },
       'fail',
       /an agent on pod-1.*AGENT_DATA_DIR/,
     ],
-    [{ heldBy: { kind: 'silent', pid: 7 } }, 'warn', /process 7, which does not tell/],
+    [{ heldBy: { kind: 'silent', pid: 7 } }, 'warn', /process 7, which does not answer/],
   ];
   for (const [facts, verdict, words] of rows)
     assertSays(judgeData({ ...sound, ...facts }), verdict, words);
@@ -113,8 +113,8 @@ test('a lock on the outbox tells whose it is', () => {
   assert.equal(lockHolder(locks, 78), null);
 });
 
-test('a read-only root is well, unless a folder of ours is on it', () => {
-  assertSays(judgeRoot(true, []), 'ok', /read-only, with room elsewhere/);
+test('a read-only root is well, unless a folder of the agent is on it', () => {
+  assertSays(judgeRoot(true, []), 'ok', /read-only, and what the agent writes has room/);
   const affected = [{ setting: 'AGENT_DATA_DIR', path: '/var/lib/agent' }];
   assertSays(
     judgeRoot(true, affected),
@@ -143,7 +143,7 @@ test('the work directory: not writable, noexec, full', () => {
 });
 
 test('limits are held against what the settings ask for', () => {
-  const rows: [Statement[], string, RegExp][] = [
+  const rows: [Finding[], string, RegExp][] = [
     [judgeDescriptors(null, 256, 10), 'ok', /no limit/],
     [judgeDescriptors(1_048_576, 256, 10), 'ok', /736 may be needed/],
     [judgeDescriptors(512, 256, 2), 'warn', /608 or more.*UPTIME_CONCURRENCY=208/],
@@ -188,7 +188,7 @@ test('limits are held against what the settings ask for', () => {
     [judgeSharedMemory(1e9, false), 'fail', /cannot be written/],
     [judgeSharedMemory(null, false), 'ok', /no \/dev\/shm/],
   ];
-  for (const [statements, verdict, words] of rows) assertSays(statements, verdict, words);
+  for (const [findings, verdict, words] of rows) assertSays(findings, verdict, words);
 });
 
 test('control groups of both versions are read, in and outside of containers', () => {

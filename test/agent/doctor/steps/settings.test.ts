@@ -37,10 +37,10 @@ test('what cannot be meant so is named, with what to do', () => {
     [{ LLM_API_KEY: 'sk-0123' }, 'warn', /LLM_MODEL/],
   ];
   for (const [environment, verdict, words] of rows) {
-    const statements = judged(environment);
-    const found = statements.find((one) => words.test(`${one.evidence} -> ${one.fix ?? ''}`));
-    assert.equal(found?.verdict, verdict, JSON.stringify([environment, statements]));
-    assert.doesNotMatch(JSON.stringify(statements), /0123|s3cret/);
+    const findings = judged(environment);
+    const found = findings.find((one) => words.test(`${one.evidence} -> ${one.fix ?? ''}`));
+    assert.equal(found?.verdict, verdict, JSON.stringify([environment, findings]));
+    assert.doesNotMatch(JSON.stringify(findings), /0123|s3cret/);
   }
 });
 
@@ -52,14 +52,14 @@ test('a key file may end with a line break, and with nothing else', () => {
 });
 
 test('settings in order are listed by name, and variables of others are nobody’s business', () => {
-  const statements = judged({
+  const findings = judged({
     API_KEY: 'pl_0123456789',
     PATH: '/bin',
     HOSTNAME: 'x',
     LOGNAME: 'y',
   });
   assert.deepEqual(
-    statements.map(({ verdict, evidence }) => [verdict, evidence]),
+    findings.map(({ verdict, evidence }) => [verdict, evidence]),
     [['ok', 'API_KEY, CONTROL_PLANE_URL given']],
   );
 });

@@ -242,7 +242,7 @@ suite('the process that keeps packets', { skip: problem }, () => {
     assert.ok(fresh.capture !== null);
     await using capture = fresh.capture;
     const faults: string[] = [];
-    capture.onTrouble(({ code, message }) => faults.push(`${code}: ${message}`));
+    capture.onFailure(({ code, message }) => faults.push(`${code}: ${message}`));
     const [relay = 0] = relaysOf(process.pid);
     process.kill(relay, 'SIGKILL');
     await until(() => faults.length === 1);

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { Guests } from '../../../../agent/net/gateway/allowed-clients.ts';
+import { AllowedClients } from '../../../../agent/net/gateway/allowed-clients.ts';
 
 const connectTo = "require('node:net').connect(PORT, 'ADDRESS').resume();";
 const byChild = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(connectTo)}]);`;
@@ -30,15 +30,15 @@ async function connected(
   return { socket, pid: process_.pid ?? 0 };
 }
 
-function guestsWith(...pids: number[]): Guests {
-  const guests = new Guests();
-  guests.admit({ uid: null, pids: () => pids });
-  return guests;
+function clientsWith(...pids: number[]): AllowedClients {
+  const clients = new AllowedClients();
+  clients.admit({ uid: null, pids: () => pids });
+  return clients;
 }
 
 test('a run that shares the user of others is known by its processes', async (t) => {
   const [one, deep] = [await connected(t), await connected(t, { isChild: true })];
-  const both = guestsWith(one.pid, deep.pid);
+  const both = clientsWith(one.pid, deep.pid);
   assert.deepEqual(
     [await both.include(one.socket), await both.include(deep.socket)],
     [true, true],
@@ -46,10 +46,10 @@ test('a run that shares the user of others is known by its processes', async (t)
   );
   assert.deepEqual(
     [
-      await guestsWith(deep.pid).include(one.socket),
-      await guestsWith(one.pid).include(deep.socket),
-      await guestsWith().include(one.socket),
-      await new Guests().include(one.socket),
+      await clientsWith(deep.pid).include(one.socket),
+      await clientsWith(one.pid).include(deep.socket),
+      await clientsWith().include(one.socket),
+      await new AllowedClients().include(one.socket),
     ],
     [false, false, false, false],
     'those of another are not',
@@ -62,8 +62,8 @@ test('a run that shares the user of others is known by its processes', async (t)
 test('an IPv6 socket that speaks IPv4 is known like any other', async (t) => {
   const { socket, pid } = await connected(t, { address: '::ffff:127.0.0.1' });
   assert.equal(socket.remoteAddress, '127.0.0.1');
-  assert.equal(await guestsWith(pid).include(socket), true);
-  assert.equal(await guestsWith().include(socket), false);
+  assert.equal(await clientsWith(pid).include(socket), true);
+  assert.equal(await clientsWith().include(socket), false);
 });
 
 const isRoot = process.getuid?.() === 0;
@@ -73,45 +73,45 @@ test(
   { skip: isRoot ? false : 'only root can start processes of other users' },
   async (t) => {
     const { socket, pid } = await connected(t, { uid: 10_007 });
-    const guests = new Guests();
-    guests.admit({ uid: 10_008, pids: () => [pid] });
-    assert.equal(await guests.include(socket), false);
-    guests.admit({ uid: 10_007, pids: () => [] });
-    assert.equal(await guests.include(socket), true);
+    const clients = new AllowedClients();
+    clients.admit({ uid: 10_008, pids: () => [pid] });
+    assert.equal(await clients.include(socket), false);
+    clients.admit({ uid: 10_007, pids: () => [] });
+    assert.equal(await clients.include(socket), true);
   },
 );
 
 test('who comes in vain, however often, costs one look at the processes', async (t) => {
   const { socket } = await connected(t);
   let looks = 0;
-  const guests = new Guests();
-  guests.admit({
+  const clients = new AllowedClients();
+  clients.admit({
     uid: null,
     pids: () => {
       looks += 1;
       return [];
     },
   });
-  const answers = await Promise.all(Array.from({ length: 20 }, () => guests.include(socket)));
-  assert.ok(answers.every((isGuest) => !isGuest));
+  const answers = await Promise.all(Array.from({ length: 20 }, () => clients.include(socket)));
+  assert.ok(answers.every((isAllowed) => !isAllowed));
   assert.ok(looks <= 2, `${looks} looks`);
 });
 
 test(
-  'for users who cannot be guests no process is looked at',
+  'for users who cannot be clients no process is looked at',
   { skip: isRoot ? false : 'only root can start processes of other users' },
   async (t) => {
     const { socket } = await connected(t, { uid: 10_007 });
-    const guests = new Guests();
-    guests.admit({ uid: null, pids: () => assert.fail('processes are looked at') });
-    assert.equal(await guests.include(socket), false);
+    const clients = new AllowedClients();
+    clients.admit({ uid: null, pids: () => assert.fail('processes are looked at') });
+    assert.equal(await clients.include(socket), false);
   },
 );
 
 test('who has gone is let in no more', async (t) => {
   const { socket, pid } = await connected(t);
-  const guests = guestsWith(pid);
+  const clients = clientsWith(pid);
   process.kill(pid);
   await once(socket.resume(), 'close');
-  assert.equal(await guests.include(socket), false);
+  assert.equal(await clients.include(socket), false);
 });

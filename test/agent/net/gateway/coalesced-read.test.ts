@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SharedLook } from '../../../../agent/net/gateway/coalesced-read.ts';
+import { CoalescedRead } from '../../../../agent/net/gateway/coalesced-read.ts';
 
 test('one look serves all who asked before it began, and nobody is given an older one', async () => {
   const looks: PromiseWithResolvers<number>[] = [];
-  const shared = new SharedLook(() => {
+  const shared = new CoalescedRead(() => {
     const look = Promise.withResolvers<number>();
     looks.push(look);
     return look.promise;
   });
-  const first = shared.ask();
+  const first = shared.read();
   await Promise.resolve();
-  const later = [shared.ask(), shared.ask()];
+  const later = [shared.read(), shared.read()];
   await Promise.resolve();
   assert.equal(looks.length, 1, 'one at a time');
   looks[0]?.reject(new Error('no'));

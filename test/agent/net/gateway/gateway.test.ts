@@ -8,8 +8,8 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
 import {
   createGateway,
-  type Passage,
-  type PassageOptions,
+  type ProxySession,
+  type ProxySessionOptions,
 } from '../../../../agent/net/gateway/gateway.ts';
 import { makeAuthority } from '../../../support/certificates.ts';
 import { mutualServer, type MutualServer } from '../../../support/mutual-server.ts';
@@ -33,25 +33,25 @@ const stored = (host: string, further: Partial<AssignedCertificate> = {}): Assig
   ...further,
 });
 
-async function passageFor(
+async function proxySessionFor(
   t: TestContext,
-  options: Partial<PassageOptions>,
+  options: Partial<ProxySessionOptions>,
   through = gateway,
-): Promise<Passage & { said: string[] }> {
+): Promise<ProxySession & { said: string[] }> {
   const said: string[] = [];
-  const passage = await through.open({
+  const proxySession = await through.open({
     ...{ clientCertificates: [], proxyUrl: null },
     onProblem: (sentence) => said.push(sentence),
     ...options,
   });
-  passage.admit(self);
-  t.after(() => passage[Symbol.asyncDispose]());
-  return Object.assign(passage, { said });
+  proxySession.admit(self);
+  t.after(() => proxySession[Symbol.asyncDispose]());
+  return Object.assign(proxySession, { said });
 }
 
 /** Asks for a tunnel, as browsers do. */
 async function tunnel(
-  { server }: Passage,
+  { server }: ProxySession,
   authorityName: string,
 ): Promise<{ status: number; socket: Socket }> {
   const asked = request(server, { method: 'CONNECT', path: authorityName });
@@ -83,11 +83,11 @@ interface Shown {
 
 /** A handshake through a tunnel, of somebody who trusts the gateway and the servers. */
 async function handshake(
-  passage: Passage,
+  proxySession: ProxySession,
   port: number,
   protocols: string[] = ['http/1.1'],
 ): Promise<Shown> {
-  const { socket: below } = await tunnel(passage, `localhost:${port}`);
+  const { socket: below } = await tunnel(proxySession, `localhost:${port}`);
   const socket = connectTls({
     ...{ socket: below, servername: 'localhost', ALPNProtocols: protocols },
     ca: [gateway.certificate, authority.cert],
@@ -112,23 +112,23 @@ async function mutual(t: TestContext, tls: object = {}): Promise<MutualServer> {
 suite('a host with a client certificate', () => {
   test('is shown it, and the run is shown a certificate of the gateway', async (t) => {
     const server = await mutual(t);
-    const passage = await passageFor(t, { clientCertificates: [stored('localhost')] });
-    const { socket, issuer } = await handshake(passage, server.port);
+    const proxySession = await proxySessionFor(t, { clientCertificates: [stored('localhost')] });
+    const { socket, issuer } = await handshake(proxySession, server.port);
     assert.deepEqual([issuer, socket.authorized], ['Monitoring agent', true]);
     assert.match(await get(socket), /200 OK[^]*<body>agent/);
-    assert.deepEqual([server.seen, passage.said, passage.fault], [['agent'], [], null]);
+    assert.deepEqual([server.seen, proxySession.said, proxySession.fault], [['agent'], [], null]);
   });
 
   test('is spoken to in the protocol that both ends know', async (t) => {
     const server = await mutual(t);
-    const passage = await passageFor(t, { clientCertificates: [stored('localhost')] });
-    const { socket } = await handshake(passage, server.port, ['h2', 'http/1.1']);
+    const proxySession = await proxySessionFor(t, { clientCertificates: [stored('localhost')] });
+    const { socket } = await handshake(proxySession, server.port, ['h2', 'http/1.1']);
     assert.equal(socket.alpnProtocol, 'h2');
     const session = connectHttp2('https://localhost', { createConnection: () => socket });
     const stream = session.request({ ':path': '/' });
     assert.match(Buffer.concat(await stream.toArray()).toString(), /<body>agent/);
     session.destroy();
-    const old = await handshake(passage, server.port, ['http/1.1']);
+    const old = await handshake(proxySession, server.port, ['http/1.1']);
     assert.equal(old.socket.alpnProtocol, 'http/1.1');
     old.socket.destroy();
   });
@@ -144,10 +144,10 @@ suite('a host with a client certificate', () => {
     for (const { tls, ca, said } of cases) {
       const server = await mutual(t, tls);
       const clientCertificates = [stored('localhost', { ca })];
-      const passage = await passageFor(t, { clientCertificates });
-      const { socket, issuer } = await handshake(passage, server.port);
+      const proxySession = await proxySessionFor(t, { clientCertificates });
+      const { socket, issuer } = await handshake(proxySession, server.port);
       assert.deepEqual([issuer, socket.authorized], ['Not trusted by the monitoring agent', false]);
-      assert.match(passage.said.join(), said);
+      assert.match(proxySession.said.join(), said);
       socket.destroy();
     }
   });
@@ -156,12 +156,12 @@ suite('a host with a client certificate', () => {
     const strangers = await makeAuthority('Strangers');
     for (const maxVersion of ['TLSv1.2', 'TLSv1.3']) {
       const server = await mutual(t, { accepts: strangers, rejectUnauthorized: true, maxVersion });
-      const passage = await passageFor(t, { clientCertificates: [stored('local*')] });
-      await handshake(passage, server.port)
+      const proxySession = await proxySessionFor(t, { clientCertificates: [stored('local*')] });
+      await handshake(proxySession, server.port)
         .then(({ socket }) => get(socket))
         .catch(() => undefined);
       assert.match(
-        passage.said.join(),
+        proxySession.said.join(),
         /server .*client certificate \(the one stored for local\*\).*: localhost:\d+/,
         maxVersion,
       );
@@ -172,17 +172,17 @@ suite('a host with a client certificate', () => {
     const server = await mutual(t);
     const other = await clients.issue({ host: 'other', validForDays: 9 });
     const clientCertificates = [stored('localhost', { key: other.key })];
-    const passage = await passageFor(t, { clientCertificates });
-    await assert.rejects(handshake(passage, server.port), /alert internal error/i);
-    assert.deepEqual(passage.said, [
+    const proxySession = await proxySessionFor(t, { clientCertificates });
+    await assert.rejects(handshake(proxySession, server.port), /alert internal error/i);
+    assert.deepEqual(proxySession.said, [
       'the client certificate for localhost cannot be used: its key belongs to another certificate; store it again',
     ]);
   });
 
   test('may be spoken to without TLS', async (t) => {
     await using server = await tcpServer((socket) => socket.pipe(socket));
-    const passage = await passageFor(t, { clientCertificates: [stored('localhost')] });
-    const { socket } = await tunnel(passage, `localhost:${server.port}`);
+    const proxySession = await proxySessionFor(t, { clientCertificates: [stored('localhost')] });
+    const { socket } = await tunnel(proxySession, `localhost:${server.port}`);
     socket.write('plain words');
     assert.equal(String((await once(socket, 'data'))[0]), 'plain words');
     socket.destroy();
@@ -192,8 +192,10 @@ suite('a host with a client certificate', () => {
 suite('every other host', () => {
   test('is passed through: the run sees its own certificate', async (t) => {
     const server = await mutual(t);
-    const passage = await passageFor(t, { clientCertificates: [stored('else.internal')] });
-    const { socket, issuer } = await handshake(passage, server.port);
+    const proxySession = await proxySessionFor(t, {
+      clientCertificates: [stored('else.internal')],
+    });
+    const { socket, issuer } = await handshake(proxySession, server.port);
     assert.equal(issuer, 'Servers');
     assert.match(await get(socket), /403/);
     assert.deepEqual(server.seen, ['-']);
@@ -201,44 +203,52 @@ suite('every other host', () => {
 
   test('may speak first, and end when it likes', async (t) => {
     await using server = await tcpServer((socket) => socket.end('welcome'));
-    const passage = await passageFor(t, { clientCertificates: [stored('else.internal')] });
-    const { socket } = await tunnel(passage, `localhost:${server.port}`);
+    const proxySession = await proxySessionFor(t, {
+      clientCertificates: [stored('else.internal')],
+    });
+    const { socket } = await tunnel(proxySession, `localhost:${server.port}`);
     assert.equal(Buffer.concat(await socket.toArray()).toString(), 'welcome');
   });
 
   test('answers those who have ended what they send', async (t) => {
     await using server = await halfOpenServer();
-    const passage = await passageFor(t, { clientCertificates: [stored('else.internal')] });
-    const { socket } = await tunnel(passage, `localhost:${server.port}`);
+    const proxySession = await proxySessionFor(t, {
+      clientCertificates: [stored('else.internal')],
+    });
+    const { socket } = await tunnel(proxySession, `localhost:${server.port}`);
     socket.end('question');
     assert.equal(Buffer.concat(await socket.toArray()).toString(), 'answer to question');
   });
 
   test('that cannot be reached is named, once', async (t) => {
-    const passage = await passageFor(t, {});
+    const proxySession = await proxySessionFor(t, {});
     for (const target of ['localhost:1', 'localhost:1', 'no-such-host.invalid:443']) {
-      assert.equal((await tunnel(passage, target)).status, 502);
+      assert.equal((await tunnel(proxySession, target)).status, 502);
     }
-    assert.equal(passage.said.length, 2);
-    assert.match(passage.said[0] ?? '', /refused: localhost:1 \(ECONNREFUSED\)/);
-    assert.match(passage.said[1] ?? '', /no-such-host\.invalid:443 \((ENOTFOUND|EAI_AGAIN)\)/);
-    assert.equal(passage.fault, null);
-    assert.equal((await tunnel(passage, 'nonsense')).status, 400);
+    assert.equal(proxySession.said.length, 2);
+    assert.match(proxySession.said[0] ?? '', /refused: localhost:1 \(ECONNREFUSED\)/);
+    assert.match(proxySession.said[1] ?? '', /no-such-host\.invalid:443 \((ENOTFOUND|EAI_AGAIN)\)/);
+    assert.equal(proxySession.fault, null);
+    assert.equal((await tunnel(proxySession, 'nonsense')).status, 400);
   });
 
   test('is not connected to when it is forbidden, by name and by what the name leads to', async (t) => {
     await using server = await httpServer((_request, response) => response.end('secret'));
     for (const forbidden of ['localhost', '127.0.0.1']) {
-      const passage = await passageFor(t, { isForbidden: (host) => host === forbidden });
-      const { status } = await tunnel(passage, `localhost:${server.port}`);
-      assert.deepEqual([status, passage.said.length], [502, 1], forbidden);
+      const proxySession = await proxySessionFor(t, { isForbidden: (host) => host === forbidden });
+      const { status } = await tunnel(proxySession, `localhost:${server.port}`);
+      assert.deepEqual([status, proxySession.said.length], [502, 1], forbidden);
     }
   });
 });
 
 suite('http', () => {
-  const ask = async (passage: Passage, url: string, headers: Record<string, string> = {}) => {
-    const sent = request(passage.server, { path: url, method: 'POST', headers });
+  const ask = async (
+    proxySession: ProxySession,
+    url: string,
+    headers: Record<string, string> = {},
+  ) => {
+    const sent = request(proxySession.server, { path: url, method: 'POST', headers });
     sent.end('body');
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
     const body = Buffer.concat(await response.toArray()).toString();
@@ -255,8 +265,8 @@ suite('http', () => {
         );
       });
     });
-    const passage = await passageFor(t, {});
-    const { response, body } = await ask(passage, `http://localhost:${server.port}/a?b=c`, {
+    const proxySession = await proxySessionFor(t, {});
+    const { response, body } = await ask(proxySession, `http://localhost:${server.port}/a?b=c`, {
       host: `localhost:${server.port}`,
       'proxy-connection': 'keep-alive',
       'x-mine': '1',
@@ -268,9 +278,9 @@ suite('http', () => {
   });
 
   test('to nobody ends without an answer, which could be taken for one of the target', async (t) => {
-    const passage = await passageFor(t, {});
-    await assert.rejects(ask(passage, 'http://localhost:1/'), /socket hang up/);
-    assert.match(passage.said[0] ?? '', /ECONNREFUSED/);
+    const proxySession = await proxySessionFor(t, {});
+    await assert.rejects(ask(proxySession, 'http://localhost:1/'), /socket hang up/);
+    assert.match(proxySession.said[0] ?? '', /ECONNREFUSED/);
   });
 
   const hostileAnswers = [
@@ -286,9 +296,9 @@ suite('http', () => {
         socket.once('data', () => socket.end(`${answer}\r\n\r\n`));
       });
       t.after(() => server[Symbol.asyncDispose]());
-      const passage = await passageFor(t, {});
+      const proxySession = await proxySessionFor(t, {});
       const path = `http://127.0.0.1:${server.port}/`;
-      const asked = request(passage.server, { path, signal: AbortSignal.timeout(60_000) });
+      const asked = request(proxySession.server, { path, signal: AbortSignal.timeout(60_000) });
       asked.end();
       await assert.rejects(once(asked, 'response'), { code: 'ECONNRESET' });
     });
@@ -296,8 +306,10 @@ suite('http', () => {
 
   test('of clients that send https as a request rather than a tunnel shows the certificate too', async (t) => {
     const server = await mutual(t);
-    const passage = await passageFor(t, { clientCertificates: [stored('localhost')] });
-    const { body } = await ask(passage, `https://localhost:${server.port}/`, { host: 'localhost' });
+    const proxySession = await proxySessionFor(t, { clientCertificates: [stored('localhost')] });
+    const { body } = await ask(proxySession, `https://localhost:${server.port}/`, {
+      host: 'localhost',
+    });
     assert.match(body, /<body>agent/);
   });
 });
@@ -307,16 +319,16 @@ suite('the proxy of the location', () => {
     await using proxy = await proxyServer({ credentials: 'agent:secret' });
     await using web = await httpServer((_request, response) => response.end('web'));
     const server = await mutual(t);
-    const passage = await passageFor(t, {
+    const proxySession = await proxySessionFor(t, {
       clientCertificates: [stored('*.internal')],
       proxyUrl: proxy.url,
     });
-    const { socket: below } = await tunnel(passage, `shop.internal:${server.port}`);
+    const { socket: below } = await tunnel(proxySession, `shop.internal:${server.port}`);
     const socket = connectTls({
       ...{ socket: below, servername: 'shop.internal', ca: gateway.certificate },
     });
     assert.match(await get(socket), /<body>agent/);
-    const direct = await tunnel(passage, `localhost:${web.port}`);
+    const direct = await tunnel(proxySession, `localhost:${web.port}`);
     assert.equal(direct.status, 200);
     direct.socket.destroy();
     assert.deepEqual(proxy.asked, [`CONNECT shop.internal:${server.port}`]);
@@ -330,22 +342,28 @@ suite('the proxy of the location', () => {
       [`http://127.0.0.1:${strict.port}`, /refuses a tunnel to shop\.internal:443 with status 407/],
       [gone.url, /cannot be reached \(ECONNREFUSED\)/],
     ] as const) {
-      const passage = await passageFor(t, { proxyUrl });
-      assert.equal((await tunnel(passage, 'shop.internal:443')).status, 502);
-      assert.equal(passage.fault?.code, 'NETWORK_UNAVAILABLE');
-      assert.match(passage.fault.message, message);
-      const plain = request(passage.server, { path: 'http://shop.internal/' }).end();
+      const proxySession = await proxySessionFor(t, { proxyUrl });
+      assert.equal((await tunnel(proxySession, 'shop.internal:443')).status, 502);
+      assert.equal(proxySession.fault?.code, 'NETWORK_UNAVAILABLE');
+      assert.match(proxySession.fault.message, message);
+      const plain = request(proxySession.server, { path: 'http://shop.internal/' }).end();
       await assert.rejects(once(plain, 'response'));
     }
-    await assert.rejects(passageFor(t, { proxyUrl: 'socks5://x' }), /not an http or https URL/);
+    await assert.rejects(
+      proxySessionFor(t, { proxyUrl: 'socks5://x' }),
+      /not an http or https URL/,
+    );
   });
 
   test('that cannot reach the target says so about the target', async (t) => {
     await using proxy = await proxyServer({ refusesWith: 504 });
-    const passage = await passageFor(t, { proxyUrl: proxy.url });
-    assert.equal((await tunnel(passage, 'shop.internal:443')).status, 502);
-    assert.equal(passage.fault, null);
-    assert.match(passage.said[0] ?? '', /could not connect \(status 504\): shop\.internal:443/);
+    const proxySession = await proxySessionFor(t, { proxyUrl: proxy.url });
+    assert.equal((await tunnel(proxySession, 'shop.internal:443')).status, 502);
+    assert.equal(proxySession.fault, null);
+    assert.match(
+      proxySession.said[0] ?? '',
+      /could not connect \(status 504\): shop\.internal:443/,
+    );
   });
 });
 
@@ -375,30 +393,38 @@ suite('somebody who accepts and never answers', () => {
 
   test('as the proxy of the location is given up, and the target named', async (t) => {
     const proxy = await silent(t);
-    const passage = await passageFor(t, { proxyUrl: `http://127.0.0.1:${proxy.port}` }, quick);
-    assert.equal((await tunnel(passage, 'shop.internal:443')).status, 502);
-    assert.deepEqual(passage.said, [
+    const proxySession = await proxySessionFor(
+      t,
+      { proxyUrl: `http://127.0.0.1:${proxy.port}` },
+      quick,
+    );
+    assert.equal((await tunnel(proxySession, 'shop.internal:443')).status, 502);
+    assert.deepEqual(proxySession.said, [
       'the proxy of the location opened no way to shop.internal:443 within 0.06 s',
     ]);
     // As far as anyone can tell it tries in vain to reach the target.
-    assert.equal(passage.fault, null);
+    assert.equal(proxySession.fault, null);
     await proxy.closed;
   });
 
   test('as a proxy in TLS is a fault of ours', async (t) => {
     const proxy = await silent(t);
-    const passage = await passageFor(t, { proxyUrl: `https://127.0.0.1:${proxy.port}` }, quick);
-    assert.equal((await tunnel(passage, 'shop.internal:443')).status, 502);
-    assert.match(passage.fault?.message ?? '', /cannot be reached \(CONNECT_TIMEOUT\)/);
+    const proxySession = await proxySessionFor(
+      t,
+      { proxyUrl: `https://127.0.0.1:${proxy.port}` },
+      quick,
+    );
+    assert.equal((await tunnel(proxySession, 'shop.internal:443')).status, 502);
+    assert.match(proxySession.fault?.message ?? '', /cannot be reached \(CONNECT_TIMEOUT\)/);
     await proxy.closed;
   });
 
   test('as a server in TLS ends a request that came whole', async (t) => {
     const server = await silent(t);
-    const passage = await passageFor(t, {}, quick);
-    const plain = request(passage.server, { path: `https://127.0.0.1:${server.port}/` }).end();
+    const proxySession = await proxySessionFor(t, {}, quick);
+    const plain = request(proxySession.server, { path: `https://127.0.0.1:${server.port}/` }).end();
     await assert.rejects(once(plain, 'response'), /socket hang up/);
-    assert.match(passage.said[0] ?? '', /no answer within 0\.06 s/);
+    assert.match(proxySession.said[0] ?? '', /no answer within 0\.06 s/);
     await server.closed;
   });
 
@@ -408,13 +434,13 @@ suite('somebody who accepts and never answers', () => {
       { method: 'GET', path: 'https://shop.internal/' },
     ]) {
       const proxy = await silent(t);
-      const passage = await passageFor(t, { proxyUrl: `http://127.0.0.1:${proxy.port}` });
-      const asked = request(passage.server, { method, path });
+      const proxySession = await proxySessionFor(t, { proxyUrl: `http://127.0.0.1:${proxy.port}` });
+      const asked = request(proxySession.server, { method, path });
       asked.on('error', () => undefined).end();
       await proxy.arrived;
       asked.destroy();
       await proxy.closed;
-      assert.deepEqual([passage.said, passage.fault], [[], null]);
+      assert.deepEqual([proxySession.said, proxySession.fault], [[], null]);
     }
   });
 });
@@ -424,8 +450,8 @@ test('what a server says first is not lost on the way through the proxy', async 
     socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\n\r\n220 ready\r\n'));
   });
   t.after(() => proxy[Symbol.asyncDispose]());
-  const passage = await passageFor(t, { proxyUrl: `http://127.0.0.1:${proxy.port}` });
-  const { socket } = await tunnel(passage, 'mail.internal:25');
+  const proxySession = await proxySessionFor(t, { proxyUrl: `http://127.0.0.1:${proxy.port}` });
+  const { socket } = await tunnel(proxySession, 'mail.internal:25');
   const [first] = (await once(socket, 'data')) as [Buffer];
   assert.equal(first.toString(), '220 ready\r\n');
   socket.destroy();
@@ -438,23 +464,23 @@ test('when a run is over its connections end, and nobody gets in any more', asyn
       left.resolve(undefined);
     });
   });
-  const passage = await passageFor(t, { clientCertificates: [stored('localhost')] });
-  const { socket } = await tunnel(passage, `localhost:${server.port}`);
+  const proxySession = await proxySessionFor(t, { clientCertificates: [stored('localhost')] });
+  const { socket } = await tunnel(proxySession, `localhost:${server.port}`);
   const ended = once(socket.resume(), 'close');
-  await passage[Symbol.asyncDispose]();
+  await proxySession[Symbol.asyncDispose]();
   await Promise.all([ended, left.promise]);
-  await assert.rejects(tunnel(passage, `localhost:${server.port}`), /ECONNREFUSED/);
+  await assert.rejects(tunnel(proxySession, `localhost:${server.port}`), /ECONNREFUSED/);
 });
 
 test('when it cannot be found out who comes, nobody gets in, and the fault is ours', async (t) => {
-  const passage = await passageFor(t, {});
-  passage.admit({
+  const proxySession = await proxySessionFor(t, {});
+  proxySession.admit({
     uid: null,
     pids() {
       throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
     },
   });
-  await assert.rejects(tunnel(passage, 'localhost:1'), { code: 'ECONNRESET' });
-  assert.equal(passage.fault?.code, 'NETWORK_UNAVAILABLE');
-  assert.match(passage.said.join('\n'), /EMFILE/);
+  await assert.rejects(tunnel(proxySession, 'localhost:1'), { code: 'ECONNRESET' });
+  assert.equal(proxySession.fault?.code, 'NETWORK_UNAVAILABLE');
+  assert.match(proxySession.said.join('\n'), /EMFILE/);
 });

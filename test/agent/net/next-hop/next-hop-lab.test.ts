@@ -194,7 +194,7 @@ suite('the first hop', { concurrency: true }, () => {
       isOfTarget(answer, 'SOCKET_TIMEOUT');
       assert.match(
         answer.events.join('\n'),
-        /first hop is the gateway 10\.90\.2\.1 on \S+, whose neighbour entry is/,
+        /next hop is the gateway 10\.90\.2\.1 on \S+, whose neighbour entry is/,
       );
     },
   );

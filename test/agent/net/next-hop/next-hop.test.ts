@@ -6,42 +6,42 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentError } from '../../../../agent/errors.ts';
 import {
-  deadHop,
-  namingDeadHop,
-  requireFirstHop,
-  settledFirstHop,
+  nextHopProblem,
+  withNextHopProblem,
+  assertNextHopReachable,
+  settledNextHop,
 } from '../../../../agent/net/next-hop/assert-reachable.ts';
-import { FirstHopsOfFiles, ipv4RouteTo } from '../../../../agent/net/next-hop/files.ts';
-import { openFirstHops, readFirstHop } from '../../../../agent/net/next-hop/kernel.ts';
-import type { FirstHop, NeighbourState } from '../../../../agent/net/next-hop/next-hop.ts';
+import { NextHopsFromFiles, ipv4RouteTo } from '../../../../agent/net/next-hop/files.ts';
+import { openNextHops, readNextHop } from '../../../../agent/net/next-hop/kernel.ts';
+import type { NextHop, NeighbourState } from '../../../../agent/net/next-hop/next-hop.ts';
 import { temporaryFolder } from '../../../support/system.ts';
 import { TestClock } from '../../../support/test-clock.ts';
 
-const by = (state: NeighbourState): FirstHop => ({
+const by = (state: NeighbourState): NextHop => ({
   ...{ kind: 'hop', device: 'eth0', isUp: true, hasCarrier: true },
   gateway: { address: '10.0.0.1', state },
 });
 
 test('the lines of the program are read, and nonsense is nothing', () => {
-  assert.deepEqual(readFirstHop('hop eth0 up carrier 10.0.0.1 failed'), by('failed'));
-  assert.deepEqual(readFirstHop('hop eth0 up no-carrier - -'), {
+  assert.deepEqual(readNextHop('hop eth0 up carrier 10.0.0.1 failed'), by('failed'));
+  assert.deepEqual(readNextHop('hop eth0 up no-carrier - -'), {
     ...{ kind: 'hop', device: 'eth0', isUp: true, hasCarrier: false, gateway: null },
   });
-  assert.deepEqual(readFirstHop('hop docker0 up no-peer - -'), {
+  assert.deepEqual(readNextHop('hop docker0 up no-peer - -'), {
     ...{ kind: 'hop', device: 'docker0', isUp: true, hasCarrier: false, mayEndAtTarget: true },
     gateway: null,
   });
-  assert.equal(readFirstHop('unsure'), null);
-  assert.deepEqual(readFirstHop('here'), { kind: 'here' });
-  assert.deepEqual(readFirstHop('none ENETUNREACH'), { kind: 'none', code: 'ENETUNREACH' });
-  assert.equal(readFirstHop('failed socket EPERM'), null);
-  assert.equal(readFirstHop(''), null);
+  assert.equal(readNextHop('unsure'), null);
+  assert.deepEqual(readNextHop('here'), { kind: 'here' });
+  assert.deepEqual(readNextHop('none ENETUNREACH'), { kind: 'none', code: 'ENETUNREACH' });
+  assert.equal(readNextHop('failed socket EPERM'), null);
+  assert.equal(readNextHop(''), null);
 });
 
 test('only a gateway that was given up, a missing link and a missing route are proven dead', () => {
   for (const state of ['reachable', 'stale', 'delay', 'probe', 'noarp', 'permanent', null] as const)
-    assert.equal(deadHop(by(state), '192.0.2.1'), null, String(state));
-  assert.match(deadHop(by('failed'), '192.0.2.1')?.what ?? '', /10\.0\.0\.1 on eth0/);
+    assert.equal(nextHopProblem(by(state), '192.0.2.1'), null, String(state));
+  assert.match(nextHopProblem(by('failed'), '192.0.2.1')?.what ?? '', /10\.0\.0\.1 on eth0/);
   const link = {
     kind: 'hop',
     device: 'eth0',
@@ -49,27 +49,33 @@ test('only a gateway that was given up, a missing link and a missing route are p
     hasCarrier: true,
     gateway: null,
   } as const;
-  assert.equal(deadHop(link, '10.0.0.9'), null);
-  assert.match(deadHop({ ...link, hasCarrier: false }, '10.0.0.9')?.what ?? '', /no link/);
-  assert.equal(deadHop({ ...link, hasCarrier: false, mayEndAtTarget: true }, '10.0.0.9'), null);
-  assert.match(deadHop({ ...link, isUp: false }, '10.0.0.9')?.what ?? '', /is down/);
-  assert.match(deadHop({ kind: 'none', code: 'ENETUNREACH' }, 'fd00::1')?.what ?? '', /no route/);
-  assert.equal(deadHop({ kind: 'here' }, '127.0.0.1'), null);
+  assert.equal(nextHopProblem(link, '10.0.0.9'), null);
+  assert.match(nextHopProblem({ ...link, hasCarrier: false }, '10.0.0.9')?.what ?? '', /no link/);
+  assert.equal(
+    nextHopProblem({ ...link, hasCarrier: false, mayEndAtTarget: true }, '10.0.0.9'),
+    null,
+  );
+  assert.match(nextHopProblem({ ...link, isUp: false }, '10.0.0.9')?.what ?? '', /is down/);
+  assert.match(
+    nextHopProblem({ kind: 'none', code: 'ENETUNREACH' }, 'fd00::1')?.what ?? '',
+    /no route/,
+  );
+  assert.equal(nextHopProblem({ kind: 'here' }, '127.0.0.1'), null);
 });
 
 /** The kernel knows these, one after the other; the last stays. */
-function knowing(...hops: (FirstHop | null)[]) {
+function knowing(...hops: (NextHop | null)[]) {
   const clock = new TestClock(0);
   let asked = 0;
-  const firstHops = {
+  const nextHops = {
     to: () => Promise.resolve(hops[Math.min(asked++, hops.length - 1)] ?? null),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
   const { signal } = new AbortController();
   /** Lets time pass until it is settled, and gives how much. */
   const settled = async (isRefused = false): Promise<[string, number]> => {
-    let hop: FirstHop | null | undefined;
-    void settledFirstHop('192.0.2.1', { network: { firstHops }, clock, signal }, isRefused).then(
+    let hop: NextHop | null | undefined;
+    void settledNextHop('192.0.2.1', { network: { nextHops }, clock, signal }, isRefused).then(
       (found) => (hop = found),
     );
     for (let turn = 0; turn < 100 && hop === undefined; turn += 1) {
@@ -79,7 +85,7 @@ function knowing(...hops: (FirstHop | null)[]) {
     const state = hop?.kind === 'hop' ? hop.gateway?.state : undefined;
     return [String(state), clock.monotonic()];
   };
-  return { tools: { network: { firstHops }, clock, signal }, settled };
+  return { tools: { network: { nextHops }, clock, signal }, settled };
 }
 
 test('a gateway the kernel asks for is waited for until it answers', async () => {
@@ -102,11 +108,11 @@ test('once the kernel has spoken nobody waits: no router can have said it', asyn
 test('nobody asks about failures in which the target has spoken, nor claims what is unknown', async () => {
   const place = { address: '192.0.2.1', subject: 'a:80' };
   const dead = knowing(by('failed')).tools;
-  await requireFirstHop({ code: 'ECONNREFUSED' }, place, dead);
-  await requireFirstHop({ code: 'CANCELLED' }, place, dead);
-  await requireFirstHop({ code: 'TIMEOUT' }, place, knowing(null).tools);
+  await assertNextHopReachable({ code: 'ECONNREFUSED' }, place, dead);
+  await assertNextHopReachable({ code: 'CANCELLED' }, place, dead);
+  await assertNextHopReachable({ code: 'TIMEOUT' }, place, knowing(null).tools);
   await assert.rejects(
-    requireFirstHop({ code: 'TIMEOUT' }, place, dead),
+    assertNextHopReachable({ code: 'TIMEOUT' }, place, dead),
     (error) => error instanceof AgentError && /a:80 \(TIMEOUT\): its gateway/.test(error.message),
   );
 });
@@ -118,7 +124,7 @@ test('where no resolver answers, the dead hop on the way to it is named', async 
     const silent = new AgentError('RESOLVER_UNAVAILABLE', 'no resolver answered for a.example');
     const failing = () => Promise.reject(silent);
     await assert.rejects(
-      namingDeadHop(knowing(by('failed')).tools, failing),
+      withNextHopProblem(knowing(by('failed')).tools, failing),
       (error) =>
         error instanceof AgentError &&
         error.code === 'RESOLVER_UNAVAILABLE' &&
@@ -126,7 +132,7 @@ test('where no resolver answers, the dead hop on the way to it is named', async 
           error.message,
         ),
     );
-    await assert.rejects(namingDeadHop(knowing(by('stale')).tools, failing), silent);
+    await assert.rejects(withNextHopProblem(knowing(by('stale')).tools, failing), silent);
   } finally {
     dns.setServers(before);
   }
@@ -166,7 +172,7 @@ test('without perl, files tell about IPv4', async () => {
         `10.0.0.1         0x1         ${flags}         00:00:00:00:00:00     *        eth0\n`,
     );
   };
-  await using files = new FirstHopsOfFiles(folder.path);
+  await using files = new NextHopsFromFiles(folder.path);
   arp('0x0');
   assert.deepEqual(await files.to('192.0.2.1'), by('incomplete'));
   arp('0x2');
@@ -176,7 +182,7 @@ test('without perl, files tell about IPv4', async () => {
   write('sys/class/net/eth1/carrier', '0\n');
   const unplugged = async () => {
     const hop = await files.to('10.1.2.3');
-    return hop !== null && deadHop(hop, '10.1.2.3')?.what;
+    return hop !== null && nextHopProblem(hop, '10.1.2.3')?.what;
   };
   assert.equal(await unplugged(), undefined);
   mkdirSync(join(folder.path, 'sys/class/net/eth1/device'));
@@ -185,14 +191,14 @@ test('without perl, files tell about IPv4', async () => {
 
 test('the kernel tells of this machine, however often it is asked, and again after a pause', async () => {
   const clock = new TestClock(0);
-  await using firstHops = openFirstHops({ clock });
+  await using nextHops = openNextHops({ clock });
   const answers = await Promise.all(
-    ['127.0.0.1', '::1', 'nonsense', '127.0.0.2'].map((address) => firstHops.to(address)),
+    ['127.0.0.1', '::1', 'nonsense', '127.0.0.2'].map((address) => nextHops.to(address)),
   );
   const here = { kind: 'here' };
   assert.deepEqual(answers, [here, here, null, here]);
   clock.advance(60_000);
-  assert.deepEqual(await firstHops.to('127.0.0.1'), here);
+  assert.deepEqual(await nextHops.to('127.0.0.1'), here);
 });
 
 test('a program that is stuck is given up, however many go on asking it', async () => {
@@ -201,10 +207,10 @@ test('a program that is stuck is given up, however many go on asking it', async 
   writeFileSync(stuck, '#!/bin/sh\nexec sleep 60\n');
   chmodSync(stuck, 0o755);
   const clock = new TestClock(0);
-  await using firstHops = openFirstHops({ perl: stuck, clock });
+  await using nextHops = openNextHops({ perl: stuck, clock });
   let answered = 0;
   for (let second = 0; second < 3; second += 1) {
-    void firstHops.to('192.0.2.1').then(() => (answered += 1));
+    void nextHops.to('192.0.2.1').then(() => (answered += 1));
     clock.advance(1_000);
     await new Promise(setImmediate);
   }

@@ -7,17 +7,17 @@ const usualMargin = 4;
  * is noticed soon; more after it was too little and where answers are seen to take long, so that a slow
  * link gets through in the end.
  */
-export class Patience {
-  readonly #leastMs: number;
-  readonly #mostMs: number;
+export class TimeoutPolicy {
+  readonly #minMs: number;
+  readonly #maxMs: number;
   readonly #margin: number;
   #ms: number;
 
-  constructor(leastMs: number, mostMs: number, margin = usualMargin) {
-    this.#leastMs = leastMs;
-    this.#mostMs = mostMs;
+  constructor(minMs: number, maxMs: number, margin = usualMargin) {
+    this.#minMs = minMs;
+    this.#maxMs = maxMs;
     this.#margin = margin;
-    this.#ms = leastMs;
+    this.#ms = minMs;
   }
 
   get ms(): number {
@@ -25,13 +25,13 @@ export class Patience {
   }
 
   ranOut(): void {
-    this.#ms = Math.min(this.#mostMs, this.#ms * growth);
+    this.#ms = Math.min(this.#maxMs, this.#ms * growth);
   }
 
   /** An answer came, after a silence of so long. */
   answered(silenceMs: number): void {
-    const fitting = Math.min(this.#mostMs, Math.max(this.#leastMs, silenceMs * this.#margin));
-    // Slow links have quick moments: less patience only step by step.
+    const fitting = Math.min(this.#maxMs, Math.max(this.#minMs, silenceMs * this.#margin));
+    // Slow links have quick moments: the timeout shrinks step by step.
     this.#ms = Math.max(fitting, this.#ms / growth);
   }
 }

@@ -1,17 +1,17 @@
-/** What the parts of a passage through the gateway share. */
+/** What the connections of one proxy session share. */
 import type { Duplex } from 'node:stream';
 import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Target, Way } from './dial.ts';
 import type { OwnAuthority } from './own-authority.ts';
 
-export interface Inside {
+export interface SessionContext {
   readonly way: Way;
   /** Longest time to wait for a connection, an answer of the proxy, a handshake. */
   readonly withinMs: number;
   readonly clientCertificates: readonly AssignedCertificate[];
   readonly trusted: OwnAuthority;
   readonly untrusted: OwnAuthority;
-  /** Connections that end with the passage. */
+  /** Connections that end with the session. */
   readonly open: Set<Duplex>;
   /** Takes note of why a connection failed. */
   note(error: unknown, target: Target): void;

@@ -5,7 +5,7 @@ import { readConfig, type AgentConfig } from '../config.ts';
 import { AgentError } from '../errors.ts';
 import { openNetwork } from '../network.ts';
 import { builtinRuntime } from '../runtimes/builtin-runtime.ts';
-import { fail, follows, ok, type Finding, type Report, type Statement } from './finding.ts';
+import { fail, follows, ok, type StepFinding, type Report, type Finding } from './finding.ts';
 import { Link } from './link.ts';
 import { openMachine, type Machine } from './machine.ts';
 import { chooseSteps, runSteps, type RunOptions } from './run-steps.ts';
@@ -17,13 +17,13 @@ import { describeVersions } from './steps/versions.ts';
 /** A person waits at most 15 s: this, and the start of the program. */
 const withinMs = 13_500;
 
-export interface Examination {
+export interface DoctorRun {
   report: Report;
   /** False when the settings cannot be used, and hardly anything was looked at. */
   isUsable: boolean;
 }
 
-export interface ExamineOptions {
+export interface CollectOptions {
   environment: Readonly<Record<string, string | undefined>>;
   clock: Clock;
   choice?: Parameters<typeof chooseSteps>[1];
@@ -38,7 +38,7 @@ function once<T>(find: () => Promise<T>): () => Promise<T> {
   return () => (found ??= find());
 }
 
-async function lookForBrowser(config: AgentConfig): Promise<FoundBrowser | AgentError> {
+async function findBrowserFor(config: AgentConfig): Promise<FoundBrowser | AgentError> {
   try {
     return await findBrowser({
       packagesFolder: builtinRuntime()?.folder ?? import.meta.dirname,
@@ -55,9 +55,9 @@ function withoutConfig(
   error: AgentError,
   chosen: readonly { step: Step }[],
   machine: Machine,
-): Finding[] {
+): StepFinding[] {
   const problems = Array.isArray(error.cause) ? error.cause.map(String) : [error.message];
-  const statements = (id: string): Statement[] => {
+  const findings = (id: string): Finding[] => {
     if (id === 'versions') return [ok(describeVersions(machine))];
     if (id !== 'settings') return [follows('settings')];
     return problems.map((problem) =>
@@ -65,18 +65,18 @@ function withoutConfig(
     );
   };
   return chosen.flatMap(({ step: { id, name } }) =>
-    statements(id).map(({ cause: _root, ...told }) => ({ id, name, ...told, durationMs: 0 })),
+    findings(id).map(({ cause: _root, ...told }) => ({ id, name, ...told, durationMs: 0 })),
   );
 }
 
 /** Never throws for what it finds; throws CONFIG_INVALID for a choice of steps that do not exist. */
-export async function examine(options: ExamineOptions): Promise<Examination> {
+export async function collectFindings(options: CollectOptions): Promise<DoctorRun> {
   const { environment, clock, choice = {}, onWaiting, onFinding } = options;
   const { machine = openMachine(), steps = allSteps } = options;
   const startedAt = new Date(clock.now()).toISOString();
   const began = clock.monotonic();
   const chosen = chooseSteps(steps, choice);
-  const reportOf = (findings: Finding[]): Report => ({
+  const reportOf = (findings: StepFinding[]): Report => ({
     ok: findings.every(({ verdict }) => verdict !== 'fail'),
     startedAt,
     durationMs: Math.round(clock.monotonic() - began),
@@ -94,11 +94,11 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   }
   const { config, warnings } = given;
   await using network = await openNetwork(config, environment);
-  await using link = new Link(config, machine, network.firstHops, clock);
+  await using link = new Link(config, machine, network.nextHops, clock);
   const context: DoctorContext = {
     ...{ environment, config, warnings, clock, machine, network, link },
     runningAgent: once(async () => (await askStatus(config.AGENT_DATA_DIR)).answer),
-    browser: once(() => lookForBrowser(config)),
+    browser: once(() => findBrowserFor(config)),
   };
   const findings = await runSteps(chosen, context, {
     limitMs: withinMs - (clock.monotonic() - began),

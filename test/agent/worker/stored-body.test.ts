@@ -4,7 +4,7 @@ import test from 'node:test';
 import { createScrubber } from '../../../agent/scrub/create-scrubber.ts';
 import { encodings } from '../../../agent/scrub/encodings.ts';
 import type { Scrubber } from '../../../agent/scrub/scrubber.ts';
-import { droppedBody, withScrubbedBody } from '../../../agent/worker/body-of-pass.ts';
+import { droppedBody, withScrubbedBody } from '../../../agent/worker/stored-body.ts';
 
 const kept = 8_192;
 const secrets = ['hunter "22" /hünter/', 'q"4-Zebra', 'abcd', `key-${'0123456789'.repeat(12)}`];

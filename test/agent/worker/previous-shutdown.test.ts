@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import pino from 'pino';
-import { markRun } from '../../../agent/worker/last-end.ts';
+import { markRun } from '../../../agent/worker/previous-shutdown.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
 const bootFile = '/proc/sys/kernel/random/boot_id';

@@ -138,7 +138,7 @@ sub state_of {
     return '-';
 }
 
-# Whether packets may take another way than the one that was told: a route has several gateways, or a rule
+# Whether packets may take another way than the one that was reported: a route has several gateways, or a rule
 # looks at what the question did not say, ports or the address that a socket gets when it connects.
 sub may_go_elsewhere {
     my ($domain, $target, $scope) = @_;

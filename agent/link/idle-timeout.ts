@@ -8,7 +8,7 @@ import type { Clock } from '@monitor/shared/clock.ts';
 /** Linux keeps at most so much of one connection (`net.ipv4.tcp_wmem`). */
 const bufferBytes = 4_194_304;
 
-export class StallWatch implements Disposable {
+export class IdleTimeout implements Disposable {
   readonly #clock: Clock;
   readonly #stalled = new AbortController();
   #withinMs: number;
@@ -32,12 +32,12 @@ export class StallWatch implements Disposable {
     return this.#longestSilenceMs;
   }
 
-  /** Aborted by the stall. */
+  /** Aborted when the time is up. */
   get signal(): AbortSignal {
     return this.#stalled.signal;
   }
 
-  get isStalled(): boolean {
+  get isExpired(): boolean {
     return this.#stalled.signal.aborted;
   }
 

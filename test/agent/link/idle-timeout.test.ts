@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Patience } from '../../../agent/link/patience.ts';
-import { StallWatch } from '../../../agent/link/stall-watch.ts';
+import { TimeoutPolicy } from '../../../agent/link/timeout-policy.ts';
+import { IdleTimeout } from '../../../agent/link/idle-timeout.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 const megabyte = 1_048_576;
 
 test('silence ends a call, movement puts the end off', () => {
   const clock = new TestClock(0);
-  using watch = new StallWatch(clock, 20_000);
+  using watch = new IdleTimeout(clock, 20_000);
   clock.advance(19_999);
   watch.moved(100);
   clock.advance(19_999);
-  assert.equal(watch.isStalled, false);
+  assert.equal(watch.isExpired, false);
   clock.advance(1);
-  assert.equal(watch.isStalled, true);
+  assert.equal(watch.isExpired, true);
   assert.match(String(watch.signal.reason), /nothing moved for 20 s/);
 });
 
 test('a link of 64 kbit/s may be as silent as its buffers are deep', () => {
   const clock = new TestClock(0);
-  using watch = new StallWatch(clock, 20_000);
+  using watch = new IdleTimeout(clock, 20_000);
   watch.begin(20_000);
   // The buffers take a megabyte at once, then room is made in steps of 300 kB, each of 37 s.
   watch.moved(megabyte);
@@ -29,31 +29,31 @@ test('a link of 64 kbit/s may be as silent as its buffers are deep', () => {
     clock.advance(stepMs);
     sentMs += stepMs;
     watch.moved(300_000);
-    assert.equal(watch.isStalled, false, `after ${sentMs} ms`);
+    assert.equal(watch.isExpired, false, `after ${sentMs} ms`);
   }
   // The last megabyte is still on its way when everything was handed over.
   watch.expect(20_000);
   clock.advance(130_000);
-  assert.equal(watch.isStalled, false);
+  assert.equal(watch.isExpired, false);
   clock.advance(10_000);
-  assert.equal(watch.isStalled, true);
+  assert.equal(watch.isExpired, true);
 });
 
 test('on a fast link a large file that stops is noticed as soon as a small one', () => {
   const clock = new TestClock(0);
-  using watch = new StallWatch(clock, 20_000);
+  using watch = new IdleTimeout(clock, 20_000);
   watch.begin(20_000);
   for (let sent = 0; sent < 150; sent += 1) {
     clock.advance(100);
     watch.moved(megabyte);
   }
   clock.advance(20_000);
-  assert.equal(watch.isStalled, true);
+  assert.equal(watch.isExpired, true);
 });
 
 test('the longest silence is known afterwards', () => {
   const clock = new TestClock(0);
-  using watch = new StallWatch(clock, 20_000);
+  using watch = new IdleTimeout(clock, 20_000);
   clock.advance(9_000);
   watch.begin(20_000);
   for (const ms of [100, 7_000, 300]) {
@@ -65,25 +65,25 @@ test('the longest silence is known afterwards', () => {
 
 test('what was stopped does not stall', () => {
   const clock = new TestClock(0);
-  const watch = new StallWatch(clock, 1_000);
+  const watch = new IdleTimeout(clock, 1_000);
   watch[Symbol.dispose]();
   clock.advance(5_000);
-  assert.equal(watch.isStalled, false);
+  assert.equal(watch.isExpired, false);
 });
 
-test('patience grows when it runs out, follows slow answers, and shrinks step by step', () => {
-  const patience = new Patience(8_000, 64_000);
-  assert.equal(patience.ms, 8_000);
-  patience.ranOut();
-  patience.ranOut();
-  assert.equal(patience.ms, 32_000);
-  patience.answered(300);
-  assert.equal(patience.ms, 16_000);
-  patience.answered(300);
-  patience.answered(300);
-  assert.equal(patience.ms, 8_000);
-  patience.answered(5_000);
-  assert.equal(patience.ms, 20_000);
-  for (let failure = 0; failure < 9; failure += 1) patience.ranOut();
-  assert.equal(patience.ms, 64_000);
+test('timeouts grows when it runs out, follows slow answers, and shrinks step by step', () => {
+  const timeouts = new TimeoutPolicy(8_000, 64_000);
+  assert.equal(timeouts.ms, 8_000);
+  timeouts.ranOut();
+  timeouts.ranOut();
+  assert.equal(timeouts.ms, 32_000);
+  timeouts.answered(300);
+  assert.equal(timeouts.ms, 16_000);
+  timeouts.answered(300);
+  timeouts.answered(300);
+  assert.equal(timeouts.ms, 8_000);
+  timeouts.answered(5_000);
+  assert.equal(timeouts.ms, 20_000);
+  for (let failure = 0; failure < 9; failure += 1) timeouts.ranOut();
+  assert.equal(timeouts.ms, 64_000);
 });

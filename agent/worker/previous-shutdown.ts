@@ -1,5 +1,5 @@
 /**
- * How the agent before this one ended. One that is told to stop takes its mark away; a mark that is still
+ * How the previous agent ended. One that is asked to stop removes its mark; a mark that is still
  * there was left by one that was killed.
  */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ function markIn(text: string | null): Mark | null {
 }
 
 /** In a sentence, from the mark that was left and the one of now. */
-export function explainLastEnd(left: Mark, now: Mark): string {
+export function explainPreviousShutdown(left: Mark, now: Mark): string {
   const before = `the agent of ${left.startedAt} did not end by itself`;
   if (left.bootId !== now.bootId) {
     return `${before}: the machine was started again, or the agent is on another`;
@@ -54,7 +54,7 @@ export function hasEndedUncleanly(directory: string): boolean {
   return existsSync(markFile(directory));
 }
 
-/** Says how the agent before this one ended if nobody told it to; dispose what it gives when told to. */
+/** Logs how the previous agent ended if it was not asked to stop; dispose the mark when this one is. */
 export function markRun(
   directory: string,
   { now, logger, reader = kernelReader }: { now: number; logger: Logger; reader?: Reader },
@@ -66,7 +66,7 @@ export function markRun(
     killsAround: killsAround(reader),
   };
   const left = markIn(kernelReader.read(file));
-  if (left !== null) logger.warn({ last: left }, explainLastEnd(left, mark));
+  if (left !== null) logger.warn({ last: left }, explainPreviousShutdown(left, mark));
   try {
     writeFileSync(file, JSON.stringify(mark), { mode: 0o600 });
   } catch {

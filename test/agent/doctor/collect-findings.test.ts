@@ -6,8 +6,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import test from 'node:test';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
-import { examine } from '../../../agent/doctor/examine.ts';
-import type { Finding } from '../../../agent/doctor/finding.ts';
+import { collectFindings } from '../../../agent/doctor/collect-findings.ts';
+import type { StepFinding } from '../../../agent/doctor/finding.ts';
 import { openMachine, type Machine } from '../../../agent/doctor/machine.ts';
 import { makeAuthority, selfSigned } from '../../support/certificates.ts';
 import { FakeControlPlane } from '../../support/fake-control-plane.ts';
@@ -18,7 +18,7 @@ import { temporaryFolder } from '../../support/system.ts';
 const key = 'pl_0123456789abcdef0123';
 const link = ['key', 'protocol', 'clock'];
 
-async function look(
+async function collect(
   environment: Record<string, string>,
   {
     only = link,
@@ -27,7 +27,7 @@ async function look(
   }: { only?: string[]; clock?: Clock; machine?: Machine } = {},
 ) {
   using folder = temporaryFolder();
-  const { report } = await examine({
+  const { report } = await collectFindings({
     environment: {
       ...{ PATH: process.env['PATH'], API_KEY: key },
       ...{ AGENT_DATA_DIR: folder.path, PACKET_CAPTURE: 'off' },
@@ -42,7 +42,7 @@ async function look(
 }
 
 /** The first failure is the cause; what needs it is skipped and says so. */
-function assertCause(findings: readonly Finding[], id: string, words: RegExp): void {
+function assertCause(findings: readonly StepFinding[], id: string, words: RegExp): void {
   const failed = findings.filter(({ verdict }) => verdict === 'fail');
   const all = JSON.stringify(findings, null, 1);
   assert.deepEqual([...new Set(failed.map((finding) => finding.id))], [id], all);
@@ -54,11 +54,15 @@ function assertCause(findings: readonly Finding[], id: string, words: RegExp): v
   }
 }
 
-const find = (findings: readonly Finding[], id: string) => findings.find((one) => one.id === id);
+const find = (findings: readonly StepFinding[], id: string) =>
+  findings.find((one) => one.id === id);
 
 test('a healthy link: every step says what it saw', async () => {
   await using fake = await FakeControlPlane.start({ key });
-  const findings = await look({ CONTROL_PLANE_URL: fake.url }, { only: [...link, 'link-quality'] });
+  const findings = await collect(
+    { CONTROL_PLANE_URL: fake.url },
+    { only: [...link, 'link-quality'] },
+  );
   for (const { id, verdict, evidence } of findings)
     assert.equal(verdict, 'ok', `${id}: ${evidence}`);
   assert.match(find(findings, 'key')?.evidence ?? '', /pl_…0123 accepted, for location test-place/);
@@ -69,7 +73,7 @@ test('a healthy link: every step says what it saw', async () => {
 
 test('nobody listens', async () => {
   assertCause(
-    await look({ CONTROL_PLANE_URL: 'http://127.0.0.1:1' }),
+    await collect({ CONTROL_PLANE_URL: 'http://127.0.0.1:1' }),
     'connect',
     /refuses.*port 1/,
   );
@@ -83,7 +87,7 @@ test('a name that does not exist', async () => {
     ...real,
     read: (path: string) => (path === '/etc/resolv.conf' ? '' : real.read(path)),
   };
-  const findings = await look(
+  const findings = await collect(
     { CONTROL_PLANE_URL: 'http://nowhere.invalid', HOME: root.path },
     { machine },
   );
@@ -93,8 +97,8 @@ test('a name that does not exist', async () => {
 test('no key; a key that is refused; the clock is judged all the same', async () => {
   await using fake = await FakeControlPlane.start({ key: 'pl_another' });
   const url = { CONTROL_PLANE_URL: fake.url };
-  assertCause(await look({ ...url, API_KEY: '' }), 'key', /API_KEY is not set/);
-  const refused = await look(url);
+  assertCause(await collect({ ...url, API_KEY: '' }), 'key', /API_KEY is not set/);
+  const refused = await collect(url);
   assertCause(refused, 'key', /refuses pl_…0123/);
   assert.equal(find(refused, 'control-plane')?.verdict, 'ok');
   assert.equal(find(refused, 'clock')?.verdict, 'ok');
@@ -103,7 +107,7 @@ test('no key; a key that is refused; the clock is judged all the same', async ()
 test('a clock that is wrong is a warning of its own', async () => {
   await using fake = await FakeControlPlane.start({ key });
   fake.clockOffsetMs = -90_000;
-  const findings = await look({ CONTROL_PLANE_URL: fake.url });
+  const findings = await collect({ CONTROL_PLANE_URL: fake.url });
   assert.match(find(findings, 'clock')?.evidence ?? '', /9\d seconds ahead of|2 minutes ahead of/);
 });
 
@@ -114,21 +118,21 @@ test('a page in place of the control plane, another server, a gateway without on
     'content-type': 'text/html',
   });
   assertCause(
-    await look({ CONTROL_PLANE_URL: portal.url }),
+    await collect({ CONTROL_PLANE_URL: portal.url }),
     'control-plane',
     /"Guest network".*captive portal/,
   );
   await using other = await serve(404, 'not here');
-  assertCause(await look({ CONTROL_PLANE_URL: other.url }), 'control-plane', /404/);
+  assertCause(await collect({ CONTROL_PLANE_URL: other.url }), 'control-plane', /404/);
   await using gateway = await serve(502, 'bad gateway');
   assertCause(
-    await look({ CONTROL_PLANE_URL: gateway.url }),
+    await collect({ CONTROL_PLANE_URL: gateway.url }),
     'control-plane',
     /502.*behind it is not/,
   );
   await using moved = await serve(301, '', { location: 'https://elsewhere.example/' });
   assertCause(
-    await look({ CONTROL_PLANE_URL: moved.url }),
+    await collect({ CONTROL_PLANE_URL: moved.url }),
     'control-plane',
     /redirects to https:\/\/elsewhere/,
   );
@@ -146,7 +150,7 @@ test('certificates: of an unknown authority, self-signed, expired, for another h
   ] as const;
   for (const [{ key: privateKey, cert }, words] of wishes) {
     await using server = await httpsServer(privateKey, cert);
-    assertCause(await look({ CONTROL_PLANE_URL: server.url }), 'tls', words);
+    assertCause(await collect({ CONTROL_PLANE_URL: server.url }), 'tls', words);
   }
 });
 
@@ -154,7 +158,7 @@ test('a certificate that seems expired is the fault of the clock when the server
   const { key: privateKey, cert } = await selfSigned({ host: '127.0.0.1', validForDays: 30 });
   await using server = await httpsServer(privateKey, cert);
   const ahead: Clock = { ...systemClock, now: () => Date.now() + 400 * 86_400_000 };
-  const findings = await look({ CONTROL_PLANE_URL: server.url }, { clock: ahead });
+  const findings = await collect({ CONTROL_PLANE_URL: server.url }, { clock: ahead });
   assertCause(findings, 'tls', /the clock of this machine is wrong.*the server says.*NTP/);
 });
 
@@ -165,50 +169,50 @@ test('a file of authorities that Node ignores is named as the cause', async () =
   await using server = await httpsServer(privateKey, cert);
   const file = join(folder.path, 'ca.pem');
   const settings = { CONTROL_PLANE_URL: server.url, NODE_EXTRA_CA_CERTS: file };
-  assertCause(await look(settings), 'tls', /ca\.pem, which does not exist/);
+  assertCause(await collect(settings), 'tls', /ca\.pem, which does not exist/);
   writeFileSync(file, 'not a certificate');
-  assertCause(await look(settings), 'tls', /no certificate in PEM/);
+  assertCause(await collect(settings), 'tls', /no certificate in PEM/);
   writeFileSync(file, authority.cert.replace(/\n\S+\n/, '\nAAAA\n'));
-  assertCause(await look(settings), 'tls', /cannot be read/);
+  assertCause(await collect(settings), 'tls', /cannot be read/);
 });
 
 test('TLS where there is none, silence, and connections that are cut', async () => {
   await using plain = await httpServer((_request, response) => response.end('plain'));
   const secure = `https://127.0.0.1:${plain.port}`;
-  assertCause(await look({ CONTROL_PLANE_URL: secure }), 'tls', /does not speak TLS/);
+  assertCause(await collect({ CONTROL_PLANE_URL: secure }), 'tls', /does not speak TLS/);
   await using silent = await tcpServer(() => undefined);
   const quiet = `https://127.0.0.1:${silent.port}`;
-  assertCause(await look({ CONTROL_PLANE_URL: quiet }), 'tls', /is then silent/);
+  assertCause(await collect({ CONTROL_PLANE_URL: quiet }), 'tls', /is then silent/);
   await using cutting = await rawServer('', 'reset');
   const cut = `http://127.0.0.1:${cutting.port}`;
-  assertCause(await look({ CONTROL_PLANE_URL: cut }), 'control-plane', /cuts the connection/);
+  assertCause(await collect({ CONTROL_PLANE_URL: cut }), 'control-plane', /cuts the connection/);
 });
 
 test('proxies: gone, with a login, without permission, that reach nothing', async () => {
   const url = { CONTROL_PLANE_URL: 'https://127.0.0.1:1' };
   assertCause(
-    await look({ ...url, HTTPS_PROXY: 'http://127.0.0.1:1' }),
+    await collect({ ...url, HTTPS_PROXY: 'http://127.0.0.1:1' }),
     'proxy',
     /127\.0\.0\.1:1 refuses/,
   );
   await using wanting = await proxyServer({ credentials: 'user:secret-0123456789' });
   const nameless = `http://127.0.0.1:${wanting.port}`;
-  assertCause(await look({ ...url, HTTPS_PROXY: nameless }), 'proxy', /wants a login \(407\)/);
+  assertCause(await collect({ ...url, HTTPS_PROXY: nameless }), 'proxy', /wants a login \(407\)/);
   const wrong = `http://user:wrong-0123456789@127.0.0.1:${wanting.port}`;
-  assertCause(await look({ ...url, HTTPS_PROXY: wrong }), 'proxy', /does not accept the login/);
+  assertCause(await collect({ ...url, HTTPS_PROXY: wrong }), 'proxy', /does not accept the login/);
   await using refusing = await proxyServer({ refusesWith: 403 });
   assertCause(
-    await look({ ...url, HTTPS_PROXY: refusing.url }),
+    await collect({ ...url, HTTPS_PROXY: refusing.url }),
     'proxy',
     /does not allow a tunnel to 127\.0\.0\.1:1 \(403\)/,
   );
   await using lost = await proxyServer({ refusesWith: 503 });
   assertCause(
-    await look({ ...url, HTTPS_PROXY: lost.url }),
+    await collect({ ...url, HTTPS_PROXY: lost.url }),
     'connect',
     /could not connect to 127\.0\.0\.1:1 \(503\)/,
   );
-  const passed = await look({ ...url, HTTPS_PROXY: lost.url, NO_PROXY: '127.0.0.1' });
+  const passed = await collect({ ...url, HTTPS_PROXY: lost.url, NO_PROXY: '127.0.0.1' });
   assert.match(find(passed, 'proxy')?.evidence ?? '', /none is used: NO_PROXY has "127\.0\.0\.1"/);
 });
 
@@ -217,7 +221,7 @@ test('through a proxy, the certificate behind the tunnel is looked at', async ()
   const { key: privateKey, cert } = await authority.issue({ host: '127.0.0.1', validForDays: 30 });
   await using server = await httpsServer(privateKey, cert);
   await using proxy = await proxyServer();
-  const findings = await look({ CONTROL_PLANE_URL: server.url, HTTPS_PROXY: proxy.url });
+  const findings = await collect({ CONTROL_PLANE_URL: server.url, HTTPS_PROXY: proxy.url });
   assertCause(
     findings,
     'tls',
@@ -230,7 +234,7 @@ test('folders: a file in the way, and nothing stays behind where all is well', a
   const file = join(folder.path, 'file');
   writeFileSync(file, '');
   const only = ['data-directory', 'work-directory'];
-  const broken = await look(
+  const broken = await collect(
     { AGENT_DATA_DIR: join(file, 'data'), AGENT_WORK_DIR: join(file, 'work') },
     { only },
   );
@@ -239,7 +243,7 @@ test('folders: a file in the way, and nothing stays behind where all is well', a
     ['fail', 'fail'],
   );
   const [data, work] = [join(folder.path, 'a/b'), join(folder.path, 'c')];
-  const sound = await look({ AGENT_DATA_DIR: data, AGENT_WORK_DIR: work }, { only });
+  const sound = await collect({ AGENT_DATA_DIR: data, AGENT_WORK_DIR: work }, { only });
   assert.equal(
     sound[0]?.verdict === 'ok' || sound[0]?.verdict === 'warn',
     true,
@@ -253,7 +257,7 @@ test('the health port is held by somebody, who is named', async () => {
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
   try {
-    const findings = await look(
+    const findings = await collect(
       { AGENT_HEALTH_PORT: String(port), AGENT_HEALTH_HOST: '127.0.0.1' },
       { only: ['health-port'] },
     );
@@ -264,7 +268,7 @@ test('the health port is held by somebody, who is named', async () => {
 });
 
 test('unusable settings are each named, and everything else waits for them', async () => {
-  const { report, isUsable } = await examine({
+  const { report, isUsable } = await collectFindings({
     environment: { LOG_LEVEL: 'LOUD', AGENT_HEALTH_PORT: 'x', API_KEY: key },
     clock: systemClock,
   });
@@ -284,7 +288,7 @@ test('a browser that lacks a library, a browser that works', async () => {
   const browser = async (script: string) => {
     writeFileSync(path, `#!/bin/sh\n${script}\n`);
     chmodSync(path, 0o755);
-    return look({ AGENT_CHROMIUM_PATH: path }, { only: ['browser'] });
+    return collect({ AGENT_CHROMIUM_PATH: path }, { only: ['browser'] });
   };
   const lacking = await browser(
     'echo "chromium: error while loading shared libraries: libnss3.so: cannot open shared object file: No such file or directory" >&2; exit 127',
