@@ -11,7 +11,6 @@
 #
 #   method tcp|udp|icmp LOCAL       what is sent from now on, and from which address
 #   sent HOP                        a probe that may travel this far
-#   silent HOP                      a probe that nobody answered
 #   answer HOP MICROSECONDS FROM WHAT [TYPE CODE]
 #                                   WHAT is open (it accepted), refused (it reset), or icmp
 #   failed CALL ERROR               this machine would not send anything; ERROR as in ENETUNREACH
@@ -247,7 +246,6 @@ sub give_up {
     my ($probe) = @_;
     delete $open{ fileno($probe->{socket}) };
     close($probe->{socket});
-    print "silent $probe->{hop}\n" if $probe->{hop} <= $last_hop;
 }
 
 # The kernel knows best how long a connection took.

@@ -1,10 +1,9 @@
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
-import type { TracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import { InvalidArgumentError, type Command } from 'commander';
 import { AgentError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { resolveByOs } from '../net/dns/resolve.ts';
-import { tracerouteHeading, tracerouteTable, tracerouteText } from '../net/traceroute/text.ts';
+import { tracerouteText } from '../net/traceroute/text.ts';
 import { openTraceroute, type TracedTarget } from '../net/traceroute/traceroute.ts';
 import { tracerouteTarget } from './traceroute-argument.ts';
 
@@ -66,29 +65,6 @@ function seconds(text: string): number {
   throw new InvalidArgumentError('give seconds, from 1 to 60.');
 }
 
-/** A table that grows on a terminal, as much of it as fits, in place of the one before it. */
-function liveTable(stream: NodeJS.WriteStream) {
-  let shownLines = 0;
-  const clear = (): void => {
-    if (shownLines > 0) stream.write(`\u001b[${shownLines}A\u001b[0J`);
-    shownLines = 0;
-  };
-  return {
-    show(report: TracerouteReport): void {
-      const heading = `Tracing the way to ${tracerouteHeading(report)} (Ctrl-C ends it)`;
-      // Both are 0 on a terminal that does not know its size.
-      const rows = Math.max(stream.rows, 8);
-      const columns = stream.columns > 0 ? stream.columns : 80;
-      const table = tracerouteTable(report).slice(3 - rows);
-      const lines = [heading, '', ...table].map((line) => line.slice(0, columns - 1));
-      clear();
-      stream.write(`${lines.join('\n')}\n`);
-      shownLines = lines.length;
-    },
-    clear,
-  };
-}
-
 /** `monitor-agent traceroute`: the way to a target, as the evidence of a failed check shows it. */
 export function registerTraceroute(program: Command): void {
   program
@@ -111,18 +87,15 @@ export function registerTraceroute(program: Command): void {
         cancellation.abort();
       });
       const target = await resolveTarget(argument, options);
-      const isLive = process.stdout.isTTY && options.json !== true;
-      const live = liveTable(process.stdout);
+      if (process.stderr.isTTY) {
+        process.stderr.write(`Tracing the way to ${target.address} (Ctrl-C ends it)\n`);
+      }
       const report = await traceroute.trace(target, {
         timeoutMs: options.timeout * 1000,
         signal: cancellation.signal,
-        ...(isLive ? { onProgress: live.show } : {}),
       });
       if (options.json === true) console.log(JSON.stringify(report, null, 2));
-      else {
-        live.clear();
-        process.stdout.write(tracerouteText(report));
-      }
+      else process.stdout.write(tracerouteText(report));
       if (cancellation.signal.aborted) process.exitCode = exitCodes.interrupted;
       else process.exitCode = report.isReached ? exitCodes.ok : exitCodes.failed;
     });

@@ -52,8 +52,3 @@ export function mountBelow(machine: Machine, path: string): Mount | null {
   const mounts = parseMounts(machine.read('/proc/self/mountinfo') ?? '');
   return mountOf(mounts, machine.real(nearestFolder(machine, path)));
 }
-
-/** True for a mount nothing can be written to. */
-export function isReadOnly({ options }: Pick<Mount, 'options'>): boolean {
-  return options.includes('ro');
-}

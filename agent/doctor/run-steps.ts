@@ -5,9 +5,11 @@
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../errors.ts';
+import { Permits } from '../permits.ts';
 import { nearestWord } from '@monitor/shared/nearest-word.ts';
 import { follows, skip, warn, type StepFinding, type Finding } from './finding.ts';
 import type { DoctorContext, Step } from './step.ts';
+import { retiredSteps } from './steps.ts';
 
 /** Some measure, some start browsers: more at once would disturb each other. */
 const atOnce = 6;
@@ -33,7 +35,8 @@ export function chooseSteps(
 ): { step: Step; leftOut: string | null }[] {
   const { only, skip: without = [], isOffline = false, isQuick = false } = choice;
   const byId = new Map(steps.map((step) => [step.id, step]));
-  const unknown = [...(only ?? []), ...without].find((id) => !byId.has(id));
+  const skipped = without.filter((id) => !retiredSteps.has(id));
+  const unknown = [...(only ?? []), ...skipped].find((id) => !byId.has(id));
   if (unknown !== undefined) {
     const meant = nearestWord(unknown, [...byId.keys()]);
     const hint = meant === null ? '' : `, did you mean ${meant}?`;
@@ -105,20 +108,7 @@ export async function runSteps(
 ): Promise<StepFinding[]> {
   const began = clock.monotonic();
   const outcomes = new Map<string, Promise<StepFinding[]>>();
-  let free = atOnce;
-  const queue: (() => void)[] = [];
-  const enter = (): Promise<void> | undefined => {
-    if (free > 0) {
-      free -= 1;
-      return undefined;
-    }
-    return new Promise((resolve) => queue.push(resolve));
-  };
-  const leave = (): void => {
-    const next = queue.shift();
-    if (next === undefined) free += 1;
-    else next();
-  };
+  const permits = new Permits(atOnce);
 
   /** The step whose failure keeps this one from being tested. */
   const cause = async ({ needs }: Step): Promise<string | null> => {
@@ -144,18 +134,15 @@ export async function runSteps(
     const root = await cause(step);
     if (root !== null) return finish([follows(root)], 0);
     for (const id of step.after ?? []) await outcomes.get(id);
-    await enter();
-    const startedAt = clock.monotonic();
-    const leftMs = limitMs - (startedAt - began);
-    try {
+    return permits.run(async () => {
+      const startedAt = clock.monotonic();
+      const leftMs = limitMs - (startedAt - began);
       const findings =
         leftMs <= 0
           ? [skip(`the ${seconds(limitMs)} of doctor were used up by what is above`)]
           : await checkWithin(step, context, Math.min(step.limitMs, leftMs), clock);
       return finish(findings, Math.round(clock.monotonic() - startedAt));
-    } finally {
-      leave();
-    }
+    });
   };
 
   for (const { step, leftOut } of chosen) outcomes.set(step.id, runStep(step, leftOut));

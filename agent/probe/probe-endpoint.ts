@@ -10,7 +10,7 @@ import type { AgentConfig } from '../config.ts';
 import { AgentError } from '../errors.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
 import type { NetworkAccess } from '../net/network-access.ts';
-import { Permits } from '../worker/permits.ts';
+import { Permits } from '../permits.ts';
 import type { ProbeModule } from './module-schema.ts';
 import { probeDns } from './probe-dns.ts';
 import { probeHttp } from './probe-http.ts';

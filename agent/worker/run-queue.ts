@@ -10,7 +10,7 @@
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { OpenRun } from '@monitor/shared/contract/agent-protocol.ts';
-import { Permits } from './permits.ts';
+import { Permits } from '../permits.ts';
 import { openRunOf, type Run } from './run.ts';
 
 export type PoolName = 'light' | 'heavy';

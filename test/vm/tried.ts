@@ -9,7 +9,7 @@ import { kernelReader, memoryKills } from '../../agent/control-group.ts';
 import { cpuLimit, memoryLimit, processLimit } from '../../agent/doctor/cgroup.ts';
 import { openMachine } from '../../agent/doctor/machine.ts';
 import { coresOf, judgeCpu } from '../../agent/doctor/steps/cpu.ts';
-import { isOnReadOnly } from '../../agent/doctor/steps/root-filesystem.ts';
+import { mountBelow } from '../../agent/doctor/mounts.ts';
 import { openIcmp } from '../../agent/net/icmp/launcher.ts';
 import { runIcmp } from '../../agent/runners/icmp.ts';
 import { createScriptHost } from '../../agent/script-host/create-script-host.ts';
@@ -52,7 +52,7 @@ function limits(): unknown {
     processes: processLimit(machine)?.limit ?? null,
     kills: memoryKills(kernelReader),
     saidOfCpu: judgeCpu(cpu, coresOf(machine), 1)[0]?.evidence,
-    isStateReadOnly: isOnReadOnly(machine, '/var/lib/monitor-agent'),
+    isStateReadOnly: mountBelow(machine, '/var/lib/monitor-agent')?.options.includes('ro') ?? false,
   };
 }
 

@@ -11,6 +11,8 @@ import type { Step } from '../step.ts';
 
 const only = 'only checks that drive a browser are affected';
 const startWithinMs = 9_000;
+/** With less shared memory browsers are given files in its place. */
+const usedSharedBytes = 512 * 1_048_576;
 const systemPath = '/usr/local/bin:/usr/bin:/bin:/usr/lib/chromium:/snap/bin';
 const systemNames = [
   'chromium-headless-shell',
@@ -79,7 +81,7 @@ export function judgeStart(
     return [
       fail(
         `${found}, ends for want of shared memory or disk`,
-        `see the lines shared-memory and work-directory; ${only}`,
+        `see the line work-directory, and make room in /dev/shm (docker --shm-size=512m); ${only}`,
       ),
     ];
   }
@@ -155,6 +157,11 @@ export const browser: Step = {
     if (found instanceof AgentError) {
       const libraries = await lookForLibraries(machine, chosenPath);
       return judgeMissing(chosenPath !== undefined, found.message, libraries);
+    }
+    const sharedBytes = machine.fileSystem('/dev/shm')?.totalBytes ?? 0;
+    if (sharedBytes >= usedSharedBytes && !machine.may('/dev/shm', 'write')) {
+      const fix = `chmod 1777 /dev/shm, or mount a tmpfs there; ${only}`;
+      return [fail('/dev/shm cannot be written: browsers crash', fix)];
     }
     return judgeStart(found, await start(machine, found));
   },

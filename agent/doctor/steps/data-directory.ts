@@ -1,12 +1,11 @@
 /** AGENT_DATA_DIR holds results until the control plane has them: where it fails, results are lost. */
 import { join } from 'node:path';
 import { bytesText, counted } from '../units.ts';
-import { fail, follows, ok, warn, type Finding } from '../finding.ts';
+import { fail, ok, warn, type Finding } from '../finding.ts';
 import { nearestFolder, type FileSystem, type Machine } from '../machine.ts';
 import { mountBelow } from '../mounts.ts';
 import { probeFolder } from '../probe-folder.ts';
 import type { Step } from '../step.ts';
-import { isOnReadOnly } from './root-filesystem.ts';
 
 export interface DataFacts {
   path: string;
@@ -60,7 +59,10 @@ function judgeWriting({ path, problem, owner, uid }: DataFacts): Finding | null 
     case 'EEXIST':
       return fail(`${path} is, or lies below, a file`, 'set AGENT_DATA_DIR to a folder');
     case 'EROFS':
-      return fail(`${path} lies on a read-only file system`, `mount a volume at ${path}`);
+      return fail(
+        `AGENT_DATA_DIR (${path}) lies on a read-only file system`,
+        `mount a volume that keeps its files at ${path} (docker -v, a claim of Kubernetes, StateDirectory of systemd)`,
+      );
     default:
       return fail(`${path} cannot be written: ${message}`, 'set AGENT_DATA_DIR to another folder');
   }
@@ -160,7 +162,6 @@ export const dataDirectory: Step = {
   limitMs: 3_000,
   async check({ config, machine, runningAgent }) {
     const path = config.AGENT_DATA_DIR;
-    if (isOnReadOnly(machine, path)) return [follows('root-filesystem')];
     const running = await runningAgent();
     const heldBy: Holder =
       running === null

@@ -26,6 +26,7 @@ export function describeVersions(machine: Machine): string {
     `${process.platform} ${release()} ${process.arch}`,
     ...[systemName(machine)].filter((name) => name !== null),
     ...(isContainer ? ['in a container'] : []),
+    `uid ${process.getuid?.() ?? 'unknown'}`,
   ].join(', ');
 }
 

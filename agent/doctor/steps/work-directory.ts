@@ -1,16 +1,15 @@
 import { bytesText } from '../units.ts';
-import { fail, follows, ok, warn, type Finding } from '../finding.ts';
+import { fail, ok, warn, type Finding } from '../finding.ts';
 import { nearestFolder } from '../machine.ts';
 import { mountBelow } from '../mounts.ts';
 import { probeFolder } from '../probe-folder.ts';
 import type { Step } from '../step.ts';
-import { isOnReadOnly } from './root-filesystem.ts';
 
 const affected = 'only checks with code or a browser are affected';
 
 export interface WorkFacts {
   path: string;
-  problem: string | null;
+  problem: { code: string; message: string } | null;
   /** Mounted with `noexec`. */
   isNoExec: boolean;
   point: string;
@@ -24,8 +23,8 @@ export function judgeWork(facts: WorkFacts): Finding[] {
   if (problem !== null) {
     return [
       fail(
-        `${path} cannot be written: ${problem}`,
-        `make it writable for uid ${process.getuid?.() ?? 'of the agent'}, or set AGENT_WORK_DIR to another folder; ${affected}`,
+        `${path} cannot be written: ${problem.message}`,
+        `${problem.code === 'EROFS' ? `mount a tmpfs or an emptyDir at ${path}` : `make it writable for uid ${process.getuid?.() ?? 'of the agent'}`}, or set AGENT_WORK_DIR to another folder; ${affected}`,
       ),
     ];
   }
@@ -56,11 +55,10 @@ export const workDirectory: Step = {
   limitMs: 2_000,
   check({ config, machine }) {
     const path = config.AGENT_WORK_DIR;
-    if (isOnReadOnly(machine, path)) return [follows('root-filesystem')];
     const mount = mountBelow(machine, path);
     return judgeWork({
       path,
-      problem: probeFolder(path)?.message ?? null,
+      problem: probeFolder(path),
       isNoExec: mount?.options.includes('noexec') ?? false,
       point: mount?.point ?? '/',
       freeBytes: machine.fileSystem(nearestFolder(machine, path))?.freeBytes ?? null,

@@ -10,6 +10,7 @@ import { isIP } from 'node:net';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { AgentError } from '../../errors.ts';
+import { Permits } from '../../permits.ts';
 import { codeOf, failureOf } from '../failure.ts';
 
 export interface Address {
@@ -24,20 +25,7 @@ const queryTimeoutMs = 3_000;
 const queryTries = 2;
 const canaryMs = 1_500;
 
-let lookingUp = 0;
-const waiting: (() => void)[] = [];
-
-async function withLookupPlace<T>(work: () => Promise<T>): Promise<T> {
-  if (lookingUp >= osLookups) await new Promise<void>((resolve) => waiting.push(resolve));
-  else lookingUp += 1;
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) lookingUp -= 1;
-    else next();
-  }
-}
+const lookups = new Permits(osLookups);
 
 function numberOf(family: IpFamily): 4 | 6 {
   return family === 'IPv6' ? 6 : 4;
@@ -164,7 +152,7 @@ async function lookUp(host: string, family: IpFamily): Promise<string> {
     reject(Object.assign(new Error('the resolver does not answer'), { code: 'ETIMEOUT' }));
   }, osTimeoutMs);
   try {
-    const lookup = withLookupPlace(() => dnsPromises.lookup(host, { family: numberOf(family) }));
+    const lookup = lookups.run(() => dnsPromises.lookup(host, { family: numberOf(family) }));
     return (await Promise.race([lookup, tooLong])).address;
   } finally {
     clearTimeout(timer);

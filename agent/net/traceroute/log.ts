@@ -77,7 +77,6 @@ export class TracerouteLog {
   #local: string | null = null;
   #note: string | null = null;
   #sent: number[] = [];
-  #silent: number[] = [];
   #answers: Answer[] = [];
   /** What this machine would not do, as the name of the call and of the error. */
   failure: { call: string; code: string } | null = null;
@@ -94,7 +93,6 @@ export class TracerouteLog {
     const [word, ...rest] = line.split(' ');
     if (word === 'method') this.#begin(rest);
     else if (word === 'sent') count(this.#sent, rest[0]);
-    else if (word === 'silent') count(this.#silent, rest[0]);
     else if (word === 'answer') this.#answer(rest);
     else if (word === 'end') this.isComplete = true;
     else if (word === 'failed') {
@@ -111,7 +109,6 @@ export class TracerouteLog {
     this.#method = method === 'tcp' || method === 'icmp' ? method : 'udp';
     this.#local = local ?? null;
     this.#sent = [];
-    this.#silent = [];
     this.#answers = [];
   }
 
@@ -142,10 +139,9 @@ export class TracerouteLog {
     return Math.min(this.#sent.length - 1, farthest + this.#shownSilent);
   }
 
-  #hop(hop: number, isOver: boolean): TracerouteHop {
+  #hop(hop: number): TracerouteHop {
     const answers = this.#answers.filter((answer) => answer.hop === hop);
-    const settled = answers.length + (this.#silent[hop] ?? 0);
-    const sent = isOver ? (this.#sent[hop] ?? 0) : settled;
+    const sent = this.#sent[hop] ?? 0;
     const received = Math.min(answers.length, sent);
     const notes = answers.flatMap(({ note }) => (note === null ? [] : [note]));
     if (hop === 1 && this.#note !== null) notes.push(this.#note);
@@ -161,11 +157,11 @@ export class TracerouteLog {
     };
   }
 
-  /** What is known by now. A probe that may still be answered counts as lost only when all is over. */
-  report(startedAt: number, durationMs: number, isOver: boolean): TracerouteReport {
+  /** Probes that may still be answered count as lost: make it when the trace is over. */
+  report(startedAt: number, durationMs: number): TracerouteReport {
     const { address, family, port } = this.#traced;
     const hops: TracerouteHop[] = [];
-    for (let hop = 1; hop <= this.#lastHop(); hop += 1) hops.push(this.#hop(hop, isOver));
+    for (let hop = 1; hop <= this.#lastHop(); hop += 1) hops.push(this.#hop(hop));
     return {
       method: this.#method,
       address,

@@ -7,29 +7,20 @@ const timeExceededType: Record<IpFamily, number> = { IPv4: 11, IPv6: 3 };
 
 const administratively = 'administratively prohibited';
 
+/** Those that are met; the others are obsolete (RFC 6633, RFC 1812) and shown by their code. */
 const reasons: Record<IpFamily, Readonly<Record<number, string>>> = {
   IPv4: {
     0: 'network unreachable',
     1: 'host unreachable',
-    2: 'protocol unreachable',
     3: 'port unreachable',
     4: 'packet too big',
-    5: 'source route failed',
-    6: 'network unknown',
-    7: 'host unknown',
-    8: 'host isolated',
     9: administratively,
     10: administratively,
-    11: 'network unreachable for this type of service',
-    12: 'host unreachable for this type of service',
     13: administratively,
-    14: 'host precedence violated',
-    15: 'precedence cut off',
   },
   IPv6: {
     0: 'no route to the target',
     1: administratively,
-    2: 'beyond the scope of the source address',
     3: 'host unreachable',
     4: 'port unreachable',
     5: 'source address refused by policy',

@@ -6,6 +6,7 @@
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import type { TracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import { AgentError } from '../../errors.ts';
+import { Permits } from '../../permits.ts';
 import type { TracedTarget, TraceOptions, Traceroute } from './traceroute.ts';
 
 const maxAtOnce = 4;
@@ -27,24 +28,11 @@ class SharedTraces implements Traceroute {
   readonly #shared = new Map<string, SharedTrace>();
   /** Of the last few seconds, oldest first. */
   readonly #reports = new Map<string, { report: TracerouteReport; until: number }>();
-  readonly #queue: (() => void)[] = [];
-  #running = 0;
+  readonly #permits = new Permits(maxAtOnce);
 
   constructor(tracer: Traceroute, clock: Clock) {
     this.#tracer = tracer;
     this.#clock = clock;
-  }
-
-  async #withPlace<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#running >= maxAtOnce) await new Promise<void>((resolve) => this.#queue.push(resolve));
-    else this.#running += 1;
-    try {
-      return await work();
-    } finally {
-      const next = this.#queue.shift();
-      if (next === undefined) this.#running -= 1;
-      else next();
-    }
   }
 
   #begin(key: string, target: TracedTarget, timeoutMs: number): SharedTrace {
@@ -54,7 +42,7 @@ class SharedTraces implements Traceroute {
         'the way was not traced: many other attempts failed at the same time',
       );
     }
-    if (this.#queue.length >= maxWaiting) {
+    if (this.#permits.queued >= maxWaiting) {
       throw new AgentError(
         'TRACEROUTE_BUSY',
         `the way was not traced: ${maxAtOnce + maxWaiting} other targets were being traced`,
@@ -63,7 +51,7 @@ class SharedTraces implements Traceroute {
     const everybodyLeft = new AbortController();
     const { signal } = everybodyLeft;
     const deadline = this.#clock.monotonic() + timeoutMs;
-    const report = this.#withPlace(() => {
+    const report = this.#permits.run(async () => {
       const leftMs = deadline - this.#clock.monotonic();
       if (leftMs >= minMs) return this.#tracer.trace(target, { timeoutMs: leftMs, signal });
       throw new AgentError(

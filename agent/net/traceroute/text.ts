@@ -75,12 +75,12 @@ export function tracerouteConclusion(report: TracerouteReport): string {
 }
 
 /** What was traced and how, as `10.0.0.1, port 443, TCP`. */
-export function tracerouteHeading({ address, port, method }: TracerouteReport): string {
+function heading({ address, port, method }: TracerouteReport): string {
   return `${address}, ${method === 'tcp' ? `port ${port ?? '?'}, TCP` : method.toUpperCase()}`;
 }
 
 /** A line for each hop under one with the titles. */
-export function tracerouteTable({ hops }: TracerouteReport): string[] {
+function table({ hops }: TracerouteReport): string[] {
   return aligned([titles, ...hops.flatMap(cellsOf)]);
 }
 
@@ -89,9 +89,9 @@ export function tracerouteText(report: TracerouteReport): string {
   const when = new Date(report.startedAt).toISOString();
   const took = (report.durationMs / 1000).toFixed(2);
   const lines = [
-    `Traceroute to ${tracerouteHeading(report)}, ${when}, ${took} s, times in ms`,
+    `Traceroute to ${heading(report)}, ${when}, ${took} s, times in ms`,
     '',
-    ...tracerouteTable(report),
+    ...table(report),
     '',
     tracerouteConclusion(report),
   ];

@@ -38,8 +38,6 @@ export interface TraceOptions {
   readonly signal: AbortSignal;
   /** Without one, TCP or UDP is chosen by the target, and 30 hops are probed. */
   readonly plan?: TracePlan;
-  /** Called with what is known, whenever more is. */
-  readonly onProgress?: (report: TracerouteReport) => void;
 }
 
 export interface Traceroute extends AsyncDisposable {
@@ -89,13 +87,12 @@ class PerlTraceroute implements Traceroute {
       );
     }
     refuseWithoutScope(target);
-    const { timeoutMs, signal, plan, onProgress } = options;
+    const { timeoutMs, signal, plan } = options;
     const startedAt = this.#clock.now();
     const begun = this.#clock.monotonic();
     const log = new TracerouteLog(target, plan);
-    const report = (isOver: boolean): TracerouteReport =>
-      log.report(startedAt, this.#clock.monotonic() - begun, isOver);
-    if (signal.aborted) return report(true);
+    const report = (): TracerouteReport => log.report(startedAt, this.#clock.monotonic() - begun);
+    if (signal.aborted) return report();
 
     const child = spawn(this.#perl, [tracer, process.arch, ...wordsOf(target, timeoutMs, plan)], {
       env: {},
@@ -107,7 +104,6 @@ class PerlTraceroute implements Traceroute {
     child.stderr.on('data', (chunk) => (complaint = (complaint + String(chunk)).slice(0, 500)));
     createInterface({ input: child.stdout }).on('line', (line) => {
       log.add(line);
-      if (!line.startsWith('sent ')) onProgress?.(report(false));
     });
     let isCut = false;
     const cut = (): void => {
@@ -129,7 +125,7 @@ class PerlTraceroute implements Traceroute {
     }
     if (log.failure !== null) throw tracerFailure(target, log.failure);
     if (!log.isComplete && !isCut) throw tracerBroken(ending);
-    return report(true);
+    return report();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

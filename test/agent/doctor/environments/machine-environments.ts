@@ -108,13 +108,14 @@ export const machineEnvironments: readonly Environment[] = [
     },
   },
   {
-    name: 'a read-only root, and no volume for the data',
+    name: 'a read-only root, with a volume for the work directory alone',
     needs: 'root',
-    first: { id: 'root-filesystem', verdict: 'fail' },
+    first: { id: 'data-directory', verdict: 'fail' },
     evidence: ['AGENT_DATA_DIR', 'read-only file system'],
     fix: ['mount a volume'],
     make: (ground) => {
-      ground.withMounts('mount -o remount,ro,bind /');
+      const work = `${ground.folder}/work`;
+      ground.withMounts(`mount -o remount,ro,bind / && mount -t tmpfs -o mode=1777 tmpfs ${work}`);
     },
   },
   {
@@ -152,7 +153,8 @@ export const machineEnvironments: readonly Environment[] = [
   {
     name: '/dev/shm cannot be written',
     needs: 'root',
-    first: { id: 'shared-memory', verdict: 'fail' },
+    isSlow: true,
+    first: { id: 'browser', verdict: 'fail' },
     evidence: ['/dev/shm cannot be written'],
     fix: ['chmod 1777 /dev/shm'],
     make: (ground) => {
@@ -217,8 +219,6 @@ export const machineEnvironments: readonly Environment[] = [
     make: (ground) => {
       delete ground.settings['AGENT_DATA_DIR'];
       chownSync(`${ground.folder}/work`, 54_321, 54_321);
-      // Without HOME the default has no place: a warning that leads to the same.
-      ground.expected.add('user');
       ground.asUser(54_321);
     },
   },

@@ -8,7 +8,7 @@ import { cpuLimit, memoryLimit, processLimit } from '../../../../agent/doctor/cg
 import type { Finding } from '../../../../agent/doctor/finding.ts';
 import { hasCapability, limitOf, netRaw } from '../../../../agent/doctor/limits.ts';
 import { openMachine, type Ended } from '../../../../agent/doctor/machine.ts';
-import { mountOf, parseMounts } from '../../../../agent/doctor/mounts.ts';
+import { mountBelow, mountOf, parseMounts } from '../../../../agent/doctor/mounts.ts';
 import { judgeMissing, judgeStart } from '../../../../agent/doctor/steps/browser.ts';
 import { coresOf, judgeCpu, judgeLoad } from '../../../../agent/doctor/steps/cpu.ts';
 import {
@@ -24,9 +24,6 @@ import { hasIpv6Way, judgeIpv6 } from '../../../../agent/doctor/steps/ipv6.ts';
 import { judgeMemory } from '../../../../agent/doctor/steps/memory.ts';
 import { judgeCapture } from '../../../../agent/doctor/steps/packet-capture.ts';
 import { judgeProcesses } from '../../../../agent/doctor/steps/processes.ts';
-import { isOnReadOnly, judgeRoot } from '../../../../agent/doctor/steps/root-filesystem.ts';
-import { judgeSharedMemory } from '../../../../agent/doctor/steps/shared-memory.ts';
-import { judgeUser } from '../../../../agent/doctor/steps/user.ts';
 import { judgeWork } from '../../../../agent/doctor/steps/work-directory.ts';
 import { temporaryFolder } from '../../../support/system.ts';
 
@@ -52,6 +49,8 @@ function machineWith(folder: string, files: Record<string, string>) {
   return openMachine(folder);
 }
 
+const problem = (code: string) => ({ problem: { code, message: code } });
+
 test('the data directory: each way it can fail has its own cause and fix', () => {
   const sound: DataFacts = {
     path: '/data',
@@ -63,14 +62,13 @@ test('the data directory: each way it can fail has its own cause and fix', () =>
     wantedBytes: 1e9,
     heldBy: { kind: 'nobody' },
   };
-  const problem = (code: string) => ({ problem: { code, message: code } });
   const rows: [Partial<DataFacts>, string, RegExp][] = [
     [{}, 'ok', /\/data can be written, 93\.1 GiB free/],
     [problem('EACCES'), 'fail', /owned by 0:0, mode 755; this is uid 1001.*chown -R 1001/],
     [problem('ENOSPC'), 'fail', /no space is left.*df -h/],
     [problem('EDQUOT'), 'fail', /quota of uid 1001/],
     [problem('ENOTDIR'), 'fail', /below, a file/],
-    [problem('EROFS'), 'fail', /mount a volume at \/data/],
+    [problem('EROFS'), 'fail', /mount a volume/],
     [problem('EIO'), 'fail', /cannot be written: EIO/],
     [
       { fileSystem: { totalBytes: 1e9, freeBytes: 0, inodes: 0, freeInodes: 0 } },
@@ -113,16 +111,6 @@ test('a lock on the outbox tells whose it is', () => {
   assert.equal(lockHolder(locks, 78), null);
 });
 
-test('a read-only root is well, unless a folder of the agent is on it', () => {
-  assertSays(judgeRoot(true, []), 'ok', /read-only, and what the agent writes has room/);
-  const affected = [{ setting: 'AGENT_DATA_DIR', path: '/var/lib/agent' }];
-  assertSays(
-    judgeRoot(true, affected),
-    'fail',
-    /AGENT_DATA_DIR \(\/var\/lib\/agent\).*mount a volume/,
-  );
-});
-
 test('the work directory: not writable, noexec, full', () => {
   const sound = {
     path: '/work',
@@ -133,7 +121,12 @@ test('the work directory: not writable, noexec, full', () => {
     wantedBytes: 1e9,
   };
   assertSays(judgeWork(sound), 'ok', /programs started from it/);
-  assertSays(judgeWork({ ...sound, problem: 'EACCES' }), 'fail', /AGENT_WORK_DIR/);
+  assertSays(
+    judgeWork({ ...sound, ...problem('EACCES') }),
+    'fail',
+    /make it writable.*AGENT_WORK_DIR/,
+  );
+  assertSays(judgeWork({ ...sound, ...problem('EROFS') }), 'fail', /mount a tmpfs/);
   assertSays(
     judgeWork({ ...sound, isNoExec: true, point: '/tmp' }),
     'fail',
@@ -184,9 +177,6 @@ test('limits are held against what the settings ask for', () => {
     [judgeCpu(0.1, 8, 1), 'warn', /0\.1 of 8 cores/],
     [judgeCpu(1, 8, 4), 'warn', /JOB_CONCURRENCY=2/],
     [judgeCpu(null, 8, 4), 'ok', /8 cores/],
-    [judgeSharedMemory(64 * mebibyte, true), 'ok', /64 MiB: browsers use files/],
-    [judgeSharedMemory(1e9, false), 'fail', /cannot be written/],
-    [judgeSharedMemory(null, false), 'ok', /no \/dev\/shm/],
   ];
   for (const [findings, verdict, words] of rows) assertSays(findings, verdict, words);
 });
@@ -267,18 +257,11 @@ test('a folder that is reached by a link lies where the link leads, as a StateDi
     '/var/lib/private/monitor-agent/outbox.db': '',
   });
   symlinkSync('private/monitor-agent', machine.at('/var/lib/monitor-agent'));
-  assert.equal(isOnReadOnly(machine, '/var/lib/monitor-agent/runs'), false);
-  assert.equal(isOnReadOnly(machine, '/var/lib/other'), true);
-});
-
-test('any user will do; a HOME that cannot be written matters only for the default folders', () => {
-  const facts = { uid: 12345, gid: 0, name: null, home: '/', isHomeWritable: false };
-  assertSays(judgeUser({ ...facts, hasOwnDataFolder: true }), 'ok', /no entry in \/etc\/passwd/);
-  assertSays(
-    judgeUser({ ...facts, hasOwnDataFolder: false }),
-    'warn',
-    /HOME is \/, which.*AGENT_DATA_DIR/,
+  assert.equal(
+    mountBelow(machine, '/var/lib/monitor-agent/runs')?.point,
+    '/var/lib/private/monitor-agent',
   );
+  assert.equal(mountBelow(machine, '/var/lib/other')?.point, '/');
 });
 
 test('icmp: the way it goes, and for each closed way why', () => {

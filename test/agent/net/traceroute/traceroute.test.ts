@@ -70,20 +70,6 @@ test('a port of this machine is one hop away, whether it is open or not', async 
   }
 });
 
-test('progress shows what is known so far', async () => {
-  await using traceroute = opened();
-  const received: number[] = [];
-  await traceroute.trace(
-    { ...here, port: null },
-    {
-      timeoutMs: 5_000,
-      signal: never,
-      onProgress: ({ hops }) => received.push(hops[0]?.received ?? 0),
-    },
-  );
-  assert.deepEqual([...new Set(received)], [0, 1, 2, 3]);
-});
-
 test('a tracer that hangs is ended at the deadline, by a signal and by closing', async () => {
   using folder = temporaryFolder();
   await using traceroute = opened(
