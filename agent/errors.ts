@@ -14,7 +14,6 @@ const catalogue = {
   PROTOCOL_REFUSED: { retryable: false },
   DATA_DIR_IN_USE: { retryable: false },
   DATA_DIR_UNUSABLE: { retryable: false },
-  OUTBOX_FULL: { retryable: true },
   RESOLVER_UNAVAILABLE: { retryable: true },
   NETWORK_UNAVAILABLE: { retryable: true },
   ICMP_UNAVAILABLE: { retryable: false },
@@ -37,7 +36,6 @@ const catalogue = {
   CODE_BUNDLE_UNAVAILABLE: { retryable: true },
   /** The control plane has none for the check: a mistake in the check, not of the agent. */
   CODE_BUNDLE_NOT_FOUND: { retryable: false },
-  ARTIFACT_TOO_LARGE: { retryable: false },
   SCRUBBING_FAILED: { retryable: false },
   /** Packets are not kept at the moment; it mends itself. */
   CAPTURE_BROKEN: { retryable: true },

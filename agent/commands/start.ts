@@ -22,8 +22,8 @@ Examples:
   monitor-agent start --api-key-file /run/secrets/key --agent-health-port 9000
 
 SIGTERM drains: readiness turns 503, running checks finish, results are
-delivered, exit 0. A second signal ends it at once (exit 130 or 143); what was measured
-is delivered at the next start.
+delivered, exit 0. A second signal ends it at once (exit 130 or 143); what was
+measured is delivered at the next start.
 `;
 
 const forcedExitWithinMs = 3_000;
