@@ -33,7 +33,7 @@ export interface NotedDamage extends Damage {
 }
 
 /** What `/health` says; null while nothing was found. */
-export function damageInWords(noted: readonly NotedDamage[]): string | null {
+export function describeDamage(noted: readonly NotedDamage[]): string | null {
   const last = noted.at(-1);
   if (last === undefined) return null;
   const lost = noted.reduce((sum, one) => sum + one.lost, 0);

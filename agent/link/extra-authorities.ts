@@ -8,7 +8,7 @@ import type { AgentConfig } from '../config.ts';
 import { AgentError } from '../errors.ts';
 import {
   readAuthoritiesFile,
-  sayDamaged,
+  describeDamaged,
   type AuthoritiesProblem,
 } from '../net/tls/authorities-file.ts';
 import { nameInOneLine } from '../net/tls/facts.ts';
@@ -45,7 +45,7 @@ function reasonOf(path: string, problem: AuthoritiesProblem): string {
       return `holds no certificate, only ${problem.labels.join(', ')}`;
     case 'damaged':
     case 'cut-off':
-      return `is damaged: ${sayDamaged(problem)}; get the file again`;
+      return `is damaged: ${describeDamaged(problem)}; get the file again`;
   }
 }
 

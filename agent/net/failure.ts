@@ -13,7 +13,7 @@ import { alertOf, sentenceOfAlert } from './tls-alert.ts';
  *   EACCES, EPERM       a local rule forbids the connection
  *   EINVAL              a local route throws such packets away
  */
-const ownFaults = new Set([
+const agentErrorCodes = new Set([
   'EMFILE',
   'ENFILE',
   'ENOBUFS',
@@ -92,7 +92,7 @@ export interface Sent {
 /** True when this machine, not the target, is the cause. */
 export function isAgentErrorCode(code: string, { hasLeft }: Sent = {}): boolean {
   if (code === saidByOwnRoute) return hasLeft === false;
-  return ownFaults.has(code) && !(hasLeft === true && saidByRouters.has(code));
+  return agentErrorCodes.has(code) && !(hasLeft === true && saidByRouters.has(code));
 }
 
 /** An observation about the target. `subject` is what was being talked to, such as `10.0.0.1:443`. */

@@ -214,7 +214,7 @@ async function observeWithScripts(run: Run, below: RunVariablesOf): Promise<Outc
       ? withoutRequest(run, setup.failure, scripted)
       : await observe({ ...run, scripts }, setup.request, scripts.environment);
   const isOfScript = outcome.failure?.phase === 'setup' || outcome.failure?.phase === 'teardown';
-  if (isOfScript && proxySession?.fault) throw proxySession.fault;
+  if (isOfScript && proxySession?.agentError) throw proxySession.agentError;
   return outcome;
 }
 

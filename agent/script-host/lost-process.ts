@@ -10,6 +10,6 @@ const signs = [
 ] as const;
 
 /** Bytes are searched as they are: most are of no interest to anybody. */
-export function tellsOfLostProcess(text: Buffer | string): boolean {
+export function mentionsLostProcess(text: Buffer | string): boolean {
   return signs.some((sign) => text.includes(sign));
 }

@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import { BoundedLines, Tail } from './bounded-lines.ts';
-import { tellsOfLostProcess } from './lost-process.ts';
+import { mentionsLostProcess } from './lost-process.ts';
 import type { Program } from './script-host.ts';
 
 /** Ceilings that protect the agent rather than the machine. */
@@ -27,7 +27,7 @@ export class ProgramOutput {
   readonly #notes = new Set<string>();
   #outputBytes = 0;
   #messagesBytes = 0;
-  #hasToldOfLoss = false;
+  #hasMentionedLoss = false;
   isTruncated = false;
 
   constructor(program: Program, ceilings: OutputCeilings) {
@@ -91,9 +91,11 @@ export class ProgramOutput {
   }
 
   /** True when it has said, in whatever way, that a process of it was killed. */
-  get tellsOfLostProcess(): boolean {
+  get mentionsLostProcess(): boolean {
     const { stdout, stderr } = this.#tails;
-    return this.#hasToldOfLoss || [stdout, stderr].some((tail) => tellsOfLostProcess(String(tail)));
+    return (
+      this.#hasMentionedLoss || [stdout, stderr].some((tail) => mentionsLostProcess(String(tail)))
+    );
   }
 
   get stdout(): string {
@@ -108,7 +110,7 @@ export class ProgramOutput {
 
   #deliver(line: Buffer): void {
     if (line.length === 0) return;
-    this.#hasToldOfLoss ||= tellsOfLostProcess(line);
+    this.#hasMentionedLoss ||= mentionsLostProcess(line);
     let message: unknown;
     try {
       message = JSON.parse(line.toString());

@@ -24,11 +24,11 @@ const killedByShell = 137;
 function blameMachine(
   ending: Ending,
   hasKilled: boolean,
-  tellsOfLostProcess: () => boolean,
+  mentionsLostProcess: () => boolean,
 ): Ending {
   if (ending.reason !== 'exit' || ending.exitCode === 0 || !hasKilled) return ending;
   const wasKilled = ending.signal === 'SIGKILL' || ending.exitCode === killedByShell;
-  if (!wasKilled && !tellsOfLostProcess()) return ending;
+  if (!wasKilled && !mentionsLostProcess()) return ending;
   const what = wasKilled ? 'was ended by the kernel' : 'lost a process, ended by the kernel';
   const explanation = `${what}: the memory of this machine, or of the control group of the agent, was used up`;
   return { ...ending, reason: 'machine-memory', explanation };
@@ -77,7 +77,7 @@ export function runProgram(program: Program, order: Order, tools: ProgramTools):
     await Promise.race([outputRead, sleep(clock, lastOutputMs)]);
     for (const stream of streams) stream.destroy();
     await outputRead;
-    return endOf(blameMachine(ending, hasKilled, () => output.tellsOfLostProcess));
+    return endOf(blameMachine(ending, hasKilled, () => output.mentionsLostProcess));
   };
   return {
     pid: launched.pid,

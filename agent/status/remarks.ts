@@ -1,6 +1,6 @@
 /** What `/health` says besides the status: to anyone on the network, so no address and no message with one. */
 import { printable } from '../printable.ts';
-import { damageInWords, type NotedDamage } from '../damage.ts';
+import { describeDamage, type NotedDamage } from '../damage.ts';
 import type { LinkHistory } from '../worker/check-in-loop.ts';
 import type { Load } from '../worker/process-time.ts';
 
@@ -36,7 +36,7 @@ export function healthRemarks(
   damages: readonly NotedDamage[],
   scrub: (text: string) => string,
 ): Record<string, string> {
-  const damage = damageInWords(damages);
+  const damage = describeDamage(damages);
   return {
     ...linkRemarks(link, scrub),
     ...loadRemarks(load),

@@ -216,7 +216,7 @@ function fromObservation(
 }
 
 /** An agent error is never a failure of the target: `hasErrors`, and nothing is claimed about the target. */
-function fromFault(
+function fromAgentError(
   error: unknown,
   check: AssignedCheck,
   startedAt: number,
@@ -274,7 +274,7 @@ function withoutSecrets(outcome: AttemptOutcome, scrubber: Scrubber): AttemptOut
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
-function faultOfVoid({ cause, time }: VoidAttempt, tries: number): AgentError {
+function errorOfVoid({ cause, time }: VoidAttempt, tries: number): AgentError {
   const again = tries > 1 ? `, also when it was made ${tries} times` : '';
   if (cause === 'suspended') {
     return new AgentError(
@@ -417,7 +417,7 @@ async function tryAttempt(
         ...([type, observation, measurement, time, verdict, jobLog, evidence] as const),
       );
     } catch (error) {
-      const fault = fromFault(error, check, startedAt, clock.now(), jobLog);
+      const fault = fromAgentError(error, check, startedAt, clock.now(), jobLog);
       const time = measuring.facts(true);
       if (time.suspendedMs >= minSuspensionMs)
         seen.isVoid = { cause: 'suspended', time, isPass: false };
@@ -442,7 +442,7 @@ async function tryAttempt(
     // What cannot be freed of secrets stays here.
     const nothing: JobLog = { setup: [], request: [], teardown: [] };
     const withoutDefinition = { ...check, definition: {} };
-    const outcome = fromFault(error, withoutDefinition, startedAt, clock.now(), nothing);
+    const outcome = fromAgentError(error, withoutDefinition, startedAt, clock.now(), nothing);
     return { outcome, isVoid: null };
   }
 }
@@ -475,11 +475,11 @@ export async function makeAttempt(
       continue;
     }
     if (isPass) return outcome;
-    const fault = faultOfVoid(voided, before.suspended + before.overloaded);
+    const fault = errorOfVoid(voided, before.suspended + before.overloaded);
     const { startedAt, stoppedAt, agentWaitMs } = outcome;
     const jobLog = exchangeOf(outcome)?.jobLog ?? { setup: [], request: [], teardown: [] };
     return {
-      ...fromFault(fault, check, startedAt, stoppedAt, jobLog),
+      ...fromAgentError(fault, check, startedAt, stoppedAt, jobLog),
       ...{ underLoad: true, agentWaitMs },
     };
   }

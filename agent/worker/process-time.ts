@@ -14,10 +14,10 @@ import {
   type LoadState,
 } from './overload.ts';
 import {
-  explainStretch,
+  measureInterval,
   minSuspensionMs,
   TimeLedger,
-  type Stretch,
+  type Interval,
   type TimeSample,
 } from './time-ledger.ts';
 
@@ -281,23 +281,23 @@ export class ProcessTime implements Disposable {
     const after = this.#read();
     // Before it is due a tick is on time; without a timer nothing can be late.
     const isTimed = this.#cancelTick !== null;
-    const stretch = explainStretch(before, after, isTimed ? this.#dueAt : after.monotonic);
+    const interval = measureInterval(before, after, isTimed ? this.#dueAt : after.monotonic);
     this.#last = after;
     if (after.monotonic > this.#dueAt) this.#dueAt = after.monotonic;
-    this.#ledger.add(stretch, after.monotonic);
-    this.#addLoad(stretch, after.monotonic);
-    if (stretch.suspendedMs >= minSuspensionMs) {
+    this.#ledger.add(interval, after.monotonic);
+    this.#addLoad(interval, after.monotonic);
+    if (interval.suspendedMs >= minSuspensionMs) {
       const suspension: Suspension = {
         endedAt: after.monotonic,
         endedAtWall: this.#now(),
-        lastedMs: stretch.suspendedMs,
+        lastedMs: interval.suspendedMs,
       };
       this.#lastSuspension = suspension;
       for (const listener of this.#listeners) listener(suspension);
     }
   }
 
-  #addLoad({ lengthMs, stoppedMs, waitedMs, runMs, cpuWaitMs, turns }: Stretch, at: number): void {
+  #addLoad({ lengthMs, stoppedMs, waitedMs, runMs, cpuWaitMs, turns }: Interval, at: number): void {
     const sum = this.#sum;
     sum.lengthMs += lengthMs - stoppedMs;
     sum.waitedMs += waitedMs;

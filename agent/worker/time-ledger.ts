@@ -1,5 +1,5 @@
 /**
- * How much of a stretch of time this process did not have. Pure: samples of the clocks and of the
+ * How much of a interval of time this process did not have. Pure: samples of the clocks and of the
  * scheduler of the kernel come in, and amounts for any interval come out.
  *
  *   suspended  the process was stopped (SIGSTOP, a frozen container) or the machine slept: nothing ran
@@ -28,7 +28,7 @@ export interface TimeSample {
 }
 
 /** What happened between two samples. Milliseconds. */
-export interface Stretch {
+export interface Interval {
   lengthMs: number;
   suspendedMs: number;
   /** The part of it that the monotonic clock counted: the process was stopped, the machine was not. */
@@ -51,8 +51,8 @@ const noticeableLagMs = 20;
 const since = (before: number | undefined, after: number | undefined): number =>
   Math.max(0, (after ?? 0) - (before ?? after ?? 0));
 
-/** Explains a stretch that ended with a tick which was due at `dueAt`, on the monotonic clock. */
-export function explainStretch(before: TimeSample, after: TimeSample, dueAt: number): Stretch {
+/** Explains an interval that ended with a tick which was due at `dueAt`, on the monotonic clock. */
+export function measureInterval(before: TimeSample, after: TimeSample, dueAt: number): Interval {
   const lengthMs = Math.max(0, after.monotonic - before.monotonic);
   const runMs = since(before.main?.runMs, after.main?.runMs);
   const cpuWaitMs = since(before.main?.waitMs, after.main?.waitMs);
@@ -123,11 +123,11 @@ export class TimeLedger {
     return this.#last;
   }
 
-  /** Adds the stretch that ended at an instant on the monotonic clock. */
-  add(stretch: Stretch, at: number): void {
+  /** Adds the interval that ended at an instant on the monotonic clock. */
+  add(interval: Interval, at: number): void {
     const last = this.#last;
     this.#last = last.next = {
-      ...combine(last, stretch, (before, more) => before + more),
+      ...combine(last, interval, (before, more) => before + more),
       at,
       next: null,
     };

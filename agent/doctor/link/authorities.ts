@@ -2,7 +2,7 @@
 import {
   isOfOneCertificate,
   readAuthoritiesFile,
-  sayDamaged,
+  describeDamaged,
   type AuthoritiesProblem,
 } from '../../net/tls/authorities-file.ts';
 import { severalOf } from '../units.ts';
@@ -27,7 +27,7 @@ export function oneLine(name: string): string {
 function unusable(path: string, problems: readonly AuthoritiesProblem[]): AuthoritiesFile {
   const damaged = problems.filter(isOfOneCertificate);
   if (damaged.length > 0)
-    return { kind: 'broken', path, message: severalOf(damaged.map(sayDamaged)) };
+    return { kind: 'broken', path, message: severalOf(damaged.map(describeDamaged)) };
   const [problem] = problems;
   switch (problem?.kind) {
     case 'unreadable':

@@ -7,14 +7,14 @@ import { fail, warn, type Finding } from '../finding.ts';
 import type { NameFacts } from './names.ts';
 
 /** The address of nobody: no server can have it. */
-export function isNowhere(address: string): boolean {
+export function isUnspecified(address: string): boolean {
   return /^(::ffff:)?0\.0\.0\.0$|^::$/.test(address);
 }
 
 /** An address of this machine alone, or of nobody. */
 export function isSinkhole(address: string): boolean {
   const plain = address.replace(/^::ffff:/i, '');
-  return isNowhere(address) || address === '::1' || (isIPv4(plain) && plain.startsWith('127.'));
+  return isUnspecified(address) || address === '::1' || (isIPv4(plain) && plain.startsWith('127.'));
 }
 
 /** Whether all that a name is said to have leads to nowhere or back here. */
@@ -37,7 +37,7 @@ export function judgeSinkhole(facts: SinkholeFacts): Finding | null {
   if (isAccepted) return null;
   if (/^(.+\.)?localhost\.?$/i.test(host) || !isAllSinkhole(os.addresses)) return null;
   const is = `${host}, the name of ${whose}, is ${os.addresses.slice(0, 4).join(', ')} here`;
-  const isNobody = os.addresses.every(isNowhere);
+  const isNobody = os.addresses.every(isUnspecified);
   if (hostsFile.length > 0) {
     if (!isNobody) return null;
     return fail(

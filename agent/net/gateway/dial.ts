@@ -10,7 +10,7 @@ import {
   resolveProxy,
   type HttpProxy,
 } from '../http/proxy.ts';
-import { NobodyWaits, whenOver, type Ending } from './ending.ts';
+import { ClientGone, onEnding, type Ending } from './ending.ts';
 
 /** The target could not be reached; the message is a sentence for people. */
 export class NotReached extends Error {}
@@ -59,7 +59,7 @@ function guardedLookup(host: string, { isForbidden }: Way): LookupFunction {
 
 /** True for what says itself what it means. */
 function isSaid(error: unknown): error is Error {
-  return error instanceof AgentError || error instanceof NotReached || error instanceof NobodyWaits;
+  return error instanceof AgentError || error instanceof NotReached || error instanceof ClientGone;
 }
 
 /** What an error means: an AgentError where it is ours, else NotReached. */
@@ -86,7 +86,7 @@ function dialDirectly(target: Target, way: Way, ending: Ending): Promise<Socket>
       socket.destroy();
     };
     socket.once('error', fail);
-    const callOff = whenOver(ending, 'CONNECT_TIMEOUT', fail);
+    const callOff = onEnding(ending, 'CONNECT_TIMEOUT', fail);
     socket.once('connect', () => {
       callOff();
       socket.removeListener('error', fail);
@@ -107,14 +107,14 @@ export async function dialProxy(proxy: HttpProxy, ending: Ending): Promise<Socke
     const fail = (error: unknown): void => {
       callOff();
       reject(
-        error instanceof NobodyWaits
+        error instanceof ClientGone
           ? error
           : proxyFault(proxy, `cannot be reached (${codeOf(error)})`, error),
       );
       socket.destroy();
     };
     socket.once('error', fail);
-    const callOff = whenOver(ending, 'CONNECT_TIMEOUT', fail);
+    const callOff = onEnding(ending, 'CONNECT_TIMEOUT', fail);
   });
 }
 
@@ -127,9 +127,9 @@ async function dialByProxy(proxy: HttpProxy, target: Target, ending: Ending): Pr
       socket.destroy();
     };
     // Whether the proxy sleeps or tries in vain to reach the target, it does not say.
-    const callOff = whenOver(ending, 'CONNECT_TIMEOUT', (error) => {
+    const callOff = onEnding(ending, 'CONNECT_TIMEOUT', (error) => {
       const waited = `the proxy of the location opened no way to ${authorityOf(target)} within ${ending.withinMs / 1000} s`;
-      fail(error instanceof NobodyWaits ? error : new NotReached(waited));
+      fail(error instanceof ClientGone ? error : new NotReached(waited));
     });
     openTunnel(proxy, socket, authorityOf(target), {
       onOpen: () => {
@@ -149,7 +149,7 @@ async function dialByProxy(proxy: HttpProxy, target: Target, ending: Ending): Pr
 }
 
 /**
- * Connects to a target. Rejects with NotReached, with NobodyWaits, or with an AgentError where the
+ * Connects to a target. Rejects with NotReached, with ClientGone, or with an AgentError where the
  * fault is ours.
  */
 export async function dial(target: Target, way: Way, ending: Ending): Promise<Socket> {

@@ -8,7 +8,7 @@ export interface Ending {
 }
 
 /** The client is gone: nothing went wrong that anybody would want to hear of. */
-export class NobodyWaits extends Error {}
+export class ClientGone extends Error {}
 
 interface Client {
   readonly destroyed: boolean;
@@ -28,14 +28,14 @@ export function endingWith(client: Client, withinMs: number): Ending {
 }
 
 /** Calls back, never at once, when a step is to be given up, with why; what it gives calls that off. */
-export function whenOver(
+export function onEnding(
   { withinMs, signal }: Ending,
   code: 'CONNECT_TIMEOUT' | 'TIMEOUT',
   giveUp: (error: Error) => void,
 ): () => void {
   const onAbort = (): void => {
     callOff();
-    giveUp(new NobodyWaits('the client is gone'));
+    giveUp(new ClientGone('the client is gone'));
   };
   const timer = setTimeout(() => {
     callOff();

@@ -19,7 +19,7 @@ import { AgentError } from '../../errors.ts';
 import { codeOf } from '../failure.ts';
 import { parseHttpProxy } from '../http/proxy.ts';
 import { dial, sentenceOf, type Target } from './dial.ts';
-import { endingWith, NobodyWaits } from './ending.ts';
+import { endingWith, ClientGone } from './ending.ts';
 import { forward } from './forward.ts';
 import { AllowedClients, type AllowedClient } from './allowed-clients.ts';
 import type { SessionContext } from './proxy-session.ts';
@@ -44,7 +44,7 @@ export interface ProxySession extends AsyncDisposable {
   /** `http://127.0.0.1:port`, for the proxy setting of a browser or a client. */
   readonly server: string;
   /** The first agent error that a connection met: a proxy of the location that refuses us. */
-  readonly fault: AgentError | null;
+  readonly agentError: AgentError | null;
   /** Lets the run in, or the browser that it has for itself; until then nobody may. */
   admit(allowedClient: AllowedClient): void;
 }
@@ -135,7 +135,7 @@ export function createGateway({ now, withinMs = usualWithinMs }: GatewayOptions)
       const open = new Set<Duplex>();
       const said = new Set<string>();
       const clients = new AllowedClients();
-      let fault: AgentError | null = null;
+      let agentError: AgentError | null = null;
       const say = (sentence: string): void => {
         if (said.has(sentence) || said.size >= maxNotes) return;
         said.add(sentence);
@@ -145,8 +145,8 @@ export function createGateway({ now, withinMs = usualWithinMs }: GatewayOptions)
         way: { proxy, isForbidden },
         ...{ withinMs, clientCertificates, trusted, untrusted, open, say },
         note(error, target) {
-          if (error instanceof NobodyWaits) return;
-          if (error instanceof AgentError) fault ??= error;
+          if (error instanceof ClientGone) return;
+          if (error instanceof AgentError) agentError ??= error;
           say(sentenceOf(error, target));
         },
       };
@@ -162,7 +162,7 @@ export function createGateway({ now, withinMs = usualWithinMs }: GatewayOptions)
         keepUntilClosed(socket, open);
         const onUnknown = (error: unknown): boolean => {
           const why = `who connected to the gateway could not be found out (${codeOf(error)})`;
-          fault ??= new AgentError('NETWORK_UNAVAILABLE', why, { cause: error });
+          agentError ??= new AgentError('NETWORK_UNAVAILABLE', why, { cause: error });
           say(why);
           return false;
         };
@@ -182,8 +182,8 @@ export function createGateway({ now, withinMs = usualWithinMs }: GatewayOptions)
         admit(allowedClient) {
           clients.admit(allowedClient);
         },
-        get fault() {
-          return fault;
+        get agentError() {
+          return agentError;
         },
         async [Symbol.asyncDispose]() {
           if (!server.listening) return;

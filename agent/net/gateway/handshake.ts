@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls';
 import type { Target } from './dial.ts';
-import { whenOver, type Ending } from './ending.ts';
+import { onEnding, type Ending } from './ending.ts';
 
 export interface HandshakeOptions {
   readonly secureContext: SecureContext;
@@ -39,7 +39,7 @@ export function shakeHands(
     };
     socket.once('error', fail);
     socket.once('close', onClose);
-    const callOff = whenOver(ending, 'TIMEOUT', fail);
+    const callOff = onEnding(ending, 'TIMEOUT', fail);
     socket.once('secureConnect', () => {
       callOff();
       socket.removeListener('error', fail);

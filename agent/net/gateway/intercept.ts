@@ -10,7 +10,7 @@ import { secureContextOf } from '../tls/secure-context.ts';
 import { alertOf } from '../tls-alert.ts';
 import { readOpening } from './client-hello.ts';
 import { authorityOf, sentenceOf, type Target } from './dial.ts';
-import { endingWith, NobodyWaits } from './ending.ts';
+import { endingWith, ClientGone } from './ending.ts';
 import { shakeHands } from './handshake.ts';
 import type { SessionContext } from './proxy-session.ts';
 
@@ -99,7 +99,7 @@ export async function interceptTls(
     };
     server = await shakeHands(onward, target, options, endingWith(client, session.withinMs));
   } catch (error) {
-    if (error instanceof NobodyWaits) return;
+    if (error instanceof ClientGone) return;
     session.say(rejected(error, 'handshake') ?? handshakeFailure(error, target, certificate));
     alert(client, alertOf(error) ?? internalError);
     // A certificate that cannot be used comes before any handshake.

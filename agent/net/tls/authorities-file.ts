@@ -96,7 +96,7 @@ export function readAuthoritiesFile(path: string): AuthoritiesFile {
 }
 
 /** `certificate 2 of 3 cannot be read`. */
-export function sayDamaged({ kind, which, of }: DamagedCertificate): string {
+export function describeDamaged({ kind, which, of }: DamagedCertificate): string {
   const what = kind === 'cut-off' ? 'has no end' : 'cannot be read';
   return `certificate ${which} of ${of} ${what}`;
 }

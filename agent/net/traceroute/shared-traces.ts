@@ -18,7 +18,7 @@ const goodForMs = 5_000;
 
 interface SharedTrace {
   readonly report: Promise<TracerouteReport>;
-  readonly everybodyLeft: AbortController;
+  readonly abandoned: AbortController;
   waiting: number;
 }
 
@@ -48,8 +48,8 @@ class SharedTraces implements Traceroute {
         `the way was not traced: ${maxAtOnce + maxWaiting} other targets were being traced`,
       );
     }
-    const everybodyLeft = new AbortController();
-    const { signal } = everybodyLeft;
+    const abandoned = new AbortController();
+    const { signal } = abandoned;
     const deadline = this.#clock.monotonic() + timeoutMs;
     const report = this.#permits.run(async () => {
       const leftMs = deadline - this.#clock.monotonic();
@@ -59,7 +59,7 @@ class SharedTraces implements Traceroute {
         'the way was not traced: other targets were being traced all the time',
       );
     });
-    const shared: SharedTrace = { report, everybodyLeft, waiting: 0 };
+    const shared: SharedTrace = { report, abandoned, waiting: 0 };
     this.#shared.set(key, shared);
     const end = (): void => {
       // A caller that comes now begins anew.
@@ -101,7 +101,7 @@ class SharedTraces implements Traceroute {
     const { promise: left, reject } = Promise.withResolvers<never>();
     const leave = (): void => {
       shared.waiting -= 1;
-      if (shared.waiting === 0) shared.everybodyLeft.abort();
+      if (shared.waiting === 0) shared.abandoned.abort();
       reject(new AgentError('TRACEROUTE_BUSY', 'the way was not traced to its end in time'));
     };
     if (signal.aborted) leave();

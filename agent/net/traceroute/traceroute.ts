@@ -152,7 +152,7 @@ function checkTracer(perl: string, architecture: string): string | null {
   return cannotReadErrors(call, code);
 }
 
-export interface TracerouteMeans {
+export interface TracerouteOptions {
   /** Where perl is; null where there is none. */
   readonly perl?: string | null;
   readonly architecture?: string;
@@ -166,7 +166,7 @@ export function openTraceroute({
   architecture = process.arch,
   platform = process.platform,
   clock = systemClock,
-}: TracerouteMeans = {}): { traceroute: Traceroute } | { traceroute: null; problem: string } {
+}: TracerouteOptions = {}): { traceroute: Traceroute } | { traceroute: null; problem: string } {
   if (platform !== 'linux') {
     return { traceroute: null, problem: 'the way to a target can be traced on Linux only' };
   }

@@ -190,7 +190,7 @@ export async function runAgentic(
     decided = { mode: script === null ? 'explored' : 'replayed', end: ended(error.failure) };
   }
   const { mode, end } = decided;
-  if (end.failure !== null && session.fault !== null) throw session.fault;
+  if (end.failure !== null && session.agentError !== null) throw session.agentError;
   for (const host of actions.refusedHosts) {
     suggestions.push({
       summary: `A secret was not typed on ${host}, because the prompt does not name this host.`,

@@ -140,8 +140,8 @@ export class BrowserSession implements AsyncDisposable {
   }
 
   /** Ours, met on the way out: what failed then says nothing about the target. */
-  get fault(): AgentError | null {
-    return this.#proxySession?.fault ?? null;
+  get agentError(): AgentError | null {
+    return this.#proxySession?.agentError ?? null;
   }
 
   /** Time the browser worked, without the thinking of the model. */

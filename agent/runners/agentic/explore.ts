@@ -50,7 +50,7 @@ export async function explore(state: RunState, client: ModelClient): Promise<Run
       call.name === 'assert'
         ? assert(call.input as AssertionInput)
         : performCall(state, recorder, call),
-    objection: ({ passed }) => (passed ? whyNotPassed(state) : null),
+    objection: ({ passed }) => (passed ? reasonNotPassed(state) : null),
   });
   state.suggestions.push(...finish.suggestions);
   const failure = failureAfter(state, finish);
@@ -58,7 +58,7 @@ export async function explore(state: RunState, client: ModelClient): Promise<Run
 }
 
 /** An assertion that does not hold, in words for the model; null when all hold. */
-export function whyNotPassed(state: RunState): string | null {
+export function reasonNotPassed(state: RunState): string | null {
   const outcomes = [...state.assertions.values()];
   if (outcomes.length === 0) return 'verify with "assert" what the check demands before you finish';
   const broken = outcomes.filter(({ passed }) => !passed);

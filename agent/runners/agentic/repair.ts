@@ -12,7 +12,7 @@
 import { AgentError } from '../../errors.ts';
 import type { ToolAnswer } from './browser-session.ts';
 import { converse } from './converse.ts';
-import { performCall, whyNotPassed, type RunEnd } from './explore.ts';
+import { performCall, reasonNotPassed, type RunEnd } from './explore.ts';
 import { describeStep, isAssertion, type ScriptStep, type Target } from './learned-script.ts';
 import type { ModelClient } from './model-client.ts';
 import { CeilingReached } from './outcomes.ts';
@@ -105,7 +105,7 @@ async function repairWith(
     if (!passed) return null;
     const open = originals.flatMap((step, index) => (verified.has(step) ? [] : [index + 1]));
     return open.length === 0
-      ? whyNotPassed(state)
+      ? reasonNotPassed(state)
       : `assertion ${open.join(', ')} has not been verified to hold: verify, or finish with passed=false`;
   }
 

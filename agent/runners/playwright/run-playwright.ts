@@ -137,7 +137,7 @@ async function perform(
   );
   await finish(run, { context, log, workspace, seen, workingDir });
   // What the suite could not reach because of us says nothing about the target.
-  if (seen.failure !== null && proxySession?.fault) throw proxySession.fault;
+  if (seen.failure !== null && proxySession?.agentError) throw proxySession.agentError;
   if (seen.failure === null) await installed.keep();
 }
 

@@ -289,7 +289,7 @@ export async function runScript(
   const stoppedAt = startedAt + Math.ceil(responseTime);
   const { events, failure, artifacts } = ended;
   // What the run could not reach because of us says nothing about the target.
-  if (failure !== null && proxySession?.fault) throw proxySession.fault;
+  if (failure !== null && proxySession?.agentError) throw proxySession.agentError;
   const tests = testsOf(events);
   const errors: ScriptError[] = [
     ...eventsOf(events, 'error').map(({ message, stack, title }) => ({ message, stack, title })),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { explainStretch, TimeLedger, type TimeSample } from '../../../agent/worker/time-ledger.ts';
+import { measureInterval, TimeLedger, type TimeSample } from '../../../agent/worker/time-ledger.ts';
 
 /** At `monotonic`, with what the main thread has run and waited since the beginning. */
 function sample(monotonic: number, fields: Partial<TimeSample> = {}): TimeSample {
@@ -18,9 +18,9 @@ function sample(monotonic: number, fields: Partial<TimeSample> = {}): TimeSample
 const begin = sample(0, { poolWaitMs: [0, 0] });
 const dueAt = 20;
 
-/** What was missing in a stretch that ended with a sample, rounded. */
+/** What was missing in a interval that ended with a sample, rounded. */
 function missing(after: TimeSample) {
-  const { suspendedMs, stoppedMs, waitedMs } = explainStretch(begin, after, dueAt);
+  const { suspendedMs, stoppedMs, waitedMs } = measureInterval(begin, after, dueAt);
   return [suspendedMs, stoppedMs, waitedMs].map(Math.round);
 }
 
@@ -71,7 +71,7 @@ test('an interval gets its share of what was missing, and none of what was missi
   const mark = ledger.mark;
   assert.equal(ledger.since(mark, 30).waitedMs, 0, 'what is not known yet');
   add(40, 10);
-  assert.equal(ledger.since(mark, 30).waitedMs, 5, 'half of the stretch it began in');
+  assert.equal(ledger.since(mark, 30).waitedMs, 5, 'half of the interval it began in');
   add(60, 0, 2_000);
   add(80, 4);
   const { waitedMs, suspendedMs } = ledger.since(mark, 30);

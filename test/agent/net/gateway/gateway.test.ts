@@ -116,7 +116,10 @@ suite('a host with a client certificate', () => {
     const { socket, issuer } = await handshake(proxySession, server.port);
     assert.deepEqual([issuer, socket.authorized], ['Monitoring agent', true]);
     assert.match(await get(socket), /200 OK[^]*<body>agent/);
-    assert.deepEqual([server.seen, proxySession.said, proxySession.fault], [['agent'], [], null]);
+    assert.deepEqual(
+      [server.seen, proxySession.said, proxySession.agentError],
+      [['agent'], [], null],
+    );
   });
 
   test('is spoken to in the protocol that both ends know', async (t) => {
@@ -228,7 +231,7 @@ suite('every other host', () => {
     assert.equal(proxySession.said.length, 2);
     assert.match(proxySession.said[0] ?? '', /refused: localhost:1 \(ECONNREFUSED\)/);
     assert.match(proxySession.said[1] ?? '', /no-such-host\.invalid:443 \((ENOTFOUND|EAI_AGAIN)\)/);
-    assert.equal(proxySession.fault, null);
+    assert.equal(proxySession.agentError, null);
     assert.equal((await tunnel(proxySession, 'nonsense')).status, 400);
   });
 
@@ -344,8 +347,8 @@ suite('the proxy of the location', () => {
     ] as const) {
       const proxySession = await proxySessionFor(t, { proxyUrl });
       assert.equal((await tunnel(proxySession, 'shop.internal:443')).status, 502);
-      assert.equal(proxySession.fault?.code, 'NETWORK_UNAVAILABLE');
-      assert.match(proxySession.fault.message, message);
+      assert.equal(proxySession.agentError?.code, 'NETWORK_UNAVAILABLE');
+      assert.match(proxySession.agentError.message, message);
       const plain = request(proxySession.server, { path: 'http://shop.internal/' }).end();
       await assert.rejects(once(plain, 'response'));
     }
@@ -359,7 +362,7 @@ suite('the proxy of the location', () => {
     await using proxy = await proxyServer({ refusesWith: 504 });
     const proxySession = await proxySessionFor(t, { proxyUrl: proxy.url });
     assert.equal((await tunnel(proxySession, 'shop.internal:443')).status, 502);
-    assert.equal(proxySession.fault, null);
+    assert.equal(proxySession.agentError, null);
     assert.match(
       proxySession.said[0] ?? '',
       /could not connect \(status 504\): shop\.internal:443/,
@@ -403,7 +406,7 @@ suite('somebody who accepts and never answers', () => {
       'the proxy of the location opened no way to shop.internal:443 within 0.06 s',
     ]);
     // As far as anyone can tell it tries in vain to reach the target.
-    assert.equal(proxySession.fault, null);
+    assert.equal(proxySession.agentError, null);
     await proxy.closed;
   });
 
@@ -415,7 +418,7 @@ suite('somebody who accepts and never answers', () => {
       quick,
     );
     assert.equal((await tunnel(proxySession, 'shop.internal:443')).status, 502);
-    assert.match(proxySession.fault?.message ?? '', /cannot be reached \(CONNECT_TIMEOUT\)/);
+    assert.match(proxySession.agentError?.message ?? '', /cannot be reached \(CONNECT_TIMEOUT\)/);
     await proxy.closed;
   });
 
@@ -440,7 +443,7 @@ suite('somebody who accepts and never answers', () => {
       await proxy.arrived;
       asked.destroy();
       await proxy.closed;
-      assert.deepEqual([proxySession.said, proxySession.fault], [[], null]);
+      assert.deepEqual([proxySession.said, proxySession.agentError], [[], null]);
     }
   });
 });
@@ -481,6 +484,6 @@ test('when it cannot be found out who comes, nobody gets in, and the fault is ou
     },
   });
   await assert.rejects(tunnel(proxySession, 'localhost:1'), { code: 'ECONNRESET' });
-  assert.equal(proxySession.fault?.code, 'NETWORK_UNAVAILABLE');
+  assert.equal(proxySession.agentError?.code, 'NETWORK_UNAVAILABLE');
   assert.match(proxySession.said.join('\n'), /EMFILE/);
 });

@@ -4,7 +4,7 @@ import test from 'node:test';
 import {
   parseAuthorities,
   readAuthoritiesFile,
-  sayDamaged,
+  describeDamaged,
   isOfOneCertificate,
 } from '../../../../agent/net/tls/authorities-file.ts';
 import { makeAuthority, selfSigned } from '../../../support/certificates.ts';
@@ -19,7 +19,7 @@ function parsed(text: string | Buffer): { subjects: string[]; problems: string[]
   const { certificates, problems } = parseAuthorities(Buffer.from(text));
   return {
     subjects: certificates.map(({ subject }) => subject),
-    problems: problems.map((one) => (isOfOneCertificate(one) ? sayDamaged(one) : one.kind)),
+    problems: problems.map((one) => (isOfOneCertificate(one) ? describeDamaged(one) : one.kind)),
   };
 }
 

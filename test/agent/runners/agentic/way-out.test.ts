@@ -26,13 +26,13 @@ test('the browser of an agentic check shows the certificate, by the proxy of the
     assert.ok(opened.ok, JSON.stringify(opened));
     assert.deepEqual(server.seen, ['agent']);
     assert.deepEqual(proxy.asked, [`CONNECT shop.internal:${server.port}`]);
-    assert.equal(session.fault, null);
+    assert.equal(session.agentError, null);
   }
   {
     const refused = `http://127.0.0.1:${strict.port}`;
     const context = world.context({ ...given, proxyUrl: refused });
     await using session = await BrowserSession.open(context, deadline);
     assert.equal((await session.call('navigate', { url })).ok, false);
-    assert.equal(session.fault?.code, 'NETWORK_UNAVAILABLE');
+    assert.equal(session.agentError?.code, 'NETWORK_UNAVAILABLE');
   }
 });
