@@ -9,7 +9,7 @@ import { cycleIn, folderGraph, type Import } from './boundaries/folder-graph.ts'
 
 const minModules = 60;
 /** What stands directly below each of these imports in one direction only. */
-const layeredRoots = ['agent', 'agent/net'];
+const layeredRoots = ['agent', 'agent/net', 'control-plane'];
 
 const options = (await extractConfig('./.dependency-cruiser.cjs')) as { options: ICruiseOptions };
 const { output } = await cruise(
