@@ -15,6 +15,8 @@ import type { Observation, Runner, RunnerContext } from './runner.ts';
 /** The kernel needs a moment to say that nobody answers, however short the check wants it. */
 const leastTraceMs = 1_000;
 const longestLookupMs = 2_000;
+/** The tracer ends a little before its time is over. */
+const deadlineSlackMs = 200;
 
 function roundMs(value: number): number {
   return Math.round(value * 1000) / 1000;
@@ -35,8 +37,8 @@ function cutWay(
       return { hops: hops.slice(0, index + 1), reason: 'maxUnknownHops' };
   }
   if (isReached) return { hops, reason: 'destinationReached' };
-  const isWhole = hops.length >= maxHops || durationMs < timeoutMs;
-  return { hops, reason: isWhole ? 'maxHops' : 'timeout' };
+  const isCutOff = hops.length < maxHops && durationMs > timeoutMs - deadlineSlackMs;
+  return { hops, reason: isCutOff ? 'timeout' : 'maxHops' };
 }
 
 /** Names of addresses, all at once; one that has none, or not in time, is left out. */

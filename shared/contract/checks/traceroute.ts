@@ -86,11 +86,39 @@ function sourceOf({ source, property }: Assertion, { response }: Measurement): S
   return { actual: values[source] ?? undefined, isList: false };
 }
 
+/** Without a delay on this side; a way that the deadline cut off may then have been traced to its end. */
+function withoutDelay(measurement: Measurement, ms: number): Measurement {
+  const { response, responseTime } = measurement;
+  if (response === null) return measurement;
+  const latency = response['finalHopLatency'] as Record<string, number> | undefined;
+  const sooner = Object.entries(latency ?? {}).map(([name, value]) => [
+    name,
+    Math.max(0, value - ms),
+  ]);
+  const isCutOff = response['truncationReason'] === 'timeout';
+  return {
+    ...measurement,
+    responseTime: responseTime === null ? null : Math.max(0, responseTime - ms),
+    response: {
+      ...response,
+      ...(latency === undefined ? {} : { finalHopLatency: Object.fromEntries(sooner) }),
+      ...(isCutOff ? { destinationReached: true, packetLoss: 0 } : {}),
+    },
+  };
+}
+
 const reasons: Readonly<Record<string, string>> = {
   maxHops: 'it is further away than maxHops',
   maxUnknownHops: 'too many hops in a row did not answer',
   timeout: 'the time was over',
 };
+
+/** What the router said that the way ended at; null where none did. */
+function refusalOf(response: Measurement['response']): string | null {
+  const hops = response?.['hops'] as { main_ip: string; note: string | null }[] | undefined;
+  const last = hops?.at(-1);
+  return last?.note == null ? null : `${last.main_ip} said ${last.note}`;
+}
 
 /** Numbers of its own; `storedAs` goes on where those of SSL monitors end. */
 function ofFinalHop(storedAs: number, suffix: string, label: string, key: string) {
@@ -181,12 +209,13 @@ export const tracerouteMonitor: AgentCheckType<TracerouteRequest> = {
   judging: {
     hasResponseTimeLimits: true,
     isTimedElsewhere: true,
+    sooner: withoutDelay,
     readSource: sourceOf,
     ownVerdict({ response }) {
       const isLost = response !== null && response['destinationReached'] !== true;
-      const reason = reasons[String(response?.['truncationReason'])] ?? 'it did not answer';
+      const reason = refusalOf(response) ?? reasons[String(response?.['truncationReason'])];
       return {
-        failed: isLost ? `the destination was not reached: ${reason}` : null,
+        failed: isLost ? `the destination was not reached: ${reason ?? 'it did not answer'}` : null,
         degraded: null,
         isInvertible: true,
       };

@@ -109,12 +109,14 @@ describe('among routers', { skip: labProblem() ?? false }, () => {
     const [r1, r2] = routers;
     assert.ok(r1 && r2);
     await r2.ip('route', 'add', 'blackhole', '10.99.3.0/24');
+    await r1.ip('route', 'add', 'prohibit', '10.99.4.0/24');
     await r1.ip('route', 'add', '10.99.5.0/24', 'via', '10.80.1.2');
     await r2.ip('route', 'add', '10.99.5.0/24', 'via', '10.80.1.1');
-    const [dropped, circle, near] = await Promise.all([
+    const [dropped, circle, near, refused] = await Promise.all([
       run(client, { url: '10.99.3.1', maxUnknownHops: 2 }),
       run(client, { url: '10.99.5.1', maxHops: 6 }),
       run(client, { url: hops4.at(-1), maxHops: 3 }),
+      run(client, { url: '10.99.4.1' }),
     ]);
     // What it drops a router does not answer either.
     assert.deepEqual(addressesOf(dropped), [hops4[0], '', '']);
@@ -122,11 +124,17 @@ describe('among routers', { skip: labProblem() ?? false }, () => {
     assert.equal(circle.tracerouteCheckResult.totalHops, 6);
     assert.equal(circle.tracerouteCheckResult.response?.truncationReason, 'maxHops');
     assert.deepEqual(addressesOf(near), hops4.slice(0, 3));
-    for (const { verdict, reason, tracerouteCheckResult: seen } of [dropped, circle, near]) {
+    for (const { verdict, reason, tracerouteCheckResult: seen } of [
+      dropped,
+      circle,
+      near,
+      refused,
+    ]) {
       assert.equal(verdict, 'failed');
       assert.match(reason ?? '', /^the destination was not reached: /);
       assert.deepEqual([seen.destinationReached, seen.finalHopLatency], [false, null]);
     }
+    assert.match(refused.reason ?? '', /10\.80\.0\.2 said administratively prohibited$/);
     // Meant to fail, it passes.
     const { verdict } = await run(client, { url: '10.99.3.1' }, { shouldFail: true });
     assert.equal(verdict, 'passed');

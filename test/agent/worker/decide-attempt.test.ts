@@ -21,7 +21,7 @@ const failed = (code: string, message = code): Partial<Measurement> => ({
 });
 
 interface Case {
-  type?: 'URL' | 'API' | 'ICMP' | 'BROWSER';
+  type?: 'URL' | 'API' | 'ICMP' | 'TRACEROUTE' | 'BROWSER';
   seen?: Partial<Measurement>;
   time?: Partial<TimeFacts>;
   limits?: { degradedResponseTime?: number; maxResponseTime?: number; shouldFail?: boolean };
@@ -169,6 +169,24 @@ for (const [name, given, expected] of [
       seen: { responseTime: null, response: { packetLoss: 100, latency: null } },
       time: { waitedMs: 200, isStarved: true },
       limits: { maxPacketLossThreshold: 20, degradedPacketLossThreshold: 10 } as never,
+    },
+    'failed',
+  ],
+  [
+    'a way that a starved agent traced no further in its time',
+    {
+      type: 'TRACEROUTE',
+      seen: { response: { destinationReached: false, truncationReason: 'timeout' } },
+      time: { waitedMs: 200, isStarved: true },
+    },
+    'overloaded',
+  ],
+  [
+    'a way whose hops keep silent, whatever the agent waited',
+    {
+      type: 'TRACEROUTE',
+      seen: { response: { destinationReached: false, truncationReason: 'maxUnknownHops' } },
+      time: { waitedMs: 200, isStarved: true },
     },
     'failed',
   ],
