@@ -66,7 +66,7 @@ function ownSources(): [path: string, source: string][] {
 /** What the console shows of check types: the same table that everything else reads. */
 function checkTypeFacts(): Record<string, unknown> {
   const facts = Object.values(checkTypes).map((definition: CheckTypeDefinition) => {
-    const { type, label, target, runsOn, resultField, analytics } = definition;
+    const { type, label, target, runsOn, analytics } = definition;
     const { time, parts, isStacked } = analytics.chart;
     const shown = parts.map(({ name, label: partLabel, unit }) => ({
       ...{ name, label: partLabel, unit },
@@ -74,7 +74,7 @@ function checkTypeFacts(): Record<string, unknown> {
     const numbers = analytics.operation && {
       ...{ path: analytics.operation.path, time: time?.name ?? null, parts: shown, isStacked },
     };
-    return [type, { label, target, isPinged: runsOn === 'control-plane', resultField, numbers }];
+    return [type, { label, target, isPinged: runsOn === 'control-plane', numbers }];
   });
   return Object.fromEntries(facts) as Record<string, unknown>;
 }

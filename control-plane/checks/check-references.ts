@@ -1,5 +1,6 @@
 /** Refuses references to things that the account does not have. */
 import type { Kysely } from 'kysely';
+import type { ClientCertificateChoice } from '@monitor/shared/contract/checks/check-type.ts';
 import { invalidField } from '../errors/api-error.ts';
 import type { Database } from '../db/tables.ts';
 
@@ -40,6 +41,24 @@ async function checkSnippet(
     .where('id', '=', id)
     .executeTakeFirst();
   if (known === undefined) throw invalidField(field, `has no snippet ${id}`);
+}
+
+/** Refuses a client certificate that a check names and the account does not have. */
+export async function requireClientCertificate(
+  db: Kysely<Database>,
+  accountId: string,
+  choice: ClientCertificateChoice,
+): Promise<void> {
+  if (typeof choice === 'string' || !('id' in choice)) return;
+  const known = await db
+    .selectFrom('client_certificates')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('id', '=', choice.id)
+    .executeTakeFirst();
+  if (known !== undefined) return;
+  const problem = `has no client certificate ${choice.id}`;
+  throw invalidField('request.sslClientCertificateId', problem);
 }
 
 /** Throws 400 for the first of the fields that refers to nothing. */

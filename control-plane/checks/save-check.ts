@@ -32,7 +32,7 @@ import {
   type Subscription,
 } from './alert-subscriptions.ts';
 import { publishCheck } from './check-consumer.ts';
-import { checkReferences } from './check-references.ts';
+import { checkReferences, requireClientCertificate } from './check-references.ts';
 import { runAll } from '../core/after-commit.ts';
 import { effectiveFields, groupOf } from './effective-check.ts';
 
@@ -139,6 +139,7 @@ export async function createCheck(
   };
   const steps = await services.commits.run(async (db) => {
     await checkReferences(db, accountId, fields);
+    await requireClientCertificate(db, accountId, definition.clientCertificates(fields));
     const group = await requireGroup(db, accountId, fields);
     const asked = fields['alertChannelSubscriptions'] as Subscription[];
     await checkChannels(db, accountId, asked);
@@ -178,6 +179,9 @@ export async function updateCheck(
     }
     sealVariables(services, accountId, fields, before);
     await checkReferences(db, accountId, changes);
+    if ('request' in changes) {
+      await requireClientCertificate(db, accountId, definition.clientCertificates(fields));
+    }
     const group = await requireGroup(db, accountId, fields);
     const subscriptions = changes['alertChannelSubscriptions'] as Subscription[] | undefined;
     if (subscriptions !== undefined) {

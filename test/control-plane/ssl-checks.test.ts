@@ -46,6 +46,15 @@ test('what cannot be checked is refused by the name of its field', async () => {
       { request: { sslConfig: { hostname: 'a', clientCertificateMode: 'explicit' } } },
     ],
     [
+      'request.sslClientCertificateId',
+      {
+        request: {
+          sslConfig: { hostname: 'a', clientCertificateMode: 'explicit' },
+          sslClientCertificateId: 'of-nobody',
+        },
+      },
+    ],
+    [
       'minTLSVersion',
       {
         request: {

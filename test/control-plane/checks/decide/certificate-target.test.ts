@@ -58,3 +58,17 @@ test('people are told the host, and a port only where it is an unusual one', () 
   assert.equal(domainOf({ host: 'a.example', port: 8443 }), 'a.example:8443');
   assert.equal(domainOf({ host: '2001:db8::1', port: 8443 }), '[2001:db8::1]:8443');
 });
+
+test('an SSL monitor is watched by the server that it connects to, under the name that it asks for', () => {
+  const watched = (sslConfig: Record<string, unknown>) =>
+    certificateTargetOf(checkTypes.SSL, { request: { sslConfig: { port: 443, ...sslConfig } } });
+  assert.deepEqual(watched({ hostname: 'Shop.example', port: 8443 }), {
+    ...{ host: 'shop.example', port: 8443, servername: 'shop.example' },
+  });
+  assert.deepEqual(watched({ hostname: '10.0.0.1', serverName: 'Shop.example' }), {
+    ...{ host: '10.0.0.1', port: 443, servername: 'shop.example' },
+  });
+  assert.deepEqual(watched({ hostname: '[2001:db8::1]', serverName: '10.0.0.1' }), {
+    ...{ host: '2001:db8::1', port: 443, servername: null },
+  });
+});
