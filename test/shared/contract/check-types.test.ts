@@ -69,3 +69,23 @@ test('no address of the command line is claimed by two types', () => {
     );
   }
 });
+
+test('of an attempt that saw nothing, spans have no phases and a result has no values', () => {
+  for (const [name, definition] of definitions) {
+    if (definition.runsOn !== 'agents') continue;
+    const { trace, headline, create, sample } = definition;
+    const { phases = [] } = trace?.({ request: {}, response: null, durationMs: 5 }) ?? {};
+    const whole = phases.filter(
+      ([, from, to]) => typeof from === 'number' && typeof to === 'number',
+    );
+    assert.deepEqual(whole, [], name);
+    const values = Object.values(headline?.({ request: {}, response: null, failure: null }) ?? {});
+    assert.ok(
+      values.every((value) => value === null),
+      name,
+    );
+    const check = create.parse({ name: 'a', ...sample });
+    assert.notEqual(definition.clientCertificates(check), undefined, name);
+    assert.notEqual(definition.watchedServer(check), undefined, name);
+  }
+});
