@@ -16,7 +16,11 @@ import type {
   LearnedScript,
   NamedScript,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import type { ArtifactType, ExchangeField, ResultDetails } from '@monitor/shared/contract/check-result.ts';
+import type {
+  ArtifactType,
+  ExchangeField,
+  ResultDetails,
+} from '@monitor/shared/contract/check-result.ts';
 import type { BrowserPool } from '../browsers/browser-pool.ts';
 import type { FoundBrowser } from '../browsers/find-browser.ts';
 import type { ScriptSessions } from '../browsers/script-sessions.ts';

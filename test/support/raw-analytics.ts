@@ -6,7 +6,11 @@ import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
 import type { Statistic } from '@monitor/shared/contract/checks/metric.ts';
 import type { CountedMetric, Metric } from '@monitor/shared/domain/metrics.ts';
 import { decodePayload, fromFlag } from '../../control-plane/db/columns.ts';
-import { bucketStart, type Point, type Series } from '../../control-plane/analytics/decide/analytics.ts';
+import {
+  bucketStart,
+  type Point,
+  type Series,
+} from '../../control-plane/analytics/decide/analytics.ts';
 import type { Window } from '../../control-plane/core/decide/results-window.ts';
 import {
   isMeasured,

@@ -251,7 +251,10 @@ test('a check shows its numbers, charts by location and phase, and results to pa
     (await charts.nth(0).getAttribute('aria-label')) ?? '',
     /eu-west-1: \d+ ms to \d+ ms/,
   );
-  assert.match((await charts.nth(1).getAttribute('aria-label')) ?? '', /Time to first byte: .*Download: /);
+  assert.match(
+    (await charts.nth(1).getAttribute('aria-label')) ?? '',
+    /Time to first byte: .*Download: /,
+  );
   const painted = `[...document.querySelectorAll('.plot canvas')].every((canvas) => {
     const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
     return data.some((value) => value > 0);
