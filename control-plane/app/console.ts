@@ -8,12 +8,12 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'node:zlib';
 import { exchangeFields } from '@monitor/shared/contract/check-result.ts';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import { measuredMetrics } from '@monitor/shared/domain/metrics.ts';
 import { Router, type Request, type Response } from 'express';
+import { represent, type Representation } from '../http/representation.ts';
 
 const folder = join(import.meta.dirname, '..', 'console');
 
@@ -26,12 +26,6 @@ const contentTypes: Readonly<Record<string, string>> = {
 
 /** Loaded when the first chart is drawn, not with the page. */
 const loadedLate: ReadonlySet<string> = new Set(['vendor/uplot.js']);
-
-interface Asset {
-  type: string;
-  body: Buffer;
-  gzipped: Buffer;
-}
 
 /** A file of a package, by the name under which one would import it. */
 function packageFile(name: string): string {
@@ -94,24 +88,28 @@ function factSources(): [path: string, source: string][] {
   return [['facts/check-types.js', lines.join('')]];
 }
 
-function toAsset(path: string, source: string): Asset {
-  const body = Buffer.from(source.replaceAll(/^\/\/# sourceMappingURL=.*$/gm, ''));
-  return {
-    type: contentTypes[extname(path)] ?? 'application/octet-stream',
-    body,
-    gzipped: gzipSync(body, { level: 9 }),
-  };
+function toAsset(path: string, source: string): Representation {
+  return represent(source.replaceAll(/^\/\/# sourceMappingURL=.*$/gm, ''), {
+    'Content-Type': contentTypes[extname(path)] ?? 'application/octet-stream',
+  });
 }
 
 interface Files {
   /** Names one state of all files. */
   version: string;
-  page: Asset;
-  assets: ReadonlyMap<string, Asset>;
+  page: Representation;
+  assets: ReadonlyMap<string, Representation>;
 }
 
-/** Reads everything once: a hundred kilobytes, from then on in memory. */
+let read: Files | undefined;
+
+/** Reads everything once in the life of a process: a hundred kilobytes, from then on in memory. */
 function readFiles(): Files {
+  read ??= readSources();
+  return read;
+}
+
+function readSources(): Files {
   const { 'index.html': page = '', ...sources } = Object.fromEntries([
     ...ownSources(),
     ...vendorSources(),
@@ -150,14 +148,11 @@ function contentSecurityPolicy(publicUrl: string): string {
   ].join('; ');
 }
 
-function send(request: Request, response: Response, asset: Asset): void {
-  response.setHeader('Content-Type', asset.type);
-  response.setHeader('Vary', 'Accept-Encoding');
-  if (request.acceptsEncodings('gzip') === 'gzip') {
-    response.setHeader('Content-Encoding', 'gzip').end(asset.gzipped);
-  } else {
-    response.end(asset.body);
-  }
+function send(request: Request, response: Response, asset: Representation): void {
+  response.set(asset.headers).set('Vary', 'Accept-Encoding');
+  const packed = request.acceptsEncodings('gzip') === 'gzip' ? asset.packed() : null;
+  if (packed !== null) response.setHeader('Content-Encoding', 'gzip');
+  response.end(packed ?? asset.body);
 }
 
 /** True for a browser that opens an address, not for a program that asks for JSON. */

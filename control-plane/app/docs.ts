@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Router } from 'express';
-import { represent } from '../http/representation.ts';
+import { represent, type Representation } from '../http/representation.ts';
 import { sendRepresentation } from '../http/send-representation.ts';
 
 const contentSecurityPolicy = [
@@ -44,8 +44,11 @@ const page = `<!doctype html>
 </html>
 `;
 
-/** A router of both. The document is the one that `npm run openapi:write` made from the contract. */
-export function serveDocs(publicUrl: string): Router {
+const paths = ['/openapi.json', '/docs', '/docs/page.js', '/docs/page.css'] as const;
+type Path = (typeof paths)[number];
+
+/** What is served, by path. The document is the one that `npm run openapi:write` made from the contract. */
+function filesFor(publicUrl: string): Record<Path, Representation> {
   const file = new URL('../openapi.json', import.meta.url);
   const document = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
   const json = JSON.stringify({ ...document, servers: [{ url: publicUrl }] }).replaceAll(
@@ -55,7 +58,7 @@ export function serveDocs(publicUrl: string): Router {
   const folder = join(import.meta.dirname, '..', 'docs');
   const asset = (name: string, type: string) =>
     represent(readFileSync(join(folder, name), 'utf8'), { 'Content-Type': type });
-  const files = {
+  return {
     '/openapi.json': represent(json, { 'Content-Type': 'application/json; charset=utf-8' }),
     '/docs': represent(page, {
       'Content-Type': 'text/html; charset=utf-8',
@@ -65,13 +68,19 @@ export function serveDocs(publicUrl: string): Router {
     '/docs/page.js': asset('page.js', 'text/javascript; charset=utf-8'),
     '/docs/page.css': asset('page.css', 'text/css; charset=utf-8'),
   };
+}
+
+/** A router of both. The document is a megabyte: it is read when somebody first asks for anything here. */
+export function serveDocs(publicUrl: string): Router {
+  let files: Record<Path, Representation> | undefined;
   const router = Router({ strict: true });
   router.get('/', (_request, response) => {
     response.redirect(302, '/docs');
   });
-  for (const [path, content] of Object.entries(files)) {
+  for (const path of paths) {
     router.get(path, (request, response) => {
-      sendRepresentation(request, response, content, false);
+      files ??= filesFor(publicUrl);
+      sendRepresentation(request, response, files[path], false);
     });
   }
   return router;

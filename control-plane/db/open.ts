@@ -84,6 +84,28 @@ export function openDatabase(file: string): Kysely<Database> {
   const database = new SqliteDatabase(file);
   database.pragma('journal_mode = WAL');
   tightenDatabase(file);
+  return withSettings(database);
+}
+
+let newestInMemory: Buffer | undefined;
+
+/**
+ * Opens a database in memory with the newest schema. `migrate` brings it there once in the life of the
+ * process; those that are opened later begin as a copy.
+ */
+export async function openInMemory(
+  migrate: (db: Kysely<Database>) => Promise<unknown>,
+): Promise<Kysely<Database>> {
+  const database = new SqliteDatabase(newestInMemory ?? ':memory:');
+  const db = withSettings(database);
+  if (newestInMemory === undefined) {
+    await migrate(db);
+    newestInMemory = database.serialize();
+  }
+  return db;
+}
+
+function withSettings(database: SqliteDatabase.Database): Kysely<Database> {
   database.pragma('synchronous = FULL');
   database.pragma('foreign_keys = ON');
   database.pragma('busy_timeout = 1000');

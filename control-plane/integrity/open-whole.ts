@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import type { Kysely } from 'kysely';
 import { migrateToLatest, migrationState } from '../db/migrate.ts';
-import { openDatabase } from '../db/open.ts';
+import { openDatabase, openInMemory } from '../db/open.ts';
 import type { Database } from '../db/tables.ts';
 import { describeFailure, OperatorError } from '../errors/operator-error.ts';
 import { damageAdvice, refusalToOpen } from './decide-opening.ts';
@@ -39,11 +39,7 @@ export async function openWhole(
   { DATABASE_FILE, ENCRYPTION_KEY }: { DATABASE_FILE: string; ENCRYPTION_KEY?: string | undefined },
   integrity: IntegrityWatch,
 ): Promise<Kysely<Database>> {
-  if (DATABASE_FILE === ':memory:') {
-    const db = openDatabase(DATABASE_FILE);
-    await migrateToLatest(db);
-    return db;
-  }
+  if (DATABASE_FILE === ':memory:') return openInMemory(migrateToLatest);
   const found = findFiles(DATABASE_FILE, ENCRYPTION_KEY !== undefined);
   const refusal = refusalToOpen(found);
   if (refusal !== null) throw refused(refusal);
