@@ -50,8 +50,9 @@ async function unpack(
   path: string,
   task: FileTask,
 ): Promise<void> {
+  await using target = await open(path, 'wx', 0o600);
+  // Nothing waits between opening the entry and reading it: a damaged one fails as soon as it is open.
   const content = await source.openReadStreamPromise(entry);
-  const target = await open(path, 'wx', 0o600);
   await pipeline(content, budgetOf(task), target.createWriteStream());
 }
 
