@@ -58,7 +58,7 @@ export interface FuzzReport {
 }
 
 const stepsPerSequence = 400;
-const hangMs = 5_000;
+const hangMs = 60_000;
 /** Thirty-two MiB are unpacked in thousands of small steps, between which all others have a turn. */
 const largeBombMs = 30_000;
 /** Calls of triggers wait for agents that do not exist: hung up on instead. */

@@ -1,3 +1,4 @@
+// Own process: it sends thousands of requests.
 /** A fixed share of `npm run fuzz`, so that CI plays the same requests every time. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -5,7 +6,7 @@ import { allRoutes } from '@monitor/shared/contract/index.ts';
 import { describeFailure, fuzz } from '../../scripts/fuzz/run.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 
-const count = 20_000;
+const count = 4_800;
 const seed = 4;
 
 /** Operations that cannot succeed here: no language model, and no agent that would answer in time. */
@@ -41,5 +42,5 @@ test('random requests are answered by the contract, and nothing breaks', async (
     [],
     'operations that never succeeded',
   );
-  assert.ok(report.readBack >= 500, `only ${report.readBack} were read back`);
+  assert.ok(report.readBack >= 100, `only ${report.readBack} were read back`);
 });

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { assertEverySlotOnce } from '../support/accounting.ts';
 import { makeChecks, moment } from '../support/killing.ts';
-import { seededRandom, testSeed } from '../support/random.ts';
+import { isLong, seededRandom, testSeed } from '../support/random.ts';
 import { eventually, openTarget, System, temporaryFolder } from '../support/system.ts';
 
-const kills = 50;
+const kills = isLong ? 50 : 12;
 
 test(`${kills} kills of the agent lose and double nothing`, async (t) => {
   const seed = testSeed();

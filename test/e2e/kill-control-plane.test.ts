@@ -1,10 +1,10 @@
 import test from 'node:test';
 import { assertEverySlotOnce } from '../support/accounting.ts';
 import { makeChecks, moment } from '../support/killing.ts';
-import { seededRandom, testSeed } from '../support/random.ts';
+import { isLong, seededRandom, testSeed } from '../support/random.ts';
 import { openTarget, System, temporaryFolder } from '../support/system.ts';
 
-const kills = 50;
+const kills = isLong ? 50 : 12;
 
 test(`${kills} kills of the control plane lose and double nothing`, async (t) => {
   const seed = testSeed();

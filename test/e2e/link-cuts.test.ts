@@ -5,7 +5,7 @@ import { callApi } from '../../scripts/demo/api.ts';
 import { assertEverySlotOnce, assertNothingDoubled } from '../support/accounting.ts';
 import { FaultProxy, type Fault, type FaultKind } from '../support/fault-proxy.ts';
 import { makeKeys, openAgent, openControlPlane } from '../support/in-process.ts';
-import { seededRandom, testSeed } from '../support/random.ts';
+import { isLong, seededRandom, testSeed } from '../support/random.ts';
 import { scaledClock } from '../support/scaled-clock.ts';
 import {
   eventually,
@@ -18,7 +18,7 @@ import {
 /** Hours of bad link in minutes: all waits of agent and control plane run so much faster. */
 const factor = 20;
 const location = 'eu-central-1';
-const rounds = Number(process.env['LINK_ROUNDS'] ?? 60);
+const rounds = isLong ? 60 : 24;
 
 const kinds: readonly FaultKind[] = [
   'latency',

@@ -14,3 +14,11 @@ export function testSeed(): number {
   const given = process.env['TEST_SEED'];
   return given === undefined ? Math.floor(Math.random() * 4_294_967_296) : Number(given);
 }
+
+/** True with `TEST_LONG=1`: properties are tried as often as it takes to find what is rare. */
+export const isLong = process.env['TEST_LONG'] === '1';
+
+/** How often a property is tried: a twentieth of `long`, but for `TEST_LONG=1`. */
+export function tries(long: number): number {
+  return isLong ? long : Math.ceil(long / 20);
+}

@@ -8,14 +8,14 @@ import { encodings } from '../../../agent/scrub/encodings.ts';
 import { needlesOf } from '../../../agent/scrub/needles.ts';
 import { mask } from '../../../agent/scrub/scrubber.ts';
 import { canarySecrets, encodingsOf, findCanaries } from '../../support/canaries.ts';
-import { seededRandom, testSeed } from '../../support/random.ts';
+import { isLong, seededRandom, testSeed } from '../../support/random.ts';
 import { temporaryFolder } from '../../support/system.ts';
 import { zipOf } from '../../support/zip.ts';
 
 const seed = testSeed();
 console.log(`# TEST_SEED=${seed}`);
 const random = seededRandom(seed);
-const secrets = canarySecrets(random);
+const secrets = canarySecrets(random).slice(0, isLong ? 64 : 16);
 const scrubber = createScrubber({ secrets, detect: false });
 
 /** Every secret in every form, one on each line. */
@@ -46,7 +46,7 @@ async function scrubbedFile(name: string, contentType: string, content: Buffer):
 test('there are at least 24 encodings, and the canaries come in at least 24 of their own', () => {
   assert.ok(Object.keys(encodings).length >= 24, String(Object.keys(encodings).length));
   assert.ok(Object.keys(encodingsOf('abcdefgh')).length >= 24);
-  assert.ok(findCanaries(everything, secrets).length >= 64 * 24);
+  assert.ok(findCanaries(everything, secrets).length >= secrets.length * 24);
 });
 
 test('every form of every canary has a needle', () => {

@@ -5,7 +5,7 @@ import { Matcher } from '../../../agent/scrub/matcher.ts';
 import { NeedleSet } from '../../../agent/scrub/needle-set.ts';
 import { Redactor, withMasks } from '../../../agent/scrub/redactor.ts';
 import { mask } from '../../../agent/scrub/scrubber.ts';
-import { testSeed } from '../../support/random.ts';
+import { testSeed, tries } from '../../support/random.ts';
 
 const seed = testSeed() | 0;
 console.log(`# TEST_SEED=${seed}`);
@@ -40,7 +40,7 @@ test('what the matcher finds is what the plainest search finds', () => {
         assert.deepEqual(new Matcher(needles).regions(bytes), plainRegions(bytes, needles));
       },
     ),
-    { seed, numRuns: 20_000 },
+    { seed, numRuns: tries(20_000) },
   );
 });
 
@@ -61,7 +61,7 @@ test('a needle in any case is found as the plainest search finds it, and others 
         assert.ok(!lower.startsWith(rest) || rest === lower);
       }
     }),
-    { seed, numRuns: 10_000 },
+    { seed, numRuns: tries(10_000) },
   );
 });
 
@@ -90,7 +90,7 @@ test('any chunking gives the same as the whole at once', () => {
         assert.equal(Buffer.concat(pieces).toString(), whole.toString());
       },
     ),
-    { seed, numRuns: 80_000 },
+    { seed, numRuns: tries(80_000) },
   );
 });
 
@@ -105,7 +105,7 @@ test('of bytes of any kind nothing is lost but what was searched for', () => {
         assert.deepEqual(new Matcher(needles).regions(text), plainRegions(text, needles));
       },
     ),
-    { seed, numRuns: 10_000 },
+    { seed, numRuns: tries(10_000) },
   );
 });
 

@@ -1,3 +1,4 @@
+// Own process: it sends thousands of requests.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
@@ -334,13 +335,18 @@ test('a job that is dead is found, however often the control plane stalls or is 
     await using cp = await startTestControlPlane({ clock });
     const { ping, events } = await makeHeartbeat(cp);
     await ping();
+    const isFound = async () => (await events()).includes('FAILING');
+    let lookedAt = 0;
     for (let passed = 0; passed < 2 * hour; passed += stopMs + runMs) {
       await pass(clock, runMs);
       clock.freeze(stopMs);
       await new Promise((resolve) => setImmediate(resolve));
       await sweepHeartbeats(cp.controlPlane.services);
+      if (passed - lookedAt < 5 * minute) continue;
+      lookedAt = passed;
+      if (await isFound()) break;
     }
-    assert.equal((await events()).includes('FAILING'), true, says);
+    assert.equal(await isFound(), true, says);
   }
 });
 

@@ -7,6 +7,7 @@ import { encodeQuery, type DnsQuery } from '../../../../agent/net/dns/query.ts';
 import type { RecordType } from '../../../../agent/net/dns/registry.ts';
 import { answerTo, malicious, rawRecord, type ReceivedQuery } from '../../../support/dns-server.ts';
 import { workMs } from '../../../support/time-spent.ts';
+import { tries } from '../../../support/random.ts';
 
 function ask(type: RecordType = 'A', name = 'a.test'): DnsQuery & ReceivedQuery {
   const query = encodeQuery(name, type);
@@ -221,7 +222,7 @@ test('arbitrary bytes never throw', () => {
       }
       assert.ok(typeof readAnswer(message, query, 'TCP').kind === 'string');
     }),
-    { numRuns: 2000 },
+    { numRuns: tries(2000) },
   );
 });
 
@@ -239,7 +240,7 @@ test('a proper answer with bytes changed or cut off never throws', () => {
       for (const [at, byte] of changes) if (at < message.length) message[at] = byte;
       assert.ok(typeof readAnswer(message, query, 'TCP').kind === 'string');
     }),
-    { numRuns: 3000 },
+    { numRuns: tries(3000) },
   );
 });
 
@@ -269,6 +270,6 @@ test('what another implementation encodes is read back', () => {
         records.map(([, text]) => text),
       );
     }),
-    { numRuns: 300 },
+    { numRuns: tries(300) },
   );
 });

@@ -19,9 +19,9 @@ import {
   type Said,
   type Seen,
 } from '../../../support/alert-model.ts';
-import { seededRandom, testSeed } from '../../../support/random.ts';
+import { seededRandom, testSeed, tries } from '../../../support/random.ts';
 
-const sequences = 10_000;
+const sequences = tries(10_000);
 const minute = 60_000;
 const start = Date.parse('2026-11-21T08:00:00Z');
 const places = ['eu-west-1', 'us-east-1', 'ap-east-1', 'af-south-1'];

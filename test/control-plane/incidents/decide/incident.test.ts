@@ -9,6 +9,7 @@ import {
   type IncidentStatus,
   type TimelineUpdate,
 } from '../../../../control-plane/incidents/decide/incident.ts';
+import { tries } from '../../../support/random.ts';
 
 const now = 1_000;
 
@@ -116,7 +117,7 @@ test('any sequence of updates agrees with a reader who follows them one by one',
       assert.equal(lastUpdateStatus(updates), status);
       assert.equal(duration(updates, until), lasted);
     }),
-    { numRuns: 2_000 },
+    { numRuns: tries(2_000) },
   );
 });
 

@@ -10,14 +10,14 @@ import {
   type RepeatingWindow,
 } from '../../../../control-plane/maintenance/decide/maintenance.ts';
 import { wallClockOf } from '../../../../control-plane/core/decide/wall-clock.ts';
-import { seededRandom } from '../../../support/random.ts';
+import { isLong, seededRandom } from '../../../support/random.ts';
 import { clockOf, instantShown, stretchesOf } from '../../../support/zone-timeline.ts';
 
 const minute = 60_000;
 const day = 86_400_000;
 const from = Date.parse('2026-01-01T00:00:00Z');
 const to = Date.parse('2029-01-01T00:00:00Z');
-const zones = Intl.supportedValuesOf('timeZone');
+const zones = Intl.supportedValuesOf('timeZone').filter((_zone, at) => isLong || at % 8 === 0);
 
 function window(
   startsAt: string,
@@ -161,7 +161,7 @@ test('far from its start a window is where counting from the start finds it, and
   assert.ok(performance.now() - startedAt < 10_000);
 });
 
-test('around every change of clocks of a year, in every zone, each minute is where Intl shows it first', () => {
+test('around every change of clocks of a year each minute is where Intl shows it first', () => {
   let changes = 0;
   for (const zone of zones) {
     const clock = wallClockOf(zone);
@@ -185,7 +185,7 @@ test('around every change of clocks of a year, in every zone, each minute is whe
       }
     }
   }
-  assert.ok(changes > 250, `${changes} changes`);
+  assert.ok(changes > zones.length / 2, `${changes} changes`);
 });
 
 interface Recipe {
@@ -212,7 +212,7 @@ function* datesOf({ unit, interval, year, month, date }: Recipe): Generator<numb
   }
 }
 
-test('three years of windows in every zone are those that Intl alone gives, the next five too', (t) => {
+test('three years of windows are those that Intl alone gives, the next five too', (t) => {
   const random = seededRandom(2026);
   const below = (limit: number): number => Math.floor(random() * limit);
   let compared = 0;
@@ -274,5 +274,5 @@ test('three years of windows in every zone are those that Intl alone gives, the 
     }
   }
   t.diagnostic(`${zones.length} zones, ${compared} occurrences, ${skipped} recipes skipped`);
-  assert.ok(zones.length > 400 && compared > 200_000 && skipped < 10);
+  assert.ok(zones.length > 50 && compared > 500 * zones.length && skipped < 10);
 });

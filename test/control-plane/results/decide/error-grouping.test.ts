@@ -7,6 +7,7 @@ import {
 } from '../../../../control-plane/results/decide/error-grouping.ts';
 import { sha256Hex } from '../../../support/fake-agent.ts';
 import { workMs } from '../../../support/time-spent.ts';
+import { tries } from '../../../support/random.ts';
 
 const cleanings: [raw: string, cleaned: string][] = [
   ['\u001b[31mError:\u001b[39m  boom\r\n\tagain ', 'Error: boom again'],
@@ -87,7 +88,7 @@ test('cleaning a cleaned message changes nothing, and it is never too long or il
       assert.equal(cleanErrorMessage(cleaned), cleaned);
       assert.ok(cleaned.length <= 1_000 && cleaned.isWellFormed());
     }),
-    { numRuns: 3_000 },
+    { numRuns: tries(3_000) },
   );
 });
 
