@@ -1,3 +1,4 @@
+// Own process: it waits for time-outs.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Own process: it adds authorities to those of the process.
 /** Client certificates, the proxy of the location and further authorities, in every type that uses them. */
 import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';

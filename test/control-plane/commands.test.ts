@@ -1,3 +1,4 @@
+// Own process: it starts many programs.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// Own process: it starts many programs.
 /**
  * Damage to the files of a control plane, with real files. TEST_CASES=300 TEST_SEED=… plays more. A result
  * must survive when none of the pages on which its id stands was touched.

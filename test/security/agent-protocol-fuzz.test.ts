@@ -1,3 +1,4 @@
+// Own process: it starts many programs.
 /**
  * The agent protocol under 20,000 submissions of a hostile key, most of them damaged, beside check-ins,
  * leases, files and reports. TEST_SEED plays another sequence.

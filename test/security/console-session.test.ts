@@ -1,3 +1,4 @@
+// Own process: it starts browsers.
 /** C1: who can use a session of the console, for how long, and what a browser keeps of it. */
 import assert from 'node:assert/strict';
 import test from 'node:test';

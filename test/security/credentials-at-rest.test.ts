@@ -1,3 +1,4 @@
+// Own process: it starts many programs.
 /** One credential of each kind, made through the API: none is readable on disk, in a backup, or after a new key. */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, statSync } from 'node:fs';

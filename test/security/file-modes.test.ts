@@ -1,3 +1,4 @@
+// Own process: it changes the mode of new files.
 /** What agent and control plane keep on disk is read by no other user, also where it lay open before. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -1,3 +1,4 @@
+// Own process: it starts browsers.
 /** C1: what a hostile trace, a hostile link and a hostile window can do with the trace viewer. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -8,9 +8,9 @@
  * A script gets each query and gives what to send: a message, several, bytes of a TCP stream as they
  * are, or nothing. `answerTo` makes proper answers; `malicious` makes the others.
  */
-import { createSocket } from 'node:dgram';
+import { createSocket, type Socket as Datagrams } from 'node:dgram';
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import dnsPacket, { type Answer, type Packet, type Question } from 'dns-packet';
 
 export interface ReceivedQuery {
@@ -69,6 +69,22 @@ function serveTcp(socket: Socket, answer: (message: Buffer) => DnsReply[]): void
   });
 }
 
+/** A UDP socket whose port is that of the TCP server too: what is free for one may be taken for the other. */
+async function listenBeside(tcp: Server, host: string): Promise<Datagrams> {
+  for (;;) {
+    const udp = createSocket(host === '::1' ? 'udp6' : 'udp4').bind(0, host);
+    await once(udp, 'listening');
+    tcp.listen(udp.address().port, host);
+    const problem = await once(tcp, 'listening').then(
+      () => null,
+      (error: NodeJS.ErrnoException) => error,
+    );
+    if (problem === null) return udp;
+    udp.close();
+    if (problem.code !== 'EADDRINUSE') throw problem;
+  }
+}
+
 /** Listens on a free port of `127.0.0.1`, or of `::1`. */
 export async function startDnsServer(
   script: DnsScript,
@@ -87,18 +103,14 @@ export async function startDnsServer(
     socket.on('close', () => sockets.delete(socket));
     serveTcp(socket, (message) => answer(message, 'TCP'));
   });
-  tcp.listen(0, host);
-  await once(tcp, 'listening');
-  const { port } = tcp.address() as AddressInfo;
-  const udp = createSocket(host === '::1' ? 'udp6' : 'udp4');
+  const udp = await listenBeside(tcp, host);
+  const { port } = udp.address();
   udp.on('message', (message, client) => {
     for (const reply of answer(message, 'UDP')) {
       if (reply === 'silence' || reply === 'hang-up') continue;
       udp.send(Buffer.isBuffer(reply) ? reply : reply.stream, client.port, client.address);
     }
   });
-  udp.bind(port, host);
-  await once(udp, 'listening');
 
   return {
     host,

@@ -1,3 +1,4 @@
+// Own process: it counts what the process has open.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readlinkSync, writeFileSync } from 'node:fs';

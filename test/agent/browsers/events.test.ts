@@ -1,3 +1,4 @@
+// Own process: it changes the environment of the process.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

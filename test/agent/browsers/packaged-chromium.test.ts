@@ -1,3 +1,4 @@
+// Own process: it starts browsers.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import {

@@ -1,3 +1,4 @@
+// Own process: it starts many programs.
 /** The real `monitor-agent doctor` in environments in which agents fail: it names the true cause. */
 import { describe, test, after, before } from 'node:test';
 import { labProblem } from '../../support/network-lab.ts';

@@ -1,3 +1,4 @@
+// Own process: it adds authorities to those of the process.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';

@@ -1,3 +1,4 @@
+// Own process: it waits for time-outs.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { TimeoutPolicy } from '../../../agent/link/timeout-policy.ts';

@@ -1,3 +1,4 @@
+// Own process: it changes the environment of the process.
 import assert from 'node:assert/strict';
 import test, { after, before, suite } from 'node:test';
 import { AgentError } from '../../../agent/errors.ts';

@@ -1,3 +1,4 @@
+// Own process: it starts browsers.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';

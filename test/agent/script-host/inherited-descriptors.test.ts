@@ -1,3 +1,4 @@
+// Own process: it counts what the process has open.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Own process: it starts many programs.
 /** A run that the kernel ended for want of memory: the machine's lack, never the target's fault. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

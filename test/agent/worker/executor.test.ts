@@ -1,3 +1,4 @@
+// Own process: the process remembers the runner of each type.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';

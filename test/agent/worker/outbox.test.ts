@@ -1,3 +1,4 @@
+// Own process: it replaces a method of SQLite.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readdirSync, writeFileSync } from 'node:fs';

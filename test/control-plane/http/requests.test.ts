@@ -1,3 +1,4 @@
+// Own process: it waits for time-outs.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import test from 'node:test';

@@ -1,3 +1,4 @@
+// Own process: its hooks run around every test.
 import assert from 'node:assert/strict';
 import dns from 'node:dns';
 import { afterEach, beforeEach, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Own process: it changes the environment of the process.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

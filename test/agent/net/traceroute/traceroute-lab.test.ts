@@ -1,3 +1,4 @@
+// Own process: it starts many programs.
 /** The tracer among real routers, as a user without any right. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

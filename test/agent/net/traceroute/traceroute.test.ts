@@ -1,3 +1,4 @@
+// Own process: it counts the programs that the process has started.
 import assert from 'node:assert/strict';
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';

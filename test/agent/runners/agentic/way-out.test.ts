@@ -1,3 +1,4 @@
+// Own process: it starts browsers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BrowserSession } from '../../../../agent/runners/agentic/browser-session.ts';

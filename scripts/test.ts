@@ -1,0 +1,123 @@
+/**
+ * `node scripts/test.ts [--concurrency 4] [--only shared|own] <glob>…`: runs test files, several to a
+ * process (see `tests/plan.ts`) or only those that share one or need their own, says how far it is, and
+ * names the slowest files. Ends with 1 when a test failed. One file alone: `node --test <file>`.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { parseArgs } from 'node:util';
+import { needsOwnProcess, planGroups, type Group } from './tests/plan.ts';
+import type { ReportLine } from './tests/reporter.ts';
+import { describeFile, describeRun, resultsOf, type FileResult } from './tests/summary.ts';
+
+const testTimeoutMs = 300_000;
+/** A process whose tests are over and that does not end keeps something open. */
+const processTimeoutMs = 900_000;
+
+const rootFolder = join(import.meta.dirname, '..');
+const part = (name: string): string => join(import.meta.dirname, 'tests', name);
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    // Tests wait for sockets and processes as much as they compute.
+    concurrency: { type: 'string', default: String(2 * availableParallelism()) },
+    only: { type: 'string' },
+  },
+});
+process.chdir(rootFolder);
+if (![undefined, 'shared', 'own'].includes(values.only)) {
+  console.error(`--only is "shared" or "own", not "${values.only ?? ''}"`);
+  process.exit(2);
+}
+const sources = new Map(
+  globSync(positionals)
+    .map((file) => [file, readFileSync(file, 'utf8')] as const)
+    .filter(([file, source]) => {
+      const isOwn = needsOwnProcess(file, source);
+      return values.only === undefined || isOwn === (values.only === 'own');
+    }),
+);
+if (sources.size === 0) {
+  console.error(`No test file matches ${positionals.join(' ') || 'nothing: name a glob'}`);
+  process.exit(2);
+}
+const reports = mkdtempSync(join(tmpdir(), 'test-reports-'));
+
+function linesOf(report: string): ReportLine[] {
+  // A process that was killed leaves half a line, or no file at all.
+  try {
+    const whole = readFileSync(report, 'utf8').split('\n').slice(0, -1);
+    return whole.map((line) => JSON.parse(line) as ReportLine);
+  } catch {
+    return [];
+  }
+}
+
+async function runGroup(files: Group, number: number): Promise<FileResult[]> {
+  const report = join(reports, String(number));
+  const child = spawn(
+    process.execPath,
+    [
+      `--test-timeout=${testTimeoutMs}`,
+      `--test-reporter=${part('reporter.ts')}`,
+      `--test-reporter-destination=${report}`,
+      part('load.ts'),
+      ...files,
+    ],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: processTimeoutMs,
+      killSignal: 'SIGKILL',
+      env: {
+        ...process.env,
+        NODE_COMPILE_CACHE: join(rootFolder, 'node_modules', '.cache', 'compiled'),
+      },
+    },
+  );
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-20_000);
+    });
+  }
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+  const paths = files.map((file) => join(rootFolder, file));
+  const results = resultsOf(paths, linesOf(report)).map((result) => ({
+    ...result,
+    file: relative(rootFolder, result.file),
+  }));
+  const [first] = results;
+  if (code !== 0 && first !== undefined && results.every(({ failures }) => failures.length === 0)) {
+    const name = `the process of ${files.join(', ')}`;
+    const reason = `It ended with ${signal ?? code}.\n${output}`;
+    first.failures.push({ name, place: first.file, reason });
+  } else if (results.some(({ failures }) => failures.length > 0) && output !== '') {
+    first?.notes.push(`Its process wrote:\n${output}`);
+  }
+  return results;
+}
+
+const startedAt = performance.now();
+const groups = planGroups(sources);
+const done: FileResult[] = [];
+let next = 0;
+async function work(): Promise<void> {
+  for (let group = groups[next++]; group !== undefined; group = groups[next++]) {
+    for (const result of await runGroup(group, next)) {
+      done.push(result);
+      const place = `${String(done.length).padStart(3)}/${sources.size}`;
+      console.log(`${place} ${describeFile(result)}`);
+    }
+  }
+}
+try {
+  await Promise.all(Array.from({ length: Number(values.concurrency) }, work));
+} finally {
+  rmSync(reports, { recursive: true, force: true });
+}
+console.log(describeRun(done, performance.now() - startedAt));
+if (done.some(({ failures }) => failures.length > 0)) process.exitCode = 1;

@@ -1,0 +1,36 @@
+/** Which test files share a process. A process costs its start and all imports; most tests need no own one. */
+
+/** The files of one process, in the order in which they run. */
+export type Group = readonly string[];
+
+/** A line of a comment in a test file that must not share its process with others, with the reason. */
+const ownProcess = /^(?:\/\/| \*) Own process: \S/m;
+
+/** More would save little, and leave a processor without work at the end. */
+const maxFilesPerGroup = 12;
+
+/** True for a file whose tests need a process of their own: each of `test/e2e/`, and those that say so. */
+export function needsOwnProcess(file: string, source: string): boolean {
+  return file.startsWith('test/e2e/') || ownProcess.test(source);
+}
+
+/** Neighbours share a process, unless one needs its own. Those come first, since they last longest. */
+export function planGroups(sources: ReadonlyMap<string, string>): Group[] {
+  const files = [...sources.keys()].sort();
+  const { alone = [], shared = [] } = Object.groupBy(files, (file) =>
+    needsOwnProcess(file, sources.get(file) ?? '') ? 'alone' : 'shared',
+  );
+  const areaOf = (file: string): string => file.split('/').slice(0, 2).join('/');
+  const groups: string[][] = alone.map((file) => [file]);
+  let group: string[] = [];
+  for (const file of shared) {
+    const [first] = group;
+    const isFull = group.length === maxFilesPerGroup;
+    if (first === undefined || isFull || areaOf(first) !== areaOf(file)) {
+      group = [];
+      groups.push(group);
+    }
+    group.push(file);
+  }
+  return groups;
+}

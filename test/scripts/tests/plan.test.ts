@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { planGroups } from '../../../scripts/tests/plan.ts';
+
+const shared = "import test from 'node:test';\n";
+
+test('a file that says why it needs a process has one, each of e2e too, and they come first', () => {
+  const sources = new Map([
+    ['test/agent/b.test.ts', shared],
+    ['test/agent/c.test.ts', `// Own process: it starts browsers.\n${shared}`],
+    ['test/agent/a.test.ts', shared],
+    ['test/e2e/z.test.ts', shared],
+  ]);
+  assert.deepEqual(planGroups(sources), [
+    ['test/agent/c.test.ts'],
+    ['test/e2e/z.test.ts'],
+    ['test/agent/a.test.ts', 'test/agent/b.test.ts'],
+  ]);
+});
+
+test('no file is left out, none runs twice, and a process has files of one area', () => {
+  const files = ['agent', 'control-plane', 'shared'].flatMap((area) =>
+    Array.from({ length: 30 }, (_file, index) => `test/${area}/${index}.test.ts`),
+  );
+  const groups = planGroups(new Map(files.map((file) => [file, shared])));
+  assert.deepEqual(groups.flat().sort(), files.toSorted());
+  for (const group of groups) {
+    assert.equal(new Set(group.map((file) => file.split('/')[1])).size, 1);
+    assert.ok(group.length <= 12);
+  }
+});
+
+test('a reason is asked for', () => {
+  const sources = new Map([
+    ['test/agent/a.test.ts', `// Own process:\n${shared}`],
+    ['test/agent/b.test.ts', shared],
+  ]);
+  assert.equal(planGroups(sources).length, 1);
+});
