@@ -2,7 +2,7 @@
 import { scheduler } from 'node:timers/promises';
 import type { Compilable, Kysely, Selectable, SelectQueryBuilder } from 'kysely';
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
-import { decodePayload, fromFlag, fromJson } from '../db/columns.ts';
+import { decodeJoinedPayload, fromFlag, fromJson } from '../db/columns.ts';
 import { absent, heartbeatStates, unindexed } from '../db/expressions.ts';
 import { prepareQuery, type PreparedQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
@@ -182,14 +182,7 @@ function toSamples(row: Row, { bases, groupBy }: SampleRequest): Sample[] {
     hasFailures: fromFlag(row.has_failures),
     runLocation: row.run_location,
     responseTimeMs: row.response_time_ms,
-    payload:
-      row.payload === null || row.encoding === null
-        ? undefined
-        : decodePayload({
-            encoding: row.encoding,
-            payload: row.payload,
-            checksum: row.checksum,
-          }),
+    payload: decodeJoinedPayload(row),
   };
   return samplesOf(result, bases, groupBy);
 }

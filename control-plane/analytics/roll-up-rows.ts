@@ -1,6 +1,6 @@
 /** The statements that roll results up: compiled once, since every result passes here. */
 import type { Kysely, Selectable } from 'kysely';
-import { decodePayload, fromFlag } from '../db/columns.ts';
+import { decodeJoinedPayload, fromFlag } from '../db/columns.ts';
 import { heartbeatStates } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
@@ -111,14 +111,7 @@ export function toRolled(row: ResultRow): RolledResult | null {
     isDegraded: fromFlag(row.is_degraded),
     runLocation: row.run_location,
     responseTimeMs: row.response_time_ms,
-    payload:
-      row.payload === null || row.encoding === null
-        ? undefined
-        : decodePayload({
-            encoding: row.encoding,
-            payload: row.payload,
-            checksum: row.checksum,
-          }),
+    payload: decodeJoinedPayload(row),
     states: row.states === null ? [] : (JSON.parse(row.states) as string[]),
   };
 }

@@ -65,3 +65,13 @@ export function decodePayload(row: StoredPayload): unknown {
   const text = payloadText(row);
   return text === null ? undefined : JSON.parse(text);
 }
+
+/** The same of a row that was joined with its payload; undefined where it has none too. */
+export function decodeJoinedPayload(row: {
+  [Column in keyof StoredPayload]: StoredPayload[Column] | null;
+}): unknown {
+  const { encoding, payload, checksum } = row;
+  return payload === null || encoding === null
+    ? undefined
+    : decodePayload({ encoding, payload, checksum });
+}

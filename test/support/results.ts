@@ -8,6 +8,7 @@ import { startTestControlPlane, type TestControlPlane } from './control-plane.ts
 import { TestClock } from './test-clock.ts';
 import { withLeases } from './leased-runs.ts';
 import { withoutDetails } from './plain.ts';
+import { resultRow, runRow } from './result-rows.ts';
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 export const minute = 60_000;
@@ -176,21 +177,10 @@ export async function insertResults(
   results: readonly { at: number; responseTime: number; payload?: unknown }[],
 ): Promise<void> {
   const { db } = bench.cp.controlPlane.services;
-  const account_id = bench.cp.accountId;
+  const owner = { accountId: bench.cp.accountId, checkId };
   const run = await db
     .insertInto('check_runs')
-    .values({
-      account_id,
-      check_id: checkId,
-      run_id: randomUUID(),
-      location: 'eu-west-1',
-      scheduled_for: null,
-      state: 'FINAL',
-      missed_reason: null,
-      result_id: null,
-      late_results: 0,
-      created_at: now,
-    })
+    .values(runRow(owner, now))
     .returning('id')
     .executeTakeFirstOrThrow();
   for (let start = 0; start < results.length; start += 1_000) {
@@ -198,28 +188,9 @@ export async function insertResults(
     const stored = await db
       .insertInto('check_results')
       .values(
-        part.map(({ at, responseTime }) => ({
-          id: randomUUID(),
-          account_id,
-          check_id: checkId,
-          check_run_id: run.id,
-          check_type: type,
-          name: 'a',
-          result_type: 'FINAL',
-          attempt: 1,
-          has_failures: 0,
-          has_errors: 0,
-          is_degraded: 0,
-          over_max_response_time: 0,
-          under_load: 0,
-          run_location: 'eu-west-1',
-          scheduled_for: null,
-          started_at: at,
-          stopped_at: at,
-          created_at: at,
-          response_time_ms: responseTime,
-          epoch: 0,
-        })),
+        part.map(({ at, responseTime }) =>
+          resultRow(owner, run.id, at, { check_type: type, response_time_ms: responseTime }),
+        ),
       )
       .returning('seq')
       .execute();

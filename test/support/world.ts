@@ -26,6 +26,7 @@ import type { Services } from '../../control-plane/core/services.ts';
 import { selfSigned, type KeyAndCertificate } from './certificates.ts';
 import { checkInOf } from './fake-agent.ts';
 import { alertFacts } from './notifications.ts';
+import { resultRow, runRow } from './result-rows.ts';
 
 type InputOf<R, Part extends string> =
   R extends Record<Part, infer S extends z.ZodType> ? z.input<S> : never;
@@ -207,48 +208,18 @@ async function insertRecords(
   marker: string,
 ) {
   const now = clock.now();
+  const owner = { accountId, checkId };
   const run = await db
     .insertInto('check_runs')
-    .values({
-      account_id: accountId,
-      check_id: checkId,
-      run_id: newId(),
-      location: 'eu-west-1',
-      scheduled_for: null,
-      state: 'FINAL',
-      missed_reason: null,
-      result_id: null,
-      late_results: 0,
-      created_at: now,
-    })
+    .values(runRow(owner, now))
     .returning('id')
     .executeTakeFirstOrThrow();
-  const resultId = newId();
-  await db
-    .insertInto('check_results')
-    .values({
-      id: resultId,
-      account_id: accountId,
-      check_id: checkId,
-      check_run_id: run.id,
-      check_type: 'URL',
-      name: marker,
-      result_type: 'FINAL',
-      attempt: 1,
-      has_failures: 1,
-      has_errors: 0,
-      is_degraded: 0,
-      over_max_response_time: 0,
-      under_load: 0,
-      run_location: 'eu-west-1',
-      scheduled_for: null,
-      started_at: now - 1000,
-      stopped_at: now - 900,
-      created_at: now,
-      response_time_ms: 100,
-      epoch: 1,
-    })
-    .execute();
+  const result = resultRow(owner, run.id, now, {
+    ...{ name: marker, has_failures: 1, response_time_ms: 100, epoch: 1 },
+    ...{ started_at: now - 1000, stopped_at: now - 900 },
+  });
+  const resultId = result.id;
+  await db.insertInto('check_results').values(result).execute();
   await db
     .insertInto('check_statuses')
     .values({

@@ -1,26 +1,9 @@
 /** How commands print: tables for people, plain lines for pipes, JSON for programs. */
+import { table } from '@monitor/shared/text-table.ts';
 
 /** Names are chosen by anyone with a key; a terminal must not take them for orders. */
 function harmless(text: string): string {
   return text.replace(/\p{Cc}/gu, '�');
-}
-
-/** Rows in columns as wide as their widest cell. */
-function table(rows: readonly (readonly string[])[]): string {
-  const widths: number[] = [];
-  for (const row of rows) {
-    row.forEach((cell, index) => {
-      widths[index] = Math.max(widths[index] ?? 0, cell.length);
-    });
-  }
-  return rows
-    .map((row) =>
-      row
-        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
 }
 
 /** A table with its header on a terminal; elsewhere a line a row, cells apart by tabs, no header. */
