@@ -27,32 +27,83 @@ type QueryDamage =
   | { way: 'add'; text: string }
   | { way: 'raw'; text: string };
 
+interface Packed {
+  bytes: Buffer | undefined;
+  headers: Record<string, string>;
+  isChunked?: boolean;
+}
+
+const json = { 'content-type': 'application/json' };
+let bomb: Buffer | undefined;
+
+/** 64 MiB of spaces in 64 KiB. */
+function gzipBomb(): Buffer {
+  bomb ??= gzipSync(Buffer.alloc(67_108_864, ' '), { level: 9 });
+  return bomb;
+}
+
 /** What is done to the bytes of a body, or to what is said about them. */
-const packings = [
-  'garbage',
-  'truncated',
-  'bom',
-  'utf16',
-  'latin1',
-  'gzip',
-  'brotli',
-  'truncatedGzip',
-  'notGzip',
-  'unknownEncoding',
-  'gzipBomb',
-  'tooLarge',
-  'textType',
-  'formType',
-  'noType',
-  'vendorJsonType',
-  'strangeType',
-  'empty',
-  'chunked',
-  'nesting',
-  'repeatedKeys',
-  'trailing',
-] as const;
-type Packing = (typeof packings)[number];
+const packers = {
+  garbage: () => ({ bytes: Buffer.from('<xml/>'), headers: json }),
+  truncated: (text: string) => ({ bytes: Buffer.from(text.slice(0, -1)), headers: json }),
+  bom: (text: string) => ({ bytes: Buffer.from(`\ufeff${text}`), headers: json }),
+  utf16: (text: string) => ({
+    bytes: Buffer.from(text, 'utf16le'),
+    headers: { 'content-type': 'application/json; charset=utf-16' },
+  }),
+  latin1: (text: string) => ({
+    bytes: Buffer.concat([Buffer.from(text), Buffer.from([0xff, 0xc0])]),
+    headers: json,
+  }),
+  gzip: (text: string) => ({
+    bytes: gzipSync(text),
+    headers: { ...json, 'content-encoding': 'gzip' },
+  }),
+  brotli: (text: string) => ({
+    bytes: brotliCompressSync(text),
+    headers: { ...json, 'content-encoding': 'br' },
+  }),
+  truncatedGzip: (text: string) => ({
+    bytes: gzipSync(text).subarray(0, 12),
+    headers: { ...json, 'content-encoding': 'gzip' },
+  }),
+  notGzip: (text: string) => ({
+    bytes: Buffer.from(text),
+    headers: { ...json, 'content-encoding': 'gzip' },
+  }),
+  unknownEncoding: (text: string) => ({
+    bytes: Buffer.from(text),
+    headers: { ...json, 'content-encoding': 'zebra' },
+  }),
+  gzipBomb: () => ({ bytes: gzipBomb(), headers: { ...json, 'content-encoding': 'gzip' } }),
+  tooLarge: (text: string) => ({ bytes: Buffer.from(text + ' '.repeat(1_100_000)), headers: json }),
+  textType: (text: string) => ({
+    bytes: Buffer.from(text),
+    headers: { 'content-type': 'text/plain' },
+  }),
+  formType: () => ({
+    bytes: Buffer.from('name=x'),
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  }),
+  noType: (text: string) => ({ bytes: Buffer.from(text), headers: {} }),
+  vendorJsonType: (text: string) => ({
+    bytes: Buffer.from(text),
+    headers: { 'content-type': 'application/vnd.api+json' },
+  }),
+  strangeType: (text: string) => ({
+    bytes: Buffer.from(text),
+    headers: { 'content-type': 'application/json; charset=klingon' },
+  }),
+  empty: () => ({ bytes: undefined, headers: json }),
+  chunked: (text: string) => ({ bytes: Buffer.from(text), headers: json, isChunked: true }),
+  nesting: () => ({ bytes: Buffer.from('['.repeat(100_000)), headers: json }),
+  repeatedKeys: (text: string) => ({
+    bytes: Buffer.from(text.replace(/^\{/, '{"name":1,"name":null,')),
+    headers: json,
+  }),
+  trailing: (text: string) => ({ bytes: Buffer.from(`${text}{}`), headers: json }),
+} satisfies Record<string, (text: string) => Packed>;
+const packings = Object.keys(packers) as (keyof typeof packers)[];
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 
@@ -62,7 +113,7 @@ export interface Draw {
   queryDamage: QueryDamage[];
   body: unknown;
   bodyDamage: Damage[];
-  packing: Packing | null;
+  packing: keyof typeof packers | null;
   method: string | null;
   role: 'full' | 'reader' | 'foreign' | 'none' | 'garbage';
 }
@@ -249,76 +300,6 @@ function queryText(query: Json, damages: readonly QueryDamage[]): string {
   return `${clean}${raw}`;
 }
 
-interface Packed {
-  bytes: Buffer | undefined;
-  headers: Record<string, string>;
-  isChunked?: boolean;
-}
-
-const json = { 'content-type': 'application/json' };
-let bomb: Buffer | undefined;
-
-/** 64 MiB of spaces in 64 KiB. */
-function gzipBomb(): Buffer {
-  bomb ??= gzipSync(Buffer.alloc(67_108_864, ' '), { level: 9 });
-  return bomb;
-}
-
-const packers: Record<Packing, (text: string) => Packed> = {
-  garbage: () => ({ bytes: Buffer.from('<xml/>'), headers: json }),
-  truncated: (text) => ({ bytes: Buffer.from(text.slice(0, -1)), headers: json }),
-  bom: (text) => ({ bytes: Buffer.from(`\ufeff${text}`), headers: json }),
-  utf16: (text) => ({
-    bytes: Buffer.from(text, 'utf16le'),
-    headers: { 'content-type': 'application/json; charset=utf-16' },
-  }),
-  latin1: (text) => ({
-    bytes: Buffer.concat([Buffer.from(text), Buffer.from([0xff, 0xc0])]),
-    headers: json,
-  }),
-  gzip: (text) => ({ bytes: gzipSync(text), headers: { ...json, 'content-encoding': 'gzip' } }),
-  brotli: (text) => ({
-    bytes: brotliCompressSync(text),
-    headers: { ...json, 'content-encoding': 'br' },
-  }),
-  truncatedGzip: (text) => ({
-    bytes: gzipSync(text).subarray(0, 12),
-    headers: { ...json, 'content-encoding': 'gzip' },
-  }),
-  notGzip: (text) => ({
-    bytes: Buffer.from(text),
-    headers: { ...json, 'content-encoding': 'gzip' },
-  }),
-  unknownEncoding: (text) => ({
-    bytes: Buffer.from(text),
-    headers: { ...json, 'content-encoding': 'zebra' },
-  }),
-  gzipBomb: () => ({ bytes: gzipBomb(), headers: { ...json, 'content-encoding': 'gzip' } }),
-  tooLarge: (text) => ({ bytes: Buffer.from(text + ' '.repeat(1_100_000)), headers: json }),
-  textType: (text) => ({ bytes: Buffer.from(text), headers: { 'content-type': 'text/plain' } }),
-  formType: () => ({
-    bytes: Buffer.from('name=x'),
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-  }),
-  noType: (text) => ({ bytes: Buffer.from(text), headers: {} }),
-  vendorJsonType: (text) => ({
-    bytes: Buffer.from(text),
-    headers: { 'content-type': 'application/vnd.api+json' },
-  }),
-  strangeType: (text) => ({
-    bytes: Buffer.from(text),
-    headers: { 'content-type': 'application/json; charset=klingon' },
-  }),
-  empty: () => ({ bytes: undefined, headers: json }),
-  chunked: (text) => ({ bytes: Buffer.from(text), headers: json, isChunked: true }),
-  nesting: () => ({ bytes: Buffer.from('['.repeat(100_000)), headers: json }),
-  repeatedKeys: (text) => ({
-    bytes: Buffer.from(text.replace(/^\{/, '{"name":1,"name":null,')),
-    headers: json,
-  }),
-  trailing: (text) => ({ bytes: Buffer.from(`${text}{}`), headers: json }),
-};
-
 export interface MadeRequest {
   method: string;
   path: string;
@@ -360,7 +341,7 @@ export function makeRequest(route: Route, draw: Draw, around: Surroundings): Mad
       ? text === undefined
         ? { bytes: undefined, headers: {} }
         : { bytes: Buffer.from(text), headers: json }
-      : packers[packing](text ?? '{}');
+      : (packers[packing] as (text: string) => Packed)(text ?? '{}');
   const method = draw.method ?? route.method;
   const isPlain = packing === null && isPathSound && method === route.method;
   return {

@@ -362,8 +362,7 @@ class Sequence {
     counts.set(answer.status, (counts.get(answer.status) ?? 0) + 1);
     const problem = this.#problemOf(operation, made, answer, draw);
     if (problem !== undefined) {
-      const minimal = await this.#minimize(made, answer, authorization);
-      this.#fail(operation, minimal, step, problem, answer.text, authorization);
+      this.#fail(operation, made, step, problem, answer.text, authorization);
       return;
     }
     if (
@@ -530,30 +529,6 @@ class Sequence {
       { ...made, isPathSound: true, role: 'full', seen: undefined, params: {} },
       `Bearer ${this.#keys.full}`,
     );
-  }
-
-  /** Leaves out fields of the body one by one as long as the answer has the same status. */
-  async #minimize(
-    made: MadeRequest,
-    { status }: Answer,
-    authorization: string | undefined,
-  ): Promise<MadeRequest> {
-    const body = made.seen?.body;
-    if (typeof body !== 'object' || body === null || Array.isArray(body)) return made;
-    let least = made;
-    let fields = body as Record<string, unknown>;
-    for (const name of Object.keys(fields)) {
-      const fewer = Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
-      const candidate = { ...made, bytes: Buffer.from(JSON.stringify(fewer)) };
-      try {
-        if ((await this.#send(candidate, authorization)).status !== status) continue;
-      } catch {
-        continue;
-      }
-      fields = fewer;
-      least = candidate;
-    }
-    return least;
   }
 
   #fail(
