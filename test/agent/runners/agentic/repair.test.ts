@@ -1,3 +1,4 @@
+// Own process: it starts browsers.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import {
