@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -233,7 +234,9 @@ test('what an agent leaves that is killed dies at once, and its folders go with 
   await using alive = await createScriptHost({ workFolder, limits });
   await using workspace = await alive.open();
   assert.ok(existsSync(folder), 'the folder of an agent that is alive was deleted');
+  const died = once(agent, 'exit');
   agent.kill('SIGKILL');
+  await died;
   await until('its processes are gone', () => processesIn(folder).length === 0);
   await using next = await createScriptHost({ workFolder, limits });
   await using another = await next.open();
