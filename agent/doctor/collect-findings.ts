@@ -65,7 +65,7 @@ function withoutConfig(
     );
   };
   return chosen.flatMap(({ step: { id, name } }) =>
-    findings(id).map(({ cause: _root, ...told }) => ({ id, name, ...told, durationMs: 0 })),
+    findings(id).map(({ cause: _root, ...reported }) => ({ id, name, ...reported, durationMs: 0 })),
   );
 }
 

@@ -128,7 +128,12 @@ export async function runSteps(
     const finish = (findings: Finding[], durationMs: number): StepFinding[] => {
       const inherited = findings.find(({ cause: root }) => root !== undefined)?.cause;
       if (inherited !== undefined) causes.set(id, inherited);
-      return findings.map(({ cause: _root, ...told }) => ({ id, name, ...told, durationMs }));
+      return findings.map(({ cause: _root, ...reported }) => ({
+        id,
+        name,
+        ...reported,
+        durationMs,
+      }));
     };
     if (leftOut !== null) return finish([skip(leftOut)], 0);
     const root = await cause(step);

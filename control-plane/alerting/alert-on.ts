@@ -8,6 +8,7 @@ import { explainReason } from './decide/explain.ts';
 import type { AlertState } from './decide/state.ts';
 import { stepAlert, type AlertEvent, type RunEvent, type Step } from './decide/step.ts';
 import type { Outcome } from './decide/tick.ts';
+import { wakeDeliveries } from '../notifications/index.ts';
 import type { Services } from '../core/services.ts';
 import { AlertedChecks, type AlertedCheck } from './alerted-checks.ts';
 import { carryOut } from './carry-out.ts';
@@ -224,9 +225,5 @@ export const alertOn: ResultConsumer = async (services, db, { verdicts }) => {
     await commit.take(accountId, checkId, ofCheck, states.get(checkId));
   }
   await commit.finish();
-  return commit.hasNews
-    ? () => {
-        services.deliveries.wake();
-      }
-    : null;
+  return wakeDeliveries(services, commit.hasNews);
 };

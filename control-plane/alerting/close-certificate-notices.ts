@@ -5,8 +5,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { certificateKey } from './decide/certificate.ts';
-import { keepsOpen } from '../notifications/index.ts';
-import { type AlertFacts, enqueueAlert } from '../notifications/index.ts';
+import { type AlertFacts, enqueueAlert, keepsOpen } from '../notifications/index.ts';
 import type { Services } from '../core/services.ts';
 import type { AlertedCheck } from './alerted-checks.ts';
 import { factsOfCheck } from './raise-alert.ts';

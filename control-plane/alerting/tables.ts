@@ -72,12 +72,12 @@ export interface AlertDecisionsTable {
   alert_type: string;
   outcome: string;
   reason: string;
-  /** Thresholds and counts at that moment, and what each channel was or was not told. */
+  /** Thresholds and counts at that moment, and which channels were notified, and why others were not. */
   details_json: string;
   check_alert_id: string | null;
 }
 
-/** What a channel was told last about the certificate of a check. */
+/** The last notification of a channel about the certificate of a check. */
 export interface CertificateNoticesTable {
   check_id: string;
   account_id: string;
@@ -88,14 +88,14 @@ export interface CertificateNoticesTable {
   noticed_at: number;
 }
 
-/** Locations of which people were told that they have no agent, and not yet that they have one again. */
+/** Locations notified as having no agent, and not yet as having one again. */
 export interface LocationNoticesTable {
   account_id: string;
   location: string;
   unserved_since: number;
   /** The same in the notice and in the recovery. */
   incident_key: string;
-  /** Ids of the channels that were told. */
+  /** Ids of the notified channels. */
   channels_json: string;
   sent_at: number;
 }
@@ -123,7 +123,7 @@ export interface LocationFaultsTable {
   since: number;
 }
 
-/** What people were told about a location, and not yet that it is over. */
+/** Notifications about a location whose recovery was not notified yet. */
 export interface FaultNoticesTable {
   account_id: string;
   location: string;
@@ -132,7 +132,7 @@ export interface FaultNoticesTable {
   since: number;
   /** The same in the notice and in the recovery. */
   incident_key: string;
-  /** Ids of the channels that were told. */
+  /** Ids of the notified channels. */
   channels_json: string;
   sent_at: number;
   /** When a check of the location had a conclusive result again. */

@@ -8,6 +8,7 @@ import type { AlertState, OpenAlert } from './decide/state.ts';
 import { type CheckConsumer, isDeactivated, type SavedCheck } from '../checks/index.ts';
 import type { AfterCommit } from '../core/after-commit.ts';
 import type { Services } from '../core/services.ts';
+import { wakeDeliveries } from '../notifications/index.ts';
 import { AlertedChecks, type AlertedCheck } from './alerted-checks.ts';
 import { closeCertificateNotices } from './close-certificate-notices.ts';
 import { insertDecision } from './decision-rows.ts';
@@ -108,11 +109,7 @@ const withdrawFor =
     const check = { accountId: row.account_id, checkId: row.id };
     const isQueued = await withdrawAlerts(services, db, check, withdrawn);
     await forgetState(db, row.id);
-    return isQueued
-      ? () => {
-          services.deliveries.wake();
-        }
-      : null;
+    return wakeDeliveries(services, isQueued);
   };
 
 /** Alerts are closed when their check is deactivated or deleted. */

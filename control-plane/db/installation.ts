@@ -1,14 +1,20 @@
 /** Facts of the installation: text by name. */
 import type { Kysely } from 'kysely';
+import { prepareQuery } from './prepared.ts';
 import type { Database } from './tables.ts';
+
+const upsert = prepareQuery<{ name: string; value: string }>((db, argument) =>
+  db
+    .insertInto('installation')
+    .values({ name: argument('name'), value: argument('value') })
+    .onConflict((conflict) =>
+      conflict.column('name').doUpdateSet((set) => ({ value: set.ref('excluded.value') })),
+    ),
+);
 
 /** Writes a fact, in place of what it was. */
 export async function writeFact(db: Kysely<Database>, name: string, value: string): Promise<void> {
-  await db
-    .insertInto('installation')
-    .values({ name, value })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
-    .execute();
+  await upsert.run(db, { name, value });
 }
 
 /** Undefined where it was never written. */

@@ -39,15 +39,15 @@ export interface IncidentUpdatesTable {
   created_at: number;
 }
 
-/** Updates of incidents that subscribers are told, and how far that has come. */
+/** Updates of incidents that subscribers are notified of, and how far that has come. */
 export interface IncidentAnnouncementsTable {
   incident_update_id: string;
   account_id: string;
   /** When the update becomes public. */
   due_at: number;
-  /** The last subscription that was told, and its page; pages and subscriptions go in order of their ids. */
+  /** The last subscription that was notified, and its page; pages and subscriptions go in order of their ids. */
   reached_page_id: string | null;
   reached_subscription_id: string | null;
-  /** When everybody had been told: it stays, so that nobody is told twice. */
+  /** When all were notified: it stays, so that nobody is notified twice. */
   finished_at: number | null;
 }

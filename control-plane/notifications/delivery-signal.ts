@@ -1,7 +1,20 @@
 /** Between those who fill the outbox and the one who empties it. */
+import type { AfterCommit } from '../core/after-commit.ts';
+import type { Services } from '../core/services.ts';
 import type { Outcome } from './due-deliveries.ts';
 
 export type DeliveryOutcome = Pick<Outcome, 'status' | 'result'>;
+
+/** Wakes deliveries after the commit, where something was put into the outbox. */
+export function wakeDeliveries(
+  { deliveries }: Pick<Services, 'deliveries'>,
+  isQueued: boolean,
+): AfterCommit {
+  if (!isQueued) return null;
+  return () => {
+    deliveries.wake();
+  };
+}
 
 export class DeliverySignal {
   #wake: () => void = () => {};
@@ -16,7 +29,7 @@ export class DeliverySignal {
     this.#wake = wake;
   }
 
-  /** Told after the commit that records what came of it. */
+  /** Call after the commit that records the outcome. */
   ended(id: string, outcome: DeliveryOutcome): void {
     this.#waiting.get(id)?.(outcome);
   }

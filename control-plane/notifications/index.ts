@@ -1,7 +1,7 @@
 /** What other modules may use. */
 export { brokenTemplate } from './channels/webhook.ts';
 export { startDeliveries } from './deliveries.ts';
-export { DeliverySignal } from './delivery-signal.ts';
+export { DeliverySignal, wakeDeliveries } from './delivery-signal.ts';
 export { abandonNotifications } from './due-deliveries.ts';
 export type { AlertFacts, FaultFacts, LocationFacts, RecentRun } from './facts.ts';
 export { locationName } from './message.ts';

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import { leaseMs } from '@monitor/shared/contract/agent-protocol.ts';
 import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
 import type { Database } from '../db/tables.ts';
+import { shiftOf, type Gap } from '../reception/index.ts';
 import type { Services } from '../core/services.ts';
 
 /** Nobody took it for so long: it is given up. */
@@ -197,4 +198,17 @@ export async function dropOverdueJobs(
     .returning('run_id')
     .execute();
   return rows.map((row) => row.run_id);
+}
+
+/** Leases and expiry after a gap in which nothing could be received. */
+export async function moveJobs(db: Kysely<Database>, gap: Gap): Promise<void> {
+  const shift = shiftOf(gap);
+  await db
+    .updateTable('jobs')
+    .set((set) => ({
+      not_before: set('not_before', '+', gap.stepMs),
+      expires_at: set('expires_at', '+', shift),
+      lease_until: set('lease_until', '+', shift),
+    }))
+    .execute();
 }

@@ -1,21 +1,10 @@
 /** Leases and slots after a gap. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
-import { clampInstants, type Gap, type GapConsumer, shiftOf } from '../reception/index.ts';
+import { clampInstants, type Gap, type GapConsumer } from '../reception/index.ts';
+import { moveJobs } from './jobs.ts';
 
 const rowsAtOnce = 500;
-
-async function moveJobs(db: Kysely<Database>, gap: Gap): Promise<void> {
-  const shift = shiftOf(gap);
-  await db
-    .updateTable('jobs')
-    .set((set) => ({
-      not_before: set('not_before', '+', gap.stepMs),
-      expires_at: set('expires_at', '+', shift),
-      lease_until: set('lease_until', '+', shift),
-    }))
-    .execute();
-}
 
 /** Slots between the two instants never came: the schedule ends before the step and begins after it. */
 async function skipSlots(db: Kysely<Database>, { from, to }: Gap): Promise<void> {
