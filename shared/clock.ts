@@ -9,14 +9,14 @@ export interface Clock {
   after(delayMs: number, callback: () => void): () => void;
 }
 
-const longestTimerMs = 2_147_483_647;
+const maxTimerMs = 2_147_483_647;
 
 /** The real one. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(delayMs, callback) {
-    const timer = setTimeout(callback, Math.min(Math.max(delayMs, 0), longestTimerMs));
+    const timer = setTimeout(callback, Math.min(Math.max(delayMs, 0), maxTimerMs));
     return () => {
       clearTimeout(timer);
     };

@@ -116,7 +116,7 @@ function* walk(
 }
 
 /** Finding out what was meant takes time, and nobody reads more. */
-const mostNamed = 100;
+const maxNamed = 100;
 
 /**
  * The fields of a value that `known` does not have, and neither has `tolerated`: what answers carry and
@@ -128,5 +128,5 @@ export function unknownFields(
   tolerated: KnownFields = leaf,
   within: readonly string[] = [],
 ): UnknownField[] {
-  return walk(known, value, tolerated, within).take(mostNamed).toArray();
+  return walk(known, value, tolerated, within).take(maxNamed).toArray();
 }

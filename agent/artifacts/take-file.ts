@@ -38,7 +38,7 @@ async function placeOf(handle: FileHandle, path: string): Promise<string> {
   return realpath(`/proc/self/fd/${handle.fd}`).catch(() => realpath(path));
 }
 
-function isOurs(facts: Stats): boolean {
+function isOwnFile(facts: Stats): boolean {
   return facts.nlink === 1 && facts.uid === process.getuid?.();
 }
 
@@ -70,7 +70,7 @@ export async function takeFile(path: string, to: string, within: string | null):
         throw new NotTaken('it is outside of the folder of the run');
       }
     }
-    if (isOurs(facts) && (await moveItself(path, facts, to))) {
+    if (isOwnFile(facts) && (await moveItself(path, facts, to))) {
       await handle.chmod(0o600);
       return (await handle.stat()).size;
     }

@@ -327,7 +327,7 @@ export function registerRun(program: Command): void {
             hasFailures: outcome.hasFailures,
             isNetworkError: outcome.isNetworkError,
             elapsedMs: systemClock.monotonic() - begun,
-            canGoElsewhere: false,
+            hasOtherLocation: false,
           });
           if (decision.kind === 'final' || cancellation.signal.aborted) break;
           console.error(

@@ -29,7 +29,7 @@ import { maxCodeBundleBytes } from '@monitor/shared/contract/code-bundle.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { AgentError } from '../errors.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
-import { LinkFault } from './link-fault.ts';
+import { LinkProblem } from './link-problem.ts';
 import { connectWithinMs } from './open-connection.ts';
 import { TimeoutPolicy } from './timeout-policy.ts';
 import { IdleTimeout } from './idle-timeout.ts';
@@ -182,7 +182,7 @@ function failureOf(
 }
 
 function unreachable(url: string, cause: unknown): CallFailure {
-  if (cause instanceof LinkFault) {
+  if (cause instanceof LinkProblem) {
     return new CallFailure(
       'CONTROL_PLANE_UNREACHABLE',
       `${url} cannot be reached: ${cause.message}; ${cause.fix}`,
@@ -308,7 +308,7 @@ export class ControlPlaneClient {
       watch.expect(timeouts.ms);
       const result = await read(answer, incoming);
       // How long a poll was silent says nothing: see `checkIn`.
-      if (waitMs === 0) timeouts.answered(watch.longestSilenceMs);
+      if (waitMs === 0) timeouts.answered(watch.maxIdleMs);
       return result;
     } catch (error) {
       if (watch.isExpired && signal?.aborted !== true) timeouts.ranOut();

@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Agent, DecoratorHandler, Pool, type buildConnector, type Dispatcher } from 'undici';
 import { proxyHeaders } from '../net/http/proxy.ts';
 import { destinationOf, proxyChooser, type LinkProxy, type ProxySettings } from './choose-proxy.ts';
-import { authorityOf, proxyAnswerFault } from './link-fault.ts';
+import { authorityOf, proxyAnswerProblem } from './link-problem.ts';
 import { openConnection, openProxyConnection } from './open-connection.ts';
 import type { Socket } from 'node:net';
 
@@ -74,7 +74,7 @@ function forwarding(proxy: LinkProxy, options: Pool.Options, urlSetting: string)
         },
       },
       new ProxyAnswers(handler, (answered) =>
-        proxyAnswerFault(place, address.host, {
+        proxyAnswerProblem(place, address.host, {
           status: 407,
           headers: answered,
           hadCredentials: proxy.authorization !== null,
@@ -86,7 +86,7 @@ function forwarding(proxy: LinkProxy, options: Pool.Options, urlSetting: string)
 
 /**
  * For every call of the agent itself, whatever it talks to; checks do not use it. `urlSetting` is the
- * setting that names the destination, for messages. Failed connections reject with a LinkFault.
+ * setting that names the destination, for messages. Failed connections reject with a LinkProblem.
  */
 export function createDispatcher(
   settings: ProxySettings,

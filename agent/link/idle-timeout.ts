@@ -18,7 +18,7 @@ export class IdleTimeout implements Disposable {
   #stretchAt: number;
   #stretchBytes = 0;
   #movedAt: number;
-  #longestSilenceMs = 0;
+  #maxIdleMs = 0;
 
   constructor(clock: Clock, withinMs: number) {
     this.#clock = clock;
@@ -28,8 +28,8 @@ export class IdleTimeout implements Disposable {
   }
 
   /** Since the connection stood. */
-  get longestSilenceMs(): number {
-    return this.#longestSilenceMs;
+  get maxIdleMs(): number {
+    return this.#maxIdleMs;
   }
 
   /** Aborted when the time is up. */
@@ -50,13 +50,13 @@ export class IdleTimeout implements Disposable {
   /** The connection stands: times of sending count from here. */
   begin(withinMs: number): void {
     this.#movedAt = this.#lastStretchAt = this.#stretchAt = this.#clock.monotonic();
-    this.#longestSilenceMs = 0;
+    this.#maxIdleMs = 0;
     this.expect(withinMs);
   }
 
   moved(bytes: number): void {
     const now = this.#clock.monotonic();
-    this.#longestSilenceMs = Math.max(this.#longestSilenceMs, now - this.#movedAt);
+    this.#maxIdleMs = Math.max(this.#maxIdleMs, now - this.#movedAt);
     this.#movedAt = now;
     this.#stretchBytes += bytes;
     if (this.#stretchBytes >= bufferBytes) {

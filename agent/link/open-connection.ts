@@ -1,6 +1,6 @@
 /**
  * Connections of the agent's own calls: direct ones, and those through a tunnel that a proxy opens
- * (CONNECT). All of it within one time; what goes wrong is a LinkFault that names the place.
+ * (CONNECT). All of it within one time; what goes wrong is a LinkProblem that names the place.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
@@ -15,11 +15,11 @@ import { defaultSecureContext } from '../net/tls/secure-context.ts';
 import type { Destination, LinkProxy } from './choose-proxy.ts';
 import {
   authorityOf,
-  connectFault,
-  LinkFault,
-  proxyAnswerFault,
+  connectProblem,
+  LinkProblem,
+  proxyAnswerProblem,
   type LinkPlace,
-} from './link-fault.ts';
+} from './link-problem.ts';
 
 /** Time for names, proxy, tunnel and TLS together: six round trips of two seconds, and some more. */
 export const connectWithinMs = 20_000;
@@ -91,7 +91,7 @@ function tcp(opening: Opening, host: string, port: number, place: LinkPlace): Pr
       }),
     );
     const onError = (error: unknown): void => {
-      reject(connectFault(error, place));
+      reject(connectProblem(error, place));
     };
     socket.once('error', onError);
     socket.once('connect', () => {
@@ -117,7 +117,7 @@ function tls(opening: Opening, below: Socket, host: string, place: LinkPlace): P
       certificate = certificateOf(socket);
     });
     const onError = (error: unknown): void => {
-      reject(connectFault(error, place, certificate));
+      reject(connectProblem(error, place, certificate));
     };
     const onClose = (): void => {
       onError(Object.assign(new Error('closed in the TLS handshake'), { code: 'ECONNRESET' }));
@@ -157,10 +157,10 @@ function tunnel(below: Socket, proxy: LinkProxy, target: string, place: LinkPlac
         headers: response.headers,
         hadCredentials: proxy.authorization !== null,
       };
-      reject(proxyAnswerFault(place, target, answer));
+      reject(proxyAnswerProblem(place, target, answer));
     });
     request.on('error', (error) => {
-      reject(connectFault(error, place));
+      reject(connectProblem(error, place));
     });
     request.end();
   });
@@ -201,13 +201,13 @@ async function within(
     const error = Object.assign(new Error(`nothing within ${connectWithinMs / 1000} s`), {
       code: 'ETIMEDOUT',
     });
-    reject(connectFault(error, subject));
+    reject(connectProblem(error, subject));
   }, connectWithinMs);
   try {
     return await Promise.race([work(opening), tooLong]);
   } catch (error) {
     opening.close();
-    throw error instanceof LinkFault ? error : connectFault(error, subject);
+    throw error instanceof LinkProblem ? error : connectProblem(error, subject);
   } finally {
     clearTimeout(timer);
   }
@@ -223,7 +223,7 @@ function placeOf(
     : { proxySetting: proxy.setting, authority: authorityOf(proxy.host, proxy.port), urlSetting };
 }
 
-/** A connection to a destination, ready for its requests. Rejects with a LinkFault. */
+/** A connection to a destination, ready for its requests. Rejects with a LinkProblem. */
 export function openConnection(
   destination: Destination,
   proxy: LinkProxy | null,
@@ -234,7 +234,7 @@ export function openConnection(
   );
 }
 
-/** A connection to a proxy for requests in absolute form. Rejects with a LinkFault. */
+/** A connection to a proxy for requests in absolute form. Rejects with a LinkProblem. */
 export function openProxyConnection(proxy: LinkProxy, urlSetting: string): Promise<Socket> {
   const destination = { protocol: 'http:', host: proxy.host, port: proxy.port };
   return within(urlSetting, placeOf(destination, proxy, urlSetting), (opening) =>

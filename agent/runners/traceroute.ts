@@ -13,8 +13,8 @@ import { resolveByOs, resolveByQuery } from '../net/dns/resolve.ts';
 import type { Observation, Runner, RunnerContext } from './runner.ts';
 
 /** The kernel needs a moment to say that nobody answers, however short the check wants it. */
-const leastTraceMs = 1_000;
-const longestLookupMs = 2_000;
+const minTraceMs = 1_000;
+const maxLookupMs = 2_000;
 /** The tracer ends a little before its time is over. */
 const deadlineSlackMs = 200;
 
@@ -112,7 +112,7 @@ async function observe(request: TracerouteRequest, context: RunnerContext): Prom
     return { ...ended(), responseTime: null, failure, response: null };
   }
   const { address } = resolution.address;
-  const leftMs = Math.max(leastTraceMs, request.timeout * 1_000 - dns);
+  const leftMs = Math.max(minTraceMs, request.timeout * 1_000 - dns);
   const plan = {
     method: protocol.toLowerCase() as Lowercase<typeof protocol>,
     ...{ maxHops: request.maxHops, shownSilent: request.maxUnknownHops },
@@ -127,7 +127,7 @@ async function observe(request: TracerouteRequest, context: RunnerContext): Prom
   }
   const total = clock.monotonic() - start;
   const known = [...new Set(hops.flatMap(({ addresses }) => addresses.slice(0, 1)))];
-  const lookupMs = Math.min(longestLookupMs, Math.max(500, request.timeout * 1_000 - total));
+  const lookupMs = Math.min(maxLookupMs, Math.max(500, request.timeout * 1_000 - total));
   const names = request.ptrLookup ? await namesOf(known, lookupMs) : new Map<string, string>();
   const isReached = reason === 'destinationReached';
   const last = hops.at(-1);

@@ -8,12 +8,12 @@ export function proxyOfRuns(
   own: Readonly<Record<string, string>>,
 ): Record<string, string> {
   if (server === null) return {};
-  const ours = {
+  const variables = {
     ...{ HTTP_PROXY: server, HTTPS_PROXY: server },
     NO_PROXY: 'localhost,127.0.0.1,::1',
   };
   return Object.fromEntries(
-    Object.entries(ours).flatMap(([upper, value]) => {
+    Object.entries(variables).flatMap(([upper, value]) => {
       const lower = upper.toLowerCase();
       return [
         [upper, own[upper] ?? own[lower] ?? value],

@@ -83,8 +83,8 @@ async function makeShared(path: string): Promise<void> {
     const made = await mkdir(path, { recursive: true, mode: 0o700 });
     if (made !== undefined) await openWayTo(path, made);
     const facts = lstatSync(path);
-    const isOurs = facts.isDirectory() && (facts.uid === uid || facts.uid === 0);
-    if (!isOurs || (facts.mode & 0o022) !== 0) {
+    const hasTrustedOwner = facts.isDirectory() && (facts.uid === uid || facts.uid === 0);
+    if (!hasTrustedOwner || (facts.mode & 0o022) !== 0) {
       throw new Error('it is a link, belongs to another user, or others may write to it');
     }
     // Runs with a user of their own must get through to their folders.

@@ -68,7 +68,7 @@ export function createScrubber(options: ScrubberOptions): Scrubber {
   const isCredential = (name: string, value: string): boolean =>
     detect && isNamedCredential(name, value);
   return {
-    get longestForm() {
+    get maxNeedleBytes() {
       return needles.isEmpty ? 0 : needles.matcher.longest;
     },
     add: (value) => {

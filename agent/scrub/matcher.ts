@@ -135,7 +135,7 @@ class NeedleTable {
         continue;
       }
       const start = end - window + 1;
-      const length = this.#longestAt(searched, start, to, this.#key(text, end));
+      const length = this.#maxAt(searched, start, to, this.#key(text, end));
       if (length > 0) {
         found.push(start, start + length);
         if (onlyFirst) return true;
@@ -145,7 +145,7 @@ class NeedleTable {
     return found.length > 0;
   }
 
-  #longestAt(searched: Searched, start: number, to: number, key: number): number {
+  #maxAt(searched: Searched, start: number, to: number, key: number): number {
     for (const needle of this.#buckets.get(key) ?? []) {
       const { length } = needle.bytes;
       if (start + length <= to && standsAt(searched, start, needle, to)) return length;

@@ -6,7 +6,7 @@ export const mask = '*********';
 
 export interface Scrubber {
   /** The longest form of a declared secret, in bytes; 0 without secrets. */
-  readonly longestForm: number;
+  readonly maxNeedleBytes: number;
   /** Adds a value that was learned after the run began. */
   add(value: string): void;
   text(text: string): string;

@@ -50,9 +50,9 @@ function secretsIn(
 ): string[] {
   const named = Object.entries(environment).flatMap(([name, value = '']) => {
     const isPath = name.endsWith('_FILE') || value.startsWith('/');
-    const isOurs = secretVariables().includes(name) && !/_PROXY$/i.test(name);
+    const isSecretSetting = secretVariables().includes(name) && !/_PROXY$/i.test(name);
     const isNamedSo = secretName.test(name) && !isPath && value.length >= minSecretLength;
-    return isOurs || isNamedSo ? [value, value.trim()] : [];
+    return isSecretSetting || isNamedSo ? [value, value.trim()] : [];
   });
   return [...(config === null ? [] : secretsOf(config)), ...named];
 }

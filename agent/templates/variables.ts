@@ -8,7 +8,7 @@ export interface TemplateValues {
   readonly random: (size: number) => Buffer;
 }
 
-const largestRandomNumber = 10_000;
+const maxRandomNumber = 10_000;
 
 function uuid(random: TemplateValues['random']): string {
   const bytes = random(16);
@@ -30,7 +30,7 @@ function uuid(random: TemplateValues['random']): string {
 export function valueOf(name: string, values: TemplateValues): string | undefined {
   if (name === '$UUID') return uuid(values.random);
   if (name === '$RANDOM_NUMBER') {
-    return String(values.random(6).readUIntBE(0, 6) % (largestRandomNumber + 1));
+    return String(values.random(6).readUIntBE(0, 6) % (maxRandomNumber + 1));
   }
   return values.variables.get(name);
 }

@@ -13,7 +13,7 @@ import {
   type ResultField,
 } from '@monitor/shared/contract/check-result.ts';
 import type { AgentCheckType, Measurement } from '@monitor/shared/contract/checks/check-type.ts';
-import { detailsOfFault, type JobLog } from '@monitor/shared/domain/fault-details.ts';
+import { detailsOfAgentError, type JobLog } from '@monitor/shared/domain/agent-error-details.ts';
 import { judge, type Verdict } from '@monitor/shared/domain/verdict.ts';
 import type { RunArtifacts } from '../artifacts/run-artifacts.ts';
 import { withoutDeadLinks } from '../artifacts/without-dead-links.ts';
@@ -167,7 +167,7 @@ function exchangeDetails(
       response:
         hasFailures || isDegraded
           ? measurement.response
-          : droppedBody(measurement.response, type.bodyOfPass ?? 0),
+          : droppedBody(measurement.response, type.storedBodyLimit ?? 0),
       requestError: measurement.failure?.message ?? null,
       jobLog,
       jobAssets: null,
@@ -242,7 +242,7 @@ function fromAgentError(
     reason,
     faultCode: isKnown ? error.code : 'RUNNER_BROKEN',
     requests: [],
-    ...detailsOfFault({
+    ...detailsOfAgentError({
       ...{ type: check.type, definition: check.definition, runtimeId: check.runtimeId },
       ...{ reason, startedAt, stoppedAt, jobLog },
       diagnostics: isKnown ? error.diagnostics : null,
@@ -355,11 +355,11 @@ async function tryAttempt(
     try {
       const { type, definition, entry } = parseCheck(check, tools.runners);
       const { judging } = type;
-      storedBodyLimit = type.bodyOfPass ?? 0;
+      storedBodyLimit = type.storedBodyLimit ?? 0;
       const runner = await loadRunner(check.type, entry.load);
       const context: RunnerContext = {
         signal,
-        timeoutMs: entry.timeoutMs ?? type.longestRunMs,
+        timeoutMs: entry.timeoutMs ?? type.maxRunMs,
         clock: processTime.patient(clock),
         network,
         run,

@@ -35,7 +35,7 @@ export function concludeAttempt(ended: EndedAttempt, isLinkUp: boolean): Conclus
     hasFailures: outcome.hasFailures && !isCancelled,
     isNetworkError: outcome.isNetworkError,
     elapsedMs: endedAt - sequenceStartedAt,
-    canGoElsewhere: check.locations.length > 1 && !check.runParallel && isLinkUp,
+    hasOtherLocation: check.locations.length > 1 && !check.runParallel && isLinkUp,
   });
   if (decision.kind === 'final') {
     return { submission: submissionOf(ended, 'FINAL', null), retry: null, retriedWhere: null };

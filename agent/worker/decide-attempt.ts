@@ -82,19 +82,19 @@ function judgeSooner(
 function isDoubtfulTimeout({ judging, measurement, time }: AttemptFacts): boolean {
   const { failure, startedAt, stoppedAt } = measurement;
   if (failure === null) return false;
-  const isElsewhere = judging.isTimedElsewhere === true;
+  const isTimedByOther = judging.isTimedByOtherProcess === true;
   const isMostlyWait = (ms: number): boolean => 4 * ms > stoppedAt - startedAt;
   if (failure.code === resolverTimeout) {
     return isMostlyWait(Math.max(time.waitedMs, time.isStarved ? time.hiddenWaitMs : 0));
   }
-  if (ownTimeouts.has(failure.code) && !isElsewhere) {
+  if (ownTimeouts.has(failure.code) && !isTimedByOther) {
     // Deadlines were extended by the wait, at most to twice their length.
     return 2 * time.waitedMs > stoppedAt - startedAt;
   }
   const isTimeout =
     ownTimeouts.has(failure.code) ||
     otherTimeouts.has(failure.code) ||
-    (isElsewhere && timeoutWords.test(failure.message));
+    (isTimedByOther && timeoutWords.test(failure.message));
   return isTimeout && (time.isStarved || isMostlyWait(time.waitedMs));
 }
 
@@ -122,7 +122,7 @@ export function decideAttempt(facts: AttemptFacts, measured: Verdict): AttemptDe
   const overloaded: AttemptDecision = { kind: 'void', cause: 'overloaded', instead: null };
   if (isDoubtfulTimeout(facts)) return overloaded;
   const corrected =
-    judging.isTimedElsewhere === true ? measured : judgeSooner(facts, time.waitedMs, measured);
+    judging.isTimedByOtherProcess === true ? measured : judgeSooner(facts, time.waitedMs, measured);
   const doubtMs = time.isStarved
     ? Math.max(hiddenFactor * time.waitedMs, time.hiddenWaitMs)
     : doubtFactor * time.waitedMs;

@@ -24,7 +24,7 @@ import { outboxSchema, salvageInto, type Salvaged } from './outbox-salvage.ts';
 
 const selectOldest = 'select min(seq) as seq from records';
 /** Logs are folded into the file long before they are so large. */
-const largestLogBytes = 268_435_456;
+const maxLogBytes = 268_435_456;
 
 export interface OutboxFileOptions {
   /** AGENT_DATA_DIR. */
@@ -119,7 +119,7 @@ function bytesOfFile(path: string | null): { bytes: Bytes; close: () => void } {
 
 function readSmall(path: string): Uint8Array | null {
   try {
-    return statSync(path).size > largestLogBytes ? null : readFileSync(path);
+    return statSync(path).size > maxLogBytes ? null : readFileSync(path);
   } catch {
     return null;
   }

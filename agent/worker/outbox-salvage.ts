@@ -64,7 +64,7 @@ function shapes(): TableShape[] {
           isRowNumber: column['pk'] === 1 && table['wr'] === 0,
         }));
       const withoutLater = columns.filter((column) => column.name !== 'checksum').length;
-      return { name, isWithoutRowid: table['wr'] === 1, columns, fewestColumns: withoutLater };
+      return { name, isWithoutRowid: table['wr'] === 1, columns, minColumns: withoutLater };
     });
 }
 

@@ -37,7 +37,7 @@ function cutAfter(text: string, from: number): number {
 function scrubbedBody(body: string, keptLength: number, scrubber: Scrubber): string {
   const scrub = (text: string): string => scrubber.value({ body: text }).body;
   // The cut may leave part of a declared secret, which then stands in the tail.
-  const tail = growth * (scrubber.longestForm + 8);
+  const tail = growth * (scrubber.maxNeedleBytes + 8);
   const end = cutAfter(body, keptLength + tail + roomForMasks);
   if (end < body.length) {
     const beginning = scrub(body.slice(0, end));

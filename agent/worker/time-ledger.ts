@@ -1,6 +1,6 @@
 /**
  * How much of a interval of time this process did not have. Pure: samples of the clocks and of the
- * scheduler of the kernel come in, and amounts for any interval come out.
+ * scheduler of the kernel come in, and the usage of any interval come out.
  *
  *   suspended  the process was stopped (SIGSTOP, a frozen container) or the machine slept: nothing ran
  *   waited     a thread waited for a CPU, or the event loop was late because it was busy
@@ -77,15 +77,15 @@ export function measureInterval(before: TimeSample, after: TimeSample, dueAt: nu
   };
 }
 
-export interface Amounts {
+export interface TimeUsage {
   suspendedMs: number;
   stoppedMs: number;
   waitedMs: number;
   laggedMs: number;
 }
 
-/** Amounts since the ledger was opened; `next` keeps the later entries for an interval that began here. */
-interface Entry extends Amounts {
+/** TimeUsage since the ledger was opened; `next` keeps the later entries for an interval that began here. */
+interface Entry extends TimeUsage {
   at: number;
   next: Entry | null;
 }
@@ -93,18 +93,18 @@ interface Entry extends Amounts {
 export type LedgerMark = Readonly<Entry>;
 
 const combine = (
-  left: Amounts,
-  right: Amounts,
+  left: TimeUsage,
+  right: TimeUsage,
   by: (left: number, right: number) => number,
-): Amounts => ({
+): TimeUsage => ({
   suspendedMs: by(left.suspendedMs, right.suspendedMs),
   stoppedMs: by(left.stoppedMs, right.stoppedMs),
   waitedMs: by(left.waitedMs, right.waitedMs),
   laggedMs: by(left.laggedMs, right.laggedMs),
 });
 
-/** The amounts at an instant between two entries; what happened between them is spread evenly. */
-function amountsAt(entry: LedgerMark, instant: number): Amounts {
+/** The usage at an instant between two entries; what happened between them is spread evenly. */
+function usageAt(entry: LedgerMark, instant: number): TimeUsage {
   const { next } = entry;
   if (next === null || instant <= entry.at || next.at <= entry.at) return entry;
   const share = Math.min(1, (instant - entry.at) / (next.at - entry.at));
@@ -134,8 +134,8 @@ export class TimeLedger {
   }
 
   /** What happened from an instant up to the newest entry. `mark` is of when the interval began. */
-  since(mark: LedgerMark, from: number): Amounts {
-    const start = amountsAt(mark, from);
+  since(mark: LedgerMark, from: number): TimeUsage {
+    const start = usageAt(mark, from);
     return combine(this.#last, start, (end, begin) => Math.max(0, end - begin));
   }
 }

@@ -20,7 +20,7 @@ type Entitlements = z.input<typeof entitlements>;
 
 const tierNames = { hobby: 'Hobby', starter: 'Starter', team: 'Team' } as const;
 
-/** The highest tier goes with every plan above it. */
+/** Every plan includes the highest tier of each add-on. */
 function addonsOf(plan: string): Wire['addons'] {
   const tier = plan in tierNames ? (plan as keyof typeof tierNames) : 'team';
   const addon = { tier, tierDisplayName: tierNames[tier] };

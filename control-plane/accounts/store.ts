@@ -1,4 +1,4 @@
-/** Accounts at rest. Whoever acts for one has its id from a key. */
+/** Stored accounts. Callers take the account id from a key. */
 import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import type { Clock } from '@monitor/shared/clock.ts';
@@ -13,7 +13,7 @@ export type AlertSettings = z.output<typeof alertSettingsSchema>;
 
 export interface AccountSettings {
   badges: boolean;
-  /** What looks like a secret is removed from results although nobody declared it. */
+  /** Values that look like secrets are removed from results, although nobody declared them. */
   secretDetection: boolean;
 }
 
@@ -27,14 +27,14 @@ export interface StoredAccount {
   createdAt: number;
 }
 
-/** What is not given stays as it is. */
+/** Fields that are absent stay as they are. */
 export interface AccountChange {
   name?: string;
   plan?: Plan;
   runtimeId?: string;
   badges?: boolean;
   secretDetection?: boolean;
-  /** Null for those that apply where nobody set any. */
+  /** Null restores the defaults. */
   alertSettings?: AlertSettings | null;
 }
 
@@ -44,12 +44,12 @@ interface AccountDeps {
   newId: () => string;
 }
 
-/** The settings of an account from its column. */
+/** Parses the settings column of an account. */
 export function accountSettingsOf(text: string): AccountSettings {
   return { badges: false, secretDetection: true, ...fromJson<Partial<AccountSettings>>(text) };
 }
 
-/** The alert settings of an account from its column. Spec: Check, `useGlobalAlertSettings`. */
+/** Parses the alert settings column of an account. Spec: Check, `useGlobalAlertSettings`. */
 export function accountAlertSettingsOf(text: string | null): AlertSettings {
   return alertSettingsSchema.parse(text === null ? {} : fromJson(text));
 }
@@ -74,7 +74,7 @@ export async function listAccounts(db: Kysely<Database>, id?: string): Promise<S
   }));
 }
 
-/** Makes an account and gives its id. */
+/** Creates an account and gives its id. */
 export async function createAccount(
   { db, clock, newId }: AccountDeps,
   name: string,
@@ -84,7 +84,7 @@ export async function createAccount(
   return id;
 }
 
-/** Changes an account; gives how it is now, or undefined when there is none with this id. */
+/** Changes an account. Gives the new values, or undefined for an unknown id. */
 export async function changeAccount(
   db: Kysely<Database>,
   id: string,
@@ -111,7 +111,7 @@ export async function changeAccount(
     .updateTable('accounts')
     .set((set) => ({
       ...columns,
-      // The runtime and the detection of secrets concern the checks that agents hold.
+      // Runtime and secret detection affect the checks that agents hold.
       environment_revision: set('environment_revision', '+', 1),
     }))
     .where('id', '=', id)
@@ -120,7 +120,7 @@ export async function changeAccount(
   return changed;
 }
 
-/** The account of a fresh installation: the oldest one, made when there is none. */
+/** The account of a fresh installation: the oldest account, or a new one when there is none. */
 export async function findOrCreateAccount(deps: AccountDeps): Promise<string> {
   const known = await deps.db
     .selectFrom('accounts')
@@ -130,7 +130,7 @@ export async function findOrCreateAccount(deps: AccountDeps): Promise<string> {
   return known?.id ?? (await createAccount(deps, 'Main account'));
 }
 
-/** What checks inherit from their account has changed. */
+/** Call it when something changed that checks inherit from their account. */
 export async function raiseEnvironmentRevision(
   db: Kysely<Database>,
   accountId: string,

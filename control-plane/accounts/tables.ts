@@ -19,7 +19,7 @@ export interface AccountsTable {
   runtime_id: Generated<string | null>;
   /** Alert settings of checks that use the global ones; null for the defaults. */
   alert_settings_json: Generated<string | null>;
-  /** Grows with every change of what checks inherit from their account. */
+  /** Grows with every change of the settings that checks inherit from their account. */
   environment_revision: Generated<number>;
 }
 
@@ -37,21 +37,21 @@ export interface ApiKeysTable {
   revoked_at: number | null;
 }
 
-/** Who is signed in to the console. A session has the account and the role of its key, and ends with it. */
+/** Console sessions. A session has the account and the role of its key and ends with the key. */
 export interface ConsoleSessionsTable {
   id: string;
   account_id: string;
   api_key_id: string;
   /** SHA-256 of the token in the cookie, as hex. */
   token_hash: string;
-  /** Of the token before it, which is accepted for a moment after `rotated_at`. */
+  /** Hash of the previous token, which is accepted for a moment after `rotated_at`. */
   previous_hash: string | null;
   rotated_at: number;
   created_at: number;
   expires_at: number;
 }
 
-/** Keys of agents. `location` is a slug or a data-center location; only the former has an owner. */
+/** Keys of agents. `location` is a slug or a data-center location; only a slug has an owner. */
 export interface LocationKeysTable {
   id: string;
   account_id: string;

@@ -1,4 +1,4 @@
-/** The agent protocol: thin callers of operations. */
+/** Handlers of the agent protocol. The work is done by the operations they call. */
 import type { agentRoutes } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Handlers } from '../http/implement.ts';
 import { requireProtocol } from '../http/require-protocol.ts';
@@ -7,7 +7,7 @@ import { checkIn, releaseJobs, renewLeases, storeReports } from '../scheduling/i
 import type { ResultIntake } from '../results/index.ts';
 import type { Services } from '../core/services.ts';
 
-/** Agents that join a location: each is a row of its own. */
+/** Limit for agents that register in a location: each of them adds a row. */
 const arrivalRateLimit = { requests: 5_000, seconds: 3_600 };
 
 export function agentHandlers(
@@ -52,7 +52,7 @@ export function agentHandlers(
 
     reportOpenRuns: ({ body }, { principal }) => {
       const { accountId, location } = principal;
-      // Of an agent that does not serve nobody would notice when it is gone.
+      // Without agent types nobody would notice when this agent is gone.
       if (hub.members(accountId, location).some(({ id }) => id === body.agentId)) {
         openRuns.replace({ accountId, location, agentId: body.agentId }, body.runs);
       }

@@ -1,4 +1,4 @@
-/** Alerts about certificates that expire. Spec: Events; facts: Alerting, SSL. */
+/** Alerts about expiring certificates. Spec: Events; facts: Alerting, SSL. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import {
@@ -6,25 +6,28 @@ import {
   certificateKey,
   certificateStageOf,
   type Certificate,
-  type CertificateNotice,
+  type CertificateNotification,
 } from './decide/certificate.ts';
 import { explainReason } from './decide/explain.ts';
 import type { Services } from '../core/services.ts';
 import { AlertedChecks } from './alerted-checks.ts';
-import { closeCertificateNotices } from './close-certificate-notices.ts';
+import { closeCertificateAlerts } from './close-certificate-alerts.ts';
 import { insertDecision } from './decision-rows.ts';
 import { raiseAlert } from './raise-alert.ts';
-import { Silences } from './silences.ts';
+import { Mutes } from './mutes.ts';
 import { subscribedChannels } from './subscribed-channels.ts';
 
 export interface SeenCertificate extends Certificate {
   accountId: string;
   checkId: string;
-  /** Whose certificate it is. */
+  /** Domain of the certificate. */
   domain: string;
 }
 
-async function noticesOf(db: Kysely<Database>, checkId: string): Promise<CertificateNotice[]> {
+async function noticesOf(
+  db: Kysely<Database>,
+  checkId: string,
+): Promise<CertificateNotification[]> {
   const rows = await db
     .selectFrom('certificate_notices')
     .select(['alert_channel_id', 'expires_at', 'stage'])
@@ -38,9 +41,10 @@ async function noticesOf(db: Kysely<Database>, checkId: string): Promise<Certifi
 }
 
 /**
- * Tells the channels whose threshold the certificate of a check has passed, within the transaction
- * that stores what was seen. What cannot be said now (muted, maintenance) is said when it can. Gives
- * true when something was put into the outbox: wake `services.deliveries` after the commit.
+ * Notifies the channels whose threshold the certificate of a check has passed, in the transaction
+ * that stores what an agent saw. A notification that is held back (muted, maintenance) is sent
+ * later. Gives true when a row was added to the outbox: call `services.deliveries.wake()` after the
+ * commit.
  */
 export async function alertOnCertificate(
   services: Services,
@@ -48,13 +52,14 @@ export async function alertOnCertificate(
   certificate: SeenCertificate,
 ): Promise<boolean> {
   const { clock, newId, reception } = services;
-  // By a clock that is ahead everything has expired. It is counted anew once the clock is right.
+  // A clock that is ahead makes everything look expired. The days are counted again once the
+  // clock is right.
   if (!reception.isClockTrusted()) return false;
   const { accountId, checkId, domain, daysRemaining, expiresAt } = certificate;
   const now = clock.now();
-  const check = await new AlertedChecks(db, new Silences(db, now)).find(accountId, checkId);
+  const check = await new AlertedChecks(db, new Mutes(db, now)).find(accountId, checkId);
   if (check?.isActive !== true) return false;
-  const isClosed = await closeCertificateNotices(services, db, check, {
+  const isClosed = await closeCertificateAlerts(services, db, check, {
     withdrawn: 'renewed',
     domain,
     daysRemaining,
@@ -66,9 +71,9 @@ export async function alertOnCertificate(
   const due = addressees.filter(({ reason }) => reason === 'WANTED');
   if (due.length === 0) return isClosed;
   const stage = certificateStageOf(certificate, now);
-  const { silence } = check.rules;
+  const { mute } = check.rules;
   let alertId: string | null = null;
-  if (silence === null) {
+  if (mute === null) {
     alertId = await raiseAlert(services, db, check, {
       alertType: 'ALERT_SSL',
       key: certificateKey(checkId, expiresAt),
@@ -109,16 +114,16 @@ export async function alertOnCertificate(
       checkResultId: null,
       cause: 'CERTIFICATE',
       alertType: 'ALERT_SSL',
-      reason: silence?.reason ?? `CERTIFICATE_${stage}`,
-      isSent: silence === null,
+      reason: mute?.reason ?? `CERTIFICATE_${stage}`,
+      isSent: mute === null,
       details: {
-        explanation: silence === null ? expiry : `${expiry} ${explainReason(silence.reason)}`,
+        explanation: mute === null ? expiry : `${expiry} ${explainReason(mute.reason)}`,
         decision: null,
         rules: null,
-        addressees: silence === null ? addressees : [],
+        addressees: mute === null ? addressees : [],
       },
       checkAlertId: alertId,
     },
   );
-  return isClosed || silence === null;
+  return isClosed || mute === null;
 }

@@ -1,6 +1,6 @@
 /**
- * Alerting on the FINAL results of a commit, within it: whatever is decided is durable together with
- * the results that it follows from. A pass of a check that nothing is known about costs nothing.
+ * Evaluates alerts for the FINAL results of a commit, inside that commit: a decision is as durable
+ * as the results it is based on. A pass of a check without alert state costs nothing.
  */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
@@ -11,11 +11,11 @@ import type { Outcome } from './decide/tick.ts';
 import { wakeDeliveries } from '../notifications/index.ts';
 import type { Services } from '../core/services.ts';
 import { AlertedChecks, type AlertedCheck } from './alerted-checks.ts';
-import { carryOut } from './carry-out.ts';
+import { applyEffects } from './apply-effects.ts';
 import { insertDecision } from './decision-rows.ts';
-import { stateBefore, stateBeforeTick } from './newest-known.ts';
+import { stateBefore, stateBeforeTick } from './initial-state.ts';
 import { findVerdict, type ResultConsumer, type RunVerdict } from '../results/index.ts';
-import { Silences } from './silences.ts';
+import { Mutes } from './mutes.ts';
 import { forgetState, readStates, writeState } from './state-rows.ts';
 import { outcomeOf } from './tick-results.ts';
 import { tickEventOf } from './tick-event.ts';
@@ -33,7 +33,7 @@ function toRun(verdict: RunVerdict, isInMaintenance: boolean, now: number): RunE
     kind: 'run',
     resultId,
     outcome: outcomeOf(verdict),
-    // The clock of an agent may be ahead; what it says is known now all the same.
+    // The clock of an agent may be ahead. A result is never newer than the present.
     startedAt: Math.min(verdict.startedAt, now),
     stoppedAt: Math.min(verdict.stoppedAt, now),
     isInMaintenance,
@@ -41,21 +41,21 @@ function toRun(verdict: RunVerdict, isInMaintenance: boolean, now: number): RunE
   };
 }
 
-/** Alerting of one commit. */
+/** Evaluation of the results of one commit. */
 class Commit {
   readonly #services: Services;
   readonly #db: Kysely<Database>;
-  readonly #silences: Silences;
+  readonly #mutes: Mutes;
   readonly #checks: AlertedChecks;
-  /** What checks are left with: written once, however many results there are. */
+  /** The state of each check after the commit. It is written once, however many results there are. */
   readonly #outcomes = new Map<string, { step: Step; accountId: string; state: AlertState }>();
-  hasNews = false;
+  isQueued = false;
 
   constructor(services: Services, db: Kysely<Database>) {
     this.#services = services;
     this.#db = db;
-    this.#silences = new Silences(db, services.clock.now());
-    this.#checks = new AlertedChecks(db, this.#silences);
+    this.#mutes = new Mutes(db, services.clock.now());
+    this.#checks = new AlertedChecks(db, this.#mutes);
   }
 
   async take(
@@ -97,7 +97,7 @@ class Commit {
     }
   }
 
-  /** Keeps what is known of the checks by now. */
+  /** Writes the states of all checks. */
   async finish(): Promise<void> {
     const now = this.#services.clock.now();
     for (const [checkId, { accountId, state, step }] of this.#outcomes) {
@@ -105,7 +105,7 @@ class Commit {
     }
   }
 
-  /** A check that is switched off alerts about nothing that still arrives. */
+  /** A deactivated check alerts about none of its late results. */
   async #dismiss(check: AlertedCheck, verdicts: readonly RunVerdict[]): Promise<void> {
     const { account_id: accountId, id: checkId } = check.row;
     await forgetState(this.#db, checkId);
@@ -133,7 +133,7 @@ class Commit {
     }
   }
 
-  /** What was known before the first result that may change it. */
+  /** The alert state before the first result that can change it. */
   async #stateBefore(inOrder: readonly RunVerdict[]): Promise<AlertState | undefined> {
     const first = inOrder.find((verdict) => outcomeOf(verdict) !== 'passing');
     if (first === undefined) return undefined;
@@ -155,7 +155,7 @@ class Commit {
     const { account_id: accountId, id: checkId } = check.row;
     const now = this.#services.clock.now();
     for (const verdict of verdicts) {
-      const isInMaintenance = await this.#silences.wasInMaintenance(
+      const isInMaintenance = await this.#mutes.wasInMaintenance(
         accountId,
         checkId,
         verdict.startedAt,
@@ -173,7 +173,7 @@ class Commit {
     const worst = worstOf(verdicts);
     if (worst === undefined) return state;
     const event = await tickEventOf(
-      { services: this.#services, db: this.#db, silences: this.#silences },
+      { services: this.#services, db: this.#db, mutes: this.#mutes },
       check,
       state,
       scheduledFor,
@@ -193,8 +193,15 @@ class Commit {
     const { account_id: accountId, id: checkId } = check.row;
     const verdictOf = async (id: string) =>
       id === about.resultId ? about : ((await findVerdict(this.#db, accountId, id)) ?? null);
-    const after = await carryOut(this.#services, this.#db, check, step, about.resultId, verdictOf);
-    this.hasNews ||= after.hasNews;
+    const after = await applyEffects(
+      this.#services,
+      this.#db,
+      check,
+      step,
+      about.resultId,
+      verdictOf,
+    );
+    this.isQueued ||= after.isQueued;
     if (after.state !== state) {
       this.#outcomes.set(checkId, { accountId, state: after.state, step });
     }
@@ -202,7 +209,7 @@ class Commit {
   }
 }
 
-/** Alerts on FINAL results, within the transaction that stores them. */
+/** Evaluates alerts for FINAL results, in the transaction that stores them. */
 export const alertOn: ResultConsumer = async (services, db, { verdicts }) => {
   if (verdicts.length === 0) return null;
   const checkIds = [...new Set(verdicts.map(({ checkId }) => checkId))];
@@ -225,5 +232,5 @@ export const alertOn: ResultConsumer = async (services, db, { verdicts }) => {
     await commit.take(accountId, checkId, ofCheck, states.get(checkId));
   }
   await commit.finish();
-  return wakeDeliveries(services, commit.hasNews);
+  return wakeDeliveries(services, commit.isQueued);
 };

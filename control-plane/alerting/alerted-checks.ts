@@ -1,4 +1,4 @@
-/** Checks as alerting sees them, read once for all results of a commit. */
+/** The checks that alerting evaluates, read once for all results of a commit. */
 import type { Kysely } from 'kysely';
 import { checkTypes, isPinged, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
@@ -6,7 +6,7 @@ import type { RetryStrategy } from '@monitor/shared/contract/check.ts';
 import { effectiveRetryStrategy } from '@monitor/shared/domain/retry.ts';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
-import { effectiveAlertSettings, rulesOf, type AlertRules, type Silence } from './decide/rules.ts';
+import { effectiveAlertSettings, rulesOf, type AlertRules, type Mute } from './decide/rules.ts';
 import {
   type CheckFields,
   type CheckRow,
@@ -22,9 +22,9 @@ import {
 } from '../checks/index.ts';
 import type { triggerIncident } from '@monitor/shared/contract/check.ts';
 import type { z } from 'zod';
-import type { Silences } from './silences.ts';
+import type { Mutes } from './mutes.ts';
 
-/** What alerting asks of a check, with its group applied. */
+/** The fields of a check that alerting needs, with the settings of its group applied. */
 export interface AlertedCheck {
   row: CheckRow;
   type: CheckType;
@@ -35,11 +35,11 @@ export interface AlertedCheck {
   triggerIncident: z.output<typeof triggerIncident> | null;
   locations: string[];
   rules: AlertRules;
-  /** How long after a tick a location may still report for it. */
+  /** How long after a tick a location may still report a result for it. */
   tickLastsMs: number;
 }
 
-/** A run may wait for a place on its agent, and its result for the connection. */
+/** A run may wait for a permit on its agent, and its result for the connection. */
 const handingInMs = 60_000;
 
 type AlertFields = CheckFields &
@@ -55,46 +55,46 @@ interface AlertingFields {
 }
 
 function tickLastsMs(type: string, fields: AlertFields): number {
-  const { longestRunMs, isRetried } = checkTypes[type as CheckType];
+  const { maxRunMs, isRetried } = checkTypes[type as CheckType];
   const { retryStrategy = null, doubleCheck = false } = fields;
   const strategy = isRetried ? effectiveRetryStrategy({ retryStrategy, doubleCheck }) : null;
-  return longestRunMs + retryingMs(strategy, longestRunMs) + handingInMs;
+  return maxRunMs + retryingMs(strategy, maxRunMs) + handingInMs;
 }
 
-/** How long after the first attempt the last one may begin, and how long it lasts. */
-function retryingMs(strategy: RetryStrategy | null, longestRunMs: number): number {
+/** Time from the first attempt to the end of the last one. */
+function retryingMs(strategy: RetryStrategy | null, maxRunMs: number): number {
   if (strategy === null) return 0;
   const isImmediate = strategy.baseBackoffSeconds === 0;
   return isImmediate
-    ? strategy.maxRetries * longestRunMs
-    : strategy.maxDurationSeconds * 1000 + longestRunMs;
+    ? strategy.maxRetries * maxRunMs
+    : strategy.maxDurationSeconds * 1000 + maxRunMs;
 }
 
-/** The longest period of checks that run more often than every minute. */
+/** Period of checks that run more often than every minute, in ms. */
 const subMinuteMs = 60_000;
 
 /**
- * A maintenance with the time until the first run after it: whether the check still fails is what that
- * one says, and what was known before is no news.
+ * Extends a maintenance until the first run after it has ended: only that run can show whether the
+ * check still fails.
  */
-function withNextRun(silence: Silence | null, row: CheckRow, lastsMs: number): Silence | null {
-  if (silence?.reason !== 'MAINTENANCE' || !runsOnAgents(row.type)) return silence;
+function withNextRun(mute: Mute | null, row: CheckRow, lastsMs: number): Mute | null {
+  if (mute?.reason !== 'MAINTENANCE' || !runsOnAgents(row.type)) return mute;
   const periodMs = row.frequency === 0 ? subMinuteMs : row.frequency * 60_000;
-  return { ...silence, until: silence.until + periodMs + lastsMs };
+  return { ...mute, until: mute.until + periodMs + lastsMs };
 }
 
 export class AlertedChecks {
   readonly #db: Kysely<Database>;
-  readonly #silences: Silences;
+  readonly #mutes: Mutes;
   readonly #checks = new Map<string, AlertedCheck | undefined>();
   readonly #accounts = new Map<string, unknown>();
 
-  constructor(db: Kysely<Database>, silences: Silences) {
+  constructor(db: Kysely<Database>, mutes: Mutes) {
     this.#db = db;
-    this.#silences = silences;
+    this.#mutes = mutes;
   }
 
-  /** A check of an account; undefined when it is gone. */
+  /** A check of an account; undefined when it was deleted. */
   async find(accountId: string, checkId: string): Promise<AlertedCheck | undefined> {
     if (!this.#checks.has(checkId)) {
       this.#checks.set(checkId, await this.#read(accountId, checkId));
@@ -118,9 +118,9 @@ export class AlertedChecks {
       runParallel: fields.runParallel ?? false,
       locations: locations.length,
       isPinged: isPinged(row.type),
-      silence: fields.muted
+      mute: fields.muted
         ? { reason: 'MUTED' }
-        : withNextRun(await this.#silences.now(accountId, checkId), row, lastsMs),
+        : withNextRun(await this.#mutes.now(accountId, checkId), row, lastsMs),
     });
     return {
       row,

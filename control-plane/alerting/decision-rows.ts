@@ -1,4 +1,4 @@
-/** Decisions at rest: what was decided, by which numbers, and who was told. */
+/** Stored decisions: what was decided, with which numbers, and which channels were notified. */
 import type { Kysely, Selectable } from 'kysely';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';

@@ -10,7 +10,7 @@ export { faultsOfLocation } from './location-faults.ts';
 export { moveAlertStates } from './move-states.ts';
 export { pruneAlerts } from './prune-alerts.ts';
 export { recordFaults } from './record-faults.ts';
-export { wakeAlerts } from './wake-alerts.ts';
+export { evaluateDueAlerts } from './evaluate-due-alerts.ts';
 export { watchFaults } from './watch-faults.ts';
 export { locationWatch } from './watch-locations.ts';
 export { watchOutcomes } from './watch-outcomes.ts';

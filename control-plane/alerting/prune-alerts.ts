@@ -3,7 +3,10 @@ import { pruneAlertNotifications } from '../notifications/index.ts';
 
 const atOnce = 1_000;
 
-/** Deletes decisions, alerts and notifications that are older than results are kept. True when there is more. */
+/**
+ * Deletes decisions, alerts and notifications that are older than the retention of results. True
+ * when there may be more.
+ */
 export async function pruneAlerts(
   { clock, commits }: Pick<Services, 'clock' | 'commits'>,
   retentionMs: number,

@@ -1,4 +1,4 @@
-/** Carries an alert out: its record, and a message to each channel that wants it. */
+/** Records an alert and adds a message for each channel that wants it to the outbox. */
 import type { Kysely } from 'kysely';
 import { fromFlag } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
@@ -11,10 +11,10 @@ import type { AlertedCheck } from './alerted-checks.ts';
 import type { RunVerdict } from '../results/index.ts';
 import type { AlertChannel } from './subscribed-channels.ts';
 
-/** As many as fit into the chart of a mail. */
-const mostRecentRuns = 30;
+/** As many runs as fit into the chart of a mail. */
+const maxRecentRuns = 30;
 
-/** The newest runs of a check that say something about the target, oldest first. */
+/** The newest conclusive runs of a check, oldest first. */
 async function recentRuns(
   db: Kysely<Database>,
   accountId: string,
@@ -30,7 +30,7 @@ async function recentRuns(
     .where('is_cancelled', '=', 0)
     .orderBy('started_at', 'desc')
     .orderBy('seq', 'desc')
-    .limit(mostRecentRuns)
+    .limit(maxRecentRuns)
     .execute();
   return rows.reverse().map((row) => ({
     startedAt: row.started_at,
@@ -55,13 +55,13 @@ export interface RaisedAlert {
   addressees: readonly Addressee[];
 }
 
-/** A check as notifications name it. */
+/** The facts about a check that notifications contain. */
 export function factsOfCheck(check: AlertedCheck): AlertFacts['check'] {
   const { row, type, description, tags, groupName } = check;
   return { id: row.id, name: row.name, type, description, tags, groupName };
 }
 
-/** Gives the id of the record. */
+/** Gives the id of the alert record. */
 export async function raiseAlert(
   { clock, newId }: Services,
   db: Kysely<Database>,

@@ -1,4 +1,4 @@
-/** Test sends, and notifications that are sent again. */
+/** Test notifications, and notifications that are sent again. */
 import type { Kysely } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
@@ -9,7 +9,7 @@ import { findChannel } from './alert-channels/store.ts';
 import { toNotification, type NotificationRow } from './alerts/store.ts';
 import type { Services } from '../core/services.ts';
 
-/** Puts a test with this id into the outbox. */
+/** Adds a test notification with this id to the outbox. */
 export async function enqueueTest(
   services: Services,
   accountId: string,
@@ -41,7 +41,7 @@ async function getNotification(
   return row;
 }
 
-/** Says again what a notification said, as a new one; gives its record. */
+/** Sends the content of an earlier notification again; gives the new record. */
 export async function redeliver(
   services: Services,
   accountId: string,

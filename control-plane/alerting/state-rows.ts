@@ -1,4 +1,4 @@
-/** What the machine remembers, at rest. */
+/** Stored alert states. */
 import type { Kysely } from 'kysely';
 import { fromJson } from '../db/columns.ts';
 import { prepareQuery } from '../db/prepared.ts';
@@ -36,12 +36,12 @@ const remove = prepareQuery<{ checkId: string }>((db, argument) =>
   db.deleteFrom('alert_states').where('check_id', '=', argument('checkId')),
 );
 
-/** A stored state, with what later versions added at its start. */
+/** Parses a stored state. Fields that later versions added have their initial values. */
 export function toState(json: string): AlertState {
   return { ...initialState, ...fromJson<Partial<AlertState>>(json) };
 }
 
-/** The states of those of the checks that have one. */
+/** The stored states of these checks. */
 export async function readStates(
   db: Kysely<Database>,
   checkIds: readonly string[],
@@ -73,7 +73,7 @@ export async function writeState(
   });
 }
 
-/** Forgets what is known of a check: one that is switched off neither alerts nor recovers. */
+/** Deletes the state of a check: a deactivated check neither alerts nor recovers. */
 export async function forgetState(db: Kysely<Database>, checkId: string): Promise<void> {
   await remove.run(db, { checkId });
 }

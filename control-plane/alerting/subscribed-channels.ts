@@ -1,4 +1,4 @@
-/** The alert channels of a check: subscribed through itself or through its group, each once. */
+/** The alert channels of a check, subscribed by itself or by its group; each channel once. */
 import type { Kysely } from 'kysely';
 import { fromFlag } from '../db/columns.ts';
 import { prepareQuery } from '../db/prepared.ts';
@@ -49,7 +49,7 @@ const channelsOf = prepareQuery<{ accountId: string; checkId: string; groupId: n
       .orderBy('alert_channels.id'),
 );
 
-/** No group has it. */
+/** An id that no group has. */
 const noGroup = -1;
 
 export async function subscribedChannels(

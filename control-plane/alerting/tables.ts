@@ -48,31 +48,31 @@ export interface CheckAlertsTable {
   started_at: number | null;
 }
 
-/** What the alert machine knows of a check; a check without a row is passing and nothing was sent. */
+/** State of the alert state machine. A check without a row is passing and has no open alert. */
 export interface AlertStatesTable {
   check_id: string;
   account_id: string;
   /** See `alerting/decide`. */
   state_json: string;
-  /** When time alone may change something: an escalation, a reminder. */
+  /** When the state must be evaluated without a result: an escalation or a reminder is due. */
   wake_at: number | null;
   updated_at: number;
 }
 
-/** Why an alert was, or was not, sent. Passing runs of passing checks leave no row. */
+/** Why an alert was sent or not sent. Passing runs of passing checks leave no row. */
 export interface AlertDecisionsTable {
   seq: Generated<number>;
   id: string;
   account_id: string;
   check_id: string;
   decided_at: number;
-  /** What was decided about: a result, or null for a reminder, an escalation, a certificate. */
+  /** The result that the decision is about; null for a reminder, an escalation or a certificate. */
   check_result_id: string | null;
   cause: string;
   alert_type: string;
   outcome: string;
   reason: string;
-  /** Thresholds and counts at that moment, and which channels were notified, and why others were not. */
+  /** Thresholds and counts at the time, the notified channels, and the reasons for the others. */
   details_json: string;
   check_alert_id: string | null;
 }
@@ -82,7 +82,7 @@ export interface CertificateNoticesTable {
   check_id: string;
   account_id: string;
   alert_channel_id: number;
-  /** Names the certificate: another one expires at another instant. */
+  /** Identifies the certificate: another certificate expires at another instant. */
   expires_at: number;
   stage: 'EXPIRING' | 'EXPIRED';
   noticed_at: number;

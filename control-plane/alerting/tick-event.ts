@@ -4,36 +4,36 @@ import type { AlertState } from './decide/state.ts';
 import type { TickEvent } from './decide/step.ts';
 import type { Services } from '../core/services.ts';
 import type { AlertedCheck } from './alerted-checks.ts';
-import type { Silences } from './silences.ts';
+import type { Mutes } from './mutes.ts';
 import { readTick } from './tick-results.ts';
 
-/** A tick that is heard of late is still waited for so long: the others may be on their way too. */
-const leastWaitMs = 60_000;
+/** A tick whose first result arrives late still waits this long: the other results may be delayed too. */
+const minWaitMs = 60_000;
 
 interface TickSources {
   services: Services;
   db: Kysely<Database>;
-  silences: Silences;
+  mutes: Mutes;
 }
 
-/** What is known of a tick by now. Nobody waits for a location that no agent serves. */
+/** Collects the results of a tick so far. Locations without an agent are not waited for. */
 export async function tickEventOf(
-  { services, db, silences }: TickSources,
+  { services, db, mutes }: TickSources,
   check: AlertedCheck,
   state: AlertState,
   scheduledFor: number,
-  news: TickEvent['news'],
+  newest: TickEvent['newest'],
 ): Promise<TickEvent> {
   const { account_id: accountId, id: checkId } = check.row;
   const known = state.openTicks.find((open) => open.scheduledFor === scheduledFor);
-  const soonest = services.clock.now() + leastWaitMs;
+  const soonest = services.clock.now() + minWaitMs;
   return {
     kind: 'tick',
     scheduledFor,
     results: await readTick(db, { accountId, checkId, scheduledFor }),
     expected: check.locations.filter((location) => services.hub.isServed(accountId, location)),
     closesAt: known?.closesAt ?? Math.max(scheduledFor + check.tickLastsMs, soonest),
-    isInMaintenance: await silences.wasInMaintenance(accountId, checkId, scheduledFor),
-    news,
+    isInMaintenance: await mutes.wasInMaintenance(accountId, checkId, scheduledFor),
+    newest,
   };
 }

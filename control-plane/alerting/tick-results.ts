@@ -36,7 +36,7 @@ const finalsOfTick = prepareQuery<
     .orderBy('check_results.stopped_at'),
 );
 
-/** What a FINAL result says about the target. */
+/** The outcome of a FINAL result for its target. */
 export function outcomeOf(result: {
   hasFailures: boolean;
   hasErrors: boolean;

@@ -1,4 +1,4 @@
-/** Closes what people were told about a check that nobody watches any more. */
+/** Closes open alerts of a check that was deactivated or deleted. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { addresseesOf } from './decide/channels.ts';
@@ -10,31 +10,32 @@ import type { AfterCommit } from '../core/after-commit.ts';
 import type { Services } from '../core/services.ts';
 import { wakeDeliveries } from '../notifications/index.ts';
 import { AlertedChecks, type AlertedCheck } from './alerted-checks.ts';
-import { closeCertificateNotices } from './close-certificate-notices.ts';
+import { closeCertificateAlerts } from './close-certificate-alerts.ts';
 import { insertDecision } from './decision-rows.ts';
 import { raiseAlert } from './raise-alert.ts';
-import { Silences } from './silences.ts';
+import { Mutes } from './mutes.ts';
 import { forgetState, readStates } from './state-rows.ts';
 import { subscribedChannels } from './subscribed-channels.ts';
 
 type Withdrawal = 'deactivated' | 'deleted';
 
-/** Tells the channels that were told of the trouble and take recoveries. */
+/** Notifies the channels that were notified of the problem and take recoveries. */
 async function withdraw(
   services: Services,
   db: Kysely<Database>,
   check: AlertedCheck,
   { since }: AlertState,
-  { key, kind, told }: OpenAlert,
+  { key, kind, told: notified }: OpenAlert,
   withdrawn: Withdrawal,
 ): Promise<boolean> {
   const { clock, newId } = services;
-  const isMuted = check.rules.silence?.reason === 'MUTED';
+  const isMuted = check.rules.mute?.reason === 'MUTED';
   const alertType = alertTypeOf(kind, 'passing');
   const channels = await subscribedChannels(db, check.row);
-  // One that takes recoveries alone is spared: this is none.
-  const addressees = addresseesOf(channels, alertType, told).map((channel) =>
-    channel.reason === 'WANTED' && !told.includes(channel.id)
+  // A channel that takes recoveries only was not notified of the problem, and this is no
+  // recovery.
+  const addressees = addresseesOf(channels, alertType, notified).map((channel) =>
+    channel.reason === 'WANTED' && !notified.includes(channel.id)
       ? { ...channel, reason: 'NEVER_TOLD' as const }
       : channel,
   );
@@ -52,7 +53,7 @@ async function withdraw(
         addressees,
       })
     : null;
-  // The decisions about a check go with it.
+  // Decisions are deleted with their check.
   if (withdrawn === 'deleted') return isSent;
   await insertDecision(
     db,
@@ -80,9 +81,9 @@ async function withdraw(
 }
 
 /**
- * Tells those who were told of trouble that nobody looks any more, before the check is forgotten and in
- * the same transaction. Maintenance does not hold it back: there is no later moment to say it. Gives
- * true when something was put into the outbox: wake `services.deliveries` after the commit.
+ * Closes the open alert of a check before its state is deleted, in the same transaction.
+ * Maintenance does not delay the message, because no later evaluation could send it. Gives true
+ * when something was added to the outbox: call `services.deliveries.wake()` after the commit.
  */
 async function withdrawAlerts(
   services: Services,
@@ -90,7 +91,7 @@ async function withdrawAlerts(
   { accountId, checkId }: { accountId: string; checkId: string },
   withdrawn: Withdrawal,
 ): Promise<boolean> {
-  const checks = new AlertedChecks(db, new Silences(db, services.clock.now()));
+  const checks = new AlertedChecks(db, new Mutes(db, services.clock.now()));
   const check = await checks.find(accountId, checkId);
   if (check === undefined) return false;
   const state = (await readStates(db, [checkId])).get(checkId);
@@ -99,7 +100,7 @@ async function withdrawAlerts(
     state !== undefined &&
     alert !== null &&
     (await withdraw(services, db, check, state, alert, withdrawn));
-  const isClosed = await closeCertificateNotices(services, db, check, { withdrawn, domain: null });
+  const isClosed = await closeCertificateAlerts(services, db, check, { withdrawn, domain: null });
   return isWithdrawn || isClosed;
 }
 

@@ -1,4 +1,4 @@
-/** Checks as answers about their numbers show them. */
+/** The checks that analytics answers list. */
 import type { Kysely, Selectable } from 'kysely';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag, fromJson, toFlag } from '../db/columns.ts';
@@ -33,7 +33,7 @@ function toAnalysed(row: Selectable<Database['checks']>): AnalysedCheck {
 
 export interface CheckFilter {
   ids?: readonly string[];
-  /** Any of these. */
+  /** Matches a check with any of these tags. */
   tags?: readonly string[];
   activated?: boolean;
 }

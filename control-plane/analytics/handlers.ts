@@ -1,4 +1,4 @@
-/** Numbers over time. */
+/** Analytics endpoints. */
 import {
   analyticsTypeRoutes,
   maxResultsInAll,
@@ -37,7 +37,7 @@ function windowOf(given: Parameters<typeof analyticsWindow>[0], now: number): Wi
   return window;
 }
 
-/** What answers about many checks show of one, under the names that those answers use. */
+/** The figures of one check in answers about many checks, under their field names. */
 function figuresOf(type: CheckType): AskedMetric[] {
   const { figures } = analyticsOf[type];
   return [
@@ -69,11 +69,11 @@ interface SeriesRequest {
   check: AnalysedCheck;
   window: Window;
   query: AnalyticsQuery;
-  /** How many of the newest points and buckets of a series are shown. */
+  /** How many of the newest points and buckets of a series are returned. */
   shown: number;
 }
 
-/** The aggregates and the raw points that a query asks for. */
+/** The aggregates and raw points that a query asks for. */
 async function readSeries(
   { db, clock }: Services,
   { accountId, check, window, query, shown }: SeriesRequest,
@@ -95,7 +95,7 @@ async function readSeries(
   const summed = metrics.some(({ statistic }) => statistic !== null)
     ? await readSummed()
     : { tallies: new Map(), truncated: false };
-  // The newest raw points are read and no others, unless they have to be told apart.
+  // Only the newest raw points are read, unless they are grouped.
   const enough = Math.min(groupBy === undefined ? shown : Infinity, maxResultsPerCheck);
   const points = metrics.filter(({ statistic }) => statistic === null);
   const bases = points.map(({ base }) => base);
@@ -112,7 +112,7 @@ async function readSeries(
   };
 }
 
-/** One line a point; aggregates and raw points have different columns. */
+/** One line per point; aggregates and raw points have different columns. */
 function csvOfSeries(series: readonly Series[], { groupBy, metrics }: AnalyticsQuery): string {
   const columns = [
     ...(groupBy === undefined ? [] : [groupBy]),
@@ -125,7 +125,7 @@ function csvOfSeries(series: readonly Series[], { groupBy, metrics }: AnalyticsQ
   return csvOf(columns, rows);
 }
 
-/** The operation of one type; all types have the same. */
+/** The operation of one type; it is the same for every type. */
 function typeHandler(services: Services, type: string): Handler<AnalyticsRoute> {
   const { db, clock } = services;
   return async ({ params, query }, { principal, headers }) => {
@@ -161,7 +161,7 @@ function typeHandler(services: Services, type: string): Handler<AnalyticsRoute> 
   };
 }
 
-/** Every column that an answer about many checks may have. */
+/** All columns of answers about many checks. */
 const figureColumns = [
   'checkId',
   'checkType',
@@ -172,7 +172,7 @@ const figureColumns = [
   ),
 ];
 
-/** The operation of every type that has one of its own. */
+/** Binds the operation of every type that has one. */
 export function analyticsTypeBindings(services: Services): BoundRoute[] {
   return analyticsTypeRoutes.map(({ type, route }) => ({
     route: route as unknown as Route,
@@ -196,7 +196,7 @@ export function analyticsHandlers(services: Services): Handlers<typeof analytics
       let left = maxResultsInAll;
       for (const [index, check] of checks.entries()) {
         const figures = figuresOf(check.type);
-        // Each leaves what it does not read to the rest.
+        // The read budget is shared: each check leaves the unused rest to the next ones.
         const share = Math.max(1, Math.floor(left / (checks.length - index)));
         const { tallies, read } = await readWholeWindow(
           db,

@@ -2,7 +2,7 @@ import type { Services } from '../core/services.ts';
 
 const rollUpsAtOnce = 500;
 
-/** Forgets sums that are older than they are kept. True when there is more to do. */
+/** Deletes sums that are older than their retention. True when there may be more. */
 export async function pruneRollUps(
   { db, clock }: Pick<Services, 'db' | 'clock'>,
   keptMs: number,

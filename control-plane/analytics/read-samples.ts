@@ -1,4 +1,4 @@
-/** Single results of a check, as what analytics needs of them. */
+/** Reads single results of a check for analytics. */
 import { scheduler } from 'node:timers/promises';
 import type { Compilable, Kysely, Selectable, SelectQueryBuilder } from 'kysely';
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
@@ -9,17 +9,17 @@ import type { Database } from '../db/tables.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import { needsPayload, samplesOf, type Sample } from './decide/samples.ts';
 
-/** Between two batches other requests have their turn: the driver blocks while it reads. */
+/** Batch size: the driver blocks while it reads, and other requests run between two batches. */
 const batchRows = 1_000;
 
 export interface SampleRequest {
   accountId: string;
   checkId: string;
   window: Window;
-  /** What the samples must tell; what no metric needs is not read. */
+  /** Metrics to read; columns that none of them needs are not read. */
   bases: readonly string[];
   groupBy?: GroupBy | undefined;
-  /** `success` and `failure`, or states of a heartbeat. Without any, all results. */
+  /** `success` and `failure`, or states of a heartbeat. Empty: all results. */
   statuses: readonly string[];
   maxResults: number;
 }
@@ -43,7 +43,7 @@ interface Row extends Pick<
 interface Bounds {
   accountId: string;
   checkId: string;
-  /** Results behind this one. */
+  /** Only results stored after this one. */
   afterSeq: number;
   from: number;
 }
@@ -69,7 +69,7 @@ const columns = [
   'check_results.response_time_ms',
 ] as const;
 
-/** What a query reads besides the columns of results; either costs. */
+/** Optional parts of a query; each costs time. */
 interface Extras {
   withPayload: boolean;
   withStates: boolean;
@@ -77,7 +77,7 @@ interface Extras {
 
 type Results = SelectQueryBuilder<Database, 'check_results', object>;
 
-/** The FINAL results and attempts of a query, with what else is wanted of them. */
+/** The FINAL results and attempts of a query, with the optional parts. */
 function countable(results: Results, { withPayload, withStates }: Extras): Compilable<Row> {
   const states = withStates ? heartbeatStates() : absent<string>();
   const rows = results
@@ -135,7 +135,10 @@ const pageOfWindow = variants((extras) =>
   ),
 );
 
-/** Results of a window that arrived lately: among few of all checks, not among all of this one. */
+/**
+ * The results of a window that were stored lately. It searches the new results of all checks, which
+ * are fewer than all results of this check.
+ */
 const recentOfWindow = variants((extras) =>
   prepareQuery<RecentBounds, Row>((db, argument) =>
     countable(
@@ -153,14 +156,14 @@ const recentOfWindow = variants((extras) =>
 
 const flagOfStatus: Partial<Record<string, number>> = { success: 0, failure: 1 };
 
-/** Which rows count for a request. */
+/** A filter for the rows that count for a request. */
 function filterOf({ bases, statuses }: SampleRequest): (row: Row) => boolean {
   const withFinals = bases.some((base) => base !== 'retries');
   const withAttempts = bases.includes('retries');
   const flags = statuses.flatMap((status) => flagOfStatus[status] ?? []);
   return (row) => {
     if (row.result_type === 'ATTEMPT' && !withAttempts) return false;
-    // A fault of ours says nothing about the target, but an attempt was repeated all the same.
+    // An agent error says nothing about the target, but its attempt was repeated.
     if (row.result_type === 'FINAL' && (!withFinals || fromFlag(row.has_errors))) return false;
     if (statuses.length === 0) return true;
     if (flags.length > 0) return !fromFlag(row.has_errors) && flags.includes(row.has_failures);
@@ -189,9 +192,9 @@ function toSamples(row: Row, { bases, groupBy }: SampleRequest): Sample[] {
 
 interface Read {
   samples: Sample[];
-  /** How many results they are from. */
+  /** Number of results read. */
   read: number;
-  /** There are more than `maxResults`. */
+  /** True when there are more than `maxResults`. */
   truncated: boolean;
 }
 
@@ -208,7 +211,7 @@ export async function readSamples(
   let read = 0;
   let last = { lastAt: window.to, lastSeq: 0 };
   for (;;) {
-    // One more than may be used tells whether there are more.
+    // One row more than allowed shows whether there are more.
     const limit = Math.min(batchRows, maxResults - read + 1);
     const bounds = { accountId, checkId, afterSeq, from: window.from, limit };
     const rows = await query.run(db, { ...bounds, ...last });
@@ -225,10 +228,10 @@ export async function readSamples(
   }
 }
 
-/** Among so many results of all checks, those of one are found by looking at all of them. */
+/** Up to this many new results of all checks, the results of one check are found by a scan. */
 const fewResults = 5_000;
 
-/** As `readSamples`, of what came behind a result; there are about so many such results. */
+/** Like `readSamples`, but only results stored after a given one; `about` estimates how many of all checks there are. */
 export async function readRecentSamples(
   db: Kysely<Database>,
   request: SampleRequest,

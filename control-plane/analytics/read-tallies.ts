@@ -1,8 +1,7 @@
 /**
- * The numbers of a check over any window: whole days and hours from what was rolled up, the edges of
- * the window and what has not been rolled up yet from the results themselves. Sums and how far they go
- * are read in one transaction, so nothing counts twice and nothing is left out, whatever is rolled up
- * meanwhile.
+ * The numbers of a check over any window: sums for whole days and hours, and single results for the
+ * edges of the window and for results that are not rolled up yet. Sums and the roll-up position are
+ * read in one transaction, so nothing is counted twice or left out while results are rolled up.
  */
 import type { Kysely } from 'kysely';
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
@@ -26,7 +25,7 @@ export interface TallyRequest {
   groupBy?: GroupBy | undefined;
   /** `success` and `failure`, or states of a heartbeat. Without any, all results. */
   statuses: readonly string[];
-  /** Most results that are read one by one. */
+  /** Limit of results that are read one by one. */
   maxResults: number;
 }
 
@@ -102,7 +101,7 @@ const progressNow = prepareQuery<object, Progress>((db) =>
 interface Snapshot {
   progress: Progress;
   counted: { row: SumsRow; span: Span }[];
-  /** Hours of which the results themselves are to be read. */
+  /** Hours whose results are to be read one by one. */
   divided: Set<number>;
 }
 
@@ -212,9 +211,9 @@ class Tallying {
 export interface Tallies {
   /** By the key of their span, then by group; only where there are results. */
   tallies: Map<number, Map<Group, Tally>>;
-  /** How many results were read one by one. */
+  /** Number of results read one by one. */
   read: number;
-  /** More than `maxResults` would have been needed; the oldest are missing. */
+  /** True when `maxResults` was reached; the oldest results are missing. */
   truncated: boolean;
 }
 

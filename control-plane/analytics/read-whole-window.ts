@@ -1,4 +1,4 @@
-/** Tallies of a window whose availability is what reports say: of heartbeats the share of time, not of pings. */
+/** Tallies of a window with the availability of reports: for heartbeats the share of time, not of pings. */
 import type { Kysely } from 'kysely';
 import { isPinged } from '@monitor/shared/contract/checks/index.ts';
 import type { Database } from '../db/tables.ts';
@@ -11,8 +11,8 @@ import { readTallies, type TallyRequest } from './read-tallies.ts';
 type Found = Awaited<ReturnType<typeof readTallies>>;
 
 /**
- * As `readTallies`, of all of a window; of a heartbeat without any ping in it, too. Asked for some of its
- * pings, it is their share that counts, as of other checks.
+ * Like `readTallies` for a whole window, including a heartbeat without any ping in it. With a
+ * filter on ping states, the availability is the share of pings, as for other checks.
  */
 export async function readWholeWindow(
   db: Kysely<Database>,

@@ -1,4 +1,4 @@
-/** Hours of days that are over are summed up once more, so that a month is thirty rows rather than 720. */
+/** Sums up the hours of past days once more, so that a month is thirty rows instead of 720. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { dayMs } from './decide/roll-ups/cell.ts';
@@ -6,7 +6,7 @@ import { pack, unpackInto, type Distributions } from './decide/roll-ups/packing.
 import type { Services } from '../core/services.ts';
 import { deleteDay, hoursOfDay, insertRollUp } from './roll-up-rows.ts';
 
-/** Of one check each: some ten milliseconds. */
+/** Days per batch, each of one check: some ten milliseconds. */
 const daysAtOnce = 4;
 
 type HourRow = Awaited<ReturnType<typeof hoursOfDay.run>>[number];
@@ -45,7 +45,7 @@ async function sumUpDay(db: Kysely<Database>, checkId: string, day: number): Pro
   }
 }
 
-/** Sums up some of the days that are due. True when there may be more. */
+/** Sums up some of the due days. True when there may be more. */
 export async function sumUpDays({ db, clock }: Pick<Services, 'db' | 'clock'>): Promise<boolean> {
   const now = clock.now();
   return db.transaction().execute(async (unit) => {

@@ -1,4 +1,4 @@
-/** The statements that roll results up: compiled once, since every result passes here. */
+/** The statements of the roll-up. They are compiled once, because every result passes here. */
 import type { Kysely, Selectable } from 'kysely';
 import { decodeJoinedPayload, fromFlag } from '../db/columns.ts';
 import { heartbeatStates } from '../db/expressions.ts';
@@ -11,7 +11,7 @@ import { isPayloadRolledUp, type RolledResult } from './decide/roll-ups/cell.ts'
 
 type RollUpRow = Selectable<RollUpsTable>;
 
-/** A result as far as it is rolled up. */
+/** The columns of a result that are rolled up. */
 interface ResultRow extends Pick<
   Selectable<Database['check_results']>,
   | 'seq'
@@ -51,7 +51,7 @@ const columns = [
 const typesWithPayload = Object.keys(analyticsOf).filter(isPayloadRolledUp);
 const pingedTypes = Object.keys(checkTypes).filter(isPinged);
 
-/** The results behind one, in the order in which they were stored. */
+/** The results stored after one, in the order of storage. */
 export const resultsAfter = prepareQuery<{ seq: number; limit: number }, ResultRow>(
   (db, argument) =>
     db
@@ -61,7 +61,7 @@ export const resultsAfter = prepareQuery<{ seq: number; limit: number }, ResultR
       .select((select) => [
         'result_payloads.encoding',
         'result_payloads.checksum',
-        // Those of other types are large, and nothing is read from them.
+        // Payloads of other types are large and not needed.
         select
           .case()
           .when('check_results.check_type', 'in', typesWithPayload)
@@ -217,7 +217,7 @@ export const saveProgress = prepareQuery<{ rolledUpTo: number }>((db, argument) 
   db.updateTable('roll_up_progress').set({ rolled_up_to: argument('rolledUpTo') }),
 );
 
-/** From when on single results are there to be summed anew. */
+/** Sets the instant from which all single results are still stored. */
 export async function setRawFrom(db: Kysely<Database>, instant: number): Promise<void> {
   await db.updateTable('roll_up_progress').set({ raw_from: instant }).execute();
 }

@@ -1,7 +1,7 @@
 /**
- * Results are summed up by hour, and hours by day, once each: the sums and how far they go (`seq`, in
- * the order of commits) change in one transaction. Batches are so small that whatever waits for the
- * database hardly notices, and a database with years of results catches up in the background.
+ * Sums up results by hour and hours by day, each once. Sums and the roll-up position (`seq`, in the
+ * order of commits) change in one transaction. Batches are so small that other writers hardly wait,
+ * and a database with years of results catches up in the background.
  */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
@@ -25,12 +25,12 @@ import {
 const fewest = 50;
 const firstLimit = 250;
 const most = 8_000;
-/** How long a batch should take, in milliseconds. */
+/** Target duration of a batch, in milliseconds. */
 const batchMs = 20;
 const correctionsAtOnce = 200;
-/** Once a day is over, results of it still come in for a while. */
+/** Results of a past day still arrive for a while. */
 const dayIsDueAfterMs = dayMs + 3_600_000;
-/** A day that was summed up already and got another result. */
+/** Delay before a day that was summed up and then got another result is summed up again. */
 const dayIsDueAgainMs = 60_000;
 
 async function addToHour(db: Kysely<Database>, cell: Cell, now: number): Promise<void> {
@@ -77,7 +77,7 @@ async function addToHour(db: Kysely<Database>, cell: Cell, now: number): Promise
   }
   const day = dayOf(startsAt);
   const isOver = now >= day + dayMs;
-  // The first result of the hour has noted it.
+  // The first result of the hour has recorded the day.
   if (known !== undefined && !isOver) return;
   if (isOver) await deleteDay.run(db, { checkId, day });
   const dueAt = Math.max(day + dayIsDueAfterMs, now + dayIsDueAgainMs);
@@ -85,9 +85,9 @@ async function addToHour(db: Kysely<Database>, cell: Cell, now: number): Promise
 }
 
 interface Batch {
-  /** How many results it has dealt with. */
+  /** Number of results processed. */
   count: number;
-  /** Without the wait for the disk, which is the same for any number. */
+  /** Without the wait for the disk, which does not depend on the number of results. */
   workMs: number;
 }
 
@@ -125,7 +125,7 @@ async function rollUpBatch(
   });
 }
 
-/** Rolls up what has arrived, batch by batch. */
+/** Rolls up new results, batch by batch. */
 export class RollUp {
   readonly #services: Pick<Services, 'db' | 'clock'>;
   #limit = firstLimit;
@@ -134,12 +134,13 @@ export class RollUp {
     this.#services = services;
   }
 
-  /** One batch; days are summed up when there is nothing else to do. True when there is more. */
+  /** Runs one batch; days are summed up when no results are left. True when there may be more. */
   async run(): Promise<boolean> {
     const limit = this.#limit;
     const { count, workMs } = await rollUpBatch(this.#services, limit);
     if (workMs > batchMs) {
-      // Results of many checks cost several times what as many of one do: at once to what fits.
+      // Results of many checks cost several times as much as results of one: the size shrinks at
+      // once.
       this.#limit = Math.max(fewest, Math.floor(limit * Math.max(0.25, (0.9 * batchMs) / workMs)));
     } else if (count === limit && workMs < batchMs * 0.7) {
       this.#limit = Math.min(most, Math.ceil(limit * 1.4));

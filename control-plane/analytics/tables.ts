@@ -10,7 +10,7 @@ declare module '../db/tables.ts' {
   }
 }
 
-/** Results of a check that began in the same hour, or day, of UTC and have the rest in common. */
+/** Results of a check that began in the same hour (or day) of UTC and share the other columns. */
 export interface RollUpsTable {
   id: Generated<number>;
   account_id: string;
@@ -19,30 +19,30 @@ export interface RollUpsTable {
   hours: number;
   starts_at: number;
   location: string;
-  /** Status code of a response, number of a page, or nothing; see `analytics/decide/roll-ups/cell.ts`. */
+  /** Status code, page number, or empty; see `analytics/decide/roll-ups/cell.ts`. */
   part: string;
   outcome: string;
   finals: number;
   failures: number;
   degraded: number;
   retries: number;
-  /** Start of the first and of the last result in here. */
+  /** Start of the first and of the last result of the row. */
   first_at: number;
   last_at: number;
-  /** Distributions of what was measured; see `analytics/decide/roll-ups/packing.ts`. */
+  /** Distributions of the metrics; see `analytics/decide/roll-ups/packing.ts`. */
   metrics: Buffer;
 }
 
-/** One row. */
+/** A single row. */
 export interface RollUpProgressTable {
   id: 1;
-  /** Results up to this `seq` are rolled up, later ones are not. */
+  /** Results up to this `seq` are rolled up. */
   rolled_up_to: number;
-  /** Of what began since then, every single result is still there. */
+  /** All single results since this instant are still stored. */
   raw_from: number;
 }
 
-/** Days of checks whose hours are to be summed up once more, into one row for all of them. */
+/** Days of checks whose hours are to be summed up into one row per cell. */
 export interface RollUpDaysTable {
   account_id: string;
   check_id: string;
@@ -50,7 +50,7 @@ export interface RollUpDaysTable {
   due_at: number;
 }
 
-/** Attempts that became FINAL after they had been rolled up. */
+/** Attempts that became FINAL after they were rolled up. */
 export interface RollUpCorrectionsTable {
   result_seq: number;
   check_id: string;

@@ -1,4 +1,4 @@
-/** Every operation of the API with the handler that carries it out. */
+/** Binds every API operation to its handler. */
 import { routeGroups } from '@monitor/shared/contract/index.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import type { Config } from '../core/config.ts';
@@ -128,7 +128,7 @@ export function bindApi({
     ...checkTypeBindings(services, config.LENIENT_DNS_BODY),
     ...analyticsTypeBindings(services),
     ...Object.entries(routeGroups).flatMap(([group, routes]) =>
-      // Their type pairs each group with its handlers.
+      // The types guarantee that each group has its handlers.
       bind<Record<string, Route>>(routes, handlers[group as keyof Groups] as never),
     ),
   ];

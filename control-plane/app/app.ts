@@ -1,4 +1,4 @@
-/** The Express application: order of the middleware, mounting, and the last error handler. */
+/** The Express application: the order of middleware, routes and the last error handler. */
 import { randomUUID } from 'node:crypto';
 import express, {
   type ErrorRequestHandler,
@@ -13,13 +13,13 @@ import type { DiskWatch } from '../core/disk-watch.ts';
 interface AppParts {
   /** In the order they are tried. */
   steps: readonly RequestHandler[];
-  /** Addresses and networks of proxies that say who asks. */
+  /** Addresses and networks of proxies whose `X-Forwarded-*` headers are trusted. */
   trustedProxies: readonly string[];
   logger: Logger;
   disk: DiskWatch;
 }
 
-/** A caller's own id is kept when it is harmless, so that both sides' logs meet. */
+/** A harmless request id of the caller is kept, so that the logs of both sides can be joined. */
 const nameRequest: RequestHandler = (request, response, next) => {
   const given = request.get('x-request-id');
   const id = given !== undefined && /^[\w-]{8,64}$/.test(given) ? given : randomUUID();
@@ -28,7 +28,7 @@ const nameRequest: RequestHandler = (request, response, next) => {
   next();
 };
 
-/** Errors of the body parser carry a `type`; these are the ones a client can cause. */
+/** Errors of the body parser have a `type`; these are the ones that a client can cause. */
 function fromBodyParser(error: unknown): ApiError | undefined {
   if (typeof error !== 'object' || error === null || !('type' in error)) return undefined;
   switch (error.type) {
@@ -55,12 +55,13 @@ function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   const parsed = fromBodyParser(error);
   if (parsed !== undefined) return parsed;
-  // Express throws these for paths such as /%ff, zlib for bodies that only claim to be compressed.
+  // Express throws these for paths such as /%ff, zlib for bodies that are not what they claim to
+  // be.
   if (error instanceof URIError) {
     return new ApiError('VALIDATION', 'the path is not valid', { source: 'params' });
   }
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  // Of zlib, brotli and zstd, in this order.
+  // Codes of zlib, brotli and zstd, in this order.
   if (/^(Z_|ERR__ERROR_|ZSTD_)/.test(code)) {
     return new ApiError('MALFORMED_JSON', 'the body is not validly compressed', {
       source: 'payload',

@@ -1,4 +1,4 @@
-/** Everything a control plane is made of, top to bottom. Closing it undoes it in reverse. */
+/** Composes the control plane, top to bottom. Closing it undoes the steps in reverse order. */
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
@@ -72,7 +72,7 @@ import {
   scheduleOfChecks,
 } from '../scheduling/index.ts';
 import {
-  afterSettling,
+  afterGracePeriod,
   machineClocks,
   type MachineClocks,
   noMachineClocks,
@@ -89,7 +89,7 @@ import {
   moveAlertStates,
   pruneAlerts,
   recordFaults,
-  wakeAlerts,
+  evaluateDueAlerts,
   watchFaults,
   watchOutcomes,
 } from '../alerting/index.ts';
@@ -127,29 +127,29 @@ export interface ControlPlaneParts {
   config: Config;
   logger: Logger;
   clock?: Clock;
-  /** Those beside `clock`; of this machine where `clock` is. */
+  /** Clocks beside `clock`; by default those of this machine when `clock` is the system clock. */
   machine?: MachineClocks;
   random?: () => number;
-  /** Where proofs of domains are looked for; that of the machine by default. */
+  /** Resolves the DNS records that prove domains; the system resolver by default. */
   resolver?: DomainResolver;
-  /** Goes on with a key that does not fit what was encrypted before. */
+  /** Accepts a key that does not fit the encrypted values of the database. */
   acceptNewKey?: boolean;
 }
 
 export interface ControlPlane extends AsyncDisposable {
-  /** Where it listens, for example `http://127.0.0.1:3000`. */
+  /** Base URL of the server, for example `http://127.0.0.1:3000`. */
   url: string;
-  /** Where it serves metrics about itself; null when it does not. */
+  /** Port of the metrics about this process; null when they are not served. */
   metricsPort: number | null;
   services: Services;
 }
 
-/** How long answers in progress may take once the process is asked to stop. */
+/** How long answers in progress may take after the process was asked to stop. */
 const closeWithinMs = 5_000;
 const closeIdleEveryMs = 50;
 const dayMs = 86_400_000;
 
-/** Beside the database; that of a database in memory goes with it. */
+/** Folder for code bundles beside the database; for a database in memory a temporary one. */
 function codeBundleFolder(databaseFile: string): Disposable & { path: string } {
   if (databaseFile !== ':memory:') {
     const kept = join(dirname(databaseFile), 'code-bundles');
@@ -165,7 +165,7 @@ function codeBundleFolder(databaseFile: string): Disposable & { path: string } {
   };
 }
 
-/** Opens the database, serves the API and starts the timers. Throws when any of it cannot be done. */
+/** Opens the database, serves the API and starts the timers. Throws when any of this fails. */
 export async function startControlPlane(parts: ControlPlaneParts): Promise<ControlPlane> {
   const { config, logger, clock = systemClock, random = Math.random } = parts;
   const { machine = clock === systemClock ? machineClocks() : noMachineClocks } = parts;
@@ -215,16 +215,16 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     hub.close();
   });
 
-  // Whoever sends headers or a body drop by drop is hung up on.
+  // Clients that send headers or bodies too slowly are disconnected.
   const requestTimeout = config.REQUEST_TIMEOUT_SECONDS * 1000;
   const server = createServer({
     keepAliveTimeout: 65_000,
     headersTimeout: Math.min(30_000, requestTimeout),
-    // Files may take longer to arrive than any other body: each route sees to its own.
+    // Uploads may take longer than any other body: each route sets its own limit.
     requestTimeout: 0,
     connectionsCheckingInterval: Math.min(5_000, requestTimeout),
   });
-  // Whoever connects before everything is open waits for it, rather than for an answer that never comes.
+  // A client that connects before everything is open waits for it, instead of hanging for ever.
   const opening = Promise.withResolvers<RequestListener>();
   let handle: RequestListener | null = null;
   server.on('request', (request, response) => {
@@ -233,13 +233,13 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      // A kernel without IPv6 has no `::`; all of IPv4 is what was meant.
+      // A kernel without IPv6 has no `::`: listen on all IPv4 addresses instead.
       if (config.HOST !== '::' || error.code !== 'EAFNOSUPPORT') reject(error);
       else server.once('error', reject).listen(config.PORT, '0.0.0.0', resolve);
     });
     server.listen(config.PORT, config.HOST, resolve);
   });
-  // Should the start fail below, the process must be able to end.
+  // If the start fails below, the process must be able to end.
   stack.defer(() => {
     server.close();
     server.closeAllConnections();
@@ -368,7 +368,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     canSubscribe: config.SMTP_URL !== undefined,
     host: config.HOST,
   });
-  // Status pages come before all else: on a domain of its own, a page is what there is.
+  // Status pages come first: on its own domain, a page takes every path.
   handle = buildApp({
     steps: [
       measureRequests(metrics, clock),
@@ -391,12 +391,13 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   });
   opening.resolve(handle);
   stack.defer(async () => {
-    // The last moment at which anything can be received. Without it the next start counts from an earlier one.
+    // Records the last moment of reception. Without it the next start would count from an
+    // earlier one.
     await noteAlive(services).catch((error: unknown) => {
       if (!disk.noteFailure(error)) logger.warn({ err: error }, 'the end could not be noted');
     });
-    // Agents ask again as soon as they are answered: on a connection that stays they would hold up the
-    // end until they are cut off.
+    // Agents poll again as soon as they are answered. On keep-alive connections they would delay
+    // the shutdown until they are disconnected.
     server.prependListener('request', (_request, response) => {
       response.setHeader('connection', 'close');
     });
@@ -426,14 +427,14 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     pruneEvents: pruneHeartbeatEvents,
   });
   const sumsKeptMs = config.ANALYTICS_RETENTION_DAYS * dayMs;
-  const settled = <T>(run: () => Promise<T>) => afterSettling(reception, run);
+  const settled = <T>(run: () => Promise<T>) => afterGracePeriod(reception, run);
   const trusted = <T>(run: () => Promise<T>) => whileClockTrusted(reception, run);
   stack.use(
     startTimers(
       [
         { name: 'sweep-slots', everyMs: 5_000, run: settled(() => sweepSlots(services)) },
         { name: 'sweep-heartbeats', everyMs: 1_000, run: () => sweepHeartbeats(services) },
-        { name: 'wake-alerts', everyMs: 1_000, run: settled(() => wakeAlerts(services)) },
+        { name: 'wake-alerts', everyMs: 1_000, run: settled(() => evaluateDueAlerts(services)) },
         { name: 'note-alive', everyMs: 5_000, run: () => noteAliveAndWritten(services) },
         {
           name: 'probe-disk',

@@ -1,4 +1,4 @@
-/** Signing in to the console and out of it: a key of the API is exchanged for a session. */
+/** Signs in to the console and out of it: an API key is exchanged for a session. */
 import express, { Router, type Request, type RequestHandler } from 'express';
 import { z } from 'zod';
 import type { RateLimit } from '@monitor/shared/contract/route.ts';
@@ -24,7 +24,7 @@ const credentials = z.object({
 
 const signInsOfVisitor: RateLimit = { requests: 30, seconds: 60 };
 
-/** The routes below `/console/session`; no part of the API, which takes keys. */
+/** The routes below `/console/session`. They are not part of the API, which takes keys. */
 export function serveConsoleSessions(
   services: Pick<Services, 'clock' | 'db' | 'newId'>,
   keys: KeyStore,

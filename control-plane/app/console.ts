@@ -1,8 +1,7 @@
 /**
- * The console, at `/console/`: a page for people who would rather look than read. Its files stand in
- * `console/` and are served as they are; libraries come from their installed packages, and the facts of
- * check types, under `facts/`, from the table of types. Everything but
- * the page itself is under the hash of it all, so it is kept for ever and never out of date.
+ * The console, at `/console/`. Its files in `console/` are served as they are; libraries come from
+ * their installed packages, and facts about check types (under `facts/`) from the table of types.
+ * Every path but the page itself contains the hash of all files, so browsers cache them for ever.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -24,15 +23,18 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Loaded when the first chart is drawn, not with the page. */
+/** Loaded with the first chart, not with the page. */
 const loadedLate: ReadonlySet<string> = new Set(['vendor/uplot.js']);
 
-/** A file of a package, by the name under which one would import it. */
+/** Path of a file in a package, by its import name. */
 function packageFile(name: string): string {
   return readFileSync(fileURLToPath(import.meta.resolve(name)), 'utf8');
 }
 
-/** Browsers resolve no bare names without an import map, which would have to stand in the page. */
+/**
+ * Replaces a bare import with a path: browsers need an import map otherwise, which would have to be
+ * inline.
+ */
 function withPath(source: string, name: string, path: string): string {
   const rewritten = source.replaceAll(`"${name}"`, `"${path}"`);
   if (rewritten === source) throw new Error(`expected an import of ${name} in a library`);
@@ -45,7 +47,7 @@ function vendorSources(): [path: string, source: string][] {
     ['vendor/preact.js', packageFile('preact')],
     ['vendor/preact-hooks.js', hooks],
     ['vendor/htm.js', packageFile('htm')],
-    // The minified build defines a global; as a module it exports it.
+    // The minified build defines a global; this makes it a module.
     ['vendor/uplot.js', `${packageFile('uplot/dist/uPlot.iife.min.js')}\nexport { uPlot };\n`],
     ['vendor/uplot.css', packageFile('uplot/dist/uPlot.min.css')],
   ];
@@ -57,7 +59,7 @@ function ownSources(): [path: string, source: string][] {
     .map((path) => [path.replaceAll('\\', '/'), readFileSync(join(folder, path), 'utf8')]);
 }
 
-/** What the console shows of check types: the same table that everything else reads. */
+/** The facts about check types for the console, from the table of types. */
 function checkTypeFacts(): Record<string, unknown> {
   const facts = Object.values(checkTypes).map((definition: CheckTypeDefinition) => {
     const { type, label, target, runsOn, analytics } = definition;
@@ -73,7 +75,7 @@ function checkTypeFacts(): Record<string, unknown> {
   return Object.fromEntries(facts) as Record<string, unknown>;
 }
 
-/** The phases that results time, in the order they happen. */
+/** The phases that results time, in order. */
 const phases = [...measuredMetrics.values()]
   .filter(({ place, name }) => place?.[1] === 'timingPhases' && name !== 'total')
   .toSorted((left, right) => left.storedAs - right.storedAs)
@@ -95,7 +97,7 @@ function toAsset(path: string, source: string): Representation {
 }
 
 interface Files {
-  /** Names one state of all files. */
+  /** Hash of all files. */
   version: string;
   page: Representation;
   assets: ReadonlyMap<string, Representation>;
@@ -103,7 +105,7 @@ interface Files {
 
 let read: Files | undefined;
 
-/** Reads everything once in the life of a process: a hundred kilobytes, from then on in memory. */
+/** Reads the files once per process: about a hundred kilobytes, kept in memory. */
 function readFiles(): Files {
   read ??= readSources();
   return read;
@@ -132,7 +134,10 @@ function readSources(): Files {
   };
 }
 
-/** No script but our own, nothing from elsewhere; files of results are at the public address. */
+/**
+ * Only scripts of this server, and nothing from other hosts; files of results come from the public
+ * address.
+ */
 function contentSecurityPolicy(publicUrl: string): string {
   const files = `'self' ${new URL(publicUrl).origin}`;
   return [
@@ -155,12 +160,12 @@ function send(request: Request, response: Response, asset: Representation): void
   response.end(packed ?? asset.body);
 }
 
-/** True for a browser that opens an address, not for a program that asks for JSON. */
+/** True for a browser that navigates, false for a program that asks for JSON. */
 function wantsPage(request: Request): boolean {
   return (request.get('accept') ?? '').includes('text/html');
 }
 
-/** A router of the console. Browsers that open the root are led there. */
+/** The router of the console. Browsers that open `/` are redirected to it. */
 export function serveConsole(publicUrl: string): Router {
   const { version, page, assets } = readFiles();
   const policy = contentSecurityPolicy(publicUrl);

@@ -1,4 +1,7 @@
-/** The API described: `/openapi.json`, and a page to read and try it at `/docs`. Nothing comes from elsewhere. */
+/**
+ * API documentation: `/openapi.json`, and a page at `/docs` to read and try the API. All files come
+ * from this server.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Router } from 'express';
@@ -47,7 +50,7 @@ const page = `<!doctype html>
 const paths = ['/openapi.json', '/docs', '/docs/page.js', '/docs/page.css'] as const;
 type Path = (typeof paths)[number];
 
-/** What is served, by path. The document is the one that `npm run openapi:write` made from the contract. */
+/** The served files by path. `npm run openapi:write` writes the document from the contract. */
 function filesFor(publicUrl: string): Record<Path, Representation> {
   const file = new URL('../openapi.json', import.meta.url);
   const document = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
@@ -70,7 +73,7 @@ function filesFor(publicUrl: string): Record<Path, Representation> {
   };
 }
 
-/** A router of both. The document is a megabyte: it is read when somebody first asks for anything here. */
+/** The router of both. The document has a megabyte, so it is read at the first request. */
 export function serveDocs(publicUrl: string): Router {
   let files: Record<Path, Representation> | undefined;
   const router = Router({ strict: true });

@@ -1,8 +1,8 @@
 /**
- * What those who start and watch this process ask: `/-/liveness` and `/health` answer while it runs,
- * `/-/readiness` while the database answers too. Without a key, under every name it is called by. A full
- * disk, a damaged database or a clock that was set is named and is no reason to be taken away: pages are
- * read, and agents keep what is refused.
+ * Health probes, without a key and under every host name. `/-/liveness` and `/health` answer while
+ * the process runs, `/-/readiness` while the database answers too. A full disk, a damaged database
+ * or a clock that was set appears as a warning and keeps the process ready: pages can be read, and
+ * agents keep what is refused.
  */
 import { Router, type Response } from 'express';
 import { sql, type Kysely } from 'kysely';
@@ -24,7 +24,7 @@ function answer(
   });
 }
 
-/** Serves the health probes. `warning` is what an operator should know, in words. */
+/** Serves the health probes. `warning` gives the text of the present problem, or null. */
 export function serveHealth(
   db: Kysely<Database>,
   reception: Reception,

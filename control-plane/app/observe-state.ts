@@ -1,4 +1,4 @@
-/** Gauges of what the control plane holds, read when they are asked for. */
+/** Gauges about the stored state; they are computed at a scrape. */
 import { stat } from 'node:fs/promises';
 import { Gauge, type Registry } from 'prom-client';
 import type { Kysely } from 'kysely';
@@ -6,7 +6,7 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import type { Database } from '../db/tables.ts';
 import type { LocationHub } from '../scheduling/index.ts';
 
-/** Several who scrape at once ask the database once. */
+/** Several scrapers within this time cause one read. */
 const readAgainAfterMs = 2_000;
 
 export interface StateParts {
@@ -69,7 +69,7 @@ async function sizeOf(path: string): Promise<number> {
   return (await stat(path).catch(() => null))?.size ?? 0;
 }
 
-/** Declares the gauges; they are read from the database at most every two seconds. */
+/** Declares the gauges. They read the database at most every two seconds. */
 export function observeState(registry: Registry, parts: StateParts): void {
   const { hub, clock, databaseFile } = parts;
   const name = (tail: string) => `monitor_control_plane_${tail}`;

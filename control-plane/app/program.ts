@@ -8,7 +8,7 @@ export function newProgram(): Command {
       .description('The public API, the schedule and the memory of the monitoring system')
       .helpOption('-h, --help', 'show this help')
       .option('-V, --version', 'the same as the command `version`')
-      // Behind a command it is none of its options, and no order to print the version either.
+      // After a subcommand, `--version` is not an option of the program.
       .enablePositionalOptions()
       .addHelpText(
         'after',
@@ -19,7 +19,7 @@ export function newProgram(): Command {
   );
 }
 
-/** The commands by name. What the overview says of each is said once more here, so that help loads none. */
+/** The commands by name. Their summaries are repeated here, so that `--help` does not load them. */
 export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
   serve: {
     takes: '',

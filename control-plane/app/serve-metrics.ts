@@ -1,7 +1,4 @@
-/**
- * The metrics of the process, on a port of their own: they speak of all accounts, so they are nothing
- * for a port that the world may reach.
- */
+/** Metrics of the process, on a separate port: they cover all accounts and must not be public. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +12,7 @@ export interface MetricsServer extends AsyncDisposable {
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** Serves `/metrics` until it is disposed. Throws an OperatorError when the port cannot be opened. */
+/** Serves `/metrics` until it is disposed. Throws an OperatorError when the port is not available. */
 export async function serveMetrics(
   registry: Registry,
   {

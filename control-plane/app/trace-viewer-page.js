@@ -1,6 +1,6 @@
 /*
- * Runs before the trace viewer. Traces come by the link in the address and in no other way: what other
- * windows send, what is dropped, and what is pasted never reaches the viewer.
+ * Runs before the trace viewer. Traces are loaded only from the link in the address: messages of
+ * other windows, dropped files and pasted text never reach the viewer.
  */
 for (const type of ['message', 'paste', 'dragover', 'drop']) {
   window.addEventListener(

@@ -1,7 +1,7 @@
 /*
- * Stands before the service worker of Playwright's trace viewer, in the same script. An archive is data
- * that a check, and so anybody whom it visits, has written: no file of it may become a page here, and of
- * a recorded page only the script that draws it may run.
+ * Runs before the service worker of Playwright's trace viewer, in the same script. A check, and any
+ * site that it visits, can write an archive. No file of an archive may become a page here, and on a
+ * recorded page only the script that draws it may run.
  */
 {
   const addListener = self.addEventListener.bind(self);
@@ -54,7 +54,7 @@
     } else if (path?.startsWith('file/') && request.destination === 'document') {
       answerWith(saved);
     }
-    // Every other navigation is answered by the server, which knows the pages of the viewer alone.
+    // The server answers every other navigation, and it serves only the pages of the viewer.
   };
 
   self.addEventListener = (type, listener, options) => {

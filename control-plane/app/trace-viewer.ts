@@ -1,8 +1,8 @@
 /**
- * The viewer for traces of Playwright, on a host of its own (`TRACE_VIEWER_URL`). A trace holds what a
- * visited page chose to say, and the viewer's service worker answers with files of it: on this origin
- * there is nothing to steal, as no session, API or console is served here. The page opens signed links of
- * this installation only; `trace-viewer-worker.js` and `trace-viewer-page.js` hold the browser to it.
+ * The viewer for Playwright traces, on a host of its own (`TRACE_VIEWER_URL`). A trace contains
+ * what visited pages sent, and the service worker of the viewer serves files of it. On this origin
+ * there is no session, API or console to attack. The page opens only signed links of this
+ * installation; `trace-viewer-worker.js` and `trace-viewer-page.js` enforce this in the browser.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -40,14 +40,14 @@ interface Viewer {
 
 const beside = (name: string): string => readFileSync(join(import.meta.dirname, name), 'utf8');
 
-/** `'sha256-…'` of every script that stands in a page. */
+/** `'sha256-…'` of every inline script of a page. */
 function hashesOf(page: string): string[] {
   return [...page.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(
     ([, script = '']) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`,
   );
 }
 
-/** Reads the viewer of the installed Playwright once: two megabytes, from then on in memory. */
+/** Reads the viewer of the installed Playwright once: two megabytes, kept in memory. */
 function readViewer(publicUrl: string): Viewer {
   const root = join(
     dirname(require.resolve('playwright-core/package.json')),
@@ -98,7 +98,7 @@ function readViewer(publicUrl: string): Viewer {
       "font-src 'self' data:",
       "connect-src 'self'",
       "worker-src 'self'",
-      // A frame without a snapshot is an empty page of this kind; it inherits this policy.
+      // A frame without a snapshot is an empty `data:` page; it inherits this policy.
       "frame-src 'self' data:",
       "manifest-src 'self'",
       "base-uri 'none'",
@@ -154,8 +154,8 @@ function refuse(
 }
 
 /**
- * Origin of the viewer. A host of its own costs nothing on one machine: browsers know that every name
- * below `localhost` is this machine. Elsewhere only the operator can provide one.
+ * Origin of the viewer. On one machine a host of its own costs nothing, because browsers resolve
+ * every name below `localhost` to this machine. Otherwise only the operator can provide one.
  */
 export function traceViewerUrl(setting: string | undefined, publicUrl: string): string | null {
   if (setting !== undefined) return new URL(setting).origin;
@@ -166,7 +166,7 @@ export function traceViewerUrl(setting: string | undefined, publicUrl: string): 
 }
 
 export interface TraceViewerParts {
-  /** Origin of the viewer; null where it has none, so that it is not served. */
+  /** Origin of the viewer; null when it is not served. */
   viewerUrl: string | null;
   publicUrl: string;
   links: ArtifactLinks;
@@ -174,7 +174,7 @@ export interface TraceViewerParts {
   now: () => number;
 }
 
-/** What the address of a page may say besides the trace. */
+/** Allowed query parameters of the page besides the trace. */
 const pageParameters: Readonly<Record<string, readonly string[]>> = {
   '/': ['trace'],
   '/index.html': ['trace'],
@@ -182,13 +182,14 @@ const pageParameters: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The step that answers every request to the host of the viewer, and none to another host but for the
- * worker of the previous viewer, which is replaced by one that removes itself.
+ * Middleware that answers every request to the host of the viewer. For other hosts it answers only
+ * the path of the previous viewer's worker, with a worker that removes itself.
  */
 export function serveTraceViewer(parts: TraceViewerParts): RequestHandler {
   const { viewerUrl, publicUrl, links, now } = parts;
   const router = Router();
-  // Browsers keep the worker that was once served beside the console until another replaces it.
+  // Browsers keep a worker that was once served beside the console until another one replaces
+  // it.
   router.get('/trace-viewer/sw.bundle.js', (_request, response) => {
     response.set('Cache-Control', 'no-store').type('js')
       .send(`self.addEventListener('install', () => self.skipWaiting());

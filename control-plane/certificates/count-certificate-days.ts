@@ -1,4 +1,4 @@
-/** The days that the certificate of a check is still good for, in the status of the check. */
+/** The remaining days of the certificate of a check, in the status of the check. */
 import type { Kysely } from 'kysely';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { Database } from '../db/tables.ts';
@@ -13,7 +13,7 @@ import type { Services } from '../core/services.ts';
 import { writeCertificateDays } from '../results/index.ts';
 import { alertOnCertificate } from '../alerting/index.ts';
 
-/** A check that has run for the first time has a status soon after. */
+/** A check that has run for the first time has a status within this time. */
 const statusWithinMs = 60_000;
 
 interface CheckOfAccount {
@@ -25,13 +25,13 @@ interface Counted {
   domain: string;
   expiresAt: number;
   daysRemaining: number;
-  /** False for a check that is deactivated: nobody is told anything about it. */
+  /** False for a deactivated check: nobody is notified about it. */
   isActive: boolean;
 }
 
 /**
- * Writes the days into the status of the check, which need not exist yet, and notes when they are to
- * be counted again. Gives the certificate that counts; null when none is known.
+ * Writes the remaining days into the status of the check, which may not exist yet, and when to
+ * count them again. Gives the certificate in force; null when none is known.
  */
 async function countDays(
   { clock, statuses }: Services,
@@ -79,8 +79,8 @@ async function countDays(
 }
 
 /**
- * Counts the days and tells alerting, in the transaction that gave the reason to. Gives true when
- * `services.deliveries` is to be woken after the commit.
+ * Counts the days and evaluates certificate alerts, in the transaction of the caller. True when
+ * `services.deliveries` must be woken after the commit.
  */
 export async function settleCertificate(
   services: Services,
@@ -94,7 +94,7 @@ export async function settleCertificate(
   return alert(services, db, { ...check, ...certificate });
 }
 
-/** Forgets what was seen of another server, after a check or its group has changed. */
+/** Deletes the certificates of the previous server after a check or its group has changed. */
 async function dropOutdatedCertificates(
   services: Services,
   db: Kysely<Database>,

@@ -1,6 +1,6 @@
 import { clampInstants, type GapConsumer } from '../reception/index.ts';
 
-/** After a step of the clock the days of all certificates are counted anew. */
+/** Counts the remaining days of all certificates again after a step of the clock. */
 export const moveCertificateDays: GapConsumer = async (db, gap) => {
   await clampInstants(db, gap, 'check_certificates', ['measured_at']);
   if (gap.stepMs === 0) return;

@@ -1,6 +1,6 @@
 /**
- * Certificates arrive with results. Each location of a check keeps the newest it has seen; which of
- * them counts is decided in `decide/certificate-expiry.ts`.
+ * Certificates arrive with results. Each location of a check stores the newest one it has seen;
+ * `decide/certificate-expiry.ts` chooses among the locations.
  */
 import type { ItemOutcome } from '@monitor/shared/contract/agent-protocol.ts';
 import type { CertificateConsumer } from '../results/index.ts';
@@ -15,7 +15,7 @@ import {
 import { wakeDeliveries } from '../notifications/index.ts';
 import { settleCertificate } from './count-certificate-days.ts';
 
-/** Takes one certificate in the transaction of its batch. */
+/** Stores one certificate in the transaction of its batch. */
 export const recordCertificate: CertificateConsumer = async (
   services,
   db,
@@ -31,7 +31,7 @@ export const recordCertificate: CertificateConsumer = async (
   const effective = effectiveFields(row, await groupOf(db, row));
   const target = certificateTargetOf(checkTypes[row.type as CheckType], effective);
   const isWanted = locationsOf(effective).includes(location);
-  // The check has changed since it was measured.
+  // The check was changed after this certificate was seen.
   if (!isWanted || target?.host !== host || target.port !== port)
     return without({ id, outcome: 'late' });
   const known = await db

@@ -5,7 +5,7 @@ declare module '../db/tables.ts' {
   }
 }
 
-/** What each location of a check last saw of its certificate. */
+/** The newest certificate that each location of a check has seen. */
 export interface CheckCertificatesTable {
   check_id: string;
   account_id: string;
@@ -19,6 +19,6 @@ export interface CheckCertificatesTable {
   fingerprint256: string;
   problem: string | null;
   measured_at: number;
-  /** When the days that remain are to be counted anew. */
+  /** When the remaining days must be counted again. */
   due_at: number;
 }

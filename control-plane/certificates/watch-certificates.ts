@@ -5,8 +5,8 @@ import { settleCertificate } from './count-certificate-days.ts';
 const checksAtOnce = 200;
 
 /**
- * Counts anew the days of certificates that have come a day closer to their end, and tells alerting:
- * thresholds are crossed by time alone, also while no agent looks. Gives true when there are more.
+ * Counts the remaining days of certificates that lost a day, and evaluates their alerts: thresholds
+ * are passed by time alone, even while no agent reports. True when there may be more.
  */
 export async function watchCertificates(
   services: Services,

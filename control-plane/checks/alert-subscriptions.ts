@@ -1,4 +1,4 @@
-/** Which alert channels checks and groups are subscribed to. */
+/** Subscriptions of checks and groups to alert channels. */
 import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import type { alertChannels } from '@monitor/shared/contract/check.ts';
@@ -13,7 +13,7 @@ export interface Subscription {
   activated: boolean;
 }
 
-/** Whose subscriptions: one check's, or one group's. */
+/** The subscriber: one check or one group. */
 export type Subscriber = { checkId: string } | { groupId: number };
 
 const channelsOfAccount = prepareQuery<
@@ -45,8 +45,8 @@ export async function checkChannels(
 }
 
 /**
- * What a new check is subscribed to: what was asked for, the channels that subscribe by themselves,
- * and, unless that was switched off, all others. Spec: Endpoints, `autoAssignAlerts`.
+ * The subscriptions of a new check: the requested ones, the channels that subscribe automatically,
+ * and all other channels unless that was switched off. Spec: Endpoints, `autoAssignAlerts`.
  */
 export async function initialSubscriptions(
   db: Kysely<Database>,
@@ -137,7 +137,7 @@ interface ChannelRow {
 
 type Present = (into: AlertChannels, config: never) => void;
 
-/** How a channel shows in the `alertChannels` of a check; other types do not. */
+/** How the `alertChannels` of a check shows channels of each type; other types are not shown. */
 const presenters: Readonly<Record<string, Present>> = {
   EMAIL: (into, { address }: AlertChannels['email'][number]) => void into.email.push({ address }),
   SLACK: (into, { url }: AlertChannels['slack'][number]) => void into.slack.push({ url }),
@@ -172,7 +172,7 @@ const subscribedChannels = prepareQuery<
     .orderBy('alert_subscriptions.id'),
 );
 
-/** The subscriptions of checks with their channels, by check. */
+/** The subscriptions of checks and their channels, by check. */
 export async function channelsOfChecks(
   { db, secrets }: Pick<Services, 'db' | 'secrets'>,
   accountId: string,
@@ -186,7 +186,7 @@ export async function channelsOfChecks(
       const activated = fromFlag(row.activated);
       channels.subscriptions.push({ alertChannelId: row.channel_id, activated });
       if (activated) {
-        const config = fromJson(secrets.read(row.config_json, accountId));
+        const config = fromJson(secrets.decryptStored(row.config_json, accountId));
         presenters[row.type]?.(channels.alertChannels, config as never);
       }
     }
@@ -194,7 +194,7 @@ export async function channelsOfChecks(
   return found;
 }
 
-/** The subscription of one check or group to a channel, in place of what it was. */
+/** Writes the subscription of one check or group to a channel; an earlier one is replaced. */
 export async function writeSubscription(
   db: Kysely<Database>,
   accountId: string,
@@ -224,7 +224,7 @@ export async function writeSubscription(
     .execute();
 }
 
-/** Of a channel. */
+/** Deletes the subscriptions to a channel. */
 export async function dropSubscriptionsOf(
   db: Kysely<Database>,
   accountId: string,

@@ -1,7 +1,7 @@
 /**
- * Checks as agents run them: group applied, variables of account, group and check merged and opened,
- * scripts and snippets in place of their ids, certificates and runtime chosen. An agent has nothing to
- * look up.
+ * Assembles checks for agents: the group is applied, variables of account, group and check are
+ * merged and decrypted, ids are replaced with scripts and snippets, and certificates and runtime
+ * are chosen. An agent has nothing to look up.
  */
 import type { Kysely, Selectable } from 'kysely';
 import type {
@@ -37,7 +37,7 @@ import type { Services } from '../core/services.ts';
 import { effectiveFields, groupsOf } from './effective-check.ts';
 import { learnedScriptsOf } from './learned-scripts.ts';
 
-/** What the checks of an account inherit, read once for many of them. */
+/** The settings that checks inherit from an account, read once for many checks. */
 interface Inheritance {
   variables: EnvironmentVariable[];
   runtimeId: string | null;
@@ -48,7 +48,7 @@ interface Inheritance {
   learned: ReadonlyMap<string, LearnedScript>;
 }
 
-/** Variables of the account itself; secrets as they are stored. */
+/** Variables of the account; secret ones are still encrypted. */
 export async function accountVariables(
   db: Kysely<Database>,
   accountId: string,
@@ -67,7 +67,7 @@ export async function accountVariables(
   }));
 }
 
-/** Whose agents get the checks. */
+/** The location whose agents get the checks. */
 interface Place {
   accountId: string;
   location: string;
@@ -122,7 +122,7 @@ function scriptsOf(
   ];
 }
 
-/** Setup goes from the outside in, teardown from the inside out. */
+/** Setup scripts run from the outside in (group, check), teardown scripts from the inside out. */
 function requestScripts(
   fields: CheckFields,
   group: GroupRow | undefined,
@@ -159,8 +159,8 @@ function sourcesOf(fields: CheckFields, scripts: readonly NamedScript[]): string
 }
 
 /**
- * The certificate for the host of an address; all of them where a template names the host. An http
- * address has the one that it would be redirected to on the same host.
+ * The certificates for the host of a URL, or all of them when a template names the host. An http
+ * URL gets the certificates of the https URL on the same host, because of redirects.
  */
 function certificatesOfUrl<C extends { host: string }>(url: string, certificates: C[]): C[] {
   const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1] ?? '{{';
@@ -188,7 +188,7 @@ function chosenCertificates<C extends { id: string; host: string }>(
   return chosen === undefined ? [] : [chosen];
 }
 
-/** Assembles checks of one account for agents of one location. Secrets that cannot be opened make it throw. */
+/** Assembles checks of one account for agents of one location. Throws when a secret cannot be decrypted. */
 export async function checkAssembly(
   services: Services,
   place: Place,
@@ -200,7 +200,7 @@ export async function checkAssembly(
   const open = ({ key, value, secret, locked }: EnvironmentVariable): EnvironmentEntry => ({
     key,
     value: isEncryptedVariable({ secret, locked })
-      ? secrets.read(value ?? '', accountId)
+      ? secrets.decryptStored(value ?? '', accountId)
       : (value ?? ''),
     secret: isSecretVariable({ key, secret }),
   });
@@ -227,9 +227,9 @@ export async function checkAssembly(
       host: row.host,
       cert: row.cert,
       ca: row.ca,
-      key: secrets.open(row.key_sealed, accountId),
+      key: secrets.decrypt(row.key_sealed, accountId),
       passphrase:
-        row.passphrase_sealed === null ? null : secrets.open(row.passphrase_sealed, accountId),
+        row.passphrase_sealed === null ? null : secrets.decrypt(row.passphrase_sealed, accountId),
     }));
 
   return (row, scheduleFrom, proxyUrl) => {
@@ -245,7 +245,7 @@ export async function checkAssembly(
     return {
       ...toAssigned(
         row,
-        mapCredentials(fields, (value) => secrets.read(value, accountId)),
+        mapCredentials(fields, (value) => secrets.decryptStored(value, accountId)),
         scheduleFrom,
         proxyUrl,
       ),

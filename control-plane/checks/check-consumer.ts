@@ -1,6 +1,6 @@
 /**
- * What other modules do when a check is created, changed or deleted, in the transaction that does it.
- * `compose.ts` registers them, and they are called in that order.
+ * What other modules do when a check is created, changed or deleted, in the same transaction.
+ * `compose.ts` registers the consumers; they are called in that order.
  */
 import type { Kysely } from 'kysely';
 import type { AfterCommit } from '../core/after-commit.ts';
@@ -10,7 +10,7 @@ import type { CheckFields, CheckRow } from './store.ts';
 
 export interface SavedCheck {
   row: CheckRow;
-  /** Its fields with those of its group. */
+  /** The fields of the check with the settings of its group. */
   effective: CheckFields;
 }
 
@@ -24,7 +24,7 @@ type Consume<C> = (services: Services, db: Kysely<Database>, check: C) => Promis
 export interface CheckConsumer {
   created?: Consume<SavedCheck>;
   changed?: Consume<ChangedCheck>;
-  /** The row is still there. */
+  /** The row still exists when this is called. */
   deleted?: Consume<SavedCheck>;
 }
 
@@ -36,7 +36,7 @@ export function isDeactivated({ before, effective }: ChangedCheck): boolean {
   return before.activated && !effective.activated;
 }
 
-/** Calls every consumer. What they give is to be run after the commit. */
+/** Calls every consumer. The returned functions must run after the commit. */
 export async function publishCheck<O extends Occasion>(
   services: Services,
   db: Kysely<Database>,

@@ -1,4 +1,4 @@
-/** Refuses references to things that the account does not have. */
+/** Refuses references to objects that the account does not have. */
 import type { Kysely } from 'kysely';
 import type { ClientCertificateChoice } from '@monitor/shared/contract/checks/check-type.ts';
 import { invalidField } from '../errors/api-error.ts';
@@ -61,7 +61,7 @@ export async function requireClientCertificate(
   throw invalidField('request.sslClientCertificateId', problem);
 }
 
-/** Throws 400 for the first of the fields that refers to nothing. */
+/** Throws 400 for the first field with an unknown reference. */
 export async function checkReferences(
   db: Kysely<Database>,
   accountId: string,

@@ -1,7 +1,7 @@
 import { runsOnAgents, type CheckRow } from './store.ts';
 import type { Services } from '../core/services.ts';
 
-/** Why a check that was just saved cannot run, or not everywhere; empty when nothing is missing. */
+/** Why a check that was just saved cannot run, or not in all of its locations; empty without problems. */
 export async function checkWarnings({ db, hub }: Services, row: CheckRow): Promise<string[]> {
   if (!runsOnAgents(row.type) || row.activated === 0) return [];
   const rows = await db

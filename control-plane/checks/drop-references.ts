@@ -1,9 +1,12 @@
-/** What names a thing that is deleted goes without it, rather than failing at the next change. */
+/**
+ * Removes references to a deleted object, so that the next change of the referring object does not
+ * fail.
+ */
 import type { Kysely } from 'kysely';
 import { jsonValue, withJsonNull } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 
-/** Checks and groups that use a snippet go without. */
+/** Checks and groups lose their reference to the snippet. */
 export async function dropSnippetReferences(
   db: Kysely<Database>,
   accountId: string,
@@ -21,7 +24,7 @@ export async function dropSnippetReferences(
   }
 }
 
-/** Checks that would open incidents on a service open none. */
+/** Checks stop opening incidents on the service. */
 export async function dropServiceReferences(
   db: Kysely<Database>,
   accountId: string,

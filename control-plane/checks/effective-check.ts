@@ -1,4 +1,4 @@
-/** Checks as they run and as they are shown: with their group applied. */
+/** Effective checks: the fields of checks with their groups applied. */
 import type { Kysely } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { notFound } from '../errors/api-error.ts';
@@ -18,7 +18,7 @@ import {
 import type { Services } from '../core/services.ts';
 import { channelsOfChecks, type SubscribedChannels } from './alert-subscriptions.ts';
 
-/** A check's fields with a group applied, or as they are without one. */
+/** The fields of a check with its group applied, if it has one. */
 export function effectiveFields(row: CheckRow, group: GroupRow | undefined): CheckFields {
   return applyGroup(fieldsOf(row), group === undefined ? null : groupFieldsOf(group));
 }
@@ -31,7 +31,7 @@ export async function groupOf(
   return row.group_id === null ? undefined : findGroup(db, row.account_id, row.group_id);
 }
 
-/** The groups that any of these checks belongs to. */
+/** The groups of these checks. */
 export async function groupsOf(
   db: Kysely<Database>,
   accountId: string,
@@ -40,7 +40,7 @@ export async function groupsOf(
   return rows.some((row) => row.group_id !== null) ? groupsById(db, accountId) : new Map();
 }
 
-/** A check's fields with its group, one of these, applied. */
+/** The fields of a check with its group, one of `groups`, applied. */
 export function effectiveAmong(row: CheckRow, groups: ReadonlyMap<number, GroupRow>): CheckFields {
   return effectiveFields(row, row.group_id === null ? undefined : groups.get(row.group_id));
 }
@@ -67,7 +67,7 @@ function presentChannels(
   };
 }
 
-/** Checks as responses show them, in order. */
+/** Checks as responses contain them, in the given order. */
 export async function presentChecks(
   { db, publicUrl, secrets }: Pick<Services, 'db' | 'publicUrl' | 'secrets'>,
   accountId: string,
@@ -82,7 +82,7 @@ export async function presentChecks(
   );
   return rows.map((row) => {
     const fields = mapCredentials(effectiveAmong(row, groups), (value) =>
-      secrets.read(value, accountId),
+      secrets.decryptStored(value, accountId),
     );
     return toWire(row, {
       fields: includeDependencies ? fields : { ...fields, dependencies: undefined },
@@ -93,7 +93,7 @@ export async function presentChecks(
   });
 }
 
-/** One check as responses show it. */
+/** One check as responses contain it. */
 export async function presentCheck(
   services: Pick<Services, 'db' | 'publicUrl' | 'secrets'>,
   row: CheckRow,

@@ -1,10 +1,10 @@
-/** What checks inherit from their account has changed: agents that run any of them are told. */
+/** Notifies agents when settings changed that checks inherit from their account. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { raiseEnvironmentRevision } from '../accounts/index.ts';
 import type { Services } from '../core/services.ts';
 
-/** Writes, in one commit with it, that the checks of the account are to be assembled anew. */
+/** Records in the same commit that the checks of the account must be assembled again. */
 export async function changeEnvironment<T>(
   { commits, hub }: Services,
   accountId: string,

@@ -1,4 +1,4 @@
-/** What each operation on checks does. */
+/** Handlers of checks. */
 import {
   checkTypeRoutes,
   fieldsOfAnyType,
@@ -25,7 +25,7 @@ interface TypedInput {
 
 type Call = CallContext<ApiPrincipal>;
 
-/** What the check cannot do yet, beside the check; a field of its own, for answers are read as JSON. */
+/** Adds warnings about what the check cannot do yet, in a field of their own. */
 async function withWarnings(services: Services, row: CheckRow, presented: object): Promise<object> {
   const warnings = await checkWarnings(services, row);
   return warnings.length === 0 ? presented : { ...presented, warnings };
@@ -56,8 +56,8 @@ function definitionOf(type: string): CheckTypeDefinition {
 }
 
 /**
- * Create and update of every type in the type table. With `lenientBodies` a creation may leave out
- * what the specification requires but existing clients do not send (DNS: `heartbeat`, `script`).
+ * Create and update of every check type. With `lenientBodies` a creation may leave out fields that
+ * the specification requires but existing clients do not send (DNS: `heartbeat`, `script`).
  */
 export function checkTypeBindings(services: Services, lenientBodies: boolean): BoundRoute[] {
   return checkTypeRoutes.flatMap(({ definition, create: createRoute, update: updateRoute }) => {

@@ -1,17 +1,17 @@
 /**
- * What agentic checks learned. One script per check and location, and its content is the business of
- * agents alone: it is played back where it was learned and nowhere else, so that nobody who holds the key
- * of one location runs code in another. A script of another prompt than the present one does no harm:
- * agents compare the hash.
+ * Scripts that agentic checks learned: one per check and location. Only agents read their content.
+ * A script is replayed only in the location where it was learned, so that the holder of one
+ * location key cannot run code in another location. A script for an older prompt does no harm,
+ * because agents compare the hash of the prompt.
  */
 import type { Kysely } from 'kysely';
 import type { LearnedScript } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Database } from '../db/tables.ts';
 
 /**
- * Keeps what a run learned at `learnedAt` (ms since the epoch), unless a later run has learned
- * already: results of several agents, and of an outbox, arrive in any order. False when it was
- * older, or the check is not of this account.
+ * Stores what a run learned at `learnedAt` (ms since the epoch), unless a later run has been
+ * stored: results of several agents and of an outbox arrive in any order. False when it was older,
+ * or when the account does not have the check.
  */
 export async function saveLearnedScript(
   db: Kysely<Database>,
@@ -48,7 +48,7 @@ export async function saveLearnedScript(
         .where('learned_scripts.learned_at', '<', learnedAt),
     )
     .executeTakeFirst();
-  // Any agent of the location may make the next run there: it is given the script with the check.
+  // Any agent of the location may make the next run, so all of them get the script with the check.
   await db
     .updateTable('checks')
     .set((set) => ({ revision: set('revision', '+', 1) }))
@@ -58,7 +58,7 @@ export async function saveLearnedScript(
   return numInsertedOrUpdatedRows > 0n;
 }
 
-/** What these checks learned last in a location, by check. */
+/** The newest learned scripts of these checks in a location, by check. */
 export async function learnedScriptsOf(
   db: Kysely<Database>,
   { accountId, location }: { accountId: string; location: string },

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 
-/** The name people gave a location; undefined for one that is not private. */
+/** Display name of a private location; undefined for other locations. */
 export async function privateLocationName(
   db: Kysely<Database>,
   accountId: string,

@@ -1,4 +1,4 @@
-/** Creating, changing and deleting checks, with what follows for schedules, agents and heartbeats. */
+/** Creates, changes and deletes checks. Registered consumers update schedules, agents and heartbeats. */
 import type { Kysely } from 'kysely';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import {
@@ -56,8 +56,8 @@ const insertCheck = prepareQuery<CheckRow>((db, argument) =>
 );
 
 /**
- * The offset that a check ends up with: as given, as it was where that still fits, or chosen.
- * Refuses one that the frequency does not allow. Spec: frequencyOffset rules.
+ * The offset of a check: the given one, the present one where it still fits, or a chosen one.
+ * Refuses an offset that the frequency does not allow. Spec: frequencyOffset rules.
  */
 function settleOffset(
   fields: CheckFields & Partial<ScheduledFields>,
@@ -75,13 +75,13 @@ function settleOffset(
     : chooseFrequencyOffset(frequency, random());
 }
 
-/** Refuses fields that contradict each other, by the rules of their type. */
+/** Refuses fields that contradict each other by the rules of their type. */
 function refuseContradiction(definition: CheckTypeDefinition, fields: CheckFields): void {
   const found = definition.contradictionIn?.(fields) ?? null;
   if (found !== null) throw invalidField(found.field, found.problem);
 }
 
-/** The group that a check is to belong to. Refuses one that the account does not have. */
+/** The group of a check. Refuses a group that the account does not have. */
 async function requireGroup(
   db: Kysely<Database>,
   accountId: string,
@@ -93,8 +93,8 @@ async function requireGroup(
   return group;
 }
 
-/** Secrets are sealed; what the body leaves at null keeps its value. */
-function sealVariables(
+/** Encrypts secret variables. Null in the body keeps the stored value. */
+function encryptVariables(
   { secrets }: Services,
   accountId: string,
   fields: CheckFields,
@@ -105,11 +105,11 @@ function sealVariables(
   fields['environmentVariables'] = variablesToStore(
     given,
     (before?.['environmentVariables'] ?? null) as EnvironmentVariable[] | null,
-    (value) => secrets.seal(value, accountId),
+    (value) => secrets.encrypt(value, accountId),
   );
 }
 
-/** Creates a check from its parsed body. Throws 400 for what its account or the offset rules refuse. */
+/** Creates a check from its parsed body. Throws 400 for unknown references and invalid offsets. */
 export async function createCheck(
   services: Services,
   accountId: string,
@@ -126,13 +126,13 @@ export async function createCheck(
     const heartbeat = fields['heartbeat'] as HeartbeatSettings;
     fields['heartbeat'] = { ...heartbeat, pingToken: heartbeat.pingToken || newId() };
   }
-  sealVariables(services, accountId, fields, null);
+  encryptVariables(services, accountId, fields, null);
   const now = clock.now();
   const row: CheckRow = {
     id: newId(),
     account_id: accountId,
     type: definition.type,
-    ...toColumns(mapCredentials(fields, (value) => services.secrets.seal(value, accountId))),
+    ...toColumns(mapCredentials(fields, (value) => services.secrets.encrypt(value, accountId))),
     revision: 1,
     created_at: now,
     updated_at: null,
@@ -152,7 +152,7 @@ export async function createCheck(
   return row;
 }
 
-/** Changes the given fields of a check; the others stay. Throws 404 when it is not of this type. */
+/** Changes the given fields of a check. Throws 404 when the check has another type. */
 export async function updateCheck(
   services: Services,
   accountId: string,
@@ -165,7 +165,7 @@ export async function updateCheck(
     const known = await findCheck(db, accountId, id);
     if (known === undefined || known.type !== definition.type) throw notFound('check', id);
     const before = mapCredentials(fieldsOf(known), (value) =>
-      services.secrets.read(value, accountId),
+      services.secrets.decryptStored(value, accountId),
     );
     const fields = { ...before, ...changes } as CheckFields & Partial<ScheduledFields>;
     if (runsOnAgents(definition.type)) {
@@ -177,7 +177,7 @@ export async function updateCheck(
       const given = changes['heartbeat'] as HeartbeatSettings;
       fields['heartbeat'] = { ...given, pingToken: given.pingToken || kept.pingToken };
     }
-    sealVariables(services, accountId, fields, before);
+    encryptVariables(services, accountId, fields, before);
     await checkReferences(db, accountId, changes);
     if ('request' in changes) {
       await requireClientCertificate(db, accountId, definition.clientCertificates(fields));
@@ -191,7 +191,7 @@ export async function updateCheck(
     const now = clock.now();
     const changed: CheckRow = {
       ...known,
-      ...toColumns(mapCredentials(fields, (value) => services.secrets.seal(value, accountId))),
+      ...toColumns(mapCredentials(fields, (value) => services.secrets.encrypt(value, accountId))),
       revision: known.revision + 1,
       updated_at: now,
     };
@@ -207,7 +207,7 @@ export async function updateCheck(
   return after;
 }
 
-/** Deletes a check with everything that belongs to it. Throws 404. */
+/** Deletes a check and everything that belongs to it. Throws 404. */
 export async function deleteCheck(
   services: Services,
   accountId: string,

@@ -1,4 +1,4 @@
-/** Creating, changing and deleting check groups, with what follows for their checks. */
+/** Creates, changes and deletes check groups, and updates their checks. */
 import type { Kysely } from 'kysely';
 import type { CheckGroupChanges, CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
@@ -36,7 +36,7 @@ export async function createGroup(
   const fields = {
     ...body,
     environmentVariables: variablesToStore(body.environmentVariables, null, (value) =>
-      secrets.seal(value, accountId),
+      secrets.encrypt(value, accountId),
     ),
   };
   return commits.run(async (db) => {
@@ -46,7 +46,7 @@ export async function createGroup(
       .insertInto('check_groups')
       .values({
         account_id: accountId,
-        ...toGroupColumns(mapCredentials(fields, (value) => secrets.seal(value, accountId))),
+        ...toGroupColumns(mapCredentials(fields, (value) => secrets.encrypt(value, accountId))),
         badge_token: newId(),
         created_at: clock.now(),
         updated_at: null,
@@ -65,7 +65,7 @@ export async function createGroup(
   });
 }
 
-/** Changes the given fields of a group; its checks follow. Throws 404. */
+/** Changes the given fields of a group and updates its checks. Throws 404. */
 export async function updateGroup(
   services: Services,
   accountId: string,
@@ -76,13 +76,15 @@ export async function updateGroup(
   const { after, steps } = await commits.run(async (db) => {
     const known = await findGroup(db, accountId, id);
     if (known === undefined) throw notFound('check group', String(id));
-    const before = mapCredentials(groupFieldsOf(known), (value) => secrets.read(value, accountId));
+    const before = mapCredentials(groupFieldsOf(known), (value) =>
+      secrets.decryptStored(value, accountId),
+    );
     const fields: CheckGroupFields = { ...before, ...changes };
     if (changes.environmentVariables !== undefined) {
       fields.environmentVariables = variablesToStore(
         changes.environmentVariables,
         before.environmentVariables,
-        (value) => secrets.seal(value, accountId),
+        (value) => secrets.encrypt(value, accountId),
       );
     }
     await checkReferences(db, accountId, changes);
@@ -92,7 +94,7 @@ export async function updateGroup(
     }
     const changed: GroupRow = {
       ...known,
-      ...toGroupColumns(mapCredentials(fields, (value) => secrets.seal(value, accountId))),
+      ...toGroupColumns(mapCredentials(fields, (value) => secrets.encrypt(value, accountId))),
       updated_at: clock.now(),
     };
     await db.updateTable('check_groups').set(changed).where('id', '=', id).execute();
@@ -116,7 +118,7 @@ export async function updateGroup(
   return after;
 }
 
-/** Deletes a group that has no checks. Throws 404, or 409 while it has some. */
+/** Deletes a group without checks. Throws 404, or 409 while it has checks. */
 export async function deleteGroup(
   services: Services,
   accountId: string,

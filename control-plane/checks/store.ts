@@ -1,4 +1,4 @@
-/** Checks: rows ↔ wire. */
+/** Stored checks: rows ↔ wire. */
 import type { Kysely, Selectable } from 'kysely';
 import { effectiveRetryStrategy } from '@monitor/shared/domain/retry.ts';
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
@@ -26,7 +26,7 @@ import { orderedLocations } from '../core/decide/locations.ts';
 
 export type CheckRow = Selectable<ChecksTable>;
 
-/** A check's wire fields as they are stored, before columns and response-only fields are added. */
+/** Wire fields of a check as they are stored, without the fields that only responses have. */
 export type CheckFields = Record<string, unknown> & {
   name: string;
   activated: boolean;
@@ -35,7 +35,7 @@ export type CheckFields = Record<string, unknown> & {
   groupOrder: number | null;
 };
 
-/** Columns that hold wire fields; `alertChannelSubscriptions` has a table of its own. */
+/** Wire fields with a column of their own; `alertChannelSubscriptions` has a table. */
 type FieldColumns = Pick<
   CheckRow,
   | 'name'
@@ -79,7 +79,7 @@ export function fieldsOf(row: CheckRow): CheckFields {
   } as CheckFields;
 }
 
-/** The columns and the body of a check's wire fields. */
+/** Splits wire fields into columns and the JSON body. */
 export function toColumns(fields: CheckFields): FieldColumns {
   const {
     name,
@@ -118,7 +118,7 @@ function withPingUrl(heartbeat: unknown, publicUrl: string, role: Role): Record<
   return presentHeartbeat({ ...settings, pingUrl }, role);
 }
 
-/** A check as responses show it. */
+/** A check as responses contain it. */
 export function toWire(
   row: CheckRow,
   { fields, role, publicUrl, channels }: CheckView,
@@ -144,7 +144,7 @@ export function locationsOf(fields: CheckFields): string[] {
   return orderedLocations(locations ?? [], privateLocations ?? []);
 }
 
-/** The schedule and definition of a check as an agent runs it; `fields` with its group applied. */
+/** The schedule and definition of a check for an agent; `fields` with the settings of the group. */
 export function toAssigned(
   row: CheckRow,
   fields: CheckFields,
@@ -225,7 +225,7 @@ export interface CheckFilter {
   checkType?: string;
   search?: string;
   status?: 'passing' | 'failing' | 'degraded';
-  /** Part of the address of an API check. */
+  /** Part of the URL of an API check. */
   apiUrlPattern?: string;
 }
 

@@ -42,7 +42,7 @@ export interface CheckGroupsTable {
   concurrency: number;
   /** All wire fields that have no column of their own. */
   body_json: string;
-  /** Part of the address of its badge. */
+  /** Part of the address of the group's badge. */
   badge_token: Generated<string | null>;
   created_at: number;
   updated_at: number | null;
@@ -74,7 +74,7 @@ export interface VariablesTable {
   updated_at: number | null;
 }
 
-/** Either of a check or of a group. */
+/** The subscriber is either a check or a group. */
 export interface AlertSubscriptionsTable {
   id: Generated<number>;
   account_id: string;
@@ -96,7 +96,7 @@ export interface CodeBundlesTable {
 
 export interface LearnedScriptsTable {
   check_id: string;
-  /** Where it was learned; agents of other locations are not given it. */
+  /** Location where the script was learned; agents of other locations do not get it. */
   location: string;
   account_id: string;
   prompt_hash: string;
@@ -110,7 +110,7 @@ export interface ClientCertificatesTable {
   host: string;
   cert: string;
   ca: string | null;
-  /** See `secret-box.ts`. */
+  /** Encrypted, see `core/secret-cipher.ts`. The suffix `_sealed` is a stored name. */
   key_sealed: string;
   passphrase_sealed: string | null;
   created_at: number;

@@ -1,4 +1,4 @@
-/** The variables that notifications about a check may use: those of the account, its group and its own. */
+/** Variables for notifications about a check: those of the account, its group and the check. */
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import { isSecretVariable } from '@monitor/shared/domain/secret-variable.ts';
 import { isEncryptedVariable } from '../core/decide/credentials.ts';
@@ -12,11 +12,11 @@ import { groupOf } from './effective-check.ts';
 export interface OpenedVariable {
   key: string;
   value: string;
-  /** Locked or secret: used, but not shown. */
+  /** Locked or secret: templates may use the value, but nobody sees it. */
   isHidden: boolean;
 }
 
-/** With `checkId` null, or a check that is gone, those of the account. */
+/** Variables of the account only when `checkId` is null or the check was deleted. */
 export async function variablesOfCheck(
   { db, secrets }: Pick<Services, 'db' | 'secrets'>,
   accountId: string,
@@ -34,7 +34,7 @@ export async function variablesOfCheck(
   return merged.map(({ key, value, locked, secret }) => ({
     key,
     value: isEncryptedVariable({ secret, locked })
-      ? secrets.read(value ?? '', accountId)
+      ? secrets.decryptStored(value ?? '', accountId)
       : (value ?? ''),
     isHidden: locked || isSecretVariable({ key, secret }),
   }));

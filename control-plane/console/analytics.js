@@ -1,15 +1,15 @@
-/** The questions that the page of a check asks about its numbers. */
+/** Queries and chart data for the page of a check. */
 
 const hour = 60;
 
-/** Buckets as wide as fit into one page of an answer. */
+/** Bucket widths are chosen so that an answer fits into one page. */
 export const ranges = {
   last24Hours: { word: '24 hours', interval: hour / 4, days: 1 },
   last7Days: { word: '7 days', interval: 2 * hour, days: 7 },
   last30Days: { word: '30 days', interval: 8 * hour, days: 30 },
 };
 
-/** The queries of the page of a check, by what they are for. */
+/** The queries of the page of a check, by purpose. */
 export function queriesOf(facts, range, statistic) {
   const { interval } = ranges[range];
   const times = ['p50', 'p95', 'p99'].map((one) => `${facts.time}_${one}`);
@@ -28,15 +28,15 @@ export function queriesOf(facts, range, statistic) {
     parts: {
       ...window,
       metrics: ['availability', ...facts.parts.map(({ name }) => `${name}_avg`)].join(','),
-      // Heartbeats have no runs that could be put into buckets.
+      // Heartbeats have no runs to put into buckets.
       ...(facts.time === null ? {} : { aggregationInterval: interval }),
     },
   };
 }
 
 /**
- * A bucket without a value is a hole in the line (null) when runs were due, and nothing at all
- * (undefined, which is drawn through) when the neighbours are as close as runs are.
+ * Marks missing values: null draws a gap when runs were due, undefined is drawn through when the
+ * neighbouring values are as close as runs are.
  */
 function withHoles(instants, values, holeMs) {
   const known = instants.filter((at) => values.get(at) != null);
@@ -53,8 +53,8 @@ function withHoles(instants, values, holeMs) {
 }
 
 /**
- * Lines over one row of instants (seconds, ascending), one each `intervalMinutes`. `runsEveryMs` is
- * how far two runs of a line are apart when none is missing.
+ * Lines over common instants (seconds, ascending), one point per `intervalMinutes`. `runsEveryMs`
+ * is the normal distance of two runs of a line.
  */
 export function toLines(answer, intervalMinutes, runsEveryMs, lines) {
   const stepMs = intervalMinutes * 60_000;
@@ -74,7 +74,7 @@ export function toLines(answer, intervalMinutes, runsEveryMs, lines) {
   ];
 }
 
-/** How far apart the runs of a check are in one of its locations, when they take turns. */
+/** Time between two runs of a check in one location when locations take turns. */
 export function runsEveryMs({ frequency, frequencyOffset, locations }) {
   const everyMs = frequency === 0 ? frequencyOffset * 1000 : frequency * 60_000;
   return everyMs * Math.max(1, locations.length);

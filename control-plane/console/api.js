@@ -1,10 +1,10 @@
-/** Calls of the API in the session of who is signed in. */
+/** API calls in the session of the signed-in user. */
 import { sessionEnded } from './session.js';
 
-/** The API stands beside the console, whatever path both are under. */
+/** The API is a sibling of the console, at any path. */
 const base = new URL('..', location.href);
 
-/** A refusal, or no answer at all (`status` 0). */
+/** An error answer, or no answer (`status` 0). */
 export class Problem extends Error {
   constructor(status, message, retryAfterMs = null) {
     super(message);
@@ -15,7 +15,7 @@ export class Problem extends Error {
 
 function headersOf(body, etag) {
   return {
-    // The cookie of the session counts only in requests that carry this.
+    // The server accepts the session cookie only with this header.
     'x-console': '1',
     ...(etag ? { 'if-none-match': etag } : {}),
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -37,23 +37,23 @@ async function problemOf(response) {
   return new Problem(response.status, message, seconds > 0 ? seconds * 1000 : null);
 }
 
-/** Total of a paged list: `items 0-9/120`. */
+/** Total of a paged list: 120 in `items 0-9/120`. */
 function totalOf(response) {
   const total = /\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1];
   return total === undefined ? null : Number(total);
 }
 
-/** How long an answer may take; runs that are waited for take up to half a minute. */
-const patienceMs = 60_000;
+/** Timeout of a call; calls that wait for runs take up to half a minute. */
+const timeoutMs = 60_000;
 
 /**
- * Gives `{ data, total, etag }`, or throws a `Problem`. With the `etag` of an earlier answer it gives
- * null where nothing has changed since. A session that is refused is over.
+ * Gives `{ data, total, etag }`, or throws a `Problem`. With the `etag` of an earlier answer it
+ * gives null when nothing has changed. A 401 ends the session.
  */
 export async function call(path, { method = 'GET', query, body, signal, etag } = {}) {
   let response;
   try {
-    const limits = [AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])];
+    const limits = [AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])];
     response = await fetch(urlOf(path, query), {
       method,
       headers: headersOf(body, etag),
@@ -79,7 +79,7 @@ export async function call(path, { method = 'GET', query, body, signal, etag } =
   return { data, total: totalOf(response), etag: response.headers.get('etag') };
 }
 
-/** The public address of something beside the console, such as a status page. */
+/** Public address of a sibling of the console, such as a status page. */
 export function besideConsole(path) {
   return new URL(path, base).href;
 }

@@ -1,4 +1,4 @@
-/** The library behind every view: elements, state and templates. All text in a template is escaped. */
+/** The view library: elements, state and templates. Text in templates is always escaped. */
 import { Component, Fragment, createContext, h, render } from './vendor/preact.js';
 import {
   useCallback,
@@ -12,7 +12,7 @@ import htm from './vendor/htm.js';
 
 export const html = htm.bind(h);
 
-/** Draws again only when a property is another object: for rows of long lists. */
+/** Renders again only when a property is another object; for rows of long lists. */
 export function memo(view) {
   return class extends Component {
     shouldComponentUpdate(next) {

@@ -1,12 +1,12 @@
-/** Availability and p95 of the last day, of many checks: asked for a hundred at a time, kept for minutes. */
+/** Availability and p95 of the last day for many checks: a hundred per request, cached for minutes. */
 import { useEffect, useState } from './dom.js';
 import { call } from './api.js';
 import { onSessionChange } from './session.js';
 
 const atOnce = 100;
 const keptMs = 5 * 60_000;
-/** After a refusal. */
-const patienceMs = 60_000;
+/** Interval of refreshes, and delay after an error. */
+const askAgainMs = 60_000;
 
 const figures = new Map();
 const listeners = new Set();
@@ -50,12 +50,12 @@ async function ask() {
       for (const listener of listeners) listener();
     }
   } catch (problem) {
-    setTimeout(() => void ask(), problem.retryAfterMs ?? patienceMs);
+    setTimeout(() => void ask(), problem.retryAfterMs ?? askAgainMs);
   }
   isAsking = false;
 }
 
-/** Figures by check id, for these checks: those of the first are asked for first. */
+/** Figures by check id. The first checks of the list are requested first. */
 export function useFigures(ids) {
   const [version, redraw] = useState(0);
   useEffect(() => {
@@ -68,7 +68,7 @@ export function useFigures(ids) {
     void ask();
   }, [ids.join()]);
   useEffect(() => {
-    const timer = setInterval(() => void ask(), patienceMs);
+    const timer = setInterval(() => void ask(), askAgainMs);
     return () => clearInterval(timer);
   }, []);
   return { figures, version };

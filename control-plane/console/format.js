@@ -1,4 +1,4 @@
-/** Numbers and times as people read them, in their own zone and language. */
+/** Formats numbers and times in the time zone and language of the viewer. */
 
 import { checkTypes } from './facts/check-types.js';
 
@@ -32,7 +32,7 @@ export function duration(ms) {
   return span(ms);
 }
 
-/** A length of time in its two largest units: 3 h 20 min. */
+/** Formats a duration in its two largest units: 3 h 20 min. */
 export function span(ms) {
   const units = [
     [86_400_000, 'd'],
@@ -54,7 +54,7 @@ export function span(ms) {
     : `${whole} ${unit} ${rest} ${nextUnit}`;
 }
 
-/** 100 %, 99.98 %, 97.2 %: never rounded up to a hundred. */
+/** 100 %, 99.98 %, 97.2 %: never rounded up to 100 %. */
 export function percent(value) {
   if (value == null) return nothing;
   if (value === 100) return '100 %';
@@ -110,12 +110,12 @@ export function inWords(constant) {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** A type that a newer version has made is shown by its name. */
+/** A type that this version does not know is shown by its name. */
 export function typeName(type) {
   return checkTypes[type]?.label ?? inWords(type);
 }
 
-/** A link of somebody else's that may stand in an `href`: nothing that runs as script. */
+/** A link from untrusted data for an `href`; refuses schemes that run scripts. */
 export function safeLink(url) {
   return /^(https?:|data:(application|image)\/)/i.test(String(url ?? '')) ? url : null;
 }

@@ -1,6 +1,6 @@
-/** The console: signs somebody in, then shows the view that the address names. */
+/** Entry of the console: signs the user in, then shows the view of the address. */
 import { html, render, useEffect, useState } from './dom.js';
-import { SilenceNotice } from './parts/notices.js';
+import { UnreachableNotice } from './parts/notices.js';
 import { Shell } from './parts/shell.js';
 import { onReachabilityChange } from './reachable.js';
 import { findSession, isSignedIn, onSessionChange } from './session.js';
@@ -14,7 +14,7 @@ function App() {
     void look();
     return () => ends.forEach((end) => end());
   }, []);
-  if (current === undefined) return html`<${SilenceNotice} />`;
+  if (current === undefined) return html`<${UnreachableNotice} />`;
   return current ? html`<${Shell} />` : html`<${SignIn} />`;
 }
 

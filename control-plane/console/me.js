@@ -1,11 +1,11 @@
-/** Whose key it is, for every view: what it may not do is said before it is tried. */
+/** The signed-in user, for every view: forbidden actions are disabled before they are tried. */
 import { createContext, useContext } from './dom.js';
 
 export const Me = createContext(null);
 
 const roles = ['OWNER', 'ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'];
 
-/** `{ name, role, accountName, mayWrite, mayRun, problem? }`; before it is known nothing may be done. */
+/** `{ name, role, accountName, mayWrite, mayRun, problem? }`; all is forbidden until it is loaded. */
 export function useMe() {
   const me = useContext(Me);
   const rank = me === null ? roles.length : roles.indexOf(me.role);

@@ -1,10 +1,10 @@
-/** What views read: shown at once when known, asked for again while somebody looks. */
+/** Queries of views: cached data is shown at once and refreshed while the page is visible. */
 import { useCallback, useEffect, useRef, useState } from './dom.js';
 import { call } from './api.js';
 import { onReachabilityChange } from './reachable.js';
 import { onSessionChange } from './session.js';
 
-const mostKept = 200;
+const maxKept = 200;
 const known = new Map();
 
 onSessionChange(() => known.clear());
@@ -12,10 +12,10 @@ onSessionChange(() => known.clear());
 function keep(key, entry) {
   known.delete(key);
   known.set(key, entry);
-  if (known.size > mostKept) known.delete(known.keys().next().value);
+  if (known.size > maxKept) known.delete(known.keys().next().value);
 }
 
-/** Entries of a list that did not change stay the same objects, so their rows are not drawn again. */
+/** Keeps the objects of unchanged list entries, so that their rows are not rendered again. */
 function settled(before, next) {
   if (!Array.isArray(before) || !Array.isArray(next)) return next;
   const texts = new Map(before.map((entry) => [entry?.id, entry]));
@@ -30,8 +30,8 @@ function keyOf(path, query) {
 }
 
 /**
- * Reads `path`; null reads nothing. With `everyMs` it reads again as long as the page is visible.
- * Gives what was read last, the problem of the last attempt, and `reload`.
+ * Reads `path`; null reads nothing. With `everyMs` it reads again while the page is visible. Gives
+ * the newest data, the problem of the last attempt, and `reload`.
  */
 export function useQuery(path, { query, everyMs = null, method, body } = {}) {
   const key = keyOf(path, {

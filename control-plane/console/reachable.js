@@ -1,16 +1,16 @@
 /**
- * Whether the control plane answers. It is asked for a word every moment while somebody looks, so that
- * one that has stopped is noticed within five seconds, also when it still accepts connections.
+ * Whether the control plane answers. It is probed while the page is visible, so that an outage is
+ * noticed within five seconds, even when connections are still accepted.
  */
 import { useEffect, useState } from './dom.js';
 
 const askEveryMs = 1_500;
-const patienceMs = 2_500;
+const timeoutMs = 2_500;
 const address = new URL('../-/liveness', location.href);
 const listeners = new Set();
 
-/** When the last answer came before there was none; null while it answers. */
-let silentSince = null;
+/** Time of the last answer while there are none; null while it answers. */
+let unreachableSince = null;
 let heardAt = Date.now();
 let timer;
 
@@ -22,16 +22,16 @@ async function ask() {
   clearTimeout(timer);
   if (document.hidden) return;
   try {
-    await fetch(address, { cache: 'no-store', signal: AbortSignal.timeout(patienceMs) });
+    await fetch(address, { cache: 'no-store', signal: AbortSignal.timeout(timeoutMs) });
     heardAt = Date.now();
-    if (silentSince !== null) {
-      silentSince = null;
+    if (unreachableSince !== null) {
+      unreachableSince = null;
       announce('back');
     }
   } catch {
-    if (silentSince === null && !document.hidden) {
-      silentSince = heardAt;
-      announce('silent');
+    if (unreachableSince === null && !document.hidden) {
+      unreachableSince = heardAt;
+      announce('unreachable');
     }
   }
   timer = setTimeout(ask, askEveryMs);
@@ -43,15 +43,15 @@ document.addEventListener('visibilitychange', () => {
 });
 void ask();
 
-/** Calls `listener` with `silent` or `back`; gives a function that ends it. */
+/** Calls `listener` with `unreachable` or `back`; gives a function that unsubscribes. */
 export function onReachabilityChange(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** When the last answer came, in ms since the epoch, while there is none; otherwise null. */
-export function useSilence() {
-  const [since, setSince] = useState(silentSince);
-  useEffect(() => onReachabilityChange(() => setSince(silentSince)), []);
+/** Time of the last answer (ms since the epoch) while there are none; otherwise null. */
+export function useUnreachableSince() {
+  const [since, setSince] = useState(unreachableSince);
+  useEffect(() => onReachabilityChange(() => setSince(unreachableSince)), []);
   return since;
 }

@@ -1,4 +1,4 @@
-/** The address after `#`: a path and a query, so that every view can be linked to. */
+/** Routes in the fragment of the address: a path and a query, so that every view can be linked. */
 import { useEffect, useState } from './dom.js';
 
 function parse() {
@@ -21,7 +21,7 @@ export function link(...parts) {
   return `#/${parts.map((part) => encodeURIComponent(part)).join('/')}`;
 }
 
-/** Changes parts of the query; empty values leave it. Typing does not fill the history. */
+/** Changes parts of the query; empty values are removed. Typing adds no history entries. */
 export function changeQuery(changes, { replace = true } = {}) {
   const { parts, query } = parse();
   const next = Object.entries({ ...query, ...changes }).filter(([, value]) => value);
@@ -35,7 +35,7 @@ export function changeQuery(changes, { replace = true } = {}) {
   }
 }
 
-/** `{ parts, query }` of the present address. */
+/** `{ parts, query }` of the current address. */
 export function useRoute() {
   const [route, setRoute] = useState(parse);
   useEffect(() => {

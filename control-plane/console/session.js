@@ -1,15 +1,15 @@
 /**
- * Who is signed in. A key of the API is exchanged for a session, whose cookie no script can read: this
- * page keeps nothing in the storage of the browser.
+ * The session of the user. An API key is exchanged for a session with an HttpOnly cookie; the page
+ * stores nothing in the browser.
  */
 const address = new URL('session', location.href);
 const headers = { 'x-console': '1' };
 const listeners = new Set();
 let notice = '';
-/** Undefined until the server was asked, then whether somebody is signed in. */
+/** Undefined until the server has answered, then whether a user is signed in. */
 let current;
 
-// Earlier versions kept the key here, and a worker of the trace viewer beside this page.
+// Earlier versions stored the key here, and a worker of the trace viewer beside this page.
 for (const storage of [sessionStorage, localStorage]) storage.removeItem('console.session');
 void navigator.serviceWorker
   ?.getRegistrations()
@@ -26,19 +26,19 @@ export function isSignedIn() {
   return current;
 }
 
-/** Why somebody was signed out, for the sign-in page. */
+/** Why the user was signed out, for the sign-in page. */
 export function signOutNotice() {
   return notice;
 }
 
-/** Asks the server; rejects when it cannot be reached. */
+/** Asks the server whether a session exists; rejects when it cannot be reached. */
 export async function findSession() {
   const answer = await fetch(address, { headers, cache: 'no-store' });
   if (!answer.ok) throw new Error(`the server answered with status ${answer.status}`);
   change((await answer.json()).isSignedIn);
 }
 
-/** Gives null, or the refusal: its `status` (0 for no answer) and `message`. */
+/** Gives null, or the error: `status` (0 without an answer) and `message`. */
 export async function signIn({ key, account, isKept }) {
   let answer;
   try {
@@ -60,7 +60,7 @@ export async function signIn({ key, account, isKept }) {
   return null;
 }
 
-/** Ends the session on the server; gives false when that could not be done. */
+/** Ends the session on the server; false when that failed. */
 export async function signOut() {
   const answer = await fetch(address, { method: 'DELETE', headers }).catch(() => null);
   if (answer === null || !answer.ok) return false;
@@ -69,7 +69,7 @@ export async function signOut() {
   return true;
 }
 
-/** For a session that the server has ended. */
+/** Call it when the server has ended the session. */
 export function sessionEnded(reason) {
   if (current !== true) return;
   notice = reason;

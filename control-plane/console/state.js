@@ -1,14 +1,17 @@
-/** States of checks and results: a word, a shape and a colour each, so that none alone must be seen. */
+/**
+ * States of checks and results as a word, a shape and a colour each, so that no single one must be
+ * seen.
+ */
 
 import { checkTypes, exchangeFields } from './facts/check-types.js';
 
-/** Worst first; `rank` is the order of lists. */
+/** Worst first; `rank` sorts lists. */
 export const states = {
   FAILING: { word: 'Failing', tone: 'bad', rank: 0 },
   DEGRADED: { word: 'Degraded', tone: 'warn', rank: 1 },
-  ERROR: { word: 'Could not run', tone: 'fault', rank: 2 },
-  UNSERVED: { word: 'No agent', tone: 'fault', rank: 3 },
-  UNPLACED: { word: 'No location', tone: 'fault', rank: 4 },
+  ERROR: { word: 'Could not run', tone: 'error', rank: 2 },
+  UNSERVED: { word: 'No agent', tone: 'error', rank: 3 },
+  UNPLACED: { word: 'No location', tone: 'error', rank: 4 },
   MAINTENANCE: { word: 'Maintenance', tone: 'quiet', rank: 5 },
   UNKNOWN: { word: 'Waiting', tone: 'quiet', rank: 6 },
   PASSING: { word: 'Passing', tone: 'good', rank: 7 },
@@ -20,7 +23,7 @@ export function isPinged({ checkType }) {
   return checkTypes[checkType]?.isPinged === true;
 }
 
-/** The state a check of the overview is shown in: what most needs somebody's attention. */
+/** The most important state of a check, for the overview. */
 export function stateOfCheck(check) {
   if (!check.activated) return 'INACTIVE';
   if (check.maintenance !== null) return 'MAINTENANCE';
@@ -36,16 +39,16 @@ export const outcomes = {
   P: { word: 'Passed', tone: 'good' },
   D: { word: 'Degraded', tone: 'warn' },
   F: { word: 'Failed', tone: 'bad' },
-  E: { word: 'Could not run', tone: 'fault' },
+  E: { word: 'Could not run', tone: 'error' },
   C: { word: 'Cancelled', tone: 'quiet' },
 };
 
-/** What a result shows of an exchange with its target; undefined where it shows something else. */
+/** The exchange of a result with its target; undefined for results of another kind. */
 export function exchangeOf(result) {
   return exchangeFields.map((field) => result[field]).find((seen) => seen != null);
 }
 
-/** The letter of a result. A fault of ours is never one of the target. */
+/** The letter of a result. An agent error is never a failure of the target. */
 export function outcomeOf(result) {
   if (result.isCancelled) return 'C';
   if (result.hasErrors) return 'E';
@@ -59,7 +62,7 @@ function firstLine(text) {
     .trim();
 }
 
-/** Why a result is not a clean pass, in a line. */
+/** Why a result is not a clean pass, in one line. */
 export function reasonOf(result) {
   const letter = outcomeOf(result);
   if (letter === 'P') return '';

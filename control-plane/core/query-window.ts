@@ -6,9 +6,9 @@ export function windowOf(
   query: { from?: number | undefined; to?: number | undefined },
   now: number,
   spanMs: number,
-  longestMs: number = spanMs,
+  maxMs: number = spanMs,
 ): Window {
-  const window = resolveWindow(query, now, spanMs, longestMs);
+  const window = resolveWindow(query, now, spanMs, maxMs);
   if ('from' in window) return window;
   throw invalidQuery(window.field, window.problem);
 }

@@ -19,7 +19,7 @@ const bounds = {
   fileBytes: { setting: 'FILE_MIB_PER_HOUR', factor: mebibyte },
 } as const;
 
-export type Amounts = Partial<Record<keyof typeof bounds, number>>;
+export type Usage = Partial<Record<keyof typeof bounds, number>>;
 export type QuotaSettings = Pick<Config, (typeof bounds)[keyof typeof bounds]['setting']>;
 
 /** What is left at an instant of the monotonic clock; it fills up within an hour. */
@@ -39,13 +39,13 @@ export class Quotas {
   }
 
   /** Takes room for all of it, or refuses with 429 and says when to come again. */
-  take(accountId: string, location: string, amounts: Amounts): void {
+  take(accountId: string, location: string, usage: Usage): void {
     const owners: [string, string, number][] = [
       [`${accountId}/${location}`, `location ${location}`, 1],
       [accountId, 'account', locationsPerAccount],
     ];
     const taken: [Room, number][] = [];
-    for (const [what, amount = 0] of Object.entries(amounts) as [keyof typeof bounds, number][]) {
+    for (const [what, amount = 0] of Object.entries(usage) as [keyof typeof bounds, number][]) {
       const { setting, factor } = bounds[what];
       const perHour = this.#settings[setting] * factor;
       if (perHour === 0) continue;

@@ -6,7 +6,7 @@ import type { Database } from '../db/tables.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
 import type { DiskWatch } from './disk-watch.ts';
 import type { Quotas } from './quotas.ts';
-import type { SecretBox } from './secret-box.ts';
+import type { SecretCipher } from './secret-cipher.ts';
 
 /**
  * What operations and handlers are given. Built once, in `app/compose.ts`. Modules add what they keep in
@@ -17,7 +17,7 @@ export interface Services {
   /** Writes that share a durable commit. */
   commits: CommitQueue;
   disk: DiskWatch;
-  secrets: SecretBox;
+  secrets: SecretCipher;
   clock: Clock;
   /** In [0, 1). */
   random: () => number;

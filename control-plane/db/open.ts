@@ -185,7 +185,7 @@ const lockWithinMs = 1_000;
  * gets an exclusive one. When it is false, the log has been folded into the file, unless the file is
  * too damaged for that.
  */
-export function isOpenElsewhere(file: string): boolean {
+export function isOpenByAnotherProcess(file: string): boolean {
   const database = new SqliteDatabase(file, { fileMustExist: true, timeout: lockWithinMs });
   try {
     database.pragma('locking_mode = EXCLUSIVE');

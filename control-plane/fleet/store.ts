@@ -151,13 +151,13 @@ async function overloadsByLocation(db: Kysely<Database>, accountId: string) {
   return overloads;
 }
 
-const mostInterruptions = 100;
+const maxInterruptions = 100;
 
 /** When nothing could be received, and steps of the clock: the newest first. */
 export async function listInterruptions(db: Kysely<Database>): Promise<Interruption[]> {
   const gaps = await readGaps(db);
   return gaps
-    .slice(-mostInterruptions)
+    .slice(-maxInterruptions)
     .reverse()
     .map(({ cause, from, to, lostMs, stepMs }) => ({
       ...{ cause, from: toTimestamp(from), to: toTimestamp(to), lostMs, stepMs },

@@ -21,7 +21,7 @@ import {
 /** Where results of heartbeats come from: the control plane itself. */
 const runLocation = 'control-plane';
 const deadlinesPerSweep = 500;
-const longestText = 500;
+const maxTextLength = 500;
 
 type Row = Selectable<HeartbeatsTable> & {
   name: string;
@@ -88,8 +88,8 @@ async function apply(
       check_id: checkId,
       state: effect.event,
       happened_at: now,
-      source: origin.source?.slice(0, longestText) ?? null,
-      user_agent: origin.userAgent?.slice(0, longestText) ?? null,
+      source: origin.source?.slice(0, maxTextLength) ?? null,
+      user_agent: origin.userAgent?.slice(0, maxTextLength) ?? null,
     })
     .execute();
   const resultId = services.newRunId();

@@ -21,7 +21,7 @@ async function writeHeartbeat(
   const settings = fields['heartbeat'] as HeartbeatSettings & { pingToken: string };
   const periodMs = heartbeatDurationMs(settings.period, settings.periodUnit);
   const graceMs = heartbeatDurationMs(settings.grace, settings.graceUnit);
-  const tokenHash = sha256Hex(secrets.read(settings.pingToken, accountId));
+  const tokenHash = sha256Hex(secrets.decryptStored(settings.pingToken, accountId));
   const taken = await db
     .selectFrom('heartbeats')
     .select('check_id')

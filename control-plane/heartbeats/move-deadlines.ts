@@ -10,7 +10,7 @@ import {
 } from '../reception/index.ts';
 
 /** A job that was not heard of for so many periods of receivable time is dead, however often there were gaps. */
-const mostPeriods = 3;
+const maxPeriods = 3;
 
 /**
  * A ping that was expected by the end of the gap may be lost in it, and its job sends none before the next
@@ -30,7 +30,7 @@ async function excusePings(db: Kysely<Database>, gap: Gap): Promise<void> {
   for (const row of rows) {
     const lastAt = row.last_ping_at ?? to;
     const wholeMs = row.period_ms + row.grace_ms;
-    if (to - lastAt - lostSince(lastAt, gaps) >= mostPeriods * wholeMs) continue;
+    if (to - lastAt - lostSince(lastAt, gaps) >= maxPeriods * wholeMs) continue;
     await db
       .updateTable('heartbeats')
       .set({ fails_at: to + wholeMs })

@@ -461,18 +461,18 @@ async function send(
   response.end(body);
 }
 
-const mostWarned = 20;
+const maxWarned = 20;
 /** Proxies and clients refuse answers with more than some kilobytes of headers. */
-const longestNamed = 100;
+const maxNamedLength = 100;
 
 /** Says which fields of a body were ignored, in the header that other APIs use for it. */
 function warnOf(response: Response, ignored: readonly string[]): void {
   if (ignored.length === 0) return;
   const named = ignored
-    .slice(0, mostWarned)
-    .map((path) => (path.length > longestNamed ? `${path.slice(0, longestNamed)}...` : path))
+    .slice(0, maxWarned)
+    .map((path) => (path.length > maxNamedLength ? `${path.slice(0, maxNamedLength)}...` : path))
     .map((path) => path.replaceAll(/[^!#-[\]-~]/g, '?'));
-  const more = ignored.length > mostWarned ? ` and ${ignored.length - mostWarned} more` : '';
+  const more = ignored.length > maxWarned ? ` and ${ignored.length - maxWarned} more` : '';
   response.setHeader('Warning', `299 - "unknown fields were ignored: ${named.join(', ')}${more}"`);
 }
 

@@ -1,7 +1,7 @@
 /** The files of a database as bytes, and what stands beside it. */
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { readLog, pageSizeOf, type Bytes } from '@monitor/shared/sqlite/image.ts';
-import { keyFileOf } from '../core/secret-box.ts';
+import { keyFileOf } from '../core/secret-cipher.ts';
 import type { FoundFiles } from './decide-opening.ts';
 
 export const logFileOf = (databaseFile: string): string => `${databaseFile}-wal`;

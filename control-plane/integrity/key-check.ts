@@ -8,14 +8,19 @@ import { forgetUnreadableCredentials } from './stored-credentials.ts';
 import { readFact, writeFact } from '../db/installation.ts';
 import type { Database } from '../db/tables.ts';
 import { OperatorError } from '../errors/operator-error.ts';
-import { keyFileOf, openSecretBox, type KeySettings, type SecretBox } from '../core/secret-box.ts';
+import {
+  keyFileOf,
+  openSecretCipher,
+  type KeySettings,
+  type SecretCipher,
+} from '../core/secret-cipher.ts';
 
 const fact = 'key_check';
 /** Authenticated with it, as the account is with the values of customers. */
 const scope = 'installation';
 
-export async function writeKeyCheck(db: Kysely<Database>, secrets: SecretBox): Promise<void> {
-  await writeFact(db, fact, secrets.seal(fact, scope));
+export async function writeKeyCheck(db: Kysely<Database>, secrets: SecretCipher): Promise<void> {
+  await writeFact(db, fact, secrets.encrypt(fact, scope));
 }
 
 interface Encrypted {
@@ -47,9 +52,9 @@ async function anyEncrypted(db: Kysely<Database>): Promise<Encrypted | undefined
     .executeTakeFirst();
 }
 
-function opens(secrets: SecretBox, encrypted: Encrypted): boolean {
+function opens(secrets: SecretCipher, encrypted: Encrypted): boolean {
   try {
-    secrets.open(encrypted.value, encrypted.scope);
+    secrets.decrypt(encrypted.value, encrypted.scope);
     return true;
   } catch {
     return false;
@@ -67,7 +72,7 @@ export async function openFittingKey(
   db: Kysely<Database>,
   config: KeySettings & { DATABASE_FILE: string },
   acceptNewKey: boolean,
-): Promise<SecretBox> {
+): Promise<SecretCipher> {
   const { ENCRYPTION_KEY, DATABASE_FILE } = config;
   const encrypted = await anyEncrypted(db);
   const keyFile = keyFileOf(DATABASE_FILE);
@@ -78,7 +83,7 @@ export async function openFittingKey(
       { usage: true },
     );
   }
-  const secrets = openSecretBox(config, DATABASE_FILE);
+  const secrets = openSecretCipher(config, DATABASE_FILE);
   if (encrypted !== undefined && !acceptNewKey && !opens(secrets, encrypted)) {
     const what = ENCRYPTION_KEY === undefined ? `the key in ${keyFile}` : 'ENCRYPTION_KEY';
     throw new OperatorError(

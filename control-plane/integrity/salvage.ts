@@ -87,7 +87,7 @@ function targetsOf(database: RawDatabase): Target[] {
               !isWithoutRowid && keys.length === 1 && column.pk === 1 && type === 'integer',
           };
         }),
-        fewestColumns: needed + 1,
+        minColumns: needed + 1,
         writable: new Set(ordered.filter(({ hidden }) => hidden === 0).map((one) => one.name)),
       };
     });

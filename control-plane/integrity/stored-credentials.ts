@@ -5,7 +5,7 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { mapCredentials, isEncryptedVariable } from '../core/decide/credentials.ts';
 import { sha256Hex } from '../core/keys.ts';
-import type { SecretBox } from '../core/secret-box.ts';
+import type { SecretCipher } from '../core/secret-cipher.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
 import { readFact, writeFact } from '../db/installation.ts';
 import type { Database } from '../db/tables.ts';
@@ -134,7 +134,7 @@ const kinds = (isFirst: boolean): Kind[] => [
  * Tokens that are looked up: by their hashes from now on. Comes after the checks: the token of a heartbeat
  * stands in its check too, encrypted.
  */
-async function hashTokens(db: Unit, secrets: SecretBox): Promise<void> {
+async function hashTokens(db: Unit, secrets: SecretCipher): Promise<void> {
   const triggers = await db
     .selectFrom('check_triggers')
     .select(['id', 'account_id', 'token'])
@@ -143,7 +143,7 @@ async function hashTokens(db: Unit, secrets: SecretBox): Promise<void> {
   for (const { id, account_id: accountId, token } of triggers) {
     await db
       .updateTable('check_triggers')
-      .set({ token: sha256Hex(token), token_encrypted: secrets.seal(token, accountId) })
+      .set({ token: sha256Hex(token), token_encrypted: secrets.encrypt(token, accountId) })
       .where('id', '=', id)
       .execute();
   }
@@ -167,10 +167,10 @@ async function hashTokens(db: Unit, secrets: SecretBox): Promise<void> {
   }
 }
 
-/** What is behind an encrypted value; null where the box does not open it. */
-function opened(secrets: SecretBox, value: string, accountId: string): string | null {
+/** What is behind an encrypted value; null where the cipher does not open it. */
+function opened(secrets: SecretCipher, value: string, accountId: string): string | null {
   try {
-    return secrets.open(value, accountId);
+    return secrets.decrypt(value, accountId);
   } catch {
     return null;
   }
@@ -203,7 +203,7 @@ async function replaceAll(
  */
 export async function encryptStoredCredentials(
   db: Kysely<Database>,
-  secrets: SecretBox,
+  secrets: SecretCipher,
 ): Promise<{ isRewritten: boolean } | null> {
   if ((await readFact(db, upgradeFact)) !== undefined) return null;
   const { rows } = await sql<{ bytes: number; channels: number }>`
@@ -212,7 +212,7 @@ export async function encryptStoredCredentials(
   await sql`pragma secure_delete = on`.execute(db);
   await db.transaction().execute(async (unit) => {
     await replaceAll(unit, kinds(true), (value, accountId) =>
-      opened(secrets, value, accountId) === null ? secrets.seal(value, accountId) : value,
+      opened(secrets, value, accountId) === null ? secrets.encrypt(value, accountId) : value,
     );
     await hashTokens(unit, secrets);
     await writeFact(unit, upgradeFact, '1');
@@ -230,28 +230,28 @@ export async function encryptStoredCredentials(
  */
 export async function forgetUnreadableCredentials(
   db: Kysely<Database>,
-  secrets: SecretBox,
+  secrets: SecretCipher,
 ): Promise<void> {
   await db.transaction().execute((unit) =>
     replaceAll(unit, [...kinds(true), triggerTokens], (value, accountId, isJson) => {
       try {
-        secrets.read(value, accountId);
+        secrets.decryptStored(value, accountId);
         return value;
       } catch {
-        return isJson ? secrets.seal('{}', accountId) : '';
+        return isJson ? secrets.encrypt('{}', accountId) : '';
       }
     }),
   );
 }
 
 /**
- * Encrypts every credential anew with the present key of the box, which also opens those of the key
+ * Encrypts every credential anew with the present key of the cipher, which also opens those of the key
  * before. What was done when it is interrupted stays done, and doing it again is no harm. What neither
  * key opens stays as it is, and is counted as `unreadable`.
  */
 export async function reencryptStoredCredentials(
   db: Kysely<Database>,
-  secrets: SecretBox,
+  secrets: SecretCipher,
   onProgress: (done: number, total: number) => void,
 ): Promise<{ kinds: Record<string, number>; unreadable: Record<string, number> }> {
   const counts: Record<string, number> = {};
@@ -265,7 +265,7 @@ export async function reencryptStoredCredentials(
           const text = opened(secrets, value, accountId);
           const counted = text === null ? unreadable : counts;
           counted[each.name] = (counted[each.name] ?? 0) + 1;
-          return text === null ? value : secrets.seal(text, accountId);
+          return text === null ? value : secrets.encrypt(text, accountId);
         }),
       ),
   }));

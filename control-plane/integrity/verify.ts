@@ -14,7 +14,7 @@ export interface Verification {
   problems: string[];
 }
 
-const mostProblems = 100;
+const maxProblems = 100;
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
@@ -64,7 +64,7 @@ export function verifyDatabase(file: string, { quick = false } = {}): Verificati
   const result = (problems: string[]): Verification => ({
     database: file,
     ok: problems.length === 0,
-    problems: problems.slice(0, mostProblems),
+    problems: problems.slice(0, maxProblems),
   });
   const refusal = refusalToOpen(findFiles(file, false));
   if (refusal !== null) return result([refusal]);

@@ -3,6 +3,6 @@ export type { Occurrence } from './decide/maintenance.ts';
 export { heldAt, heldBetween, type PlannedWindow } from './decide/planned-maintenance.ts';
 export { maintenanceBetween } from './maintenance-between.ts';
 export { maintenanceWindowHandlers } from './maintenance-windows/handlers.ts';
-export { PlannedGaps } from './planned-gaps.ts';
-export { upcomingPauses } from './upcoming-pauses.ts';
+export { MaintenanceSlots } from './maintenance-slots.ts';
+export { scheduledMaintenance } from './scheduled-maintenance.ts';
 export { maintenanceOf, selectionOf, windowsSince } from './windows.ts';

@@ -12,7 +12,7 @@ export interface CheckMaintenance {
 }
 
 /** Lists longer than this are not named in a statement; everything is read instead. */
-const longestList = 500;
+const maxListLength = 500;
 const noTags: ReadonlySet<string> = new Set();
 
 /** The windows of an account as they stand, for whoever announces them. */
@@ -53,11 +53,11 @@ export async function selectionOf(
       .select(['checks.id as check_id', 'check_group_tags.tag'])
       .where('check_group_tags.account_id', '=', accountId)
       .where('checks.account_id', '=', accountId);
-    if (tags.length <= longestList) {
+    if (tags.length <= maxListLength) {
       own = own.where('tag', 'in', tags);
       inherited = inherited.where('tag', 'in', tags);
     }
-    if (checkIds !== null && checkIds.length <= longestList) {
+    if (checkIds !== null && checkIds.length <= maxListLength) {
       own = own.where('check_id', 'in', checkIds);
       inherited = inherited.where('checks.id', 'in', checkIds);
     }

@@ -9,10 +9,10 @@ export type Attempt =
   | { outcome: 'rate-limited'; result: string; retryAfterMs: number | null };
 
 const maxResultBytes = 4_096;
-const longestWaitMs = 15 * 60_000;
+const maxWaitMs = 15 * 60_000;
 
 /** No channel pauses for longer between two attempts, whatever the other side asks for. */
-export const longestPauseMs = 20 * 60_000;
+export const maxPauseMs = 20 * 60_000;
 
 /** The result of an attempt as it is kept: without credentials, at most 4 KiB. */
 export function resultText(text: string, credentials: readonly string[], isCut = false): string {
@@ -32,7 +32,7 @@ function retryAfter(header: string | string[] | undefined, now: number): number 
   const text = Array.isArray(header) ? header[0] : header;
   if (text === undefined) return null;
   const ms = /^\d{1,9}$/.test(text.trim()) ? Number(text) * 1000 : Date.parse(text) - now;
-  return Number.isNaN(ms) ? null : Math.max(0, Math.min(ms, longestWaitMs));
+  return Number.isNaN(ms) ? null : Math.max(0, Math.min(ms, maxWaitMs));
 }
 
 /** Which statuses another attempt cannot change. */

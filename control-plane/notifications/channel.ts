@@ -30,7 +30,7 @@ export interface PhoneService {
 }
 
 /** What channels send with. */
-export interface Means {
+export interface Transports {
   outgoing: Pick<Outgoing, 'guarded' | 'trusted'>;
   /** Null without SMTP_URL. */
   mailer: Mailer | null;
@@ -56,7 +56,7 @@ export interface Channel<Config> {
   /** What it sends to, for the bound on what goes there at once. */
   destination(config: Config): string;
   /** Tries once. What it throws ends the notification as a failure. */
-  deliver(notification: Notification, config: Config, means: Means): Promise<Attempt>;
+  deliver(notification: Notification, config: Config, transports: Transports): Promise<Attempt>;
 }
 
 /** Attempts at once, soon, and over the next ten minutes. */

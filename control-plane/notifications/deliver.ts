@@ -5,10 +5,10 @@ import { channelConfigs, type AlertChannelType } from '@monitor/shared/contract/
 import { fromJson } from '../db/columns.ts';
 import type { OutboxRow } from './due-deliveries.ts';
 import { variablesOfCheck } from '../checks/index.ts';
-import type { SecretBox } from '../core/secret-box.ts';
+import type { SecretCipher } from '../core/secret-cipher.ts';
 import type { Services } from '../core/services.ts';
 import { cannotBeSent, type Attempt } from './attempt.ts';
-import type { Channel, Means } from './channel.ts';
+import type { Channel, Transports } from './channel.ts';
 import { channels } from './channels/index.ts';
 import type { Mail, NotificationFacts } from './facts.ts';
 import { pausesOfMail, withoutMailServer } from './mailer.ts';
@@ -17,14 +17,14 @@ import { messageOf } from './message.ts';
 export type ChannelRow = Selectable<Database['alert_channels']>;
 
 /** What does not depend on the single notification. */
-export type SharedMeans = Omit<Means, 'variables'>;
+export type SharedTransports = Omit<Transports, 'variables'>;
 
 /** A row that is ready to be tried. */
 export interface Delivery {
   /** What it goes to, for the bound on what goes there at once. */
   destination: string;
   pausesMs: readonly number[];
-  attempt: (means: SharedMeans) => Promise<Attempt>;
+  attempt: (transports: SharedTransports) => Promise<Attempt>;
 }
 
 /** What can only fail: trying it again would find the same. */
@@ -44,11 +44,11 @@ function readJson(text: string): unknown {
 
 /** Undefined, too, for what another key has encrypted. */
 function readConfig(
-  secrets: SecretBox,
+  secrets: SecretCipher,
   { config_json: stored, account_id: accountId }: ChannelRow,
 ) {
   try {
-    return readJson(secrets.read(stored, accountId));
+    return readJson(secrets.decryptStored(stored, accountId));
   } catch {
     return undefined;
   }
@@ -88,11 +88,11 @@ function channelDelivery(
     destination: channel.destination(config.data),
     // Somebody waits for the outcome of a test, and can press the button again.
     pausesMs: facts.kind === 'test' ? [] : channel.pausesMs,
-    attempt: (means) =>
+    attempt: (transports) =>
       channel.deliver(
-        { id: row.id, facts, message: messageOf(facts, row.id, means.publicUrl) },
+        { id: row.id, facts, message: messageOf(facts, row.id, transports.publicUrl) },
         config.data,
-        { ...means, variables: readVariables },
+        { ...transports, variables: readVariables },
       ),
   };
 }

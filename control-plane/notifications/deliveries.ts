@@ -15,19 +15,19 @@ import {
   type OutboxRow,
 } from './due-deliveries.ts';
 import type { Services } from '../core/services.ts';
-import { afterAttempt, cannotBeSent, longestPauseMs, type Attempt } from './attempt.ts';
-import { deliveryOf, type ChannelRow, type Delivery, type SharedMeans } from './deliver.ts';
-import { openMeans, type NotifySettings } from './open-means.ts';
+import { afterAttempt, cannotBeSent, maxPauseMs, type Attempt } from './attempt.ts';
+import { deliveryOf, type ChannelRow, type Delivery, type SharedTransports } from './deliver.ts';
+import { openTransports, type NotifySettings } from './open-transports.ts';
 import type { Resolve } from './outgoing.ts';
 
-const mostAtOnce = 32;
+const maxAtOnce = 32;
 /** What one account sends to hosts that never answer leaves room for what the others send. */
-const mostPerAccount = 24;
-const mostPerChannel = 4;
-const mostPerDestination = 8;
+const maxPerAccount = 24;
+const maxPerChannel = 4;
+const maxPerDestination = 8;
 const rowsAtOnce = 50;
 /** Were a wake-up ever lost, this is how late a notification could be. */
-const longestSleepMs = 30_000;
+const maxSleepMs = 30_000;
 /** A row whose outcome could not be written down is not tried again at once. */
 const pauseAfterFaultMs = 5_000;
 const endWithinMs = 5_000;
@@ -48,7 +48,7 @@ interface OnItsWay {
 
 class Deliveries {
   readonly #services: Services;
-  readonly #means: SharedMeans;
+  readonly #transports: SharedTransports;
   readonly #logger: Logger;
   /** By `seq`. */
   readonly #onItsWay = new Map<number, OnItsWay>();
@@ -64,9 +64,9 @@ class Deliveries {
   #seenDestinations = new Map<number, string>();
   #forgetDestinationsAt = 0;
 
-  constructor(services: Services, means: SharedMeans) {
+  constructor(services: Services, transports: SharedTransports) {
     this.#services = services;
-    this.#means = means;
+    this.#transports = transports;
     this.#logger = services.logger.child({ subsystem: 'deliveries' });
   }
 
@@ -91,11 +91,11 @@ class Deliveries {
     this.#isLooking = true;
     const { db, clock } = this.#services;
     const begunAt = clock.monotonic();
-    let lookAt = clock.now() + longestSleepMs;
+    let lookAt = clock.now() + maxSleepMs;
     try {
       do {
         this.#mustLookAgain = false;
-        await correctDueTimes(this.#services, clock.now(), longestPauseMs);
+        await correctDueTimes(this.#services, clock.now(), maxPauseMs);
         await this.#startDue();
       } while (this.#mustLookAgain && !this.#stopping.signal.aborted);
       lookAt = Math.min(lookAt, (await nextDueAt(db, clock.now())) ?? Infinity);
@@ -121,14 +121,14 @@ class Deliveries {
     const { clock } = this.#services;
     if (clock.monotonic() >= this.#forgetDestinationsAt) {
       this.#seenDestinations = new Map();
-      this.#forgetDestinationsAt = clock.monotonic() + longestSleepMs;
+      this.#forgetDestinationsAt = clock.monotonic() + maxSleepMs;
     }
     const places = new Map<string, number>();
     for (const { destination } of this.#onItsWay.values()) {
       places.set(destination, (places.get(destination) ?? 0) + 1);
     }
     const isBusy = ([, destination]: [number, string]): boolean =>
-      (places.get(destination) ?? 0) >= mostPerDestination;
+      (places.get(destination) ?? 0) >= maxPerDestination;
     return [...this.#seenDestinations].filter(isBusy).map(([channelId]) => channelId);
   }
 
@@ -137,13 +137,13 @@ class Deliveries {
     const busy = new Set<string>();
     let isMailFull = false;
     for (;;) {
-      if (this.#stopping.signal.aborted || this.#onItsWay.size >= mostAtOnce) return;
+      if (this.#stopping.signal.aborted || this.#onItsWay.size >= maxAtOnce) return;
       for (const { accountId, channelId } of this.#onItsWay.values()) {
-        if (this.#count((each) => each.accountId === accountId) >= mostPerAccount) {
+        if (this.#count((each) => each.accountId === accountId) >= maxPerAccount) {
           busy.add(accountId);
         }
         if (channelId === null) continue;
-        if (this.#count((each) => each.channelId === channelId) >= mostPerChannel) {
+        if (this.#count((each) => each.channelId === channelId) >= maxPerChannel) {
           full.add(channelId);
         }
       }
@@ -158,8 +158,8 @@ class Deliveries {
       });
       const channelRows = await this.#channelsOf(rows);
       for (const row of rows) {
-        if (this.#stopping.signal.aborted || this.#onItsWay.size >= mostAtOnce) return;
-        if (this.#count((each) => each.accountId === row.account_id) >= mostPerAccount) {
+        if (this.#stopping.signal.aborted || this.#onItsWay.size >= maxAtOnce) return;
+        if (this.#count((each) => each.accountId === row.account_id) >= maxPerAccount) {
           busy.add(row.account_id);
           continue;
         }
@@ -170,9 +170,9 @@ class Deliveries {
           this.#seenDestinations.set(row.alert_channel_id, delivery.destination);
         }
         const isFull =
-          this.#count((each) => each.destination === delivery.destination) >= mostPerDestination ||
+          this.#count((each) => each.destination === delivery.destination) >= maxPerDestination ||
           this.#count((each) => each.channelId === row.alert_channel_id) >=
-            (row.alert_channel_id === null ? mostPerDestination : mostPerChannel);
+            (row.alert_channel_id === null ? maxPerDestination : maxPerChannel);
         if (!isFull) this.#start(row, delivery, channelRow);
         else if (row.alert_channel_id === null) isMailFull = true;
         else full.add(row.alert_channel_id);
@@ -204,7 +204,7 @@ class Deliveries {
   async #deliver(row: OutboxRow, delivery: Delivery, configJson: string | null): Promise<void> {
     const attempt = await this.#attempt(row, delivery);
     // Whether it arrived is not known: it is sent again after the next start.
-    if (this.#means.signal.aborted && attempt.outcome !== 'delivered') return;
+    if (this.#transports.signal.aborted && attempt.outcome !== 'delivered') return;
     const { clock, disk } = this.#services;
     for (;;) {
       try {
@@ -224,7 +224,7 @@ class Deliveries {
 
   async #attempt(row: OutboxRow, delivery: Delivery): Promise<Attempt> {
     try {
-      return await delivery.attempt(this.#means);
+      return await delivery.attempt(this.#transports);
     } catch (error) {
       this.#logger.error({ err: error, notificationId: row.id }, 'a notification cannot be made');
       return cannotBeSent('the notification could not be made: this is a fault of the monitor');
@@ -278,13 +278,13 @@ class Deliveries {
 /** Begins to deliver what is in the outbox, and goes on until it is disposed of. */
 export function startDeliveries({ services, config, resolve }: DeliveryParts): AsyncDisposable {
   const stopping = new AbortController();
-  const means = openMeans({
+  const transports = openTransports({
     config,
     services,
     signal: stopping.signal,
     ...(resolve === undefined ? {} : { resolve }),
   });
-  const deliveries = new Deliveries(services, means);
+  const deliveries = new Deliveries(services, transports);
   services.deliveries.onWake(() => void deliveries.look());
   void deliveries.look();
   return {
@@ -293,7 +293,7 @@ export function startDeliveries({ services, config, resolve }: DeliveryParts): A
       await deliveries.stop(() => {
         stopping.abort();
       });
-      await means[Symbol.asyncDispose]();
+      await transports[Symbol.asyncDispose]();
     },
   };
 }

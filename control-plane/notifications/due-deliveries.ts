@@ -77,14 +77,14 @@ export async function nextDueAt(db: Kysely<Database>, now: number): Promise<numb
 
 /**
  * Makes due what was written while the clock was ahead: a row that was never tried is due when it is
- * written, one that was tried at most `longestPauseMs` later.
+ * written, one that was tried at most `maxPauseMs` later.
  */
 export async function correctDueTimes(
   { db, commits }: { db: Kysely<Database>; commits: CommitQueue },
   now: number,
-  longestPauseMs: number,
+  maxPauseMs: number,
 ): Promise<void> {
-  const latest = now + longestPauseMs;
+  const latest = now + maxPauseMs;
   const last = () => db.selectFrom('outbox').select((of) => of.fn.max('next_attempt_at').as('at'));
   const [any, untried] = [
     await last().executeTakeFirst(),

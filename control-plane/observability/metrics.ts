@@ -32,10 +32,10 @@ const ofLag = [0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600, 86_400];
 const lagPrecisionMs = 20;
 
 /** Codes come from agents, which may be of any version or not ours at all. */
-const mostCodes = 64;
+const maxCodes = 64;
 
 /** Keeps a label within bounds: what comes after so many values is `other`. */
-export function boundedLabel(most: number = mostCodes): (value: string) => string {
+export function boundedLabel(most: number = maxCodes): (value: string) => string {
   const known = new Set<string>();
   return (value) => {
     if (!known.has(value) && known.size >= most) return 'other';

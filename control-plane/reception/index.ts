@@ -1,5 +1,5 @@
 /** What other modules may use. */
-export { afterSettling, whileClockTrusted } from './after-settling.ts';
+export { afterGracePeriod, whileClockTrusted } from './after-grace-period.ts';
 export { type Gap, losesRequests, lostSince, shiftOf } from './decide/receivable-time.ts';
 export { clampInstants, type GapConsumer } from './gap-consumer.ts';
 export { noteAlive, noteAliveAndWritten, openReception } from './keep-reception.ts';

@@ -11,24 +11,24 @@ import {
   gapsOverRestart,
   isStall,
   lateBy,
-  leastGapMs,
+  minGapMs,
   receivableSince,
-  settleAfter,
-  settleAtStart,
+  gracePeriodAfter,
+  gracePeriodAtStart,
   type Gap,
   type LastAlive,
   type Reading,
-  type Settling,
+  type GracePeriod,
 } from './decide/receivable-time.ts';
 import { ClockTrust } from './decide/clock-trust.ts';
 import type { MachineClocks } from './machine-clocks.ts';
 
 const tickMs = 1_000;
-const mostGaps = 1_000;
+const maxGaps = 1_000;
 /** After a stall, requests that waited in the sockets are read within this time. */
 const readWithinMs = 2_000;
 /** A process that stalls again and again draws its conclusions all the same: requests have not waited longer. */
-const longestUnreadMs = 60_000;
+const maxUnreadMs = 60_000;
 
 interface ReceptionParts {
   clock: Clock;
@@ -58,7 +58,7 @@ export class Reception implements Disposable {
   /** In receivable ms: the last stall, and since when one has followed the other before all was read. */
   #stalledAt = Number.NEGATIVE_INFINITY;
   #unreadSince = Number.NEGATIVE_INFINITY;
-  #settling: Settling | null = null;
+  #gracePeriod: GracePeriod | null = null;
   /** The newest ones. */
   #gaps: Gap[] = [];
   #unrecorded: Gap[] = [];
@@ -73,7 +73,7 @@ export class Reception implements Disposable {
     this.#logger = logger;
     this.#disk = disk;
     this.#last = this.#read();
-    this.#settling = settleAtStart(this.#last.monotonic);
+    this.#gracePeriod = gracePeriodAtStart(this.#last.monotonic);
     this.#tick();
   }
 
@@ -101,7 +101,7 @@ export class Reception implements Disposable {
     const before = this.#last;
     const ranMs = this.#clock.monotonic() - before.monotonic;
     const driftMs = this.#clock.now() - before.wall - ranMs;
-    if (ranMs < tickMs && Math.abs(driftMs) < leastGapMs) return;
+    if (ranMs < tickMs && Math.abs(driftMs) < minGapMs) return;
     const now = this.#read();
     const lateMs = lateBy(before, now, tickMs);
     const gaps = gapsBetween(before, now, tickMs);
@@ -126,8 +126,8 @@ export class Reception implements Disposable {
     if (gaps.length === 0) return;
     const monotonic = this.#clock.monotonic();
     this.#noteStall();
-    this.#settling = settleAfter(this.#settling, gaps, monotonic);
-    this.#gaps = [...this.#gaps, ...gaps].slice(-mostGaps);
+    this.#gracePeriod = gracePeriodAfter(this.#gracePeriod, gaps, monotonic);
+    this.#gaps = [...this.#gaps, ...gaps].slice(-maxGaps);
     this.#unrecorded.push(...gaps);
     for (const gap of gaps) {
       this.#trust.onGap(gap, this.#receivedMs());
@@ -162,7 +162,7 @@ export class Reception implements Disposable {
 
   /**
    * Resolves once every gap up to now is on record and all deadlines have moved; also when that could
-   * not be written, see `isSettled`. Never call it within a transaction: it waits for one.
+   * not be written, see `isGracePeriodOver`. Never call it within a transaction: it waits for one.
    */
   async recorded(): Promise<void> {
     this.#look();
@@ -191,13 +191,13 @@ export class Reception implements Disposable {
     this.#look();
     if (this.#unrecorded.length > 0 || this.#disk.problem !== null) return false;
     const now = this.#receivedMs();
-    return now - this.#stalledAt >= readWithinMs || now - this.#unreadSince >= longestUnreadMs;
+    return now - this.#stalledAt >= readWithinMs || now - this.#unreadSince >= maxUnreadMs;
   }
 
   /** Whether agents had the time to hand in what they could not hand in before. */
-  isSettled(): boolean {
+  isGracePeriodOver(): boolean {
     if (!this.hasReadAll()) return false;
-    return this.#settling === null || this.#clock.monotonic() >= this.#settling.until;
+    return this.#gracePeriod === null || this.#clock.monotonic() >= this.#gracePeriod.until;
   }
 
   #receivedMs(): number {
@@ -234,7 +234,7 @@ export class Reception implements Disposable {
 
   /** An agent of a location stamped a request with its own clock. */
   hearClock(caller: { accountId: string; location: string }, aheadMs: number): void {
-    if (this.isSettled()) this.#trust.hear(caller, aheadMs, this.#receivedMs());
+    if (this.isGracePeriodOver()) this.#trust.hear(caller, aheadMs, this.#receivedMs());
   }
 
   /** What is wrong with the clock, in words; null when nothing is known to be. */

@@ -9,7 +9,7 @@ import type { Services } from '../core/services.ts';
 import type { Gap, GapCause } from './decide/receivable-time.ts';
 
 /** As much as the console shows and receivable time is reckoned with. */
-const mostKept = 1_000;
+const maxKept = 1_000;
 
 /** What is on record, in the order in which it happened. */
 export async function readGaps(db: Kysely<Database>): Promise<Gap[]> {
@@ -17,7 +17,7 @@ export async function readGaps(db: Kysely<Database>): Promise<Gap[]> {
     .selectFrom('reception_gaps')
     .selectAll()
     .orderBy('id', 'desc')
-    .limit(mostKept)
+    .limit(maxKept)
     .execute();
   return rows.reverse().map((row) => ({
     cause: row.cause as GapCause,
@@ -36,7 +36,7 @@ async function write(db: Kysely<Database>, gap: Gap): Promise<void> {
     .executeTakeFirstOrThrow();
   await db
     .deleteFrom('reception_gaps')
-    .where('id', '<=', id - mostKept)
+    .where('id', '<=', id - maxKept)
     .execute();
 }
 

@@ -42,7 +42,7 @@ import { saveLearnedScript } from '../checks/index.ts';
 import { readSubmission, refusal, type ReadItem } from './read-submission.ts';
 import { publishResults, type CertificateConsumer, type RunEnding } from './result-consumer.ts';
 import { runAll, type AfterCommit } from '../core/after-commit.ts';
-import { finishJob, retryElsewhere } from '../scheduling/index.ts';
+import { finishJob, rescheduleRetry } from '../scheduling/index.ts';
 import { statusUpdate, writeStatuses, type StatusChange } from './update-status.ts';
 
 /** Most items of one commit, for a statement that names them has 32,766 parameters at most. */
@@ -367,7 +367,7 @@ class IngestUnit {
       known === undefined ? undefined : this.#results.get(attemptOf(known.id, item.attempt));
     const followUp =
       item.resultType === 'ATTEMPT' && item.retryElsewhere !== null && known?.state !== 'FINAL'
-        ? await retryElsewhere(this.#services, this.#db, accountId, {
+        ? await rescheduleRetry(this.#services, this.#db, accountId, {
             ...item,
             runId: known?.run_id ?? item.runId,
             isKnown: stored !== undefined,

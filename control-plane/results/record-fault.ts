@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { detailsOfFault } from '@monitor/shared/domain/fault-details.ts';
+import { detailsOfAgentError } from '@monitor/shared/domain/agent-error-details.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { encodePayload } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
@@ -46,7 +46,7 @@ export async function recordFault(
   });
   if (result === undefined) throw new Error('a result was inserted without a number');
   const { resultField } = checkTypes[row.type as CheckType];
-  const details = detailsOfFault({
+  const details = detailsOfAgentError({
     ...{ type: row.type, definition: effective, runtimeId: needs.runtimeId, reason },
     ...{ startedAt: now, stoppedAt: now, jobLog: { setup: [], request: [], teardown: [] } },
   });

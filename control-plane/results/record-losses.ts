@@ -10,7 +10,7 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import type { Database } from '../db/tables.ts';
 import { missingSince, type RecordLoss, type StoredMark } from '../scheduling/index.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
-import type { SecretBox } from '../core/secret-box.ts';
+import type { SecretCipher } from '../core/secret-cipher.ts';
 
 const shownMs = 86_400_000;
 const macBytes = 16;
@@ -24,7 +24,7 @@ async function newestSeq(db: Kysely<Database>): Promise<number> {
 
 export interface RecordLossesParts {
   db: Kysely<Database>;
-  secrets: SecretBox;
+  secrets: SecretCipher;
   clock: Clock;
   logger: Logger;
   metrics: Pick<ControlPlaneMetrics, 'lostResults'>;

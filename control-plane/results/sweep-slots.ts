@@ -14,7 +14,7 @@ import { keyedRunIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Services } from '../core/services.ts';
-import { PlannedGaps } from '../maintenance/index.ts';
+import { MaintenanceSlots } from '../maintenance/index.ts';
 
 /** So many at a time, for other writers wait meanwhile. */
 const periodsPerSweep = 500;
@@ -94,7 +94,7 @@ async function sweep(
         { servedSince: state.served_since, unservedSince: state.unserved_since },
       ]),
     );
-    const plannedGaps = new PlannedGaps(db);
+    const maintenanceSlots = new MaintenanceSlots(db);
     const capabilityGaps = new CapabilityGaps(db);
     const losses = await db.selectFrom('record_losses').select(['since', 'until']).execute();
     let isBehind = periods.length === periodsPerSweep;
@@ -130,7 +130,7 @@ async function sweep(
         if (missed === undefined) continue;
         const { id } = missed;
         let finalReason: string = reason;
-        if (await plannedGaps.isGap(row.account_id, slot.checkId, slot.scheduledFor)) {
+        if (await maintenanceSlots.has(row.account_id, slot.checkId, slot.scheduledFor)) {
           finalReason = 'maintenance';
         } else if (isRecordLost(slot.scheduledFor, losses, dueAfterMs)) {
           finalReason = 'record-lost';

@@ -31,12 +31,12 @@ export async function channelsToRecover(
   db: Kysely<Database>,
   notice: { account_id: string; channels_json: string },
 ): Promise<number[]> {
-  const told = fromJson<number[]>(notice.channels_json);
+  const notified = fromJson<number[]>(notice.channels_json);
   const rows = await db
     .selectFrom('alert_channels')
     .select('id')
     .where('account_id', '=', notice.account_id)
-    .where('id', 'in', told)
+    .where('id', 'in', notified)
     .where('send_recovery', '=', 1)
     .orderBy('id')
     .execute();

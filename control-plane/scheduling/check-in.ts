@@ -18,7 +18,7 @@ import { accountRuntime, needsAmong, needsOfChecks } from './check-needs.ts';
 import { cancellationsFor } from './cancellations.ts';
 import { leaseTo } from './jobs.ts';
 import { runFirst } from './schedule-check.ts';
-import { upcomingPauses } from '../maintenance/index.ts';
+import { scheduledMaintenance } from '../maintenance/index.ts';
 
 /** The first protocol whose agents derive ids with a key. */
 const keyedIdsFrom = 2;
@@ -127,7 +127,7 @@ async function proxyOf(
     .where('account_id', '=', caller.accountId)
     .where('slug_name', '=', caller.location)
     .executeTakeFirst();
-  return row?.proxy_url == null ? null : secrets.read(row.proxy_url, caller.accountId);
+  return row?.proxy_url == null ? null : secrets.decryptStored(row.proxy_url, caller.accountId);
 }
 
 /** The checks an agent should run now. */
@@ -311,12 +311,12 @@ async function environmentRevision(db: Kysely<Database>, accountId: string): Pro
 /** What changed for the agent since it was last told, or everything when it holds something else. */
 async function newsFor(services: Services, caller: Caller, request: CheckInRequest): Promise<News> {
   const { accountId, location } = caller;
-  const told = services.hub.told(accountId, location, request.agentId);
-  const held = told !== null && told.snapshot === request.snapshot ? told.revisions : null;
+  const answer = services.hub.lastAnswer(accountId, location, request.agentId);
+  const held = answer !== null && answer.snapshot === request.snapshot ? answer.revisions : null;
   const assigned = await assignmentsOf(services, caller, request.agentId);
   const proxyUrl = await proxyOf(services, caller);
   const shared = `${await environmentRevision(services.db, accountId)} ${proxyUrl ?? ''}`;
-  const pausesOf = await upcomingPauses(services.db, accountId, services.clock.now());
+  const pausesOf = await scheduledMaintenance(services.db, accountId, services.clock.now());
   const revisions = new Map(
     assigned.map(({ id, revision }) => [id, `${revision} ${shared} ${pausesOf(id).key}`]),
   );
@@ -392,7 +392,7 @@ export async function checkIn(
       ...(await cancellationsFor(services.db, caller, agentId)),
       ...services.openRuns.calledOff({ accountId, location, agentId }),
     ];
-    const knownToBe = hub.told(accountId, location, agentId)?.calledOff;
+    const knownToBe = hub.lastAnswer(accountId, location, agentId)?.calledOff;
     const cancellations = calledOff.filter((runId) => knownToBe?.has(runId) !== true);
     const time = serverTime(clock, receivedAt, arrivedAt);
     // An agent is to hear at once that the clock was set.

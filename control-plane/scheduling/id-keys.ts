@@ -9,7 +9,7 @@ import type { HmacHex } from '@monitor/shared/domain/run-id.ts';
 import { dropFact, readFact, writeFact } from '../db/installation.ts';
 import type { Database } from '../db/tables.ts';
 import { OperatorError } from '../errors/operator-error.ts';
-import type { SecretBox } from '../core/secret-box.ts';
+import type { SecretCipher } from '../core/secret-cipher.ts';
 
 const keyBytes = 32;
 /** Name of the secret among the facts of the installation. Encrypted for no account. */
@@ -54,16 +54,16 @@ export class IdKeys {
  */
 export async function openIdKeys(
   db: Kysely<Database>,
-  secrets: SecretBox,
+  secrets: SecretCipher,
   acceptNewKey = false,
 ): Promise<IdKeys> {
   let value = await readFact(db, idSecretFact);
   if (value === undefined) {
-    value = secrets.seal(secrets.deriveKey('ids').toString('base64'), '');
+    value = secrets.encrypt(secrets.deriveKey('ids').toString('base64'), '');
     await writeFact(db, idSecretFact, value);
   }
   try {
-    return new IdKeys(Buffer.from(secrets.open(value, ''), 'base64'));
+    return new IdKeys(Buffer.from(secrets.decrypt(value, ''), 'base64'));
   } catch (error) {
     if (acceptNewKey) {
       await dropFact(db, idSecretFact);
@@ -76,9 +76,12 @@ export async function openIdKeys(
   }
 }
 
-/** Encrypts the secret anew with the present key of the box; does nothing before there is one. */
-export async function resealIdSecret(db: Kysely<Database>, secrets: SecretBox): Promise<void> {
+/** Encrypts the secret anew with the present key of the cipher; does nothing before there is one. */
+export async function reencryptIdSecret(
+  db: Kysely<Database>,
+  secrets: SecretCipher,
+): Promise<void> {
   const known = await readFact(db, idSecretFact);
   if (known === undefined) return;
-  await writeFact(db, idSecretFact, secrets.seal(secrets.open(known, ''), ''));
+  await writeFact(db, idSecretFact, secrets.encrypt(secrets.decrypt(known, ''), ''));
 }

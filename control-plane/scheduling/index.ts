@@ -22,7 +22,7 @@ export {
   type Presence,
   slotsToAccountFor,
 } from './decide/sweep.ts';
-export { openIdKeys, resealIdSecret } from './id-keys.ts';
+export { openIdKeys, reencryptIdSecret } from './id-keys.ts';
 export { idleTimes } from './idle-times.ts';
 export {
   createJob,
@@ -42,7 +42,7 @@ export { loadOf, type Overload, overloadOf } from './overload.ts';
 export { privateLocationHandlers } from './private-locations/handlers.ts';
 export { pruneJobLeases } from './prune-job-leases.ts';
 export { restoreAgents } from './restore-agents.ts';
-export { retryElsewhere } from './retry-elsewhere.ts';
+export { rescheduleRetry } from './reschedule-retry.ts';
 export { RunSignals } from './run-signals.ts';
 export { sampleQueues } from './sample-queues.ts';
 export { markSwept, notifyAgents, scheduleOfChecks } from './schedule-check.ts';

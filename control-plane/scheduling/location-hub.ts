@@ -14,12 +14,12 @@ import type { Reception } from '../reception/index.ts';
 const returnWithinMs = 12_000;
 const hangUpGraceMs = 5_000;
 /** After a gap an agent has at least so long, for its check-in may wait in the socket. */
-const leastReturnMs = 3_000;
+const minReturnMs = 3_000;
 /** Timers and clocks differ by less. */
-const leastCountedMs = 100;
+const minCountedMs = 100;
 
 /** What an agent was last told, so that the next answer is only the difference. */
-interface Told {
+interface SentAnswer {
   snapshot: string;
   /** What tells one state of each check from another; see `scheduling/check-in.ts`. */
   revisions: Map<string, string>;
@@ -29,7 +29,7 @@ interface Told {
 
 interface Member extends Candidate {
   stopWaiting: (() => void) | null;
-  told: Told | null;
+  lastAnswer: SentAnswer | null;
 }
 
 interface LocationEntry {
@@ -111,7 +111,11 @@ export class LocationHub {
       !areEqual(known.checkTypes, agent.checkTypes) ||
       !areEqual(known.runtimes, agent.runtimes) ||
       known.hasBrowser !== agent.hasBrowser;
-    entry.members.set(agent.id, { ...agent, stopWaiting: null, told: known?.told ?? null });
+    entry.members.set(agent.id, {
+      ...agent,
+      stopWaiting: null,
+      lastAnswer: known?.lastAnswer ?? null,
+    });
     if (isNew) this.#changed(accountId, location, []);
     return isNew;
   }
@@ -132,7 +136,7 @@ export class LocationHub {
   expect(accountId: string, location: string, agent: Candidate, withinMs: number): void {
     const entry = this.#entry(accountId, location);
     if (entry.members.has(agent.id)) return;
-    const member: Member = { ...agent, stopWaiting: null, told: null };
+    const member: Member = { ...agent, stopWaiting: null, lastAnswer: null };
     entry.members.set(agent.id, member);
     this.#expectBack(accountId, location, member, withinMs);
   }
@@ -144,10 +148,10 @@ export class LocationHub {
     member.stopWaiting = this.#clock.after(withinMs, () => {
       // Only time counts in which it could have come back.
       const leftMs = withinMs - (this.#reception.receivableMs() - since);
-      if (leftMs < leastCountedMs && this.#reception.hasReadAll()) {
+      if (leftMs < minCountedMs && this.#reception.hasReadAll()) {
         this.remove(accountId, location, member.id);
       } else {
-        this.#expectBack(accountId, location, member, Math.max(leftMs, leastReturnMs));
+        this.#expectBack(accountId, location, member, Math.max(leftMs, minReturnMs));
       }
     });
   }
@@ -168,13 +172,13 @@ export class LocationHub {
     this.notify(accountId, location);
   }
 
-  told(accountId: string, location: string, agentId: string): Told | null {
-    return this.#entry(accountId, location).members.get(agentId)?.told ?? null;
+  lastAnswer(accountId: string, location: string, agentId: string): SentAnswer | null {
+    return this.#entry(accountId, location).members.get(agentId)?.lastAnswer ?? null;
   }
 
-  remember(accountId: string, location: string, agentId: string, told: Told): void {
+  remember(accountId: string, location: string, agentId: string, answer: SentAnswer): void {
     const member = this.#entry(accountId, location).members.get(agentId);
-    if (member !== undefined) member.told = told;
+    if (member !== undefined) member.lastAnswer = answer;
   }
 
   /** Something about a location changed: its checks, its agents, its jobs. Wakes who waits. */

@@ -10,13 +10,13 @@ interface AgentOfLocation {
   agentId: string;
 }
 
-interface Told extends AgentOfLocation {
+interface AgentRuns extends AgentOfLocation {
   runs: ReadonlyMap<string, OpenRun>;
   calledOff: Set<string>;
 }
 
 /** A run as its agent told it. */
-export interface ToldRun extends OpenRun {
+export interface ReportedRun extends OpenRun {
   /** Where it runs. */
   location: string;
   isCancelRequested: boolean;
@@ -26,26 +26,29 @@ const keyOf = ({ accountId, location, agentId }: AgentOfLocation): string =>
   `${accountId}/${location}/${agentId}`;
 
 export class OpenRuns {
-  readonly #told = new Map<string, Told>();
+  readonly #runsOfAgents = new Map<string, AgentRuns>();
 
   /** All that an agent is running now. */
   replace(agent: AgentOfLocation, list: readonly OpenRun[]): void {
     const key = keyOf(agent);
     if (list.length === 0) {
-      this.#told.delete(key);
+      this.#runsOfAgents.delete(key);
       return;
     }
     const runs = new Map(list.map((run) => [run.runId, run]));
-    const calledOff = [...(this.#told.get(key)?.calledOff ?? [])].filter((id) => runs.has(id));
-    this.#told.set(key, { ...agent, runs, calledOff: new Set(calledOff) });
+    const calledOff = [...(this.#runsOfAgents.get(key)?.calledOff ?? [])].filter((id) =>
+      runs.has(id),
+    );
+    this.#runsOfAgents.set(key, { ...agent, runs, calledOff: new Set(calledOff) });
   }
 
   /** These agents are gone: nobody knows what became of their runs. */
   forget(accountId: string, location: string, agentIds: readonly string[]): void {
-    for (const agentId of agentIds) this.#told.delete(keyOf({ accountId, location, agentId }));
+    for (const agentId of agentIds)
+      this.#runsOfAgents.delete(keyOf({ accountId, location, agentId }));
   }
 
-  list(accountId: string): ToldRun[] {
+  list(accountId: string): ReportedRun[] {
     return this.#ofAccount(accountId).flatMap(({ location, runs, calledOff }) =>
       [...runs.values()].map((run) => ({
         ...run,
@@ -55,8 +58,8 @@ export class OpenRuns {
     );
   }
 
-  #ofAccount(accountId: string): Told[] {
-    return [...this.#told.values()].filter((told) => told.accountId === accountId);
+  #ofAccount(accountId: string): AgentRuns[] {
+    return [...this.#runsOfAgents.values()].filter((agent) => agent.accountId === accountId);
   }
 
   /** Calls off runs of an account; gives which of them there are, and where. */
@@ -73,6 +76,6 @@ export class OpenRuns {
 
   /** The runs of an agent that are called off. */
   calledOff(agent: AgentOfLocation): string[] {
-    return [...(this.#told.get(keyOf(agent))?.calledOff ?? [])];
+    return [...(this.#runsOfAgents.get(keyOf(agent))?.calledOff ?? [])];
   }
 }

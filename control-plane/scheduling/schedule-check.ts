@@ -191,7 +191,7 @@ export function notifyAgents(
 }
 
 /** Most first runs that an agent is given when it arrives; the rest begins with its slots. */
-const mostFirstRuns = 500;
+const maxFirstRuns = 500;
 
 /**
  * Runs the checks of an agent that has just arrived whose schedule nobody has run yet: they were made,
@@ -224,7 +224,7 @@ export async function runFirst(
       .filter((row) => (lastRun.get(row.id) ?? Number.NEGATIVE_INFINITY) < row.schedule_from)
       .filter((row) => !isWaiting.has(row.id))
       .sort((left, right) => right.frequency - left.frequency)
-      .slice(0, mostFirstRuns);
+      .slice(0, maxFirstRuns);
     if (first.length === 0) return;
     const now = services.clock.now();
     const paused = await maintenanceOf(

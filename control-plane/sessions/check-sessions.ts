@@ -40,7 +40,7 @@ const sessionMarginMs = 15 * 60_000;
 
 /** What has not ended after so long has timed out. */
 function sessionLifetimeMs(type: string): number {
-  return sessionMarginMs + checkTypes[type as CheckType].longestRunMs;
+  return sessionMarginMs + checkTypes[type as CheckType].maxRunMs;
 }
 
 export interface SessionRunState {

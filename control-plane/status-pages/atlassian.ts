@@ -17,9 +17,9 @@ const indicators: Record<ServiceState, string> = {
 };
 
 /** As other status pages list them. */
-const mostListed = 50;
+const maxListed = 50;
 /** The newest of each incident; its own page has all of them. */
-const mostUpdates = 25;
+const maxUpdates = 25;
 
 interface Shown {
   view: StatusPageView;
@@ -103,7 +103,7 @@ function incidentOf(shown: Shown, incident: IncidentView) {
     shortlink: `${address}/incidents/${incident.id}`,
     started_at: toTimestamp(incident.startedAt),
     page_id: view.page.id,
-    incident_updates: incident.updates.slice(0, mostUpdates).map((update) => ({
+    incident_updates: incident.updates.slice(0, maxUpdates).map((update) => ({
       id: update.id,
       status: update.status.toLowerCase(),
       body: update.description,
@@ -151,7 +151,7 @@ function maintenanceOf(shown: Shown, notice: NoticeView) {
 }
 
 function incidentsOf(shown: Shown, incidents: readonly IncidentView[]) {
-  return incidents.slice(0, mostListed).map((incident) => incidentOf(shown, incident));
+  return incidents.slice(0, maxListed).map((incident) => incidentOf(shown, incident));
 }
 
 /** In the order of the statuses: what comes soonest first, what is over newest first. */
@@ -161,7 +161,7 @@ function maintenancesOf(shown: Shown, statuses: readonly NoticeView['status'][])
       const notices = shown.view.notices.filter(({ status }) => status === wanted);
       return wanted === 'completed' ? notices.toReversed() : notices;
     })
-    .slice(0, mostListed)
+    .slice(0, maxListed)
     .map((notice) => maintenanceOf(shown, notice));
 }
 

@@ -11,9 +11,9 @@ export type FeedFormat = 'rss' | 'atom' | 'json';
 /** By what an entry is: an incident, which changes, or each update of one, for readers that show what is new only. */
 export type FeedEntry = 'incident' | 'update';
 
-const mostEntries = 30;
+const maxEntries = 30;
 /** Of one incident; the rest is on its page. */
-const mostUpdates = 20;
+const maxUpdates = 20;
 
 /** XML knows no such characters, not even escaped. */
 
@@ -41,7 +41,7 @@ function incidentItem(incident: IncidentView, address: string): Item {
     id: link,
     date: new Date(incident.updatedAt),
     content: html`<p>Concerns ${names}.</p>
-      ${incident.updates.slice(0, mostUpdates).map(updateMarkup)}`.text,
+      ${incident.updates.slice(0, maxUpdates).map(updateMarkup)}`.text,
   };
 }
 
@@ -93,7 +93,7 @@ export function feedText({ view, address, format, entry, path }: FeedParts): str
   );
   const newest = items
     .sort((left, right) => right.date.getTime() - left.date.getTime())
-    .slice(0, mostEntries);
+    .slice(0, maxEntries);
   // The readers of RSS look into the description, the others into the content.
   const body = format === 'rss' ? 'description' : 'content';
   for (const { content, title, ...item } of newest) {

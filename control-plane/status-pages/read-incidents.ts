@@ -17,7 +17,7 @@ export type WhichIncidents =
   | { kind: 'one'; id: string; now: number };
 
 /** A check that flaps may open many; what is older than so many is not drawn. */
-const mostIncidents = 2_000;
+const maxIncidents = 2_000;
 
 /** The links between incidents and the services of a page. */
 function linksOf(db: Kysely<Database>, { pageId }: PageKey) {
@@ -94,7 +94,7 @@ export async function readIncidents(
   const rows = await narrowed(db, key, which)
     .selectAll('incidents')
     .orderBy('incidents.seq', 'desc')
-    .limit(mostIncidents)
+    .limit(maxIncidents)
     .execute();
   if (rows.length === 0) return [];
   const ids = rows.map(({ id }) => id);

@@ -11,9 +11,9 @@ import type { Representation } from '../http/representation.ts';
 
 const freshMs = 1_000;
 /** How long a visitor waits for the present while there is a past to show. */
-const patienceMs = 250;
-const mostKept = 1_000;
-const mostRepresentations = 200;
+const maxWaitMs = 250;
+const maxKept = 1_000;
+const maxRepresentations = 200;
 
 export class Snapshot {
   readonly read: ReadPage;
@@ -33,7 +33,7 @@ export class Snapshot {
     const known = this.#made.get(name);
     if (known !== undefined) return known;
     const made = (async () => make())();
-    if (this.#made.size >= mostRepresentations) this.#made.clear();
+    if (this.#made.size >= maxRepresentations) this.#made.clear();
     this.#made.set(name, made);
     made.catch(() => this.#made.delete(name));
     return made;
@@ -99,7 +99,7 @@ export class Snapshots {
   #entryOf(key: string): Entry {
     const known = this.#entries.get(key);
     if (known !== undefined) return known;
-    if (this.#entries.size >= mostKept) {
+    if (this.#entries.size >= maxKept) {
       const oldest = this.#entries.keys().next();
       if (oldest.done !== true) this.#entries.delete(oldest.value);
     }
@@ -140,12 +140,12 @@ export class Snapshots {
     loading: Promise<Snapshot | null>,
     known: Snapshot | null,
   ): Promise<Snapshot | null> {
-    const patience = Promise.withResolvers<Snapshot | null>();
-    const cancel = this.#parts.clock.after(patienceMs, () => {
-      patience.resolve(known);
+    const timeout = Promise.withResolvers<Snapshot | null>();
+    const cancel = this.#parts.clock.after(maxWaitMs, () => {
+      timeout.resolve(known);
     });
     try {
-      return await Promise.race([loading, patience.promise]);
+      return await Promise.race([loading, timeout.promise]);
     } finally {
       cancel();
     }

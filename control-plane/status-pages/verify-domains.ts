@@ -9,7 +9,7 @@ type PageRow = Selectable<StatusPagesTable>;
 type DomainServices = Pick<Services, 'clock' | 'commits' | 'db' | 'domains' | 'logger'>;
 
 const minuteMs = 60_000;
-const longestWaitMs = 6 * 60 * minuteMs;
+const maxWaitMs = 6 * 60 * minuteMs;
 const pagesAtOnce = 20;
 
 function claimOf(page: PageRow): Claim | null {
@@ -86,7 +86,7 @@ export async function verifyDomains(services: DomainServices): Promise<void> {
     .where('claimed_domain', 'is not', null)
     .where('custom_domain', 'is', null)
     .where(
-      sql<boolean>`coalesce(domain_checked_at + min(max((${now} - domain_claimed_at) / 10, ${minuteMs}), ${longestWaitMs}), 0) <= ${now}`,
+      sql<boolean>`coalesce(domain_checked_at + min(max((${now} - domain_claimed_at) / 10, ${minuteMs}), ${maxWaitMs}), 0) <= ${now}`,
     )
     .orderBy('domain_checked_at')
     .limit(pagesAtOnce)

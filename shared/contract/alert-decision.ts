@@ -5,7 +5,7 @@ import { pageQuery, pathId, queryInstant, timestamp } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
 /** The window is at most so long. */
-export const longestDecisionsWindowMs = 31 * 24 * 3_600_000;
+export const maxDecisionsWindowMs = 31 * 24 * 3_600_000;
 export const defaultDecisionsWindowMs = 24 * 3_600_000;
 
 /** What decided. The first six come with an alert, the others without; but DEACTIVATED of a WITHDRAWAL with its closing. */

@@ -55,7 +55,7 @@ export function decideRetry(input: {
   /** Milliseconds since the first attempt of the run began. */
   elapsedMs: number;
   /** True when another location of the check could run the retry. */
-  canGoElsewhere: boolean;
+  hasOtherLocation: boolean;
 }): RetryDecision {
   const { strategy, attempt } = input;
   if (strategy === null || !input.hasFailures) return { kind: 'final' };
@@ -69,6 +69,6 @@ export function decideRetry(input: {
   ) {
     return { kind: 'final' };
   }
-  const where = !strategy.sameRegion && input.canGoElsewhere ? 'elsewhere' : 'here';
+  const where = !strategy.sameRegion && input.hasOtherLocation ? 'elsewhere' : 'here';
   return { kind: 'retry', delayMs, where };
 }

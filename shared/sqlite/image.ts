@@ -26,7 +26,7 @@ export interface LogReading {
 const logHeaderBytes = 32;
 const frameHeaderBytes = 24;
 const smallestPage = 512;
-const largestPage = 65_536;
+const maxPageSize = 65_536;
 const usualPage = 4_096;
 
 export function viewOf(bytes: Uint8Array): DataView {
@@ -34,7 +34,7 @@ export function viewOf(bytes: Uint8Array): DataView {
 }
 
 function isPageSize(size: number): boolean {
-  return size >= smallestPage && size <= largestPage && (size & (size - 1)) === 0;
+  return size >= smallestPage && size <= maxPageSize && (size & (size - 1)) === 0;
 }
 
 /** Of a database, in bytes; the usual one where its header does not say. */
@@ -42,7 +42,7 @@ export function pageSizeOf(file: Bytes): number {
   const header = file.read(0, 100);
   if (header.length < 100) return usualPage;
   const size = viewOf(header).getUint16(16);
-  const inBytes = size === 1 ? largestPage : size;
+  const inBytes = size === 1 ? maxPageSize : size;
   return isPageSize(inBytes) ? inBytes : usualPage;
 }
 

@@ -22,7 +22,7 @@ export interface TableShape {
   isWithoutRowid: boolean;
   columns: readonly ColumnShape[];
   /** Rows from before the last columns were added have no more than these. */
-  fewestColumns: number;
+  minColumns: number;
 }
 
 export interface SalvagedRow {
@@ -56,9 +56,9 @@ const tableInterior = 0x05;
 const indexLeaf = 0x0a;
 const indexInterior = 0x02;
 /** Of a lost row, enough to tell what it was about. */
-const longestText = 16_384;
+const maxTextLength = 16_384;
 /** What is lost is counted in full; of so many it is said what it was. */
-const mostLost = 10_000;
+const maxLost = 10_000;
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
@@ -140,8 +140,8 @@ function fits({ type, isNullable, isRowNumber }: ColumnShape, value: SqliteValue
   return typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
 }
 
-function hasShape(values: readonly SqliteValue[], { columns, fewestColumns }: TableShape): boolean {
-  if (values.length < fewestColumns || values.length > columns.length) return false;
+function hasShape(values: readonly SqliteValue[], { columns, minColumns }: TableShape): boolean {
+  if (values.length < minColumns || values.length > columns.length) return false;
   return values.every((value, index) => {
     const column = columns[index];
     return column !== undefined && fits(column, value);
@@ -208,7 +208,7 @@ class Salvage {
 
   lose(row: LostRow): void {
     this.report.lostCount += 1;
-    if (this.report.lost.length < mostLost) this.report.lost.push(row);
+    if (this.report.lost.length < maxLost) this.report.lost.push(row);
   }
 
   #payloadAt(bytes: Uint8Array, at: number, size: number, isIndex: boolean): Uint8Array | null {
@@ -249,7 +249,7 @@ class Salvage {
       offset += number.length;
     }
     const isPlausible = size.value > 0n && size.value < 0x7fff_ffffn;
-    const rest = bytes.subarray(offset, Math.min(this.#usable, offset + longestText));
+    const rest = bytes.subarray(offset, Math.min(this.#usable, offset + maxTextLength));
     return {
       rowid,
       payload: isPlausible
@@ -271,7 +271,7 @@ class Salvage {
         this.lose({
           table: shape.name,
           rowid: cell?.rowid ?? null,
-          text: decoder.decode(left.subarray(0, longestText)),
+          text: decoder.decode(left.subarray(0, maxTextLength)),
         });
       }
     }
@@ -351,7 +351,7 @@ class Salvage {
 const schemaShape: TableShape = {
   name: 'sqlite_schema',
   isWithoutRowid: false,
-  fewestColumns: 5,
+  minColumns: 5,
   columns: ['type', 'name', 'tbl_name', 'rootpage', 'sql'].map((name) => ({
     name,
     type: name === 'rootpage' ? 'integer' : 'text',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { wakeAlerts } from '../../control-plane/alerting/wake-alerts.ts';
+import { evaluateDueAlerts } from '../../control-plane/alerting/evaluate-due-alerts.ts';
 import { iso, minute, now, setUp, type Bench } from '../support/results.ts';
 
 const failed = { hasFailures: true, errorMessages: ['HTTP 500'] };
@@ -35,7 +35,7 @@ async function failing(bench: Bench, alertSettings: Record<string, unknown>): Pr
 async function pass(bench: Bench, minutes: number): Promise<void> {
   for (let passed = 0; passed < minutes; passed += 1) {
     bench.clock.advance(minute);
-    await wakeAlerts(bench.cp.controlPlane.services);
+    await evaluateDueAlerts(bench.cp.controlPlane.services);
   }
 }
 

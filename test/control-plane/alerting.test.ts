@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { alertOnCertificate } from '../../control-plane/alerting/alert-on-certificate.ts';
-import { wakeAlerts } from '../../control-plane/alerting/wake-alerts.ts';
+import { evaluateDueAlerts } from '../../control-plane/alerting/evaluate-due-alerts.ts';
 import { expireJobs } from '../../control-plane/results/expire-jobs.ts';
 import { sweepHeartbeats } from '../../control-plane/heartbeats/heartbeats.ts';
 import type { AlertFacts } from '../../control-plane/notifications/facts.ts';
@@ -320,7 +320,7 @@ test('a parallel check fails when enough of its locations do, and waits for thos
   await from('eu-west-1', now - minute);
   assert.deepEqual(await types(bench), ['ALERT_FAILURE']);
   bench.clock.advance(20 * minute);
-  await wakeAlerts(services);
+  await evaluateDueAlerts(services);
   assert.deepEqual(await types(bench), ['ALERT_FAILURE', 'ALERT_RECOVERY']);
   await from('us-east-1', now - minute, failed);
   assert.equal((await said(bench)).length, 2);
@@ -342,9 +342,9 @@ test('a heartbeat alerts when its ping is overdue, whatever the threshold, and r
   bench.clock.advance(12 * minute);
   await sweepHeartbeats(services);
   bench.clock.advance(5 * minute);
-  await wakeAlerts(services);
+  await evaluateDueAlerts(services);
   bench.clock.advance(23 * minute);
-  await wakeAlerts(services);
+  await evaluateDueAlerts(services);
   await fetch(body.heartbeat.pingUrl as string);
   assert.deepEqual(
     (await said(bench)).map((facts) => [facts.alertType, facts.reminderSequence]),
@@ -365,7 +365,7 @@ test('a check that is switched off is forgotten: no reminder, no word that it pa
   await bench.submit(check, 'URL', now - minute, failed);
   await bench.cp.api('PUT', `/v1/checks/url/${check}`, { activated: false });
   bench.clock.advance(10 * minute);
-  await wakeAlerts(bench.cp.controlPlane.services);
+  await evaluateDueAlerts(bench.cp.controlPlane.services);
   await bench.submit(check, 'URL', now, failed);
   await bench.cp.api('PUT', `/v1/checks/url/${check}`, { activated: true });
   await bench.submit(check, 'URL', now + minute);

@@ -25,8 +25,8 @@ test('a certificate is stored with its key, which never comes back', async () =>
   const { db, secrets } = cp.controlPlane.services;
   const [row] = await db.selectFrom('client_certificates').selectAll().execute();
   assert.equal(JSON.stringify(row).includes('PRIVATE KEY'), false);
-  assert.equal(secrets.open(row?.key_sealed ?? '', cp.accountId), key);
-  assert.throws(() => secrets.open(row?.key_sealed ?? '', 'another account'));
+  assert.equal(secrets.decrypt(row?.key_sealed ?? '', cp.accountId), key);
+  assert.throws(() => secrets.decrypt(row?.key_sealed ?? '', 'another account'));
   assert.equal((await cp.api('DELETE', path)).status, 204);
   assert.equal((await cp.api('GET', path)).status, 404);
   assert.equal((await cp.api('DELETE', path)).status, 404);

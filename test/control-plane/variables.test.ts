@@ -66,7 +66,7 @@ test('what a client reads back and writes again keeps the secret', async () => {
     const row = await db.selectFrom('checks').select('body_json').executeTakeFirstOrThrow();
     const [variable] = (JSON.parse(row.body_json) as { environmentVariables: { value: string }[] })
       .environmentVariables;
-    return secrets.open(variable?.value ?? '', cp.accountId);
+    return secrets.decrypt(variable?.value ?? '', cp.accountId);
   };
   assert.equal(await opened(), 's3cr3t-value');
   await cp.api('PUT', `/v1/checks/browser/${body.id}`, {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
 import { mapCredentials } from '../../control-plane/core/decide/credentials.ts';
-import { openSecretBox, SecretBox } from '../../control-plane/core/secret-box.ts';
+import { openSecretCipher, SecretCipher } from '../../control-plane/core/secret-cipher.ts';
 import { makeAuthority } from '../support/certificates.ts';
 import { Operator } from '../support/control-plane-command.ts';
 import { Program } from '../support/program.ts';
@@ -154,7 +154,7 @@ function assertOnNoDisk(folder: string, needles: readonly string[]): void {
 
 /** The database as the build before this one kept it: values readable, tokens as they are. */
 function undoEncryption(database: string): void {
-  const box = openSecretBox({}, database);
+  const cipher = openSecretCipher({}, database);
   const db = new DatabaseSync(database);
   type Row = Record<string, string>;
   const change = (table: string, key: string, column: string, to: (row: Row) => string | null) => {
@@ -165,11 +165,11 @@ function undoEncryption(database: string): void {
     }
   };
   const opened = (column: string) => (row: Row) =>
-    row[column] == null ? null : box.read(row[column], row['account_id'] ?? '');
+    row[column] == null ? null : cipher.decryptStored(row[column], row['account_id'] ?? '');
   const body = (row: Row): string =>
     JSON.stringify(
       mapCredentials(JSON.parse(row['body_json'] ?? '') as object, (value) =>
-        box.read(value, row['account_id'] ?? ''),
+        cipher.decryptStored(value, row['account_id'] ?? ''),
       ),
     );
   change('heartbeats', 'check_id', 'ping_token', (row) => {
@@ -244,14 +244,14 @@ test('credentials are readable in no file, before and after a new key, and work 
   );
   assert.ok(rotated.values >= 17, JSON.stringify(rotated));
   assert.notEqual(readFileSync(`${operator.database}.key`, 'utf8'), keyBefore);
-  const old = new SecretBox(Buffer.from(keyBefore, 'base64'));
+  const old = new SecretCipher(Buffer.from(keyBefore, 'base64'));
   const db = new DatabaseSync(operator.database, { readOnly: true });
   const [channel] = db.prepare('select * from alert_channels').all() as {
     config_json: string;
     account_id: string;
   }[];
   db.close();
-  assert.throws(() => old.open(channel?.config_json ?? '', channel?.account_id ?? ''));
+  assert.throws(() => old.decrypt(channel?.config_json ?? '', channel?.account_id ?? ''));
   await system.restartControlPlane();
   assert.deepEqual(await read(system, ids), shown);
   assert.deepEqual(await calls(), [200, 404]);
@@ -282,14 +282,14 @@ test('a change of the key that is killed at any moment loses nothing', async () 
     }, afterMs);
     await program.exited;
     clearTimeout(timer);
-    const box = openSecretBox({}, operator.database);
+    const cipher = openSecretCipher({}, operator.database);
     const db = new DatabaseSync(operator.database);
     const rows = db.prepare('select * from variables where locked = 1').all() as {
       value: string;
       account_id: string;
     }[];
     db.close();
-    for (const row of rows) assert.match(box.open(row.value, row.account_id), /^Mk7-canary/);
+    for (const row of rows) assert.match(cipher.decrypt(row.value, row.account_id), /^Mk7-canary/);
   }
   await operator.json('keys', 'rotate-encryption');
   assert.equal(readFileSync(`${operator.database}.key`, 'utf8').trim().split('\n').length, 1);
@@ -327,8 +327,8 @@ test('with ENCRYPTION_KEY the key before is named by a setting', async () => {
   const rows = system.query<{ value: string; account_id: string }>(
     "select * from variables where key = 'LOCKED'",
   );
-  const box = new SecretBox(Buffer.from(second));
-  assert.equal(box.open(rows[0]?.value ?? '', rows[0]?.account_id ?? ''), `${marker}-locked`);
+  const cipher = new SecretCipher(Buffer.from(second));
+  assert.equal(cipher.decrypt(rows[0]?.value ?? '', rows[0]?.account_id ?? ''), `${marker}-locked`);
 });
 
 test('with a key that is lost, everything but the credentials goes on', async () => {

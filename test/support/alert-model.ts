@@ -13,7 +13,7 @@ export interface ModelSettings {
   reminders: number;
   reminderEveryMs: number;
   percentage: number | null;
-  silence: { reason: 'MUTED' } | { reason: 'MAINTENANCE'; until: number } | null;
+  mute: { reason: 'MUTED' } | { reason: 'MAINTENANCE'; until: number } | null;
 }
 
 /** What is said to people, and about incidents, in order. */
@@ -211,12 +211,12 @@ export class AlertModel {
     const wasOwed = alert !== null && this.#isOwed(alert);
     const believed = this.#believed();
     this.#runs.push({ health, at });
-    if (health === 'passing' || settings.silence === null) this.#heldUntil = null;
+    if (health === 'passing' || settings.mute === null) this.#heldUntil = null;
     if (health === 'passing') {
       if (alert === null) return before === 'passing' ? null : 'NOTHING_TO_RECOVER';
-      if (settings.silence !== null || isInMaintenance) {
+      if (settings.mute !== null || isInMaintenance) {
         if (!wasOwed) this.said.push({ say: 'resolve-incident' });
-        return before === 'passing' ? null : (settings.silence?.reason ?? 'MAINTENANCE');
+        return before === 'passing' ? null : (settings.mute?.reason ?? 'MAINTENANCE');
       }
       const from = before === 'passing' || wasOwed ? alert.health : before;
       this.#tell(table[`${from}>passing`], 'passing', now);
@@ -231,7 +231,7 @@ export class AlertModel {
         ? at - (streak[0]?.at ?? at) >= settings.minutes * 60_000
         : streak.length >= settings.runs;
     if (!isOverride && !isReached) return 'THRESHOLD_NOT_REACHED';
-    if (settings.silence !== null) return settings.silence.reason;
+    if (settings.mute !== null) return settings.mute.reason;
     this.#tell(table[`${before}>${health}`], health, now);
     return isOverride ? 'CONDITION_CHANGED' : 'THRESHOLD_REACHED';
   }
@@ -276,10 +276,9 @@ export class AlertModel {
 
   #beTimely(settings: ModelSettings, now: number): void {
     const health = this.#health();
-    if (settings.silence !== null) {
-      const { silence } = settings;
-      this.#heldUntil =
-        silence.reason === 'MUTED' ? now + 300_000 : Math.max(silence.until, now + 1_000);
+    if (settings.mute !== null) {
+      const { mute } = settings;
+      this.#heldUntil = mute.reason === 'MUTED' ? now + 300_000 : Math.max(mute.until, now + 1_000);
       return;
     }
     const reminder = this.#believed() === health ? this.#reminders() + 1 : 0;

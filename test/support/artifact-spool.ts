@@ -15,7 +15,7 @@ const hide = (text: string): string => text.replaceAll(secret, '*********');
 
 /** Hides `hunter2`; cannot do it in files of type `image/broken`. */
 const scrubber: Scrubber = {
-  longestForm: 7,
+  maxNeedleBytes: 7,
   add: () => undefined,
   text: hide,
   value: (value) => value,

@@ -1,7 +1,7 @@
 import type { Clock } from '@monitor/shared/clock.ts';
 
 /** A stall of the process counts as this long at most, in real time. */
-const longestStepMs = 6;
+const maxStepMs = 6;
 const tickMs = 3;
 
 /**
@@ -15,7 +15,7 @@ export function scaledClock(factor: number): Clock {
   let countedAt = performance.now();
   const elapsed = (): number => {
     const now = performance.now();
-    counted += Math.min(now - countedAt, longestStepMs);
+    counted += Math.min(now - countedAt, maxStepMs);
     countedAt = now;
     return counted * factor;
   };

@@ -10,15 +10,15 @@ export interface PortFacts {
   /** What opening it said; null where that worked. */
   code: string | null;
   /** The agent that runs here has it. */
-  isOurs: boolean;
+  isOwnPort: boolean;
   /** `nginx (process 17)`; null where it is not known. */
   holder: string | null;
 }
 
-export function judgePort({ host, port, code, isOurs, holder }: PortFacts): Finding[] {
+export function judgePort({ host, port, code, isOwnPort, holder }: PortFacts): Finding[] {
   const where = `port ${port} on ${host === '::' ? 'all interfaces' : host}`;
   if (port === 0) return [ok('AGENT_HEALTH_PORT=0: a free port is taken')];
-  if (isOurs) return [ok(`${where} is held by the agent that runs here`)];
+  if (isOwnPort) return [ok(`${where} is held by the agent that runs here`)];
   switch (code) {
     case null:
       return [ok(`${where} is free`)];
@@ -104,9 +104,9 @@ export const healthPort: Step = {
     const host = config.AGENT_HEALTH_HOST;
     const port = config.AGENT_HEALTH_PORT;
     const running = await runningAgent();
-    const isOurs = running?.isHere === true && running.status.healthPort === port;
-    const code = port === 0 || isOurs ? null : await tryPort(host, port);
+    const isOwnPort = running?.isHere === true && running.status.healthPort === port;
+    const code = port === 0 || isOwnPort ? null : await tryPort(host, port);
     const holder = code === 'EADDRINUSE' ? holderOf(machine, port) : null;
-    return judgePort({ host, port, code, isOurs, holder });
+    return judgePort({ host, port, code, isOwnPort, holder });
   },
 };

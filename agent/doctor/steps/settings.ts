@@ -121,8 +121,8 @@ function misspellings({ environment }: Given): Finding[] {
   return Object.keys(environment).flatMap((given) => {
     const upper = given.toUpperCase().replaceAll('-', '_');
     // Those that begin with AGENT_ were complained about already.
-    const isOurs = names.includes(given as never) || lowerCased.includes(upper);
-    if (isOurs || foreign.test(given) || given.startsWith('AGENT_')) return [];
+    const isKnown = names.includes(given as never) || lowerCased.includes(upper);
+    if (isKnown || foreign.test(given) || given.startsWith('AGENT_')) return [];
     const isWrongCase = upper !== given && names.includes(upper as never);
     const meant = isWrongCase
       ? upper

@@ -6,7 +6,7 @@ import { codeOf, observeError } from '../failure.ts';
 import {
   connectToProxy,
   openTunnel,
-  proxyFault,
+  proxyProblem,
   resolveProxy,
   type HttpProxy,
 } from '../http/proxy.ts';
@@ -109,7 +109,7 @@ export async function dialProxy(proxy: HttpProxy, ending: Ending): Promise<Socke
       reject(
         error instanceof ClientGone
           ? error
-          : proxyFault(proxy, `cannot be reached (${codeOf(error)})`, error),
+          : proxyProblem(proxy, `cannot be reached (${codeOf(error)})`, error),
       );
       socket.destroy();
     };
@@ -141,7 +141,7 @@ async function dialByProxy(proxy: HttpProxy, target: Target, ending: Ending): Pr
       },
       onError: (error) => {
         const closed = (): Error =>
-          proxyFault(proxy, `closed the connection (${codeOf(error)})`, error);
+          proxyProblem(proxy, `closed the connection (${codeOf(error)})`, error);
         fail(error instanceof AgentError ? error : closed());
       },
     });

@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
-import { proxyFault, proxyHeaders } from '../http/proxy.ts';
+import { proxyProblem, proxyHeaders } from '../http/proxy.ts';
 import { defaultSecureContext, secureContextOf } from '../tls/secure-context.ts';
 import { dial, dialProxy, proxyFor, type Target } from './dial.ts';
 import { endingWith, type Ending } from './ending.ts';
@@ -90,7 +90,7 @@ export async function forward(
     sent.once('response', (answer) => {
       const proxy = url.protocol === 'http:' ? proxyFor(targetOf(url), session.way) : null;
       if (proxy !== null && answer.statusCode === 407) {
-        fail(proxyFault(proxy, 'asks for credentials (status 407)'));
+        fail(proxyProblem(proxy, 'asks for credentials (status 407)'));
         return;
       }
       try {

@@ -19,7 +19,7 @@ import { codeOf, failureOf, observeError, timedOut } from '../failure.ts';
 import {
   connectToProxy,
   openTunnel,
-  proxyFault,
+  proxyProblem,
   proxyHeaders,
   refusalOfProxy,
   type HttpProxy,
@@ -166,7 +166,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       try {
         if (error instanceof AgentError) throw error;
         if (proxy !== null && !isProxyReached) {
-          throw proxyFault(proxy, `cannot be reached (${codeOf(error)})`, error);
+          throw proxyProblem(proxy, `cannot be reached (${codeOf(error)})`, error);
         }
         settle(
           isJustClosed(error)
@@ -182,7 +182,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     };
     const cancelTimeout = clock.after(exchange.timeoutMs, () => {
       if (proxy !== null && !isProxyReached) {
-        rejectWith(proxyFault(proxy, `cannot be reached within ${exchange.limitMs} ms`));
+        rejectWith(proxyProblem(proxy, `cannot be reached within ${exchange.limitMs} ms`));
       } else {
         settle(timedOut(phaseOf(times, isSecure), subject, exchange.limitMs));
       }
@@ -195,7 +195,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       const status = message.statusCode ?? 0;
       const refusal = proxy === null || isSecure ? null : refusalOfProxy(status, message.headers);
       if (proxy !== null && refusal !== null) {
-        rejectWith(proxyFault(proxy, refusal));
+        rejectWith(proxyProblem(proxy, refusal));
         return;
       }
       response = {

@@ -21,7 +21,7 @@ export interface HttpProxy {
 }
 
 /** An agent error about the proxy, without its credentials. */
-export function proxyFault(proxy: HttpProxy, what: string, cause?: unknown): AgentError {
+export function proxyProblem(proxy: HttpProxy, what: string, cause?: unknown): AgentError {
   return new AgentError(
     'NETWORK_UNAVAILABLE',
     `the proxy of the location, ${proxy.host}:${proxy.port}, ${what}; check the proxy, or proxyUrl of the private location`,
@@ -67,7 +67,7 @@ export function parseHttpProxy(proxyUrl: string): HttpProxy {
 /** The address of the proxy itself; names of targets are then for the proxy to resolve. */
 export async function resolveProxy(proxy: HttpProxy): Promise<Address> {
   const found = await resolveByOs(proxy.host, isIP(proxy.host) === 6 ? 'IPv6' : 'IPv4');
-  if ('failure' in found) throw proxyFault(proxy, `has no address (${found.failure.code})`);
+  if ('failure' in found) throw proxyProblem(proxy, `has no address (${found.failure.code})`);
   return found.address;
 }
 
@@ -139,7 +139,7 @@ export function openTunnel(proxy: HttpProxy, socket: Socket, authority: string, 
       const failure = failureOf('connect', 'PROXY_CONNECT_FAILED', authority, detail);
       end.onFailure({ ...failure, isNetworkError: true });
     } else {
-      end.onError(proxyFault(proxy, `refuses a tunnel to ${authority} with status ${status}`));
+      end.onError(proxyProblem(proxy, `refuses a tunnel to ${authority} with status ${status}`));
     }
   });
   request.on('error', end.onError);

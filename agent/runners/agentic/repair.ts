@@ -60,8 +60,8 @@ export async function repair(
   try {
     return await repairWith(client, state, steps, broken);
   } catch (error) {
-    const isOurs = error instanceof AgentError && error.code === 'MODEL_UNAVAILABLE';
-    if (!isOurs && !(error instanceof CeilingReached)) throw error;
+    const isModelError = error instanceof AgentError && error.code === 'MODEL_UNAVAILABLE';
+    if (!isModelError && !(error instanceof CeilingReached)) throw error;
     return unrepaired(broken, `It could not be repaired: ${error.message}.`);
   }
 }

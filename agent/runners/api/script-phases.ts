@@ -10,7 +10,7 @@ import type {
 } from '../../script-host/request-scripts/messages.ts';
 import {
   RequestScripts,
-  type ScriptFault,
+  type ScriptError,
   type ScriptPhase,
 } from '../../script-host/request-scripts/request-scripts.ts';
 import type { RunnerContext } from '../runner.ts';
@@ -23,7 +23,7 @@ export function hasScripts({ setupScripts, teardownScripts }: RunnerContext): bo
   return setupScripts.length + teardownScripts.length > 0;
 }
 
-function failureOfScript(phase: ScriptPhase, { code, message }: ScriptFault): Failure {
+function failureOfScript(phase: ScriptPhase, { code, message }: ScriptError): Failure {
   return { phase, code, message, isNetworkError: false };
 }
 

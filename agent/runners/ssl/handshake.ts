@@ -50,7 +50,7 @@ export interface HandshakeOptions {
 }
 
 /** More than any sound server sends. */
-const mostIssuers = 10;
+const maxIssuers = 10;
 
 /**
  * The certificate and those above it; none where none was shown. Node gives them away once, and completes
@@ -59,7 +59,7 @@ const mostIssuers = 10;
 function certificatesOf(socket: TLSSocket): X509Certificate[] {
   const found: X509Certificate[] = [];
   let next = socket.getPeerCertificate(true) as DetailedPeerCertificate | undefined;
-  while (next?.raw !== undefined && found.length <= mostIssuers) {
+  while (next?.raw !== undefined && found.length <= maxIssuers) {
     found.push(new X509Certificate(next.raw));
     // A root is its own issuer.
     const { issuerCertificate: issuer, fingerprint256 } = next;

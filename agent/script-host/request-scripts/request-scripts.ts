@@ -40,7 +40,7 @@ export interface RequestScriptsOptions extends RequestScriptFiles {
   addSecret(value: string): void;
 }
 
-export interface ScriptFault {
+export interface ScriptError {
   readonly code: string;
   readonly message: string;
 }
@@ -180,7 +180,7 @@ export class RequestScripts implements AsyncDisposable {
     this.environment = environment;
   }
 
-  async #run(phase: ScriptPhase, index: number, command: Command): Promise<Finished | ScriptFault> {
+  async #run(phase: ScriptPhase, index: number, command: Command): Promise<Finished | ScriptError> {
     this.#phase = phase;
     const name = this.#options[phase][index]?.name ?? `${phase} script`;
     const ended = await this.#ask(command);
@@ -190,15 +190,15 @@ export class RequestScripts implements AsyncDisposable {
       const message = `${name} did not end within ${this.#options.timeoutMs / 1000} seconds`;
       return { code: 'SCRIPT_TIMEOUT', message };
     }
-    if ('end' in ended) return this.#faultOfEnd(name, ended.end);
+    if ('end' in ended) return this.#errorOfEnd(name, ended.end);
     const { report } = ended;
     if (report.kind === 'ready')
       return { code: 'SCRIPT_ENDED', message: `${name} broke its process` };
     this.#applyChanges(report.environment);
-    return report.kind === 'done' ? report : this.#faultOfError(name, report);
+    return report.kind === 'done' ? report : this.#errorOf(name, report);
   }
 
-  #faultOfEnd(name: string, end: ProgramEnd): ScriptFault {
+  #errorOfEnd(name: string, end: ProgramEnd): ScriptError {
     if (this.#options.signal.aborted) {
       return { code: 'CANCELLED', message: `the run was cancelled during ${name}` };
     }
@@ -213,14 +213,14 @@ export class RequestScripts implements AsyncDisposable {
     };
   }
 
-  #faultOfError(name: string, { message, file, line }: Extract<Finished, { kind: 'failed' }>) {
+  #errorOf(name: string, { message, file, line }: Extract<Finished, { kind: 'failed' }>) {
     const isSnippet = file?.startsWith('snippets/') ?? false;
     const place = line === null ? '' : ` at ${isSnippet ? `${file ?? ''} ` : ''}line ${line}`;
     return { code: 'SCRIPT_FAILED', message: `${name} failed${place}: ${message}` };
   }
 
   /** Runs a setup script; gives the request as the script leaves it. */
-  async setup(index: number, request: ScriptedRequest): Promise<ScriptedRequest | ScriptFault> {
+  async setup(index: number, request: ScriptedRequest): Promise<ScriptedRequest | ScriptError> {
     const end = await this.#run('setup', index, { kind: 'setup', file: `setup-${index}`, request });
     return 'code' in end ? end : end.kind === 'done' ? (end.request ?? request) : request;
   }
@@ -230,7 +230,7 @@ export class RequestScripts implements AsyncDisposable {
     index: number,
     request: ScriptedRequest,
     response: ScriptedResponse,
-  ): Promise<{ body: string } | ScriptFault> {
+  ): Promise<{ body: string } | ScriptError> {
     const file = `teardown-${index}`;
     const end = await this.#run('teardown', index, { kind: 'teardown', file, request, response });
     if ('code' in end) return end;

@@ -1,4 +1,4 @@
-/** Keys of the API: made, listed, renamed, revoked. */
+/** API keys: create, list, rename and revoke. */
 import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { apiKey, apiKeyRoutes } from '@monitor/shared/contract/account.ts';
@@ -48,7 +48,7 @@ export function apiKeyHandlers(
     return instant;
   };
 
-  /** Nobody gives or takes more than they have. */
+  /** Nobody can grant or change a role that is higher than their own. */
   const requireRole = (held: Role, of: string): void => {
     if (!includesRole(held, of as Role)) {
       throw new ApiError('FORBIDDEN', `the role of this key is ${held}; the other's is ${of}`, {

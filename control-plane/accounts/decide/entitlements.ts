@@ -1,6 +1,6 @@
 /**
- * What an account may use. Whoever runs this program has all of it: nothing is behind a plan, so the
- * list says what this installation can do. Spec: Account entitlements.
+ * What an account may use. A self-hosted installation has every entitlement: no feature depends on
+ * a plan. The list therefore says what this installation can do. Spec: Account entitlements.
  */
 const planNames: Readonly<Record<string, string>> = {
   hobby: 'Hobby',

@@ -1,7 +1,7 @@
 /**
- * Sessions of the console: a key of the API is exchanged for one, so that no browser keeps the key. Its
- * token is stored as a hash and replaced from time to time. A session has the role of its key, and is
- * over with it (`KeyStore.findSession`).
+ * Sessions of the console. An API key is exchanged for a session, so that no browser stores the
+ * key. The session token is stored as a hash and is replaced from time to time. A session has the
+ * role of its key and ends with the key (`KeyStore.findSession`).
  */
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
@@ -12,11 +12,11 @@ import { sha256Hex } from '../../core/keys.ts';
 
 const hourMs = 3_600_000;
 
-/** How long somebody stays signed in: until the browser is closed, or on this machine. */
+/** Lifetime of a session: `short` ends with the browser, `kept` stays on this machine. */
 export const sessionMs = { short: 12 * hourMs, kept: 30 * 24 * hourMs };
-/** A token that is so old is replaced when the console is opened. */
+/** A token older than this is replaced when the console is opened. */
 export const rotateAfterMs = hourMs;
-/** Requests that were on their way while a token was replaced are still accepted. */
+/** Requests in flight while a token is replaced are still accepted for this long. */
 export const previousTokenMs = 60_000;
 const maxSessionsOfKey = 50;
 
@@ -28,7 +28,7 @@ interface SessionDeps {
 
 const makeToken = (): string => randomBytes(32).toString('base64url');
 
-/** Starts a session of a key; the oldest of too many end. */
+/** Starts a session for a key. Of too many sessions, the oldest end. */
 export async function startConsoleSession(
   { db, clock, newId }: SessionDeps,
   { accountId, keyId }: { accountId: string; keyId: string },
@@ -68,7 +68,10 @@ export async function startConsoleSession(
   return { token, isKept, expiresAt };
 }
 
-/** Gives the next token of a session; null while the present one is young, or is not the present one. */
+/**
+ * Gives the next token of a session. Null while the present token is young, or when the given token
+ * is not the present one.
+ */
 export async function rotateConsoleSession(
   { db, clock }: Omit<SessionDeps, 'newId'>,
   token: string,
@@ -92,7 +95,7 @@ export async function rotateConsoleSession(
   return { token: next, isKept, expiresAt: row.expires_at };
 }
 
-/** Ends the session of a token, be it the present or the previous one. */
+/** Ends the session that a token belongs to; the token may be the present or the previous one. */
 export async function endConsoleSession(db: Kysely<Database>, token: string): Promise<void> {
   const hash = sha256Hex(token);
   await db
@@ -101,7 +104,7 @@ export async function endConsoleSession(db: Kysely<Database>, token: string): Pr
     .execute();
 }
 
-/** Deletes sessions that are over. */
+/** Deletes expired sessions. */
 export async function forgetConsoleSessions({
   db,
   clock,

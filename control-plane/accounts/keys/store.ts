@@ -1,4 +1,4 @@
-/** Keys at rest: their hashes, never the keys. */
+/** Stored keys: only hashes, never the keys themselves. */
 import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
@@ -12,8 +12,8 @@ import { previousTokenMs } from './console-sessions.ts';
 const lastUsedResolutionMs = 60_000;
 
 /**
- * How long a key that was found is good for without another look: within it, every process notices
- * what another one (the command line) did to a key.
+ * How long a key that was looked up is cached. Within this time every process notices what another
+ * process (the command line) did to the key.
  */
 export const rememberKeysMs = 5_000;
 
@@ -26,8 +26,8 @@ interface Remembered<P> {
 }
 
 /**
- * Looks keys up by their hash. What was found is remembered for a moment, or until `forget`, which
- * every operation of this process that revokes a key must call.
+ * Looks up keys by their hash and caches them for a moment, or until `forget`. Every operation of
+ * this process that revokes a key must call `forget`.
  */
 export class KeyStore implements KeyFinder {
   readonly #db: Kysely<Database>;
@@ -36,7 +36,7 @@ export class KeyStore implements KeyFinder {
   readonly #locationKeys = new Map<string, Remembered<LocationPrincipal>>();
   readonly #sessions = new Map<string, { keyHash: string; expiresAt: number; until: number }>();
   readonly #usedAt = new Map<string, number>();
-  /** Grows when all is dropped: what was read before is not remembered after it. */
+  /** Grows when the cache is cleared: a value read before that is not cached afterwards. */
   #generation = 0;
 
   constructor(db: Kysely<Database>, clock: Clock) {
@@ -141,12 +141,12 @@ export class KeyStore implements KeyFinder {
       .where('id', '=', keyId)
       .execute()
       .catch((error: unknown) => {
-        // Whoever reads may go on to while the disk is full.
+        // Reading works while the disk is full; only `last used` cannot be written.
         if (!isDiskFull(error)) throw error;
       });
   }
 
-  /** Drops everything remembered: after a key was revoked or a location deleted. */
+  /** Clears the cache: call it after a key was revoked or a location was deleted. */
   forget(): void {
     this.#generation += 1;
     this.#apiKeys.clear();
@@ -161,7 +161,7 @@ interface KeyDeps {
   newId: () => string;
 }
 
-/** Creates an API key of an account and gives it raw, this once. */
+/** Creates an API key of an account. The raw key is returned only here. */
 export async function createApiKey(
   { db, clock, newId }: KeyDeps,
   accountId: string,
@@ -226,7 +226,7 @@ export interface ListedKey {
   revokedAt: number | null;
 }
 
-/** The API keys of an account, or of all, oldest first, the revoked ones too. */
+/** The API keys of an account, or of all accounts, oldest first, including revoked ones. */
 export function listKeys(
   db: Kysely<Database>,
   accountId: string | undefined,
@@ -250,7 +250,7 @@ export function listKeys(
     .execute();
 }
 
-/** Revokes an API key for good; says whether there was one to revoke. */
+/** Revokes an API key. False when there was no such key. */
 export async function revokeKey(
   { db, clock }: Pick<KeyDeps, 'db' | 'clock'>,
   id: string,

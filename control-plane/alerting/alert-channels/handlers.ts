@@ -1,4 +1,4 @@
-/** Alert channels and who is subscribed to them. */
+/** Alert channels and their subscriptions. */
 import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import {
@@ -57,7 +57,7 @@ async function subscribe(
   await writeSubscription(db, accountId, channelId, subscription);
 }
 
-/** Refuses templates that could not be completed when they are needed. */
+/** Refuses templates that could not be rendered later. */
 function checkTemplates(type: string, config: unknown): void {
   if (type !== 'WEBHOOK') return;
   const broken = brokenTemplate(config as Parameters<typeof brokenTemplate>[0]);
@@ -102,7 +102,7 @@ export function alertChannelHandlers(services: Services): Handlers<typeof alertC
           .values({
             account_id: accountId,
             type: body.type,
-            config_json: secrets.seal(JSON.stringify(body.config), accountId),
+            config_json: secrets.encrypt(JSON.stringify(body.config), accountId),
             ...toPreferenceColumns(body),
             created_at: clock.now(),
             updated_at: null,
@@ -134,7 +134,7 @@ export function alertChannelHandlers(services: Services): Handlers<typeof alertC
           const valid = validate(schema, config, 'payload', ['config']);
           refuseMisspelt(bodyFields(schema, []), config, ['config']);
           checkTemplates(before.type, valid);
-          configJson = secrets.seal(JSON.stringify(valid), accountId);
+          configJson = secrets.encrypt(JSON.stringify(valid), accountId);
         }
         const after: ChannelRow = {
           ...before,

@@ -7,7 +7,7 @@ import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../.
 import type { Database } from '../../db/tables.ts';
 import type { AlertChannelsTable } from '../tables.ts';
 import { presentChannelConfig } from '../../core/decide/hidden-values.ts';
-import type { SecretBox } from '../../core/secret-box.ts';
+import type { SecretCipher } from '../../core/secret-cipher.ts';
 import type { Services } from '../../core/services.ts';
 
 export type ChannelRow = Selectable<AlertChannelsTable>;
@@ -49,9 +49,9 @@ function toWire(
   row: ChannelRow,
   subscriptions: readonly SubscriptionRow[],
   role: Role,
-  secrets: SecretBox,
+  secrets: SecretCipher,
 ): Wire {
-  const config = fromJson(secrets.read(row.config_json, row.account_id));
+  const config = fromJson(secrets.decryptStored(row.config_json, row.account_id));
   return {
     id: row.id,
     type: row.type as AlertChannelType,
@@ -68,7 +68,7 @@ function toWire(
   };
 }
 
-/** Channels with their subscriptions, in order. */
+/** Channels with their subscriptions, in the given order. */
 export async function presentChannels(
   { db, secrets }: Pick<Services, 'db' | 'secrets'>,
   accountId: string,

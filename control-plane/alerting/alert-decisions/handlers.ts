@@ -1,7 +1,7 @@
-/** Why alerts were, or were not, sent. */
+/** Explains why alerts were sent or not sent. */
 import {
   defaultDecisionsWindowMs,
-  longestDecisionsWindowMs,
+  maxDecisionsWindowMs,
   type alertDecisionRoutes,
 } from '@monitor/shared/contract/alert-decision.ts';
 import { readPage } from '../../db/page.ts';
@@ -24,7 +24,7 @@ export function alertDecisionHandlers({
       const { checkResultId } = query;
       const isNarrow = checkResultId !== undefined;
       const given = isNarrow ? { ...always, ...query } : query;
-      const longest = isNarrow ? Infinity : longestDecisionsWindowMs;
+      const longest = isNarrow ? Infinity : maxDecisionsWindowMs;
       const window = windowOf(given, clock.now(), defaultDecisionsWindowMs, longest);
       await requireCheck(db, accountId, checkId);
       const filter = { ...window, ...(isNarrow ? { checkResultId } : {}) };

@@ -1,4 +1,4 @@
-/** Decisions of alerting: rows → wire. */
+/** Alerting decisions: rows → wire. */
 import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { alertDecision } from '@monitor/shared/contract/alert-decision.ts';
@@ -103,7 +103,7 @@ export function toDecisions(rows: readonly Row[]): Wire[] {
   return rows.map(toWire);
 }
 
-/** The decision about the tick of a result: one stands for the results that came together. */
+/** The decision about the tick of a result. All results of a tick share one decision. */
 async function decisionOfTick(
   db: Kysely<Database>,
   accountId: string,
@@ -127,7 +127,7 @@ async function decisionOfTick(
     .executeTakeFirst();
 }
 
-/** What there is to say of a result that no decision was kept about; undefined for an unknown one. */
+/** Explains a result without a stored decision; undefined for an unknown result. */
 export async function explainResult(
   db: Kysely<Database>,
   accountId: string,

@@ -1,4 +1,4 @@
-/** Trying a channel out, and sending a notification again. */
+/** Test notifications, and sending a notification again. */
 import { testWaitMs, type alertDeliveryRoutes } from '@monitor/shared/contract/alert-delivery.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { enqueueTest, redeliver } from '../redeliver.ts';

@@ -1,4 +1,4 @@
-/** Alerts of checks, and the notifications that were sent about them. */
+/** Alerts of checks, and the notifications that were sent for them. */
 import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import {

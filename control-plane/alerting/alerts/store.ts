@@ -1,4 +1,4 @@
-/** The notifications that were sent: rows → wire. */
+/** Sent notifications: rows → wire. */
 import type { Database } from '../../db/tables.ts';
 import type { Selectable } from 'kysely';
 import type { z } from 'zod';
@@ -8,14 +8,14 @@ import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { fromJson, toTimestamp } from '../../db/columns.ts';
 import { presentChannelConfig } from '../../core/decide/hidden-values.ts';
-import type { SecretBox } from '../../core/secret-box.ts';
+import type { SecretCipher } from '../../core/secret-cipher.ts';
 
 export type NotificationRow = Selectable<Database['alert_notifications']>;
 type Wire = z.input<typeof alertNotification>;
 
-/** As a reader of this role sees it: the configuration without what is hidden in the channel, too. */
-export function toNotification(row: NotificationRow, role: Role, secrets: SecretBox): Wire {
-  const config = fromJson(secrets.read(row.config_json, row.account_id));
+/** A notification as this role may see it: hidden fields of the channel are hidden here too. */
+export function toNotification(row: NotificationRow, role: Role, secrets: SecretCipher): Wire {
+  const config = fromJson(secrets.decryptStored(row.config_json, row.account_id));
   return {
     id: row.id,
     type: row.type as AlertChannelType,

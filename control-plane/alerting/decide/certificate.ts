@@ -1,4 +1,7 @@
-/** Who is told that a certificate expires: once per channel and certificate, and once it has expired. */
+/**
+ * Who is notified about an expiring certificate: once per channel and certificate, and once more
+ * when it has expired.
+ */
 import type { Addressee, ChannelReason } from './channels.ts';
 
 export type CertificateStage = 'EXPIRING' | 'EXPIRED';
@@ -12,8 +15,8 @@ export interface WatchingChannel {
   sslExpiryThreshold: number;
 }
 
-/** What a channel was told last about the certificate of a check. */
-export interface CertificateNotice {
+/** The last notification of a channel about the certificate of a check. */
+export interface CertificateNotification {
   channelId: number;
   expiresAt: number;
   stage: CertificateStage;
@@ -24,7 +27,7 @@ export interface Certificate {
   daysRemaining: number;
 }
 
-/** The same for all that is said about one certificate of a check. */
+/** Deduplication key of all notifications about one certificate of a check. */
 export function certificateKey(checkId: string, expiresAt: number): string {
   return `${checkId}/certificate/${expiresAt}`;
 }
@@ -34,22 +37,22 @@ export function certificateStageOf({ expiresAt }: Certificate, now: number): Cer
 }
 
 /**
- * Each channel, and whether it is told now. 10 days remaining are told where the threshold is 11; again
- * only for another certificate, or when the one that was announced has expired.
+ * Each channel, and whether it is notified now. A threshold of 11 days notifies at 10 remaining
+ * days. The channel is notified again only for another certificate, or once this one has expired.
  */
 export function certificateAddressees(
   channels: readonly WatchingChannel[],
-  notices: readonly CertificateNotice[],
+  notices: readonly CertificateNotification[],
   certificate: Certificate,
   now: number,
 ): Addressee[] {
   const stage = certificateStageOf(certificate, now);
-  const told = new Map(notices.map((notice) => [notice.channelId, notice]));
+  const notified = new Map(notices.map((notice) => [notice.channelId, notice]));
   const reasonOf = (channel: WatchingChannel): ChannelReason => {
     if (!channel.activated) return 'SUBSCRIPTION_OFF';
     if (!channel.sslExpiry) return 'CERTIFICATES_OFF';
     if (certificate.daysRemaining >= channel.sslExpiryThreshold) return 'NOT_YET';
-    const notice = told.get(channel.id);
+    const notice = notified.get(channel.id);
     if (notice?.expiresAt !== certificate.expiresAt) return 'WANTED';
     return stage === 'EXPIRED' && notice.stage === 'EXPIRING' ? 'WANTED' : 'ALREADY_TOLD';
   };

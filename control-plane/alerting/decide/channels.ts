@@ -1,4 +1,4 @@
-/** Which of the subscribed channels an alert goes to. */
+/** Selects the subscribed channels that an alert is sent to. */
 import type { z } from 'zod';
 import type { channelReason } from '@monitor/shared/contract/alert-decision.ts';
 import { subjectOf, type AlertType } from './decision.ts';
@@ -24,7 +24,7 @@ export interface Addressee {
 function reasonOf(
   channel: SubscribedChannel,
   alertType: AlertType,
-  told: readonly number[],
+  notified: readonly number[],
 ): ChannelReason {
   if (!channel.activated) return 'SUBSCRIPTION_OFF';
   switch (subjectOf(alertType)) {
@@ -35,7 +35,7 @@ function reasonOf(
     case 'recovery': {
       if (!channel.sendRecovery) return 'RECOVERIES_OFF';
       const wantsNothingElse = !channel.sendFailure && !channel.sendDegraded;
-      return told.includes(channel.id) || wantsNothingElse ? 'WANTED' : 'NEVER_TOLD';
+      return notified.includes(channel.id) || wantsNothingElse ? 'WANTED' : 'NEVER_TOLD';
     }
     case 'certificate':
     case null:
@@ -44,17 +44,17 @@ function reasonOf(
 }
 
 /**
- * Each channel, and whether it is told. A recovery goes to those that were told of the trouble, and
- * to those that take recoveries only.
+ * Each channel, and whether it is notified. A recovery is sent to the channels that were notified
+ * of the problem, and to the channels that take recoveries only.
  */
 export function addresseesOf(
   channels: readonly SubscribedChannel[],
   alertType: AlertType,
-  told: readonly number[],
+  notified: readonly number[],
 ): Addressee[] {
   return channels.map((channel) => ({
     id: channel.id,
     type: channel.type,
-    reason: reasonOf(channel, alertType, told),
+    reason: reasonOf(channel, alertType, notified),
   }));
 }

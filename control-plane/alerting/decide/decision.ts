@@ -1,8 +1,8 @@
-/** What the machine decided, and why. */
+/** A decision of the alert state machine, with its reason. */
 import type { z } from 'zod';
 import type { alertReason } from '@monitor/shared/contract/alert-decision.ts';
 import type { alertType } from '@monitor/shared/contract/alert-notification.ts';
-import type { Condition, Trouble } from './state.ts';
+import type { Condition, ProblemCondition } from './state.ts';
 import type { TickCount } from './tick.ts';
 
 export type AlertType = z.infer<typeof alertType>;
@@ -12,17 +12,17 @@ export interface Decision {
   cause: 'RUN' | 'ESCALATION' | 'REMINDER' | 'CERTIFICATE' | 'WITHDRAWAL';
   from: Condition;
   to: Condition;
-  /** The code of the transition, sent or not. */
+  /** Code of the transition, whether it was sent or not. */
   alertType: AlertType;
   isRaised: boolean;
   reason: AlertReason;
-  /** Runs of the new condition in a row. */
+  /** Consecutive runs in the new condition. */
   runs: number;
-  /** How long it lasts by now, in milliseconds. */
+  /** Duration of the condition so far, in milliseconds. */
   lastsMs: number;
-  /** 0 unless it is about a reminder. */
+  /** Number of the reminder; 0 when this is none. */
   reminder: number;
-  /** Of a check that runs in parallel. */
+  /** Only for a check that runs in parallel. */
   tick: TickCount | null;
 }
 
@@ -38,13 +38,13 @@ const transitions: Readonly<Record<`${Condition}-${Condition}`, AlertType>> = {
   'failing-passing': 'ALERT_RECOVERY',
 };
 
-/** The code of a transition. */
+/** The alert type of a transition. */
 export function alertTypeOf(from: Condition, to: Condition): AlertType {
   return transitions[`${from}-${to}`];
 }
 
-/** What an alert of a type is about, for the preferences of channels. */
-export function subjectOf(type: AlertType): Trouble | 'recovery' | 'certificate' | null {
+/** The kind of event, as the preferences of channels name it. */
+export function subjectOf(type: AlertType): ProblemCondition | 'recovery' | 'certificate' | null {
   switch (type) {
     case 'NO_ALERT':
       return null;

@@ -1,4 +1,4 @@
-/** Decisions in plain English. */
+/** Explains decisions in plain English. */
 import type { ChannelReason } from './channels.ts';
 import { subjectOf, type AlertReason, type Decision } from './decision.ts';
 import type { AlertRules } from './rules.ts';
@@ -10,12 +10,12 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** The percentage of a tick in words: "2 of 3 locations fail, fewer than 80 %". */
+/** Text for the share of failing locations: "2 of 3 locations failed (the threshold is 80 %)". */
 function tickText({ failing, degraded, conclusive, percentage }: TickCount): string {
-  const trouble = failing > 0 ? failing : degraded;
+  const affected = failing > 0 ? failing : degraded;
   const verb = failing > 0 ? 'failed' : 'degraded';
   const share = percentage === null ? '' : ` (the threshold is ${percentage} %)`;
-  return `${trouble} of ${counted(conclusive, 'location')} ${verb}${share}`;
+  return `${affected} of ${counted(conclusive, 'location')} ${verb}${share}`;
 }
 
 function escalationText({ runs, lastsMs, to }: Decision, { escalation }: AlertRules): string {
@@ -52,7 +52,7 @@ function raisedText(decision: Decision, rules: AlertRules): string {
   }
 }
 
-/** What each reason for silence says. Those that depend on more are worded by `explain`. */
+/** Reasons why no alert was sent. `explain` words the reasons that depend on further facts. */
 const plain: Partial<Record<AlertReason, string>> = {
   PASSING: 'the run passed and there was nothing to say',
   ALREADY_ALERTED: 'there was an alert about this already',
@@ -111,7 +111,7 @@ export function explainReason(reason: AlertReason): string {
   return asSentence(plainReason(reason));
 }
 
-/** Why a decision was as it was: "2 of 3 failed runs in a row; the third will alert." */
+/** Explains a decision: "2 of 3 failed runs in a row; the third will alert." */
 export function explain(decision: Decision, rules: AlertRules): string {
   const { tick, isRaised, reason } = decision;
   const text = isRaised ? raisedText(decision, rules) : notRaisedText(decision, rules);
@@ -124,10 +124,10 @@ const channelTexts: Record<Exclude<ChannelReason, 'WANTED'>, string> = {
   FAILURES_OFF: 'It does not take failures (sendFailure).',
   DEGRADED_OFF: 'It does not take degradations (sendDegraded).',
   RECOVERIES_OFF: 'It does not take recoveries (sendRecovery).',
-  NEVER_TOLD: 'It was not told of the trouble, so it is not told of the recovery.',
+  NEVER_TOLD: 'It was not notified of the problem, so it is not notified of the recovery.',
   CERTIFICATES_OFF: 'It does not take expiring certificates (sslExpiry).',
   NOT_YET: 'More days remain than its threshold (sslExpiryThreshold).',
-  ALREADY_TOLD: 'It was told of this certificate already.',
+  ALREADY_TOLD: 'It was notified of this certificate already.',
 };
 
 const wantedTexts = {
@@ -137,7 +137,7 @@ const wantedTexts = {
   certificate: 'It takes expiring certificates.',
 } as const;
 
-/** Why a channel was told of an alert, or not. */
+/** Explains why a channel was notified or not. */
 export function explainChannel(reason: ChannelReason, alertType: Decision['alertType']): string {
   if (reason !== 'WANTED') return channelTexts[reason];
   return wantedTexts[subjectOf(alertType) ?? 'failing'];

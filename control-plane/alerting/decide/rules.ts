@@ -1,26 +1,26 @@
-/** Alert settings as the machine needs them. Spec: alertSettings. */
+/** Alert settings in the form that the state machine uses. Spec: alertSettings. */
 import type { z } from 'zod';
 import { alertSettings } from '@monitor/shared/contract/check.ts';
 
 export type AlertSettings = z.output<typeof alertSettings>;
 
-/** Why nothing may be said now. A maintenance says when it ends. */
-export type Silence = { reason: 'MUTED' } | { reason: 'MAINTENANCE'; until: number };
+/** Why notifications are suppressed now. A maintenance has an end. */
+export type Mute = { reason: 'MUTED' } | { reason: 'MAINTENANCE'; until: number };
 
 export interface AlertRules {
   escalation: { type: 'RUN_BASED'; runs: number } | { type: 'TIME_BASED'; minutes: number };
   reminders: { amount: number; intervalMs: number };
   /** All locations of a tick count as one run. */
   isParallel: boolean;
-  /** The share of locations that must fail, of a parallel check that asks for one. */
+  /** The share of locations that must fail, in percent; null without such a threshold. */
   parallelPercentage: number | null;
-  silence: Silence | null;
+  mute: Mute | null;
 }
 
 interface GivenSettings {
   check: { useGlobalAlertSettings: boolean; alertSettings: unknown };
   group: { useGlobalAlertSettings: boolean | null; alertSettings: unknown } | null;
-  /** Null for the defaults. */
+  /** Settings of the account; null for the defaults. */
   account: unknown;
 }
 
@@ -30,8 +30,9 @@ function parsed(settings: unknown): AlertSettings {
 }
 
 /**
- * The settings that apply. A group that decides, by `useGlobalAlertSettings: true` or by settings of
- * its own, beats the check; otherwise the check's own apply unless it uses those of the account.
+ * The settings in force. A group overrides the check when it sets `useGlobalAlertSettings: true` or
+ * has settings of its own. Otherwise the settings of the check apply, or those of the account when
+ * the check uses them.
  */
 export function effectiveAlertSettings({ check, group, account }: GivenSettings): AlertSettings {
   if (group?.useGlobalAlertSettings === true) return parsed(account);
@@ -43,9 +44,9 @@ export function effectiveAlertSettings({ check, group, account }: GivenSettings)
 interface RuledCheck {
   runParallel: boolean;
   locations: number;
-  /** A missed deadline is final: a heartbeat does not fail a second time before its next ping. */
+  /** A missed deadline is final: a heartbeat cannot fail twice before its next ping. */
   isPinged: boolean;
-  silence: Silence | null;
+  mute: Mute | null;
 }
 
 /** The rules for a check from the settings that apply to it. */
@@ -64,6 +65,6 @@ export function rulesOf(settings: AlertSettings, check: RuledCheck): AlertRules 
     reminders: { amount, intervalMs: interval * 60_000 },
     isParallel,
     parallelPercentage: isParallel && enabled ? percentage : null,
-    silence: check.silence,
+    mute: check.mute,
   };
 }

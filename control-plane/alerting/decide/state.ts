@@ -1,54 +1,54 @@
-/** What the alert machine remembers of a check. Instants in milliseconds since the epoch. */
+/** State of the alert state machine for one check. Instants in milliseconds since the epoch. */
 import type { Gap } from '../../reception/decide/receivable-time.ts';
 
-/** passing: nothing is wrong. degraded: it works, badly. failing: it does not work. */
+/** passing: nothing is wrong. degraded: it works badly. failing: it does not work. */
 export type Condition = 'passing' | 'degraded' | 'failing';
-export type Trouble = Exclude<Condition, 'passing'>;
+export type ProblemCondition = Exclude<Condition, 'passing'>;
 
-/** What people were told last, until they are told that it is over. */
+/** The alert that is open: it was sent, and its recovery was not sent yet. */
 export interface OpenAlert {
-  /** The result of the first alert: the same until the recovery. */
+  /** Id of the result that opened the alert; it stays the same until the recovery. */
   key: string;
-  kind: Trouble;
-  /** Alert channels that were told, by id. */
+  kind: ProblemCondition;
+  /** Ids of the channels that were notified. The name is part of the stored state. */
   told: number[];
   lastSentAt: number;
   /** Reminders since the last alert. */
   reminders: number;
-  /** The check recovered while nothing could be said: the recovery is owed. */
+  /** The check recovered while muted or in maintenance: the recovery is still to be sent. */
   isOver: boolean;
 }
 
-/** A tick of a parallel check that some locations have yet to report for. */
+/** A tick of a parallel check for which some locations have not reported yet. */
 export interface OpenTick {
   scheduledFor: number;
-  /** When it is judged by what there is. */
+  /** When the tick is decided without the missing locations. */
   closesAt: number;
 }
 
 export interface AlertState {
   condition: Condition;
-  /** Runs of this condition in a row; 0 while passing. */
+  /** Consecutive runs in this condition; 0 while passing. */
   runs: number;
-  /** Start of the first of them; null while passing. */
+  /** Start of the first of these runs; null while passing. The name is part of the stored state. */
   stretchSince: number | null;
-  /** Since when the check has not been passing; null while it is. */
+  /** Start of the present problem, degraded or failing; null while passing. */
   since: number | null;
-  /** The result that the condition follows from. */
+  /** Id of the result that set the condition. */
   resultId: string | null;
   newestStartedAt: number;
   newestStoppedAt: number;
-  /** How long after its end the newest run was heard of; negative when its agent's clock is ahead. */
+  /** Time from the end of the newest run to its arrival; negative when the clock of its agent is ahead. */
   lagMs: number;
-  /** Time since then in which nothing could be heard: no escalation counts it. */
+  /** Time since the newest run in which nothing could be received; escalations do not count it. */
   unheardMs: number;
-  /** The newest tick that was judged, of a check that runs in parallel. */
+  /** The newest decided tick of a parallel check. */
   decidedTick: number | null;
   openTicks: OpenTick[];
   alert: OpenAlert | null;
-  /** Reminders and escalations wait till then. */
+  /** Reminders and escalations are held until this instant. */
   heldUntil: number | null;
-  /** It was noted once that they wait. */
+  /** The decision about this hold was recorded; it is recorded only once. */
   isHoldNoted: boolean;
 }
 
@@ -70,8 +70,8 @@ export const initialState: AlertState = {
 };
 
 /**
- * The state after a gap, or after the wall clock was set: what was remembered keeps its distance to now,
- * and time in which nothing could be heard does not count.
+ * The state after a gap in reception, or after the wall clock was set: stored instants keep their
+ * distance to now, and time in which nothing could be received does not count.
  */
 export function afterGap(state: AlertState, { lostMs, stepMs }: Gap): AlertState {
   const moved = <T extends number | null>(at: T) => (at === null ? at : at + stepMs) as T;
@@ -95,12 +95,12 @@ export function afterGap(state: AlertState, { lostMs, stepMs }: Gap): AlertState
   };
 }
 
-/** True when nothing is lost by forgetting the state. */
+/** True for a state without information: its row can be deleted. */
 export function isIdle({ condition, alert, openTicks }: AlertState): boolean {
   return condition === 'passing' && alert === null && openTicks.length === 0;
 }
 
-/** What people believe to be wrong, as far as we told them; null when they believe all is well. */
-export function toldOf({ alert }: AlertState): Trouble | null {
+/** The condition of the last notification; null when people were notified of no problem. */
+export function notifiedCondition({ alert }: AlertState): ProblemCondition | null {
   return alert === null || alert.isOver ? null : alert.kind;
 }

@@ -6,19 +6,20 @@
  *   degraded, failing unchanged    alert when the threshold is reached later, then reminders
  *   degraded, failing → passing    recovery, if there was an alert
  *
- * Faults of ours and results older than the newest change nothing. Under silence (muted, or in
- * maintenance) the machine follows and says nothing: a failure that lasts is told by the first run
- * after it that meets the rules, a recovery by the first pass after it. A run that fails within a
- * maintenance does not count at all. Spec: Events 1; facts: Alerting, transitions.
+ * Agent errors and results older than the newest one change nothing. While notifications are
+ * suppressed (muted, or in maintenance) the state machine keeps up and sends nothing. A lasting
+ * failure is sent with the first run afterwards that meets the rules, a recovery with the first
+ * pass afterwards. A run that fails during maintenance does not count at all. Spec: Events 1;
+ * facts: Alerting, transitions.
  */
 import { alertTypeOf } from './decision.ts';
-import { follow, type Judged } from './follow.ts';
-import { alertEffects, decide, raise, unmoved, type Outline } from './outline.ts';
+import { reduceRun, type JudgedRun } from './reduce-run.ts';
+import { alertEffects, decide, openAlert, unchanged, type Transition } from './transition.ts';
 import type { AlertRules } from './rules.ts';
-import { toldOf, type AlertState } from './state.ts';
+import { notifiedCondition, type AlertState } from './state.ts';
 import { countTick, judgeTick, type LocationResult, type Outcome } from './tick.ts';
-import { heldUntilOf, timedDueAt, wakeAtOf } from './timing.ts';
-
+import { heldUntilOf, timedDueAt, nextEvaluationAt } from './timing.ts';
+// A finished run; `startedAt` is the start of its last attempt.
 /** A run that is over; `startedAt` of its last attempt. */
 export interface RunEvent {
   kind: 'run';
@@ -27,35 +28,35 @@ export interface RunEvent {
   startedAt: number;
   stoppedAt: number;
   isInMaintenance: boolean;
-  /** It belongs to no slot. */
+  /** The run was triggered and belongs to no slot. */
   isTriggered: boolean;
 }
 
-/** News of a tick: everything that is known of it by now. */
+/** All results of a tick so far, and the one that has just arrived. */
 export interface TickEvent {
   kind: 'tick';
   scheduledFor: number;
   results: readonly LocationResult[];
-  /** Locations that can be waited for. */
+  /** Locations that will report because an agent serves them. */
   expected: readonly string[];
   closesAt: number;
   isInMaintenance: boolean;
-  /** The worst of what is new; null when the wait is over. */
-  news: { resultId: string; outcome: Outcome } | null;
+  /** The worst of the new results; null when only the deadline of the tick has passed. */
+  newest: { resultId: string; outcome: Outcome } | null;
 }
 
 export type AlertEvent = RunEvent | TickEvent | { kind: 'wake' };
 
-export interface Step extends Outline {
+export interface Step extends Transition {
   wakeAt: number | null;
 }
 
-/** Ticks that wait for a location; of more, the oldest is given up. */
-const mostOpenTicks = 64;
+/** Limit of undecided ticks; the oldest ones are dropped. */
+const maxOpenTicks = 64;
 
 /**
- * A pass is older than what is known when it began earlier, a failure only when it ended earlier too:
- * what takes long to fail is overtaken by runs that pass at once.
+ * A pass is outdated when it began before the newest run. A failure is outdated only when it also
+ * ended earlier: a run that takes long to fail ends after newer runs that pass at once.
  */
 function isOutdated(state: AlertState, run: RunEvent): boolean {
   const { newestStartedAt, newestStoppedAt, decidedTick } = state;
@@ -64,17 +65,17 @@ function isOutdated(state: AlertState, run: RunEvent): boolean {
   return run.outcome === 'passing' || run.stoppedAt < newestStoppedAt;
 }
 
-function onRun(state: AlertState, run: RunEvent, rules: AlertRules, now: number): Outline {
+function onRun(state: AlertState, run: RunEvent, rules: AlertRules, now: number): Transition {
   const { outcome, startedAt, stoppedAt } = run;
   if (outcome === 'inconclusive') {
-    return unmoved(state, outcome, { reason: 'INCONCLUSIVE' }, startedAt);
+    return unchanged(state, outcome, { reason: 'INCONCLUSIVE' }, startedAt);
   }
-  // One location alone cannot say that a parallel check works, or that enough of it fails.
+  // One location cannot show that a parallel check passes, nor that enough locations fail.
   const isPartial = outcome !== 'failing' || rules.parallelPercentage !== null;
   if (rules.isParallel && run.isTriggered && isPartial) {
-    return unmoved(state, outcome, { reason: 'OUTSIDE_SCHEDULE' }, startedAt);
+    return unchanged(state, outcome, { reason: 'OUTSIDE_SCHEDULE' }, startedAt);
   }
-  if (isOutdated(state, run)) return unmoved(state, outcome, { reason: 'OUTDATED' }, startedAt);
+  if (isOutdated(state, run)) return unchanged(state, outcome, { reason: 'OUTDATED' }, startedAt);
   const seen: AlertState = {
     ...state,
     newestStartedAt: Math.max(state.newestStartedAt, startedAt),
@@ -82,17 +83,17 @@ function onRun(state: AlertState, run: RunEvent, rules: AlertRules, now: number)
     lagMs: now - stoppedAt,
     unheardMs: 0,
   };
-  return follow(seen, { ...run, outcome, tick: null }, rules, now);
+  return reduceRun(seen, { ...run, outcome, tick: null }, rules, now);
 }
 
-function onTick(state: AlertState, event: TickEvent, rules: AlertRules, now: number): Outline {
-  const { scheduledFor, results, expected, closesAt, news } = event;
+function onTick(state: AlertState, event: TickEvent, rules: AlertRules, now: number): Transition {
+  const { scheduledFor, results, expected, closesAt, newest } = event;
   const tick = countTick(results, expected, rules.parallelPercentage);
-  const quiet: Outline = { state, effects: [], decision: null };
+  const quiet: Transition = { state, effects: [], decision: null };
   if (state.decidedTick !== null && scheduledFor <= state.decidedTick) {
-    if (news === null || news.outcome === 'passing') return quiet;
+    if (newest === null || newest.outcome === 'passing') return quiet;
     const reason = scheduledFor === state.decidedTick ? 'TICK_DECIDED' : 'OUTDATED';
-    return unmoved(state, news.outcome, { reason, tick }, scheduledFor);
+    return unchanged(state, newest.outcome, { reason, tick }, scheduledFor);
   }
   const outcome = judgeTick(tick, now >= closesAt);
   if (outcome === 'open') {
@@ -101,11 +102,11 @@ function onTick(state: AlertState, event: TickEvent, rules: AlertRules, now: num
     const others = state.openTicks.filter((open) => open.scheduledFor !== scheduledFor);
     const openTicks = [...others, { scheduledFor, closesAt }]
       .sort((a, b) => a.scheduledFor - b.scheduledFor)
-      .slice(-mostOpenTicks);
+      .slice(-maxOpenTicks);
     const next = isOfInterest ? { ...state, openTicks } : state;
-    if (news === null || news.outcome === 'passing') return { ...quiet, state: next };
-    const reason = news.outcome === 'inconclusive' ? 'INCONCLUSIVE' : 'TICK_OPEN';
-    return unmoved(next, news.outcome, { reason, tick }, scheduledFor);
+    if (newest === null || newest.outcome === 'passing') return { ...quiet, state: next };
+    const reason = newest.outcome === 'inconclusive' ? 'INCONCLUSIVE' : 'TICK_OPEN';
+    return unchanged(next, newest.outcome, { reason, tick }, scheduledFor);
   }
   const stoppedAt = Math.max(...results.map((result) => result.stoppedAt));
   const decided: AlertState = {
@@ -115,29 +116,29 @@ function onTick(state: AlertState, event: TickEvent, rules: AlertRules, now: num
     ...(now >= closesAt || results.length === 0 ? {} : { lagMs: now - stoppedAt, unheardMs: 0 }),
   };
   if (outcome === 'inconclusive') {
-    return unmoved(decided, outcome, { reason: 'INCONCLUSIVE', tick }, scheduledFor);
+    return unchanged(decided, outcome, { reason: 'INCONCLUSIVE', tick }, scheduledFor);
   }
   const resultId =
     results.findLast((result) => result.outcome === outcome)?.resultId ??
     results.at(-1)?.resultId ??
     '';
   const { isInMaintenance } = event;
-  const run: Judged = { outcome, resultId, startedAt: scheduledFor, isInMaintenance, tick };
-  return follow(decided, run, rules, now);
+  const run: JudgedRun = { outcome, resultId, startedAt: scheduledFor, isInMaintenance, tick };
+  return reduceRun(decided, run, rules, now);
 }
 
-function onWake(state: AlertState, rules: AlertRules, now: number): Outline {
+function onWake(state: AlertState, rules: AlertRules, now: number): Transition {
   const { alert, condition } = state;
   const dueAt = timedDueAt(state, rules);
   if (condition === 'passing' || dueAt === null || Math.max(dueAt, state.heldUntil ?? 0) > now) {
     return { state, effects: [], decision: null };
   }
-  const isReminder = toldOf(state) === condition;
+  const isReminder = notifiedCondition(state) === condition;
   const cause = isReminder ? 'REMINDER' : 'ESCALATION';
   const reminder = isReminder ? (alert?.reminders ?? 0) + 1 : 0;
-  if (rules.silence !== null) {
-    const { reason } = rules.silence;
-    const next = { ...state, heldUntil: heldUntilOf(rules.silence, now), isHoldNoted: true };
+  if (rules.mute !== null) {
+    const { reason } = rules.mute;
+    const next = { ...state, heldUntil: heldUntilOf(rules.mute, now), isHoldNoted: true };
     const decision = decide(state, next, now - state.lagMs, { cause, reason, reminder });
     return { state: next, effects: [], decision: state.isHoldNoted ? null : decision };
   }
@@ -149,7 +150,7 @@ function onWake(state: AlertState, rules: AlertRules, now: number): Outline {
           heldUntil: null,
           isHoldNoted: false,
         }
-      : raise(state, condition, state.resultId ?? '', now);
+      : openAlert(state, condition, state.resultId ?? '', now);
   return {
     state: raised,
     effects: alertEffects(raised, alertTypeOf(condition, condition)),
@@ -162,7 +163,12 @@ function onWake(state: AlertState, rules: AlertRules, now: number): Outline {
   };
 }
 
-function outline(state: AlertState, event: AlertEvent, rules: AlertRules, now: number): Outline {
+function transitionOf(
+  state: AlertState,
+  event: AlertEvent,
+  rules: AlertRules,
+  now: number,
+): Transition {
   switch (event.kind) {
     case 'run':
       return onRun(state, event, rules, now);
@@ -173,13 +179,13 @@ function outline(state: AlertState, event: AlertEvent, rules: AlertRules, now: n
   }
 }
 
-/** By less than this, clocks of one installation may differ: it passes soon enough by itself. */
+/** Clocks of one installation may differ by this much without any correction. */
 const clockToleranceMs = 5 * 60_000;
 
 /**
- * A state from before the clock was set back remembers instants that have not come yet. Against those
- * everything would be old, and nothing due, until the clock has caught up: what they compare is
- * forgotten, what they began has begun now.
+ * Repairs a state that was stored before the clock was set back. It holds instants in the future,
+ * so every new run would look outdated and nothing would fall due until the clock caught up. Future
+ * instants used for comparison are dropped; future starts become now.
  */
 function withoutFuture(state: AlertState, now: number): AlertState {
   const { newestStartedAt, decidedTick, stretchSince, since, alert } = state;
@@ -199,7 +205,10 @@ function withoutFuture(state: AlertState, now: number): AlertState {
   };
 }
 
-/** One step. Whoever carries out an `alert` puts the channels it told into the open alert. */
+/**
+ * One step of the state machine. The caller sends each `alert` and adds the notified channels to
+ * the open alert.
+ */
 export function stepAlert(
   state: AlertState,
   event: AlertEvent,
@@ -207,6 +216,6 @@ export function stepAlert(
   now: number,
 ): Step {
   const known = withoutFuture(state, now);
-  const { state: next, effects, decision } = outline(known, event, rules, now);
-  return { state: next, effects, decision, wakeAt: wakeAtOf(next, rules) };
+  const { state: next, effects, decision } = transitionOf(known, event, rules, now);
+  return { state: next, effects, decision, wakeAt: nextEvaluationAt(next, rules) };
 }

@@ -1,12 +1,13 @@
 /**
- * A tick: the runs that a parallel check makes at one instant, one in each of its locations. They
- * count as one run. A tick is judged as soon as the rest cannot change the outcome: at once when
- * enough locations fail, otherwise when all have reported. It does not end with the next tick, since
- * a location that retries reports later than that and is the one that matters.
+ * A tick is the set of runs that a parallel check makes at one instant, one in each of its
+ * locations. They count as one run. A tick is decided as soon as the missing locations cannot
+ * change the outcome: at once when enough locations fail, otherwise when all have reported. A newer
+ * tick does not end it, because a location that retries reports late, and its result is the one
+ * that matters.
  */
 import type { Condition } from './state.ts';
 
-/** A fault of ours says nothing about the target. */
+/** An agent error is inconclusive: it says nothing about the target. */
 export type Outcome = Condition | 'inconclusive';
 
 export interface LocationResult {
@@ -19,14 +20,14 @@ export interface LocationResult {
 export interface TickCount {
   failing: number;
   degraded: number;
-  /** Locations that have said something about the target. */
+  /** Locations with a conclusive result. */
   conclusive: number;
-  /** Locations that are expected to, with those. */
+  /** Locations expected to report, including the conclusive ones. */
   expected: number;
   percentage: number | null;
 }
 
-/** How many of so many locations must fail: one, or the share that was asked for, rounded up. */
+/** How many locations must fail: one, or the configured share, rounded up. */
 function neededOf(locations: number, percentage: number | null): number {
   return percentage === null ? 1 : Math.max(1, Math.ceil((locations * percentage) / 100));
 }
@@ -49,8 +50,8 @@ export function countTick(
 }
 
 /**
- * What a tick amounts to, or `open` while that depends on locations that have not reported. With
- * `isOver` nobody is waited for: those that reported decide.
+ * The outcome of a tick, or `open` while it depends on locations that have not reported. With
+ * `isOver` the reports so far decide.
  */
 export function judgeTick(count: TickCount, isOver: boolean): Outcome | 'open' {
   const { failing, degraded, conclusive, expected, percentage } = count;

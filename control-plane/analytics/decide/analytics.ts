@@ -1,7 +1,7 @@
 /**
- * From results to numbers: the window a request covers, and what many results amount to. Instants and
- * durations in milliseconds, days and weeks in UTC unless a zone is named, shares in percent. Spec: Analytics (endpoints);
- * Analytics response.
+ * From results to numbers: the window of a request and the aggregates of its results. Instants and
+ * durations in milliseconds, days and weeks in UTC unless a zone is named, shares in percent. Spec:
+ * Analytics (endpoints); Analytics response.
  */
 import { DateTime } from 'luxon';
 import type { QuickRange } from '@monitor/shared/contract/analytics.ts';
@@ -14,7 +14,7 @@ const dayMs = 86_400_000;
 /** The first Monday after the epoch: buckets of whole weeks begin on Mondays, of days at midnight. */
 const firstMonday = 4 * dayMs;
 
-/** The first midnight of the week, or month, of an instant in a zone, or of the one before. */
+/** The first midnight of the week or month that an instant lies in, or of the one before it. */
 function startOf(unit: 'week' | 'month', now: number, zone: string, back = 0): number {
   return DateTime.fromMillis(now, { zone })
     .startOf(unit)
@@ -59,17 +59,17 @@ export function analyticsWindow(
     : { field: 'to', problem: 'must not be before "from"' };
 }
 
-/** When the bucket of an instant begins. Buckets do not move with the window. */
+/** Start of the bucket of an instant. It does not depend on the window. */
 export function bucketStart(at: number, intervalMs: number): number {
   return firstMonday + Math.floor((at - firstMonday) / intervalMs) * intervalMs;
 }
 
-/** To the microsecond; what a clock gives beyond that is noise. */
+/** Rounds to the microsecond: further digits of a clock are noise. */
 export function rounded(value: number | null): number | null {
   return value === null ? null : Math.round(value * 1000) / 1000;
 }
 
-/** What a tally amounts to: a value for each metric that is an aggregate. Without one, of no results. */
+/** The aggregates of a tally. An absent tally stands for no results. */
 export function aggregate(
   tally: Tally | undefined,
   metrics: readonly Pick<Metric, 'name' | 'base' | 'statistic'>[],
@@ -82,7 +82,7 @@ export function aggregate(
   );
 }
 
-/** A raw point, a bucket, or the only aggregate of a window; the former two with `startedAt`. */
+/** A raw point, a bucket, or the aggregate of a whole window. Raw points and buckets have `startedAt`. */
 export type Point = Record<string, string | number | null>;
 
 export interface Series {
@@ -129,9 +129,9 @@ function byGroup(left: Group, right: Group): number {
 }
 
 /**
- * The series of an answer: for each group, the aggregates and then the raw points, as far as either
- * is asked for. Samples come newest first, and so do points and buckets. Without grouping there is
- * one group even when there are no results, so that "nothing was measured" is said.
+ * The series of an answer: per group, the aggregates and the raw points that were asked for.
+ * Samples, points and buckets come newest first. Without grouping there is one group even without
+ * results, so that the answer shows that nothing was measured.
  */
 export function seriesOf(
   { tallies, samples }: { tallies: Tallies; samples: readonly Sample[] },

@@ -1,10 +1,10 @@
-/** Tables as RFC 4180 has them. */
+/** CSV as in RFC 4180. */
 
 export type CsvCell = string | number | boolean | null | undefined;
 
 /**
- * A cell: quoted where needed. Programs that open such tables take text that begins like a formula for
- * one; an apostrophe before it tells them that it is not.
+ * Quotes a cell where needed. Spreadsheet programs take text that begins like a formula for a
+ * formula; an apostrophe in front prevents that.
  */
 function cellOf(cell: CsvCell): string {
   if (cell === null || cell === undefined) return '';
@@ -13,7 +13,7 @@ function cellOf(cell: CsvCell): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Rows under a line that names the columns; what a row lacks is an empty cell. */
+/** A header line and the rows; a missing value is an empty cell. */
 export function csvOf(
   columns: readonly string[],
   rows: readonly Readonly<Record<string, CsvCell>>[],

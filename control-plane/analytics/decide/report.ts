@@ -1,6 +1,6 @@
 /**
- * Reports: the days, weeks or months of a window in a time zone, what of them counts, and how much of
- * what was promised is left. Instants and durations in milliseconds unless named otherwise.
+ * Reports: the days, weeks or months of a window in a time zone, the part of them that counts, and
+ * the rest of the error budget. Instants and durations in milliseconds unless named otherwise.
  */
 import { DateTime } from 'luxon';
 import {
@@ -12,8 +12,8 @@ import { rounded } from './analytics.ts';
 import type { Window } from '../../core/decide/results-window.ts';
 import type { Span } from './roll-ups/spans.ts';
 
-/** A window's end may be off by an hour where clocks change. */
-const longestMs = maxReportDays * 86_400_000 + 3_600_000;
+/** The end of a window may be off by an hour where clocks change. */
+const maxMs = maxReportDays * 86_400_000 + 3_600_000;
 
 /**
  * The days, weeks (from Monday) or months of a zone that a window touches, clipped to it, in order.
@@ -24,7 +24,7 @@ export function reportBuckets(
   granularity: Granularity,
   zone: string,
 ): Window[] | { field: 'from' | 'granularity'; problem: string } {
-  if (window.to - window.from > longestMs) {
+  if (window.to - window.from > maxMs) {
     return { field: 'from', problem: `must be at most ${maxReportDays} days before the end` };
   }
   const buckets: Window[] = [];
@@ -46,7 +46,7 @@ export function reportBuckets(
   };
 }
 
-/** What is left of buckets without maintenance; each span under the number of its bucket. */
+/** The buckets without maintenance, as spans keyed by the index of their bucket. */
 export function spansWithout(
   buckets: readonly Window[],
   maintenance: readonly { startsAt: number; endsAt: number }[],
@@ -66,7 +66,7 @@ export function spansWithout(
   });
 }
 
-/** How long a check was to be up within spans: since it exists, until now. */
+/** Time within spans for which a check had to be up: since its creation, until now. */
 export function coveredMs(spans: readonly Window[], createdAt: number, now: number): number {
   return spans.reduce(
     (sum, { from, to }) => sum + Math.max(0, Math.min(to, now) - Math.max(from, createdAt)),
@@ -89,8 +89,8 @@ export interface ServiceLevel {
 const inMinutes = (ms: number): number => rounded(ms / 60_000) ?? 0;
 
 /**
- * How a success ratio (in percent) compares with the one that was promised. Of 30 days, 99.9 % allow
- * 43.2 minutes; a check of whose results 0.05 % failed has used half of them.
+ * Compares a success ratio (in percent) with its objective. For 30 days, 99.9 % allow 43.2 minutes;
+ * a check with 0.05 % failed results has used half of them.
  */
 export function serviceLevel(
   target: number,

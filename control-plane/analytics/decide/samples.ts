@@ -1,23 +1,23 @@
 /**
- * What one result has to say, per metric. Times in milliseconds, packet loss in percent. Spec: Metric
+ * The values of one result, per metric. Times in milliseconds, packet loss in percent. Spec: Metric
  * identifiers; Check result.
  */
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
 import { measuredMetrics } from '@monitor/shared/domain/metrics.ts';
 import { mean } from './statistics.ts';
 
-/** A stored result, without those of type LATE and without FINAL ones that are our own faults. */
+/** A stored result. LATE results and FINAL results that are agent errors are left out. */
 export interface StoredResult {
   startedAt: number;
   isFinal: boolean;
   hasFailures: boolean;
   runLocation: string;
   responseTimeMs: number;
-  /** What the agent saw; undefined when it was not read. */
+  /** Result details of the agent; undefined when they were not read. */
   payload: unknown;
 }
 
-/** True for a metric that single results have a value of. */
+/** True for a metric that single results have. */
 export function isMeasured(base: string): boolean {
   return measuredMetrics.has(base);
 }
@@ -26,7 +26,7 @@ function isInPayload(base: string): boolean {
   return measuredMetrics.get(base)?.place != null;
 }
 
-/** The values at a place: agents of other versions may have sent anything, or nothing. */
+/** The values at a path. Agents of other versions may have sent anything, or nothing. */
 function valuesAt(value: unknown, place: readonly string[], depth = 0): unknown[] {
   const key = place[depth];
   if (key === undefined) return [value];
@@ -37,11 +37,11 @@ function valuesAt(value: unknown, place: readonly string[], depth = 0): unknown[
   return Array.isArray(value) ? value.flatMap((item) => valuesAt(item, place, depth + 1)) : [];
 }
 
-/** What a result says of a metric; the mean over the pages it visited; null when nothing. */
+/** The value of a metric in a result; the mean over its visited pages; null without a value. */
 export function measuredValue(result: StoredResult, base: string): number | null {
   const place = measuredMetrics.get(base)?.place ?? null;
   if (place === null) {
-    // Agents send 0 when a run failed before anything could be timed.
+    // Agents send 0 when a run failed before anything was timed.
     return result.hasFailures && result.responseTimeMs === 0 ? null : result.responseTimeMs;
   }
   const values = valuesAt(result.payload, place).filter(
@@ -52,7 +52,7 @@ export function measuredValue(result: StoredResult, base: string): number | null
 
 export type Group = string | number | null;
 
-/** The groups a result belongs to, each with the part of it that counts there. */
+/** The groups of a result, each with the part of the result that counts there. */
 export const groupsOf: Record<GroupBy, (result: StoredResult) => [Group, StoredResult][]> = {
   runLocation: (result) => [[result.runLocation, result]],
   statusCode: (result) => {
@@ -66,12 +66,12 @@ export const groupsOf: Record<GroupBy, (result: StoredResult) => [Group, StoredR
     ]),
 };
 
-/** True when these metrics, or this grouping, cannot be had without the payloads. */
+/** True when the metrics or the grouping need the payloads. */
 export function needsPayload(bases: readonly string[], groupBy: GroupBy | undefined): boolean {
   return bases.some(isInPayload) || groupBy === 'statusCode' || groupBy === 'pageIndex';
 }
 
-/** What is kept of a result: payloads are large and results many. */
+/** The part of a result that is kept in memory: payloads are large, and results are many. */
 export interface Sample {
   startedAt: number;
   isFinal: boolean;
@@ -80,7 +80,7 @@ export interface Sample {
   values: Record<string, number | null>;
 }
 
-/** A result as samples: one, or one for each group it belongs to. Only a FINAL one has values. */
+/** A result as samples: one, or one per group. Only a FINAL result has values. */
 export function samplesOf(
   result: StoredResult,
   bases: readonly string[],

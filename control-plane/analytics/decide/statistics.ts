@@ -1,4 +1,4 @@
-/** Statistics as metrics have them. Spec: Metric identifiers. */
+/** Statistics of metrics. Spec: Metric identifiers. */
 import type { Statistic } from '@monitor/shared/contract/checks/metric.ts';
 
 export function mean(values: ArrayLike<number>): number {

@@ -17,7 +17,7 @@ import type { Family, Sample } from './exposition.ts';
 
 const states = ['passing', 'degraded', 'failing'] as const satisfies (keyof Outcomes)[];
 
-/** Parts of the response time, under the names that they have in results. */
+/** Phases of the response time, as results name them. */
 const phases = ['wait', 'dns', 'tcp', 'connection', 'data', 'firstByte', 'download'] as const;
 
 const quantiles = [
@@ -27,7 +27,7 @@ const quantiles = [
   ['0.99', 'p99'],
 ] as const;
 
-/** What the state of a check is known from. */
+/** Status columns of a check. */
 interface Status {
   has_failures: number;
   is_degraded: number;
@@ -47,11 +47,11 @@ interface Seen {
   status: Status | undefined;
   numbers: CheckNumbers | undefined;
   heartbeat: Heartbeat | undefined;
-  /** Share of time that a heartbeat was up, 0 to 1; null of other checks. */
+  /** Uptime of a heartbeat, 0 to 1; null for other checks. */
   timeUp: number | null;
 }
 
-/** Of the hours that outcomes are of; null before the first ping, and for other checks. */
+/** Uptime in the hours that outcomes cover; null before the first ping, and for other checks. */
 async function timeUpOf(
   db: Kysely<Database>,
   accountId: string,
@@ -165,7 +165,7 @@ function phasesOf(seen: Seen): Sample[] {
   });
 }
 
-/** A sample where there is a value. */
+/** One sample, or none without a value. */
 function one(seen: Seen, value: number | null | undefined): Sample[] {
   return value === null || value === undefined ? [] : [{ labels: labelsOf(seen.check), value }];
 }
@@ -251,7 +251,7 @@ const definitions: readonly Definition[] = [
   },
 ];
 
-/** Names of the metrics of checks. */
+/** Names of the check metrics. */
 export const checkMetricNames: readonly string[] = definitions.map(({ name }) => name);
 
 /** The metrics of all checks of an account. */

@@ -1,4 +1,4 @@
-/** Numbers of all checks of an account at once, by whole hours: what a scrape shows of results. */
+/** Numbers of all checks of an account by whole hours, for one scrape. */
 import { scheduler } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
@@ -43,20 +43,20 @@ export interface Outcomes {
 }
 
 export interface CheckNumbers {
-  /** Of the last 24 hours and the one that runs, by location. */
+  /** Outcomes of the last 24 full hours and the current one, by location. */
   outcomes: Map<string, Outcomes>;
-  /** Of the hour that runs and the one before. */
+  /** Distributions of the current hour and the one before. */
   measured: Distributions;
 }
 
 const hoursOfOutcomes = 24;
 
-/** When the hours begin that outcomes are of. */
+/** Start of the hours that outcomes cover. */
 export function outcomesFrom(now: number): number {
   return hourOf(now) - hoursOfOutcomes * hourMs;
 }
 
-/** What results of checks amount to, by check; only those that have results. */
+/** Numbers by check; only for checks with results. */
 export async function readCheckNumbers(
   db: Kysely<Database>,
   accountId: string,
@@ -66,7 +66,7 @@ export async function readCheckNumbers(
   const numbers = new Map<string, CheckNumbers>();
   const of = ({ check_id, part }: HourRow): CheckNumbers | null => {
     const type = types.get(check_id);
-    // Pages are in the whole already.
+    // The whole result contains its pages.
     if (type === undefined || (part !== '' && hasPages(type))) return null;
     let known = numbers.get(check_id);
     if (known === undefined) {
@@ -87,7 +87,7 @@ export async function readCheckNumbers(
         degraded: 0,
         failing: 0,
       };
-      // A run is either: what is slow and fails, fails.
+      // A result counts once: one that is degraded and failed counts as failed.
       const slow = Math.min(row.degraded, row.finals - row.failures);
       known.outcomes.set(row.location, {
         passing: passing + row.finals - row.failures - slow,

@@ -1,6 +1,6 @@
 /**
- * Metrics as text, format 0.0.4. Our own because values come from the database: a client library
- * counts what happens in its own process, and its summaries cannot be given their quantiles.
+ * The Prometheus text format 0.0.4. This is own code because the values come from the database: a
+ * client library counts events of its own process, and its summaries do not accept quantiles.
  */
 
 type Labels = Readonly<Record<string, string>>;

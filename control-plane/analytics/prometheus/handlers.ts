@@ -1,4 +1,4 @@
-/** The state of an account as Prometheus reads it. */
+/** The Prometheus endpoint of an account. */
 import type { prometheusRoutes } from '@monitor/shared/contract/prometheus.ts';
 import { notFound } from '../../errors/api-error.ts';
 import type { Handlers } from '../../http/implement.ts';
@@ -7,9 +7,9 @@ import { checkFamilies } from './check-families.ts';
 import { exposition } from './exposition.ts';
 import { locationFamilies } from './location-families.ts';
 
-/** Several scrapers a minute cost as much as one. */
+/** Answers are cached this long, so that several scrapers cost as much as one. */
 const freshForMs = 30_000;
-const mostAccounts = 1_000;
+const maxAccounts = 1_000;
 
 interface Scrape {
   at: number;
@@ -30,7 +30,7 @@ export function prometheusHandlers(services: Services): Handlers<typeof promethe
     const now = services.clock.now();
     const known = scrapes.get(accountId);
     if (known !== undefined && now - known.at < freshForMs && now >= known.at) return known.text;
-    if (scrapes.size >= mostAccounts) scrapes.clear();
+    if (scrapes.size >= maxAccounts) scrapes.clear();
     const fresh = { at: now, text: write(services, accountId, now) };
     scrapes.set(accountId, fresh);
     try {

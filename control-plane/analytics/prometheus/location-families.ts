@@ -1,8 +1,8 @@
-/** Metrics of private locations: what autoscalers look at. */
+/** Metrics of private locations, for autoscalers. */
 import type { Services } from '../../core/services.ts';
 import type { Family } from './exposition.ts';
 
-/** The metrics of all private locations of an account, those without runs too. */
+/** The metrics of all private locations of an account, including those without runs. */
 export async function locationFamilies(
   { db, hub }: Pick<Services, 'db' | 'hub'>,
   accountId: string,

@@ -1,4 +1,4 @@
-/** How well checks did. */
+/** Reports about checks. */
 import { isPinged } from '@monitor/shared/contract/checks/index.ts';
 import { maxResultsInAll, maxResultsPerCheck } from '@monitor/shared/contract/analytics.ts';
 import type { reportingRoutes } from '@monitor/shared/contract/reporting.ts';
@@ -25,7 +25,7 @@ import type { Services } from '../../core/services.ts';
 
 type AskedMetric = Pick<Metric, 'name' | 'base' | 'statistic'>;
 
-/** What the report shows of a check: the times of its first figure. */
+/** The metrics of a check in the report: those of its first figure. */
 function metricsOf({ type }: AnalysedCheck): AskedMetric[] {
   const { figures } = analyticsOf[type];
   return [
@@ -48,7 +48,7 @@ function numbersOf(
   times: HeartbeatTimes | null,
   idle: readonly Occurrence[],
 ) {
-  // What counts of a heartbeat is how long pings were missing, not how often.
+  // For a heartbeat the time without pings counts, not the number of missing pings.
   const availability =
     times === null ? (tally?.availability ?? null) : availabilityWithin(times, spans, now);
   const numbers = {
@@ -87,7 +87,7 @@ function csvOfNumbers(numbers: Numbers) {
   };
 }
 
-/** One line a check, or a check and bucket. */
+/** One line per check, or per check and bucket. */
 function csvOfReport(rows: readonly Row[], hasBuckets: boolean, hasTarget: boolean): string {
   const columns = [
     ...['name', 'checkId', 'checkType', 'deactivated', 'tags'],
@@ -144,7 +144,7 @@ export function reportingHandlers(services: Services): Handlers<typeof reporting
         const times = isPinged(check.type)
           ? await readHeartbeatTimes(db, accountId, check.id, window.from)
           : null;
-        // Nothing was promised for the time it was deactivated.
+        // No objective applies while the check was deactivated.
         const idle = idleOf.get(check.id) ?? [];
         const tallyOf = (bucket: number) => tallies.get(bucket)?.get(null);
         const spansOf = Map.groupBy(spans, ({ key }) => key);

@@ -27,7 +27,7 @@ interface AccountOptions {
 
 const nameUpTo = 255;
 
-/** A name for a key or an account, as the API would take it. */
+/** Validates the name of a key or an account as the API does. */
 export function usableName(given: string): string {
   const name = given.trim();
   if (name !== '' && name.length <= nameUpTo) return name;
@@ -37,7 +37,7 @@ export function usableName(given: string): string {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
-/** A name that is none: what is misspelt would leave the default, and nobody would know. */
+/** The first unknown field name. A misspelt name would silently leave the default. */
 function unknownName(given: unknown, known: unknown, path = ''): string | null {
   if (!isRecord(given)) return null;
   for (const [name, value] of Object.entries(given)) {
@@ -49,7 +49,7 @@ function unknownName(given: unknown, known: unknown, path = ''): string | null {
   return null;
 }
 
-/** Alert settings as checks have them, in JSON; null for the word that takes them back. */
+/** Parses alert settings from JSON; `default` gives null, which restores the defaults. */
 function readAlertSettings(text: string): AlertSettings | null {
   if (text === 'default') return null;
   let given: unknown;
@@ -76,7 +76,7 @@ function known(accounts: readonly StoredAccount[]): string {
   return `there are:\n${accounts.map(({ id, name }) => `  ${id}  ${name}`).join('\n')}`;
 }
 
-/** The account that is named, or the only one; in a fresh installation it is made. */
+/** The named account, or the only one; a fresh installation gets one. */
 export async function chooseAccount(
   installation: Installation,
   given: string | undefined,
@@ -151,7 +151,7 @@ async function set(id: string, options: AccountOptions): Promise<void> {
   });
 }
 
-/** `control-plane accounts …`: accounts of the installation, which the API cannot make or change. */
+/** `control-plane accounts …`: manages accounts, which the API cannot create or change. */
 export function registerAccounts(program: Command): void {
   const accounts = program.command('accounts').description('the accounts of this installation');
   accounts

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { copyDatabase, integrityProblems } from '../../db/open.ts';
 import { OperatorError, trying } from '../../errors/operator-error.ts';
-import { keyFileOf } from '../../core/secret-box.ts';
+import { keyFileOf } from '../../core/secret-cipher.ts';
 import {
   companions,
   copyOfSecret,
@@ -84,12 +84,12 @@ async function backUp(
       );
     }
     await stop.throwIfStoppedMeanwhile();
-    // Again, for one that came to be there in the meantime.
+    // Checked again: the file may have been created in the meantime.
     refuseUnusable(DATABASE_FILE, file, force);
     const key = withKey && ENCRYPTION_KEY === undefined ? keyFileOf(DATABASE_FILE) : null;
     using keyCopy =
       key !== null && existsSync(key) ? copyOfSecret(key, keyFileOf(file)) : undefined;
-    // A key of another database there would be restored with this one.
+    // A key file of another database would be restored together with this one.
     if (keyCopy === undefined) rmSync(keyFileOf(file), { force: true });
     keyCopy?.finish();
     copy.finish();

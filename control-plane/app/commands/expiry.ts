@@ -11,12 +11,15 @@ function instantOf(text: string, now: number): number | undefined {
   const days = /^(\d+)d$/.exec(text)?.[1];
   if (days !== undefined) return now + Number(days) * dayMs;
   if (!date.safeParse(text).success) return undefined;
-  // Without an offset, Date.parse takes a date for UTC and a time for that of the machine.
+  // Without an offset, Date.parse reads a date as UTC and a time as local.
   const hasOffset = /(Z|[+-]\d\d:\d\d)$/.test(text);
   return Date.parse(text.includes('T') && !hasOffset ? `${text}Z` : text);
 }
 
-/** When a key expires, from `2027-01-31`, `2027-01-31T12:00:00Z` or `90d`. Throws unless it is to come. */
+/**
+ * Parses the expiry of a key: `2027-01-31`, `2027-01-31T12:00:00Z` or `90d`. Throws when it is in
+ * the past.
+ */
 export function parseExpiry(text: string, now: number): number {
   const instant = instantOf(text, now);
   if (instant === undefined || !(instant <= lastInstant)) {

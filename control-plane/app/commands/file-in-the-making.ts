@@ -1,4 +1,4 @@
-/** Files that have their final name only once they are whole. */
+/** Files that get their final name only when they are complete. */
 import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
@@ -15,7 +15,7 @@ import { OperatorError } from '../../errors/operator-error.ts';
 
 const ending = '.partial';
 
-/** What the database keeps beside a file while it is open, or after a crash. */
+/** Files of SQLite beside an open database, or after a crash. */
 export const companions = ['-wal', '-shm', '-journal'] as const;
 
 function syncToDisk(path: string): void {
@@ -27,19 +27,20 @@ function syncToDisk(path: string): void {
   }
 }
 
-/** A file under a temporary name beside its final one, for its owner alone. Disposing removes it. */
+/** A file with a temporary name beside its final one, readable by its owner only. Disposing deletes it. */
 export class FileInTheMaking implements Disposable {
   readonly path: string;
   readonly #final: string;
 
   constructor(final: string) {
     this.#final = final;
-    // Not the process id: in a container it is the same each time, and a killed run may have left one.
+    // Not the process id: it is the same in every container, and a killed run may have left a
+    // file.
     this.path = `${final}.${randomUUID().slice(0, 8)}${ending}`;
     closeSync(openSync(this.path, 'wx', 0o600));
   }
 
-  /** Gives it its final name, in place of what had it: on disk, in one step. */
+  /** Renames the file to its final name, durably and in one step. An existing file is replaced. */
   finish(): void {
     syncToDisk(this.path);
     renameSync(this.path, this.#final);
@@ -51,7 +52,7 @@ export class FileInTheMaking implements Disposable {
   }
 }
 
-/** A copy of a file with secrets, readable by its owner alone, that still has to be finished. */
+/** A temporary copy of a file with secrets, readable by its owner only; call `finish` to keep it. */
 export function copyOfSecret(from: string, to: string): FileInTheMaking {
   const copy = new FileInTheMaking(to);
   copyFileSync(from, copy.path);
@@ -59,7 +60,7 @@ export function copyOfSecret(from: string, to: string): FileInTheMaking {
   return copy;
 }
 
-/** Left by processes that were killed while they made this file. */
+/** Temporary files of killed processes. */
 export function leftovers(final: string): string[] {
   const folder = dirname(final);
   return readdirSync(folder)
@@ -67,10 +68,10 @@ export function leftovers(final: string): string[] {
     .map((name) => join(folder, name));
 }
 
-/** Catches SIGINT and SIGTERM until it is disposed, so that the work can stop and leave nothing behind. */
+/** Catches SIGINT and SIGTERM until it is disposed, so that the work can stop cleanly. */
 export function stopOnSignal(): Disposable & {
   throwIfStopped(): void;
-  /** For after work that held the thread: signals of that time have not been noticed yet. */
+  /** Call it after work that blocked the thread: signals of that time have not been handled yet. */
   throwIfStoppedMeanwhile(): Promise<void>;
 } {
   let stoppedBy: string | undefined;

@@ -1,4 +1,4 @@
-/** The database that the settings name, as commands open it while `serve` may be running. */
+/** Opens the configured database for a command while `serve` may be running. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -17,7 +17,7 @@ export interface Installation {
   newId: () => string;
 }
 
-/** The settings, with the database as an absolute path. Refuses one that is in memory. */
+/** The settings, with the database as an absolute path. Refuses a database in memory. */
 export function readSettings(): Config {
   const config = readConfig(processEnvironment);
   if (config.DATABASE_FILE === ':memory:') {
@@ -29,7 +29,7 @@ export function readSettings(): Config {
   return { ...config, DATABASE_FILE: resolve(config.DATABASE_FILE) };
 }
 
-/** Refuses when the settings name a file that is not there: a database made by mistake looks like loss. */
+/** Refuses a missing database file: a new database made by mistake looks like data loss. */
 export function refuseMissing(databaseFile: string): void {
   if (existsSync(databaseFile)) return;
   throw new OperatorError(
@@ -37,7 +37,7 @@ export function refuseMissing(databaseFile: string): void {
   );
 }
 
-/** Opens the database, with its folder when that is missing, and closes it after the work. */
+/** Opens the database, creates its folder when it is missing, and closes it after the work. */
 export async function withDatabase<T>(
   databaseFile: string,
   { hasKeySetting }: { hasKeySetting: boolean },
@@ -57,8 +57,8 @@ export async function withDatabase<T>(
 }
 
 /**
- * Works on the installation. One that does not exist yet is made when `make` says so. An older schema
- * is refused: changing it here would pull it from under a `serve` of the build before.
+ * Works on the installation. With `make` a missing database is created. An older schema is refused:
+ * a migration here would break a running `serve` of the previous build.
  */
 export async function withInstallation<T>(
   { make }: { make: boolean },

@@ -32,7 +32,7 @@ interface CreateLocationOptions {
   json?: boolean;
 }
 
-/** A program that asks for JSON needs no hint, and its own output stays clean. */
+/** With `--json` the hint is left out, so that the output stays pure JSON. */
 function printCreated(facts: Record<string, string | null>, json: boolean): void {
   if (json) {
     printJson(facts);

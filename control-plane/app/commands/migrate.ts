@@ -4,7 +4,7 @@ import { encryptStoredCredentials, openFittingKey } from '../../integrity/index.
 import { readSettings, withDatabase } from './installation.ts';
 import { printJson } from './output.ts';
 
-/** `control-plane migrate`: brings the database to the newest schema, making it when there is none. */
+/** `control-plane migrate`: migrates the database to the newest schema, or creates it. */
 export function registerMigrate(program: Command): void {
   program
     .command('migrate')

@@ -13,9 +13,9 @@ import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { systemClock } from '@monitor/shared/clock.ts';
 import { migrateToLatest, migrationState, refuseNewer } from '../../db/migrate.ts';
-import { copyDatabase, integrityProblems, isOpenElsewhere } from '../../db/open.ts';
+import { copyDatabase, integrityProblems, isOpenByAnotherProcess } from '../../db/open.ts';
 import { OperatorError, trying } from '../../errors/operator-error.ts';
-import { keyFileOf } from '../../core/secret-box.ts';
+import { keyFileOf } from '../../core/secret-cipher.ts';
 import { companions, copyOfSecret, FileInTheMaking, stopOnSignal } from './file-in-the-making.ts';
 import { readSettings, withDatabase } from './installation.ts';
 import { note, printJson, progressLine } from './output.ts';
@@ -45,7 +45,7 @@ function refuseUnusable(database: string, backup: string): void {
 }
 
 function refuseOpen(database: string): void {
-  if (!existsSync(database) || !isOpenElsewhere(database)) return;
+  if (!existsSync(database) || !isOpenByAnotherProcess(database)) return;
   throw new OperatorError(
     `another process has ${database} open: stop \`serve\` first, and whatever else uses it, then run this again; nothing was changed`,
   );
@@ -67,7 +67,10 @@ async function confirm(question: string): Promise<void> {
   if (answer.trim().toLowerCase() !== 'yes') throw new OperatorError('nothing was changed');
 }
 
-/** Refuses what is not a whole database of ours, then brings it to the newest schema. */
+/**
+ * Refuses a file that is not a complete database of this program, then migrates it to the newest
+ * schema.
+ */
 async function makeReady(copy: string, backup: string): Promise<string[]> {
   const problems = integrityProblems(copy);
   if (problems.length > 0) {
@@ -87,16 +90,17 @@ async function makeReady(copy: string, backup: string): Promise<string[]> {
   });
 }
 
-/** Gives the present database a second name with the time; its own is free to be replaced. */
+/** Gives the present database a second name with the time, so that its own name can be replaced. */
 function keepOld(database: string): string | null {
   const time = new Date(systemClock.now()).toISOString().replace(/[-:.]/g, '');
   const kept = `${database}.${time}`;
-  // A log that a damaged database left would be taken for one of the file that takes its place.
+  // SQLite would apply the log of the damaged database to the restored one.
   for (const suffix of companions) {
     if (existsSync(database + suffix)) renameSync(database + suffix, kept + suffix);
   }
   if (!existsSync(database)) return null;
-  // Linked, not renamed: at no instant is there no database, of which `serve` would make an empty one.
+  // A hard link, not a rename: `serve` would create an empty database if none existed for a
+  // moment.
   try {
     linkSync(database, kept);
   } catch {
@@ -139,7 +143,7 @@ async function restore(name: string, { yes = false, json = false }: Options): Pr
     }
     const applied = await makeReady(copy.path, backup);
     await stop.throwIfStoppedMeanwhile();
-    // Again, for a `serve` that was started in the meantime.
+    // Checked again: a `serve` may have been started in the meantime.
     refuseOpen(database);
     const hadKey = existsSync(keyFileOf(database));
     const hasKey = existsSync(keyFileOf(backup));
@@ -160,7 +164,7 @@ async function restore(name: string, { yes = false, json = false }: Options): Pr
   note(keyNote(ENCRYPTION_KEY !== undefined, hasKey, done.hadKey));
 }
 
-/** `control-plane restore`: puts a backup in the place of the database. */
+/** `control-plane restore`: replaces the database with a backup. */
 export function registerRestore(program: Command): void {
   program
     .command('restore')

@@ -1,21 +1,21 @@
 import { existsSync } from 'node:fs';
 import { migrationState, refuseNewer } from '../../db/migrate.ts';
-import { isOpenElsewhere } from '../../db/open.ts';
+import { isOpenByAnotherProcess } from '../../db/open.ts';
 import {
   encryptStoredCredentials,
   openFittingKey,
   reencryptStoredCredentials,
   writeKeyCheck,
 } from '../../integrity/index.ts';
-import { resealIdSecret } from '../../scheduling/index.ts';
+import { reencryptIdSecret } from '../../scheduling/index.ts';
 import { OperatorError, trying } from '../../errors/operator-error.ts';
-import { addKey, dropPreviousKey, keyFileOf, openSecretBox } from '../../core/secret-box.ts';
+import { addKey, dropPreviousKey, keyFileOf, openSecretCipher } from '../../core/secret-cipher.ts';
 import { readSettings, refuseMissing, withDatabase } from './installation.ts';
 import { note, printJson, progressLine } from './output.ts';
 
 function refuseUnusable(database: string): void {
   refuseMissing(database);
-  if (isOpenElsewhere(database)) {
+  if (isOpenByAnotherProcess(database)) {
     throw new OperatorError(
       `another process has ${database} open: stop \`serve\` first, then run this again; nothing was changed`,
     );
@@ -24,7 +24,7 @@ function refuseUnusable(database: string): void {
 
 /**
  * Encrypts every credential with a new key. Both keys are accepted until the last value is done, so
- * that a run which was interrupted, however that happened, is carried on by the next one.
+ * that the next run continues an interrupted one.
  */
 export async function rotateEncryption({ json = false }: { json?: boolean }): Promise<void> {
   const settings = readSettings();
@@ -59,15 +59,15 @@ export async function rotateEncryption({ json = false }: { json?: boolean }): Pr
       await openFittingKey(db, settings, false);
       const change = hasSetting ? { isResumed: false } : addKey(keyFile);
       if (change.isResumed) note('an earlier change of the key did not end: carrying on with it');
-      const box = openSecretBox(settings, database);
-      await encryptStoredCredentials(db, box);
+      const cipher = openSecretCipher(settings, database);
+      await encryptStoredCredentials(db, cipher);
       const progress = progressLine('encrypted');
       try {
-        const done = await reencryptStoredCredentials(db, box, (rows, total) => {
+        const done = await reencryptStoredCredentials(db, cipher, (rows, total) => {
           progress.show(rows, total);
         });
-        await resealIdSecret(db, box);
-        await writeKeyCheck(db, box);
+        await reencryptIdSecret(db, cipher);
+        await writeKeyCheck(db, cipher);
         return { ...done, ...change };
       } finally {
         progress.end();

@@ -76,7 +76,7 @@ async function salvage(name: string, { from: given, json = false }: Options): Pr
   note(`salvaged to ${to}; put it in place with "control-plane restore --yes ${to}"`);
 }
 
-/** `control-plane salvage`: what can be read of a damaged database, in a new one. */
+/** `control-plane salvage`: copies the readable rows of a damaged database into a new one. */
 export function registerSalvage(program: Command): void {
   program
     .command('salvage')

@@ -14,7 +14,7 @@ function settingsHelp(width: number): string {
   return `\nSettings, from the environment:\n${lines.join('\n')}\n`;
 }
 
-/** `control-plane serve`: runs until SIGTERM or SIGINT, then ends what it is doing and exits 0. */
+/** `control-plane serve`: runs until SIGTERM or SIGINT, then finishes its work and exits with 0. */
 export function registerServe(program: Command): void {
   program
     .command('serve')
@@ -30,7 +30,7 @@ export function registerServe(program: Command): void {
         ...{ config, logger },
         acceptNewKey: options.newKey === true,
       });
-      // Before anybody hears that it serves: who waits for that may stop it at once.
+      // Before the ready message: a caller that waits for it may stop the process at once.
       const stopped = new Promise<string>((resolve) => {
         for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, resolve);
       });

@@ -30,7 +30,7 @@ function verify(name: string | undefined, { quick = false, json = false }: Optio
   process.exitCode = found.ok ? exitCodes.ok : exitCodes.failed;
 }
 
-/** `control-plane verify`: whether a database is whole. */
+/** `control-plane verify`: checks the integrity of a database. */
 export function registerVerify(program: Command): void {
   program
     .command('verify')

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { version } from '../../core/version.ts';
 import { printJson } from './output.ts';
 
-/** `control-plane version`: what this is, for people and for scripts. */
+/** `control-plane version`: the version, for people and for scripts. */
 export function registerVersion(program: Command): void {
   program
     .command('version')

@@ -1,7 +1,7 @@
-/** How long the certificate of a check is still good for, from what its locations saw. */
+/** Remaining validity of the certificate of a check, from what its locations saw. */
 
 const dayMs = 86_400_000;
-/** A location that has not seen the server for so long may have missed that it was renewed. */
+/** A location that has not seen the server for this long may have missed a renewal. */
 const outdatedAfterMs = 6 * 3_600_000;
 
 export interface SeenCertificate {
@@ -14,14 +14,14 @@ export function daysUntil(validTo: number, now: number): number {
   return Math.floor((validTo - now) / dayMs);
 }
 
-/** The first instant at which `daysUntil` gives another number than at `now`. */
+/** The first instant after `now` at which `daysUntil` gives another number. */
 export function nextDayAt(validTo: number, now: number): number {
   return validTo - daysUntil(validTo, now) * dayMs + 1;
 }
 
 /**
- * The certificate that counts for a check: of what its locations saw lately, the one that expires
- * first. Where servers differ by place, the worst of them is the one to renew.
+ * The certificate in force: of the certificates that locations saw lately, the one that expires
+ * first. Where locations reach different servers, the worst certificate must be renewed.
  */
 export function certificateInForce<C extends SeenCertificate>(seen: readonly C[]): C | undefined {
   const newest = Math.max(...seen.map(({ measuredAt }) => measuredAt));

@@ -1,4 +1,4 @@
-/** What each operation on check groups does. */
+/** Handlers of check groups. */
 import type {
   CheckGroupChanges,
   CheckGroupFields,

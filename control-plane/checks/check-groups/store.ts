@@ -9,13 +9,13 @@ import type { Database } from '../../db/tables.ts';
 import type { CheckGroupsTable } from '../tables.ts';
 import { mapCredentials } from '../../core/decide/credentials.ts';
 import { presentCredentials, presentVariables } from '../../core/decide/hidden-values.ts';
-import type { SecretBox } from '../../core/secret-box.ts';
+import type { SecretCipher } from '../../core/secret-cipher.ts';
 
 export type GroupRow = Selectable<CheckGroupsTable>;
 type Wire = z.input<typeof checkGroup>;
 type Subscriptions = CheckGroupFields['alertChannelSubscriptions'];
 
-/** All wire fields of a stored group; its subscriptions stand in a table of their own. */
+/** All wire fields of a stored group except its subscriptions, which have a table of their own. */
 export function groupFieldsOf(row: GroupRow): CheckGroupFields {
   return {
     ...fromJson<CheckGroupFields>(row.body_json),
@@ -36,9 +36,11 @@ export function toGroupWire(
   row: GroupRow,
   subscriptions: Subscriptions,
   role: Role,
-  secrets: SecretBox,
+  secrets: SecretCipher,
 ): Wire {
-  const fields = mapCredentials(groupFieldsOf(row), (value) => secrets.read(value, row.account_id));
+  const fields = mapCredentials(groupFieldsOf(row), (value) =>
+    secrets.decryptStored(value, row.account_id),
+  );
   return {
     ...fields,
     id: row.id,

@@ -1,4 +1,4 @@
-/** Client certificates. Keys and passphrases go in and are never given back. */
+/** Client certificates. Keys and passphrases are write-only. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import type { clientCertificateRoutes } from '@monitor/shared/contract/client-certificate.ts';
@@ -28,7 +28,7 @@ interface Pair {
 
 const block = /-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[^-]*-----END [A-Z0-9 ]*CERTIFICATE-----/g;
 
-/** All certificates of a text; the first is the one the others stand for, or lead to an authority. */
+/** All certificates of a PEM text: the leaf first, then its intermediates. */
 function readCertificates(field: string, pem: string): [X509Certificate, ...X509Certificate[]] {
   const [first = pem, ...others] = pem.match(block) ?? [];
   const read = (text: string, index: number): X509Certificate => {
@@ -42,7 +42,7 @@ function readCertificates(field: string, pem: string): [X509Certificate, ...X509
   return [read(first, 0), ...others.map((text, index) => read(text, index + 1))];
 }
 
-/** Node names a missing passphrase, and OpenSSL one that does not open the key. */
+/** Explains why a key cannot be read: Node reports a missing passphrase, OpenSSL a wrong one. */
 function whyUnreadable(error: unknown): string {
   const code = String((error as { code?: unknown }).code);
   if (/MISSING_PASSPHRASE|INTERRUPTED_OR_CANCELLED/.test(code))
@@ -51,7 +51,7 @@ function whyUnreadable(error: unknown): string {
   return 'cannot be read as a private key: it is damaged, or of a kind or encrypted in a way that is not supported';
 }
 
-/** A pair that can never work is refused now rather than at every run. */
+/** Refuses a pair that can never work, instead of failing every run. */
 function checkPair({ cert, key, passphrase, ca }: Pair): void {
   const [certificate, ...chain] = readCertificates('cert', cert);
   if (ca !== null) readCertificates('ca', ca);
@@ -93,9 +93,9 @@ export function clientCertificateHandlers(
         host: body.host.toLowerCase(),
         cert: body.cert,
         ca: body.ca,
-        key_sealed: secrets.seal(body.key, accountId),
+        key_sealed: secrets.encrypt(body.key, accountId),
         passphrase_sealed:
-          body.passphrase === null ? null : secrets.seal(body.passphrase, accountId),
+          body.passphrase === null ? null : secrets.encrypt(body.passphrase, accountId),
         created_at: clock.now(),
       };
       await changeEnvironment(services, accountId, (unit) =>

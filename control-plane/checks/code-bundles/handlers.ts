@@ -1,4 +1,4 @@
-/** Code bundles: uploaded by people, downloaded by the agents that run them. */
+/** Code bundles: users upload them, agents download them. */
 import type { agentCodeBundleRoutes } from '@monitor/shared/contract/agent-protocol.ts';
 import type { codeBundleRoutes } from '@monitor/shared/contract/code-bundle.ts';
 import { ApiError, notFound } from '../../errors/api-error.ts';

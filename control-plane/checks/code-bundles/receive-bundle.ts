@@ -1,11 +1,11 @@
-/** Takes in a bundle as it arrives: counted, hashed, and on the disk before it counts as received. */
+/** Receives a bundle: it is counted, hashed and written to disk before it is accepted. */
 import { createHash } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { maxCodeBundleBytes } from '@monitor/shared/contract/code-bundle.ts';
 import { ApiError } from '../../errors/api-error.ts';
 
-/** RFC 1952: what every gzip file begins with. */
+/** Magic number of gzip, RFC 1952. */
 const gzipMagic = [0x1f, 0x8b];
 
 export interface ReceivedBundle {
@@ -40,8 +40,8 @@ async function writeTo(file: string, body: Readable, signal: AbortSignal): Promi
   // Two bytes may come in two chunks.
   let firstBytes = Buffer.alloc(0);
   await using handle = await open(file, 'wx', 0o600);
-  // Leaving a stream's own iterator destroys the stream, and with it the connection that the refusal
-  // has to travel on.
+  // Ending the stream's own iterator would destroy the stream and the connection that the refusal
+  // needs.
   for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     signal.throwIfAborted();
     sizeBytes += chunk.length;
@@ -59,9 +59,9 @@ async function writeTo(file: string, body: Readable, signal: AbortSignal): Promi
 }
 
 /**
- * Writes a body to a file that does not exist yet. Refuses with 413 what is larger than a bundle may
- * be, by what has arrived rather than by what was announced, and with 400 what is not gzip. Nothing
- * is left behind by a refusal or by a caller who hangs up.
+ * Writes a body to a new file. Refuses with 413 a body that is larger than a bundle may be
+ * (received bytes count, not `Content-Length`), and with 400 a body that is not gzip. A refusal or
+ * a disconnect leaves no file behind.
  */
 export async function receiveBundle(
   file: string,
@@ -74,7 +74,7 @@ export async function receiveBundle(
     return await writeTo(file, body, signal);
   } catch (error) {
     await rm(file, { force: true });
-    // What is still on its way is read and dropped, so that the caller gets to read the answer.
+    // The rest of the body is read and dropped, so that the caller can read the answer.
     if (!body.destroyed) body.resume();
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Code bundles: rows, and the files they stand for at `<folder>/<account>/<digest>.tgz`. */
+/** Code bundles: rows, and their files at `<folder>/<account>/<digest>.tgz`. */
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
@@ -22,11 +22,11 @@ export type CodeBundleRow = Selectable<CodeBundlesTable>;
 export interface CodeBundleParts {
   db: Kysely<Database>;
   clock: Clock;
-  /** Where the files are, for example `<ARTIFACTS_DIR>/bundles`. */
+  /** Folder of the files, for example `<ARTIFACTS_DIR>/bundles`. */
   folder: string;
 }
 
-/** Rows and files change together, one change at a time: an upload never meets its own deletion. */
+/** Rows and files change together, one change at a time, so that an upload never races with a deletion. */
 export class CodeBundleStore {
   readonly #db: Kysely<Database>;
   readonly #clock: Clock;
@@ -49,7 +49,7 @@ export class CodeBundleStore {
     return join(this.#folder, accountId, `${digest}.tgz`);
   }
 
-  /** Stores the bundle in `body`; the same bytes twice are one file and one row. */
+  /** Stores the bundle in `body`. Equal bundles share one file and one row. */
   async receive(
     accountId: string,
     body: Readable,
@@ -84,7 +84,7 @@ export class CodeBundleStore {
     });
   }
 
-  /** The path of the bundle of a suite that runs in a location; undefined for any other check. */
+  /** Path of the bundle of a suite that runs in a location; undefined for any other check. */
   async pathForCheck(
     { accountId, location }: { accountId: string; location: string },
     checkId: string,
@@ -103,7 +103,7 @@ export class CodeBundleStore {
     return fromJson<{ codeBundlePath: string }>(row.body_json).codeBundlePath;
   }
 
-  /** Opens a bundle to read it, which counts as using it; undefined when the account has none there. */
+  /** Opens a bundle for reading, which also counts as a use; undefined for an unknown bundle. */
   async open(
     accountId: string,
     path: string,
@@ -116,12 +116,13 @@ export class CodeBundleStore {
       .returningAll()
       .executeTakeFirst();
     if (row === undefined) return undefined;
-    // Opened before the answer begins: a file that is gone is an error of ours, not half an answer.
+    // Opened before the answer begins: a missing file becomes an internal error instead of half an
+    // answer.
     const handle = await open(this.#fileOf(accountId, row.digest));
     return { stream: createReadStream('', { fd: handle }), row };
   }
 
-  /** Deletes bundles that no check names and none has used since `unusedSince`; gives how many. */
+  /** Deletes bundles that no check names and that were not used since `unusedSince`; gives their number. */
   async prune(unusedSince: number): Promise<number> {
     return this.#inTurn(async () => {
       const gone = await this.#db

@@ -1,6 +1,7 @@
 /**
- * Whose certificate is watched for a check: of the server that its type connects to over TLS, where it is
- * known before the run, else of the domain that the check names. Spec: Browser check, `sslCheckDomain`; reference: SSL alerts.
+ * The server whose certificate is watched for a check: the one that its type connects to over TLS,
+ * if it is known before the run, else the domain that the check names. Spec: Browser check,
+ * `sslCheckDomain`; reference: SSL alerts.
  */
 import type { CertificateTarget } from '@monitor/shared/contract/agent-protocol.ts';
 import type {
@@ -9,7 +10,7 @@ import type {
 } from '@monitor/shared/contract/checks/check-type.ts';
 
 const defaultPort = 443;
-const longestHost = 253;
+const maxHostLength = 253;
 /** A host, or an address of IPv6 in brackets, with or without a port. */
 const hostAndPort = /^(\[[0-9a-f:.]+\]|[^\s:/[\]]+)(?::(\d{1,5}))?$/i;
 
@@ -19,11 +20,11 @@ function isAddress(host: string): boolean {
 
 function targetOf(hostname: string, port: number): CertificateTarget | null {
   const host = hostname.replace(/^\[|\]$|\.$/g, '').toLowerCase();
-  if (host === '' || host.length > longestHost || port < 1 || port > 65_535) return null;
+  if (host === '' || host.length > maxHostLength || port < 1 || port > 65_535) return null;
   return { host, port, servername: isAddress(host) ? null : host };
 }
 
-/** Of `host` or `host:port`, or null. */
+/** The target of `host` or `host:port`; null for other texts. */
 function targetOfDomain(domain: unknown): CertificateTarget | null {
   if (typeof domain !== 'string') return null;
   const [, host, port] = hostAndPort.exec(domain.trim()) ?? [];
@@ -32,7 +33,7 @@ function targetOfDomain(domain: unknown): CertificateTarget | null {
     : targetOf(host, port === undefined ? defaultPort : Number(port));
 }
 
-/** The server whose certificate is watched, or null; `fields` with the group applied. */
+/** The server whose certificate is watched, or null; `fields` with the settings of the group. */
 export function certificateTargetOf(
   type: CheckTypeDefinition,
   fields: CheckFields,
@@ -44,7 +45,7 @@ export function certificateTargetOf(
   return name === null || isAddress(name) ? target : { ...target, servername: name.toLowerCase() };
 }
 
-/** How people call a target: the host, and the port where it is an unusual one. */
+/** Name of a target: the host, with the port unless it is 443. */
 export function domainOf({ host, port }: Pick<CertificateTarget, 'host' | 'port'>): string {
   if (port === defaultPort) return host;
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;

@@ -1,6 +1,6 @@
 /**
- * What a check is once the settings of its group are applied. A group overrides what it sets; what it
- * leaves at null, `FALLBACK` or empty is the check's. Spec: Check group.
+ * Applies the settings of a group to a check. A group overrides the check with every field that is
+ * not null, `FALLBACK` or empty. Spec: Check group.
  */
 import type { CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
@@ -11,7 +11,7 @@ interface Pair {
   key: string;
 }
 
-/** Both lists, the check's entry in place of the group's where the keys are the same. */
+/** Both lists; an entry of the check replaces the group's entry with the same key. */
 function union<P extends Pair>(
   group: readonly P[],
   check: readonly P[],
@@ -25,8 +25,8 @@ const asIs = (key: string): string => key;
 const lowerCase = (key: string): string => key.toLowerCase();
 
 /**
- * The environment of a run: account, then group, then check, each later one in place of an earlier
- * one with the same key.
+ * The environment of a run: account, then group, then check. A later entry replaces an earlier one
+ * with the same key.
  */
 export function mergeVariables(
   ...layers: readonly (readonly EnvironmentVariable[] | null | undefined)[]
@@ -37,7 +37,7 @@ export function mergeVariables(
   );
 }
 
-/** Defaults of a group for requests that have headers: those of API checks. */
+/** Applies a group's defaults for API requests to a request with headers. */
 function withRequestDefaults(request: unknown, group: CheckGroupFields): unknown {
   const defaults = group.apiCheckDefaults;
   if (typeof request !== 'object' || request === null || !('headers' in request)) return request;
@@ -63,7 +63,7 @@ function retries({ retryStrategy }: CheckGroupFields): Fields {
   return retryStrategy === null ? { retryStrategy, doubleCheck: false } : { retryStrategy };
 }
 
-/** Settings of its own that a group sets apply in place of the account's, also where it does not say so. */
+/** Alert settings of a group replace those of the account, even when the group does not say so. */
 function alerting({ alertSettings, useGlobalAlertSettings }: CheckGroupFields): Fields {
   const usesGlobal = useGlobalAlertSettings ?? (alertSettings === null ? null : false);
   return {
@@ -73,8 +73,9 @@ function alerting({ alertSettings, useGlobalAlertSettings }: CheckGroupFields): 
 }
 
 /**
- * A check's fields with its group applied. Locations are the group's when it has any; it is active
- * only if both are, muted if either is; `runtimeId` is the check's own where it has one.
+ * The fields of a check with its group applied. Locations are the group's when it has any. The
+ * check is active only if both are, and muted if either is. `runtimeId` is the check's own if it
+ * has one.
  */
 export function applyGroup<F extends Fields>(check: F, group: CheckGroupFields | null): F {
   if (group === null) return check;

@@ -1,8 +1,8 @@
 import type { NamedScript } from '@monitor/shared/contract/agent-protocol.ts';
 
 /**
- * The snippets whose names occur in these texts, or in such a snippet, in the order given. A name that
- * occurs by chance costs a few bytes; one that is missing would break a script.
+ * The snippets whose names occur in these texts or in such a snippet, in the given order. A name
+ * that occurs by chance costs a few bytes; a missing snippet would break a script.
  */
 export function mentionedSnippets(
   texts: readonly string[],

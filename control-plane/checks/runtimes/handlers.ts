@@ -1,11 +1,11 @@
-/** Runtimes: a catalogue that comes with the program. */
+/** Runtimes: a catalogue that is part of the program. */
 import { runtimes } from '@monitor/shared/contract/runtime-catalogue.ts';
 import { substitutions } from '@monitor/shared/contract/runtime-substitutions.ts';
 import type { Runtime, runtimeRoutes } from '@monitor/shared/contract/runtime.ts';
 import { notFound } from '../../errors/api-error.ts';
 import type { Handlers } from '../../http/implement.ts';
 
-/** With the packages that an installation has: some versions are exchanged, and some packages left out. */
+/** The packages of an installation: some versions are substituted, some packages left out. */
 function asInstalled(runtime: (typeof runtimes)[number]): Runtime {
   const exchanged = new Map(
     (substitutions[runtime.name] ?? []).map((each) => [each.package, each.instead]),

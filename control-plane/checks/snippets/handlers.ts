@@ -1,4 +1,4 @@
-/** Snippets. */
+/** Handlers of snippets. */
 import type { Selectable } from 'kysely';
 import type { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
 import { notFound } from '../../errors/api-error.ts';
@@ -36,7 +36,7 @@ export function snippetHandlers(services: Services): Handlers<typeof snippetRout
 
     createSnippet: async ({ body }, { principal }) => {
       const { accountId } = principal;
-      // Scripts may import it by its name already.
+      // A script may already import the snippet by its name.
       const row = await changeEnvironment(services, accountId, (unit) =>
         unit
           .insertInto('snippets')

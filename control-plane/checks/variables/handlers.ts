@@ -1,4 +1,4 @@
-/** Variables of the account. */
+/** Handlers of account variables. */
 import type { Selectable } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import type { variableRoutes } from '@monitor/shared/contract/variable.ts';
@@ -10,14 +10,18 @@ import { isEncryptedVariable } from '../../core/decide/credentials.ts';
 import { seesLockedValues } from '../../core/decide/hidden-values.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { changeEnvironment } from '../environment-changed.ts';
-import type { SecretBox } from '../../core/secret-box.ts';
+import type { SecretCipher } from '../../core/secret-cipher.ts';
 import type { Services } from '../../core/services.ts';
 
-function toWire(row: Selectable<VariablesTable>, role: Role, secrets: SecretBox) {
+function toWire(row: Selectable<VariablesTable>, role: Role, secrets: SecretCipher) {
   const secret = fromFlag(row.secret);
   const locked = fromFlag(row.locked);
   const isHidden = secret || (locked && !seesLockedValues(role));
-  const value = isHidden ? null : locked ? secrets.read(row.value, row.account_id) : row.value;
+  const value = isHidden
+    ? null
+    : locked
+      ? secrets.decryptStored(row.value, row.account_id)
+      : row.value;
   return { key: row.key, value, locked, secret };
 }
 
@@ -52,7 +56,7 @@ export function variableHandlers(services: Services): Handlers<typeof variableRo
           .values({
             account_id: accountId,
             key: body.key,
-            value: isEncryptedVariable(body) ? secrets.seal(body.value, accountId) : body.value,
+            value: isEncryptedVariable(body) ? secrets.encrypt(body.value, accountId) : body.value,
             locked: toFlag(body.locked),
             secret: toFlag(body.secret),
             created_at: clock.now(),
@@ -88,9 +92,10 @@ export function variableHandlers(services: Services): Handlers<typeof variableRo
         locked: fromFlag(before.locked),
       });
       const plain =
-        body.value ?? (wasEncrypted ? secrets.read(before.value, accountId) : before.value);
+        body.value ??
+        (wasEncrypted ? secrets.decryptStored(before.value, accountId) : before.value);
       const after = {
-        value: isEncryptedVariable({ secret, locked }) ? secrets.seal(plain, accountId) : plain,
+        value: isEncryptedVariable({ secret, locked }) ? secrets.encrypt(plain, accountId) : plain,
         locked: toFlag(locked),
         secret: toFlag(secret),
         updated_at: clock.now(),

@@ -1,4 +1,4 @@
-/** The latest runs of a check as bars: as high as they took long, in the colour of their outcome. */
+/** The latest runs of a check as bars: the height shows the duration, the colour the outcome. */
 import { html, memo } from '../dom.js';
 import { count, duration } from '../format.js';
 import { outcomes } from '../state.js';
@@ -17,7 +17,7 @@ function describe({ outcomes: letters, responseTimes }) {
   return `Last ${count(letters.length, 'run')}: ${parts.join(', ')}; newest ${duration(responseTimes.at(-1))}`;
 }
 
-/** One path for each outcome: thousands of bars stay a few elements. */
+/** One path per outcome, so that thousands of bars are a few elements. */
 export const Bars = memo(({ runs, slots = 24 }) => {
   const letters = [...runs.outcomes].slice(-slots);
   const times = runs.responseTimes.slice(-slots);

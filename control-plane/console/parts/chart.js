@@ -1,8 +1,11 @@
-/** Charts over time. The library is loaded with the first of them. */
+/** Charts over time. The chart library is loaded with the first chart. */
 import { html, useEffect, useRef, useState } from '../dom.js';
 import { duration, inNumbers, nothing, percent, shortTime } from '../format.js';
 
-/** A browser in a POSIX locale names a language that no formatter knows, and uPlot uses it as it is. */
+/**
+ * Works around POSIX locales: the browser reports a language that `Intl` rejects, and uPlot passes
+ * it on.
+ */
 function nameKnownLanguage() {
   try {
     Intl.getCanonicalLocales(navigator.language);
@@ -33,7 +36,7 @@ function readColors() {
 
 const formats = { ms: duration, percent, count: inNumbers };
 
-/** Each line on top of those before it; a gap in one is none in the sum. */
+/** Stacks lines: each one on top of the previous ones. A missing value counts as 0 in the sum. */
 function stacked([instants, ...lines]) {
   const sums = instants.map(() => 0);
   return [
@@ -48,7 +51,7 @@ function stacked([instants, ...lines]) {
   ];
 }
 
-/** Points without neighbours, which no line shows. */
+/** Points without neighbours, which would be invisible as lines. */
 function alone(plot, line) {
   const values = plot.data[line];
   const known = [...values.keys()].filter((at) => values[at] !== undefined);
@@ -87,7 +90,7 @@ function optionsOf({ names, unit, isStacked, isStepped, most }, width, colors, u
       y: { range: (_plot, _low, high) => [0, most ?? (high > 0 ? high * 1.08 : 1)] },
     },
     series: [{}, ...series],
-    // Between each line and the one below it, not down to zero.
+    // Fills between a line and the one below it instead of down to zero.
     bands: isStacked ? names.slice(1).map((_, index) => ({ series: [index + 2, index + 1] })) : [],
     axes: [
       { ...axis, space: 70 },
@@ -133,7 +136,7 @@ function ValueTable({ names, data: [instants, ...lines], unit }) {
   </div>`;
 }
 
-/** `data` as `toLines` gives it; values are read off above the chart, or in the table below. */
+/** `data` comes from `toLines`. Values are shown in the legend and in a table below the chart. */
 export function Chart(props) {
   const { title, names, data, unit, isStacked = false } = props;
   const place = useRef(null);

@@ -1,10 +1,10 @@
-/** Text as a machine wrote it: bodies, headers, scripts. Long ones are cut until asked for. */
+/** Machine-written text: bodies, headers, scripts. Long texts are collapsed. */
 import { html, useState } from '../dom.js';
 import { bytes } from '../format.js';
 
 const shownAtOnce = 20_000;
 
-/** JSON in lines of its own; anything else as it is. */
+/** Indented JSON; other text unchanged. */
 export function prettyJson(text) {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
@@ -49,7 +49,7 @@ ${isCut ? pretty.slice(0, shownAtOnce) : pretty}</pre>
   </div>`;
 }
 
-/** Names with values, such as headers. */
+/** A list of names and values, such as headers. */
 export function Pairs({ label, pairs }) {
   const entries = Array.isArray(pairs)
     ? pairs.map(({ key, value }) => [key, value])

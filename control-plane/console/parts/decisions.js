@@ -1,4 +1,4 @@
-/** Why an alert was, or was not, sent: the decisions of the alert machine about a check. */
+/** The alerting decisions about a check: why alerts were sent or not. */
 import { html } from '../dom.js';
 import { inWords } from '../format.js';
 import { useQuery } from '../query.js';
@@ -7,7 +7,7 @@ import { List } from './list.js';
 import { Empty } from './notices.js';
 import { Time } from './time.js';
 
-/** What alerts mean: a colour and words. */
+/** Tone and words of alert types. */
 const alerts = {
   NO_ALERT: ['quiet', 'No alert'],
   ALERT_FAILURE: ['bad', 'Failing'],
@@ -21,7 +21,7 @@ const alerts = {
   ALERT_SSL: ['warn', 'Certificate expires'],
 };
 
-/** `{ tone, word }` of a type of alert. */
+/** `{ tone, word }` of an alert type. */
 export function alertState(type) {
   const [tone, word] = alerts[type] ?? ['quiet', inWords(type)];
   return { tone, word };
@@ -29,7 +29,7 @@ export function alertState(type) {
 
 function Channel({ channel: { type, alertChannelId, sent, explanation } }) {
   return html`<span class="tag" title=${explanation}>
-    ${inWords(type)} ${alertChannelId}: ${sent ? 'told' : `not told, ${explanation}`}
+    ${inWords(type)} ${alertChannelId}: ${sent ? 'notified' : `not notified, ${explanation}`}
   </span>`;
 }
 
@@ -57,7 +57,7 @@ function Decision({ decision }) {
   </tr>`;
 }
 
-/** The decisions of a check, narrowed by `query`; `pick` keeps some of them. */
+/** The decisions of a check. `query` filters on the server, `pick` in the browser. */
 export function Decisions({ checkId, query, pick = () => true, everyMs = null }) {
   const path = `v1/check-alerts/${encodeURIComponent(checkId)}/decisions`;
   const read = useQuery(path, { query: { limit: 20, ...query }, everyMs });

@@ -1,8 +1,8 @@
-/** Pieces that pages are made of. */
+/** Layout parts of pages. */
 import { html, useState } from '../dom.js';
 import { nothing } from '../format.js';
 
-/** A part of a page under a heading; `aside` stands at the end of that line. */
+/** A section with a heading; `aside` is placed at the end of the heading line. */
 export function Section({ title, id, aside, children }) {
   const headingId = id ?? title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
   return html`<section class="section" aria-labelledby=${headingId}>
@@ -14,7 +14,7 @@ export function Section({ title, id, aside, children }) {
   </section>`;
 }
 
-/** Names with values; entries without a value are left out. */
+/** A list of names and values; entries without a value are left out. */
 export function Facts({ entries, wide = false }) {
   const shown = entries.filter(([, value]) => ![undefined, null, false, ''].includes(value));
   return html`<dl class=${wide ? 'facts wide' : 'facts'}>
@@ -28,14 +28,14 @@ export function Facts({ entries, wide = false }) {
   </dl>`;
 }
 
-/** A figure with its name below. */
+/** A figure with its label below. */
 export function Tile({ name, value, tone = '', title }) {
   return html`<div class="tile" title=${title}>
     <strong class=${tone}>${value ?? nothing}</strong><span>${name}</span>
   </div>`;
 }
 
-/** A choice of a few. */
+/** A choice between a few options. */
 export function Choice({ label, options, value, onChange }) {
   return html`<div class="choice" role="group" aria-label=${label}>
     ${options.map(
@@ -65,8 +65,8 @@ export function Select({ label, options, value, onChange }) {
 }
 
 /**
- * A table that scrolls by itself where it is too wide, reachable by keyboard. A column is a word, or a
- * word and a class.
+ * A table that scrolls horizontally when it is too wide, also by keyboard. A column is a heading,
+ * or a heading and a class.
  */
 export function Table({ label, columns, children, className = '' }) {
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${`Table: ${label}`}>
@@ -91,7 +91,7 @@ export function Tags({ tags }) {
   return tags.map((tag) => html`<span class="tag" key=${tag}>${tag}</span>`);
 }
 
-/** A button that works on something and says how it went. */
+/** A button that runs an action and shows its outcome. */
 export function Action({ word, busy, run, disabled = false, title, kind = '' }) {
   const [isBusy, setBusy] = useState(false);
   const onClick = async () => {

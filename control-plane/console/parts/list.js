@@ -1,11 +1,11 @@
-/** A table of what was read, or what is shown in its place. */
+/** A table of query results, with loading, error and empty states. */
 import { html } from '../dom.js';
 import { Table } from './layout.js';
 import { Answer } from './notices.js';
 
 /**
- * `read` is what `useQuery` gave, `pick` takes the entries out of it, `row` draws one; `after` stands
- * below them.
+ * `read` comes from `useQuery`, `pick` selects the entries, `row` renders one entry, `after` is
+ * placed below the table.
  */
 export function List({
   read,

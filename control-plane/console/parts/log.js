@@ -1,4 +1,4 @@
-/** Lines that a run left, with their level. */
+/** Log lines of a run with their levels. */
 import { html } from '../dom.js';
 import { timeOfDay } from '../format.js';
 

@@ -1,7 +1,7 @@
-/** What is shown in place of data, or above data that could not be refreshed. */
+/** Notices in place of data, or above data that could not be refreshed. */
 import { html } from '../dom.js';
 import { timeOfDay } from '../format.js';
-import { useSilence } from '../reachable.js';
+import { useUnreachableSince } from '../reachable.js';
 import { Icon } from './icons.js';
 
 export function Loading({ what = 'Loading' }) {
@@ -10,7 +10,7 @@ export function Loading({ what = 'Loading' }) {
   </p>`;
 }
 
-/** Nothing to show, and what to do about it. */
+/** An empty state with advice. */
 export function Empty({ title, children }) {
   return html`<div class="notice empty">
     <p><strong>${title}</strong></p>
@@ -40,12 +40,12 @@ export function Failure({ problem, reload }) {
   </div>`;
 }
 
-/** Above everything while the control plane does not answer. */
-export function SilenceNotice() {
-  const since = useSilence();
+/** Shown above everything while the control plane does not answer. */
+export function UnreachableNotice() {
+  const since = useUnreachableSince();
   return (
     since !== null &&
-    html`<p class="notice failure silence" role="alert">
+    html`<p class="notice failure unreachable" role="alert">
       <${Icon} tone="bad" /> The control plane does not answer. Shown is what was known at
       ${' '}${timeOfDay(since)}. This page goes on by itself when it is back.
     </p>`
@@ -53,8 +53,8 @@ export function SilenceNotice() {
 }
 
 /**
- * The states every view has: loading, failed, empty, there. `read` is what `useQuery` gave; data that
- * could not be refreshed stays, with a line above it.
+ * Loading, error, empty or data. `read` comes from `useQuery`. When a refresh fails, the old data
+ * stays below a notice.
  */
 export function Answer({ read, what, empty, isEmpty = (data) => data?.length === 0, children }) {
   const { data, problem, isLoading, at, reload } = read;

@@ -1,4 +1,4 @@
-/** The frame around every view: navigation, whose account it is, and the view itself. */
+/** The frame of every view: navigation and account. */
 import { html, useEffect, useRef, useState } from '../dom.js';
 import { Me } from '../me.js';
 import { useQuery } from '../query.js';
@@ -10,7 +10,7 @@ import { CheckView } from '../views/check.js';
 import { ChecksView } from '../views/checks.js';
 import { IncidentsView } from '../views/incidents.js';
 import { ResultView } from '../views/result.js';
-import { Empty, SilenceNotice } from './notices.js';
+import { Empty, UnreachableNotice } from './notices.js';
 
 const places = [
   ['checks', 'Checks'],
@@ -50,7 +50,7 @@ export function Shell() {
   const isFirst = useRef(true);
   const [problem, setProblem] = useState(null);
 
-  // Whoever reads by ear or by keyboard begins at the new view, not at the navigation.
+  // Screen readers and the keyboard start at the new view, not at the navigation.
   useEffect(() => {
     if (isFirst.current) {
       isFirst.current = false;
@@ -106,8 +106,8 @@ export function Shell() {
         <button type="button" class="plain-button" onClick=${leave}>Sign out</button>
       </div>
     </header>
-    <${SilenceNotice} />
-    ${problem && html`<p class="notice failure silence" role="alert">${problem}</p>`}
+    <${UnreachableNotice} />
+    ${problem && html`<p class="notice failure unreachable" role="alert">${problem}</p>`}
     <main id="main" ref=${main} tabindex="-1">${viewOf(route)}</main>
   <//>`;
 }

@@ -1,4 +1,4 @@
-/** Screenshots: small beside each other, whole when asked for. */
+/** Screenshots: thumbnails, enlarged by a click. */
 import { html, useEffect, useRef, useState } from '../dom.js';
 import { safeLink } from '../format.js';
 

@@ -1,4 +1,4 @@
-/** Instants: in the viewer's zone, UTC in the title, and how long ago. */
+/** Instants in the time zone of the viewer, with UTC in the title and the age. */
 import { html, useEffect, useState } from '../dom.js';
 import { ago, nothing, shortTime, wholeTime } from '../format.js';
 
@@ -10,7 +10,7 @@ setInterval(() => {
   for (const watcher of watchers) watcher();
 }, tickMs);
 
-/** Draws the caller again every ten seconds: one timer for all of them. */
+/** Renders the caller again every ten seconds; all callers share one timer. */
 export function useTick() {
   const [, redraw] = useState(0);
   useEffect(() => {
@@ -32,7 +32,7 @@ export function Time({ at }) {
   return html`<time datetime=${iso} title=${titleOf(at)}>${shortTime(at)}</time>`;
 }
 
-/** How long ago, kept true. */
+/** The age of an instant, kept up to date. */
 export function Ago({ at, fallback = nothing }) {
   useTick();
   if (at == null) return fallback;

@@ -1,4 +1,4 @@
-/** Phases of a request one after the other, and requests beside each other. */
+/** Phases of a request in sequence, and requests in parallel. */
 import { html } from '../dom.js';
 import { duration } from '../format.js';
 import { phases as knownPhases } from '../facts/check-types.js';
@@ -10,7 +10,7 @@ function present(phases) {
   );
 }
 
-/** Splits the handshake off the first byte, where it is a part of that. */
+/** Separates the TLS handshake from the first byte, where it is part of it. */
 function withHandshake(phases) {
   const tls = phases.tls ?? 0;
   return present(phases).flatMap(({ name, label }) => {
@@ -46,7 +46,7 @@ export function Phases({ phases }) {
   </dl>`;
 }
 
-/** When something ran within a whole, as a bar. */
+/** A time range within a total, as a bar. */
 export function Span({ from, ms, start, end, tone = 'line-1' }) {
   const whole = Math.max(1, end - start);
   const left = Math.max(0, ((from - start) / whole) * 100);

@@ -1,4 +1,4 @@
-/** The agents and the locations they serve. */
+/** Agents and the locations they serve. */
 import { html } from '../dom.js';
 import { count, duration, inNumbers, span, typeName } from '../format.js';
 import { Icon, State } from '../parts/icons.js';
@@ -8,7 +8,7 @@ import { Ago, Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
 
 const refreshMs = 10_000;
-/** Results of an agent whose clock is further off are hard to compare. */
+/** Larger clock offsets make results of the agent hard to compare. */
 const clockToleranceMs = 2000;
 
 function stateOf(agent) {
@@ -18,7 +18,7 @@ function stateOf(agent) {
     : { tone: 'warn', word: 'Overloaded' };
 }
 
-/** Why times measured there may be those of the agent. */
+/** Shows why times of this location may include delays of the agent. */
 function Overload({ load }) {
   return html`<p class="warn">
     <${Icon} tone="warn" /> Overloaded since <${Time} at=${load.overloadedSince} />${
@@ -94,25 +94,25 @@ function Agent({ agent }) {
   </li>`;
 }
 
-/** Checks wait there for an agent. */
+/** True when the checks of a location wait for an agent. */
 function isMissing({ agentCount, checkCount }) {
   return agentCount === 0 && checkCount > 0;
 }
 
-/** What to do about checks that nothing is known about. */
-function Trouble({ fault, location }) {
-  const { code, since, runs, checkCount, mostCommonCode, message } = fault;
+/** Advice for checks without conclusive results. */
+function Outage({ outage, location }) {
+  const { code, since, runs, checkCount, mostCommonCode, message } = outage;
   if (code === 'NO_RESULTS') {
-    return html`<p class="notice fault">
-      <${Icon} tone="fault" /> Monitoring is not happening: ${count(checkCount, 'check')} here had
+    return html`<p class="notice error">
+      <${Icon} tone="error" /> Monitoring is not happening: ${count(checkCount, 'check')} here had
       no result since <${Time} at=${since} />.${message !== null && ` As far as is known: ${message}.`}
     </p>`;
   }
-  const error = code === null ? 'errors of ours' : html`<span class="mono">${code}</span>`;
+  const error = code === null ? 'agent errors' : html`<span class="mono">${code}</span>`;
   const often = code === null && mostCommonCode;
   const whose = checkCount === 1 ? 'its target' : 'their targets';
-  return html`<p class="notice fault">
-    <${Icon} tone="fault" />${' '}
+  return html`<p class="notice error">
+    <${Icon} tone="error" />${' '}
     ${code === null ? 'This location has given' : `${count(checkCount, 'check')} here had`} nothing
     but ${error} since <${Time} at=${since} />, in ${count(runs, 'run')}:${' '}
     ${`nothing is known about ${whose} from here. `}
@@ -144,15 +144,15 @@ function Location({ state, agents }) {
     </div>
     ${
       isMissed &&
-      html`<p class="notice fault">
-        <${Icon} tone="fault" /> No agent serves this location${since}.${' '}
+      html`<p class="notice error">
+        <${Icon} tone="error" /> No agent serves this location${since}.${' '}
         ${count(state.checkCount, 'check')} cannot run here. Start an agent with a key of this
         location, or look at why it stopped.
       </p>`
     }
     ${state.faults.map(
-      (fault) =>
-        html`<${Trouble} key=${fault.code ?? ''} fault=${fault} location=${state.location} />`,
+      (outage) =>
+        html`<${Outage} key=${outage.code ?? ''} outage=${outage} location=${state.location} />`,
     )}
     ${
       agents.length > 0
@@ -166,14 +166,14 @@ function Location({ state, agents }) {
 
 const shownForMs = 86_400_000;
 
-/** That the clock of the control plane was set, or is doubted. */
+/** Shows that the clock of the control plane was set, or is doubted. */
 function Clock() {
   const { data } = useQuery('v1/interruptions', { everyMs: 60_000 });
   const step = data?.interruptions.find(({ stepMs }) => stepMs !== 0);
   const isNew = step !== undefined && Date.now() - Date.parse(step.to) < shownForMs;
   if (data === undefined || (data.clockProblem === null && !isNew)) return null;
-  return html`<p class="notice fault">
-    <${Icon} tone="fault" />${' '}
+  return html`<p class="notice error">
+    <${Icon} tone="error" />${' '}
     ${
       isNew &&
       html`The clock of the control plane was set ${step.stepMs > 0 ? 'ahead' : 'back'} by${' '}

@@ -1,4 +1,4 @@
-/** Who was told what: alerts of all checks, the notifications that went out, and the channels. */
+/** Alerts of all checks, the sent notifications, and the channels. */
 import { html, useMemo, useState } from '../dom.js';
 import { call } from '../api.js';
 import { inWords, span } from '../format.js';
@@ -16,7 +16,7 @@ import { Channels, destinationOf } from './channels.js';
 /** The API gives alerts of at most six hours at a time. */
 const windowMs = 6 * 3_600_000;
 const minuteMs = 60_000;
-/** A decision and the alert that follows from it are written together. */
+/** A decision and its alert are written together, within this time. */
 const besideSeconds = 60;
 
 function Alert({ alert }) {

@@ -1,4 +1,4 @@
-/** Where alerts go, and a way to try it. */
+/** Alert channels, with a test button. */
 import { html, useState } from '../dom.js';
 import { call } from '../api.js';
 import { count, inWords } from '../format.js';
@@ -8,7 +8,7 @@ import { List } from '../parts/list.js';
 import { Empty, wordsOf } from '../parts/notices.js';
 import { useQuery } from '../query.js';
 
-/** The host alone: the rest of such an address is often the secret. */
+/** Only the host: the rest of such an address is often secret. */
 function hostOf(url) {
   try {
     return new URL(url).host;
@@ -17,7 +17,7 @@ function hostOf(url) {
   }
 }
 
-/** Where a channel leads, as people know it; empty when its settings do not say. */
+/** Destination of a channel as people know it; empty when its settings do not say. */
 export function destinationOf({ type, config }) {
   switch (type) {
     case 'EMAIL':
@@ -96,7 +96,7 @@ export function Channels() {
       label="Channels"
       columns=${['Type', 'Goes to', ['Used by', 'wide-only'], 'Try it']}
       row=${(channel) => html`<${Channel} key=${channel.id} channel=${channel} />`}
-      empty=${html`<${Empty} title="No channels: nobody is told">
+      empty=${html`<${Empty} title="No channels: nobody is notified">
         Create one through the API: <a href="../docs">how</a>.
       <//>`}
     />

@@ -1,4 +1,4 @@
-/** What can be done with a check: run it now, mute it, switch it off. */
+/** Actions on a check: run now, mute, deactivate. */
 import { html, useEffect, useRef, useState } from '../dom.js';
 import { call } from '../api.js';
 import { duration } from '../format.js';
@@ -21,7 +21,7 @@ const pause = (ms, signal) =>
     });
   });
 
-/** Starts a session and follows it; tells `onChange` every state it sees. */
+/** Starts a session and polls it; calls `onChange` with each new state. */
 async function runNow(checkId, onChange, signal) {
   const { data } = await call('v2/check-sessions/trigger', {
     method: 'POST',

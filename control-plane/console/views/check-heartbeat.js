@@ -1,4 +1,4 @@
-/** A heartbeat monitor: where its job reports to, and when it did. */
+/** A heartbeat monitor: its ping address and its pings. */
 import { html } from '../dom.js';
 import { inWords } from '../format.js';
 import { CopyButton } from '../parts/code.js';

@@ -1,4 +1,4 @@
-/** Availability and times of a check, as figures and over time. */
+/** Availability and times of a check, as figures and charts. */
 import { html, useMemo } from '../dom.js';
 import { checkTypes } from '../facts/check-types.js';
 import { queriesOf, ranges, runsEveryMs, toLines } from '../analytics.js';
@@ -65,7 +65,7 @@ function ByLocation({ facts, answer, interval, statistic, spacing }) {
   return html`<${Chart} title="Time by location" unit="ms" ...${lines} />`;
 }
 
-/** What `Chart` calls the units of metrics. */
+/** Units of metrics, as `Chart` names them. */
 const chartUnits = { milliseconds: 'ms', percentage: 'percent', count: 'count' };
 
 function Parts({ facts, answer, interval, spacing }) {

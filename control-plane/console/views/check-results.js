@@ -1,4 +1,4 @@
-/** The results of a check, newest first, page by page. */
+/** The results of a check, newest first, in pages. */
 import { html, useEffect, useState } from '../dom.js';
 import { call } from '../api.js';
 import { duration } from '../format.js';
@@ -21,7 +21,7 @@ const whyNone = {
   MAINTENANCE: 'The check is in maintenance: it runs afterwards.',
 };
 
-/** What a check without results waits for. */
+/** Explains when the first result of a check is expected. */
 function whenFirst(overview) {
   const reason = whyNone[stateOfCheck(overview)];
   if (reason !== undefined) return reason;
@@ -106,7 +106,7 @@ export function CheckResults({ overview, query }) {
   const filterKey = JSON.stringify(filter);
   useEffect(() => setOlder({ entries: [], nextId: undefined, problem: null }), [filterKey]);
 
-  // Results are large: they are read again when there is a new one, not every few seconds.
+  // Results are large: they are read again only when there is a new one.
   const { newestAt } = overview.recentRuns;
   const [known, setKnown] = useState(newestAt);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** How a check is set up: in words, and whole as the API gives it. */
+/** The settings of a check: a summary, and the JSON of the API. */
 import { html } from '../dom.js';
 import { duration, inWords } from '../format.js';
 import { Code } from '../parts/code.js';

@@ -1,4 +1,4 @@
-/** One check: how it is, how fast, what it saw, who was told, and how it is set up. */
+/** The page of a check: state, figures, results, alerts and settings. */
 import { html } from '../dom.js';
 import { checkTypes } from '../facts/check-types.js';
 import { every, inNumbers, safeLink, typeName } from '../format.js';
@@ -20,7 +20,7 @@ import { OpenRuns } from './open-runs.js';
 
 const refreshMs = 15_000;
 
-/** What a check looks at, in a line: the text of its type, with the fields of the check in it. */
+/** The target of a check in one line: the template of its type, filled with the fields of the check. */
 export function targetOf(check) {
   const text = checkTypes[check.checkType]?.target ?? '';
   return text.replace(/\{([^}]+)\}/g, (_all, path) =>
@@ -35,26 +35,26 @@ function Target({ check }) {
     : target && html`<span class="mono">${target}</span>`;
 }
 
-/** What stands between this check and a result, in plain words. */
+/** Explains what keeps this check from conclusive results. */
 function Warnings({ overview }) {
   const { unservedLocations, hasErrors, maintenance, muted, state } = overview;
   return html`${
     stateOfCheck(overview) === 'UNPLACED' &&
-    html`<p class="notice fault">
+    html`<p class="notice error">
       The check has no location: nobody runs it. Give it one through the API.
     </p>`
   }
   ${
     unservedLocations.length > 0 &&
-    html`<p class="notice fault">
+    html`<p class="notice error">
       No agent serves ${unservedLocations.join(', ')} at the moment: the check does not run there.${' '}
       <a href=${link('agents')}>Look at the agents</a>
     </p>`
   }
   ${
     hasErrors &&
-    html`<p class="notice fault">
-      The newest run could not be carried out. That is a fault on our side and says nothing about
+    html`<p class="notice error">
+      The newest run could not be carried out. That is an agent error and says nothing about
       the
       target${state === 'UNKNOWN' ? '' : `, which was ${states[state].word.toLowerCase()} before`}.
     </p>`
@@ -65,7 +65,7 @@ function Warnings({ overview }) {
       In maintenance “${maintenance.name}” until <${Time} at=${maintenance.endsAt} />.
     </p>`
   }
-  ${muted && html`<p class="notice">Muted: nobody is told when it fails.</p>`}`;
+  ${muted && html`<p class="notice">Muted: no notifications are sent when it fails.</p>`}`;
 }
 
 function Head({ overview, check, reload }) {

@@ -1,4 +1,4 @@
-/** All checks: what is wrong comes first. */
+/** The list of all checks, with problems first. */
 import { html, memo, useEffect, useMemo, useRef, useState } from '../dom.js';
 import { useFigures } from '../figures.js';
 import { count, duration, every, inNumbers, nothing, percent, typeName } from '../format.js';
@@ -11,12 +11,12 @@ import { useQuery } from '../query.js';
 import { changeQuery, link } from '../router.js';
 import { isPinged, stateOfCheck, states } from '../state.js';
 
-/** Rows drawn at first; the others when asked for. */
+/** Rows rendered at first; the rest on demand. */
 const atFirst = 250;
 const manyChecks = 300;
 
 const byName = (left, right) => left.check.name.localeCompare(right.check.name);
-/** Missing values last, whichever way. */
+/** Missing values are sorted last in both directions. */
 const byNumber = (valueOf) => (left, right) => {
   const [a, b] = [valueOf(left), valueOf(right)];
   if (a == null || b == null) return Number(a == null) - Number(b == null);
@@ -74,7 +74,7 @@ const Row = memo(({ check, state, figures }) => {
         ${
           check.unservedLocations.length > 0 &&
           html`<span
-            class="tag fault"
+            class="tag error"
             title=${`Without an agent: ${check.unservedLocations.join(', ')}`}
             >${count(check.unservedLocations.length, 'location')} without an agent</span
           >`
@@ -164,7 +164,7 @@ function Filters({ entries, query }) {
   </form>`;
 }
 
-/** How many checks are in each state; each is a filter. */
+/** Counts per state, which are also filters. */
 function Summary({ entries, query }) {
   const amounts = Map.groupBy(entries, ({ state }) => state);
   const present = Object.keys(states).filter((state) => amounts.has(state));

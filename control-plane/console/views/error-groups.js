@@ -1,4 +1,4 @@
-/** What goes wrong again and again with a check: similar errors together. */
+/** Recurring errors of a check, grouped by similarity. */
 import { html, useState } from '../dom.js';
 import { call } from '../api.js';
 import { useMe } from '../me.js';

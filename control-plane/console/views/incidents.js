@@ -1,4 +1,4 @@
-/** What the public sees or is about to see: incidents, status pages, maintenance. */
+/** Incidents, status pages and maintenance windows. */
 import { html } from '../dom.js';
 import { besideConsole } from '../api.js';
 import { count, inWords, span } from '../format.js';
@@ -116,7 +116,7 @@ export function IncidentsView() {
         columns=${['State', 'Window', 'Next begins', 'Lasts', 'Repeats']}
         row=${(window) => html`<${Window} key=${window.id} window=${window} />`}
         empty=${html`<${Empty} title="No maintenance is planned">
-          During maintenance checks with its tags do not run on schedule and nobody is told.
+          During maintenance checks with its tags do not run on schedule, and nobody is notified.
         <//>`}
       />
     <//>`;

@@ -1,4 +1,4 @@
-/** Runs of a check that wait or are in progress, and the way to end them. Nothing while there are none. */
+/** Queued and running runs of a check, with a cancel button; nothing without such runs. */
 import { html, useState } from '../dom.js';
 import { call } from '../api.js';
 import { useMe } from '../me.js';
@@ -20,7 +20,7 @@ export function OpenRuns({ checkId }) {
     try {
       await call('v1/cancel', { method: 'POST', body: { sequenceId: [sequenceId] } });
     } catch (error) {
-      // It has ended by itself meanwhile.
+      // The run ended in the meantime.
       if (error.status !== 404) setProblem(error);
     }
     await read.reload();

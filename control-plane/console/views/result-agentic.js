@@ -1,4 +1,4 @@
-/** What an agentic check did on its own. */
+/** Actions and findings of an agentic check. */
 import { html } from '../dom.js';
 import { Code } from '../parts/code.js';
 import { State } from '../parts/icons.js';

@@ -9,8 +9,8 @@ import { useQuery } from '../query.js';
 import { link } from '../router.js';
 import { outcomeOf, outcomes, reasonOf } from '../state.js';
 
-/** A run with all its attempts is over within so long. */
-const longestRunMs = 45 * 60_000;
+/** A run with all its attempts ends within this time. */
+const maxRunMs = 45 * 60_000;
 
 function Attempt({ one, isThis }) {
   return html`<tr>
@@ -38,8 +38,8 @@ export function Attempts({ result }) {
       query: {
         resultType: 'ALL',
         limit: 100,
-        from: Math.floor((at - longestRunMs) / 1000),
-        to: Math.ceil((at + longestRunMs) / 1000),
+        from: Math.floor((at - maxRunMs) / 1000),
+        to: Math.ceil((at + maxRunMs) / 1000),
       },
     },
   );

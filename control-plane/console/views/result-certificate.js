@@ -1,4 +1,4 @@
-/** What a server showed in a TLS handshake: its certificate, those above it, and the security baseline. */
+/** The TLS handshake of a server: its certificate chain and the security baseline. */
 import { html } from '../dom.js';
 import { count, inNumbers, inWords, nothing, wholeTime } from '../format.js';
 import { State } from '../parts/icons.js';

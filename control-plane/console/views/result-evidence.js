@@ -1,4 +1,4 @@
-/** What was found about a failure in the network: what the socket saw, the way, the packets. */
+/** Network evidence of a failure: socket events, traceroute, packets. */
 import { html } from '../dom.js';
 import { count, duration, inNumbers, inWords, percent, safeLink, shortTime } from '../format.js';
 import { Section, Table } from '../parts/layout.js';
@@ -86,7 +86,7 @@ function Capture({ capture, link }) {
 function inSentence(words) {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
-
+// Nothing when the attempt did not fail in the network.
 /** Nothing where the attempt did not fail in the network. */
 export function Evidence({ seen }) {
   const found = seen.networkDiagnostics ?? null;

@@ -1,11 +1,11 @@
-/** The files of a result: traces to look at, videos to watch, everything to download. */
+/** Files of a result: traces, videos and downloads. */
 import { html } from '../dom.js';
 import { bytes, inWords, safeLink } from '../format.js';
 import { Section } from '../parts/layout.js';
 import { List } from '../parts/list.js';
 import { useQuery } from '../query.js';
 
-/** Links end after an hour; who comes back to this page gets new ones. */
+/** Links expire after an hour, so the list is refreshed before that. */
 const refreshMs = 30 * 60_000;
 
 const withoutLink = {

@@ -1,4 +1,4 @@
-/** What a monitor or an API check sent, what came back, and how it was judged. */
+/** Request, response and assertions of a monitor or an API check. */
 import { html } from '../dom.js';
 import { duration, inNumbers, inWords, nothing, percent } from '../format.js';
 import { Code, Pairs } from '../parts/code.js';
@@ -48,7 +48,7 @@ function shownBody(body) {
   return typeof body === 'string' ? body : JSON.stringify(body);
 }
 
-/** Whatever has no place of its own, so that nothing recorded stays unseen. */
+/** All values that have no place of their own, so that nothing recorded is hidden. */
 function Rest({ label, values, known }) {
   const rest = Object.fromEntries(
     Object.entries(values ?? {}).filter(([name, value]) => !known.has(name) && value != null),

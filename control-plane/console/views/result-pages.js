@@ -1,4 +1,4 @@
-/** The pages a browser visited: how fast, what they said, what they loaded, what they looked like. */
+/** The pages that a browser visited: timings, console, requests, screenshots. */
 import { html } from '../dom.js';
 import { bytes, count, duration } from '../format.js';
 import { Section, Table } from '../parts/layout.js';

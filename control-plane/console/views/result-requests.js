@@ -1,4 +1,4 @@
-/** The requests of a multi-step check, when they ran and what they said. */
+/** The requests of a multi-step check. */
 import { html } from '../dom.js';
 import { duration } from '../format.js';
 import { Code, Pairs } from '../parts/code.js';

@@ -1,4 +1,4 @@
-/** What a script or a suite did: errors, tests with their steps, pages, requests, log. */
+/** A script or suite run: errors, tests with their steps, pages, requests, log. */
 import { html } from '../dom.js';
 import { count, duration, inWords } from '../format.js';
 import { Code } from '../parts/code.js';
@@ -9,7 +9,7 @@ import { Pages } from './result-pages.js';
 import { Requests } from './result-requests.js';
 
 const statusTones = { passed: 'good', failed: 'bad', timedOut: 'bad', skipped: 'quiet' };
-/** Deeper steps open when asked for. */
+/** Deeper steps are collapsed. */
 const openDepth = 2;
 
 function Errors({ errors }) {

@@ -1,4 +1,4 @@
-/** The way to a host as a traceroute monitor saw it. */
+/** The route to a host as a traceroute monitor saw it. */
 import { html } from '../dom.js';
 import { duration, inNumbers, percent } from '../format.js';
 import { Facts, Section } from '../parts/layout.js';
@@ -11,7 +11,7 @@ const endings = {
   timeout: 'the time was over',
 };
 
-/** The row of a hop as tables of hops take it. */
+/** A hop as a row of the table of hops. */
 function rowOf(hop) {
   const { last_ms: last, avg_ms: avg, best_ms: best, worst_ms: worst } = hop.rtt ?? {};
   const names = [hop.main_host, hop.note].filter(Boolean).join('; ');

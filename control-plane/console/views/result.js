@@ -1,4 +1,4 @@
-/** One result: the verdict first, then everything it is based on. */
+/** One result: the verdict, then its evidence. */
 import { html } from '../dom.js';
 import { duration, typeName } from '../format.js';
 import { Decisions } from '../parts/decisions.js';
@@ -15,7 +15,7 @@ import { Files } from './result-files.js';
 import { NetworkDetail } from './result-network.js';
 import { ScriptDetail } from './result-script.js';
 
-/** How long it took, and how much of that was time of the agent. */
+/** The duration, and the part of it that the agent waited. */
 function took({ responseTime, agentWaitMs }) {
   const waited = Math.round(agentWaitMs ?? 0);
   return waited === 0
@@ -33,8 +33,8 @@ function Verdict({ result }) {
     </div>
     ${
       letter === 'E' &&
-      html`<p class="notice fault">
-        The run could not be carried out. That is a fault on our side; it does not count against the
+      html`<p class="notice error">
+        The run could not be carried out. That is an agent error; it does not count against the
         target.${reason && ` ${reason}`}
       </p>`
     }

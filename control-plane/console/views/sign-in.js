@@ -1,6 +1,6 @@
-/** The way in: a key of the API, which is sent once, to this server, and kept nowhere. */
+/** The sign-in page: an API key is sent once to this server and not stored. */
 import { html, useState } from '../dom.js';
-import { SilenceNotice } from '../parts/notices.js';
+import { UnreachableNotice } from '../parts/notices.js';
 import { signIn, signOutNotice } from '../session.js';
 
 function wordsOf(problem, account) {
@@ -36,7 +36,7 @@ export function SignIn() {
     setBusy(false);
   };
 
-  return html`<${SilenceNotice} />
+  return html`<${UnreachableNotice} />
     <main class="sign-in">
     <form onSubmit=${submit} novalidate>
       <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
@@ -72,7 +72,7 @@ export function SignIn() {
       <details class="muted">
         <summary>Where do I get a key?</summary>
         <p>
-          Whoever runs the control plane makes the first one with
+          The operator of the control plane makes the first one with
           <code>control-plane keys create --name console</code>. This browser does not keep the key:
           it is exchanged for a session, which ends when the browser is closed, after twelve hours,
           or after thirty days where you choose to stay signed in.

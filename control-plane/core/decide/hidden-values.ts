@@ -100,12 +100,12 @@ export function presentTriggerToken(token: string, role: Role): string {
 
 /**
  * Variables to store. Null keeps the stored value; a secret stays one, for whoever could turn it
- * back could read it. `seal` makes the text that is stored for a secret.
+ * back could read it. `encrypt` makes the text that is stored for a secret.
  */
 export function variablesToStore(
   given: readonly EnvironmentVariable[] | null,
   before: readonly EnvironmentVariable[] | null,
-  seal: (value: string) => string,
+  encrypt: (value: string) => string,
 ): EnvironmentVariable[] | null {
   if (given === null) return null;
   const known = new Map((before ?? []).map((variable) => [variable.key, variable]));
@@ -116,6 +116,6 @@ export function variablesToStore(
       return { ...variable, secret, value: old.value };
     }
     const value = variable.value ?? (old?.secret === false ? old.value : null) ?? '';
-    return { ...variable, secret, value: secret ? seal(value) : value };
+    return { ...variable, secret, value: secret ? encrypt(value) : value };
   });
 }

@@ -6,7 +6,7 @@ import { IANAZone } from 'luxon';
 
 const dayMs = 86_400_000;
 /** Days whose offset a clock remembers: more than a window looks at, over all windows of a zone. */
-const mostRemembered = 2_000;
+const maxRemembered = 2_000;
 
 export interface WallClock {
   /** What the clock shows at an instant. */
@@ -31,7 +31,7 @@ function rememberingOffsets(zone: IANAZone): (instant: number) => number {
   const atMidnight = (day: number): number => {
     let offsetMs = remembered.get(day);
     if (offsetMs === undefined) {
-      if (remembered.size >= mostRemembered) remembered.clear();
+      if (remembered.size >= maxRemembered) remembered.clear();
       offsetMs = ask(day * dayMs);
       remembered.set(day, offsetMs);
     }

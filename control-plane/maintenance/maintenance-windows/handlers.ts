@@ -22,7 +22,7 @@ import { fieldsOf, occurrenceToWire, startOfOccurrence, toColumns, windowToWire 
 const operators = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 const columns = { startsAt: 'starts_at', endsAt: 'ends_at' } as const;
 /** Of the occurrences to come, and of those that are over. */
-const mostListed = 100;
+const maxListed = 100;
 
 export function maintenanceWindowHandlers(
   services: Services,
@@ -89,7 +89,7 @@ export function maintenanceWindowHandlers(
 
     listMaintenances: async ({ params, query }, { principal: { accountId }, setTotal }) => {
       const window = await plannedOf(accountId, await get(accountId, params.id));
-      const all = occurrencesToList(window, clock.now(), mostListed);
+      const all = occurrencesToList(window, clock.now(), maxListed);
       const offset = (query.page - 1) * query.limit;
       const page = all.slice(offset, offset + query.limit);
       setTotal(all.length, offset, page.length);

@@ -9,7 +9,7 @@ import { htmlOf, textOf } from './email-body.ts';
 
 type EmailConfig = z.output<(typeof channelConfigs)['EMAIL']>;
 
-const longestSubject = 200;
+const maxSubjectLength = 200;
 
 export const emailChannel: Channel<EmailConfig> = {
   pausesMs: pausesOfMail,
@@ -20,7 +20,7 @@ export const emailChannel: Channel<EmailConfig> = {
     return mailer.send(
       {
         to: address,
-        subject: shorten(subjectOf(message), longestSubject),
+        subject: shorten(subjectOf(message), maxSubjectLength),
         text: textOf(message),
         html: htmlOf(message),
         headers: { References: thread, 'In-Reply-To': thread },

@@ -2,29 +2,29 @@
 import type { z } from 'zod';
 import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
 import { attemptByHttp, cannotBeSent, refusalsAreFinal, type Attempt } from '../attempt.ts';
-import { pausesOfServices, type Channel, type Means, type PhoneService } from '../channel.ts';
+import { pausesOfServices, type Channel, type Transports, type PhoneService } from '../channel.ts';
 import { escapeXml, shorten } from '../../core/escape.ts';
 import { sentenceOf, subjectOf, type Message } from '../message.ts';
 import { gsmText } from './gsm.ts';
 
 type PhoneConfig = z.output<(typeof channelConfigs)['SMS']>;
 
-const longestText = 320;
-const longestSpeech = 600;
+const maxTextLength = 320;
+const maxSpeechLength = 600;
 
 /** What a text message says, link and all, in at most 320 characters. */
 export function smsText(message: Message): string {
   const link = ` ${message.link.url}`;
   // Half an address leads nowhere.
-  const room = link.length > longestText - 80 ? longestText : longestText - link.length;
+  const room = link.length > maxTextLength - 80 ? maxTextLength : maxTextLength - link.length;
   return (
-    gsmText(subjectOf(message), room) + (room === longestText ? '' : gsmText(link, longestText))
+    gsmText(subjectOf(message), room) + (room === maxTextLength ? '' : gsmText(link, maxTextLength))
   );
 }
 
 /** What a call says, twice: a document for the voice of the service. */
 export function callMarkup(message: Message): string {
-  const text = escapeXml(shorten(sentenceOf(message), longestSpeech));
+  const text = escapeXml(shorten(sentenceOf(message), maxSpeechLength));
   const say = `<Say>${text}</Say>`;
   return `<?xml version="1.0" encoding="UTF-8"?><Response><Pause length="1"/>${say}<Pause length="1"/>${say}</Response>`;
 }
@@ -37,7 +37,7 @@ function dialled(number: string): string {
 async function post(
   resource: 'Messages' | 'Calls',
   fields: Record<string, string>,
-  { phone, outgoing, clock, signal }: Means,
+  { phone, outgoing, clock, signal }: Transports,
 ): Promise<Attempt> {
   if ('missing' in phone) {
     return cannotBeSent(
@@ -71,13 +71,13 @@ async function post(
 export const smsChannel: Channel<PhoneConfig> = {
   pausesMs: pausesOfServices,
   destination: () => 'PHONE',
-  deliver: ({ message }, { number }, means) =>
-    post('Messages', { To: dialled(number), Body: smsText(message) }, means),
+  deliver: ({ message }, { number }, transports) =>
+    post('Messages', { To: dialled(number), Body: smsText(message) }, transports),
 };
 
 export const callChannel: Channel<PhoneConfig> = {
   pausesMs: pausesOfServices,
   destination: () => 'PHONE',
-  deliver: ({ message }, { number }, means) =>
-    post('Calls', { To: dialled(number), Twiml: callMarkup(message) }, means),
+  deliver: ({ message }, { number }, transports) =>
+    post('Calls', { To: dialled(number), Twiml: callMarkup(message) }, transports),
 };

@@ -4,7 +4,7 @@ import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
 import { inText, inUrl } from '@monitor/shared/templates/places.ts';
 import { TemplateError } from '@monitor/shared/templates/template-error.ts';
 import { attemptByHttp, cannotBeSent, nothingIsFinal } from '../attempt.ts';
-import type { Channel, Means, Notification, Variable } from '../channel.ts';
+import type { Channel, Transports, Notification, Variable } from '../channel.ts';
 import { oneLine } from '../../core/escape.ts';
 import type { OutgoingRequest } from '../outgoing.ts';
 import { alertVariables } from '../templates/alert-variables.ts';
@@ -101,15 +101,15 @@ interface Prepared {
 function prepare(
   { id, facts, message }: Notification,
   config: WebhookConfig,
-  means: Means,
+  transports: Transports,
   variables: readonly Variable[],
 ): Prepared {
-  const about = alertVariables(facts, message, means.publicUrl);
-  const now = means.clock.now();
+  const about = alertVariables(facts, message, transports.publicUrl);
+  const now = transports.clock.now();
   const scope: TemplateScope = {
     now,
-    random: means.random,
-    newId: means.newId,
+    random: transports.random,
+    newId: transports.newId,
     variables: new Map<string, TemplateValue>([
       ...variables.map(({ key, value }) => [key, value] as const),
       ...Object.entries(about),
@@ -190,16 +190,16 @@ function hostOf(url: string): string {
 export const webhookChannel: Channel<WebhookConfig> = {
   pausesMs: [20_000, 20_000, 20_000, 20_000, 20_000],
   destination: ({ url }) => hostOf(url),
-  async deliver(notification, config, means) {
+  async deliver(notification, config, transports) {
     const needsVariables = templatesOf(config).some(([, template]) => template.includes('{{'));
     try {
-      const variables = needsVariables ? await means.variables() : [];
+      const variables = needsVariables ? await transports.variables() : [];
       return await attemptByHttp({
-        send: means.outgoing.guarded,
-        ...prepare(notification, config, means, variables),
+        send: transports.outgoing.guarded,
+        ...prepare(notification, config, transports, variables),
         isFinal: nothingIsFinal,
-        now: means.clock.now(),
-        signal: means.signal,
+        now: transports.clock.now(),
+        signal: transports.signal,
       });
     } catch (error) {
       if (error instanceof FieldError) return cannotBeSent(error.message);

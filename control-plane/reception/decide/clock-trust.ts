@@ -20,7 +20,7 @@ const harmlessMs = doubtfulStepMs / 2;
 const listenMs = 60_000;
 /** Agents that do not speak up within this time after a gap or a start are not there. */
 const silenceMs = 10 * 60_000;
-const mostLocations = 100;
+const maxLocations = 100;
 
 interface Voice {
   accountId: string;
@@ -75,7 +75,7 @@ export class ClockTrust {
   /** An agent of a location was heard of: by how much our clock is ahead of its clock. */
   hear({ accountId, location }: Voice, aheadMs: number, receivableMs: number): void {
     const ofAccount = this.#votes.get(accountId) ?? new Map<string, number>();
-    if (!ofAccount.has(location) && ofAccount.size >= mostLocations) return;
+    if (!ofAccount.has(location) && ofAccount.size >= maxLocations) return;
     this.#votes.set(accountId, ofAccount.set(location, aheadMs));
     this.#heardSince ??= receivableMs;
     if (this.#doubtedSince === null || receivableMs - this.#heardSince < listenMs) return;

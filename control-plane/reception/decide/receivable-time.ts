@@ -31,7 +31,7 @@ export interface Gap {
 }
 
 /** Shorter gaps move no deadline. */
-export const leastGapMs = 2_000;
+export const minGapMs = 2_000;
 /** A reading that is later than this came after a stall: what waits in the sockets is read first. */
 const stallMs = 250;
 /** Uptimes are given in hundredths of a second, in whole seconds by some. */
@@ -43,9 +43,7 @@ function gapOf(cause: GapCause, from: number, lostMs: number): Gap {
 
 function stepOf(from: number, to: number): Gap[] {
   const stepMs = to - from;
-  return Math.abs(stepMs) < leastGapMs
-    ? []
-    : [{ cause: 'clock-step', from, to, lostMs: 0, stepMs }];
+  return Math.abs(stepMs) < minGapMs ? [] : [{ cause: 'clock-step', from, to, lostMs: 0, stepMs }];
 }
 
 /** How much later than after `everyMs` the second reading was made, in ms of the monotonic clock. */
@@ -69,7 +67,7 @@ export function gapsBetween(before: Reading, after: Reading, everyMs: number): G
   const from = before.wall + ranMs - lateMs;
   const elapsed = before.wall + ranMs + suspendedMs;
   return [
-    ...(lostMs < leastGapMs
+    ...(lostMs < minGapMs
       ? []
       : [gapOf(isSuspension ? 'machine-suspended' : 'stopped', from, lostMs)]),
     ...stepOf(elapsed, after.wall),
@@ -120,11 +118,11 @@ export function lostSince(instant: number, gaps: readonly Gap[]): number {
 }
 
 /** A shorter pause loses no request: its sender waits as long for the answer, and is heard afterwards. */
-const leastLossMs = 8_000;
+const minLossMs = 8_000;
 
 /** Whether what was sent during a gap may be lost. */
 export function losesRequests({ cause, lostMs }: Gap): boolean {
-  return lostMs > 0 && (cause !== 'stopped' || lostMs >= leastLossMs);
+  return lostMs > 0 && (cause !== 'stopped' || lostMs >= minLossMs);
 }
 
 /**
@@ -144,12 +142,12 @@ export function receivableSince(instant: number, now: number, gaps: readonly Gap
   return instant <= end ? passedMs + end - instant : 0;
 }
 
-const longestSettlingMs = 90_000;
+const maxGracePeriodMs = 90_000;
 /** However often there are gaps: after so long without a settled moment, conclusions are drawn again. */
-const longestUnsettledMs = 10 * 60_000;
+const maxGraceInAllMs = 10 * 60_000;
 
 /** On the monotonic clock of the process. */
-export interface Settling {
+export interface GracePeriod {
   /** Until when agents may still be handing in what they could not before. */
   until: number;
   /** Since when there was no settled moment. */
@@ -157,25 +155,25 @@ export interface Settling {
 }
 
 /** Agents that could not reach the process before this one have their time too. */
-export function settleAtStart(monotonic: number): Settling {
-  return { until: monotonic + longestSettlingMs, since: monotonic };
+export function gracePeriodAtStart(monotonic: number): GracePeriod {
+  return { until: monotonic + maxGracePeriodMs, since: monotonic };
 }
 
 /**
  * How long nothing is concluded from the silence of agents after a gap. They try again after pauses that
  * grow with it, a minute at most, and hand in what they have.
  */
-export function settleAfter(
-  before: Settling | null,
+export function gracePeriodAfter(
+  before: GracePeriod | null,
   gaps: readonly Gap[],
   monotonic: number,
-): Settling | null {
+): GracePeriod | null {
   if (gaps.length === 0) return before;
   const isOpen = before !== null && before.until > monotonic;
   const since = isOpen ? before.since : monotonic;
   const isSet = gaps.some(({ stepMs }) => stepMs !== 0);
   const lostMs = gaps.reduce((sum, gap) => sum + gap.lostMs, 0);
-  const lastsMs = isSet ? longestSettlingMs : Math.min(longestSettlingMs, 5_000 + 2 * lostMs);
+  const lastsMs = isSet ? maxGracePeriodMs : Math.min(maxGracePeriodMs, 5_000 + 2 * lostMs);
   const until = Math.max(monotonic + lastsMs, isOpen ? before.until : 0);
-  return { since, until: Math.min(until, since + longestUnsettledMs) };
+  return { since, until: Math.min(until, since + maxGraceInAllMs) };
 }

@@ -3,7 +3,7 @@
  * signature covers the file and the end of the hour.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { SecretBox } from '../../core/secret-box.ts';
+import type { SecretCipher } from '../../core/secret-cipher.ts';
 
 /** In milliseconds. */
 export const linkValidMs = 3_600_000;
@@ -14,7 +14,7 @@ export class ArtifactLinks {
   readonly #viewerUrl: string | null;
 
   /** Both without a slash at the end; `viewerUrl` is null where traces cannot be opened here. */
-  constructor(secrets: SecretBox, publicUrl: string, viewerUrl: string | null) {
+  constructor(secrets: SecretCipher, publicUrl: string, viewerUrl: string | null) {
     this.#key = secrets.deriveKey('artifact-links');
     this.#publicUrl = publicUrl;
     this.#viewerUrl = viewerUrl;

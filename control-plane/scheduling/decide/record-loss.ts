@@ -26,13 +26,11 @@ export function missingSince(
   return { since: start.at, until: Math.max(mark.at, start.at), results: mark.seq - start.seq };
 }
 
-/** True for a slot whose result, stored within `longestMs` of it, would have been lost. */
+/** True for a slot whose result, stored within `maxMs` of it, would have been lost. */
 export function isRecordLost(
   scheduledFor: number,
   losses: readonly Pick<RecordLoss, 'since' | 'until'>[],
-  longestMs: number,
+  maxMs: number,
 ): boolean {
-  return losses.some(
-    ({ since, until }) => scheduledFor > since - longestMs && scheduledFor <= until,
-  );
+  return losses.some(({ since, until }) => scheduledFor > since - maxMs && scheduledFor <= until);
 }

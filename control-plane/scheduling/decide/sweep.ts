@@ -4,14 +4,14 @@ import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/inde
 import { locationsOfSlot, scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
 
 /** Longest wait for a place on the agent, see `agent/worker/executor.ts`. */
-const longestQueueMs = 60_000;
+const maxQueueMs = 60_000;
 /** What runs of code need around the run itself: scripts, a browser that starts, files to hand in. */
 const aroundCodeMs = 60_000;
 
 /** How long after its instant a slot counts as missed: its run may begin late, last, and be handed in. */
 export function accountAfterMs(type: CheckType): number {
-  const { longestRunMs, runtime } = checkTypes[type];
-  return longestQueueMs + longestRunMs + (runtime === 'never' ? 0 : aroundCodeMs);
+  const { maxRunMs, runtime } = checkTypes[type];
+  return maxQueueMs + maxRunMs + (runtime === 'never' ? 0 : aroundCodeMs);
 }
 
 /** A stretch of time in which a check followed one schedule. Instants in ms; `endsAt` null while it lasts. */

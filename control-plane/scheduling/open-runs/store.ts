@@ -7,7 +7,7 @@ import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { eachOf } from '../../db/expressions.ts';
 import type { Database } from '../../db/tables.ts';
 import type { JobsTable } from '../tables.ts';
-import type { ToldRun } from '../open-runs.ts';
+import type { ReportedRun } from '../open-runs.ts';
 import type { Services } from '../../core/services.ts';
 
 interface NamedCheck {
@@ -24,11 +24,11 @@ const described = ({ id, name, type }: NamedCheck): Described => ({
   checkType: type as CheckType,
 });
 
-/** `told` is what the agent that has the job says of its run. */
+/** `reported` is what the agent that has the job says of its run. */
 function ofJob(
   job: Selectable<JobsTable>,
   check: NamedCheck,
-  told: ToldRun | undefined,
+  reported: ReportedRun | undefined,
   now: number,
 ): OpenRunWire {
   const isTaken = job.agent_id !== null && (job.lease_until ?? 0) > now && job.not_before <= now;
@@ -36,18 +36,18 @@ function ofJob(
     ...described(check),
     sequenceId: job.run_id,
     location: job.location,
-    state: isTaken || told !== undefined ? 'RUNNING' : 'QUEUED',
+    state: isTaken || reported !== undefined ? 'RUNNING' : 'QUEUED',
     // A retry continues a run of the schedule, or one whose source nobody keeps.
     runSource: runSource.safeParse(job.source).data ?? 'SCHEDULER',
     scheduledFor: toTimestampOrNull(job.scheduled_for),
     queuedAt: toTimestamp(job.created_at),
-    startedAt: toTimestampOrNull(told?.startedAt ?? job.sequence_started_at),
-    attempt: told?.attempt ?? job.attempt,
+    startedAt: toTimestampOrNull(reported?.startedAt ?? job.sequence_started_at),
+    attempt: reported?.attempt ?? job.attempt,
     isCancelRequested: job.cancel_requested_at !== null,
   };
 }
 
-function ofSlot(run: ToldRun, check: NamedCheck): OpenRunWire {
+function ofSlot(run: ReportedRun, check: NamedCheck): OpenRunWire {
   return {
     ...described(check),
     sequenceId: run.runId,
@@ -62,29 +62,29 @@ function ofSlot(run: ToldRun, check: NamedCheck): OpenRunWire {
   };
 }
 
-/** Those of told runs that belong to a check of the account in their location, and have no FINAL yet. */
+/** Those of reported runs that belong to a check of the account in their location, and have no FINAL yet. */
 async function believable(
   db: Kysely<Database>,
   accountId: string,
-  told: readonly ToldRun[],
-): Promise<ToldRun[]> {
-  if (told.length === 0) return [];
+  reported: readonly ReportedRun[],
+): Promise<ReportedRun[]> {
+  if (reported.length === 0) return [];
   const ended = await db
     .selectFrom('check_runs')
     .select('run_id')
     .where('account_id', '=', accountId)
-    .where('run_id', 'in', eachOf(told.map(({ runId }) => runId)))
+    .where('run_id', 'in', eachOf(reported.map(({ runId }) => runId)))
     .where('state', '=', 'FINAL')
     .execute();
   const places = await db
     .selectFrom('check_locations')
     .select(['check_id', 'location'])
     .where('account_id', '=', accountId)
-    .where('check_id', 'in', eachOf(told.map(({ checkId }) => checkId)))
+    .where('check_id', 'in', eachOf(reported.map(({ checkId }) => checkId)))
     .execute();
   const isOver = new Set(ended.map((run) => run.run_id));
   const runsThere = new Set(places.map((place) => `${place.check_id} ${place.location}`));
-  return told.filter(
+  return reported.filter(
     ({ runId, checkId, location }) => !isOver.has(runId) && runsThere.has(`${checkId} ${location}`),
   );
 }
@@ -101,8 +101,13 @@ export async function openRunsOf(
   const jobs = await waiting.where('expires_at', '>', now).execute();
   const all = openRuns.list(accountId);
   const ofCheck = checkId === undefined ? all : all.filter((run) => run.checkId === checkId);
-  const told = new Map((await believable(db, accountId, ofCheck)).map((run) => [run.runId, run]));
-  const ids = [...jobs.map((job) => job.check_id), ...[...told.values()].map((run) => run.checkId)];
+  const reported = new Map(
+    (await believable(db, accountId, ofCheck)).map((run) => [run.runId, run]),
+  );
+  const ids = [
+    ...jobs.map((job) => job.check_id),
+    ...[...reported.values()].map((run) => run.checkId),
+  ];
   if (ids.length === 0) return [];
   const named = await db
     .selectFrom('checks')
@@ -115,9 +120,9 @@ export async function openRunsOf(
   const wire = [
     ...jobs.flatMap((job) => {
       const check = checks.get(job.check_id);
-      return check === undefined ? [] : [ofJob(job, check, told.get(job.run_id), now)];
+      return check === undefined ? [] : [ofJob(job, check, reported.get(job.run_id), now)];
     }),
-    ...[...told.values()].flatMap((run) => {
+    ...[...reported.values()].flatMap((run) => {
       const check = checks.get(run.checkId);
       return check === undefined || queued.has(run.runId) ? [] : [ofSlot(run, check)];
     }),

@@ -21,9 +21,9 @@ export function privateLocationHandlers(
   const { db, clock, hub, newId, secrets } = services;
 
   const toStore = (accountId: string, proxyUrl: string | null): string | null =>
-    proxyUrl === null ? null : secrets.seal(proxyUrl, accountId);
+    proxyUrl === null ? null : secrets.encrypt(proxyUrl, accountId);
   const readProxy = ({ proxy_url: stored, account_id: accountId }: LocationRow): string | null =>
-    stored === null ? null : secrets.read(stored, accountId);
+    stored === null ? null : secrets.decryptStored(stored, accountId);
 
   const get = async (accountId: string, id: string): Promise<LocationRow> => {
     const row = await findLocation(db, accountId, id);

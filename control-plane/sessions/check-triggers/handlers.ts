@@ -21,7 +21,7 @@ import {
 } from '../call-trigger.ts';
 import { sha256Hex } from '../../core/keys.ts';
 import { requireCheck } from '../../checks/index.ts';
-import type { SecretBox } from '../../core/secret-box.ts';
+import type { SecretCipher } from '../../core/secret-cipher.ts';
 import type { Services } from '../../core/services.ts';
 
 type Routes = Handlers<typeof checkTriggerRoutes>;
@@ -32,10 +32,13 @@ interface Called<Of> {
 
 type Owner = { checkId: string } | { groupId: number };
 
-function toWire(row: TriggerRow, role: Role, secrets: SecretBox) {
+function toWire(row: TriggerRow, role: Role, secrets: SecretCipher) {
   return {
     id: row.id,
-    token: presentTriggerToken(secrets.read(row.token_encrypted ?? '', row.account_id), role),
+    token: presentTriggerToken(
+      secrets.decryptStored(row.token_encrypted ?? '', row.account_id),
+      role,
+    ),
     created_at: toTimestamp(row.created_at),
     called_at: toTimestampOrNull(row.called_at),
     updated_at: toTimestampOrNull(row.updated_at),
@@ -92,7 +95,7 @@ export function checkTriggerHandlers(services: Services): Routes {
           check_id: 'checkId' in owner ? owner.checkId : null,
           group_id: 'checkId' in owner ? null : owner.groupId,
           token: sha256Hex(token),
-          token_encrypted: secrets.seal(token, accountId),
+          token_encrypted: secrets.encrypt(token, accountId),
           created_at: clock.now(),
           called_at: null,
           updated_at: null,

@@ -11,7 +11,7 @@ import {
   listWords,
   excerpt,
   prose,
-  stretchWords,
+  rangeWords,
   time,
   wordsOfStatus,
 } from './text.ts';
@@ -38,7 +38,7 @@ function facts(incident: IncidentView): Markup {
   const lasted =
     incident.endedAt === null
       ? html`since ${time(incident.startedAt)}, ${durationWords(incident.durationMs)} so far`
-      : html`${stretchWords(incident.startedAt, incident.endedAt)},
+      : html`${rangeWords(incident.startedAt, incident.endedAt)},
         ${durationWords(incident.durationMs)}`;
   return html`<p class="muted facts">
     ${stateWords(incident.state)} of ${listWords(names)} · ${lasted}

@@ -2,7 +2,7 @@
 import type { NoticeView } from '../view/notices.ts';
 import { html, type Markup } from '../../core/html.ts';
 import { stateLabel } from './icons.ts';
-import { listWords, prose, stretchWords, wordsOfStatus } from './text.ts';
+import { listWords, prose, rangeWords, wordsOfStatus } from './text.ts';
 
 const aheadMs = 14 * 86_400_000;
 /** Of a window that repeats so many further dates are told. */
@@ -33,14 +33,14 @@ export function noticePanel({ notice, further }: ShownNotice): Markup {
       ${stateLabel('under_maintenance', wordsOfStatus(notice.status))}
     </div>
     <p class="muted facts">
-      ${stretchWords(notice.startsAt, notice.endsAt)} · ${isOn ? 'concerns' : 'will concern'}
+      ${rangeWords(notice.startsAt, notice.endsAt)} · ${isOn ? 'concerns' : 'will concern'}
       ${listWords(notice.services.map(({ name }) => name))}
     </p>
     ${notice.description !== null && html`<div class="prose">${prose(notice.description)}</div>`}
     ${
       shown.length > 0 &&
       html`<p class="muted facts">
-        Again ${listWords(shown.map(({ startsAt, endsAt }) => stretchWords(startsAt, endsAt)))}
+        Again ${listWords(shown.map(({ startsAt, endsAt }) => rangeWords(startsAt, endsAt)))}
       </p>`
     }
   </article>`;

@@ -13,8 +13,8 @@ import { dayWords, listWords, prose, time } from './text.ts';
 import { quietDays, uptimeBars } from './uptime-bars.ts';
 
 const pastMs = 14 * 86_400_000;
-const mostPast = 20;
-const mostNamed = 4;
+const maxPast = 20;
+const maxNamed = 4;
 
 interface StatusPageParts {
   place: Place;
@@ -55,7 +55,7 @@ function cardPanel(card: CardView): Markup {
 function affected({ services, state }: StatusPageView): string {
   const names = services.filter((service) => service.state === state).map(({ name }) => name);
   if (state === 'operational' || names.length === 0) return '';
-  if (names.length > mostNamed) return `${names.length} of ${services.length} services`;
+  if (names.length > maxNamed) return `${names.length} of ${services.length} services`;
   return listWords(names);
 }
 
@@ -83,7 +83,7 @@ function pastSection(view: StatusPageView, base: string): Markup {
       past.length === 0
         ? html`<p class="muted">No incidents were resolved in the last 14 days.</p>`
         : html`<div class="panels">
-            ${past.slice(0, mostPast).map((incident) => pastIncident(incident, base))}
+            ${past.slice(0, maxPast).map((incident) => pastIncident(incident, base))}
           </div>`
     }
   </section>`;

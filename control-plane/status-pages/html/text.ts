@@ -23,7 +23,7 @@ export function instantWords(instant: number): string {
 }
 
 /** `21 Nov 2026, 22:00 – 23:30 UTC`, with both days where they differ. */
-export function stretchWords(from: number, to: number): string {
+export function rangeWords(from: number, to: number): string {
   const isOneDay = utc(from).hasSame(utc(to), 'day');
   return isOneDay
     ? `${utc(from).toFormat('d LLL yyyy, HH:mm')} – ${utc(to).toFormat("HH:mm 'UTC'")}`
@@ -92,11 +92,13 @@ function linked(line: string): Markup[] {
   });
 }
 
-const longestExcerpt = 2_000;
+const maxExcerptLength = 2_000;
 
 /** The beginning of a long text, for where many stand together: everything is on a page of its own. */
 export function excerpt(text: string): string {
-  return text.length <= longestExcerpt ? text : `${text.slice(0, longestExcerpt).toWellFormed()} …`;
+  return text.length <= maxExcerptLength
+    ? text
+    : `${text.slice(0, maxExcerptLength).toWellFormed()} …`;
 }
 
 /** What people wrote: their lines stay lines, and addresses can be followed. */

@@ -4,7 +4,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
-import type { SecretBox } from '../../core/secret-box.ts';
+import type { SecretCipher } from '../../core/secret-cipher.ts';
 
 const uuidBytes = 16;
 const macBytes = 32;
@@ -34,7 +34,7 @@ export class SubscriberKeys {
   readonly #idKey: Buffer;
   readonly #unsubscribeKey: Buffer;
 
-  constructor(secrets: SecretBox) {
+  constructor(secrets: SecretCipher) {
     this.#hashKey = secrets.deriveKey('subscriber-hash');
     this.#idKey = secrets.deriveKey('subscription-id');
     this.#unsubscribeKey = secrets.deriveKey('unsubscribe');

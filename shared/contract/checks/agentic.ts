@@ -30,7 +30,7 @@ export const agenticCheck: AgentCheckType = {
   analytics: { ...responseTimeAnalytics, operation: null },
   // A run may cost money.
   isRetried: false,
-  longestRunMs: 10 * 60_000,
+  maxRunMs: 10 * 60_000,
   runtime: 'never',
   browser: 'always',
   judging: scriptJudging,

@@ -109,10 +109,10 @@ export const apiCheck: AgentCheckType<ApiRequest> = {
   learnsScripts: false,
   variables: 'all',
   isRetried: true,
-  longestRunMs: 30_000,
+  maxRunMs: 30_000,
   runtime: 'with-scripts',
   browser: 'never',
-  bodyOfPass: 8_192,
+  storedBodyLimit: 8_192,
   judging: {
     hasResponseTimeLimits: true,
     readSource(assertion, measurement, extract) {

@@ -43,7 +43,7 @@ export const browserCheck: AgentCheckType = {
     chart: { time: responseTime, parts: [...vitals, TBT], isStacked: false },
   },
   isRetried: true,
-  longestRunMs: 240_000,
+  maxRunMs: 240_000,
   runtime: 'always',
   browser: 'always',
   judging: scriptJudging,

@@ -94,7 +94,7 @@ export interface Judging<Request extends JudgedRequest = JudgedRequest> {
    * True where another process than the agent takes the time: how long that one waited for a CPU is
    * not known.
    */
-  isTimedElsewhere?: boolean;
+  isTimedByOtherProcess?: boolean;
   /** The measurement as it would be with `ms` less. Absent: only its `responseTime` is shorter. */
   sooner?(measurement: Measurement, ms: number): Measurement;
 }
@@ -183,7 +183,7 @@ interface CommonDefinition {
   /** False where failures are not followed by another attempt, whatever the strategy says. */
   isRetried: boolean;
   /** Ceiling of one attempt in milliseconds; reaching it fails the attempt. */
-  longestRunMs: number;
+  maxRunMs: number;
   /** Whether its runs execute code of the customer that relies on a runtime. */
   runtime: 'always' | 'with-scripts' | 'never';
   /** Whether its runs drive the Chromium of the agent: those of a suite do when it names it. */
@@ -199,7 +199,7 @@ interface CommonDefinition {
    * How many characters of the body of a clean pass a result keeps. Absent: none, `body` is null.
    * Spec: Check result, `apiCheckResult.response`.
    */
-  bodyOfPass?: number;
+  storedBodyLimit?: number;
   /** Body of a creation as clients send it that leave out what the specification requires. */
   lenientCreate?: z.ZodObject;
 }
@@ -268,7 +268,7 @@ export const monitorTraits = {
   resultField: 'apiCheckResult',
   variables: 'secrets',
   isRetried: true,
-  longestRunMs: 30_000,
+  maxRunMs: 30_000,
   runtime: 'never',
   browser: 'never',
   clientCertificates: () => 'none' as const,

@@ -115,7 +115,7 @@ export const icmpMonitor: AgentCheckType<IcmpRequest> = {
   },
   judging: {
     hasResponseTimeLimits: false,
-    isTimedElsewhere: true,
+    isTimedByOtherProcess: true,
     sooner: withoutDelay,
     readSource(assertion, measurement, extract) {
       const response = measurement.response;

@@ -17,7 +17,7 @@ export const multiStepCheck: AgentCheckType = {
     operation: { path: 'multistep-checks', id: 'getMultistepCheckAnalytics' },
   },
   isRetried: true,
-  longestRunMs: 240_000,
+  maxRunMs: 240_000,
   runtime: 'always',
   browser: 'never',
   judging: scriptJudging,

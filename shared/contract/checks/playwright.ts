@@ -37,7 +37,7 @@ export const playwrightCheck: AgentCheckType = {
   // Playwright has retries of its own, a test at a time.
   isRetried: false,
   // Installing takes up to 5 minutes, the tests up to 30; the rest is for files and their secrets.
-  longestRunMs: 40 * 60_000,
+  maxRunMs: 40 * 60_000,
   runtime: 'never',
   browser: 'as-named',
   judging: scriptJudging,

@@ -49,7 +49,7 @@ export const scriptTraits = {
 /** A script passes or fails as a whole; limits of the response time apply where the check sets them. */
 export const scriptJudging: Judging = {
   hasResponseTimeLimits: true,
-  isTimedElsewhere: true,
+  isTimedByOtherProcess: true,
   readSource: () => ({ actual: undefined, isList: false }),
   ownVerdict: (measurement) => ({
     failed: null,

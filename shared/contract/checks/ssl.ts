@@ -262,7 +262,7 @@ export const sslMonitor: AgentCheckType<SslRequest> = {
   ...agentMonitorTraits,
   resultField: 'sslCheckResult',
   // A connection may take ten seconds and a handshake thirty.
-  longestRunMs: 45_000,
+  maxRunMs: 45_000,
   degradedBy: 'own-rules',
   hasNetworkEvidence: true,
   contradictionIn: limitsInOrder,

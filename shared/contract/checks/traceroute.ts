@@ -153,7 +153,7 @@ export const tracerouteMonitor: AgentCheckType<TracerouteRequest> = {
   ...agentMonitorTraits,
   resultField: 'tracerouteCheckResult',
   // The way may take thirty seconds, and names are looked up before and after it.
-  longestRunMs: 45_000,
+  maxRunMs: 45_000,
   sockets: 'tracer',
   contradictionIn(fields) {
     const { frequency, frequencyOffset } = fields;
@@ -208,7 +208,7 @@ export const tracerouteMonitor: AgentCheckType<TracerouteRequest> = {
   },
   judging: {
     hasResponseTimeLimits: true,
-    isTimedElsewhere: true,
+    isTimedByOtherProcess: true,
     sooner: withoutDelay,
     readSource: sourceOf,
     ownVerdict({ response }) {

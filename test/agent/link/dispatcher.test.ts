@@ -10,7 +10,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { request } from 'undici';
 import { readConfig } from '../../../agent/config.ts';
 import { createDispatcher } from '../../../agent/link/dispatcher.ts';
-import { LinkFault, type LinkFaultKind } from '../../../agent/link/link-fault.ts';
+import { LinkProblem, type LinkProblemKind } from '../../../agent/link/link-problem.ts';
 import { makeAuthority, selfSigned, type Authority } from '../../support/certificates.ts';
 import { proxyServer } from '../../support/proxy-server.ts';
 import { httpServer, httpsServer, tcpServer } from '../../support/servers.ts';
@@ -22,7 +22,10 @@ before(async () => {
 });
 
 /** Asks as the agent does with these settings; gives the answer, or the fault. */
-async function ask(url: string, environment: Record<string, string>): Promise<string | LinkFault> {
+async function ask(
+  url: string,
+  environment: Record<string, string>,
+): Promise<string | LinkProblem> {
   const { config } = readConfig({ environment });
   const dispatcher = createDispatcher(config);
   try {
@@ -33,16 +36,16 @@ async function ask(url: string, environment: Record<string, string>): Promise<st
     });
     return `${statusCode} ${await body.text()}`;
   } catch (error) {
-    if (error instanceof LinkFault) return error;
+    if (error instanceof LinkProblem) return error;
     throw error;
   } finally {
     await dispatcher.destroy();
   }
 }
 
-async function faultOf(url: string, environment: Record<string, string>): Promise<LinkFault> {
+async function faultOf(url: string, environment: Record<string, string>): Promise<LinkProblem> {
   const answer = await ask(url, environment);
-  assert.ok(answer instanceof LinkFault, `answered: ${String(answer)}`);
+  assert.ok(answer instanceof LinkProblem, `answered: ${String(answer)}`);
   return answer;
 }
 
@@ -131,7 +134,7 @@ suite('what is wrong is named, with what helps:', () => {
   const says = async (
     url: string,
     environment: Record<string, string>,
-    kind: LinkFaultKind,
+    kind: LinkProblemKind,
     ...words: RegExp[]
   ): Promise<void> => {
     const fault = await faultOf(url, environment);

@@ -61,7 +61,7 @@ test('the longest silence is known afterwards', () => {
     clock.advance(ms);
     watch.moved(1);
   }
-  assert.equal(watch.longestSilenceMs, 7_000);
+  assert.equal(watch.maxIdleMs, 7_000);
 });
 
 test('what was stopped does not stall', () => {

@@ -29,7 +29,10 @@ function watched(): { scrubber: Scrubber; size: () => number } {
     size += JSON.stringify(given).length;
     return scrubber.value(given);
   };
-  return { scrubber: { ...scrubber, longestForm: scrubber.longestForm, value }, size: () => size };
+  return {
+    scrubber: { ...scrubber, maxNeedleBytes: scrubber.maxNeedleBytes, value },
+    size: () => size,
+  };
 }
 
 const after = row.repeat(900);
@@ -51,7 +54,7 @@ test('a secret anywhere near the end of what is kept leaves nothing of itself, i
 
 test('so does one at either place where the body is cut', () => {
   const scrubber = scrubberOf();
-  const early = kept + 8 * (scrubber.longestForm + 8) + 1_024;
+  const early = kept + 8 * (scrubber.maxNeedleBytes + 8) + 1_024;
   for (const place of [kept, early]) {
     for (const form of [...secrets, token]) {
       for (let offset = -9; offset < 3; offset += 1) {

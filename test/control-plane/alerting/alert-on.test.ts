@@ -5,7 +5,7 @@ import { openDatabase } from '../../../control-plane/db/open.ts';
 import { alertOn } from '../../../control-plane/alerting/alert-on.ts';
 import { pruneAlerts } from '../../../control-plane/alerting/prune-alerts.ts';
 import type { RunVerdict } from '../../../control-plane/results/run-verdict.ts';
-import { wakeAlerts } from '../../../control-plane/alerting/wake-alerts.ts';
+import { evaluateDueAlerts } from '../../../control-plane/alerting/evaluate-due-alerts.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { hour, minute, now } from '../../support/results.ts';
 import { temporaryFolder } from '../../support/system.ts';
@@ -113,7 +113,7 @@ test('a week: two outages, a flap, a night of reminders, and nothing else', asyn
     const hasFailures = outages.some(([from, to]) => at >= from && at < to);
     const run = verdict(cp, check, clock.now() - 1_000, hasFailures);
     await services.db.transaction().execute((db) => alertOn(services, db, stored(run)));
-    await wakeAlerts(services);
+    await evaluateDueAlerts(services);
   }
   const alerts = await services.db
     .selectFrom('check_alerts')
@@ -149,12 +149,12 @@ test('a time-based alert comes by itself when nothing more is heard of the check
   const run = verdict(cp, check, now, true);
   await services.db.transaction().execute((db) => alertOn(services, db, stored(run)));
   clock.setWall(now + 10 * minute - 1_000);
-  assert.equal(await wakeAlerts(services), false);
+  assert.equal(await evaluateDueAlerts(services), false);
   const count = async () =>
     (await services.db.selectFrom('check_alerts').selectAll().execute()).length;
   assert.equal(await count(), 0);
   clock.setWall(now + 10 * minute);
-  await wakeAlerts(services);
+  await evaluateDueAlerts(services);
   assert.equal(await count(), 1);
   const { body } = await cp.api('GET', `/v1/check-alerts/${check}/decisions`);
   assert.deepEqual(

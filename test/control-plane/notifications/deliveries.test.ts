@@ -220,8 +220,11 @@ test('a retry uses the channel as it has become, and the record shows with what 
   cp.clock.advance(20_000);
   const record = await recordWhen(cp.services, id, ({ status }) => status === 'SUCCESS');
   assert.equal(
-    (JSON.parse(cp.services.secrets.read(record.config_json, record.account_id)) as { url: string })
-      .url,
+    (
+      JSON.parse(cp.services.secrets.decryptStored(record.config_json, record.account_id)) as {
+        url: string;
+      }
+    ).url,
     good.url,
   );
 });

@@ -6,7 +6,7 @@ import type { CheckInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
 import { sweepHeartbeats } from '../../../control-plane/heartbeats/heartbeats.ts';
 import { renameFutureRuns } from '../../../control-plane/results/rename-future-runs.ts';
 import { sweepSlots } from '../../../control-plane/results/sweep-slots.ts';
-import { wakeAlerts } from '../../../control-plane/alerting/wake-alerts.ts';
+import { evaluateDueAlerts } from '../../../control-plane/alerting/evaluate-due-alerts.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { checkInOf, FakeAgent, resultOf } from '../../support/fake-agent.ts';
 import { KeyedAgent, slotsOf, type SlotCheck } from '../../support/keyed-agent.ts';
@@ -179,7 +179,7 @@ test('an escalation by time does not count the time in which nothing could be he
   const failed = { scheduledFor: at, startedAt: at, stoppedAt: at, hasFailures: true };
   await agent.submit(resultOf(id, failed));
   const alerts = async () => {
-    await wakeAlerts(services);
+    await evaluateDueAlerts(services);
     return (await services.db.selectFrom('check_alerts').select('alert_type').execute()).length;
   };
   clock.freeze(hour);

@@ -13,7 +13,7 @@ const failed = {
   hasFailures: true,
   isNetworkError: false,
   elapsedMs: 0,
-  canGoElsewhere: false,
+  hasOtherLocation: false,
 };
 
 test('delays grow as the strategy says', () => {
@@ -50,7 +50,7 @@ test('onlyOn NETWORK_ERROR retries nothing else, as a word or as a list', () => 
 
 test('doubleCheck is one immediate retry from another location, where there is one', () => {
   const given = effectiveRetryStrategy({ retryStrategy: null, doubleCheck: true });
-  assert.deepEqual(decideRetry({ ...failed, strategy: given, canGoElsewhere: true }), {
+  assert.deepEqual(decideRetry({ ...failed, strategy: given, hasOtherLocation: true }), {
     kind: 'retry',
     delayMs: 0,
     where: 'elsewhere',

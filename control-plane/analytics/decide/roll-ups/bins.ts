@@ -1,7 +1,7 @@
 /**
- * Counts of values by magnitude, in bins so narrow that the middle of one is within `relativeAccuracy`
- * of everything in it (the mapping of DDSketch).
- * Our own because the library's `merge` forgets negative values, and its protobuf minimum and maximum.
+ * Counts of values by magnitude, in bins so narrow that their middle is within `relativeAccuracy`
+ * of every value in them (the mapping of DDSketch). This is own code because the library's `merge`
+ * loses negative values, and its protobuf loses minimum and maximum.
  */
 
 /** With it, quantiles are well within one percent. */
@@ -9,22 +9,22 @@ export const relativeAccuracy = 0.005;
 
 const gamma = (1 + relativeAccuracy) / (1 - relativeAccuracy);
 const binsPerE = 1 / Math.log(gamma);
-/** Answers are rounded to a thousandth; what is that much smaller is nothing. */
+/** Answers are rounded to a thousandth, so smaller values count as 0. */
 const smallest = 1e-6;
-const largestKey = Math.ceil(Math.log(1e12) * binsPerE);
+const maxKey = Math.ceil(Math.log(1e12) * binsPerE);
 
-/** The bin of a positive magnitude; null when it is as good as 0. Beyond 1e12 all is one bin. */
+/** The bin of a positive magnitude; null when it rounds to 0. Values above 1e12 share one bin. */
 export function keyOf(magnitude: number): number | null {
   if (magnitude < smallest) return null;
-  return Math.min(largestKey, Math.ceil(Math.log(magnitude) * binsPerE));
+  return Math.min(maxKey, Math.ceil(Math.log(magnitude) * binsPerE));
 }
 
-/** What stands for the values of a bin. */
+/** The value that represents a bin. */
 export function valueOf(key: number): number {
   return (2 * gamma ** key) / (gamma + 1);
 }
 
-/** The bins that hold something, by key. Most distributions have few of them. */
+/** The non-empty bins by key. Most distributions have few of them. */
 export class Bins {
   #keys: number[] = [];
   #counts: number[] = [];
@@ -38,7 +38,7 @@ export class Bins {
     this.total += count;
     let low = 0;
     let high = this.#keys.length;
-    // Bins come in order more often than not.
+    // Bins usually come in order.
     if (high > 0 && key > (this.#keys[high - 1] ?? 0)) low = high;
     while (low < high) {
       const middle = (low + high) >>> 1;

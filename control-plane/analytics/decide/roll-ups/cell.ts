@@ -1,7 +1,7 @@
 /**
- * What results of one check have in common when they are rolled up together: the hour (or day) of UTC
- * they began in, where they ran, which part of them is meant, and what came of them. Kept as finely as
- * answers may group and filter, so that every answer is a sum of cells.
+ * A cell holds results of one check that are rolled up together: the same hour (or day) of UTC,
+ * location, part and outcome. Cells are as fine as any grouping or filter of an answer, so that
+ * every answer is a sum of cells.
  */
 import { findCheckType, isPinged } from '@monitor/shared/contract/checks/index.ts';
 import type { AnalyticsFacts } from '@monitor/shared/contract/checks/metric.ts';
@@ -28,7 +28,7 @@ export interface RolledResult extends StoredResult {
   checkType: string;
   hasErrors: boolean;
   isDegraded: boolean;
-  /** Of a heartbeat: the states of its event. */
+  /** States of the event; only for a heartbeat. */
   states: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export interface Cell {
   checkId: string;
   startsAt: number;
   location: string;
-  /** A status code or the number of a page, where the type groups by it; empty for the whole. */
+  /** A status code or a page number, for types that group by it; empty for the whole result. */
   part: string;
   outcome: string;
   finals: number;
@@ -49,8 +49,8 @@ export interface Cell {
   metrics: Distributions;
 }
 
-/** More pages than any check visits; what an agent sends beyond has no cells of its own. */
-const mostPages = 200;
+/** Limit of pages per check; further pages of a result get no cells. */
+const maxPages = 200;
 
 function factsOf(checkType: string): AnalyticsFacts | undefined {
   return findCheckType(checkType)?.analytics;
@@ -63,12 +63,12 @@ const measuredOf = new Map(
   ]),
 );
 
-/** True for types whose pages are rolled up beside the whole, rather than instead of it. */
+/** True for types whose pages are rolled up in addition to the whole result. */
 export function hasPages(checkType: string): boolean {
   return factsOf(checkType)?.groupBy.includes('pageIndex') === true;
 }
 
-/** True for types of which something is measured that only the payload has. */
+/** True for types with metrics that only the payload contains. */
 export function isPayloadRolledUp(checkType: string): boolean {
   const facts = factsOf(checkType);
   return (
@@ -89,13 +89,13 @@ function partsOf(result: RolledResult): [part: string, result: StoredResult][] {
   }
   const whole: [string, StoredResult] = ['', result];
   if (!hasPages(result.checkType)) return [whole];
-  const pages = groupsOf.pageIndex(result).slice(0, mostPages);
+  const pages = groupsOf.pageIndex(result).slice(0, maxPages);
   return [whole, ...pages.map(([group, part]): [string, StoredResult] => [partName(group), part])];
 }
 
 const between = '+';
 
-/** A result of a heartbeat may have several, should two pings have come in the same millisecond. */
+/** A heartbeat result has several states when two pings arrived in the same millisecond. */
 function outcomeOf({ checkType, hasErrors, hasFailures, states }: RolledResult): string {
   if (isPinged(checkType)) return [...new Set(states)].sort().join(between);
   if (hasErrors) return 'error';
@@ -107,7 +107,7 @@ export function hasOutcome(outcome: string, statuses: readonly string[]): boolea
   return statuses.length === 0 || outcome.split(between).some((one) => statuses.includes(one));
 }
 
-/** Cells that results are added to, by what they have in common. */
+/** Cells to which results are added. */
 export class Cells {
   readonly #cells = new Map<string, Cell>();
 
@@ -136,7 +136,7 @@ export class Cells {
     return cell;
   }
 
-  /** `wasAttempt`: it has been added as an ATTEMPT, and is a FINAL now. */
+  /** `wasAttempt`: the result was added as an ATTEMPT and is FINAL now. */
   add(result: RolledResult, wasAttempt = false): void {
     const isConclusive = result.isFinal && !result.hasErrors;
     if (result.isFinal && !isConclusive && !wasAttempt) return;

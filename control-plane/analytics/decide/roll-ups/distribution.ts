@@ -1,6 +1,6 @@
 /**
- * Many values of one metric in little space, mergeable in any order: count, sum, extremes and the sum
- * of squared deviations are exact, quantiles within `relativeAccuracy`.
+ * A compact distribution of the values of one metric, mergeable in any order. Count, sum, extremes
+ * and squared deviations are exact; quantiles are within `relativeAccuracy`.
  */
 import type { Statistic } from '@monitor/shared/contract/checks/metric.ts';
 import { Bins, keyOf, valueOf } from './bins.ts';
@@ -8,7 +8,10 @@ import { Bins, keyOf, valueOf } from './bins.ts';
 export class Distribution {
   count = 0;
   sum = 0;
-  /** Of the distances from the mean: with squares of the values themselves, small ones would drown. */
+  /**
+   * Sum of squared distances from the mean: squares of the values themselves would lose small
+   * differences.
+   */
   squaredDeviations = 0;
   min = Infinity;
   max = -Infinity;
@@ -32,7 +35,7 @@ export class Distribution {
     this.negative.merge(other.negative);
   }
 
-  /** What other values amount to without their bins. The deviations as Chan et al. merge them. */
+  /** Merges count, sum, extremes and deviations (Chan et al.) without the bins. */
   addMoments(
     count: number,
     sum: number,

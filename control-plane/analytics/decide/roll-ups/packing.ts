@@ -1,8 +1,8 @@
 /**
- * Distributions as bytes. A version, then for each metric its number, the length of what follows, and:
- * the count; of one value that value, of more the sum, the squared deviations, the extremes, the
- * zeros and the bins, each as its distance from the one before and its count. Whole numbers in seven
- * bits a byte, others as doubles.
+ * Distributions as bytes: a version, then for each metric its number, the byte length, and the
+ * content. The content is the count, then for one value that value; for more values the sum, the
+ * squared deviations, the extremes, the count of zeros, and the bins (distance from the previous
+ * bin, count). Integers are varints, other numbers doubles.
  */
 import { measuredMetrics } from '@monitor/shared/domain/metrics.ts';
 import { Bins } from './bins.ts';
@@ -103,7 +103,7 @@ class Reader {
   }
 }
 
-/** Keys of bins below one are negative. */
+/** Bins of magnitudes below one have negative keys. */
 const zigzag = (key: number): number => (key < 0 ? -2 * key - 1 : 2 * key);
 const unzigzag = (code: number): number => (code % 2 === 1 ? -(code + 1) / 2 : code / 2);
 
@@ -170,8 +170,8 @@ export function pack(distributions: Distributions): Uint8Array {
 }
 
 /**
- * Adds what is packed to distributions: of the metrics asked for, or of all. Metrics of a newer
- * version are left out; another version of the form itself throws.
+ * Adds packed distributions to the given ones: the requested metrics, or all. Unknown metrics are
+ * skipped; an unknown version of the format throws.
  */
 export function unpackInto(
   packed: Uint8Array,

@@ -1,13 +1,13 @@
 /**
- * Which sums an answer may use. A day or an hour counts as a whole when it lies in one span, and an
- * hour also when all its results do; of an hour that is divided between spans the results themselves
- * are read, for as long as they are kept. After that it counts where it begins.
+ * Chooses the sums for an answer. A day or an hour counts as a whole when it lies in one span; an
+ * hour also when all its results do. The results of an hour that is divided between spans are read
+ * one by one while they are kept; later the hour counts in the span where it begins.
  */
 import type { Window } from '../../../core/decide/results-window.ts';
 import { dayMs, hourMs, hourOf } from './cell.ts';
 import type { Span, Spans } from './spans.ts';
 
-/** Of the results that were rolled up together. */
+/** Extent of the results that were rolled up together. */
 interface Extent {
   starts_at: number;
   first_at: number;
@@ -20,7 +20,7 @@ export function spanOfDay(spans: Spans, day: number): Span | null {
   return span !== null && span.to >= day + dayMs ? span : null;
 }
 
-/** Where the hours of a row count: in one span, nowhere, or partly. */
+/** Where the hour of a row counts: in one span, in none, or divided. */
 function placeOf(spans: Spans, { starts_at, first_at, last_at }: Extent): Span | null | 'divided' {
   const whole = spans.at(starts_at);
   if (whole !== null && whole.to >= starts_at + hourMs) return whole;
@@ -32,13 +32,13 @@ function placeOf(spans: Spans, { starts_at, first_at, last_at }: Extent): Span |
 
 export interface PlacedHours<Row> {
   counted: { row: Row; span: Span }[];
-  /** Hours whose results have to be read. */
+  /** Hours whose results have to be read one by one. */
   divided: Set<number>;
 }
 
 /**
- * Places rows of hours. Results since `rawFrom` are all still there; `uncertain` are hours of which
- * some result has changed since it was rolled up.
+ * Assigns the rows of hours to spans. All results since `rawFrom` are still stored. `uncertain` are
+ * hours with results that changed after their roll-up.
  */
 export function placeHours<Row extends Extent>(
   spans: Spans,
@@ -64,10 +64,10 @@ export function placeHours<Row extends Extent>(
   return { counted, divided };
 }
 
-/** More ranges than that are read as one. */
-const mostRanges = 8;
+/** More ranges than this are read as one range. */
+const maxRanges = 8;
 
-/** What is left of a range without some of its days, as few ranges. */
+/** A range without some of its days, as few ranges. */
 export function withoutDays({ from, to }: Window, days: ReadonlySet<number>): Window[] {
   const ranges: Window[] = [];
   let start = from;
@@ -76,7 +76,7 @@ export function withoutDays({ from, to }: Window, days: ReadonlySet<number>): Wi
     start = Math.max(start, day + dayMs);
   }
   if (start < to) ranges.push({ from: start, to });
-  return ranges.length > mostRanges ? [{ from, to }] : ranges;
+  return ranges.length > maxRanges ? [{ from, to }] : ranges;
 }
 
 /** Hours as ranges, newest first, clipped to a window. */
@@ -93,7 +93,7 @@ export function rangesOf(hours: ReadonlySet<number>, { from, to }: Window): Wind
     .reverse();
 }
 
-/** From where on results are read rather than sums when spans are fine: a whole hour. */
+/** From this instant on results are read instead of sums when spans are fine: a whole hour. */
 export function fineFrom(spans: Spans, rawFrom: number): number {
   if (!spans.areFine) return Infinity;
   return spans.from >= rawFrom ? hourOf(spans.from) : hourOf(rawFrom - 1) + hourMs;

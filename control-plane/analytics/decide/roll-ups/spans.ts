@@ -1,22 +1,22 @@
 /**
- * What an answer divides its window into: the window itself, buckets of one length, or stretches that
- * are given one by one. They do not overlap; what lies in none of them does not count. Instants in ms.
+ * The spans of a window: the whole window, buckets of one length, or given ranges. Spans do not
+ * overlap; results outside of all spans do not count. Instants in ms.
  */
 import { bucketStart } from '../analytics.ts';
 import type { Window } from '../../../core/decide/results-window.ts';
 import { dayMs, hourMs } from './cell.ts';
 
 export interface Span extends Window {
-  /** What its numbers are added up under; several spans may share one. */
+  /** Key of the sum; several spans may share one. */
   key: number;
 }
 
 export interface Spans extends Window {
   /** The span that an instant lies in. */
   at(instant: number): Span | null;
-  /** True when some span may hold a whole day. */
+  /** True when a span may hold a whole day. */
   holdDays: boolean;
-  /** True when so many hours are divided between spans that sums of hours are of no use. */
+  /** True when so many hours are divided between spans that hourly sums do not help. */
   areFine: boolean;
 }
 
@@ -47,7 +47,7 @@ export function buckets({ from, to }: Window, intervalMs: number): Spans {
   };
 }
 
-/** Spans in order of time. */
+/** Given ranges, in order of time. */
 export function listed(spans: readonly Span[]): Spans {
   const from = spans[0]?.from ?? 0;
   const to = spans.at(-1)?.to ?? 0;

@@ -1,4 +1,4 @@
-/** What results of one span and group amount to, added up from sums and from single results. */
+/** The aggregate of one span and group, from sums and from single results. */
 import type { Statistic } from '@monitor/shared/contract/checks/metric.ts';
 import { isMeasured, type Sample } from '../samples.ts';
 import { statisticOfSorted } from '../statistics.ts';
@@ -8,7 +8,7 @@ interface Sums {
   finals: number;
   failures: number;
   retries: number;
-  /** Null when nothing measured is asked for. */
+  /** Packed distributions; null when no measured metric is asked for. */
   metrics: Uint8Array | null;
 }
 
@@ -16,7 +16,7 @@ export class Tally {
   finals = 0;
   failures = 0;
   retries = 0;
-  /** Share of time that it was up, in percent, of what is told by time rather than by results. */
+  /** Uptime in percent, for types whose availability is a share of time instead of results. */
   timeUp: number | null | undefined;
   readonly #rolledUp: Distributions = new Map();
   readonly #values = new Map<string, number[]>();
@@ -41,7 +41,7 @@ export class Tally {
     }
   }
 
-  /** Adds another tally, which must not be used afterwards. */
+  /** Merges another tally, which must not be used afterwards. */
   merge(other: Tally): void {
     this.finals += other.finals;
     this.failures += other.failures;
@@ -56,7 +56,7 @@ export class Tally {
     }
   }
 
-  /** Exact while all is from single results; with sums among it, quantiles are within one percent. */
+  /** Exact for single results; with sums, quantiles are within one percent. */
   #measured(metric: string, statistic: Statistic): number | null {
     const rolledUp = this.#rolledUp.get(metric);
     const values = this.#values.get(metric);
@@ -74,13 +74,16 @@ export class Tally {
     return statisticOfSorted(sorted, statistic);
   }
 
-  /** Share of time, or else of FINAL results without failures, in percent; null without any. */
+  /**
+   * Availability in percent: the share of time, or else of FINAL results without failures; null
+   * without any.
+   */
   get availability(): number | null {
     if (this.timeUp !== undefined) return this.timeUp;
     return this.finals === 0 ? null : (100 * (this.finals - this.failures)) / this.finals;
   }
 
-  /** One number; null when there is nothing to compute it from. */
+  /** One number; null without values. */
   number(base: string, statistic: Statistic): number | null {
     if (isMeasured(base)) return this.#measured(base, statistic);
     return base === 'availability' ? this.availability : this.retries;

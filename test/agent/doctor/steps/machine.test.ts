@@ -361,10 +361,10 @@ test('a program that cannot even be started is an answer, not an error', async (
 });
 
 test('the health port: free, ours, taken, forbidden, of another machine', () => {
-  const facts = { host: '::', port: 8081, code: null, isOurs: false, holder: null };
+  const facts = { host: '::', port: 8081, code: null, isOwnPort: false, holder: null };
   const rows: [Partial<typeof facts> | { code: string; holder?: string }, string, RegExp][] = [
     [{}, 'ok', /port 8081 on all interfaces is free/],
-    [{ isOurs: true }, 'ok', /the agent that runs here/],
+    [{ isOwnPort: true }, 'ok', /the agent that runs here/],
     [{ port: 0 }, 'ok', /free port is taken/],
     [
       { code: 'EADDRINUSE', holder: 'nginx (process 17)' },

@@ -3,7 +3,7 @@ import test from 'node:test';
 import { rulesOf, type AlertSettings } from '../../../../control-plane/alerting/decide/rules.ts';
 import {
   initialState,
-  toldOf,
+  notifiedCondition,
   type AlertState,
 } from '../../../../control-plane/alerting/decide/state.ts';
 import {
@@ -89,7 +89,7 @@ class Life {
     return this.#maintenances.find(({ from, to }) => from <= at && at < to)?.to ?? null;
   }
 
-  #silence(): ModelSettings['silence'] {
+  #mute(): ModelSettings['mute'] {
     if (this.#isMuted) return { reason: 'MUTED' };
     const until = this.#maintenanceAt(this.#now);
     return until === null ? null : { reason: 'MAINTENANCE', until };
@@ -105,17 +105,17 @@ class Life {
       reminders: reminders.amount,
       reminderEveryMs: reminders.interval * minute,
       percentage: this.#mode === 'parallel' && threshold.enabled ? threshold.percentage : null,
-      silence: this.#silence(),
+      mute: this.#mute(),
     };
   }
 
   #step(event: AlertEvent): Step {
-    const silence = this.#silence();
+    const mute = this.#mute();
     const rules = rulesOf(this.#settings, {
       runParallel: this.#mode === 'parallel',
       locations: this.#locations.length,
       isPinged: this.#mode === 'heartbeat',
-      silence,
+      mute,
     });
     const before = this.#state;
     const step = stepAlert(before, event, rules, this.#now);
@@ -124,7 +124,7 @@ class Life {
     this.#wakeAt = step.wakeAt;
     for (const effect of step.effects) {
       if (effect.kind === 'alert') {
-        assert.equal(silence, null, 'something was said under silence');
+        assert.equal(mute, null, 'something was said while muted');
         this.#said.push({ say: effect.alertType, reminder: effect.reminder });
         this.#hold(effect.alertType, effect.reminder);
       } else {
@@ -135,7 +135,11 @@ class Life {
       const isAlert = step.effects.some(({ kind }) => kind === 'alert');
       assert.equal(step.decision.isRaised, isAlert);
     }
-    if (toldOf(before) !== null && toldOf(this.#state) === null && this.#state.alert !== null) {
+    if (
+      notifiedCondition(before) !== null &&
+      notifiedCondition(this.#state) === null &&
+      this.#state.alert !== null
+    ) {
       this.#wasPassUnderSilence = true;
     }
     return step;
@@ -231,7 +235,7 @@ class Life {
       expected,
       closesAt,
       isInMaintenance,
-      news: { resultId: result.resultId, outcome: seen },
+      newest: { resultId: result.resultId, outcome: seen },
     });
     const about = { location, seen, stoppedAt: this.#now };
     const facts = { served: expected, closesAt, isInMaintenance };
@@ -248,7 +252,7 @@ class Life {
         );
         if (tick === undefined || closesAt > this.#now || !isWaitedFor) continue;
         const { results, served: expected, isInMaintenance } = tick;
-        const event = { results, expected, closesAt, isInMaintenance, news: null } as const;
+        const event = { results, expected, closesAt, isInMaintenance, newest: null } as const;
         this.#step({ kind: 'tick', scheduledFor, ...event });
       }
       this.#step({ kind: 'wake' });
@@ -301,7 +305,7 @@ class Life {
   }
 }
 
-test(`${sequences} lives of checks: the machine says what the model says, and nothing under silence`, (t) => {
+test(`${sequences} lives of checks: the machine says what the model says, and nothing while muted`, (t) => {
   const seed = testSeed();
   t.diagnostic(`TEST_SEED=${seed}`);
   let alerts = 0;

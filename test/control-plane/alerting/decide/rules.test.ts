@@ -42,13 +42,13 @@ test('without any settings the first failed run alerts and nobody is reminded', 
     group: null,
     account: null,
   });
-  const check = { runParallel: false, locations: 1, isPinged: false, silence: null };
+  const check = { runParallel: false, locations: 1, isPinged: false, mute: null };
   assert.deepEqual(rulesOf(settings, check), {
     escalation: { type: 'RUN_BASED', runs: 1 },
     reminders: { amount: 0, intervalMs: 300_000 },
     isParallel: false,
     parallelPercentage: null,
-    silence: null,
+    mute: null,
   });
 });
 
@@ -61,7 +61,7 @@ test('a share of locations applies to parallel checks with two of them; a heartb
     group: null,
     account: null,
   });
-  const check = { runParallel: true, locations: 2, isPinged: false, silence: null };
+  const check = { runParallel: true, locations: 2, isPinged: false, mute: null };
   const share = (fields: Partial<typeof check>) =>
     rulesOf(settings, { ...check, ...fields }).parallelPercentage;
   assert.deepEqual(

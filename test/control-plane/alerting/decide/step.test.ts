@@ -12,7 +12,7 @@ const rules: AlertRules = {
   reminders: { amount: 0, intervalMs: 5 * minute },
   isParallel: false,
   parallelPercentage: null,
-  silence: null,
+  mute: null,
 };
 const runsInARow = (runs: number): AlertRules => ({
   ...rules,
@@ -150,7 +150,7 @@ test('reminders come at their interval, as many as asked for, and end with the r
 });
 
 test('nothing is said while muted; what lasts is told by the next run after it', () => {
-  const muted: AlertRules = { ...rules, silence: { reason: 'MUTED' } };
+  const muted: AlertRules = { ...rules, mute: { reason: 'MUTED' } };
   play(rules, [
     [0, 'failing', 'MUTED', muted],
     [1, 'failing', 'MUTED', muted],
@@ -165,9 +165,9 @@ test('reminders and escalations wait for the end of a maintenance', () => {
   const during: AlertRules = {
     ...minutes(5),
     reminders: { amount: 1, intervalMs: 5 * minute },
-    silence: { reason: 'MAINTENANCE', until: 30 * minute },
+    mute: { reason: 'MAINTENANCE', until: 30 * minute },
   };
-  const after = { ...during, silence: null };
+  const after = { ...during, mute: null };
   const sentences = play(during, [
     [0, 'failing', 'THRESHOLD_NOT_REACHED'],
     [5, 'wake', 'MAINTENANCE'],

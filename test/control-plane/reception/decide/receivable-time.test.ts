@@ -4,7 +4,7 @@ import {
   gapsBetween,
   gapsOverRestart,
   receivableSince,
-  settleAfter,
+  gracePeriodAfter,
   shiftOf,
   type Gap,
   type Reading,
@@ -127,14 +127,14 @@ test('agents have the more time after a gap the longer it was, and it comes to a
   const lost = (lostMs: number): Gap => ({
     ...{ cause: 'stopped', from: start, to: start + lostMs, lostMs, stepMs: 0 },
   });
-  assert.equal(settleAfter(null, [], 7), null);
-  assert.deepEqual(settleAfter(null, [lost(2_000)], 7), { since: 7, until: 7 + 9_000 });
-  assert.deepEqual(settleAfter(null, [lost(hour)], 7), { since: 7, until: 7 + 90_000 });
+  assert.equal(gracePeriodAfter(null, [], 7), null);
+  assert.deepEqual(gracePeriodAfter(null, [lost(2_000)], 7), { since: 7, until: 7 + 9_000 });
+  assert.deepEqual(gracePeriodAfter(null, [lost(hour)], 7), { since: 7, until: 7 + 90_000 });
   const step: Gap = { cause: 'clock-step', from: start, to: start + hour, lostMs: 0, stepMs: hour };
-  assert.deepEqual(settleAfter(null, [step], 7), { since: 7, until: 7 + 90_000 });
-  let settling = settleAfter(null, [lost(hour)], 0);
+  assert.deepEqual(gracePeriodAfter(null, [step], 7), { since: 7, until: 7 + 90_000 });
+  let settling = gracePeriodAfter(null, [lost(hour)], 0);
   for (let at = minute; at < hour && settling !== null && settling.until > at; at += minute) {
-    settling = settleAfter(settling, [lost(hour)], at);
+    settling = gracePeriodAfter(settling, [lost(hour)], at);
   }
   assert.equal(settling?.until, 10 * minute, 'a process that is stopped every minute');
 });

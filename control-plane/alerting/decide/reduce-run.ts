@@ -1,12 +1,24 @@
-/** What a run that counts does to the machine. */
+/** Applies a counted run to the alert state. */
 import { alertTypeOf, type Decision } from './decision.ts';
-import { alertEffects, decide, raise, unmoved, type Effect, type Outline } from './outline.ts';
-import type { AlertRules, Silence } from './rules.ts';
-import { toldOf, type AlertState, type Condition, type Trouble } from './state.ts';
+import {
+  alertEffects,
+  decide,
+  openAlert,
+  unchanged,
+  type Effect,
+  type Transition,
+} from './transition.ts';
+import type { AlertRules, Mute } from './rules.ts';
+import {
+  notifiedCondition,
+  type AlertState,
+  type Condition,
+  type ProblemCondition,
+} from './state.ts';
 import type { TickCount } from './tick.ts';
 
 /** A run, or a tick of a parallel check. */
-export interface Judged {
+export interface JudgedRun {
   outcome: Condition;
   resultId: string;
   startedAt: number;
@@ -14,10 +26,10 @@ export interface Judged {
   tick: TickCount | null;
 }
 
-/** One that a run was made in: nothing waits for its end. */
-const maintenance: Silence = { reason: 'MAINTENANCE', until: 0 };
+/** The maintenance in which a run was made; its end does not matter here. */
+const maintenance: Mute = { reason: 'MAINTENANCE', until: 0 };
 
-function pass(state: AlertState, run: Judged, silence: Silence | null): Outline {
+function reducePass(state: AlertState, run: JudgedRun, mute: Mute | null): Transition {
   const { alert, condition: from } = state;
   const next: AlertState = {
     ...state,
@@ -36,11 +48,11 @@ function pass(state: AlertState, run: Judged, silence: Silence | null): Outline 
     return { state: next, effects: [], decision };
   }
   const resolved: Effect[] = alert.isOver ? [] : [{ kind: 'resolve-incident' }];
-  const told = from === 'passing' || alert.isOver ? alert.kind : from;
-  const alertType = alertTypeOf(told, 'passing');
-  if (silence !== null) {
+  const notified = from === 'passing' || alert.isOver ? alert.kind : from;
+  const alertType = alertTypeOf(notified, 'passing');
+  if (mute !== null) {
     const owed = { ...next, alert: { ...alert, isOver: true } };
-    const { reason } = silence;
+    const { reason } = mute;
     const decision = from === 'passing' ? null : decide(state, owed, startedAt, { reason, tick });
     return { state: owed, effects: resolved, decision };
   }
@@ -54,12 +66,12 @@ function pass(state: AlertState, run: Judged, silence: Silence | null): Outline 
         resultId: run.resultId,
         since: state.since,
         reminder: 0,
-        told: alert.told,
+        notified: alert.told,
       },
       ...resolved,
     ],
     decision: decide(state, next, startedAt, {
-      from: told,
+      from: notified,
       alertType,
       isRaised: true,
       reason: 'RECOVERED',
@@ -74,13 +86,13 @@ function isThresholdReached(state: AlertState, { escalation }: AlertRules, at: n
     : at - (state.stretchSince ?? at) >= escalation.minutes * 60_000;
 }
 
-function trouble(
+function reduceProblem(
   state: AlertState,
-  run: Judged & { outcome: Trouble },
+  run: JudgedRun & { outcome: ProblemCondition },
   rules: AlertRules,
-  silence: Silence | null,
+  mute: Mute | null,
   now: number,
-): Outline {
+): Transition {
   const { condition: from } = state;
   const { outcome: to, startedAt, resultId, tick } = run;
   const isSame = from === to;
@@ -91,20 +103,20 @@ function trouble(
     stretchSince: isSame ? state.stretchSince : startedAt,
     since: from === 'passing' ? startedAt : state.since,
     resultId,
-    ...(silence === null ? { heldUntil: null, isHoldNoted: false } : {}),
+    ...(mute === null ? { heldUntil: null, isHoldNoted: false } : {}),
   };
-  const not = (reason: Decision['reason']): Outline => ({
+  const not = (reason: Decision['reason']): Transition => ({
     state: next,
     effects: [],
     decision: decide(state, next, startedAt, { reason, tick }),
   });
-  if (toldOf(state) === to) return not('ALREADY_ALERTED');
+  if (notifiedCondition(state) === to) return not('ALREADY_ALERTED');
   const hasChanged = from !== 'passing' && !isSame;
   if (!hasChanged && !isThresholdReached(next, rules, startedAt)) {
     return not('THRESHOLD_NOT_REACHED');
   }
-  if (silence !== null) return not(silence.reason);
-  const raised = raise(next, to, resultId, now);
+  if (mute !== null) return not(mute.reason);
+  const raised = openAlert(next, to, resultId, now);
   const reason = hasChanged ? 'CONDITION_CHANGED' : 'THRESHOLD_REACHED';
   return {
     state: raised,
@@ -113,15 +125,20 @@ function trouble(
   };
 }
 
-/** Follows a run that is not older than what is known. */
-export function follow(state: AlertState, run: Judged, rules: AlertRules, now: number): Outline {
+/** Reduces a run into the state. The run must not be older than the state. */
+export function reduceRun(
+  state: AlertState,
+  run: JudgedRun,
+  rules: AlertRules,
+  now: number,
+): Transition {
   const { outcome, isInMaintenance, startedAt, tick } = run;
   if (outcome === 'passing') {
-    const silence = rules.silence ?? (isInMaintenance ? maintenance : null);
-    return pass(state, run, silence);
+    const mute = rules.mute ?? (isInMaintenance ? maintenance : null);
+    return reducePass(state, run, mute);
   }
   if (isInMaintenance) {
-    return unmoved(state, outcome, { reason: 'MAINTENANCE', tick }, startedAt);
+    return unchanged(state, outcome, { reason: 'MAINTENANCE', tick }, startedAt);
   }
-  return trouble(state, { ...run, outcome }, rules, rules.silence, now);
+  return reduceProblem(state, { ...run, outcome }, rules, rules.mute, now);
 }

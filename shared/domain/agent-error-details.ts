@@ -12,7 +12,7 @@ import { findAgentType, findCheckType } from '../contract/checks/index.ts';
 type JobLogLine = { time: number; msg: string; level: string };
 export type JobLog = Record<'setup' | 'request' | 'teardown', JobLogLine[]>;
 
-interface Fault {
+interface AgentErrorFacts {
   readonly type: string;
   /** As it was handed out: it may be what could not be understood. */
   readonly definition: Readonly<Record<string, unknown>>;
@@ -25,7 +25,7 @@ interface Fault {
   readonly diagnostics?: NetworkDiagnostics | null;
 }
 
-function scriptRun({ reason, startedAt, stoppedAt, runtimeId, jobLog }: Fault) {
+function scriptRun({ reason, startedAt, stoppedAt, runtimeId, jobLog }: AgentErrorFacts) {
   return {
     errors: [{ message: reason, stack: null, title: null }],
     startTime: startedAt,
@@ -42,7 +42,7 @@ function scriptRun({ reason, startedAt, stoppedAt, runtimeId, jobLog }: Fault) {
 const noErrors = { consoleErrors: 0, networkErrors: 0, documentErrors: 0, userScriptErrors: 0 };
 const noTests = { total: 0, passed: 0, failed: 0, flaky: 0, skipped: 0, retries: 0 };
 
-function exchange({ type, reason, jobLog, diagnostics = null }: Fault) {
+function exchange({ type, reason, jobLog, diagnostics = null }: AgentErrorFacts) {
   return {
     assertions: [],
     request: {},
@@ -57,21 +57,21 @@ function exchange({ type, reason, jobLog, diagnostics = null }: Fault) {
 }
 
 const scripted = {
-  browserCheckResult: (fault: Fault) => ({
+  browserCheckResult: (error: AgentErrorFacts) => ({
     type: 'PLAYWRIGHT_TEST',
-    ...scriptRun(fault),
+    ...scriptRun(error),
     traceSummary: noErrors,
     pages: [],
     playwrightTestVideos: [],
   }),
-  multiStepCheckResult: (fault: Fault) => ({ ...scriptRun(fault), requests: [] }),
-  playwrightCheckResult: (fault: Fault) => ({
-    ...scriptRun(fault),
+  multiStepCheckResult: (error: AgentErrorFacts) => ({ ...scriptRun(error), requests: [] }),
+  playwrightCheckResult: (error: AgentErrorFacts) => ({
+    ...scriptRun(error),
     playwrightTestVideos: [],
     playwrightTraceFiles: [],
     metrics: { ...noTests, durationMs: 0, installMs: 0, cacheHit: false },
   }),
-  agenticCheckResult: ({ reason, definition: { prompt } }: Fault) => ({
+  agenticCheckResult: ({ reason, definition: { prompt } }: AgentErrorFacts) => ({
     summary: reason,
     prompt: typeof prompt === 'string' ? prompt : '',
     assertions: [],
@@ -81,12 +81,16 @@ const scripted = {
     artifactManifest: {},
   }),
 } satisfies {
-  [Field in Exclude<ResultField, ExchangeField>]: (fault: Fault) => ResultSubmission[Field];
+  [Field in Exclude<ResultField, ExchangeField>]: (
+    error: AgentErrorFacts,
+  ) => ResultSubmission[Field];
 };
 
 /** The one field of a result that its type has: why there is nothing else in it. */
-export function detailsOfFault(fault: Fault): Partial<Pick<ResultSubmission, ResultField>> {
-  const { type } = fault;
+export function detailsOfAgentError(
+  error: AgentErrorFacts,
+): Partial<Pick<ResultSubmission, ResultField>> {
+  const { type } = error;
   const field = findCheckType(type)?.resultField ?? 'apiCheckResult';
-  return { [field]: isExchangeField(field) ? exchange(fault) : scripted[field](fault) };
+  return { [field]: isExchangeField(field) ? exchange(error) : scripted[field](error) };
 }

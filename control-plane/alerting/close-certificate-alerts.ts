@@ -1,6 +1,6 @@
 /**
- * Closes what paging systems keep open about a certificate. Nobody else hears of it: people who were
- * told of a certificate that expires do not wait for a word about its successor.
+ * Closes the certificate alerts that paging systems keep open. Other channels get no message:
+ * nobody waits for the renewal of a certificate that was going to expire.
  */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
@@ -11,16 +11,20 @@ import type { AlertedCheck } from './alerted-checks.ts';
 import { factsOfCheck } from './raise-alert.ts';
 import { subscribedChannels } from './subscribed-channels.ts';
 
-/** Why, and what takes the place of the certificate; null when the check is not watched any more. */
+/**
+ * Why the alert is closed, and the new certificate; `domain` is null when the check is not watched
+ * any more.
+ */
 type Closing =
   | { withdrawn: 'deactivated' | 'deleted'; domain: null }
   | { withdrawn: 'renewed'; domain: string; daysRemaining: number; expiresAt: number };
 
 /**
- * Closes the notices about certificates that the one which counts now outlasts, each once: what was
- * closed is forgotten, so that it is opened anew if that certificate is seen again. Gives true when something was put into the outbox.
+ * Closes each alert about a certificate that expires before the one in force. Closed rows are
+ * deleted, so that the alert is opened again when the same certificate is seen again. Gives true
+ * when something was added to the outbox.
  */
-export async function closeCertificateNotices(
+export async function closeCertificateAlerts(
   { clock, newId }: Services,
   db: Kysely<Database>,
   check: AlertedCheck,
@@ -36,11 +40,11 @@ export async function closeCertificateNotices(
     outdated = outdated.where('expires_at', '<', closing.expiresAt);
   }
   const notices = await outdated.execute();
-  // Said nothing while muted; a later look finds the notices again.
-  if (notices.length === 0 || check.rules.silence?.reason === 'MUTED') return false;
+  // A muted check sends nothing now; a later evaluation closes these alerts.
+  if (notices.length === 0 || check.rules.mute?.reason === 'MUTED') return false;
   const channels = await subscribedChannels(db, check.row);
   const now = clock.now();
-  let hasNews = false;
+  let isQueued = false;
   for (const { alert_channel_id: id, expires_at: expiresAt } of notices) {
     const channel = channels.find((each) => each.id === id);
     if (channel?.activated !== true || !channel.sendRecovery || !keepsOpen(channel.type)) continue;
@@ -68,7 +72,7 @@ export async function closeCertificateNotices(
       recentRuns: [],
     };
     await enqueueAlert(db, channel, facts, { id: newId(), accountId, now });
-    hasNews = true;
+    isQueued = true;
   }
-  return hasNews;
+  return isQueued;
 }

@@ -12,24 +12,24 @@ const dayMs = 24 * hourMs;
 /** What an agent knows lasts for at least eight days without the control plane. */
 const horizonMs = 9 * dayMs;
 
-export interface UpcomingPauses {
+export interface ScheduledMaintenance {
   pauses: Pause[];
   /** Another one means that the agent is to be told again. */
   key: string;
 }
 
-const none: UpcomingPauses = { pauses: [], key: '' };
+const none: ScheduledMaintenance = { pauses: [], key: '' };
 
 /**
  * Gives the pauses of any check of an account. They are those of a stretch that moves on once a day, at
  * another time for each account: until then the same windows give the same pauses. It begins a little
  * in the past, so that an agent does not make up for a slot of a pause that has just ended.
  */
-export async function upcomingPauses(
+export async function scheduledMaintenance(
   db: Kysely<Database>,
   accountId: string,
   now: number,
-): Promise<(checkId: string) => UpcomingPauses> {
+): Promise<(checkId: string) => ScheduledMaintenance> {
   const phaseMs = hash32(accountId) % dayMs;
   const today = now - ((now - phaseMs) % dayMs);
   const upcoming = (await maintenanceWindowsOf(db, accountId)).flatMap((window) => {
@@ -39,7 +39,7 @@ export async function upcomingPauses(
   if (upcoming.length === 0) return () => none;
   const windows = upcoming.map(({ window }) => window);
   const isSelected = await selectionOf(db, accountId, windows);
-  const known = new Map<string, UpcomingPauses>();
+  const known = new Map<string, ScheduledMaintenance>();
   return (checkId) => {
     const selected = upcoming.filter(({ window }) => isSelected(window, checkId));
     if (selected.length === 0) return none;

@@ -13,7 +13,7 @@ const staleAfterMs = 10 * 60_000;
  * has to be the last one, or null when the follow-up already exists, as it does for a result that
  * `isKnown`.
  */
-export async function retryElsewhere(
+export async function rescheduleRetry(
   services: Services,
   db: Kysely<Database>,
   accountId: string,

@@ -1,6 +1,6 @@
-/** What a step makes of the state, and the parts that several steps share. */
+/** The result of a transition, and the parts that several transitions share. */
 import { alertTypeOf, type AlertType, type Decision } from './decision.ts';
-import type { AlertState, Trouble } from './state.ts';
+import type { AlertState, ProblemCondition } from './state.ts';
 import type { Outcome } from './tick.ts';
 
 export type Effect =
@@ -10,23 +10,23 @@ export type Effect =
       key: string;
       resultId: string;
       since: number | null;
-      /** 0 for the alert itself. */
+      /** 0 for the alert itself, otherwise the number of the reminder. */
       reminder: number;
-      /** Channels that were told before. */
-      told: readonly number[];
+      /** Ids of the channels that were notified before. */
+      notified: readonly number[];
     }
   | { kind: 'open-incident' }
   | { kind: 'resolve-incident' };
 
-/** A step before it is known when the machine must be woken. */
-export interface Outline {
+/** A step without the time of the next evaluation, which follows from the new state. */
+export interface Transition {
   state: AlertState;
   effects: Effect[];
-  /** Null when there was nothing to decide. */
+  /** Null when nothing was decided. */
   decision: Decision | null;
 }
 
-/** The decision about going from one state to the next, not raised unless the fields say so. */
+/** The decision about a transition; it sends nothing unless the fields say so. */
 export function decide(
   state: AlertState,
   next: AlertState,
@@ -47,21 +47,26 @@ export function decide(
   };
 }
 
-/** A decision about a run that leaves the machine as it is. */
-export function unmoved(
+/** A decision about a run that does not change the state. */
+export function unchanged(
   state: AlertState,
   outcome: Outcome,
   fields: Pick<Decision, 'reason'> & Partial<Decision>,
   at: number,
-): Outline {
+): Transition {
   const to = outcome === 'inconclusive' ? state.condition : outcome;
   const alertType = outcome === 'inconclusive' ? 'NO_ALERT' : alertTypeOf(state.condition, to);
   const decision = decide(state, state, at, { to, alertType, ...fields });
   return { state, effects: [], decision };
 }
 
-/** The state once people are told of a trouble. */
-export function raise(state: AlertState, kind: Trouble, resultId: string, now: number): AlertState {
+/** The state after an alert was sent for a condition. */
+export function openAlert(
+  state: AlertState,
+  kind: ProblemCondition,
+  resultId: string,
+  now: number,
+): AlertState {
   const { alert } = state;
   return {
     ...state,
@@ -78,7 +83,7 @@ export function raise(state: AlertState, kind: Trouble, resultId: string, now: n
   };
 }
 
-/** What telling them takes: an alert, and an incident unless it is a reminder or a degradation. */
+/** The effects of an alert. Reminders and degradations open no incident. */
 export function alertEffects(state: AlertState, alertType: AlertType): Effect[] {
   const { alert, resultId, since, condition } = state;
   if (alert === null || resultId === null) return [];
@@ -90,7 +95,7 @@ export function alertEffects(state: AlertState, alertType: AlertType): Effect[] 
     resultId,
     since,
     reminder: reminders,
-    told,
+    notified: told,
   } as const;
   const opensIncident = condition === 'failing' && reminders === 0;
   return opensIncident ? [effect, { kind: 'open-incident' }] : [effect];

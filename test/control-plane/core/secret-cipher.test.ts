@@ -3,14 +3,14 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
-import { openSecretBox } from '../../../control-plane/core/secret-box.ts';
+import { openSecretCipher } from '../../../control-plane/core/secret-cipher.ts';
 
 function databaseIn(folder: string): string {
   return join(folder, 'control-plane.db');
 }
 
 function inFolder(work: (folder: string) => void): void {
-  const folder = mkdtempSync(join(tmpdir(), 'secret-box-'));
+  const folder = mkdtempSync(join(tmpdir(), 'secret-cipher-'));
   try {
     work(folder);
   } finally {
@@ -20,14 +20,17 @@ function inFolder(work: (folder: string) => void): void {
 
 test('the key is made once, for its owner alone, and found again', () => {
   inFolder((folder) => {
-    const sealed = openSecretBox({}, databaseIn(folder)).seal('secret', 'account');
-    assert.equal(sealed.includes('secret'), false);
+    const encrypted = openSecretCipher({}, databaseIn(folder)).encrypt('secret', 'account');
+    assert.equal(encrypted.includes('secret'), false);
     assert.deepEqual(readdirSync(folder), ['control-plane.db.key']);
     assert.equal(statSync(join(folder, 'control-plane.db.key')).mode & 0o777, 0o600);
-    assert.equal(openSecretBox({}, databaseIn(folder)).open(sealed, 'account'), 'secret');
-    assert.throws(() => openSecretBox({}, databaseIn(folder)).open(sealed, 'other'));
+    assert.equal(openSecretCipher({}, databaseIn(folder)).decrypt(encrypted, 'account'), 'secret');
+    assert.throws(() => openSecretCipher({}, databaseIn(folder)).decrypt(encrypted, 'other'));
     assert.throws(() =>
-      openSecretBox({ ENCRYPTION_KEY: 'x'.repeat(32) }, databaseIn(folder)).open(sealed, 'account'),
+      openSecretCipher({ ENCRYPTION_KEY: 'x'.repeat(32) }, databaseIn(folder)).decrypt(
+        encrypted,
+        'account',
+      ),
     );
   });
 });
@@ -35,11 +38,11 @@ test('the key is made once, for its owner alone, and found again', () => {
 test('half a key file is refused: what it seals anyone could open', () => {
   inFolder((folder) => {
     const file = join(folder, 'control-plane.db.key');
-    openSecretBox({}, databaseIn(folder));
+    openSecretCipher({}, databaseIn(folder));
     const whole = readFileSync(file, 'utf8');
     for (const content of ['', whole.slice(0, 20)]) {
       writeFileSync(file, content);
-      assert.throws(() => openSecretBox({}, databaseIn(folder)), /does not hold a key/);
+      assert.throws(() => openSecretCipher({}, databaseIn(folder)), /does not hold a key/);
     }
   });
 });

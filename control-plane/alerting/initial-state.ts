@@ -1,13 +1,13 @@
-/** What is known of a check that has no alert state: whether its newest results are newer than one. */
+/** The state of a check without a stored state: whether newer results than the given one exist. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { initialState, type AlertState } from './decide/state.ts';
 import type { RunVerdict } from '../results/index.ts';
 
 /**
- * The state to begin with: a run that both began and ended after this one makes this one old. The newest
- * of them, since this one may be the first of a backlog. What came with an instant that has not come
- * yet is not newer than anything: a clock was wrong.
+ * The initial state for a run. The run is outdated when a stored run began and ended after it. The
+ * newest such run counts, because this one may be the first of a backlog. Results that were stored
+ * with a future instant came from a wrong clock and do not count.
  */
 export async function stateBefore(
   db: Kysely<Database>,
@@ -38,7 +38,7 @@ export async function stateBefore(
   };
 }
 
-/** The state to begin with for a tick: newer ones that are complete make it old. */
+/** The initial state for a tick; complete newer ticks make it outdated. */
 export async function stateBeforeTick(
   db: Kysely<Database>,
   {

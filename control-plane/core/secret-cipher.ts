@@ -22,13 +22,14 @@ const ivBytes = 12;
 const tagBytes = 16;
 const keyBytes = 32;
 
-const boxPurpose = 'secret-box';
+/** Goes into the derived key: it must never change. */
+const purposeOfValues = 'secret-box';
 
 function derived(secret: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', purpose, keyBytes));
 }
 
-export class SecretBox {
+export class SecretCipher {
   readonly #secret: Buffer;
   readonly #key: Buffer;
   readonly #previousKey: Buffer | null;
@@ -36,8 +37,8 @@ export class SecretBox {
   /** With `previous`, values of the key before open too: while they are encrypted anew. */
   constructor(secret: Buffer, previous: Buffer | null = null) {
     this.#secret = secret;
-    this.#key = this.deriveKey(boxPurpose);
-    this.#previousKey = previous === null ? null : derived(previous, boxPurpose);
+    this.#key = this.deriveKey(purposeOfValues);
+    this.#previousKey = previous === null ? null : derived(previous, purposeOfValues);
   }
 
   /** A key of its own for another purpose, from the same secret: none of them tells of the others. */
@@ -45,31 +46,31 @@ export class SecretBox {
     return derived(this.#secret, purpose);
   }
 
-  seal(text: string, accountId: string): string {
+  encrypt(text: string, accountId: string): string {
     const iv = randomBytes(ivBytes);
     const cipher = createCipheriv('aes-256-gcm', this.#key, iv);
     cipher.setAAD(Buffer.from(accountId));
-    const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-    return version + Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
+    const encrypted = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+    return version + Buffer.concat([iv, cipher.getAuthTag(), encrypted]).toString('base64url');
   }
 
-  /** Throws when the text was not sealed with this key for this account. */
-  open(sealed: string, accountId: string): string {
+  /** Throws when the text was not encrypted with this key for this account. */
+  decrypt(encrypted: string, accountId: string): string {
     try {
-      return this.#openWith(this.#key, sealed, accountId);
+      return this.#decryptWith(this.#key, encrypted, accountId);
     } catch (error) {
       if (this.#previousKey === null) throw error;
-      return this.#openWith(this.#previousKey, sealed, accountId);
+      return this.#decryptWith(this.#previousKey, encrypted, accountId);
     }
   }
 
   /** A stored value, which may be from before such values were encrypted, or empty. */
-  read(stored: string, accountId: string): string {
-    return stored.startsWith(version) ? this.open(stored, accountId) : stored;
+  decryptStored(stored: string, accountId: string): string {
+    return stored.startsWith(version) ? this.decrypt(stored, accountId) : stored;
   }
 
-  #openWith(key: Buffer, sealed: string, accountId: string): string {
-    const bytes = Buffer.from(sealed.slice(version.length), 'base64url');
+  #decryptWith(key: Buffer, encrypted: string, accountId: string): string {
+    const bytes = Buffer.from(encrypted.slice(version.length), 'base64url');
     const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes));
     decipher.setAAD(Buffer.from(accountId));
     decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
@@ -93,20 +94,20 @@ export interface KeySettings {
  * The key from the setting, or from the file beside the database, which is made when there is none.
  * A database in memory gets a key that dies with it.
  */
-export function openSecretBox(settings: KeySettings, databaseFile: string): SecretBox {
+export function openSecretCipher(settings: KeySettings, databaseFile: string): SecretCipher {
   const { ENCRYPTION_KEY: setting, ENCRYPTION_KEY_PREVIOUS: previous } = settings;
   if (setting !== undefined) {
-    return new SecretBox(
+    return new SecretCipher(
       Buffer.from(setting),
       previous === undefined ? null : Buffer.from(previous),
     );
   }
-  if (databaseFile === ':memory:') return new SecretBox(randomBytes(keyBytes));
+  if (databaseFile === ':memory:') return new SecretCipher(randomBytes(keyBytes));
   const file = keyFileOf(databaseFile);
   if (!existsSync(file)) writeKeys(file, [randomBytes(keyBytes)]);
   tighten(file);
   const [present = Buffer.alloc(0), before = null] = readKeys(file);
-  return new SecretBox(present, before);
+  return new SecretCipher(present, before);
 }
 
 /** The key in a file; while it changes, the one before it too. */

@@ -1,4 +1,7 @@
-/** What time alone decides: escalations, reminders, ticks that wait for a location no longer. */
+/**
+ * Evaluates alert states when a timer falls due: escalations, reminders, and ticks whose deadline
+ * has passed.
+ */
 import type { Kysely } from 'kysely';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
@@ -6,15 +9,15 @@ import type { AlertState } from './decide/state.ts';
 import { stepAlert, type AlertEvent } from './decide/step.ts';
 import type { Services } from '../core/services.ts';
 import { AlertedChecks, type AlertedCheck } from './alerted-checks.ts';
-import { carryOut } from './carry-out.ts';
-import { Silences } from './silences.ts';
+import { applyEffects } from './apply-effects.ts';
+import { Mutes } from './mutes.ts';
 import { forgetState, toState, writeState } from './state-rows.ts';
 import { tickEventOf } from './tick-event.ts';
 import { findVerdict } from '../results/index.ts';
 
 const checksPerSweep = 200;
 
-/** Asked every second, and mostly in vain. */
+/** Runs every second and usually finds nothing. */
 const anyDue = prepareQuery<{ now: number }, { check_id: string }>((db, argument) =>
   db.selectFrom('alert_states').select('check_id').where('wake_at', '<=', argument('now')).limit(1),
 );
@@ -23,16 +26,16 @@ class Sweep {
   readonly #services: Services;
   readonly #db: Kysely<Database>;
   readonly #now: number;
-  readonly #silences: Silences;
+  readonly #mutes: Mutes;
   readonly #checks: AlertedChecks;
-  hasNews = false;
+  isQueued = false;
 
   constructor(services: Services, db: Kysely<Database>, now: number) {
     this.#services = services;
     this.#db = db;
     this.#now = now;
-    this.#silences = new Silences(db, now);
-    this.#checks = new AlertedChecks(db, this.#silences);
+    this.#mutes = new Mutes(db, now);
+    this.#checks = new AlertedChecks(db, this.#mutes);
   }
 
   async wake(accountId: string, checkId: string, stored: AlertState): Promise<void> {
@@ -41,13 +44,13 @@ class Sweep {
       await forgetState(this.#db, checkId);
       return;
     }
-    // A check that does not run in parallel any more has no ticks to wait for.
+    // The check does not run in parallel any more: its open ticks are dropped.
     let state = check.rules.isParallel ? stored : { ...stored, openTicks: [] };
     const over = state.openTicks.filter(({ closesAt }) => closesAt <= this.#now);
     for (const { scheduledFor } of over) {
-      const sources = { services: this.#services, db: this.#db, silences: this.#silences };
+      const sources = { services: this.#services, db: this.#db, mutes: this.#mutes };
       const event = await tickEventOf(sources, check, state, scheduledFor, null);
-      // Judged before, or its results are gone.
+      // The tick was decided before, or its results were deleted.
       if (state.openTicks.some((open) => open.scheduledFor === scheduledFor)) {
         state = (await this.#step(check, state, event)).state;
       }
@@ -64,7 +67,7 @@ class Sweep {
     const step = stepAlert(state, event, check.rules, this.#now);
     const { account_id: accountId } = check.row;
     const about = event.kind === 'tick' ? step.state.resultId : null;
-    const after = await carryOut(
+    const after = await applyEffects(
       this.#services,
       this.#db,
       check,
@@ -72,16 +75,16 @@ class Sweep {
       about,
       async (id) => (await findVerdict(this.#db, accountId, id)) ?? null,
     );
-    this.hasNews ||= after.hasNews;
+    this.isQueued ||= after.isQueued;
     return { state: after.state, wakeAt: step.wakeAt };
   }
 }
 
-/** Wakes the machines that are due. Gives true when there may be more. */
-export async function wakeAlerts(services: Services): Promise<boolean> {
+/** Evaluates the states that are due. True when there may be more. */
+export async function evaluateDueAlerts(services: Services): Promise<boolean> {
   const now = services.clock.now();
   if ((await anyDue.run(services.db, { now })).length === 0) return false;
-  const { hasNews, isBehind } = await services.db.transaction().execute(async (db) => {
+  const { isQueued, isBehind } = await services.db.transaction().execute(async (db) => {
     const rows = await db
       .selectFrom('alert_states')
       .select(['check_id', 'account_id', 'state_json'])
@@ -93,8 +96,8 @@ export async function wakeAlerts(services: Services): Promise<boolean> {
     for (const row of rows) {
       await sweep.wake(row.account_id, row.check_id, toState(row.state_json));
     }
-    return { hasNews: sweep.hasNews, isBehind: rows.length === checksPerSweep };
+    return { isQueued: sweep.isQueued, isBehind: rows.length === checksPerSweep };
   });
-  if (hasNews) services.deliveries.wake();
+  if (isQueued) services.deliveries.wake();
   return isBehind;
 }

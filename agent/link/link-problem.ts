@@ -1,7 +1,7 @@
 /** Why the way to the control plane (or another service of the agent) is closed, and what opens it. */
 import { codeOf } from '../net/failure.ts';
 
-export type LinkFaultKind =
+export type LinkProblemKind =
   /** No such name, or no resolver. */
   | 'name'
   | 'refused'
@@ -34,19 +34,19 @@ export interface LinkPlace {
   readonly urlSetting: string;
 }
 
-export class LinkFault extends Error {
-  readonly kind: LinkFaultKind;
+export class LinkProblem extends Error {
+  readonly kind: LinkProblemKind;
   readonly place: LinkPlace;
   readonly fix: string;
   readonly code: string;
 
   constructor(
-    kind: LinkFaultKind,
+    kind: LinkProblemKind,
     place: LinkPlace,
     { what, fix, cause }: { what: string; fix: string; cause?: unknown },
   ) {
     super(what, { cause });
-    this.name = 'LinkFault';
+    this.name = 'LinkProblem';
     this.kind = kind;
     this.place = place;
     this.fix = fix;
@@ -97,30 +97,30 @@ const notTlsCodes = new Set([
 const openWay = 'open the way in the firewall';
 
 /** A connection that could not be made. `certificate` is what the other side showed. */
-export function connectFault(
+export function connectProblem(
   error: unknown,
   place: LinkPlace,
   certificate: { subject: string; issuer: string } | null = null,
-): LinkFault {
+): LinkProblem {
   const { code, text } = flattened(error);
   const isProxy = place.proxySetting !== null;
   const setting = place.proxySetting ?? place.urlSetting;
   const who = isProxy ? `the proxy ${place.authority}` : place.authority;
   const orProxy = isProxy ? '' : ', or set HTTPS_PROXY if this network has a proxy';
-  const fault = (kind: LinkFaultKind, what: string, fix: string) =>
-    new LinkFault(kind, place, { what, fix, cause: error });
+  const problem = (kind: LinkProblemKind, what: string, fix: string) =>
+    new LinkProblem(kind, place, { what, fix, cause: error });
 
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EAI_NODATA') {
     const what =
       code === 'EAI_AGAIN' ? 'no resolver answered for the name' : 'the name does not exist';
-    return fault(
+    return problem(
       'name',
       `${what} of ${who} (${code})`,
       `correct ${setting}, or /etc/resolv.conf of this machine${orProxy}`,
     );
   }
   if (code === 'ECONNREFUSED') {
-    return fault(
+    return problem(
       'refused',
       `${who} refuses the connection (${text})`,
       `start what should listen there, or correct ${setting}`,
@@ -137,14 +137,14 @@ export function connectFault(
       'EINVAL',
     ].includes(code)
   ) {
-    return fault(
+    return problem(
       'no-route',
       `this machine has no way to ${who} (${text})`,
       `check the routes and the firewall of this machine${orProxy}`,
     );
   }
   if (code === 'ETIMEDOUT') {
-    return fault(
+    return problem(
       'timeout',
       `${who} does not answer (${text})`,
       `${openWay} to ${place.authority}${orProxy}`,
@@ -152,55 +152,55 @@ export function connectFault(
   }
   if (untrustedCodes.has(code)) {
     const issuer = certificate === null ? '' : `, signed by "${certificate.issuer}"`;
-    return fault(
+    return problem(
       'untrusted',
       `the certificate of ${who}${issuer}, comes from an authority that is not trusted here (${code})`,
       'put the certificate of that authority, in PEM, into a file and set NODE_EXTRA_CA_CERTS to its path; a proxy that reads TLS signs with its own',
     );
   }
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
-    return fault(
+    return problem(
       'expired',
       `the certificate of ${who} is ${code === 'CERT_HAS_EXPIRED' ? 'expired' : 'not valid yet'} (${code})`,
       'renew it, or set the clock of this machine',
     );
   }
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    return fault(
+    return problem(
       'wrong-name',
       `the certificate of ${who}, "${certificate?.subject ?? 'unknown'}", is for another name (${code})`,
       `correct ${setting}`,
     );
   }
   if (notTlsCodes.has(code) || /wrong version number|packet length too long/i.test(text)) {
-    return fault(
+    return problem(
       'scheme',
       `${who} does not speak TLS (${code})`,
       `write http:// in ${setting}, or correct its port`,
     );
   }
   if (code.startsWith('HPE_')) {
-    return fault(
+    return problem(
       'scheme',
       `${who} does not speak HTTP (${code})`,
       `write https:// in ${setting} if it speaks TLS, or correct its port`,
     );
   }
   if (code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')) {
-    return fault(
+    return problem(
       'tls',
       `no TLS connection with ${who} (${text})`,
       `check TLS there, and ${setting}`,
     );
   }
   if (code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET') {
-    return fault(
+    return problem(
       'reset',
       `${who} cuts the connection (${text})`,
       `check the firewall on the way, and ${setting}: whether it needs ${isProxy ? 'https://' : 'https:// or http://'}, and its port${orProxy}`,
     );
   }
-  return fault(
+  return problem(
     'other',
     `${who}: ${text === '' ? code : text}`,
     `check ${setting} and the network of this machine`,
@@ -216,7 +216,7 @@ function schemesOf(header: string | readonly string[] | undefined): string[] {
 }
 
 /** What a proxy answered instead of opening the way. */
-export function proxyAnswerFault(
+export function proxyAnswerProblem(
   place: LinkPlace,
   target: string,
   {
@@ -228,49 +228,49 @@ export function proxyAnswerFault(
     headers: Readonly<Record<string, string | string[] | undefined>>;
     hadCredentials: boolean;
   },
-): LinkFault {
+): LinkProblem {
   const who = `the proxy ${place.authority}`;
   const setting = place.proxySetting ?? 'HTTPS_PROXY';
-  const fault = (kind: LinkFaultKind, what: string, fix: string) =>
-    new LinkFault(kind, place, { what, fix });
+  const problem = (kind: LinkProblemKind, what: string, fix: string) =>
+    new LinkProblem(kind, place, { what, fix });
   // tinyproxy says 401.
   if (status === 407 || status === 401) {
     const schemes = schemesOf(headers['proxy-authenticate']);
     const hasBasic = schemes.length === 0 || schemes.some((one) => one.toLowerCase() === 'basic');
     if (!hasBasic) {
-      return fault(
+      return problem(
         'proxy-credentials',
         `${who} asks for credentials by ${schemes.join(' or ')} (407); the agent can only do Basic`,
         `let the proxy accept Basic, or let this machine pass to ${target} without credentials`,
       );
     }
     return hadCredentials
-      ? fault(
+      ? problem(
           'proxy-credentials',
           `${who} refuses the credentials (${status})`,
           `correct user and password in ${setting}; write special characters as %XX`,
         )
-      : fault(
+      : problem(
           'proxy-credentials',
           `${who} asks for credentials (${status})`,
           `write them into ${setting}: http://user:password@${place.authority}`,
         );
   }
   if (status >= 500) {
-    return fault(
+    return problem(
       'proxy-target',
       `${who} could not reach ${target} (${status})`,
       `let the proxy resolve and reach ${target}, or name it in NO_PROXY to go there directly`,
     );
   }
   if (status >= 200 && status < 300) {
-    return fault(
+    return problem(
       'proxy-answer',
       `${who} answered with a page of its own instead of a tunnel`,
       `correct ${setting}; a login page in between has to be passed first`,
     );
   }
-  return fault(
+  return problem(
     'proxy-refused',
     `${who} refuses the way to ${target} (${status})`,
     `allow ${target} there`,

@@ -1,10 +1,10 @@
-/** What follows from a step of the machine: the alert, its incident, the record of the decision. */
+/** Applies the effects of a step: the alert, its incident, and the record of the decision. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { addresseesOf, type Addressee } from './decide/channels.ts';
 import { explain, explainReason } from './decide/explain.ts';
 import type { AlertState } from './decide/state.ts';
-import type { Effect } from './decide/outline.ts';
+import type { Effect } from './decide/transition.ts';
 import type { Step } from './decide/step.ts';
 import type { Services } from '../core/services.ts';
 import { openIncidentOf, resolveIncidentOf } from '../incidents/index.ts';
@@ -14,22 +14,22 @@ import { raiseAlert } from './raise-alert.ts';
 import type { RunVerdict } from '../results/index.ts';
 import { subscribedChannels } from './subscribed-channels.ts';
 
-interface Told {
+interface SentAlert {
   alertId: string;
   addressees: Addressee[];
   ids: number[];
 }
 
-async function tell(
+async function sendAlert(
   services: Services,
   db: Kysely<Database>,
   check: AlertedCheck,
   effect: Extract<Effect, { kind: 'alert' }>,
   result: RunVerdict | null,
-): Promise<Told> {
-  const { alertType, key, since, reminder, told } = effect;
+): Promise<SentAlert> {
+  const { alertType, key, since, reminder, notified } = effect;
   const channels = await subscribedChannels(db, check.row);
-  const addressees = addresseesOf(channels, alertType, told);
+  const addressees = addresseesOf(channels, alertType, notified);
   const alertId = await raiseAlert(services, db, check, {
     alertType,
     key,
@@ -44,32 +44,32 @@ async function tell(
   return { alertId, addressees, ids };
 }
 
-function withTold(state: AlertState, ids: readonly number[]): AlertState {
+function withNotified(state: AlertState, ids: readonly number[]): AlertState {
   const { alert } = state;
   if (alert === null) return state;
   return { ...state, alert: { ...alert, told: [...new Set([...alert.told, ...ids])] } };
 }
 
 /**
- * Writes what a step has decided about a result. Gives the state to keep, and whether something was
- * put into the outbox.
+ * Writes the effects and the decision of a step about a result. Gives the state to store, and
+ * whether something was added to the outbox.
  */
-export async function carryOut(
+export async function applyEffects(
   services: Services,
   db: Kysely<Database>,
   check: AlertedCheck,
   { effects, decision, state }: Step,
   aboutResultId: string | null,
   verdictOf: (resultId: string) => Promise<RunVerdict | null>,
-): Promise<{ state: AlertState; hasNews: boolean }> {
+): Promise<{ state: AlertState; isQueued: boolean }> {
   const { clock, newId } = services;
   const { account_id: accountId, id: checkId, name: checkName } = check.row;
   const incident = { accountId, checkId, checkName, at: clock.now() };
-  let told: Told | null = null;
+  let sent: SentAlert | null = null;
   for (const effect of effects) {
     switch (effect.kind) {
       case 'alert':
-        told = await tell(services, db, check, effect, await verdictOf(effect.resultId));
+        sent = await sendAlert(services, db, check, effect, await verdictOf(effect.resultId));
         break;
       case 'open-incident':
         if (check.triggerIncident !== null) {
@@ -82,7 +82,7 @@ export async function carryOut(
     }
   }
   if (decision !== null) {
-    const isSent = told !== null && told.ids.length > 0;
+    const isSent = sent !== null && sent.ids.length > 0;
     const hasNobody = decision.isRaised && !isSent;
     await insertDecision(
       db,
@@ -99,12 +99,15 @@ export async function carryOut(
           explanation: hasNobody ? explainReason('NO_CHANNEL') : explain(decision, check.rules),
           decision,
           rules: check.rules,
-          addressees: told?.addressees ?? [],
+          addressees: sent?.addressees ?? [],
         },
-        checkAlertId: told?.alertId ?? null,
+        checkAlertId: sent?.alertId ?? null,
       },
     );
   }
-  // An incident informs subscribers through the outbox as well.
-  return { state: told === null ? state : withTold(state, told.ids), hasNews: effects.length > 0 };
+  // Opening or closing an incident adds mails to the outbox as well.
+  return {
+    state: sent === null ? state : withNotified(state, sent.ids),
+    isQueued: effects.length > 0,
+  };
 }

@@ -1,10 +1,10 @@
-/** Whether checks are in maintenance; accounts without windows are not asked twice. */
+/** Tells whether checks are in maintenance. It remembers accounts without maintenance windows. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
-import type { Silence } from './decide/rules.ts';
+import type { Mute } from './decide/rules.ts';
 import { maintenanceOf } from '../maintenance/index.ts';
 
-export class Silences {
+export class Mutes {
   readonly #db: Kysely<Database>;
   readonly #now: number;
   readonly #hasWindows = new Map<string, boolean>();
@@ -14,8 +14,8 @@ export class Silences {
     this.#now = now;
   }
 
-  /** The maintenance that a check is in at this moment. */
-  async now(accountId: string, checkId: string): Promise<Silence | null> {
+  /** The maintenance that a check is in now; null when it is in none. */
+  async now(accountId: string, checkId: string): Promise<Mute | null> {
     const found = await this.#at(accountId, checkId, this.#now);
     return found === undefined ? null : { reason: 'MAINTENANCE', until: found.endsAt };
   }

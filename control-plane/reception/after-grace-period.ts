@@ -4,12 +4,12 @@ import type { Reception } from './reception.ts';
  * An operation that draws conclusions from what was not heard of, put off until agents have had the time
  * to hand in what they could not while nothing could be received. Gaps are on record before it runs.
  */
-export function afterSettling<T>(
+export function afterGracePeriod<T>(
   reception: Reception,
   run: () => Promise<T>,
 ): () => Promise<T | false> {
   return async () => {
-    if (!reception.isSettled()) return false;
+    if (!reception.isGracePeriodOver()) return false;
     await reception.recorded();
     return run();
   };

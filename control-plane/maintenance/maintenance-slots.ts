@@ -9,7 +9,7 @@ interface AccountWindows {
 }
 
 /** Which slots were not to be run, by the windows of their time; asked of the database once an account. */
-export class PlannedGaps {
+export class MaintenanceSlots {
   readonly #db: Kysely<Database>;
   readonly #accounts = new Map<string, AccountWindows>();
 
@@ -17,7 +17,7 @@ export class PlannedGaps {
     this.#db = db;
   }
 
-  async isGap(accountId: string, checkId: string, slot: number): Promise<boolean> {
+  async has(accountId: string, checkId: string, slot: number): Promise<boolean> {
     const { windows, isSelected } = await this.#windowsOf(accountId);
     return windows.some((window) => isSelected(window, checkId) && heldAt(window, slot) !== null);
   }

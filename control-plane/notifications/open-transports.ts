@@ -3,7 +3,7 @@ import type { Config } from '../core/config.ts';
 import type { Services } from '../core/services.ts';
 import { addressRule } from './allowed-addresses.ts';
 import type { PhoneService } from './channel.ts';
-import type { SharedMeans } from './deliver.ts';
+import type { SharedTransports } from './deliver.ts';
 import { openMailer } from './mailer.ts';
 import { openOutgoing, type Resolve } from './outgoing.ts';
 
@@ -34,7 +34,7 @@ function phoneOf(config: NotifySettings): PhoneService | { missing: string[] } {
 }
 
 /** Opens the ways out. Throws when a setting makes no sense. */
-export function openMeans({
+export function openTransports({
   config,
   services,
   signal,
@@ -44,7 +44,7 @@ export function openMeans({
   services: Pick<Services, 'publicUrl' | 'clock' | 'random' | 'newId'>;
   signal: AbortSignal;
   resolve?: Resolve;
-}): SharedMeans & AsyncDisposable {
+}): SharedTransports & AsyncDisposable {
   const { publicUrl, clock, random, newId } = services;
   const outgoing = openOutgoing({
     isAllowed: addressRule(config.OUTGOING_ALLOWED_NETWORKS),
