@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript, so that an older Node can say what is wrong instead of failing on the syntax.
+// Plain JavaScript: an older Node can then report the required version instead of a syntax error.
 const needed = 24;
 const major = Number(process.versions.node.split('.')[0]);
 if (major < needed) {

@@ -1,7 +1,7 @@
-/** What is to be done once a transaction is committed. Null where there is nothing to do. */
+/** Work to do after a transaction is committed; null for none. */
 export type AfterCommit = (() => void) | null;
 
-/** Does all of them, in order. */
+/** Runs all of it, in order. */
 export function runAll(steps: readonly AfterCommit[]): void {
   for (const step of steps) step?.();
 }

@@ -1,4 +1,4 @@
-/** The settings of the control plane: read from the environment once, here and nowhere else. */
+/** Settings of the control plane. The environment is read here only, and once. */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { fieldIssues } from '@monitor/shared/field-issues.ts';
@@ -10,12 +10,12 @@ const flag = z
   .enum(['true', 'false'], { error: 'must be true or false' })
   .transform((text) => text === 'true');
 
-/** Schemes are those that something here speaks; `host` is asked for because URLs without one parse. */
+/** `protocol` matches the supported schemes. `host` is checked because URLs without one parse. */
 function urlOf(protocol: RegExp, like: string): z.ZodURL {
   return z.url({ protocol, hostname: /./, error: `must be a URL such as ${like}` });
 }
 
-/** What may be stored within an hour; 0 is no limit. */
+/** A quota per hour; 0 means no limit. */
 function quota(byDefault: number) {
   return z.coerce.number().int().min(0).max(1_000_000_000).default(byDefault);
 }
@@ -229,7 +229,7 @@ const settings = {
     .describe('Least severe level that is logged'),
 };
 
-/** Never shown, not even when they are wrong. */
+/** Never printed, not even in an error about a wrong value. */
 const secretSettings: ReadonlySet<string> = new Set([
   'ENCRYPTION_KEY',
   'ENCRYPTION_KEY_PREVIOUS',
@@ -239,7 +239,7 @@ const secretSettings: ReadonlySet<string> = new Set([
   'METRICS_TOKEN',
 ]);
 
-/** Either none of them is set or all are: the rest of a half would be missed by the first alert. */
+/** All of them are set, or none: an incomplete set would fail at the first alert. */
 const phoneSettings = ['PHONE_ACCOUNT_SID', 'PHONE_AUTH_TOKEN', 'PHONE_FROM_NUMBER'] as const;
 
 const schema = z.object(settings).superRefine((config, context) => {

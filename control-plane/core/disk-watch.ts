@@ -1,13 +1,13 @@
 /**
- * Knows whether the disk takes what is written. One that is full fails every write there is, many a
- * second: it is said once in the log, and once more when it is over; answers and probes name it.
+ * Knows whether the disk accepts writes. On a full disk many writes fail every second, so the log
+ * has one line at the beginning and one at the end; answers and probes show the problem.
  */
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 
 const codes = /^(SQLITE_FULL|SQLITE_IOERR_(WRITE|FSYNC|TRUNCATE|SHM)|ENOSPC$|EDQUOT$)/;
 
-/** Whether an error says that the disk is full, or does not take writes. */
+/** True for an error that says that the disk is full or read-only. */
 export function isDiskFull(error: unknown): boolean {
   return error instanceof Error && 'code' in error && codes.test(String(error.code));
 }
@@ -25,14 +25,14 @@ export class DiskWatch {
     this.#logger = logger;
   }
 
-  /** In words; null while writes succeed. */
+  /** The problem as text; null while writes succeed. */
   get problem(): string | null {
     return this.#failedAt === null
       ? null
       : 'the disk of the control plane is full: nothing can be written until some space is freed';
   }
 
-  /** True when the error is the disk's, and with that has been said. */
+  /** Records a failure. True when the error is the disk's; it has been logged then. */
   noteFailure(error: unknown): boolean {
     if (!isDiskFull(error)) return false;
     if (this.#failedAt === null) {
@@ -45,17 +45,17 @@ export class DiskWatch {
     return true;
   }
 
-  /** Room for more than the smallest of writes was found: the next that is on disk ends the problem. */
+  /** A test write succeeded: the next durable write ends the problem. */
   noteRoom(): void {
     if (this.#failedAt !== null) this.#hasRoom = true;
   }
 
-  /** After a write that is on disk: how long the problem has lasted that is over now, or null. */
+  /** Duration of the problem, for the first durable write after it; otherwise null. */
   get overAfterMs(): number | null {
     return this.#failedAt !== null && this.#hasRoom ? this.#clock.monotonic() - this.#since : null;
   }
 
-  /** Call after a write that is on disk. */
+  /** Call it after a durable write. */
   noteWritten(): void {
     if (this.overAfterMs === null) return;
     this.#logger.info({ failures: this.#failures }, 'the disk takes writes again');

@@ -1,4 +1,4 @@
-/** Texts of customers in the languages they are put into. */
+/** Escapes user text for the formats it is embedded in. */
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -10,12 +10,12 @@ const entities: Readonly<Record<string, string>> = {
   '=': '&#x3D;',
 };
 
-/** For HTML, in text and in quoted attributes; the same characters as Handlebars escapes. */
+/** For HTML text and quoted attributes; escapes the same characters as Handlebars. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"'`=]/g, (character) => entities[character] ?? character);
 }
 
-/** For XML. Characters that XML cannot carry become spaces. */
+/** For XML. Invalid characters of XML become spaces. */
 export function escapeXml(text: string): string {
   return text
     .toWellFormed()
@@ -29,8 +29,8 @@ export function escapeJson(text: string): string {
 }
 
 /**
- * One line without control characters and without those that turn the direction of what follows:
- * fit for a subject, a header, a text message.
+ * A single line without control characters and bidirectional marks, for subjects, headers and text
+ * messages.
  */
 export function oneLine(text: string): string {
   return text
@@ -40,7 +40,7 @@ export function oneLine(text: string): string {
     .trim();
 }
 
-/** At most so many characters, with an ellipsis where something is missing; never half a pair. */
+/** Cuts to a length, with an ellipsis; surrogate pairs stay whole. */
 export function shorten(text: string, length: number): string {
   if (text.length <= length) return text;
   const cut = text.slice(0, length - 1);

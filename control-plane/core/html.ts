@@ -1,4 +1,4 @@
-/** Markup in which every value is text unless it is markup itself: nothing has to be remembered. */
+/** HTML templates that escape every value except `Markup`. */
 
 const escapes: Record<string, string> = {
   '&': '&amp;',
@@ -12,7 +12,7 @@ export function escapeText(text: string): string {
   return text.replace(/[&<>"']/g, (character) => escapes[character] ?? '');
 }
 
-/** Markup that is known to be well made. */
+/** Trusted, well-formed markup. */
 export class Markup {
   readonly text: string;
 
@@ -33,7 +33,7 @@ function write(value: Value): string {
 
 const tightened = new WeakMap<TemplateStringsArray, readonly string[]>();
 
-/** Indentation is for readers of the source. */
+/** Removes the indentation of the source. */
 function tighten(strings: TemplateStringsArray): readonly string[] {
   const known = tightened.get(strings);
   if (known !== undefined) return known;
@@ -47,7 +47,7 @@ function tighten(strings: TemplateStringsArray): readonly string[] {
   return tight;
 }
 
-/** Values are escaped for text and for quoted attributes; null and false write nothing. */
+/** Escapes values for text and quoted attributes; null and false give nothing. */
 export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Markup {
   const parts = tighten(strings);
   let text = parts[0] ?? '';
@@ -55,14 +55,14 @@ export function html(strings: TemplateStringsArray, ...values: readonly Value[])
   return new Markup(text);
 }
 
-/** The address when it is an absolute one on the web; null for anything that could do something. */
+/** An absolute http(s) URL, or null: other schemes could run scripts. */
 export function webAddress(text: string | null): string | null {
   if (text === null || !URL.canParse(text)) return null;
   const { protocol, href } = new URL(text);
   return protocol === 'https:' || protocol === 'http:' ? href : null;
 }
 
-/** The address of a picture that the policy of the page lets through, or null. */
+/** A picture URL that the policy of the page allows, or null. */
 export function pictureAddress(text: string | null): string | null {
   if (text === null) return null;
   if (

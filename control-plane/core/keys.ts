@@ -1,4 +1,4 @@
-/** Keys of the API and of locations: made, hashed, masked. The raw key exists only at its creation. */
+/** Creates, hashes and masks API keys and location keys. The raw key exists only at its creation. */
 import { createHash, randomBytes } from 'node:crypto';
 
 export type KeyPrefix = 'cu' | 'pl';

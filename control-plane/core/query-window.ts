@@ -1,7 +1,7 @@
 import { invalidQuery } from '../errors/api-error.ts';
 import { resolveWindow, type Window } from './decide/results-window.ts';
 
-/** The window that a list's `from` and `to` ask for, or a refusal with 400 that names the field. */
+/** The window of the query parameters `from` and `to`, or 400 with the name of the field. */
 export function windowOf(
   query: { from?: number | undefined; to?: number | undefined },
   now: number,

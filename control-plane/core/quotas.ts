@@ -1,8 +1,8 @@
 /**
- * How much agents may have stored: results, bytes of results, files and bytes of files, for each location
- * and for each account, which has the room of four locations. What goes beyond is refused with 429 before
- * anything is stored, so that an honest agent keeps it and comes again. Counted in memory: a restart begins
- * anew.
+ * Storage quotas of agents per hour: results, bytes of results, files and bytes of files, for each
+ * location and each account (four times that of a location). A request beyond the quota gets 429
+ * before anything is stored, so that the agent keeps the data and tries again. Counters are in
+ * memory and start anew with the process.
  */
 import { ApiError } from '../errors/api-error.ts';
 import type { Config } from './config.ts';
@@ -11,7 +11,7 @@ const locationsPerAccount = 4;
 const mebibyte = 1_048_576;
 const hourMs = 3_600_000;
 
-/** What is stored, by the setting that bounds it for a location. */
+/** The setting of the quota of a location, by what is stored. */
 const bounds = {
   results: { setting: 'RESULTS_PER_HOUR', factor: 1 },
   resultBytes: { setting: 'RESULT_MIB_PER_HOUR', factor: mebibyte },
@@ -22,7 +22,7 @@ const bounds = {
 export type Usage = Partial<Record<keyof typeof bounds, number>>;
 export type QuotaSettings = Pick<Config, (typeof bounds)[keyof typeof bounds]['setting']>;
 
-/** What is left at an instant of the monotonic clock; it fills up within an hour. */
+/** Free quota at an instant of the monotonic clock; it refills within an hour. */
 interface Room {
   left: number;
   at: number;
@@ -38,7 +38,7 @@ export class Quotas {
     this.#monotonic = monotonic;
   }
 
-  /** Takes room for all of it, or refuses with 429 and says when to come again. */
+  /** Takes quota for all of it, or throws 429 with `retry-after`. */
   take(accountId: string, location: string, usage: Usage): void {
     const owners: [string, string, number][] = [
       [`${accountId}/${location}`, `location ${location}`, 1],
@@ -51,7 +51,7 @@ export class Quotas {
       if (perHour === 0) continue;
       for (const [owner, name, share] of owners) {
         const room = this.#roomOf(`${what} ${owner}`, perHour * share);
-        // What is larger than the quota itself passes when all of it is left.
+        // An item that is larger than the quota passes when the whole quota is free.
         const needed = Math.min(amount, perHour * share);
         if (room.left < needed) {
           const waitMs = ((needed - room.left) / (perHour * share)) * hourMs;

@@ -1,7 +1,7 @@
 /**
- * Secrets at rest: values that we must be able to read again, such as the private key of a client
- * certificate. AES-256-GCM; the account is authenticated with the text, so a value that was moved to
- * another account does not open.
+ * Encryption of stored secrets that must be read again, such as private keys of client
+ * certificates. AES-256-GCM with the account id as additional data, so that a value that was moved
+ * to another account cannot be decrypted.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import {
@@ -34,14 +34,14 @@ export class SecretCipher {
   readonly #key: Buffer;
   readonly #previousKey: Buffer | null;
 
-  /** With `previous`, values of the key before open too: while they are encrypted anew. */
+  /** With `previous`, values of the previous key can be decrypted too: for the time of a key change. */
   constructor(secret: Buffer, previous: Buffer | null = null) {
     this.#secret = secret;
     this.#key = this.deriveKey(purposeOfValues);
     this.#previousKey = previous === null ? null : derived(previous, purposeOfValues);
   }
 
-  /** A key of its own for another purpose, from the same secret: none of them tells of the others. */
+  /** Derives a key for another purpose. Derived keys reveal nothing about each other. */
   deriveKey(purpose: string): Buffer {
     return derived(this.#secret, purpose);
   }
@@ -64,7 +64,7 @@ export class SecretCipher {
     }
   }
 
-  /** A stored value, which may be from before such values were encrypted, or empty. */
+  /** Decrypts a stored value. Values from before encryption, and empty ones, are returned as they are. */
   decryptStored(stored: string, accountId: string): string {
     return stored.startsWith(version) ? this.decrypt(stored, accountId) : stored;
   }
@@ -79,20 +79,20 @@ export class SecretCipher {
   }
 }
 
-/** The file beside a database that holds its key. */
+/** Path of the key file beside a database. */
 export function keyFileOf(databaseFile: string): string {
   return `${databaseFile}.key`;
 }
 
-/** The settings that name keys. */
+/** The settings with keys. */
 export interface KeySettings {
   ENCRYPTION_KEY?: string | undefined;
   ENCRYPTION_KEY_PREVIOUS?: string | undefined;
 }
 
 /**
- * The key from the setting, or from the file beside the database, which is made when there is none.
- * A database in memory gets a key that dies with it.
+ * The cipher with the key from the setting or from the key file, which is created when it is
+ * missing. A database in memory gets a temporary key.
  */
 export function openSecretCipher(settings: KeySettings, databaseFile: string): SecretCipher {
   const { ENCRYPTION_KEY: setting, ENCRYPTION_KEY_PREVIOUS: previous } = settings;
@@ -110,7 +110,7 @@ export function openSecretCipher(settings: KeySettings, databaseFile: string): S
   return new SecretCipher(present, before);
 }
 
-/** The key in a file; while it changes, the one before it too. */
+/** The keys of a key file: two during a key change. */
 function readKeys(file: string): Buffer[] {
   const advice =
     'restore it from a backup; what was encrypted with its key cannot be read without it';
@@ -133,7 +133,7 @@ function readKeys(file: string): Buffer[] {
   return keys;
 }
 
-/** Whole or not at all: half a key would seal secrets that anyone can read. */
+/** Writes the file atomically: with half a key, secrets would be encrypted insecurely. */
 function writeKeys(file: string, keys: readonly Buffer[]): void {
   const partial = `${file}.${randomBytes(6).toString('hex')}.partial`;
   const descriptor = openSync(partial, 'wx', 0o600);
@@ -147,8 +147,8 @@ function writeKeys(file: string, keys: readonly Buffer[]): void {
 }
 
 /**
- * Puts a new key before the present one of a key file; both are accepted from then on. One that was
- * put there by a change that did not end is kept: `isResumed`.
+ * Adds a new key in front of the present one; both are valid from then on. `isResumed` is true when
+ * an unfinished change had added it before.
  */
 export function addKey(file: string): { isResumed: boolean } {
   const keys = readKeys(file);
@@ -157,7 +157,7 @@ export function addKey(file: string): { isResumed: boolean } {
   return { isResumed: false };
 }
 
-/** Leaves the newest key alone in a key file. */
+/** Removes all keys but the newest from a key file. */
 export function dropPreviousKey(file: string): void {
   writeKeys(file, readKeys(file).slice(0, 1));
 }

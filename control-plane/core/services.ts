@@ -9,8 +9,8 @@ import type { Quotas } from './quotas.ts';
 import type { SecretCipher } from './secret-cipher.ts';
 
 /**
- * What operations and handlers are given. Built once, in `app/compose.ts`. Modules add what they keep in
- * memory, in their `services.ts`.
+ * Dependencies of operations and handlers, built once in `app/compose.ts`. Modules add their
+ * in-memory state in their `services.ts`.
  */
 export interface Services {
   db: Kysely<Database>;
@@ -22,13 +22,13 @@ export interface Services {
   /** In [0, 1). */
   random: () => number;
   newId: () => string;
-  /** Ids of runs and results that follow from no slot: version 7, so that they arrive in order. */
+  /** Ids of runs and results without a slot: UUID version 7, so that they sort by arrival. */
   newRunId: () => string;
-  /** How much agents may have stored. */
+  /** Storage quotas of agents. */
   quotas: Quotas;
   logger: Logger;
   /** Of the process. */
   metrics: ControlPlaneMetrics;
-  /** Where this control plane is reached from outside, without a slash at the end. */
+  /** Public base URL of this control plane, without a slash at the end. */
   publicUrl: string;
 }

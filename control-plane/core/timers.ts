@@ -1,4 +1,4 @@
-/** Which operation runs how often. No logic. */
+/** Periodic operations. No logic. */
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Logger } from 'pino';
 import type { DiskWatch } from './disk-watch.ts';
@@ -7,11 +7,14 @@ import type { ControlPlaneMetrics } from '../observability/metrics.ts';
 export interface RepeatedOperation {
   name: string;
   everyMs: number;
-  /** True asks to be run again at once. */
+  /** True when it must run again at once. */
   run: () => Promise<unknown>;
 }
 
-/** Runs each operation again and again, one at a time; a failure is logged and the next turn tries again. */
+/**
+ * Runs each operation periodically and never concurrently; a failure is logged and retried with the
+ * next turn.
+ */
 export function startTimers(
   operations: readonly RepeatedOperation[],
   clock: Clock,

@@ -1,9 +1,9 @@
 import { takenField } from '../errors/api-error.ts';
 
 /**
- * Refuses an address of a public page that another page has. Pages are found by them, whatever the
- * account, so they are unique in the whole installation. `addresses` are by the field of the body;
- * `ownerOf` gives the id of the page that has one.
+ * Refuses an address that another public page uses. Addresses identify pages without an account, so
+ * they are unique in the installation. `addresses` are by field of the body; `ownerOf` gives the id
+ * of the page with an address.
  */
 export async function refuseTakenAddresses<Field extends string, Id extends string | number>(
   addresses: Readonly<Record<Field, string | null>>,

@@ -1,4 +1,4 @@
-/** Codecs between rows and values: flags, JSON, instants, payloads. */
+/** Converts between rows and values: flags, JSON, instants, payloads. */
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 
 export function toFlag(value: boolean): number {
@@ -18,12 +18,12 @@ export function toTimestampOrNull(instant: number | null): string | null {
   return instant === null ? null : toTimestamp(instant);
 }
 
-/** JSON that this program wrote itself. Throws where the database gives something else. */
+/** Parses JSON that this program wrote. Throws when it is damaged. */
 export function fromJson<T>(text: string): T {
   return JSON.parse(text) as T;
 }
 
-/** Below that, inflating costs a reader more than the disk saves. */
+/** Smaller payloads are not deflated: inflating costs readers more than the disk saves. */
 const worthDeflatingBytes = 2048;
 
 export interface EncodedPayload {
@@ -36,7 +36,7 @@ export function encodePayload(value: unknown): EncodedPayload {
   return encodeJson(Buffer.from(JSON.stringify(value)));
 }
 
-/** The fastest level: payloads are small and many. */
+/** Uses the fastest level: payloads are small and many. */
 export function encodeJson(json: Buffer): EncodedPayload {
   const isSmall = json.length < worthDeflatingBytes;
   const payload = isSmall ? json : deflateRawSync(json, { level: 1 });
@@ -47,12 +47,12 @@ export type StoredPayload = Pick<EncodedPayload, 'encoding' | 'payload'> & {
   checksum: number | null;
 };
 
-/** A stored payload as JSON; null where it is not what was written. */
+/** A stored payload as JSON; null when it is damaged. */
 export function payloadText({ encoding, payload, checksum }: StoredPayload): string | null {
   if (checksum !== null && crc32(payload) !== checksum) return null;
   try {
     const json = (encoding === 'deflate' ? inflateRawSync(payload) : payload).toString('utf8');
-    // Nothing but its own form tells of one without a checksum.
+    // Without a checksum, only parsing shows damage.
     if (checksum === null) JSON.parse(json);
     return json;
   } catch {
@@ -60,13 +60,13 @@ export function payloadText({ encoding, payload, checksum }: StoredPayload): str
   }
 }
 
-/** The value of a stored payload; undefined where it is not what was written. */
+/** The value of a stored payload; undefined when it is damaged. */
 export function decodePayload(row: StoredPayload): unknown {
   const text = payloadText(row);
   return text === null ? undefined : JSON.parse(text);
 }
 
-/** The same of a row that was joined with its payload; undefined where it has none too. */
+/** The same for a joined row; undefined when it has no payload, too. */
 export function decodeJoinedPayload(row: {
   [Column in keyof StoredPayload]: StoredPayload[Column] | null;
 }): unknown {

@@ -1,7 +1,7 @@
 /**
- * Writes that arrive together share one durable commit: a commit waits for the disk, and one wait for
- * twenty writes costs as much as one for a single one. Each write is a savepoint of its own, so one
- * that fails undoes only itself. A write is answered after the commit.
+ * Group commit: writes that arrive together share one durable commit, because one wait for the disk
+ * costs as much for twenty writes as for one. Each write is a savepoint, so a failing write undoes
+ * only itself. A write resolves after the commit.
  */
 import type { ControlledTransaction, Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
@@ -13,10 +13,10 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-/** Told of each commit: how long it took, how many writes shared it, and whether it holds. */
+/** Called for each commit with its duration, the number of its writes, and whether it is durable. */
 type OnCommit = (commit: { tookMs: number; writes: number; isDurable: boolean }) => void;
 
-/** Undoes one write. Where a full disk has undone all of them, no other can go on: throws its error. */
+/** Rolls back one write. When a full disk has rolled back the whole transaction, it throws that error. */
 async function undo(
   unit: ControlledTransaction<Database, ['unit']>,
   error: unknown,
@@ -42,7 +42,7 @@ export class CommitQueue {
     this.#measured = measured;
   }
 
-  /** Runs the work in a transaction, with whatever else is waiting, and gives its value once durable. */
+  /** Runs the work in a shared transaction and gives its value once it is durable. */
   run<T>(work: (db: Kysely<Database>) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ work, resolve: resolve as Waiting['resolve'], reject });
@@ -52,7 +52,7 @@ export class CommitQueue {
 
   async #work(): Promise<void> {
     this.#isWorking = true;
-    // Requests that the same turn of the event loop has read come in before the commit begins.
+    // Requests that were read in the same turn of the event loop join before the commit begins.
     await new Promise<void>((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;

@@ -1,15 +1,15 @@
-/** Expressions that every dialect writes in its own way. */
+/** SQL expressions that depend on the dialect. */
 import { sql, type Expression, type RawBuilder, type SqlBool } from 'kysely';
 
 /**
- * True where a text contains another, whatever their case, in any script; nothing in it is a wildcard.
- * `lower_case` is what `open.ts` gives the database.
+ * True where a text contains another, ignoring case in any script, without wildcards. `open.ts`
+ * registers `lower_case`.
  */
 export function containsIgnoringCase(of: Expression<string>, text: string): Expression<SqlBool> {
   return sql<SqlBool>`instr(lower_case(${of}), ${text.toLowerCase()}) > 0`;
 }
 
-/** The value at a path inside a JSON column, such as `$.request.url`. */
+/** The value at a JSON path, such as `$.request.url`. */
 export function jsonValue<T extends string | number>(column: string, path: string): Expression<T> {
   return sql<T>`json_extract(${sql.ref(column)}, ${path})`;
 }
@@ -26,22 +26,22 @@ export function withJsonNull(column: string, path: string): Expression<string> {
   return sql<string>`json_set(${sql.ref(column)}, ${path}, null)`;
 }
 
-/** The values of one column of a query as a JSON list; `[]` for no rows. */
+/** The values of one column of a subquery as a JSON list; `[]` for no rows. */
 export function jsonList(rows: Expression<unknown>, column: string): RawBuilder<string> {
   return sql<string>`(select json_group_array(${sql.ref(column)}) from ${rows})`;
 }
 
-/** Values to look for with `in`: however many, the statement is the same one. */
+/** Values for `in`: the statement does not depend on their number. */
 export function eachOf<T extends string | number>(values: readonly T[]): RawBuilder<T> {
   return sql<T>`(select value from json_each(${JSON.stringify(values)}))`;
 }
 
-/** A column that no index is chosen for: where the planner would take one that is far too wide. */
+/** A column that the planner must not use an index for. */
 export function unindexed<T>(column: string): Expression<T> {
   return sql<T>`+${sql.ref(column)}`;
 }
 
-/** The states of the events of a heartbeat that a row of `check_results` came with, as a JSON list. */
+/** The states of the heartbeat events of a row of `check_results`, as a JSON list. */
 export function heartbeatStates(): RawBuilder<string | null> {
   return sql<string | null>`(
     select json_group_array(event.state) from heartbeat_events as event
@@ -49,7 +49,7 @@ export function heartbeatStates(): RawBuilder<string | null> {
   )`;
 }
 
-/** Null in place of a column that is not wanted. */
+/** Null in place of an unneeded column. */
 export function absent<T>(): RawBuilder<T | null> {
   return sql<T | null>`null`;
 }

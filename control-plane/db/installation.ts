@@ -1,4 +1,4 @@
-/** Facts of the installation: text by name. */
+/** Key-value facts about the installation. */
 import type { Kysely } from 'kysely';
 import { prepareQuery } from './prepared.ts';
 import type { Database } from './tables.ts';
@@ -12,12 +12,12 @@ const upsert = prepareQuery<{ name: string; value: string }>((db, argument) =>
     ),
 );
 
-/** Writes a fact, in place of what it was. */
+/** Writes a fact; an earlier value is replaced. */
 export async function writeFact(db: Kysely<Database>, name: string, value: string): Promise<void> {
   await upsert.run(db, { name, value });
 }
 
-/** Undefined where it was never written. */
+/** Undefined for an unknown fact. */
 export async function readFact(db: Kysely<Database>, name: string): Promise<string | undefined> {
   const row = await db
     .selectFrom('installation')

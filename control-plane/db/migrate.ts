@@ -48,15 +48,15 @@ export function isMigrationName(name: string): name is MigrationName {
 }
 
 export interface MigrationState {
-  /** In the database; empty for one that is new, or that is not ours. */
+  /** Applied migrations; empty for a new database, or for one of another program. */
   applied: string[];
-  /** What this build would add. */
+  /** Migrations that this build would apply. */
   pending: string[];
-  /** In the database, and unknown to this build: a newer one made them. */
+  /** Applied migrations that this build does not know: a newer build made them. */
   unknown: string[];
 }
 
-/** Compares a database with this build; changes nothing. */
+/** Compares a database with this build without changing it. */
 export async function migrationState(db: Kysely<Database>): Promise<MigrationState> {
   const known = Object.keys(migrations);
   const { rows: tables } = await sql`
@@ -76,7 +76,7 @@ export async function migrationState(db: Kysely<Database>): Promise<MigrationSta
   };
 }
 
-/** Refuses a database that a newer build has changed: what it keeps there could be lost on us. */
+/** Refuses a database of a newer build: its new data could be lost. */
 export function refuseNewer({ unknown }: MigrationState, what: string): void {
   if (unknown.length === 0) return;
   throw new OperatorError(
@@ -85,8 +85,8 @@ export function refuseNewer({ unknown }: MigrationState, what: string): void {
 }
 
 /**
- * Brings the database to the newest schema; gives the names of what was applied. Throws on failure.
- * `until` names the last migration to apply: for tests of how older databases move on.
+ * Migrates the database to the newest schema; gives the names of the applied migrations. Throws on
+ * failure. `until` names the last migration to apply, for tests of upgrades.
  */
 export async function migrateToLatest(
   db: Kysely<Database>,

@@ -13,8 +13,8 @@ import type { Database } from './tables.ts';
 const cachedStatements = 500;
 
 /**
- * Kysely asks the driver to prepare a statement each time it runs one; preparing costs more than
- * running. The hot statements are few, so the newest few hundred stay prepared.
+ * Kysely prepares a statement at each run, which costs more than the run. This cache keeps the few
+ * hundred newest statements prepared.
  */
 function withStatementCache(database: SqliteDatabase.Database): SqliteDatabase.Database {
   const cache = new Map<string, SqliteDatabase.Statement>();
@@ -33,7 +33,7 @@ function withStatementCache(database: SqliteDatabase.Database): SqliteDatabase.D
   return database;
 }
 
-/** SQLite undoes changes of the schema with their transaction; the adapter does not say so. */
+/** SQLite has transactional DDL, which Kysely's adapter does not declare. */
 class TransactionalAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true;
@@ -41,8 +41,8 @@ class TransactionalAdapter extends SqliteAdapter {
 }
 
 /**
- * A full disk makes SQLite undo the whole transaction itself. To undo it once more would fail, and that
- * failure would stand in the place of the one that matters.
+ * On a full disk SQLite rolls back the whole transaction by itself. A second rollback would fail
+ * and hide the original error.
  */
 class SqliteDriverThatMayHaveUndone extends SqliteDriver {
   readonly #database: SqliteDatabase.Database;
@@ -75,11 +75,11 @@ class TransactionalDialect extends SqliteDialect {
 }
 
 /**
- * Opens the database in a file, or in memory for `:memory:`. A commit is on disk before it is
+ * Opens the database in a file, or in memory for `:memory:`. A commit is durable before it is
  * acknowledged: WAL with `synchronous=FULL`.
  */
 export function openDatabase(file: string): Kysely<Database> {
-  // Before it is opened too: the files beside it get its mode.
+  // Before opening too: new files beside it inherit its mode.
   tightenDatabase(file);
   const database = new SqliteDatabase(file);
   database.pragma('journal_mode = WAL');
@@ -89,10 +89,7 @@ export function openDatabase(file: string): Kysely<Database> {
 
 let newestInMemory: Buffer | undefined;
 
-/**
- * Opens a database in memory with the newest schema. `migrate` brings it there once in the life of the
- * process; those that are opened later begin as a copy.
- */
+/** Opens a migrated database in memory. `migrate` runs once per process; later databases are copies. */
 export async function openInMemory(
   migrate: (db: Kysely<Database>) => Promise<unknown>,
 ): Promise<Kysely<Database>> {
@@ -110,7 +107,7 @@ function withSettings(database: SqliteDatabase.Database): Kysely<Database> {
   database.pragma('foreign_keys = ON');
   database.pragma('busy_timeout = 1000');
   database.pragma('cache_size = -65536');
-  // Its own `lower` knows the letters of ASCII alone.
+  // The built-in `lower` only knows ASCII letters.
   database.function('lower_case', { deterministic: true }, (text: unknown) =>
     typeof text === 'string' ? text.toLowerCase() : null,
   );
@@ -122,8 +119,8 @@ function withSettings(database: SqliteDatabase.Database): Kysely<Database> {
 const pagesAStep = 1_000;
 
 /**
- * Copies a database that others may be writing to into a file. The copy is what was committed at one
- * instant, and one file: no log beside it. `onProgress` may throw to stop.
+ * Copies a database that is in use into a file. The copy is a consistent snapshot in one file,
+ * without a log. `onProgress` may throw to stop.
  */
 export async function copyDatabase(
   from: string,
@@ -132,7 +129,7 @@ export async function copyDatabase(
 ): Promise<void> {
   const source = new SqliteDatabase(from, { fileMustExist: true });
   try {
-    // Without a snapshot of our own, every write of another process starts the copy afresh.
+    // Without a read transaction, every write of another process would restart the copy.
     source.exec('begin');
     source.prepare('select 1 from sqlite_schema').get();
     await source.backup(to, {
@@ -153,7 +150,7 @@ export async function copyDatabase(
 }
 
 /**
- * What is wrong inside a database file; empty when it is whole. `quick` leaves out whether indexes agree
+ * Problems inside a database file; empty when it is intact. `quick` skips the comparison of indexes
  * with their tables.
  */
 export function integrityProblems(file: string, { quick = false, most = 5 } = {}): string[] {
@@ -167,7 +164,7 @@ export function integrityProblems(file: string, { quick = false, most = 5 } = {}
   }
 }
 
-/** A connection without types, for what looks at any file: damaged, of another schema, or none of ours. */
+/** An untyped connection for any file: damaged, of another schema, or of another program. */
 export type RawDatabase = SqliteDatabase.Database;
 export type RawStatement = SqliteDatabase.Statement<unknown[]>;
 
@@ -181,9 +178,9 @@ export function openRaw(
 const lockWithinMs = 1_000;
 
 /**
- * True when another process has the database open: each holds a shared lock for as long, so nobody
- * gets an exclusive one. When it is false, the log has been folded into the file, unless the file is
- * too damaged for that.
+ * True when another process has the database open: every connection holds a shared lock, so an
+ * exclusive lock fails. When it is false, the log has been checkpointed into the file, unless the
+ * file is too damaged.
  */
 export function isOpenByAnotherProcess(file: string): boolean {
   const database = new SqliteDatabase(file, { fileMustExist: true, timeout: lockWithinMs });
@@ -194,7 +191,7 @@ export function isOpenByAnotherProcess(file: string): boolean {
   } catch (error) {
     if (!(error instanceof SqliteDatabase.SqliteError)) throw error;
     if (error.code.startsWith('SQLITE_BUSY')) return true;
-    // Damage is a reason to restore, not to refuse it.
+    // A damaged database may be restored.
     if (/^SQLITE_(CORRUPT|NOTADB)/.test(error.code)) return false;
     throw error;
   } finally {

@@ -1,4 +1,4 @@
-/** Pages of a list, in both styles of the API. */
+/** Pagination, in both styles of the API. */
 import type { SelectQueryBuilder } from 'kysely';
 import { invalidQuery } from '../errors/api-error.ts';
 import type { Database } from './tables.ts';
@@ -15,7 +15,7 @@ export interface Page<Row> {
   offset: number;
 }
 
-/** One page of an ordered query, and how many rows it has in all. */
+/** One page of an ordered query, and the total number of rows. */
 export async function readPage<Tables extends keyof Database, Row>(
   query: SelectQueryBuilder<Database, Tables, Row>,
   { limit, page }: PageRequest,
@@ -40,7 +40,7 @@ interface CursorPage<Row> {
   nextId: string | null;
 }
 
-/** The numbers in a `nextId` that an earlier page gave; refuses any other text with 400. */
+/** Parses a `nextId` of an earlier page; 400 for any other text. */
 export function readCursor(nextId: string, parts: number): number[] {
   const texts = nextId.split('.');
   if (texts.length === parts && texts.every((text) => /^\d{1,15}$/.test(text))) {
@@ -50,8 +50,8 @@ export function readCursor(nextId: string, parts: number): number[] {
 }
 
 /**
- * One page by cursor. `pageAfter` builds the query for rows behind a cursor, in order; `cursorOf`
- * gives a row's own. Rows that come in between two pages never shift the second.
+ * One page by cursor. `pageAfter` builds the query for rows after a cursor, in order; `cursorOf`
+ * gives the cursor of a row. New rows between two requests do not shift the second page.
  */
 export async function readCursorPage<Tables extends keyof Database, Row>(
   pageAfter: (cursor: number | null) => SelectQueryBuilder<Database, Tables, Row>,

@@ -9,14 +9,14 @@ class Placeholder {
   }
 }
 
-/** A statement whose text is built once; running it costs little more than the driver. */
+/** A statement whose SQL is built once; a run costs little more than the driver. */
 export interface PreparedQuery<Args, Row> {
   run(db: Kysely<Database>, args: Args): Promise<Row[]>;
 }
 
 /**
- * Builds a query once with placeholders for its arguments and compiles it at its first run. Building
- * a statement takes Kysely about a hundred microseconds, which counts on hot paths only.
+ * Builds a query once with placeholders and compiles it at its first run. Building takes Kysely
+ * about a hundred microseconds, which matters on hot paths only.
  */
 export function prepareQuery<Args extends object, Row = unknown>(
   build: (
@@ -25,7 +25,7 @@ export function prepareQuery<Args extends object, Row = unknown>(
   ) => Compilable<Row>,
 ): PreparedQuery<Args, Row> {
   let compiled: CompiledQuery<Row> | undefined;
-  // The placeholder only travels through Kysely into `parameters`; nothing reads it as a value.
+  // The placeholder only passes through Kysely into `parameters`; nothing uses it as a value.
   const argument = <K extends keyof Args>(name: K): Args[K] =>
     new Placeholder(name) as unknown as Args[K];
   return {

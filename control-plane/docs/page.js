@@ -1,10 +1,13 @@
-/** The API to read and to try: drawn from its description, an operation when it is opened. */
+/**
+ * The API reference page: rendered from the OpenAPI document; operations are rendered when they are
+ * opened.
+ */
 
 const $ = (id) => document.getElementById(id);
 const base = new URL('..', document.currentScript.src);
 let description;
 
-/** An element; everything that is not an element is text. */
+/** Creates an element; other children become text nodes. */
 function el(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -15,7 +18,7 @@ function el(name, attributes = {}, ...children) {
   return element;
 }
 
-/** Paragraphs, blocks of code and code in a line: all the marks that the description uses. */
+/** Renders paragraphs, code blocks and inline code, the only markup of descriptions. */
 function prose(text) {
   const inline = (line) =>
     line
@@ -30,7 +33,7 @@ function prose(text) {
   });
 }
 
-/** What a reference stands for; anything else as it is. */
+/** Resolves a `$ref`; gives anything else unchanged. */
 function resolve(value) {
   if (value?.$ref === undefined) return value;
   return value.$ref
@@ -74,7 +77,7 @@ function notesOf(given) {
   return notes.join('; ');
 }
 
-/** Schemas with fields of their own that stand in this one. */
+/** Nested schemas with fields of their own. */
 function inner(given) {
   const schema = resolve(given);
   if (schema === undefined) return [];
@@ -116,7 +119,7 @@ function fields(given) {
   );
 }
 
-/** Details whose content is drawn when they are opened first. */
+/** A `<details>` element whose content is rendered when it is first opened. */
 function opening(summary, draw, attributes = {}) {
   const details = el('details', attributes, el('summary', {}, summary));
   details.addEventListener(
@@ -182,7 +185,7 @@ function tryIt({ path, method, operation, parameters, media }) {
       try {
         shown = JSON.stringify(JSON.parse(given), null, 2);
       } catch {
-        // Not JSON: shown as it is.
+        // Not JSON: shown as text.
       }
       output.textContent = shown.slice(0, 200_000);
       output.hidden = shown === '';

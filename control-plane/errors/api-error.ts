@@ -2,7 +2,7 @@ import { errorCatalogue, type ErrorBody, type ErrorCode } from '@monitor/shared/
 
 type Attributes = Omit<ErrorBody['attributes'], 'code'>;
 
-/** A refusal. Thrown anywhere below a handler; the last error handler turns it into the body. */
+/** An error answer. Thrown below a handler; the last error handler sends it. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly attributes: Attributes;
@@ -30,7 +30,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Unknown and foreign ids answer alike. */
+/** The same answer for unknown and foreign ids. */
 export function notFound(what: string, id: string): ApiError {
   return new ApiError('NOT_FOUND', `${what} ${id} does not exist`);
 }
@@ -43,7 +43,7 @@ function invalid(source: 'payload' | 'query' | 'headers', path: string, problem:
   });
 }
 
-/** A value in the body that the schema accepts but the account's data does not. */
+/** A value that the schema accepts but the account does not allow. */
 export function invalidField(path: string, problem: string): ApiError {
   return invalid('payload', path, problem);
 }
@@ -58,7 +58,7 @@ export function invalidHeader(name: string, problem: string): ApiError {
   return invalid('headers', name, problem);
 }
 
-/** A value that has to be unique and is not. */
+/** A value that must be unique and is in use. */
 export function takenField(path: string, value: string): ApiError {
   return new ApiError('CONFLICT', `"${path}" ${value} is already in use`, {
     source: 'payload',
@@ -66,7 +66,7 @@ export function takenField(path: string, value: string): ApiError {
   });
 }
 
-/** Spec: Authentication 3. The same answer whatever was wrong, so nothing can be learned from it. */
+/** Spec: Authentication 3. The answer does not depend on the cause, so that it reveals nothing. */
 export function badToken(): ApiError {
   return new ApiError('BAD_TOKEN', 'Bad Token', {
     hint: 'send the header "Authorization: Bearer <API_KEY>" with a key that is neither expired nor revoked',

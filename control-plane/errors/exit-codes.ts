@@ -1,8 +1,8 @@
-/** What the exit status of `control-plane` says. */
+/** Exit codes of `control-plane`. */
 export const exitCodes = {
   ok: 0,
-  /** Refused, or tried and failed; nothing is half done. */
+  /** Refused or failed; nothing is half done. */
   failed: 1,
-  /** The command line or the settings cannot be used. */
+  /** Invalid command line or settings. */
   usage: 2,
 } as const;

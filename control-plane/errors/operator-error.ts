@@ -1,6 +1,6 @@
 import { exitCodes } from './exit-codes.ts';
 
-/** Said to whoever runs the program: what was tried, on what, and what to do next. */
+/** An error for the operator: what was tried, on what, and what to do next. */
 export class OperatorError extends Error {
   readonly exitCode: number;
 
@@ -10,7 +10,7 @@ export class OperatorError extends Error {
   }
 }
 
-/** What to do about the failures that machines cause; by `code`, of Node and of the database alike. */
+/** Advice for common failures, by the `code` of Node or of the database. */
 const advice: Readonly<Record<string, string>> = {
   EACCES: 'give this user access, or run as the user that `serve` runs as',
   EADDRINUSE: 'another process listens there: stop it, or set PORT',
@@ -35,18 +35,18 @@ const advice: Readonly<Record<string, string>> = {
 function adviceFor(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   const code = String(error.code);
-  // The database refines its codes: SQLITE_BUSY_SNAPSHOT, SQLITE_READONLY_DIRECTORY.
+  // Extended result codes: SQLITE_BUSY_SNAPSHOT, SQLITE_READONLY_DIRECTORY.
   return advice[code] ?? advice[code.split('_').slice(0, 2).join('_')];
 }
 
-/** A failure in words, with what to do about it where that is known. */
+/** Describes a failure, with advice for a known one. */
 export function describeFailure(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const next = adviceFor(error);
   return next === undefined ? message : `${message}; ${next}`;
 }
 
-/** Does the work; a failure says what it was, for example `read the backup /a/b`. */
+/** Runs the work; an error names the work, for example `read the backup /a/b`. */
 export async function trying<T>(what: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();

@@ -9,7 +9,7 @@ import { faultsOfLocation, type PassedSince, troublesOf } from '../alerting/inde
 import { loadOf, noResultsCode, type Overload, overloadOf } from '../scheduling/index.ts';
 import { readGaps } from '../reception/index.ts';
 
-/** Agents that left are shown for so long. */
+/** Agents that left are listed for this long. */
 const rememberedMs = 86_400_000;
 
 type IsServing = (location: string, agentId: string) => boolean;
@@ -52,7 +52,7 @@ function toAgent(row: Selectable<Database['agents']>, isServing: IsServing): Fle
   };
 }
 
-/** The agents of an account, by location; those that left lately behind those that did not. */
+/** The agents of an account by location; agents that left recently come last. */
 export async function listAgents(
   db: Kysely<Database>,
   accountId: string,
@@ -153,7 +153,7 @@ async function overloadsByLocation(db: Kysely<Database>, accountId: string) {
 
 const maxInterruptions = 100;
 
-/** When nothing could be received, and steps of the clock: the newest first. */
+/** Gaps in reception and steps of the clock, newest first. */
 export async function listInterruptions(db: Kysely<Database>): Promise<Interruption[]> {
   const gaps = await readGaps(db);
   return gaps
@@ -164,7 +164,7 @@ export async function listInterruptions(db: Kysely<Database>): Promise<Interrupt
     }));
 }
 
-/** Every location that a check, an agent or a private location stands for, by name. */
+/** Every location of a check, an agent or a private location, by name. */
 export async function listLocationStates(
   db: Kysely<Database>,
   accountId: string,

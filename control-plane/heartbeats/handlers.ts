@@ -1,4 +1,4 @@
-/** Pings, and reading what came of them. */
+/** Pings, and the events and availability of heartbeat monitors. */
 import type { Selectable } from 'kysely';
 import {
   pingRateLimit,
@@ -51,7 +51,7 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
       .where('account_id', '=', accountId)
       .where('check_id', '=', checkId);
 
-  /** Of the window and of the equally long one before it; null without any event. */
+  /** Availability in the window and in the equally long one before it; null without events. */
   const availability = async (accountId: string, checkId: string, from: number, to: number) => {
     const before = from - (to - from);
     const times = await readHeartbeatTimes(db, accountId, checkId, before);

@@ -1,4 +1,4 @@
-/** Pings and passed deadlines of heartbeat monitors, each with its event, its result and the status. */
+/** Records pings and missed deadlines of heartbeat monitors, each as an event, a result and a status. */
 import type { Kysely, Selectable } from 'kysely';
 import { notFound } from '../errors/api-error.ts';
 import { toFlag } from '../db/columns.ts';
@@ -18,7 +18,7 @@ import {
   writeStatuses,
 } from '../results/index.ts';
 
-/** Where results of heartbeats come from: the control plane itself. */
+/** Location of heartbeat results: the control plane itself. */
 const runLocation = 'control-plane';
 const deadlinesPerSweep = 500;
 const maxTextLength = 500;
@@ -33,7 +33,7 @@ type Row = Selectable<HeartbeatsTable> & {
 export interface PingOrigin {
   source: string | null;
   userAgent: string | null;
-  /** When it came, in ms since the epoch; now, if absent. */
+  /** Arrival of the ping in ms since the epoch; now if absent. */
   at?: number;
 }
 
@@ -161,7 +161,7 @@ async function apply(
   };
 }
 
-/** The monitor that a token is of. */
+/** The monitor with a ping token. */
 export async function findPinged(
   db: Kysely<Database>,
   pingToken: string,
@@ -174,7 +174,7 @@ export async function findPinged(
   return row?.check_id;
 }
 
-/** Records a ping. Throws 404 for an unknown token; a deactivated monitor hears it and does nothing. */
+/** Records a ping. Throws 404 for an unknown token; a ping of a deactivated monitor has no effect. */
 export async function recordPing(
   services: Services,
   pingToken: string,
@@ -194,10 +194,10 @@ export async function recordPing(
   runAll(steps);
 }
 
-/** Fails the monitors whose deadline has passed. Gives true when there may be more. */
+/** Fails the monitors whose deadline has passed. True when there may be more. */
 export async function sweepHeartbeats(services: Services): Promise<boolean> {
   await services.reception.recorded();
-  // Pings that nobody has read yet, or that a full disk refuses, are not missing.
+  // Pings may be unread in the sockets, or refused by a full disk: they are not missing.
   if (!services.reception.hasReadAll()) return false;
   const now = services.clock.now();
   const { isBehind, steps } = await services.db.transaction().execute(async (db) => {

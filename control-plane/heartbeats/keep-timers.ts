@@ -1,4 +1,4 @@
-/** The timer of a heartbeat monitor follows the check that it belongs to. */
+/** Keeps the timer of a heartbeat monitor in line with its check. */
 import type { Kysely } from 'kysely';
 import {
   heartbeatDurationMs,
@@ -10,7 +10,7 @@ import { sha256Hex } from '../core/keys.ts';
 import type { Services } from '../core/services.ts';
 import type { Database } from '../db/tables.ts';
 
-/** Keeps the timer of a heartbeat running unless its period, its grace or its activation changed. */
+/** Keeps the running timer unless the period, the grace time or the activation changed. */
 async function writeHeartbeat(
   { secrets }: Services,
   db: Kysely<Database>,

@@ -9,12 +9,12 @@ import {
   shiftOf,
 } from '../reception/index.ts';
 
-/** A job that was not heard of for so many periods of receivable time is dead, however often there were gaps. */
+/** A job without a ping for this many periods of receivable time fails, however often there were gaps. */
 const maxPeriods = 3;
 
 /**
- * A ping that was expected by the end of the gap may be lost in it, and its job sends none before the next
- * period: such a monitor gets a whole one.
+ * A ping that was due by the end of the gap may be lost, and its job sends the next one only after
+ * a period: such a monitor gets another period.
  */
 async function excusePings(db: Kysely<Database>, gap: Gap): Promise<void> {
   const { to } = gap;
@@ -39,7 +39,7 @@ async function excusePings(db: Kysely<Database>, gap: Gap): Promise<void> {
   }
 }
 
-/** Deadlines of monitors after a gap. */
+/** Moves the deadlines of monitors after a gap. */
 export const moveHeartbeats: GapConsumer = async (db, gap) => {
   const { from, to, lostMs, stepMs } = gap;
   await db
@@ -53,7 +53,7 @@ export const moveHeartbeats: GapConsumer = async (db, gap) => {
     .execute();
   if (lostMs === 0) return;
   if (losesRequests(gap)) await excusePings(db, gap);
-  // What was sent within the gap and is read after it came when it was expected.
+  // A ping that was sent in the gap and is read afterwards counts as on time.
   await db
     .updateTable('heartbeats')
     .set({ expected_at: to })

@@ -1,4 +1,4 @@
-/** Heartbeat monitors in maintenance: they do not fail, and have their grace time afterwards. */
+/** Heartbeat monitors in maintenance: they do not fail, and get their grace time afterwards. */
 import type { Kysely, Selectable } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { HeartbeatsTable } from './tables.ts';
@@ -30,8 +30,8 @@ async function setTimer(
 }
 
 /**
- * Moves the passed deadline of a monitor to the end of the maintenance it, or the expected ping, fell
- * into, plus the grace time. Gives true when it did.
+ * Moves a passed deadline to the end of the maintenance that covers it or the expected ping, plus
+ * the grace time. True when it was moved.
  */
 export async function postponeForMaintenance(db: Kysely<Database>, row: Row): Promise<boolean> {
   const heartbeat = { graceMs: row.grace_ms, failsAt: row.fails_at };
@@ -44,8 +44,8 @@ export async function postponeForMaintenance(db: Kysely<Database>, row: Row): Pr
 }
 
 /**
- * Takes back what was postponed for a window that was changed, deleted or called off: the ping is
- * expected now. Maintenance that goes on postpones it again.
+ * Reverts the delay for a window that was changed, deleted or called off: the ping is expected now.
+ * A maintenance that still applies delays it again.
  */
 export async function resumeHeartbeats(
   db: Kysely<Database>,

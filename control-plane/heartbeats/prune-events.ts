@@ -4,7 +4,7 @@ import { olderThan } from '../results/index.ts';
 
 const eventsAtOnce = 500;
 
-/** Deletes events before an instant, in the order in which they came. True when there may be more. */
+/** Deletes events before an instant, oldest first. True when there may be more. */
 export async function pruneHeartbeatEvents(db: Kysely<Database>, before: number): Promise<boolean> {
   const rows = await db
     .selectFrom('heartbeat_events')

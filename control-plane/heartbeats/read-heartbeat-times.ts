@@ -2,7 +2,10 @@ import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { HeartbeatTimes } from './decide/heartbeat-times.ts';
 
-/** When a heartbeat monitor was failing since an instant, as far as its events are kept; null without any. */
+/**
+ * The failing times of a heartbeat monitor since an instant, as far as its events are stored; null
+ * without events.
+ */
 export async function readHeartbeatTimes(
   db: Kysely<Database>,
   accountId: string,
@@ -19,7 +22,7 @@ export async function readHeartbeatTimes(
     .limit(1)
     .executeTakeFirst();
   if (first === undefined) return null;
-  // What it was in at that instant began before.
+  // The state at that instant began with an earlier event.
   const before = await events
     .where('happened_at', '<=', since)
     .select('happened_at')

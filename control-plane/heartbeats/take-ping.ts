@@ -1,7 +1,7 @@
 /**
- * Pings as they arrive. Those of one monitor that come within a second of one another are recorded
- * together: the first at once, and what came after it when the second is over, so that a flood of pings
- * costs one durable commit a second and no deadline is earlier for it.
+ * Receives pings. Pings of one monitor within a second are recorded together: the first at once,
+ * and the last one when the second is over. So a flood of pings costs one durable commit a second,
+ * and no deadline is too early.
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { PingOrigin } from './heartbeats.ts';
@@ -9,11 +9,11 @@ import type { PingOrigin } from './heartbeats.ts';
 const togetherMs = 1_000;
 
 interface Open {
-  /** When the ping that began it came, by the wall clock. */
+  /** Arrival of the first ping of the second, by the wall clock. */
   at: number;
-  /** Resolves once the ping that began it is durable. */
+  /** Resolves once the first ping is durable. */
   recorded: Promise<void>;
-  /** The last ping that came since. */
+  /** The last ping after the first one. */
   last: PingOrigin | null;
 }
 
@@ -32,7 +32,7 @@ export class PingIntake {
   take(pingToken: string, origin: PingOrigin): Promise<void> {
     const open = this.#open.get(pingToken);
     const at = origin.at ?? this.#clock.now();
-    // Where the process was held up, or a clock was set, its timer says nothing about this ping.
+    // If the process was delayed or a clock was set, the timer does not apply to this ping.
     if (open !== undefined && Math.abs(at - open.at) < togetherMs) {
       open.last = origin;
       return open.recorded;
@@ -53,7 +53,7 @@ export class PingIntake {
   #close(pingToken: string): void {
     const last = this.#open.get(pingToken)?.last ?? null;
     this.#open.delete(pingToken);
-    // A write that fails now fails for the next ping as well, which says so.
+    // When the write fails, the write of the next ping fails too and reports it.
     if (last !== null) this.take(pingToken, last).catch(() => undefined);
   }
 }

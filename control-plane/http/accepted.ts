@@ -1,7 +1,7 @@
-/** What a caller accepts, and what it has already. */
+/** What a client accepts, and what it has cached. */
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** True when the caller takes gzip: named, or by a star, with a quality other than 0. */
+/** True when the client accepts gzip: by name or `*`, with a quality other than 0. */
 export function acceptsGzip(header: string | string[] | undefined): boolean {
   const qualities = new Map(
     String(header ?? '')
@@ -17,7 +17,7 @@ export function acceptsGzip(header: string | string[] | undefined): boolean {
 
 const weak = (tag: string): string => tag.replace(/^W\//, '');
 
-/** True when the caller has it already. */
+/** True when the client has this version cached. */
 export function isUnchanged(headers: IncomingHttpHeaders, etag: string): boolean {
   const known = headers['if-none-match'];
   if (known === undefined) return false;

@@ -1,4 +1,4 @@
-/** Who calls. Keys are random and long, so their SHA-256 is what is stored and looked up. */
+/** Authentication. Keys are long and random, so their SHA-256 is stored and looked up. */
 import { timingSafeEqual } from 'node:crypto';
 import type { Request } from 'express';
 import type { Role, RouteAuthentication } from '@monitor/shared/contract/route.ts';
@@ -13,7 +13,7 @@ export interface ApiPrincipal {
   role: Role;
 }
 
-/** An agent: it may act for one location of one account. */
+/** An agent, which may act for one location of one account. */
 export interface LocationPrincipal {
   kind: 'locationKey';
   accountId: string;
@@ -31,7 +31,7 @@ export type Principal = ApiPrincipal | LocationPrincipal | AnonymousPrincipal;
 export interface KeyFinder {
   findApiKey(keyHash: string): Promise<(ApiPrincipal & { keyHash: string }) | undefined>;
   findLocationKey(keyHash: string): Promise<(LocationPrincipal & { keyHash: string }) | undefined>;
-  /** The key of a session of the console, by the hash of the session's token. */
+  /** The key of a console session, by the hash of the session token. */
   findSession(tokenHash: string): Promise<ApiPrincipal | undefined>;
 }
 
@@ -43,7 +43,7 @@ function isSame(left: string, right: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** Spec: Authentication 2. Optional, but when given it must be the account of the key. */
+/** Spec: Authentication 2. The header is optional; when it is sent, it must name the account of the key. */
 function checkAccount(request: Request, accountId: string): void {
   for (const name of accountHeaders) {
     const given = request.get(name);
@@ -57,8 +57,8 @@ function checkAccount(request: Request, accountId: string): void {
 }
 
 /**
- * Gives the principal of a request to a route of this kind, or refuses with 401. A session of the
- * console stands for its key where the request carries no key.
+ * The principal of a request to a route of this kind, or 401. A console session stands for its key
+ * in requests without a key.
  */
 export async function authenticate(
   request: Request,

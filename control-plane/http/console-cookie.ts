@@ -1,6 +1,6 @@
 /**
- * The cookie of a session of the console. It counts only in requests that the console itself makes: a
- * header of its own, which no form and no picture can send, and an origin that is this one.
+ * The session cookie of the console. It counts only in requests that the console itself made: they
+ * need a custom header, which forms and images cannot send, and the origin of this server.
  */
 import type { Request, Response } from 'express';
 import { isSecure } from './visitor.ts';
@@ -22,11 +22,11 @@ export class ConsoleCookie {
     const { origin, protocol, port } = new URL(publicUrl);
     this.#origin = origin;
     this.#isSecure = protocol === 'https:';
-    // Cookies know no ports: two installations on one machine would sign each other out.
+    // Cookies are shared between ports: two installations on one host would sign each other out.
     this.#name = this.#isSecure ? '__Host-console' : `console_session${port && `_${port}`}`;
   }
 
-  /** True for a request that the console made, as far as browsers say who makes one. */
+  /** True for a request of the console, as far as browsers tell. */
   isFromConsole(request: Request): boolean {
     if (request.headers[consoleHeader] === undefined) return false;
     const site = request.headers['sec-fetch-site'];
@@ -36,7 +36,7 @@ export class ConsoleCookie {
     return URL.canParse(origin) && new URL(origin).host === host;
   }
 
-  /** The token of a request of the console; undefined where there is none. */
+  /** The session token of a console request; undefined without one. */
   tokenOf(request: Request): string | undefined {
     if (!this.isFromConsole(request)) return undefined;
     for (const pair of (request.headers.cookie ?? '').split(';')) {

@@ -1,4 +1,4 @@
-/** Binds handlers to route declarations: authenticate, limit, parse, call, check the answer, send. */
+/** Binds handlers to routes: authenticate, limit, parse, call, check the answer, send. */
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
@@ -31,26 +31,26 @@ import { RateLimiter, type RateDecision } from './rate-limit.ts';
 import { bodyFields, readQuery, refuseMisspelt, validate, type BodyFields } from './validate.ts';
 import { visitorOf } from './visitor.ts';
 
-/** What a handler may know of the call besides its parsed input. */
+/** The context of a call, besides its parsed input. */
 export interface CallContext<P extends Principal = Principal> {
   principal: P;
-  /** When the request arrived, milliseconds since the epoch. */
+  /** Arrival of the request in milliseconds since the epoch. */
   receivedAt: number;
-  /** Aborted when the caller hangs up before the answer. */
+  /** Aborted when the client disconnects before the answer. */
   signal: AbortSignal;
   userAgent: string | null;
   /** `Origin` or `Referer`. */
   source: string | null;
-  /** Total of a paged list; goes into `Content-Range`. */
+  /** Total of a paged list, for `Content-Range`. */
   setTotal(total: number, offset: number, count: number): void;
-  /** One of the route's `otherStatuses`, in place of its `status`. */
+  /** Sets one of the route's `otherStatuses` instead of its `status`. */
   setStatus(status: number): void;
   /** The body of a route with `bodyStream`. */
   readonly body: Readable;
-  /** Bytes of a JSON body, after decompression; 0 without one. */
+  /** Size of a JSON body after decompression; 0 without a body. */
   readonly bodyBytes: number;
   readonly headers: IncomingHttpHeaders;
-  /** Counts against a limit that is not the key's, or refuses with 429. */
+  /** Counts against a further limit, or throws 429. */
   limit(key: string, limit: RateLimit): void;
 }
 
@@ -61,7 +61,7 @@ export type Handler<R extends Route> = (
   context: CallContext<PrincipalOf<R>>,
 ) => Promise<RouteOutput<R>>;
 
-/** One function per declared route: a missing or misnamed one does not compile. */
+/** One handler per declared route; a missing one does not compile. */
 export type Handlers<Routes extends Record<string, Route>> = {
   [Name in keyof Routes]: Handler<Routes[Name]>;
 };
@@ -84,43 +84,43 @@ export function bind<Routes extends Record<string, Route>>(
 
 export interface ImplementOptions {
   keys: KeyFinder;
-  /** Without it only keys are accepted. */
+  /** Without it, only keys are accepted. */
   consoleCookie?: ConsoleCookie;
   now: () => number;
   monotonic: () => number;
-  /** Parses every answer with its schema before sending: always in tests and development. */
+  /** Validates every answer with its schema: always in tests and development. */
   checkResponses: boolean;
-  /** Requests of one key a minute where a route does not say otherwise; 0 switches all limits off. */
+  /** Default limit of requests per key and minute; 0 disables all limits. */
   requestsPerMinute: number;
   /**
-   * How long a JSON body may take to arrive, where the server itself sets no limit: files of 150 MB
-   * come over slow lines too, as long as something comes.
+   * Time limit for a JSON body where the server itself sets none: files of 150 MB may come over
+   * slow lines as long as bytes arrive.
    */
   bodyWithinMs?: number;
-  /** Called when an account has changed something of its own, before it is told so. */
+  /** Called when an account has changed something, before the answer. */
   onChange?: (accountId: string) => void;
 }
 
-/** A caller that sends a stream and falls silent for so long is hung up on. */
+/** A client that stops sending for this long is disconnected. */
 const silenceMs = 60_000;
-/** How long the rest of a refused stream is read and thrown away. */
+/** How long the rest of a refused body is read and dropped. */
 const discardWithinMs = 5_000;
 
 const notOneProtocol =
   'must be one whole number; something between the agent and here empties or repeats it';
 
-/** A location may have so many agents that each make as many requests as a key of the API, on average. */
+/** Assumed number of agents per location key; on average each makes as many requests as an API key. */
 const agentsPerKey = 100;
 /**
- * A busy agent hands in results, and comes for jobs when much fails at once, up to some thirty times a second
- * each. One that is held up in its check-ins counts as gone.
+ * A busy agent sends results, and polls for jobs when many checks fail at once: up to thirty times
+ * a second. An agent whose check-ins are delayed by a limit would count as gone.
  */
 const requestsOfAgent = 10;
-/** Visitors that cannot be told apart, behind a proxy that is not trusted, are one. */
+/** Visitors behind an untrusted proxy share one address. */
 const visitorsPerAddress = 10;
 
 const parsers = new Map<number, RequestHandler>();
-/** Of bodies that were parsed. */
+/** Sizes of parsed bodies. */
 const parsedBytes = new WeakMap<object, number>();
 
 function bodyParser(limitBytes: number): RequestHandler {
@@ -130,7 +130,7 @@ function bodyParser(limitBytes: number): RequestHandler {
     limit: limitBytes,
     strict: false,
     inflate: true,
-    // `readBody` has looked at the type: left to itself this drops `application/merge-patch+json`.
+    // `readBody` has checked the type; the default would refuse `application/merge-patch+json`.
     type: () => true,
     verify: (request, _response, bytes) => {
       parsedBytes.set(request, bytes.length);
@@ -140,7 +140,7 @@ function bodyParser(limitBytes: number): RequestHandler {
   return parser;
 }
 
-/** Parses the body when the route takes one. Other types than JSON are refused rather than dropped. */
+/** Parses the body of a route that takes one. Refuses other types than JSON. */
 function readBody(
   route: Route,
   request: Request,
@@ -176,8 +176,8 @@ function readBody(
 }
 
 /**
- * Reads on for a moment after an answer that came before the end of the body: a caller that is cut off
- * while it sends may never see the answer.
+ * Keeps reading after an early answer: a client that is disconnected while it sends may never see
+ * the answer.
  */
 function watchStream(request: Request, response: Response): void {
   request.setTimeout(silenceMs, () => {
@@ -199,7 +199,7 @@ function textOf(headers: IncomingHttpHeaders, name: 'user-agent' | 'origin' | 'r
   return headers[name] ?? null;
 }
 
-/** One call: what its handler is given, and what it chose. */
+/** The context of one call, and what its handler chose. */
 class Call implements CallContext {
   readonly principal: Principal;
   readonly receivedAt: number;
@@ -256,7 +256,7 @@ class Call implements CallContext {
     return textOf(this.#request.headers, 'origin') ?? textOf(this.#request.headers, 'referer');
   }
 
-  // Handlers take these apart from their call, hence functions that know it rather than methods.
+  // Handlers destructure the context, so these are bound functions instead of methods.
   readonly setTotal = (total: number, offset: number, rows: number): void => {
     const range = rows === 0 ? '*' : `${offset}-${offset + rows - 1}`;
     this.#response.setHeader('Content-Range', `items ${range}/${total}`);
@@ -271,7 +271,7 @@ class Call implements CallContext {
   };
 }
 
-/** Counts a request, tells the caller where they stand, and refuses what is too much. */
+/** Counts a request, sends the rate limit headers, and refuses too many requests. */
 function count(limiter: RateLimiter, response: Response, key: string, limit: RateLimit): void {
   const decision = limiter.take(key, limit);
   const { remaining, resetMs } = decision;
@@ -283,7 +283,7 @@ function count(limiter: RateLimiter, response: Response, key: string, limit: Rat
   refuseUnless(decision, limit);
 }
 
-/** Refuses what goes beyond a limit. */
+/** Throws 429 for a request beyond the limit. */
 function refuseUnless({ isAllowed, resetMs }: RateDecision, limit: RateLimit): void {
   if (isAllowed) return;
   const resetSeconds = Math.max(1, Math.ceil(resetMs / 1000));
@@ -294,25 +294,25 @@ function refuseUnless({ isAllowed, resetMs }: RateDecision, limit: RateLimit): v
   );
 }
 
-/** Refusals that tell a caller which keys, tokens and addresses there are not. */
+/** Statuses that reveal which keys, tokens and addresses do not exist. */
 const guesses: ReadonlySet<number> = new Set([401, 403, 404]);
 
 /**
- * Counts refusals of anonymous callers by address. A good key is not held up by bad ones from the same
- * address, which may be that of a whole office.
+ * Counts refusals of anonymous clients by address. A valid key is not affected by refusals from the
+ * same address, which may be that of a whole office.
  */
 function countRefusal(limiter: RateLimiter, request: Request, limit: RateLimit, error: unknown) {
   if (!(error instanceof ApiError) || !guesses.has(error.statusCode)) return;
   refuseUnless(limiter.take(`refused ${visitorOf(request)}`, limit), limit);
 }
 
-/** The agent that calls, as it says. */
+/** The agent id in the body of an agent request. */
 function agentOf(body: unknown): string | null {
   const isNamed = typeof body === 'object' && body !== null && 'agentId' in body;
   return isNamed && typeof body.agentId === 'string' ? body.agentId : null;
 }
 
-/** In development an answer that breaks its own contract is a bug to see at once. */
+/** In development, an answer that breaks its contract is an error. */
 function assertAnswer(route: Route, schema: z.ZodType, value: unknown): void {
   const parsed = schema.safeParse(value instanceof JsonText ? JSON.parse(value.text) : value);
   if (!parsed.success) {
@@ -320,7 +320,7 @@ function assertAnswer(route: Route, schema: z.ZodType, value: unknown): void {
   }
 }
 
-/** An answer that is JSON already. */
+/** An answer that is already JSON. */
 class JsonText {
   readonly text: string;
 
@@ -329,12 +329,12 @@ class JsonText {
   }
 }
 
-/** Gives JSON of a route's answer in place of the answer, where building the value would cost too much. */
+/** Returns JSON text in place of the answer value, where building the value would cost too much. */
 export function asJson(text: string): never {
   return new JsonText(text) as never;
 }
 
-/** An answer as a table, with the name under which a browser saves it. */
+/** An answer as CSV, with a file name for browsers. */
 class CsvText {
   readonly text: string;
   readonly fileName: string;
@@ -345,14 +345,14 @@ class CsvText {
   }
 }
 
-/** Gives CSV in place of the answer of a route with `orCsv`. */
+/** Returns CSV in place of the answer of a route with `orCsv`. */
 export function asCsv(text: string, fileName: string): never {
   return new CsvText(text, fileName) as never;
 }
 
 /**
- * True when a caller of a route with `orCsv` asks for CSV: by `format`, or by naming `text/csv` in
- * `Accept` before JSON.
+ * True when a client of a route with `orCsv` asks for CSV: by `format`, or by preferring `text/csv`
+ * in `Accept`.
  */
 export function wantsCsv(format: string | undefined, { accept }: IncomingHttpHeaders): boolean {
   if (format !== undefined) return format === 'csv';
@@ -374,7 +374,7 @@ function sendCsv(response: Response, status: number, { text, fileName }: CsvText
   response.end(text);
 }
 
-/** An answer of any size, sent as it is read. */
+/** A streamed answer of any size. */
 class StreamAnswer {
   readonly stream: Readable;
   readonly headers: OutgoingHttpHeaders;
@@ -385,12 +385,12 @@ class StreamAnswer {
   }
 }
 
-/** The answer of a route with `responseStream`; `headers` may replace the type the route names. */
+/** The answer of a route with `responseStream`; `headers` may replace its type. */
 export function asStream(stream: Readable, headers: OutgoingHttpHeaders = {}): never {
   return new StreamAnswer(stream, headers) as never;
 }
 
-/** A source that fails breaks the connection: the caller must not take half of it for all. */
+/** When the source fails, the connection is broken, so that the client notices the missing rest. */
 async function sendStream(
   route: Route,
   response: Response,
@@ -414,10 +414,10 @@ function textOfAnswer(route: Route, answer: unknown): string {
 }
 
 const gzipped = promisify(gzip);
-/** Less than that is one packet either way. */
+/** Smaller bodies fit into one packet and are not compressed. */
 const worthPackingBytes = 1_024;
 
-/** The body, compressed for those who accept that, or only that nothing has changed. */
+/** Sends the body, compressed if accepted, or 304. */
 async function send(
   route: Route,
   request: Request,
@@ -433,12 +433,12 @@ async function send(
   const headers: OutgoingHttpHeaders = {
     'Content-Type': `${route.contentType ?? 'application/json'}; charset=utf-8`,
   };
-  // Whoever embeds a picture does so from a page of their own.
+  // Pictures are embedded in pages of other origins.
   if (route.contentType?.startsWith('image/') === true) {
     headers['Cross-Origin-Resource-Policy'] = 'cross-origin';
   }
   const isRead = request.method === 'GET' && status === 200 && route.hasEffects !== true;
-  // Agents ask often, are answered briefly, and remember for themselves what they know.
+  // Agents poll often, get short answers, and cache by themselves.
   if (isRead && route.authentication === 'apiKey') {
     const etag = `W/"${createHash('sha1').update(text).digest('base64url')}"`;
     headers['ETag'] = etag;
@@ -462,10 +462,10 @@ async function send(
 }
 
 const maxWarned = 20;
-/** Proxies and clients refuse answers with more than some kilobytes of headers. */
+/** Proxies and clients refuse headers larger than some kilobytes. */
 const maxNamedLength = 100;
 
-/** Says which fields of a body were ignored, in the header that other APIs use for it. */
+/** Names the ignored fields of a body in the `Warning` header, as other APIs do. */
 function warnOf(response: Response, ignored: readonly string[]): void {
   if (ignored.length === 0) return;
   const named = ignored
@@ -492,7 +492,7 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
   const ofAgent = { ...general, requests: requestsPerMinute * requestsOfAgent };
   const ofVisitor = { ...general, requests: requestsPerMinute * visitorsPerAddress };
   const limits = requestsPerMinute === 0 ? null : limiter;
-  // Agents of other versions, pings and triggers send what this version does not know.
+  // Agents of other versions, pings and triggers may send fields that this version does not know.
   const isOfPeople = authentication === 'apiKey';
   const isDefined = <T>(value: T | undefined): value is T => value !== undefined;
   let knownQuery: KnownFields | undefined;
@@ -529,7 +529,7 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
       }
     }
     if (route.bodyStream === true) watchStream(request, response);
-    // Before the body is looked at: it may be one that only the other protocol knows.
+    // Before the body is parsed: only the other protocol may know it.
     if (principal.kind === 'locationKey') {
       const protocol = protocolIn(request.headers[protocolHeader]);
       if (protocol === null) throw invalidHeader(protocolHeader, notOneProtocol);
@@ -596,8 +596,8 @@ function pathOf(request: Request): string {
 }
 
 /**
- * The last parts of the paths beside this one that take the method: types, where `POST /v1/checks/grpc` names
- * none of them. Empty for an id, which is in the right place but takes other methods.
+ * The known last path segments beside this one for the method: check types, when `POST
+ * /v1/checks/grpc` names none of them. Empty for an id, because ids take other methods.
  */
 function siblingsOf(routes: readonly BoundRoute[], method: string, path: string): string[] {
   const end = path.lastIndexOf('/');
@@ -621,9 +621,9 @@ function notThere(method: string, path: string, siblings: readonly string[]): Ap
 }
 
 /**
- * All routes as one step of the application: with some two hundred of them, asking one after the
- * other whether it matches would cost more than answering. Paths that exist answer other methods with
- * 405 and `Allow`; what does not exist is left to the next step.
+ * All routes as one middleware: matching two hundred routes one after the other would cost more
+ * than the answer. Known paths answer other methods with 405 and `Allow`; unknown paths go to the
+ * next middleware.
  */
 export function implement(
   routes: readonly BoundRoute[],
@@ -651,7 +651,7 @@ export function implement(
       await run(request, response, found.params);
       return;
     }
-    // Throws for an escape that is none.
+    // Throws for an invalid percent escape.
     decodeURIComponent(path);
     const allow = methods.filter((other) => router.find(other, path) !== null);
     if (allow.length === 0) {

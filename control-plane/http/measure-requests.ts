@@ -1,13 +1,13 @@
-/** Counts and times every request, by the operation that answered it. */
+/** Counts and times requests by operation. */
 import type { RequestHandler } from 'express';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
 
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
-/** Whoever hangs up before the answer has no status; proxies of the field call it this. */
+/** Status of requests whose client disconnected before the answer, as nginx logs them. */
 const hungUp = 499;
 
-/** The first step of the application; `implement` says which operation it was in `response.locals`. */
+/** The first middleware; `implement` sets the operation in `response.locals`. */
 export function measureRequests(
   { requests, requestDuration }: Pick<ControlPlaneMetrics, 'requests' | 'requestDuration'>,
   clock: Clock,

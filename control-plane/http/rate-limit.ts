@@ -1,18 +1,18 @@
 /**
- * How many requests a key may make. Within any stretch of the window at most the allowed number
- * passes: the times of those that passed are kept, so there is no edge between two windows at which
- * twice as many would. Our own because it has to run on the injected clock.
+ * Rate limits with a sliding window: any window has at most the allowed number of requests, because
+ * the times of all counted requests are kept. With fixed windows, twice as many could pass around
+ * an edge. This is own code because it runs on the injected clock.
  */
 import type { RateLimit } from '@monitor/shared/contract/route.ts';
 
 export interface RateDecision {
   isAllowed: boolean;
   remaining: number;
-  /** Until the oldest request that counts leaves the window. */
+  /** Time until the oldest counted request leaves the window. */
   resetMs: number;
 }
 
-/** Times of the requests that passed, oldest first, in a ring. */
+/** Times of the counted requests, oldest first, in a ring buffer. */
 class Passed {
   #times = new Float64Array(8);
   #first = 0;
@@ -43,7 +43,7 @@ class Passed {
   }
 }
 
-/** With so many keys those are forgotten that made no request lately, and again with twice as many as are left. */
+/** At this many keys, idle keys are removed; the next removal is at twice the remaining number. */
 const manyKeys = 10_000;
 
 export class RateLimiter {

@@ -1,4 +1,4 @@
-/** Bytes that are served again and again: made, named and packed once. */
+/** Static bodies: built, hashed and compressed once. */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 
@@ -7,13 +7,13 @@ export interface Representation {
   headers: Readonly<Record<string, string>>;
   body: Buffer;
   etag: string;
-  /** The body for those who accept gzip; null where that would not make it smaller. */
+  /** The gzip body; null where it would not be smaller. */
   packed: () => Buffer | null;
 }
 
 const worthPackingBytes = 1_024;
 
-/** `etag` is weak: packed and plain bodies say the same. */
+/** The weak `etag` covers the plain and the compressed body. */
 export function represent(
   text: string,
   headers: Readonly<Record<string, string>>,

@@ -1,7 +1,7 @@
-/** Headers that every answer has; a route that needs another value sets its own. */
+/** Default security headers; a route may set other values. */
 import type { RequestHandler } from 'express';
 
-/** Nothing here uses them, so nothing that gets in here may. */
+/** Browser features that no page uses are disabled, in case of injected code. */
 const permissions = [
   'camera',
   'display-capture',
@@ -17,7 +17,7 @@ const permissions = [
 
 const yearSeconds = 31_536_000;
 
-/** The step that sets them. Browsers stay with HTTPS where the public address has it. */
+/** The middleware that sets them, with HSTS when the public URL is https. */
 export function secureHeaders(publicUrl: string): RequestHandler {
   const headers = Object.entries({
     ...(publicUrl.startsWith('https:') && {

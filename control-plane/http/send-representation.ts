@@ -1,9 +1,9 @@
-/** Sends bytes that were made once: packed for those who accept it, or only that nothing has changed. */
+/** Sends a static body: compressed if accepted, or 304. */
 import type { Request, Response } from 'express';
 import { acceptsGzip, isUnchanged } from './accepted.ts';
 import type { Representation } from './representation.ts';
 
-/** `isPrivate` keeps it out of every cache but the visitor's own. */
+/** `isPrivate` allows only the cache of the browser. */
 export function sendRepresentation(
   request: Request,
   response: Response,

@@ -1,4 +1,4 @@
-/** Turns what zod found wrong, and what it would drop, into a refusal that names every field. */
+/** Turns validation errors and unknown fields into a 400 that names every field. */
 import { fieldIssues, issueText, type FieldIssue } from '@monitor/shared/field-issues.ts';
 import { knownFields, unknownFields, type KnownFields } from '@monitor/shared/known-fields.ts';
 import { nearestWord } from '@monitor/shared/nearest-word.ts';
@@ -12,7 +12,7 @@ export function validate<S extends z.ZodType>(
   schema: S,
   value: unknown,
   source: Source,
-  /** Where in the body the value stands. */
+  /** Path of the value in the body. */
   within: readonly string[] = [],
 ): z.output<S> {
   const parsed = schema.safeParse(value, { reportInput: true });
@@ -31,20 +31,20 @@ function refusalOf(issues: FieldIssue[], source: Source): ApiError {
   });
 }
 
-/** The fields of a body, and those that may come with them without being meant as misspellings of theirs. */
+/** The fields of a body, and related fields that do not count as misspelt. */
 export interface BodyFields {
   readonly known: KnownFields;
   readonly tolerated: KnownFields;
 }
 
-/** `related` are schemas whose fields clients send along: those of answers, those of the whole family. */
+/** `related` are schemas whose fields clients also send: those of answers, and of other check types. */
 export function bodyFields(body: z.ZodType, related: readonly z.ZodType[]): BodyFields {
   return { known: knownFields(body), tolerated: knownFields(...related) };
 }
 
 /**
- * Refuses a body with a field that is misspelt or in the wrong place: what it should do would silently not
- * happen. Gives the paths of the other fields that nobody knows, which are ignored.
+ * Refuses a body with a misspelt or misplaced field, which would silently have no effect. Gives the
+ * paths of other unknown fields, which are ignored.
  */
 export function refuseMisspelt(
   { known, tolerated }: BodyFields,
@@ -59,7 +59,7 @@ export function refuseMisspelt(
   return unknown.map(({ path }) => path);
 }
 
-/** A list as most clients write it, `tag[]=a&tag[]=b`, is the same as `tag=a&tag=b`. */
+/** Accepts lists as most clients write them: `tag[]=a&tag[]=b` means `tag=a&tag=b`. */
 function withoutBrackets(query: Readonly<Record<string, unknown>>): Record<string, unknown> {
   if (!Object.keys(query).some((name) => name.endsWith('[]'))) return { ...query };
   const merged = new Map<string, unknown>();
@@ -73,10 +73,7 @@ function withoutBrackets(query: Readonly<Record<string, unknown>>): Record<strin
   return Object.fromEntries(merged);
 }
 
-/**
- * The parameters of a query under their plain names. Refuses those that the operation does not know: a
- * filter that is ignored shows everything.
- */
+/** Query parameters by name. Refuses unknown ones: an ignored filter would return everything. */
 export function readQuery(
   known: KnownFields,
   query: Readonly<Record<string, unknown>>,

@@ -1,12 +1,10 @@
 /**
- * Incidents that checks open and resolve by themselves: on the alert, not on the first failure, and on
- * the recovery. Spec: Events 3; Check, `triggerIncident`.
- *
- * People may write to such an incident like to any other; what they wrote stays, and once they resolved
- * it the check says nothing more. A check that is deleted or deactivated can no longer tell that it
- * recovered, so its incident is resolved with a note that says so, rather than standing open for ever.
- * None of the texts names the check: status pages are read by strangers, names of checks are not
- * written for them.
+ * Incidents that checks open and resolve automatically: with the alert (not with the first failure)
+ * and with the recovery. Spec: Events 3; Check, `triggerIncident`. Users may edit such an incident
+ * like any other. Their updates stay, and once they resolved it, the check adds nothing. A check
+ * that is deleted or deactivated cannot recover any more, so its incident is resolved with a note
+ * that says so. No text names the check: status pages are public, and names of checks are not
+ * written for the public.
  */
 import type { Kysely } from 'kysely';
 import type { z } from 'zod';
@@ -23,7 +21,7 @@ export interface AutomatedIncident {
   accountId: string;
   checkId: string;
   checkName: string;
-  /** When the alert, or the recovery, was decided. */
+  /** When the alert or the recovery was decided. */
   at: number;
 }
 
@@ -31,16 +29,16 @@ interface OpenIncident {
   id: string;
   /** When its newest public update became public. */
   lastPublicAt: number;
-  /** As it was opened. */
+  /** Setting at the time of the alert. */
   notifySubscribers: boolean;
 }
 
 type Check = Pick<AutomatedIncident, 'accountId' | 'checkId'>;
 
-/** A check that fails every day opens hundreds; people re-open the latest ones, if any. */
+/** A check that fails every day opens hundreds of incidents; users re-open only recent ones. */
 const latestIncidents = 10;
 
-/** Usually one; more when people re-opened earlier ones. */
+/** Usually one; more when users re-opened earlier ones. */
 async function openIncidentsOf(
   db: Kysely<Database>,
   { accountId, checkId }: Check,
@@ -77,7 +75,7 @@ async function openIncidentsOf(
   });
 }
 
-/** Opens the incident of a check that has none open. Within the transaction of the alert. */
+/** Opens an incident for a check without an open one, in the transaction of the alert. */
 export async function openIncidentOf(
   services: Services,
   db: Kysely<Database>,
@@ -127,7 +125,7 @@ export async function openIncidentOf(
   });
 }
 
-/** Resolves the incident that the check opened, if it is open still. */
+/** Resolves the open incident of the check, if there is one. */
 export async function resolveIncidentOf(
   services: Services,
   db: Kysely<Database>,
@@ -169,7 +167,7 @@ async function resolve(
       incidentId: incident.id,
       description,
       status: 'RESOLVED',
-      // A person may have written after the run that recovered had ended: this is the last word still.
+      // A user may have written after the end of the recovered run: this update still comes last.
       publicAt: Math.max(at, incident.lastPublicAt),
       notifySubscribers: incident.notifySubscribers,
       createdAt: at,

@@ -1,4 +1,4 @@
-/** Writing updates of incidents, by people and by checks, with what subscribers are to be told of them. */
+/** Writes incident updates of users and checks, and plans their announcements. */
 import type { Kysely, Selectable, Updateable } from 'kysely';
 import { ApiError } from '../errors/api-error.ts';
 import { fromFlag, toFlag } from '../db/columns.ts';
@@ -59,7 +59,7 @@ async function carryOut(
     .execute();
 }
 
-/** Adds an update. Subscribers are told by `announceDueUpdates`, in transactions of its own. */
+/** Adds an update. `announceDueUpdates` notifies subscribers in transactions of its own. */
 export async function addIncidentUpdate(
   db: Kysely<Database>,
   update: NewUpdate,
@@ -82,7 +82,7 @@ export async function addIncidentUpdate(
   return row;
 }
 
-/** Writes a changed update. */
+/** Stores a changed update. */
 export async function changeIncidentUpdate(
   db: Kysely<Database>,
   before: UpdateRow,
@@ -112,7 +112,7 @@ function stateOf(
   return row.reached_page_id === null && row.finished_at === null ? 'PLANNED' : 'BEGUN';
 }
 
-/** An update of an incident of a status page; undefined for unknown and foreign ones alike. */
+/** An update of an incident; undefined for unknown and foreign ones. */
 export function findIncidentUpdate(
   db: Kysely<Database>,
   accountId: string,
@@ -160,7 +160,7 @@ export async function deleteIncidentUpdate(
     .execute();
 }
 
-/** How far the announcement of an update has come. */
+/** Progress of the announcement of an update. */
 export async function updateAnnouncement(
   db: Kysely<Database>,
   accountId: string,

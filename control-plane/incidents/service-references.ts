@@ -1,4 +1,4 @@
-/** Services: rows ↔ wire, and references to them from cards and incidents. */
+/** Services: rows ↔ wire, and references of cards and incidents. */
 import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { service } from '@monitor/shared/contract/status-page.ts';
@@ -19,7 +19,7 @@ export function toServiceWire(row: ServiceRow): ServiceWire {
   };
 }
 
-/** The ids without repeats, in order; refuses those that are no service of the account. */
+/** The ids without repeats, in order; refuses ids of unknown services. */
 export async function checkServices(
   db: Kysely<Database>,
   accountId: string,

@@ -14,7 +14,7 @@ export type IncidentRow = Selectable<IncidentsTable>;
 type UpdateRow = Omit<Selectable<IncidentUpdatesTable>, 'seq'>;
 type Wire = z.input<typeof incident>;
 
-/** Facts: the list of updates gives the latest hundred. */
+/** Facts: the list of updates returns the latest hundred. */
 const shownUpdates = 100;
 
 export interface UpdateBody {
@@ -24,7 +24,7 @@ export interface UpdateBody {
   notifySubscribers: boolean;
 }
 
-/** When an update becomes public: what the body says, or else `otherwise`. */
+/** When an update becomes public: the given instant, or else `otherwise`. */
 export function publicAtOf(
   body: Pick<Partial<UpdateBody>, 'publicIncidentUpdateDate'>,
   otherwise: number,
@@ -45,7 +45,7 @@ export function toUpdateWire(row: UpdateRow): z.input<typeof incidentUpdate> {
   };
 }
 
-/** Incidents with their services and updates, in order. `now` is where those that go on end. */
+/** Incidents with services and updates, in the given order. Open ones last until `now`. */
 export async function presentIncidents(
   db: Kysely<Database>,
   accountId: string,
@@ -63,7 +63,7 @@ export async function presentIncidents(
     .where('incident_services.incident_id', 'in', ids)
     .orderBy('services.seq')
     .execute();
-  // All of them count for the duration, but only the newest are shown: descriptions are long.
+  // The duration needs all updates; only the newest are returned, because descriptions are long.
   const statuses = await db
     .selectFrom('incident_updates')
     .select(['incident_id', 'seq', 'status', 'public_at'])
@@ -102,7 +102,7 @@ export async function presentIncidents(
     }));
     const updates = asOf(timeline, now);
     const last = lastUpdateStatus(updates);
-    // Deleted since its row was read: every incident has an update for as long as it is there.
+    // The incident was deleted after its row was read: every stored incident has an update.
     if (last === undefined) return [];
     return {
       name: row.name,
@@ -131,7 +131,7 @@ export async function latestUpdates(db: Kysely<Database>, accountId: string, inc
     .execute();
 }
 
-/** An update as its row has it. */
+/** An update from its row. */
 export function toNewUpdate(
   { id: incidentId, account_id: accountId }: Pick<IncidentRow, 'id' | 'account_id'>,
   { description, status, notifySubscribers, ...body }: UpdateBody,
@@ -150,7 +150,7 @@ export function toNewUpdate(
   };
 }
 
-/** Gives an incident these services, which the account is known to have, and no others. */
+/** Sets the services of an incident, which are known to belong to the account. */
 export async function replaceServices(
   db: Kysely<Database>,
   incidentId: string,

@@ -16,7 +16,7 @@ export interface IncidentsTable {
   account_id: string;
   name: string;
   severity: string;
-  /** The check that opened it by itself. */
+  /** The check that opened it automatically. */
   check_id: string | null;
   created_at: number;
   updated_at: number | null;

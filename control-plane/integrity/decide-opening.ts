@@ -1,6 +1,6 @@
-/** Whether the files of an installation fit each other, before any of them is opened. */
+/** Decides whether the files of an installation belong together, before any of them is opened. */
 
-/** Sizes in bytes; null for a file that is not there. */
+/** Sizes in bytes; null for a missing file. */
 export interface FoundFiles {
   database: string;
   isFolder: boolean;
@@ -8,15 +8,15 @@ export interface FoundFiles {
   logBytes: number | null;
   keyFile: string;
   hasKeyFile: boolean;
-  /** ENCRYPTION_KEY is set, and the key file is not used. */
+  /** ENCRYPTION_KEY is set, so the key file is not used. */
   hasKeySetting: boolean;
 }
 
-/** What helps against a damaged database, for the end of a sentence. */
+/** Advice for a damaged database, as the end of a sentence. */
 export const damageAdvice =
   '"control-plane restore <backup>" puts a backup in its place; "control-plane verify" says what is damaged, and "control-plane salvage <new file>" saves what can still be read into a new database';
 
-/** Why the database must not be opened, and what to do; null where it may. */
+/** Why the database must not be opened, and what to do; null when it may be opened. */
 export function refusalToOpen(found: FoundFiles): string | null {
   const { database, databaseBytes, logBytes, keyFile } = found;
   if (found.isFolder) {

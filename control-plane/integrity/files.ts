@@ -1,4 +1,4 @@
-/** The files of a database as bytes, and what stands beside it. */
+/** The files of a database as bytes. */
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { readLog, pageSizeOf, type Bytes } from '@monitor/shared/sqlite/image.ts';
 import { keyFileOf } from '../core/secret-cipher.ts';
@@ -6,7 +6,7 @@ import type { FoundFiles } from './decide-opening.ts';
 
 export const logFileOf = (databaseFile: string): string => `${databaseFile}-wal`;
 
-/** The bytes of a file; none where it is no file. Throws where it may not be read. */
+/** The bytes of a file; none when it does not exist. Throws when it is not readable. */
 export function openBytes(path: string): Bytes & Disposable {
   if (!existsSync(path) || !statSync(path).isFile()) {
     return { size: 0, read: () => new Uint8Array(), [Symbol.dispose]: () => undefined };
@@ -46,7 +46,7 @@ export function findFiles(databaseFile: string, hasKeySetting: boolean): FoundFi
 }
 
 /**
- * Commits in the log that SQLite would drop without a word, since the log is damaged before them. Only
+ * Commits in the log that SQLite would silently drop because the log is damaged before them. Only
  * for a database that no process has open.
  */
 export function commitsBehindDamage(databaseFile: string): number {

@@ -1,6 +1,6 @@
 /**
- * Whether the key fits the database: a value that was encrypted with it stands in the database, and must
- * decrypt. Whoever replaces the key must write it anew, with `writeKeyCheck`.
+ * Checks that the key belongs to the database: an encrypted value in the database must decrypt.
+ * After a key change, `writeKeyCheck` must write it again.
  */
 import { existsSync } from 'node:fs';
 import type { Kysely } from 'kysely';
@@ -16,7 +16,7 @@ import {
 } from '../core/secret-cipher.ts';
 
 const fact = 'key_check';
-/** Authenticated with it, as the account is with the values of customers. */
+/** Additional data of the value, in place of an account id. */
 const scope = 'installation';
 
 export async function writeKeyCheck(db: Kysely<Database>, secrets: SecretCipher): Promise<void> {
@@ -28,18 +28,18 @@ interface Encrypted {
   scope: string;
 }
 
-/** Something that was encrypted with the key of this database; undefined where nothing was. */
+/** A value that was encrypted with the key of this database; undefined without any. */
 async function anyEncrypted(db: Kysely<Database>): Promise<Encrypted | undefined> {
   const value = await readFact(db, fact);
   if (value !== undefined) return { value, scope };
-  // Of a database from before there was a check.
+  // The database is older than the key check.
   const variable = await db
     .selectFrom('variables')
     .select(['value', 'account_id as scope'])
     .where('secret', '=', 1)
     .executeTakeFirst();
   if (variable !== undefined) return variable;
-  // Of a damaged one that lost its check.
+  // A damaged database may have lost its check.
   const channel = await db
     .selectFrom('alert_channels')
     .select(['config_json as value', 'account_id as scope'])
@@ -65,8 +65,8 @@ const anew =
   'to go on without what was encrypted with it, start once with "control-plane serve --new-key", and enter those values again';
 
 /**
- * The key of the installation. Throws where it is missing although the database has encrypted values,
- * or does not fit them; with `acceptNewKey` it becomes the key of the database.
+ * The key of the installation. Throws when it is missing although there are encrypted values, or
+ * does not belong to the database; with `acceptNewKey` it becomes the key of the database.
  */
 export async function openFittingKey(
   db: Kysely<Database>,

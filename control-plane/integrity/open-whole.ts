@@ -1,4 +1,4 @@
-/** Opens the database for `serve`, or says why it must not be opened, and what to do. */
+/** Opens the database for `serve`, or explains why it must not be opened, and what to do. */
 import { statSync } from 'node:fs';
 import type { Kysely } from 'kysely';
 import { migrateToLatest, migrationState } from '../db/migrate.ts';
@@ -20,7 +20,7 @@ function isDamage(error: unknown): boolean {
   return error instanceof Error && 'code' in error && damage.test(String(error.code));
 }
 
-/** Throws what a damaged database means for whoever starts a process on it. */
+/** Turns errors of a damaged database into advice for the operator. */
 async function orDamaged<T>(databaseFile: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
@@ -34,7 +34,7 @@ async function orDamaged<T>(databaseFile: string, work: () => T | Promise<T>): P
   }
 }
 
-/** The database, brought to the newest schema. Throws an OperatorError where it is damaged or empty. */
+/** Opens and migrates the database. Throws an OperatorError when it is damaged or empty. */
 export async function openWhole(
   { DATABASE_FILE, ENCRYPTION_KEY }: { DATABASE_FILE: string; ENCRYPTION_KEY?: string | undefined },
   integrity: IntegrityWatch,

@@ -1,15 +1,15 @@
-/** While the disk is full: whether there is room again, for more than a small write. */
+/** Checks for free space while the disk is full, with more than a small write. */
 import { open, rm } from 'node:fs/promises';
 import type { Services } from '../core/services.ts';
 import { writeFact } from '../db/installation.ts';
 import { noteAliveAndWritten } from '../reception/index.ts';
 
-/** About a batch of results with their payloads. */
+/** The size of a batch of results with payloads. */
 const probedBytes = 1_000_000;
 
 class Undo extends Error {}
 
-/** The database has a bound of its own where its pages are limited; what it takes here is undone. */
+/** The database may have a page limit of its own; the test write is rolled back. */
 async function hasRoomInside({ db }: Services): Promise<boolean> {
   try {
     await db.transaction().execute(async (transaction) => {
@@ -37,7 +37,7 @@ async function hasRoomBeside(databaseFile: string): Promise<boolean> {
   }
 }
 
-/** The operation of a timer: does nothing while writes succeed. */
+/** Operation of a timer; it does nothing while writes succeed. */
 export async function probeDisk(services: Services, databaseFile: string): Promise<void> {
   const { disk } = services;
   if (disk.problem === null) return;

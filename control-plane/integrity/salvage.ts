@@ -1,4 +1,4 @@
-/** Reads everything readable out of a damaged database, record by record, into a fresh one. */
+/** Copies the readable rows of a damaged database into a new one, record by record. */
 import { DatabaseImage } from '@monitor/shared/sqlite/image.ts';
 import {
   salvageRows,
@@ -14,22 +14,22 @@ import { logFileOf, openBytes } from './files.ts';
 export interface SalvagedTable {
   table: string;
   rows: number;
-  /** Rows of which something is left, and not enough. */
+  /** Rows that are only partly readable. */
   lost: number;
-  /** Pages that cannot be read; how many rows stood on them is not known. */
+  /** Unreadable pages; the number of their rows is unknown. */
   damagedPages: number;
-  /** Rows that others of the table exclude: pages of different ages met. */
+  /** Rows that conflict with other rows of the table, because pages of different ages met. */
   conflicts: number;
 }
 
 export interface Salvaged {
   tables: SalvagedTable[];
-  /** Rows that refer to one that is lost, by table. */
+  /** Rows that reference a lost row, by table. */
   orphans: { table: string; rows: number }[];
 }
 
 const migrationTable = 'kysely_migration';
-/** The fresh database has its own, which say how it was made. */
+/** The new database has its own migration tables. */
 const isOfMigrator = (table: string): boolean => table.startsWith(migrationTable);
 const rowsACommit = 20_000;
 
@@ -43,14 +43,14 @@ interface ColumnRow {
 }
 
 interface Target extends TableShape {
-  /** Names of the stored columns that can be written to. */
+  /** Names of the stored, writable columns. */
   writable: ReadonlySet<string>;
 }
 
 const virtual = 2;
 const plainTypes = new Set(['text', 'integer', 'real', 'blob']);
 
-/** The tables of a database, as rows stand in them on disk. */
+/** The tables of a database in their on-disk form. */
 function targetsOf(database: RawDatabase): Target[] {
   const tables = database
     .prepare(
@@ -63,7 +63,7 @@ function targetsOf(database: RawDatabase): Target[] {
       const rows = database.prepare('select * from pragma_table_xinfo(?)').all(name) as ColumnRow[];
       const stored = rows.filter(({ hidden }) => hidden !== virtual);
       const isWithoutRowid = wr === 1;
-      // Without row numbers, the key comes first.
+      // In tables without rowid the key comes first.
       const ordered = isWithoutRowid
         ? [
             ...stored.filter(({ pk }) => pk > 0).sort((left, right) => left.pk - right.pk),
@@ -102,7 +102,7 @@ function targetsIn(file: string): Target[] {
   }
 }
 
-/** The newest migration that the damaged database names; all of them where it names none. */
+/** The newest migration that the damaged database names; the newest of all when it names none. */
 function migrationOf(image: DatabaseImage, targets: readonly Target[]): MigrationName | undefined {
   const shapes = targets.filter(({ name }) => name === migrationTable);
   const names: MigrationName[] = [];
@@ -121,12 +121,12 @@ class Inserts {
     this.#database = database;
   }
 
-  /** Gives false for a row that one that is there already excludes. */
+  /** False for a row that conflicts with an existing one. */
   add(target: Target, { rowid, values }: SalvagedRow): boolean {
     const names: string[] = [];
     const given: SqliteValue[] = [];
     target.columns.forEach(({ name, isRowNumber }, index) => {
-      // Columns that were added after the row was written keep their defaults.
+      // Columns that are newer than the row get their defaults.
       if (index >= values.length || !target.writable.has(name)) return;
       names.push(`"${name}"`);
       const value = isRowNumber ? rowid : values[index];
@@ -199,8 +199,8 @@ function fill(
 }
 
 /**
- * Salvages the database `from` into the new file `to`. `onProgress` is given the rows that were read, and
- * may throw to stop.
+ * Salvages the database `from` into the new file `to`. `onProgress` gets the number of rows read
+ * and may throw to stop.
  */
 export async function salvageDatabase(
   from: string,
@@ -212,7 +212,7 @@ export async function salvageDatabase(
   const image = new DatabaseImage(file, log.size === 0 ? null : log);
   const fresh = openDatabase(to);
   try {
-    // Enough to tell by which migrations the damaged one was made.
+    // Enough rows to find the migrations of the damaged database.
     await migrateToLatest(fresh, '0001-first');
     await migrateToLatest(fresh, migrationOf(image, targetsIn(to)));
   } finally {

@@ -1,7 +1,7 @@
 /**
- * One `serve` a database. The lock is one of the kernel's, on an empty database beside the real one: it
- * ends with its process, however that ends. A file beside it says who holds it, and, when it is still
- * there at a start, that nobody stopped the process before.
+ * Allows one `serve` per database. It holds a kernel lock on an empty database file beside the real
+ * one, which ends with the process in any case. A text file names the holder; if it still exists at
+ * a start, the previous process did not stop cleanly.
  */
 import {
   existsSync,
@@ -21,9 +21,9 @@ const holderShape = z.object({ pid: z.number(), host: z.string(), startedAt: z.s
 type Holder = z.infer<typeof holderShape>;
 
 export interface ServingLock extends Disposable {
-  /** The `serve` before this one was killed, or its machine failed. */
+  /** The previous `serve` was killed, or its machine failed. */
   hasEndedUncleanly: boolean;
-  /** Call once everything that was written is on disk, before disposing. */
+  /** Call it when all writes are durable, before disposing. */
   noteCleanEnd(): void;
 }
 
@@ -41,7 +41,7 @@ function readHolder(databaseFile: string): Holder | null {
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : '';
 
-/** The held lock, or null where another process has it. */
+/** The lock, or null when another process holds it. */
 function tryLock(file: string): RawDatabase | null {
   const database = openRaw(file, { timeout: 0 });
   try {
@@ -59,14 +59,14 @@ function lock(file: string): RawDatabase | null {
     return tryLock(file);
   } catch (error) {
     if (!/^SQLITE_(NOTADB|CORRUPT|IOERR|CANTOPEN)/.test(codeOf(error))) throw error;
-    // Nothing belongs into it. Emptied in place: a lock that another process has on it stays.
+    // The file must be empty. It is truncated in place, which keeps a lock of another process.
     if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true) rmdirSync(file);
     else truncateSync(file, 0);
     return tryLock(file);
   }
 }
 
-/** True while a `serve` has the database. Makes no file: the database may be a backup, in a folder to read alone. */
+/** True while a `serve` has the database open. Creates no file: a backup may be in a read-only folder. */
 export function isServed(databaseFile: string): boolean {
   const file = lockFileOf(databaseFile);
   if (!existsSync(file)) return false;
@@ -80,7 +80,7 @@ export function isServed(databaseFile: string): boolean {
   }
 }
 
-/** Who serves a database, in a sentence. */
+/** The process that serves a database, as a sentence. */
 export function holderInWords(databaseFile: string): string {
   const holder = readHolder(databaseFile);
   return holder === null
@@ -88,7 +88,7 @@ export function holderInWords(databaseFile: string): string {
     : `process ${holder.pid} on ${holder.host}, since ${holder.startedAt}`;
 }
 
-/** Takes the lock. Throws where another `serve` has it, naming that one. */
+/** Takes the lock. Throws with the name of the holder when another `serve` has it. */
 export function lockForServing(databaseFile: string, now: number): ServingLock {
   let held: RawDatabase | null;
   try {
@@ -115,7 +115,7 @@ export function lockForServing(databaseFile: string, now: number): ServingLock {
   try {
     writeFileSync(holderFile, `${JSON.stringify(holder)}\n`, { mode: 0o600 });
   } catch {
-    // A full disk, or something in its place: the lock holds without it.
+    // The disk is full, or something else has this name: the lock works without the file.
   }
   let isClean = false;
   return {

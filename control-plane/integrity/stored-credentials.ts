@@ -1,6 +1,7 @@
 /**
- * Every credential that is kept to be read again, table by table: encrypted once, when a database of an
- * older build is opened, and anew when the key changes. What is only compared is a hash.
+ * All stored credentials that must be read again, by table. They are encrypted when a database of
+ * an older build is opened, and again when the key changes. Credentials that are only compared are
+ * stored as hashes.
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { mapCredentials, isEncryptedVariable } from '../core/decide/credentials.ts';
@@ -10,22 +11,25 @@ import { fromFlag, fromJson } from '../db/columns.ts';
 import { readFact, writeFact } from '../db/installation.ts';
 import type { Database } from '../db/tables.ts';
 
-/** What becomes of one stored value of an account. */
+/** Gives the new text for a stored value of an account. */
 type Replace = (value: string, accountId: string, isJson?: boolean) => string;
 
 const rowsAtOnce = 500;
 const upgradeFact = 'credentials-encrypted';
-/** A larger database is not rewritten as a whole while people wait for it to start. */
+/** A larger database is not vacuumed, because users wait for the start. */
 const maxRewrittenBytes = 1_073_741_824;
 
 type Key = string | number;
 type Unit = Kysely<Database> | Transaction<Database>;
 
 interface Kind {
-  /** As people know it. */
+  /** For messages. */
   name: string;
   count(db: Unit): Promise<number>;
-  /** Replaces the values of some rows behind `after`; the last of them, or null when there were none. */
+  /**
+   * Replaces the values of some rows after `after`. Gives the key of the last row, or null without
+   * rows.
+   */
   replace(
     db: Unit,
     after: Key | null,
@@ -72,7 +76,7 @@ function kind<Row extends { row_key: Key; account_id: string }>(
 
 type Of<Columns extends string> = { row_key: Key; account_id: string } & Record<Columns, string>;
 
-/** Values of one column, all of them. */
+/** All values of one column. */
 const whole = <Column extends string>(
   name: string,
   table: keyof Database,
@@ -107,7 +111,7 @@ type VariableRow = Of<'value'> & { secret: number; locked: number };
 
 const triggerTokens = whole('tokens of triggers', 'check_triggers', 'token_encrypted');
 
-/** `isFirst`: what an older build has encrypted already is left out. */
+/** `isFirst` leaves out values that older builds encrypted already. */
 const kinds = (isFirst: boolean): Kind[] => [
   inBody('credentials of checks', 'checks', isFirst ? 'locked' : 'encrypted'),
   inBody('credentials of check groups', 'check_groups', isFirst ? 'locked' : 'encrypted'),
@@ -131,8 +135,8 @@ const kinds = (isFirst: boolean): Kind[] => [
 ];
 
 /**
- * Tokens that are looked up: by their hashes from now on. Comes after the checks: the token of a heartbeat
- * stands in its check too, encrypted.
+ * Replaces tokens with their hashes, for lookups. It comes after the checks, whose JSON also
+ * contains the heartbeat tokens, encrypted.
  */
 async function hashTokens(db: Unit, secrets: SecretCipher): Promise<void> {
   const triggers = await db
@@ -167,7 +171,7 @@ async function hashTokens(db: Unit, secrets: SecretCipher): Promise<void> {
   }
 }
 
-/** What is behind an encrypted value; null where the cipher does not open it. */
+/** The text of an encrypted value; null when it cannot be decrypted. */
 function opened(secrets: SecretCipher, value: string, accountId: string): string | null {
   try {
     return secrets.decrypt(value, accountId);
@@ -196,10 +200,10 @@ async function replaceAll(
 }
 
 /**
- * Encrypts what a build before this one has kept readable; once, in one transaction. What is encrypted
- * already stays so: that it was done stands in one row, which a damaged database may have lost. Freed pages are
- * overwritten, so that the old values are in the file no more: `isRewritten` is false where the file was
- * too large for that. Null when there was nothing to do.
+ * Encrypts the credentials of an older build; once, in one transaction. A row records that it was
+ * done; values that are encrypted already are left alone, because a damaged database may have lost
+ * that row. Freed pages are overwritten, so that the old values are gone from the file;
+ * `isRewritten` is false when the file was too large for that. Null when there was nothing to do.
  */
 export async function encryptStoredCredentials(
   db: Kysely<Database>,
@@ -225,8 +229,8 @@ export async function encryptStoredCredentials(
 }
 
 /**
- * Empties what was encrypted with a key that is lost, so that everything around it can be read: a channel
- * has no configuration then, a check no password. Secret variables and certificates stay as they are.
+ * Clears credentials that were encrypted with a lost key, so that their rows can be read: a channel
+ * then has no configuration, a check no password. Secret variables and certificates stay.
  */
 export async function forgetUnreadableCredentials(
   db: Kysely<Database>,
@@ -245,9 +249,9 @@ export async function forgetUnreadableCredentials(
 }
 
 /**
- * Encrypts every credential anew with the present key of the cipher, which also opens those of the key
- * before. What was done when it is interrupted stays done, and doing it again is no harm. What neither
- * key opens stays as it is, and is counted as `unreadable`.
+ * Encrypts every credential again with the present key. It is restartable, and running it twice does no
+ * harm. Values that neither the present nor the previous key decrypts stay, and are counted as
+ * `unreadable`.
  */
 export async function reencryptStoredCredentials(
   db: Kysely<Database>,
@@ -258,7 +262,7 @@ export async function reencryptStoredCredentials(
   const unreadable: Record<string, number> = {};
   const of = kinds(false).map((each): Kind => ({
     ...each,
-    // Some rows at a time: a `serve` that is stopped in the meantime, or a kill, loses nothing.
+    // In batches: stopping `serve` or killing the process loses nothing.
     replace: (unit, after) =>
       (unit as Kysely<Database>).transaction().execute((inner) =>
         each.replace(inner, after, (value, accountId) => {

@@ -1,4 +1,4 @@
-/** Looks at all of a database: its structure, its log, every payload and every JSON column. */
+/** Verifies a database: its structure, its log, every payload and every JSON column. */
 import { existsSync } from 'node:fs';
 import { payloadText, type StoredPayload } from '../db/columns.ts';
 import { integrityProblems, openRaw, type RawDatabase } from '../db/open.ts';
@@ -10,7 +10,7 @@ import { isServed } from './serving-lock.ts';
 export interface Verification {
   database: string;
   ok: boolean;
-  /** In words, at most a hundred. */
+  /** At most a hundred, as text. */
   problems: string[];
 }
 
@@ -57,8 +57,8 @@ function jsonProblems(database: RawDatabase): string[] {
 }
 
 /**
- * Verifies a database file, whether it is served or not; changes nothing. `quick` looks at the structure
- * alone, and not at whether indexes agree with their tables.
+ * Verifies a database file, in use or not; changes nothing. `quick` checks only the structure,
+ * without comparing indexes with their tables.
  */
 export function verifyDatabase(file: string, { quick = false } = {}): Verification {
   const result = (problems: string[]): Verification => ({
@@ -101,7 +101,7 @@ export function verifyDatabase(file: string, { quick = false } = {}): Verificati
   return result([...new Set(problems)]);
 }
 
-/** What a log with commits behind a damaged place means. */
+/** Explains a log with commits after a damaged place. */
 export function logDamage(file: string, ignoredCommits: number): string {
   return `the log ${file}-wal is damaged: ${ignoredCommits} commits stand behind the damage, and would be dropped without a word when the database is opened`;
 }

@@ -1,6 +1,6 @@
 /**
- * Knows whether the database is whole: it is checked after an unclean end, and once a day while it is
- * served, by a process of its own with the lowest priority.
+ * Watches the integrity of the database: it is verified after an unclean shutdown, and daily while
+ * it is served, in a process with the lowest priority.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { statSync } from 'node:fs';
@@ -15,9 +15,9 @@ import { logFileOf } from './files.ts';
 import { lockForServing, type ServingLock } from './serving-lock.ts';
 import { verifyDatabase } from './verify.ts';
 
-/** Checked within a fraction of a second, here and now. */
+/** Smaller databases are verified within a fraction of a second, in the foreground. */
 const smallBytes = 64_000_000;
-/** A start waits for the check of a larger one for so long; then it goes on, and says so. */
+/** A start waits this long for the verification of a larger database; then it goes on with a note. */
 const startWaitsMs = 30_000;
 const firstAfterMs = 3_600_000;
 const everyMs = 86_400_000;
@@ -39,7 +39,7 @@ export class IntegrityWatch implements Disposable {
   #found: string | null = null;
   #isChecking = false;
   #isStopped = false;
-  /** Nothing is known against the files: what closes them next is a clean end. */
+  /** False once damage was found: the next shutdown is not recorded as clean. */
   #isWhole: boolean;
 
   /** Throws where another process serves the database. */
@@ -50,13 +50,13 @@ export class IntegrityWatch implements Disposable {
     this.#isWhole = this.#lock?.hasEndedUncleanly !== true;
   }
 
-  /** In words; null while nothing is known against the database. */
+  /** The problem as text; null while none is known. */
   get problem(): string | null {
     if (this.#found !== null) return this.#found;
     return this.#isChecking ? 'the database is being checked after an unclean end' : null;
   }
 
-  /** Throws an OperatorError where the database is damaged; a large one is looked at further. */
+  /** Throws an OperatorError for a damaged database; a large one is verified in the background. */
   async checkAfterCrash(): Promise<void> {
     const { databaseFile, logger, clock } = this.#options;
     if (this.#lock?.hasEndedUncleanly !== true) return;
@@ -96,7 +96,7 @@ export class IntegrityWatch implements Disposable {
     });
   }
 
-  /** Begins to look at the database now and then. */
+  /** Starts the periodic verification. */
   start(): void {
     if (this.#lock !== null) this.#schedule(firstAfterMs);
   }
@@ -123,7 +123,7 @@ export class IntegrityWatch implements Disposable {
     logger.error({ database: databaseFile, problems }, `the database is damaged. ${damageAdvice}`);
   }
 
-  /** Runs `control-plane verify`. Where that cannot be run, nothing is known. */
+  /** Runs `control-plane verify`. When it cannot run, nothing is known. */
   #check(options: readonly string[]): Promise<Report> {
     const unknown: Report = { ok: true, problems: [] };
     const program = join(import.meta.dirname, '..', 'control-plane.js');
@@ -144,7 +144,7 @@ export class IntegrityWatch implements Disposable {
         try {
           if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
         } catch {
-          // It runs at the priority of this process then.
+          // Then it runs with the priority of this process.
         }
       });
       child.once('error', (error) => {
@@ -162,12 +162,13 @@ export class IntegrityWatch implements Disposable {
     });
   }
 
-  /** The database has been closed: the end is a clean one. */
+  /** Records a clean shutdown; call it after the database was closed. */
   [Symbol.dispose](): void {
     this.#isStopped = true;
     this.#cancel();
     this.#child?.kill('SIGKILL');
-    // A start that was refused for damage leaves the mark: the next one looks as closely.
+    // A start that was refused because of damage keeps the mark, so that the next start verifies
+    // again.
     if (this.#isWhole) this.#lock?.noteCleanEnd();
     this.#lock?.[Symbol.dispose]();
   }

@@ -1,7 +1,7 @@
 /**
- * Which agents a control plane understands. It speaks its own protocol and the ones before it down to
- * the oldest it still knows; an agent speaks one. So the control plane is upgraded first, then its
- * agents, and an agent that was upgraded too early waits with its results.
+ * Compatibility of agents. The control plane accepts its own protocol and older ones down to
+ * `oldestProtocol`; an agent speaks one. So the control plane is upgraded first. An agent that was
+ * upgraded too early keeps its results until then.
  */
 import { oldestProtocol, protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
 
@@ -14,14 +14,14 @@ export interface ProtocolRefusal {
   message: string;
   attributes: {
     protocol: { agent: number; controlPlane: SpokenProtocols };
-    /** The side that is too old. */
+    /** The side to upgrade. */
     upgrade: 'agent' | 'control-plane';
   };
 }
 
 const spokenHere: SpokenProtocols = { oldest: oldestProtocol, newest: protocolVersion };
 
-/** Why an agent of a protocol is not understood and what helps, or null where it is. */
+/** Why the protocol of an agent is not accepted, and what to do; null when it is accepted. */
 export function refusalOfProtocol(
   agent: number,
   spoken: SpokenProtocols = spokenHere,
@@ -38,8 +38,8 @@ export function refusalOfProtocol(
 }
 
 /**
- * What an agent says it speaks, in a header of each call. None is the first, which had no header; null is
- * what no agent says: empty, or said twice.
+ * The protocol that an agent sends in a header. Without the header it is 1; null for an invalid
+ * header: empty, or sent twice.
  */
 export function protocolIn(header: string | string[] | undefined): number | null {
   if (header === undefined) return 1;

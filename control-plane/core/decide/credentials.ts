@@ -1,7 +1,7 @@
 /**
- * Where the fields of checks and groups hold credentials. There, and only there, what is stored is
- * encrypted; all else stays readable for searches. Headers and query parameters are all encrypted: which
- * of them carry a credential cannot be told from their names.
+ * The fields of checks and groups that hold credentials. Only these are stored encrypted; all other
+ * fields stay searchable. All headers and query parameters are encrypted, because their names do
+ * not show which ones carry a credential.
  */
 import type { EnvironmentVariable, KeyValuePair } from '@monitor/shared/contract/primitives.ts';
 
@@ -27,10 +27,10 @@ function inRequest(request: unknown, map: (value: string) => string): unknown {
   return mapped;
 }
 
-/** Which variables to map: secret ones stay encrypted while a check is changed, since nobody sees them. */
+/** `locked`: secret variables stay encrypted while a check is changed, because nobody sees them. */
 type Variables = 'locked' | 'encrypted';
 
-/** The same fields with every credential that is not empty replaced. Other fields are untouched. */
+/** The same fields with `map` applied to every credential that is not empty. */
 export function mapCredentials<F extends object>(
   fields: F,
   replace: (value: string) => string,

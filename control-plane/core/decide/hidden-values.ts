@@ -1,4 +1,4 @@
-/** Which values a reader may see. Secrets are seen by nobody, locked values by those who may write. */
+/** Which values a role may see. Nobody sees secrets; roles that may write see locked values. */
 import type { EnvironmentVariable, KeyValuePair } from '@monitor/shared/contract/primitives.ts';
 import { includesRole, type Role } from '@monitor/shared/contract/route.ts';
 
@@ -7,7 +7,7 @@ export function seesLockedValues(role: Role): boolean {
   return includesRole(role, 'READ_WRITE');
 }
 
-/** Variables as a reader sees them: null for what is hidden. */
+/** Variables for a role; hidden values are null. */
 export function presentVariables<V extends EnvironmentVariable>(
   variables: readonly V[] | null,
   role: Role,
@@ -19,11 +19,11 @@ export function presentVariables<V extends EnvironmentVariable>(
   );
 }
 
-/** Names of headers and query parameters that hold credentials, marked as locked or not. */
+/** Names of headers and query parameters that hold credentials, whether locked or not. */
 const credentialName =
   /auth|cookie|token|secret|passw|signature|credential|session|(api|access|private|subscription|functions|master|^)[-_]?key$/i;
 
-/** Headers or query parameters as a reader sees them: empty for what is hidden. */
+/** Headers or query parameters for a role; hidden values are empty. */
 export function presentPairs<P extends KeyValuePair>(pairs: readonly P[], role: Role): P[] {
   if (seesLockedValues(role)) return [...pairs];
   return pairs.map((pair) =>
@@ -33,12 +33,12 @@ export function presentPairs<P extends KeyValuePair>(pairs: readonly P[], role: 
 
 type Fields = Record<string, unknown>;
 
-/** Fields that are credentials, locked or not. */
+/** Credential fields, whether locked or not. */
 const credentials = ['webhookSecret', 'serviceKey', 'apiKey'];
 
 /**
- * A request, the defaults of a group or the configuration of a channel as a reader sees it: locked
- * headers and query parameters, passwords and keys are empty for those who may not write.
+ * A request, the defaults of a group, or the configuration of a channel for a role. Locked headers
+ * and query parameters, passwords and keys are empty for roles that may not write.
  */
 export function presentCredentials(holder: unknown, role: Role): unknown {
   if (seesLockedValues(role) || typeof holder !== 'object' || holder === null) return holder;
@@ -55,8 +55,8 @@ export function presentCredentials(holder: unknown, role: Role): unknown {
 }
 
 /**
- * An address as a reader sees it: without the user and password in it, and without the values of query
- * parameters that hold credentials, for those who may not write.
+ * A URL for a role. For roles that may not write, it has no user and password, and no values of
+ * query parameters that hold credentials.
  */
 export function presentUrl(url: string | null, role: Role): string | null {
   if (seesLockedValues(role) || url === null) return url;
@@ -68,9 +68,9 @@ export function presentUrl(url: string | null, role: Role): string | null {
 }
 
 /**
- * The configuration of an alert channel as a reader sees it. Whoever knows the address of an incoming
- * webhook may write there, whatever its service: those who may not write see its host alone, and no
- * value of its headers and query parameters.
+ * The configuration of an alert channel for a role. The URL of an incoming webhook is itself a
+ * credential, so roles that may not write see only its host, and no values of headers and query
+ * parameters.
  */
 export function presentChannelConfig(config: unknown, role: Role): Fields {
   const shown = presentCredentials(config, role) as Fields;
@@ -85,7 +85,7 @@ export function presentChannelConfig(config: unknown, role: Role): Fields {
   return { ...shown, url: url.replace(/^(https?:\/\/[^/?#]*).*$/is, '$1/') };
 }
 
-/** The settings of a heartbeat as a reader sees them: who knows the address can report it alive. */
+/** The settings of a heartbeat for a role: the ping URL is a credential. */
 export function presentHeartbeat<S extends { pingToken: string; pingUrl: string }>(
   settings: S,
   role: Role,
@@ -93,14 +93,14 @@ export function presentHeartbeat<S extends { pingToken: string; pingUrl: string 
   return seesLockedValues(role) ? settings : { ...settings, pingToken: '', pingUrl: '' };
 }
 
-/** The token of a trigger as a reader sees it: those who may not run checks do not see it. */
+/** The token of a trigger for a role; hidden from roles that may not run checks. */
 export function presentTriggerToken(token: string, role: Role): string {
   return includesRole(role, 'READ_RUN') ? token : '';
 }
 
 /**
- * Variables to store. Null keeps the stored value; a secret stays one, for whoever could turn it
- * back could read it. `encrypt` makes the text that is stored for a secret.
+ * Variables to store. Null keeps the stored value. A secret stays a secret, because a change back would
+ * reveal it. `encrypt` makes the stored text of a secret.
  */
 export function variablesToStore(
   given: readonly EnvironmentVariable[] | null,

@@ -3,8 +3,8 @@ import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 const order = Object.keys(dataCenterLocations);
 
 /**
- * The locations of a check in the order round robin follows: data-center locations as the
- * specification lists them, then private ones by name. Without repeats.
+ * The locations of a check in round-robin order, without repeats: data-center locations in the
+ * order of the specification, then private ones by name.
  */
 export function orderedLocations(
   dataCenter: readonly string[] | null,

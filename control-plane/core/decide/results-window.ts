@@ -1,4 +1,4 @@
-/** The window of time a list covers. Instants in ms; `to` is exclusive. */
+/** The time window of a list. Instants in ms; `to` is exclusive. */
 
 export interface Window {
   from: number;
@@ -6,8 +6,8 @@ export interface Window {
 }
 
 /**
- * Spec: Limits, check results time window; Alert notifications list. `from` defaults to a span before
- * `to`, or before now; `to` to a span after `from`. Gives the field that is wrong when the window is
+ * Spec: Limits, check results time window; Alert notifications list. By default `from` is one span
+ * before `to` (or now), and `to` one span after `from`. Gives the invalid field when the window is
  * longer than `maxMs` or ends before it begins.
  */
 export function resolveWindow(
@@ -22,7 +22,7 @@ export function resolveWindow(
   if (to - from > maxMs) {
     return { field: 'to', problem: `must be at most ${maxMs / 3_600_000} hours after "from"` };
   }
-  // Without either, what arrives in this very moment belongs to the window too.
+  // Without `from` and `to`, a result that arrives in this millisecond belongs to the window too.
   return given.from === undefined && given.to === undefined
     ? { from, to: to + 60_000 }
     : { from, to };

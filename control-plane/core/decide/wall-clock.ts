@@ -1,19 +1,20 @@
 /**
- * What clocks on walls show. A shown time is written as milliseconds since the epoch as if the zone were
- * UTC, so days and hours are added to it without looking at the zone.
+ * Local times of time zones. A local time is a number of milliseconds since the epoch as if the
+ * zone were UTC, so that days and hours are added without the zone.
  */
 import { IANAZone } from 'luxon';
 
 const dayMs = 86_400_000;
-/** Days whose offset a clock remembers: more than a window looks at, over all windows of a zone. */
+/** Cache size: more days than a window covers, over all windows of a zone. */
 const maxRemembered = 2_000;
 
 export interface WallClock {
-  /** What the clock shows at an instant. */
+  /** The local time at an instant. */
   shownAt: (instant: number) => number;
   /**
-   * When it shows a time. A time that is skipped (02:30 on the night clocks go forward) becomes the one
-   * as much later (03:30); one that is shown twice is its first. RFC 5545, section 3.3.5, has it so too.
+   * The instant of a local time. A skipped time (02:30 when clocks go forward) is moved ahead by
+   * the change (03:30); for a repeated time the first instant is taken. As in RFC 5545, section
+   * 3.3.5.
    */
   instantOf: (shown: number) => number;
 }
@@ -21,9 +22,9 @@ export interface WallClock {
 const universal: WallClock = { shownAt: (instant) => instant, instantOf: (shown) => shown };
 
 /**
- * The offset of a zone at any instant. Asking for one costs some ten microseconds and is asked for at
- * every result, so those at midnight are remembered: a day that begins and ends with the same offset
- * has it throughout.
+ * The offset of a zone at any instant. A lookup takes some ten microseconds and is needed for every
+ * result, so offsets at midnight are cached: a day with the same offset at both ends has it
+ * throughout.
  */
 function rememberingOffsets(zone: IANAZone): (instant: number) => number {
   const remembered = new Map<number, number>();
@@ -59,10 +60,10 @@ function clockOfZone(zone: IANAZone): WallClock {
   };
 }
 
-/** Clocks by the zones that luxon keeps, one for each name. */
+/** Clocks by luxon's zone objects, which luxon caches by name. */
 const clocks = new WeakMap<IANAZone, WallClock>();
 
-/** The clock of an IANA zone; of UTC for null, and for a zone that this runtime no longer knows. */
+/** The clock of an IANA zone; UTC for null and for a zone that this runtime does not know. */
 export function wallClockOf(timezone: string | null): WallClock {
   if (timezone === null) return universal;
   const zone = IANAZone.create(timezone);

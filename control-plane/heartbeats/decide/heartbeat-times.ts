@@ -1,10 +1,10 @@
-/** When a heartbeat monitor was failing. Instants in milliseconds. */
+/** Failing times of a heartbeat monitor. Instants in milliseconds. */
 import type { Window } from '../../core/decide/results-window.ts';
 
 export interface HeartbeatTimes {
-  /** Its first event that is known. */
+  /** Its first stored event. */
   firstAt: number;
-  /** In order; the last one ends in the future while it lasts. */
+  /** In order; while the monitor fails, the last one ends in the future. */
   failing: readonly Window[];
 }
 
@@ -12,7 +12,10 @@ function lengthOf(from: number, to: number): number {
   return Math.max(0, to - from);
 }
 
-/** Share of spans, as far as they have passed, in which it was not failing, in percent; null for none. */
+/**
+ * Share of the past part of spans in which the monitor was not failing, in percent; null without
+ * such time.
+ */
 export function availabilityWithin(
   { firstAt, failing }: HeartbeatTimes,
   spans: readonly Window[],

@@ -1,7 +1,7 @@
 /**
- * A heartbeat monitor: a job pings, and when it stops pinging somebody should know.
+ * A heartbeat monitor: a job sends pings, and missing pings are a failure.
  *
- *   waiting   no ping yet, or failing: nothing is expected; the next ping starts the timer
+ *   waiting   before the first ping, or failing: no ping is expected; the next one starts the timer
  *   running   a ping is expected at `expectedAt` and must come by `failsAt`
  *
  * A ping is an event of one of four kinds, by when it came:

@@ -1,9 +1,9 @@
 /**
- * Whether subscribers are told of an update of an incident: once, when it becomes public.
+ * Announcement of an incident update to subscribers: once, when the update becomes public.
  *
- * NONE     nobody is to be told; → PLANNED while the update is new or not public yet
- * PLANNED  everybody is told at an instant; → NONE when that is taken back, → BEGUN when it has come
- * BEGUN    somebody has been told; for good, whatever is changed about the update
+ * NONE     subscribers are not notified; → PLANNED while the update is new or not public yet
+ * PLANNED  subscribers are notified at an instant; → NONE when that is reverted, → BEGUN then
+ * BEGUN    some subscribers have been notified; no change of the update reverts this
  */
 
 export type AnnouncementState = 'NONE' | 'PLANNED' | 'BEGUN';
@@ -15,14 +15,14 @@ export interface AnnouncedUpdate {
 
 export type AnnouncementEffect = { kind: 'plan'; at: number } | { kind: 'drop' } | { kind: 'keep' };
 
-/** A new update. One that is dated back is announced at once. */
+/** Plans the announcement of a new update. A backdated update is announced at once. */
 export function announcementOfNew(update: AnnouncedUpdate): AnnouncementEffect {
   return update.notifySubscribers ? { kind: 'plan', at: update.publicAt } : { kind: 'keep' };
 }
 
 /**
- * An update that was changed. Asking for subscribers to be told of what has been public for a while
- * tells them nothing: write another update instead.
+ * Plans the announcement of a changed update. An update that has been public for a while is not
+ * announced afterwards: write a new update instead.
  */
 export function announcementOfChanged(
   state: AnnouncementState,

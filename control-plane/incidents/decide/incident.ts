@@ -1,25 +1,25 @@
-/** What the updates of an incident say about it. Spec: Incident; States and transitions. */
+/** The state of an incident, from its updates. Spec: Incident; States and transitions. */
 import type { z } from 'zod';
 import type { incidentStatus } from '@monitor/shared/contract/primitives.ts';
 
 export type IncidentStatus = z.infer<typeof incidentStatus>;
 
-/** An update as the timeline sees it. */
+/** The fields of an update that matter for the timeline. */
 export interface TimelineUpdate {
   seq: number;
   status: IncidentStatus;
-  /** When it became public, which people may set to any instant. */
+  /** When it became public; users may set it to any instant. */
   publicAt: number;
 }
 
-/** Oldest first. Of updates with the same instant the one that was written later is the newer. */
+/** Oldest first. Updates with the same instant are ordered by creation. */
 export function inOrder(updates: readonly TimelineUpdate[]): TimelineUpdate[] {
   return [...updates].sort((left, right) => left.publicAt - right.publicAt || left.seq - right.seq);
 }
 
 /**
- * The updates that say how an incident stands at an instant: those that are public by then, or the
- * first one to come while none is. What is announced for tomorrow has not happened yet.
+ * The updates that count at an instant: the public ones, or the first future one when none is
+ * public. Updates for the future have not happened yet.
  */
 export function asOf(updates: readonly TimelineUpdate[], now: number): TimelineUpdate[] {
   const timeline = inOrder(updates);
@@ -33,8 +33,8 @@ export function lastUpdateStatus(updates: readonly TimelineUpdate[]): IncidentSt
 }
 
 /**
- * Milliseconds from the first update to the RESOLVED one that closed the incident, or until now while
- * it goes on. Saying RESOLVED again does not make it longer; re-opening does. Null without updates.
+ * Milliseconds from the first update to the RESOLVED one that closed the incident, or until now
+ * while it is open. A repeated RESOLVED does not extend it; re-opening does. Null without updates.
  */
 export function duration(updates: readonly TimelineUpdate[], now: number): number | null {
   const timeline = inOrder(updates);
@@ -42,6 +42,6 @@ export function duration(updates: readonly TimelineUpdate[], now: number): numbe
   if (first === undefined) return null;
   const lastOpen = timeline.findLastIndex(({ status }) => status !== 'RESOLVED');
   const closing = timeline[lastOpen + 1];
-  // An incident that is announced for later has not lasted yet.
+  // A future incident has no duration yet.
   return Math.max(0, (closing?.publicAt ?? now) - first.publicAt);
 }

@@ -358,7 +358,7 @@ test('a check is run now and the result is linked; a muted check says so', async
   assert.equal(cancellations.length, 1);
   assert.ok(runIds.includes(cancellations[0] ?? ''));
   await page.getByRole('button', { name: 'Mute' }).click();
-  await page.getByText('Muted: nobody is told when it fails.').waitFor();
+  await page.getByText('Muted: no notifications are sent when it fails.').waitFor();
   const muted = await world.cp.api('GET', `/v1/checks/${world.shop}`);
   assert.equal((muted.body as { muted: boolean }).muted, true);
   await page.getByRole('button', { name: 'Unmute' }).click();
