@@ -21,7 +21,7 @@ async function moveAlerts(db: Kysely<Database>, gap: Gap): Promise<void> {
   }
 }
 
-/** Alert states, error streaks and alerts about agents after a gap. */
+/** Moves alert states, error streaks and agent-health alerts after a gap. */
 export const moveAlertStates: GapConsumer = async (db, gap) => {
   await moveAlerts(db, gap);
   await clampInstants(db, gap, 'location_notices', ['unserved_since', 'sent_at']);

@@ -1,4 +1,4 @@
-/** Maintenance windows that come, change and go, with what follows: agents and heartbeats heed them. */
+/** Creates, changes and deletes maintenance windows; agents and heartbeats are updated. */
 import type { Kysely } from 'kysely';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
@@ -12,7 +12,7 @@ import {
 } from './maintenance-windows/store.ts';
 import type { Services } from '../core/services.ts';
 
-/** Results of agents that were cut off may be this old when they come in. */
+/** Results of disconnected agents may be this old when they arrive. */
 const pastWindowsKeptMs = 30 * 86_400_000;
 
 type WindowColumns = Omit<WindowRow, 'id' | 'account_id' | 'created_at' | 'updated_at'>;
@@ -37,7 +37,10 @@ async function requireWindow(
   return row;
 }
 
-/** A window is about to be another, or none: slots and results of until now are judged by what it was. */
+/**
+ * Withdraws a window before it changes or is deleted: earlier slots and results are judged by the
+ * old one.
+ */
 async function withdraw(
   services: Services,
   db: Kysely<Database>,
@@ -75,7 +78,7 @@ export async function createWindow(
   );
 }
 
-/** Changes a window; `toColumns` gives what it is to be. Throws 404. */
+/** Changes a window; `toColumns` gives the new values. Throws 404. */
 export async function updateWindow(
   services: Services,
   accountId: string,
@@ -97,7 +100,7 @@ export async function updateWindow(
   });
 }
 
-/** Deletes a window; checks it paused run again from their next slot. Throws 404. */
+/** Deletes a window; its checks run again from their next slot. Throws 404. */
 export async function deleteWindow(
   services: Services,
   accountId: string,
@@ -115,8 +118,8 @@ export async function deleteWindow(
 }
 
 /**
- * Calls off the occurrence of a window that begins at an instant; again is as well as once. Throws 404,
- * and 409 for one that is over.
+ * Calls off the occurrence of a window that begins at an instant; doing it twice is fine. Throws
+ * 404, and 409 for a past occurrence.
  */
 export async function callOffMaintenance(
   services: Services,

@@ -1,4 +1,4 @@
-/** When checks were in maintenance over a stretch of time. */
+/** Maintenance of checks in a time range. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { Occurrence } from './decide/maintenance.ts';
@@ -7,8 +7,8 @@ import type { Window } from '../core/decide/results-window.ts';
 import { selectionOf, windowsSince } from './windows.ts';
 
 /**
- * The first version of each window holds for as long ago as it says: maintenance may be written down
- * afterwards. Later versions hold since they were planned.
+ * The first version of each window also applies to the past, because maintenance may be entered
+ * afterwards. Later versions apply from their creation.
  */
 function sinceEver(windows: readonly PlannedWindow[]): PlannedWindow[] {
   const first = new Map<number, number>();
@@ -20,7 +20,7 @@ function sinceEver(windows: readonly PlannedWindow[]): PlannedWindow[] {
   );
 }
 
-/** The maintenance of checks that overlaps a window, by check. */
+/** The maintenance of checks that overlaps a time range, by check. */
 export async function maintenanceBetween(
   db: Kysely<Database>,
   accountId: string,

@@ -8,7 +8,7 @@ interface AccountWindows {
   isSelected: (window: PlannedWindow, checkId: string) => boolean;
 }
 
-/** Which slots were not to be run, by the windows of their time; asked of the database once an account. */
+/** Slots that maintenance excludes, by the windows in effect at their time; read once per account. */
 export class MaintenanceSlots {
   readonly #db: Kysely<Database>;
   readonly #accounts = new Map<string, AccountWindows>();

@@ -1,4 +1,4 @@
-/** The pauses of the coming days, as agents get them with their checks. */
+/** Scheduled maintenance of the coming days, which agents get with their checks. */
 import type { Kysely } from 'kysely';
 import type { Pause } from '@monitor/shared/contract/agent-protocol.ts';
 import { hash32 } from '@monitor/shared/domain/hash.ts';
@@ -9,21 +9,22 @@ import { maintenanceWindowsOf, selectionOf } from './windows.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** What an agent knows lasts for at least eight days without the control plane. */
+/** Agents can work for at least eight days without the control plane. */
 const horizonMs = 9 * dayMs;
 
 export interface ScheduledMaintenance {
   pauses: Pause[];
-  /** Another one means that the agent is to be told again. */
+  /** Changes whenever the agent must get the pauses again. */
   key: string;
 }
 
 const none: ScheduledMaintenance = { pauses: [], key: '' };
 
 /**
- * Gives the pauses of any check of an account. They are those of a stretch that moves on once a day, at
- * another time for each account: until then the same windows give the same pauses. It begins a little
- * in the past, so that an agent does not make up for a slot of a pause that has just ended.
+ * The pauses of any check of an account. They cover a time range that moves once a day, at a
+ * different time for each account, so that unchanged windows give unchanged pauses. The range
+ * begins a little in the past, so that an agent does not make up a slot of a pause that has just
+ * ended.
  */
 export async function scheduledMaintenance(
   db: Kysely<Database>,

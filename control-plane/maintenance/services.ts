@@ -4,7 +4,7 @@ import type { PlannedWindow } from './decide/planned-maintenance.ts';
 
 declare module '../core/services.ts' {
   interface Services {
-    /** Called in the transaction that changes, deletes or calls off a window. */
+    /** Called in the transaction that changes, deletes or cancels a window. */
     onWindowWithdrawn: (
       db: Kysely<Database>,
       accountId: string,

@@ -27,7 +27,7 @@ export interface MaintenanceWindowsTable {
   pause_all_checks: Generated<number>;
 }
 
-/** Occurrences of windows that do not take place, or not to their end. */
+/** Cancelled occurrences, which do not take place, or end early. */
 export interface CalledOffMaintenancesTable {
   window_id: number;
   account_id: string;
@@ -35,11 +35,11 @@ export interface CalledOffMaintenancesTable {
   called_off_at: number;
 }
 
-/** Windows as they were before they were changed or deleted: slots of then are accounted for later. */
+/** Earlier versions of windows: past slots are accounted for later. */
 export interface PastMaintenanceWindowsTable {
   seq: Generated<number>;
   account_id: string;
-  /** See `accounts/keys/store.ts`. */
+  /** `StoredWindow`, see `maintenance-windows/store.ts`. */
   window_json: string;
   withdrawn_at: number;
 }

@@ -1,4 +1,4 @@
-/** Which checks are in maintenance. */
+/** Finds the checks that are in maintenance. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { appliesTo, heldAt, type PlannedWindow } from './decide/planned-maintenance.ts';
@@ -11,11 +11,11 @@ export interface CheckMaintenance {
   endsAt: number;
 }
 
-/** Lists longer than this are not named in a statement; everything is read instead. */
+/** Longer lists are not put into a statement; all rows are read instead. */
 const maxListLength = 500;
 const noTags: ReadonlySet<string> = new Set();
 
-/** The windows of an account as they stand, for whoever announces them. */
+/** The present windows of an account, for announcements. */
 export async function maintenanceWindowsOf(
   db: Kysely<Database>,
   accountId: string,
@@ -23,7 +23,7 @@ export async function maintenanceWindowsOf(
   return standingWindows(db, accountId);
 }
 
-/** The windows of an account that stood at an instant or since: as they are, and as they were. */
+/** All versions of the windows of an account that were in effect at an instant or later. */
 export async function windowsSince(
   db: Kysely<Database>,
   accountId: string,
@@ -33,7 +33,7 @@ export async function windowsSince(
   return [...standing, ...(await pastWindows(db, accountId, since))];
 }
 
-/** Which of the checks of an account a window applies to: by their tags and those of their groups. */
+/** Gives a predicate: does a window apply to a check, by the tags of the check and its group? */
 export async function selectionOf(
   db: Kysely<Database>,
   accountId: string,
@@ -71,9 +71,9 @@ export async function selectionOf(
 }
 
 /**
- * The maintenance that checks of an account are in at an instant, by check; where several overlap, the
- * one that ends last. A window applies to checks and groups that carry any of its tags. An account
- * without windows costs two look-ups in an index.
+ * The maintenance of checks at an instant, by check; of several, the one that ends last. A window
+ * applies to checks and groups with any of its tags. An account without windows costs two index
+ * look-ups.
  */
 export async function maintenanceOf(
   db: Kysely<Database>,

@@ -1,7 +1,7 @@
 /**
- * Which addresses a notification may be sent to. Customers choose where their channels point; nothing
- * they write may make this process speak to itself, to its neighbours or to the metadata service of its
- * cloud. An address is good when it is one of the public internet, or one the operator has allowed.
+ * Egress rule for notifications. Customers choose the destinations of channels, which must not
+ * reach this process, its network or the metadata service of its cloud. Public addresses and the
+ * networks that the operator allows are permitted.
  */
 import ipaddr from 'ipaddr.js';
 import { OperatorError } from '../errors/operator-error.ts';
@@ -12,9 +12,9 @@ type Network = [Address, number];
 /** Says whether an address, as text, may be connected to. */
 export type AddressRule = (address: string) => boolean;
 
-/** The only part of IPv6 that is routed in public; what embeds IPv4 addresses lies outside or below. */
+/** The globally routed part of IPv6; addresses that embed IPv4 lie outside of it or are checked below. */
 const publicIpv6 = ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number];
-/** Answers virtual machines of one large cloud, from an address that looks public. */
+/** Metadata service of a large cloud at an address that looks public. */
 const platformAddresses: ReadonlySet<string> = new Set(['168.63.129.16']);
 
 function networkOf(text: string): Network {
@@ -30,7 +30,7 @@ function networkOf(text: string): Network {
   }
 }
 
-/** Interface identifiers that carry an IPv4 address: ISATAP, within any prefix. */
+/** True for interface identifiers that embed an IPv4 address: ISATAP, in any prefix. */
 function carriesIpv4(address: ipaddr.IPv6): boolean {
   const { parts } = address;
   return (parts[4] === 0 || parts[4] === 0x0200) && parts[5] === 0x5efe;
@@ -47,7 +47,7 @@ function isWithin(address: Address, [network, bits]: Network): boolean {
   return address.kind() === network.kind() && address.match(network as never, bits);
 }
 
-/** The rule for a list of networks and addresses that are allowed besides the public ones. */
+/** The rule for a list of networks and addresses that are allowed in addition. */
 export function addressRule(allowedNetworks: string): AddressRule {
   const allowed = allowedNetworks
     .split(',')
@@ -56,7 +56,7 @@ export function addressRule(allowedNetworks: string): AddressRule {
     .map(networkOf);
   return (text) => {
     if (!ipaddr.isValid(text)) return false;
-    // An IPv4 address in the clothes of IPv6 is judged as what is connected to in the end.
+    // An IPv4-mapped IPv6 address is checked as the IPv4 address that is connected to.
     const address = ipaddr.process(text);
     return isPublic(address) || allowed.some((network) => isWithin(address, network));
   };

@@ -1,8 +1,8 @@
-/** What came of one attempt to send a notification, and when there is another. */
+/** The outcome of an attempt to send a notification, and the time of the next one. */
 import { hideCredentials } from './hide-credentials.ts';
 import { OutgoingError, type OutgoingAnswer, type OutgoingRequest, type Send } from './outgoing.ts';
 
-/** `result` is what is kept of it, for people. */
+/** `result` is stored for users. */
 export type Attempt =
   | { outcome: 'delivered'; result: string }
   | { outcome: 'failed'; result: string; isFinal: boolean }
@@ -11,14 +11,14 @@ export type Attempt =
 const maxResultBytes = 4_096;
 const maxWaitMs = 15 * 60_000;
 
-/** No channel pauses for longer between two attempts, whatever the other side asks for. */
+/** Longest pause between two attempts, whatever `Retry-After` says. */
 export const maxPauseMs = 20 * 60_000;
 
-/** The result of an attempt as it is kept: without credentials, at most 4 KiB. */
+/** The stored result of an attempt: without credentials, at most 4 KiB. */
 export function resultText(text: string, credentials: readonly string[], isCut = false): string {
   const bytes = Buffer.from(hideCredentials(text, credentials, isCut).toWellFormed());
   if (bytes.length <= maxResultBytes) return bytes.toString('utf8');
-  // The cut may go through a character, which then reads as a replacement.
+  // The cut may split a character, which is then read as a replacement character.
   return (
     bytes
       .subarray(0, maxResultBytes - 6)
@@ -27,7 +27,7 @@ export function resultText(text: string, credentials: readonly string[], isCut =
   );
 }
 
-/** Seconds or a date. */
+/** Parses `Retry-After`: seconds or a date. */
 function retryAfter(header: string | string[] | undefined, now: number): number | null {
   const text = Array.isArray(header) ? header[0] : header;
   if (text === undefined) return null;
@@ -35,14 +35,14 @@ function retryAfter(header: string | string[] | undefined, now: number): number 
   return Number.isNaN(ms) ? null : Math.max(0, Math.min(ms, maxWaitMs));
 }
 
-/** Which statuses another attempt cannot change. */
+/** Statuses that no further attempt can change. */
 export type FinalStatus = (status: number) => boolean;
 
-/** A request that a service refuses as such is refused again. */
+/** A client error stays the same. */
 export const refusalsAreFinal: FinalStatus = (status) =>
   status >= 400 && status < 500 && status !== 408 && status !== 429;
 
-/** Receivers of webhooks say anything while they restart. */
+/** Receivers of webhooks may answer anything while they restart, so every status is retried. */
 export const nothingIsFinal: FinalStatus = () => false;
 
 function judge(
@@ -73,14 +73,14 @@ function judge(
 export interface HttpAttempt {
   send: Send;
   request: OutgoingRequest;
-  /** Never shown in the result. */
+  /** Values to hide in the result. */
   credentials: readonly string[];
   isFinal: FinalStatus;
   now: number;
   signal: AbortSignal;
 }
 
-/** Sends a request and judges the answer. */
+/** Sends a request and classifies the answer. */
 export async function attemptByHttp(attempt: HttpAttempt): Promise<Attempt> {
   const { send, request, credentials, isFinal, now, signal } = attempt;
   try {
@@ -92,7 +92,7 @@ export async function attemptByHttp(attempt: HttpAttempt): Promise<Attempt> {
   }
 }
 
-/** Why nothing can be sent at all, for example because a setting is missing. */
+/** A final failure before sending, for example because a setting is missing. */
 export function cannotBeSent(reason: string): Attempt {
   return { outcome: 'failed', result: reason, isFinal: true };
 }
@@ -100,7 +100,7 @@ export function cannotBeSent(reason: string): Attempt {
 export type Ending = { status: 'SUCCESS' | 'FAILURE' | 'RATE_LIMITED' };
 export type Next = Ending | { retryInMs: number };
 
-/** What follows the attempt number `made`, with these pauses between attempts. */
+/** The next step after attempt number `made`, with these pauses between attempts. */
 export function afterAttempt(attempt: Attempt, made: number, pausesMs: readonly number[]): Next {
   if (attempt.outcome === 'delivered') return { status: 'SUCCESS' };
   const pause = pausesMs[made - 1];

@@ -1,4 +1,4 @@
-/** What a type of alert channel is to the one who delivers. */
+/** The interface of alert channel types. */
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Attempt } from './attempt.ts';
 import type { NotificationFacts } from './facts.ts';
@@ -7,7 +7,7 @@ import type { Message } from './message.ts';
 import type { Outgoing } from './outgoing.ts';
 
 export interface Notification {
-  /** The same in every attempt. */
+  /** The same id in every attempt. */
   id: string;
   facts: NotificationFacts;
   message: Message;
@@ -17,11 +17,11 @@ export interface Notification {
 export interface Variable {
   key: string;
   value: string;
-  /** Its value is not shown. */
+  /** Its value is never shown. */
   isHidden: boolean;
 }
 
-/** A service for text messages and calls. */
+/** A provider of text messages and calls. */
 export interface PhoneService {
   url: string;
   accountSid: string;
@@ -29,35 +29,35 @@ export interface PhoneService {
   from: string;
 }
 
-/** What channels send with. */
+/** What channel types need to send. */
 export interface Transports {
   outgoing: Pick<Outgoing, 'guarded' | 'trusted'>;
   /** Null without SMTP_URL. */
   mailer: Mailer | null;
-  /** Or what is missing to have one. */
+  /** The provider, or the missing settings. */
   phone: PhoneService | { missing: string[] };
   pagerDutyUrl: string;
-  /** Null: the API of the region of the channel. */
+  /** Null means the API of the region of the channel. */
   opsgenieUrl: string | null;
   publicUrl: string;
   clock: Pick<Clock, 'now'>;
   random: () => number;
   newId: () => string;
-  /** Of the check that the notification is about; read when asked for. */
+  /** Variables of the check; read on demand. */
   variables: () => Promise<readonly Variable[]>;
   signal: AbortSignal;
 }
 
 export interface Channel<Config> {
-  /** Pauses between the attempts; their number is how often it is tried again. */
+  /** Pauses between attempts; their number limits the retries. */
   pausesMs: readonly number[];
-  /** It keeps what it was told open until it is told that it is over: a paging system. */
+  /** A paging system: it keeps an alert open until it is closed. */
   keepsOpen?: true;
-  /** What it sends to, for the bound on what goes there at once. */
+  /** Destination of a notification, for the limit of concurrent requests. */
   destination(config: Config): string;
-  /** Tries once. What it throws ends the notification as a failure. */
+  /** Makes one attempt. An exception is a final failure. */
   deliver(notification: Notification, config: Config, transports: Transports): Promise<Attempt>;
 }
 
-/** Attempts at once, soon, and over the next ten minutes. */
+/** Retries soon at first, over ten minutes. */
 export const pausesOfServices: readonly number[] = [5_000, 15_000, 60_000, 180_000, 300_000];

@@ -1,4 +1,4 @@
-/** One attempt to send one row of the outbox: a mail, or a notification to a channel. */
+/** Delivery of one outbox row: a mail, or a notification to a channel. */
 import type { Database } from '../db/tables.ts';
 import type { Selectable } from 'kysely';
 import { channelConfigs, type AlertChannelType } from '@monitor/shared/contract/alert-channel.ts';
@@ -16,24 +16,24 @@ import { messageOf } from './message.ts';
 
 export type ChannelRow = Selectable<Database['alert_channels']>;
 
-/** What does not depend on the single notification. */
+/** Everything that does not depend on the single notification. */
 export type SharedTransports = Omit<Transports, 'variables'>;
 
-/** A row that is ready to be tried. */
+/** An outbox row that is ready to send. */
 export interface Delivery {
-  /** What it goes to, for the bound on what goes there at once. */
+  /** Destination, for the limit of concurrent requests. */
   destination: string;
   pausesMs: readonly number[];
   attempt: (transports: SharedTransports) => Promise<Attempt>;
 }
 
-/** What can only fail: trying it again would find the same. */
+/** A delivery that can only fail, so it is not retried. */
 function hopeless(reason: string): Delivery {
   const attempt = () => Promise.resolve(cannotBeSent(reason));
   return { destination: '', pausesMs: [], attempt };
 }
 
-/** Undefined for what is not JSON: whoever looks for what is due must get past it. */
+/** Undefined for invalid JSON: a bad row must not block the outbox. */
 function readJson(text: string): unknown {
   try {
     return fromJson<unknown>(text);
@@ -42,7 +42,7 @@ function readJson(text: string): unknown {
   }
 }
 
-/** Undefined, too, for what another key has encrypted. */
+/** Undefined also for a value that was encrypted with another key. */
 function readConfig(
   secrets: SecretCipher,
   { config_json: stored, account_id: accountId }: ChannelRow,
@@ -54,7 +54,7 @@ function readConfig(
   }
 }
 
-/** Facts and mails are written by this program; what is not one of them never becomes one. */
+/** Parses content that this program wrote; null for anything else. */
 function contentOf(row: OutboxRow): Mail | NotificationFacts | null {
   const content = readJson(row.content_json) as Mail | NotificationFacts | null | undefined;
   return typeof content === 'object' ? content : null;
@@ -75,18 +75,18 @@ function channelDelivery(
   channelRow: ChannelRow,
 ): Delivery {
   const type = channelRow.type as AlertChannelType;
-  // Of a type that only another build knows: that must not hold up everything else.
+  // A type of another build: it must not block the outbox.
   if (!Object.hasOwn(channels, type))
     return hopeless(`channels of type ${type} are not known here`);
   const config = channelConfigs[type].safeParse(readConfig(services.secrets, channelRow));
   if (!config.success) return hopeless('the configuration of the channel cannot be read');
-  // Which configuration belongs to which channel is what the registry says, type by type.
+  // The registry pairs types with configurations.
   const channel = channels[type] as Channel<unknown>;
   const readVariables = () =>
     variablesOfCheck(services, row.account_id, facts.kind === 'alert' ? facts.check.id : null);
   return {
     destination: channel.destination(config.data),
-    // Somebody waits for the outcome of a test, and can press the button again.
+    // A user waits for the outcome of a test and can start it again.
     pausesMs: facts.kind === 'test' ? [] : channel.pausesMs,
     attempt: (transports) =>
       channel.deliver(
@@ -97,7 +97,7 @@ function channelDelivery(
   };
 }
 
-/** How to send a row. A row that makes no sense becomes one that fails. */
+/** The delivery of a row. An invalid row becomes a delivery that fails. */
 export function deliveryOf(
   services: Pick<Services, 'db' | 'secrets'>,
   row: OutboxRow,

@@ -1,8 +1,8 @@
 /**
- * Empties the outbox. A row is sent, and only then, in one transaction, taken out and its outcome
- * written down: a crash in between sends it again with the same id. So much is on its way at once, to
- * one channel and to one host, and no more; what cannot be delivered holds up nothing but what comes
- * after it under the same ordering key.
+ * Sends the rows of the outbox. A row is deleted after it was sent, in the transaction that records
+ * the outcome: after a crash it is sent again with the same id. The number of concurrent requests
+ * is limited in total, per channel, per account and per host. A row that cannot be delivered delays
+ * only later rows with the same ordering key.
  */
 import type { Logger } from 'pino';
 import { sleep } from '@monitor/shared/clock.ts';
@@ -21,21 +21,21 @@ import { openTransports, type NotifySettings } from './open-transports.ts';
 import type { Resolve } from './outgoing.ts';
 
 const maxAtOnce = 32;
-/** What one account sends to hosts that never answer leaves room for what the others send. */
+/** Leaves room for other accounts while all hosts of one account hang. */
 const maxPerAccount = 24;
 const maxPerChannel = 4;
 const maxPerDestination = 8;
 const rowsAtOnce = 50;
-/** Were a wake-up ever lost, this is how late a notification could be. */
+/** Upper bound of the delay if a wake-up were lost. */
 const maxSleepMs = 30_000;
-/** A row whose outcome could not be written down is not tried again at once. */
+/** Pause after an outcome could not be recorded. */
 const pauseAfterFaultMs = 5_000;
 const endWithinMs = 5_000;
 
 export interface DeliveryParts {
   services: Services;
   config: NotifySettings;
-  /** How names of customers' hosts are resolved; as the system does unless given. */
+  /** Resolves host names of customers; the system resolver by default. */
   resolve?: Resolve;
 }
 
@@ -57,10 +57,10 @@ class Deliveries {
   #looking = Promise.resolve();
   #mustLookAgain = false;
   #willLookSoon = false;
-  /** How long it took to look the last time. */
+  /** Duration of the last query for due rows. */
   #tookMs = 0;
   #cancelTimer: () => void = () => {};
-  /** Where channels were seen to lead, so that those of a host without a free place are not read. */
+  /** Known destinations of channels, so that rows for busy hosts are not read. */
   #seenDestinations = new Map<number, string>();
   #forgetDestinationsAt = 0;
 
@@ -70,13 +70,16 @@ class Deliveries {
     this.#logger = services.logger.child({ subsystem: 'deliveries' });
   }
 
-  /** Starts what is due and may start, and sets the timer for what is not due yet. */
+  /** Starts due deliveries within the limits, and sets the timer for the next due row. */
   async look(): Promise<void> {
     if (this.#isLooking) this.#mustLookAgain = true;
     else if (!this.#stopping.signal.aborted) await (this.#looking = this.#look());
   }
 
-  /** Of deliveries that end at about the same time only one looks; half of the time nobody does. */
+  /**
+   * Combines the queries of deliveries that end at about the same time, and limits them to half of
+   * the time.
+   */
   #lookSoon(): void {
     if (this.#tookMs === 0) void this.look();
     if (this.#tookMs === 0 || this.#willLookSoon) return;
@@ -116,7 +119,7 @@ class Deliveries {
     return [...this.#onItsWay.values()].filter(which).length;
   }
 
-  /** Channels whose host has no free place. What was seen may have changed, and is soon forgotten. */
+  /** Channels whose known destination is busy. The cache is short-lived, because destinations change. */
   #channelsOfBusyHosts(): number[] {
     const { clock } = this.#services;
     if (clock.monotonic() >= this.#forgetDestinationsAt) {
@@ -203,7 +206,7 @@ class Deliveries {
 
   async #deliver(row: OutboxRow, delivery: Delivery, configJson: string | null): Promise<void> {
     const attempt = await this.#attempt(row, delivery);
-    // Whether it arrived is not known: it is sent again after the next start.
+    // Whether it arrived is unknown: it is sent again after the next start.
     if (this.#transports.signal.aborted && attempt.outcome !== 'delivered') return;
     const { clock, disk } = this.#services;
     for (;;) {
@@ -216,7 +219,7 @@ class Deliveries {
         const phrase = 'the outcome of a notification could not be written down';
         if (!isDisk) this.#logger.error(facts, phrase);
         await sleep(clock, pauseAfterFaultMs, this.#stopping.signal);
-        // While the disk is full the outcome is kept in mind, rather than sent again and again.
+        // While the disk is full, the outcome is kept in memory instead of sending again and again.
         if (!isDisk || this.#stopping.signal.aborted) return;
       }
     }
@@ -262,7 +265,7 @@ class Deliveries {
     else this.#logger.warn({ ...facts, status, result }, 'notification not delivered');
   }
 
-  /** Takes nothing new, and waits a moment for what is on its way. */
+  /** Starts nothing new, and waits a moment for running deliveries. */
   async stop(abort: () => void): Promise<void> {
     this.#stopping.abort();
     await this.#looking;
@@ -275,7 +278,7 @@ class Deliveries {
   }
 }
 
-/** Begins to deliver what is in the outbox, and goes on until it is disposed of. */
+/** Starts deliveries from the outbox; they run until it is disposed. */
 export function startDeliveries({ services, config, resolve }: DeliveryParts): AsyncDisposable {
   const stopping = new AbortController();
   const transports = openTransports({

@@ -1,11 +1,11 @@
-/** Between those who fill the outbox and the one who empties it. */
+/** Signals between the writers of the outbox and its sender. */
 import type { AfterCommit } from '../core/after-commit.ts';
 import type { Services } from '../core/services.ts';
 import type { Outcome } from './due-deliveries.ts';
 
 export type DeliveryOutcome = Pick<Outcome, 'status' | 'result'>;
 
-/** Wakes deliveries after the commit, where something was put into the outbox. */
+/** Wakes the sender after the commit, if something was added to the outbox. */
 export function wakeDeliveries(
   { deliveries }: Pick<Services, 'deliveries'>,
   isQueued: boolean,
@@ -20,7 +20,7 @@ export class DeliverySignal {
   #wake: () => void = () => {};
   readonly #waiting = new Map<string, (outcome: DeliveryOutcome) => void>();
 
-  /** Call after the commit that filled the outbox. */
+  /** Call it after the commit that filled the outbox. */
   wake(): void {
     this.#wake();
   }
@@ -29,12 +29,12 @@ export class DeliverySignal {
     this.#wake = wake;
   }
 
-  /** Call after the commit that records the outcome. */
+  /** Call it after the commit that records the outcome. */
   ended(id: string, outcome: DeliveryOutcome): void {
     this.#waiting.get(id)?.(outcome);
   }
 
-  /** Resolves once the notification has ended, or with null once the signal aborts. */
+  /** Resolves when the notification has ended; null when the signal aborts. */
   whenEnded(id: string, signal: AbortSignal): Promise<DeliveryOutcome | null> {
     return new Promise((resolve) => {
       const finish = (outcome: DeliveryOutcome | null): void => {

@@ -1,4 +1,4 @@
-/** The outbox from the side of the one who empties it: what is due, and what came of an attempt. */
+/** Queries of the outbox for its sender: due rows, and outcomes. */
 import { sql, type Kysely, type Selectable } from 'kysely';
 import type { CommitQueue } from '../db/commit-queue.ts';
 import { eachOf } from '../db/expressions.ts';
@@ -9,7 +9,7 @@ export type OutboxRow = Selectable<OutboxTable>;
 
 interface DueQuery {
   now: number;
-  /** Those on their way, and accounts and channels that have enough on their way. */
+  /** Rows in delivery, and accounts and channels at their limit. */
   exceptSeqs: readonly number[];
   exceptAccounts: readonly string[];
   exceptChannels: readonly number[];
@@ -17,12 +17,13 @@ interface DueQuery {
   limit: number;
 }
 
-/** As many as may be mailed at once, and more than may go to one channel. */
+/** Enough for the mail limit, and more than the limit of a channel. */
 const rowsOfLane = 8;
 
 /**
- * Rows that are due, those that wait longest first; of an ordering key only the oldest row, and of a
- * lane a few. Jumps from lane to lane, so what it costs does not grow with how much waits in them.
+ * Due rows, longest waiting first: only the oldest row of each ordering key, and a few rows of each
+ * queue. The query jumps from queue to queue, so its cost does not depend on the number of waiting
+ * rows. (The column of the queue is called `lane`.)
  */
 export async function dueRows(
   db: Kysely<Database>,
@@ -63,7 +64,7 @@ export async function dueRows(
   return rows;
 }
 
-/** When the next row falls due that is not due yet. */
+/** When the next future row falls due. */
 export async function nextDueAt(db: Kysely<Database>, now: number): Promise<number | null> {
   const row = await db
     .selectFrom('outbox')
@@ -76,8 +77,8 @@ export async function nextDueAt(db: Kysely<Database>, now: number): Promise<numb
 }
 
 /**
- * Makes due what was written while the clock was ahead: a row that was never tried is due when it is
- * written, one that was tried at most `maxPauseMs` later.
+ * Corrects due times that were written while the clock was ahead: an untried row is due when it is
+ * written, a tried one at most `maxPauseMs` later.
  */
 export async function correctDueTimes(
   { db, commits }: { db: Kysely<Database>; commits: CommitQueue },
@@ -105,11 +106,11 @@ export interface Outcome {
   status: 'SUCCESS' | 'FAILURE' | 'RATE_LIMITED';
   result: string;
   attempts: number;
-  /** What it was sent with; null when that could not be read. */
+  /** The configuration it was sent with; null when it was unreadable. */
   configJson: string | null;
 }
 
-/** Takes a row out of the outbox and writes down what came of it. Spec: Alert notification record. */
+/** Deletes a row and records its outcome. Spec: Alert notification record. */
 export async function recordOutcome(
   db: Kysely<Database>,
   { id, account_id }: Pick<OutboxRow, 'id' | 'account_id'>,
@@ -124,7 +125,7 @@ export async function recordOutcome(
     .execute();
 }
 
-/** Leaves a row for another attempt; the log shows how the last one went. */
+/** Schedules another attempt for a row; the log has the result of the last one. */
 export async function recordRetry(
   db: Kysely<Database>,
   { id, account_id }: Pick<OutboxRow, 'id' | 'account_id'>,
@@ -144,7 +145,7 @@ export async function recordRetry(
     .execute();
 }
 
-/** Ends what was still to be sent to a channel that is deleted in the same transaction. */
+/** Ends the pending notifications of a channel that is deleted in the same transaction. */
 export async function abandonNotifications(
   db: Kysely<Database>,
   accountId: string,

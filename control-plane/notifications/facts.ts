@@ -1,11 +1,11 @@
-/** What is said to people: written down in the moment it is decided, so that nothing is looked up later. */
+/** The content of notifications, stored at the time of the decision, so that nothing is looked up later. */
 import type { z } from 'zod';
 import type { alertType } from '@monitor/shared/contract/alert-notification.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 
 export type AlertType = z.infer<typeof alertType>;
 
-/** One of the last runs, for the chart. Oldest first where they are listed. */
+/** One of the last runs, for the chart; lists are oldest first. */
 export interface RecentRun {
   startedAt: number;
   responseTimeMs: number;
@@ -24,15 +24,15 @@ interface AlertedCheck {
 interface AlertedResult {
   id: string;
   location: string;
-  /** That people gave a private location; absent for others. */
+  /** Display name of a private location; absent for others. */
   locationName?: string;
   startedAt: number;
   responseTimeMs: number;
   statusCode: string | null;
   statusText: string | null;
-  /** What failed, in one line; already scrubbed by the agent. */
+  /** The failure in one line, scrubbed by the agent. */
   error: string | null;
-  /** The location was overloaded when it ran; absent otherwise. */
+  /** The location was overloaded during the run; absent otherwise. */
   overload?: { since: number; reason: string | null };
 }
 
@@ -46,18 +46,18 @@ export interface AlertFacts {
   check: AlertedCheck;
   /** Null for a certificate. */
   result: AlertedResult | null;
-  /** When the stretch of failing or degraded runs began that this is about. */
+  /** Start of the failing or degraded runs that this is about. */
   since: number | null;
   isReminder: boolean;
-  /** 0 for the alert itself, 1 and up for reminders. */
+  /** 0 for the alert itself, otherwise the number of the reminder. */
   reminderSequence: number;
   ssl: { daysRemaining: number; domain: string } | null;
   /**
-   * Why this closes what was told without a recovery: the check is not watched any more, or has a new
-   * certificate. Absent in what older versions stored.
+   * Why the alert is closed without a recovery: the check is no longer watched, or its certificate
+   * was renewed. Absent in rows of older versions.
    */
   withdrawn?: 'deactivated' | 'deleted' | 'renewed' | null;
-  /** The same from the first alert to the recovery: what deduplicates in paging systems. */
+  /** Deduplication key of paging systems; the same from the first alert to the recovery. */
   incidentKey: string;
   recentRuns: RecentRun[];
 }
@@ -67,7 +67,7 @@ export interface LocationFacts {
   kind: 'location';
   at: number;
   location: string;
-  /** Name people gave it, or the slug. */
+  /** Display name, or the slug. */
   locationName: string;
   isServed: boolean;
   unservedSince: number;
@@ -75,29 +75,29 @@ export interface LocationFacts {
   incidentKey: string;
 }
 
-/** Checks of a location that get nothing but errors of ours, or do no longer. */
+/** Checks of a location with nothing but agent errors, or with conclusive results again. */
 export interface FaultFacts {
   kind: 'faults';
   at: number;
   location: string;
-  /** Name people gave it, or the slug. */
+  /** Display name, or the slug. */
   locationName: string;
-  /** Of the errors it is about; null for all that comes from the location. */
+  /** Code of the errors; null for all results of the location. */
   code: string | null;
   isOver: boolean;
-  /** Over because there are results again, not because nothing runs any more. */
+  /** It ended because of conclusive results, not because nothing runs any more. */
   isConclusive: boolean;
   since: number;
-  /** How many there were; with those that follow, of no meaning when it is over. */
+  /** Number of runs; this and the following fields have no meaning at the end. */
   runs: number;
   mostCommonCode: string | null;
-  /** The newest sentence of the most common error; already scrubbed by the agent. */
+  /** The newest message of the most common error, scrubbed by the agent. */
   message: string | null;
   checks: { id: string; name: string }[];
   incidentKey: string;
 }
 
-/** Somebody tries a channel out. */
+/** A test of a channel. */
 export interface TestFacts {
   kind: 'test';
   at: number;
@@ -105,7 +105,7 @@ export interface TestFacts {
 
 export type NotificationFacts = AlertFacts | LocationFacts | FaultFacts | TestFacts;
 
-/** A mail that is ready to go. */
+/** A complete mail. */
 export interface Mail {
   to: string;
   subject: string;

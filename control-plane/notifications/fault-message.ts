@@ -4,7 +4,7 @@ import type { FaultFacts } from './facts.ts';
 import { linkToAgents } from './links.ts';
 import { count, durationText, instantText, namesText } from './phrases.ts';
 
-/** Where agents do not say which error it was. */
+/** Used when agents send no error code. */
 const unknownCode = 'UNKNOWN';
 
 /** Notices that are about the work of a location rather than about an error. */
@@ -57,7 +57,7 @@ function titleOf({ code, isOver, isConclusive, ...facts }: FaultFacts): string {
     : `${count(facts.checks.length, 'check')} of ${location} ${facts.checks.length === 1 ? 'ends' : 'end'} in ${error} every time`;
 }
 
-/** What is said of a location whose checks get nothing but errors of ours. */
+/** The message about a location whose checks have nothing but agent errors. */
 export function faultMessage(facts: FaultFacts, publicUrl: string) {
   const { isOver, since, runs, checks, at, location, mostCommonCode: code } = facts;
   const name = oneLine(facts.locationName);

@@ -1,11 +1,11 @@
-/** Takes credentials out of what is kept about a delivery: receivers echo what they were sent. */
+/** Removes credentials from stored results of deliveries: receivers echo what they were sent. */
 import { escapeHtml, escapeJson } from '../core/escape.ts';
 
 const shown = '[hidden]';
-/** Hiding single letters would leave nothing to read, and hide nothing. */
+/** Shorter values are not hidden: that would leave nothing to read. */
 const shortest = 3;
 
-/** The ways in which a value comes back: as it is, encoded for addresses, JSON, HTML, or base64. */
+/** The encodings of a value: plain, percent-encoded, JSON, HTML, base64. */
 function spellings(value: string): string[] {
   const wellFormed = value.toWellFormed();
   return [
@@ -14,17 +14,17 @@ function spellings(value: string): string[] {
     encodeURI(wellFormed),
     new URLSearchParams([['', wellFormed]]).toString().slice(1),
     escapeJson(value),
-    // What was sent as JSON comes back as a text within JSON.
+    // A value that was sent as JSON may come back as a string within JSON.
     escapeJson(escapeJson(value)),
     escapeHtml(value),
-    // Headers carry bytes, which read one by one look like this.
+    // UTF-8 bytes of a header value, read as Latin-1.
     Buffer.from(value).toString('latin1'),
     Buffer.from(value).toString('base64'),
     Buffer.from(value).toString('base64url'),
   ];
 }
 
-/** A text with every spelling of these values replaced. `isCut` says that its end is missing. */
+/** Replaces all encodings of these values. `isCut` says that the end of the text is missing. */
 export function hideCredentials(
   text: string,
   credentials: readonly string[],
@@ -35,7 +35,7 @@ export function hideCredentials(
   ].sort((left, right) => right.length - left.length);
   let hidden = text;
   for (const needle of needles) hidden = hidden.replaceAll(needle, shown);
-  // What was cut off may be the rest of one of them.
+  // The cut end may contain the beginning of a value.
   const [longest = ''] = needles;
   return isCut && longest !== '' ? hidden.slice(0, -longest.length) : hidden;
 }

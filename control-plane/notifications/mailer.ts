@@ -1,10 +1,10 @@
-/** Hands mails to the mail server of the operator. */
+/** Sends mails through the SMTP server of the operator. */
 import { createTransport } from 'nodemailer';
 import { cannotBeSent, resultText, type Attempt } from './attempt.ts';
 import { oneLine } from '../core/escape.ts';
 import type { Mail } from './facts.ts';
 
-/** What a server says about an address or a message does not change; what it says about us may. */
+/** Errors that may pass; a rejected address or message is final. */
 const networkCodes: ReadonlySet<string> = new Set([
   'ECONNECTION',
   'ETIMEDOUT',
@@ -18,17 +18,17 @@ const networkCodes: ReadonlySet<string> = new Set([
 
 const timeoutMs = 10_000;
 
-/** Pauses after attempts to mail: servers that turn strangers away at first want minutes. */
+/** Pauses between attempts: greylisting needs minutes. */
 export const pausesOfMail: readonly number[] = [
   ...[10_000, 60_000, 300_000, 600_000],
-  // A mail server may be away for an hour.
+  // A mail server may be down for an hour.
   ...[1_200_000, 1_200_000, 1_200_000],
 ];
 
 export interface Mailer {
-  /** Sends once. `id` is the same in every attempt, and with it the Message-ID. */
+  /** Makes one attempt. `id` and the Message-ID are the same in every attempt. */
   send(mail: Mail, id: string, signal: AbortSignal): Promise<Attempt>;
-  /** A Message-ID, or a reference to one, made of a text that is the same each time. */
+  /** A Message-ID, or a reference to one, derived from a text. */
   messageId(text: string): string;
   close(): void;
 }
@@ -47,8 +47,8 @@ function passwordOf(smtpUrl: string): string[] {
 }
 
 /**
- * Opens the way to a mail server; connections are made when there is something to send. Options that
- * the URL gives (`?requireTLS=true`, `?tls.rejectUnauthorized=false`) come before those here.
+ * Opens an SMTP transport; it connects when there is something to send. Options in the URL
+ * (`?requireTLS=true`, `?tls.rejectUnauthorized=false`) override the ones here.
  */
 export function openMailer({ url, from }: { url: string; from: string }): Mailer {
   const transport = createTransport({
@@ -112,7 +112,7 @@ export function openMailer({ url, from }: { url: string; from: string }): Mailer
   };
 }
 
-/** What is said where mail cannot be sent. */
+/** The failure without a configured mail server. */
 export const withoutMailServer = cannotBeSent(
   'this installation cannot send mail: the operator has not set SMTP_URL',
 );

@@ -1,4 +1,4 @@
-/** What a notification says, in words that every channel then puts into its own form. */
+/** The text of a notification, before channel types format it. */
 import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import { oneLine } from '../core/escape.ts';
@@ -13,42 +13,42 @@ import { faultMessage } from './fault-message.ts';
 import { linkToAgents, linkToCheck, linkToResult } from './links.ts';
 import { count, durationText, instantText, namesText } from './phrases.ts';
 
-/** How bad the news is: decides colours, severities, and whether a page is opened or closed. */
+/** Severity of a message: it decides colours, and whether paging systems open or close an alert. */
 export type Tone = 'failing' | 'degraded' | 'recovered' | 'withdrawn' | 'notice';
 
-/** Whether a page that was opened is to be closed: all is well, or nobody looks any more. */
+/** True for messages that close an alert: a recovery, or the end of monitoring. */
 export function isClosing(tone: Tone): tone is 'recovered' | 'withdrawn' {
   return tone === 'recovered' || tone === 'withdrawn';
 }
 
 export interface Message {
   tone: Tone;
-  /** One word or two, in capitals where subjects are: `FAILING`. */
+  /** One or two words, in capitals for subjects: `FAILING`. */
   label: string;
   /** A sentence: `Check "Checkout" has failed`. */
   title: string;
-  /** Who or what it is about: the name of the check or of the location. */
+  /** Name of the check or of the location. */
   subject: string;
-  /** Why, in one line; empty when there is nothing to add. */
+  /** The reason in one line; empty without one. */
   reason: string;
-  /** Facts below it, in order. */
+  /** Further facts, in order. */
   details: { label: string; value: string }[];
-  /** Where to read on, and what is there. */
+  /** Link for further reading, with its text. */
   link: { url: string; text: string };
   /** Oldest first. */
   recentRuns: readonly RecentRun[];
   /** The same from the first alert to the recovery. */
   incidentKey: string;
-  /** When what it tells of happened. */
+  /** Instant of the event. */
   at: number;
 }
 
 interface Wording {
   tone: Tone;
   label: string;
-  /** Behind the name of the check. */
+  /** Follows the name of the check. */
   says: string;
-  /** The same in a reminder. */
+  /** The same for reminders. */
   repeats: string;
 }
 
@@ -100,7 +100,7 @@ const withdrawals: Readonly<Record<NonNullable<AlertFacts['withdrawn']>, Wording
   renewed: { tone: 'recovered', label: 'CERTIFICATE', says: '', repeats: '' },
 };
 
-/** The name people know a location by. */
+/** Display name of a location. */
 export function locationName(location: string): string {
   return location in dataCenterLocations
     ? dataCenterLocations[location as keyof typeof dataCenterLocations]
@@ -120,7 +120,7 @@ function certificateTitle(
     : `The certificate of ${domain} expires in ${count(days, 'day')}`;
 }
 
-/** Where to read on; of a check that is gone there is nothing to read. */
+/** The link of an alert; a deleted check has no page. */
 function linkOf({ check, result, withdrawn }: AlertFacts, publicUrl: string): Message['link'] {
   if (withdrawn === 'deleted') return { url: publicUrl, text: 'Open the monitor' };
   return result === null
@@ -134,7 +134,7 @@ function reasonOf({ check, result, ssl, withdrawn }: AlertFacts, tone: Tone): st
   }
   if (ssl !== null || result === null) return '';
   if (result.error !== null && result.error.trim() !== '') return oneLine(result.error);
-  // That the answer was a good one is not why somebody is told.
+  // A successful response is not the reason of the alert.
   if (tone === 'degraded') {
     return findCheckType(check.type)?.degradedBy === 'response-time'
       ? `${Math.round(result.responseTimeMs)} ms are above its degraded limit`
@@ -145,7 +145,7 @@ function reasonOf({ check, result, ssl, withdrawn }: AlertFacts, tone: Tone): st
     : oneLine(`${result.statusCode} ${result.statusText ?? ''}`);
 }
 
-/** The reason with a sentence about the location, where times may be those of the agent rather than the target. */
+/** Adds a sentence about an overloaded location, where times may include delays of the agent. */
 function withOverload(reason: string, result: AlertFacts['result']): string {
   if (result?.overload === undefined) return reason;
   const { since, reason: because } = result.overload;
@@ -222,7 +222,7 @@ function locationMessage(facts: LocationFacts, publicUrl: string): Message {
   };
 }
 
-/** What to say about something that happened. `publicUrl` is where links lead. */
+/** The message for a stored fact. `publicUrl` is the base of its links. */
 export function messageOf(facts: NotificationFacts, id: string, publicUrl: string): Message {
   switch (facts.kind) {
     case 'alert':

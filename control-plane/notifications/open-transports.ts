@@ -1,4 +1,4 @@
-/** What channels send with, as the settings say. */
+/** Opens the transports of channels from the settings. */
 import type { Config } from '../core/config.ts';
 import type { Services } from '../core/services.ts';
 import { addressRule } from './allowed-addresses.ts';
@@ -33,7 +33,7 @@ function phoneOf(config: NotifySettings): PhoneService | { missing: string[] } {
   };
 }
 
-/** Opens the ways out. Throws when a setting makes no sense. */
+/** Opens mailer and HTTP clients. Throws for invalid settings. */
 export function openTransports({
   config,
   services,

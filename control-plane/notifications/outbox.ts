@@ -1,6 +1,6 @@
 /**
- * What is to be sent is written in the transaction of what causes it. Call `services.deliveries.wake()`
- * after the commit. See `notifications/` for the way out.
+ * Notifications are written to the outbox in the transaction that causes them. Call
+ * `services.deliveries.wake()` after the commit.
  */
 import type { DeleteResult, Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
@@ -12,7 +12,7 @@ interface Envelope {
   now: number;
 }
 
-/** A message to an alert channel. Alerts are sent one after the other to each channel, per check. */
+/** Adds a message to an alert channel. Alerts of a check are sent to each channel in order. */
 export async function enqueueForChannel(
   db: Kysely<Database>,
   channelId: number,
@@ -36,14 +36,14 @@ export async function enqueueForChannel(
     .execute();
 }
 
-/** A mail to a subscriber of a status page. `id` as in the outbox. */
+/** A mail to a subscriber of a status page; `id` as in the outbox. */
 export interface SubscriberMail {
   id: string;
   subscriptionId: string;
   mail: Mail;
 }
 
-/** Mails to subscribers, in one statement: each subscriber gets theirs one after the other. */
+/** Adds mails to subscribers in one statement; each subscriber gets them in order. */
 export async function enqueueSubscriberMails(
   db: Kysely<Database>,
   accountId: string,
@@ -70,7 +70,7 @@ export async function enqueueSubscriberMails(
     .execute();
 }
 
-/** Takes back what has not been sent to a subscriber yet. */
+/** Deletes pending mails to a subscriber. */
 export async function dropSubscriberMails(
   db: Kysely<Database>,
   subscriptionId: string,
@@ -81,11 +81,11 @@ export async function dropSubscriberMails(
 interface AlertedChannel {
   id: number;
   type: string;
-  /** As stored: what is shown of it is hidden when it is read. */
+  /** Encrypted; hidden fields are removed when it is read. */
   configJson: string;
 }
 
-/** An alert to one channel, with its record in the log. Spec: Alert notification record. */
+/** Adds an alert for one channel, with its record in the log. Spec: Alert notification record. */
 export async function enqueueAlert(
   db: Kysely<Database>,
   channel: AlertedChannel,
@@ -117,7 +117,7 @@ export async function enqueueAlert(
   await enqueueForChannel(db, channel.id, facts, envelope);
 }
 
-/** Deletes records of notifications that were sent before an instant, at most `limit`. */
+/** Deletes at most `limit` records of notifications sent before an instant. */
 export function pruneAlertNotifications(
   db: Kysely<Database>,
   before: number,
@@ -135,7 +135,7 @@ export function pruneAlertNotifications(
     .executeTakeFirst();
 }
 
-/** Takes back the mails of a page that is about to be deleted with its subscriptions. */
+/** Deletes the pending mails of a page that is about to be deleted. */
 export async function dropMailsOfPage(
   db: Kysely<Database>,
   accountId: string,

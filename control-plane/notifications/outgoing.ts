@@ -1,15 +1,15 @@
 /**
- * Requests to the outside. For addresses that come from customers the guard resolves the name itself,
- * drops what the rule does not allow, and connects to the very address it has checked: a name that
- * resolves differently the next moment changes nothing. Redirects are not followed, proxies of the
- * environment are not used, answers are read up to a limit, and everything ends within a time.
+ * Outgoing HTTP requests. For addresses of customers the client resolves the name itself, applies
+ * the egress rule, and connects to the address it has checked, which prevents DNS rebinding. It
+ * follows no redirects, ignores proxy variables, limits the size of answers, and has a timeout for
+ * everything.
  */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { Agent, buildConnector, request as sendRequest, type Dispatcher } from 'undici';
 import type { AddressRule } from './allowed-addresses.ts';
 
-/** Addresses of a host name, in the order they should be tried. */
+/** Resolves a host name to addresses, in the order to try. */
 export type Resolve = (hostname: string) => Promise<string[]>;
 
 export interface OutgoingRequest {
@@ -23,17 +23,17 @@ export interface OutgoingAnswer {
   status: number;
   statusText: string;
   headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** At most 64 KiB of it. */
+  /** At most 64 KiB. */
   body: string;
   isCut: boolean;
 }
 
-/** Sends one request and gives the answer, whatever its status. Throws OutgoingError. */
+/** Sends a request and gives the answer, whatever its status. Throws OutgoingError. */
 export type Send = (request: OutgoingRequest, signal: AbortSignal) => Promise<OutgoingAnswer>;
 
-/** No answer came. Says why, without the address, which may hold credentials. */
+/** There was no answer. The message does not contain the address, which may hold credentials. */
 export class OutgoingError extends Error {
-  /** True when trying again cannot help. */
+  /** True when a retry cannot help. */
   readonly isFinal: boolean;
 
   constructor(message: string, isFinal: boolean, options?: ErrorOptions) {
@@ -46,11 +46,11 @@ export class OutgoingError extends Error {
 const maxAnswerBytes = 65_536;
 const maxAddresses = 4;
 
-/** As the system resolves names. */
+/** The system resolver. */
 export const systemResolve: Resolve = async (hostname) =>
   (await lookup(hostname, { all: true, verbatim: true })).map(({ address }) => address);
 
-/** Connects to an address the rule allows, out of those that the name has. */
+/** Connects to an allowed address of the host name. */
 function guardedConnector(
   isAllowed: AddressRule,
   resolve: Resolve,
@@ -59,7 +59,7 @@ function guardedConnector(
   const connect = buildConnector({ timeout: timeoutMs, allowH2: false });
   const connectTo = (options: buildConnector.Options, hostname: string, address: string) =>
     new Promise<Parameters<buildConnector.Callback>>((done) => {
-      // A certificate must be one of the host in the address, whatever a `Host` header says.
+      // The certificate must match the host of the URL, whatever the `Host` header says.
       const { servername: _fromHeader, ...rest } = options;
       const isNamed = options.protocol === 'https:' && isIP(hostname) === 0;
       connect(
@@ -148,13 +148,13 @@ function toOutgoingError(error: unknown, timeoutMs: number): OutgoingError {
 }
 
 export interface Outgoing extends AsyncDisposable {
-  /** To addresses that customers have chosen. */
+  /** For addresses that customers chose. */
   guarded: Send;
-  /** To services that the operator has named in the settings. */
+  /** For services that the operator configured. */
   trusted: Send;
 }
 
-/** Opens the way out. `timeoutMs` bounds each request, its answer included. */
+/** Opens the clients. `timeoutMs` limits each request including its answer. */
 export function openOutgoing({
   isAllowed,
   resolve = systemResolve,

@@ -25,7 +25,7 @@ export function count(number: number, noun: string): string {
 
 const namedChecks = 10;
 
-/** Checks by their names, on one line: the first ten, and how many more there are. */
+/** Names of checks on one line: the first ten, and the number of the others. */
 export function namesText(names: readonly string[]): string {
   const more = names.length - namedChecks;
   return names.slice(0, namedChecks).join(', ') + (more > 0 ? ` and ${more} more` : '');

@@ -2,7 +2,7 @@ import type { DeliverySignal } from './delivery-signal.ts';
 
 declare module '../core/services.ts' {
   interface Services {
-    /** To be woken after a commit that put something into the outbox. */
+    /** Wake it after a commit that added something to the outbox. */
     deliveries: DeliverySignal;
   }
 }

@@ -14,7 +14,7 @@ export interface AlertNotificationsTable {
   account_id: string;
   type: string;
   status: string;
-  /** Encrypted, as that of the channel. */
+  /** Encrypted, like the configuration of the channel. */
   config_json: string;
   result: string | null;
   sent_at: number;
@@ -23,30 +23,30 @@ export interface AlertNotificationsTable {
   check_alert_id: string | null;
   alert_channel_id: number;
   check_result_id: string | null;
-  /** How often it was tried. */
+  /** Number of attempts. */
   attempts: Generated<number>;
-  /** What was said, to send it again; see `notifications/facts.ts`. */
+  /** The content of the notification, to send it again; see `notifications/facts.ts`. */
   facts_json: Generated<string | null>;
 }
 
-/** What is to be sent: written with what causes it, delivered afterwards at least once, then deleted. */
+/** The outbox: rows are written with their cause, delivered at least once, then deleted. */
 export interface OutboxTable {
   seq: Generated<number>;
-  /** The same in every attempt; of an alert also the id of its notification record. */
+  /** The same in every attempt; for an alert also the id of its notification record. */
   id: string;
   account_id: string;
   kind: 'CHANNEL' | 'MAIL';
   /** Null for mail. */
   alert_channel_id: number | null;
-  /** Of rows with the same key only the oldest is sent: a recovery never overtakes its failure. */
+  /** Only the oldest row of an ordering key is sent, so that a recovery never overtakes its failure. */
   ordering_key: string | null;
   /** `NotificationFacts` for a channel, `Mail` for a mail. */
   content_json: string;
   attempts: number;
   next_attempt_at: number;
   created_at: number;
-  /** 1 for the oldest row of its ordering key, and for rows without one. Triggers keep it. */
+  /** 1 for the oldest row of its ordering key, and for rows without a key; maintained by triggers. */
   comes_next: ColumnType<number, never, never>;
-  /** The channel, or the mails of the account. */
+  /** The queue of the row: its channel, or the mails of its account. */
   lane: GeneratedAlways<string>;
 }

@@ -1,6 +1,6 @@
 /**
- * Every metric of the process. Base units; labels are routes, reasons and locations, never a URL, a
- * check or the text of an error. What checks measure is in `resources/prometheus/`.
+ * All metrics of the process, in base units. Labels are routes, reasons and locations, never a URL,
+ * a check or an error text. Metrics of checks are in `analytics/prometheus/`.
  */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
@@ -26,15 +26,15 @@ export interface ControlPlaneMetrics {
 }
 
 const quick = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
-/** Check-ins wait for news for 25 seconds. */
+/** Check-ins are long polls of up to 25 seconds. */
 const ofRequests = [0.005, 0.025, 0.1, 0.25, 1, 5, 30];
 const ofLag = [0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600, 86_400];
 const lagPrecisionMs = 20;
 
-/** Codes come from agents, which may be of any version or not ours at all. */
+/** Agents of any version send codes, so their number is limited. */
 const maxCodes = 64;
 
-/** Keeps a label within bounds: what comes after so many values is `other`. */
+/** Limits the values of a label; further values become `other`. */
 export function boundedLabel(most: number = maxCodes): (value: string) => string {
   const known = new Set<string>();
   return (value) => {
@@ -44,7 +44,7 @@ export function boundedLabel(most: number = maxCodes): (value: string) => string
   };
 }
 
-/** Declares all metrics on a registry, those of the process and of Node under their usual names. */
+/** Declares all metrics on a registry, with the default metrics of Node. */
 export function createMetrics(registry: Registry, version: string): ControlPlaneMetrics {
   const registers = [registry];
   const name = (tail: string) => `monitor_control_plane_${tail}`;

@@ -1,8 +1,8 @@
 import type { Reception } from './reception.ts';
 
 /**
- * An operation that draws conclusions from what was not heard of, put off until agents have had the time
- * to hand in what they could not while nothing could be received. Gaps are on record before it runs.
+ * Delays an operation that draws conclusions from missing data, until agents had time to send what
+ * they could not send during a gap. Gaps are recorded before it runs.
  */
 export function afterGracePeriod<T>(
   reception: Reception,
@@ -15,7 +15,7 @@ export function afterGracePeriod<T>(
   };
 }
 
-/** An operation that goes by dates, or deletes by age, put off while the clock may be wrong. */
+/** Delays an operation that depends on dates or deletes by age while the clock is in doubt. */
 export function whileClockTrusted<T>(
   reception: Reception,
   run: () => Promise<T>,

@@ -1,7 +1,7 @@
 /**
- * What modules do with their instants after a gap, in the transaction that records it: no deadline counts
- * time in which nothing could be received. After a step back of the clock nothing lies in the future.
- * `compose.ts` registers them.
+ * How modules move their instants after a gap, in the transaction that records it, so that no
+ * deadline counts lost time. After a step back no stored instant lies in the future. `compose.ts`
+ * registers the consumers.
  */
 import { sql, type Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
@@ -9,7 +9,7 @@ import type { Gap } from './decide/receivable-time.ts';
 
 export type GapConsumer = (db: Kysely<Database>, gap: Gap) => Promise<void>;
 
-/** Instants since when something lasts, or when it was last seen: after a step back none is later than now. */
+/** Limits stored past instants to now after a step back. */
 export async function clampInstants<T extends keyof Database & string>(
   db: Kysely<Database>,
   { stepMs, to }: Gap,

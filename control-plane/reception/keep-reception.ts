@@ -1,4 +1,4 @@
-/** What the next process needs in order to know how long nothing could be received before it. */
+/** Facts for the next process: from them it knows how long nothing could be received. */
 import { readFact, writeFact } from '../db/installation.ts';
 import type { LastAlive } from './decide/receivable-time.ts';
 import type { Services } from '../core/services.ts';
@@ -8,7 +8,7 @@ const aliveFact = 'alive_at';
 /** Boot time of that moment: `<id of the boot> <milliseconds>`. */
 const bootFact = 'alive_boot';
 
-/** Notes that this process is running, and still receives. */
+/** Records that this process runs and receives. */
 export async function noteAlive({ db, reception }: Services): Promise<void> {
   const { wall, boot } = reception.lastAlive();
   const bootText = boot === null ? '' : `${boot.id} ${Math.round(boot.ms)}`;
@@ -25,7 +25,10 @@ async function readLastAlive({ db }: Services): Promise<LastAlive | null> {
   return { wall: Number(wall), boot: ms === '' ? null : { id, ms: Number(ms) } };
 }
 
-/** The operation of the timer. What a full disk refused was not received, once it is not full any more. */
+/**
+ * Operation of a timer. Requests that a full disk refused were not received, so the gap is recorded
+ * once the disk accepts writes.
+ */
 export async function noteAliveAndWritten(services: Services): Promise<void> {
   const { disk, reception, clock } = services;
   await noteAlive(services);
@@ -37,7 +40,7 @@ export async function noteAliveAndWritten(services: Services): Promise<void> {
   await reception.recorded();
 }
 
-/** Tells reception what is on record; what happened since the last process is on record afterwards. */
+/** Loads the recorded gaps and records the gap since the last process. */
 export async function openReception(services: Services): Promise<void> {
   const { db, hub, metrics, reception } = services;
   await reception.open({
@@ -49,7 +52,7 @@ export async function openReception(services: Services): Promise<void> {
         if (stepMs === 0) metrics.unreceivable.inc({ cause }, lostMs / 1000);
         else metrics.clockSteps.inc();
       }
-      // Agents go by our clock.
+      // Agents follow the clock of the control plane.
       if (gaps.some(({ stepMs }) => stepMs !== 0)) hub.notifyAll();
     },
   });

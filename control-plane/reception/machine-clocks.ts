@@ -1,11 +1,11 @@
-/** Clocks that go on while the machine is suspended. */
+/** Clocks that include the time in which the machine is suspended. */
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 
 export interface MachineClocks {
-  /** Milliseconds since the machine started; null where nothing counts them. */
+  /** Milliseconds since boot; null where the platform does not count them. */
   boot(): number | null;
-  /** Tells one start of the machine from another; null where nothing does. */
+  /** Identifies a boot; null where the platform does not. */
   bootId: string | null;
 }
 
@@ -17,7 +17,7 @@ function readBootId(): string | null {
   }
 }
 
-/** Those of this machine. Only Linux counts its uptime independently of the wall clock. */
+/** The clocks of this machine. Only Linux counts its uptime independently of the wall clock. */
 export function machineClocks(): MachineClocks {
   const isLinux = process.platform === 'linux';
   return {
@@ -26,5 +26,5 @@ export function machineClocks(): MachineClocks {
   };
 }
 
-/** For a clock that is not the machine's. */
+/** For injected clocks. */
 export const noMachineClocks: MachineClocks = { boot: () => null, bootId: null };

@@ -1,7 +1,7 @@
 /**
- * Knows when this process could not receive anything, and when its clock was set. It reads the clocks
- * every second, and whoever is about to conclude something from silence has them read first: after a
- * pause all timers fire at once, before the sockets are read. See `reception/decide/receivable-time.ts`.
+ * Knows when this process could not receive anything, and when its clock was set. It reads the
+ * clocks every second, and before a conclusion is drawn from missing data: after a pause all timers
+ * fire before the sockets are read. See `reception/decide/receivable-time.ts`.
  */
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
@@ -25,9 +25,9 @@ import type { MachineClocks } from './machine-clocks.ts';
 
 const tickMs = 1_000;
 const maxGaps = 1_000;
-/** After a stall, requests that waited in the sockets are read within this time. */
+/** After a stall, requests in the sockets are read within this time. */
 const readWithinMs = 2_000;
-/** A process that stalls again and again draws its conclusions all the same: requests have not waited longer. */
+/** A process with continuous stalls still draws conclusions: no request waits longer than this. */
 const maxUnreadMs = 60_000;
 
 interface ReceptionParts {
@@ -38,11 +38,11 @@ interface ReceptionParts {
 }
 
 interface OpenedReception {
-  /** Of the process before this one; null for a new installation. */
+  /** The previous process; null for a new installation. */
   before: LastAlive | null;
-  /** What is on record, in the order in which it happened. */
+  /** Recorded gaps, in order. */
   known: readonly Gap[];
-  /** Puts gaps on record and moves all deadlines, in one transaction. */
+  /** Records gaps and moves all deadlines in one transaction. */
   record: (gaps: readonly Gap[]) => Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export class Reception implements Disposable {
   #record: OpenedReception['record'] | null = null;
   #last: Reading;
   #lostMs = 0;
-  /** In receivable ms: the last stall, and since when one has followed the other before all was read. */
+  /** In receivable ms: the last stall, and the start of continuous stalls. */
   #stalledAt = Number.NEGATIVE_INFINITY;
   #unreadSince = Number.NEGATIVE_INFINITY;
   #gracePeriod: GracePeriod | null = null;
@@ -63,7 +63,7 @@ export class Reception implements Disposable {
   #gaps: Gap[] = [];
   #unrecorded: Gap[] = [];
   #recording: Promise<void> | null = null;
-  /** To put gaps on record; tried again with the next tick. */
+  /** Recording gaps has failed; it is retried with the next tick. */
   #hasFailed = false;
   #cancelTick: () => void = () => {};
 
@@ -96,7 +96,7 @@ export class Reception implements Disposable {
     });
   }
 
-  /** Compares the clocks with the last reading. Costs two readings unless something happened. */
+  /** Compares the clocks with the last reading. */
   #look(): void {
     const before = this.#last;
     const ranMs = this.#clock.monotonic() - before.monotonic;
@@ -116,12 +116,12 @@ export class Reception implements Disposable {
 
   #noteStall(): void {
     const at = this.#receivedMs();
-    // Only what lasts for a tick or two is noticed by those who ask.
+    // Only gaps of a tick or more are noticed by callers.
     if (at - this.#stalledAt >= readWithinMs + 2 * tickMs) this.#unreadSince = at;
     this.#stalledAt = at;
   }
 
-  /** Adds gaps that something else knows of. They count at once, and are put on record soon. */
+  /** Adds gaps from another source. They count at once and are recorded soon. */
   note(gaps: readonly Gap[]): void {
     if (gaps.length === 0) return;
     const monotonic = this.#clock.monotonic();
@@ -143,17 +143,17 @@ export class Reception implements Disposable {
     }
   }
 
-  /** Begins with what is on record. Gives once what happened since then is on record too. */
+  /** Loads the recorded gaps. Resolves once the newest gap is recorded too. */
   async open({ before, known, record }: OpenedReception): Promise<void> {
     this.#gaps = [...known];
     this.#record = record;
-    // A restart confirms no clock.
+    // A restart does not confirm a clock.
     for (const gap of known) this.#trust.onGap(gap, this.#receivedMs() - this.since(gap.to));
     if (before !== null) this.note(gapsOverRestart(before, this.lastAlive()));
     await this.recorded();
   }
 
-  /** What the next process needs to know of this moment. */
+  /** The facts about this moment for the next process. */
   lastAlive(): LastAlive {
     const { wall, boot } = this.#read();
     const { bootId } = this.#machine;
@@ -161,8 +161,8 @@ export class Reception implements Disposable {
   }
 
   /**
-   * Resolves once every gap up to now is on record and all deadlines have moved; also when that could
-   * not be written, see `isGracePeriodOver`. Never call it within a transaction: it waits for one.
+   * Resolves once all gaps so far are recorded and all deadlines moved; also when writing failed, see
+   * `isGracePeriodOver`. Never call it within a transaction: it waits for one.
    */
   async recorded(): Promise<void> {
     this.#look();
@@ -186,7 +186,10 @@ export class Reception implements Disposable {
     }
   }
 
-  /** Whether everything that arrived until a moment ago has been read: pings that nobody sent can be missed. */
+  /**
+   * True when everything that arrived until a moment ago has been read, so that missing pings are
+   * really missing.
+   */
   hasReadAll(): boolean {
     this.#look();
     if (this.#unrecorded.length > 0 || this.#disk.problem !== null) return false;
@@ -194,7 +197,7 @@ export class Reception implements Disposable {
     return now - this.#stalledAt >= readWithinMs || now - this.#unreadSince >= maxUnreadMs;
   }
 
-  /** Whether agents had the time to hand in what they could not hand in before. */
+  /** True when agents had time to send what they could not send before. */
   isGracePeriodOver(): boolean {
     if (!this.hasReadAll()) return false;
     return this.#gracePeriod === null || this.#clock.monotonic() >= this.#gracePeriod.until;
@@ -204,7 +207,7 @@ export class Reception implements Disposable {
     return this.#clock.monotonic() - this.#lostMs;
   }
 
-  /** Receivable time on a clock of its own, in ms: it stands still during gaps. */
+  /** Receivable time as a clock, in ms: it stops during gaps. */
   receivableMs(): number {
     this.#look();
     return this.#receivedMs();
@@ -216,33 +219,33 @@ export class Reception implements Disposable {
     return receivableSince(instant, this.#clock.now(), this.#gaps);
   }
 
-  /** True once a doubtful clock was set back: what lies in the future was recorded by it. */
+  /** True once a doubtful clock was set back: stored future instants came from it. */
   get wasAhead(): boolean {
     return this.#trust.wasAhead;
   }
 
-  /** Nothing of the future is left. */
+  /** Call it when no future instants are left. */
   noteFutureCleared(): void {
     this.#trust.noteFutureCleared();
   }
 
-  /** Whether the wall clock is good enough for what cannot be undone, and to judge dates by. */
+  /** True when the wall clock may be used for irreversible work and for dates. */
   isClockTrusted(): boolean {
     this.#look();
     return this.#trust.isTrusted(this.#receivedMs());
   }
 
-  /** An agent of a location stamped a request with its own clock. */
+  /** Records the clock offset of an agent that sent its own time. */
   hearClock(caller: { accountId: string; location: string }, aheadMs: number): void {
     if (this.isGracePeriodOver()) this.#trust.hear(caller, aheadMs, this.#receivedMs());
   }
 
-  /** What is wrong with the clock, in words; null when nothing is known to be. */
+  /** The problem of the clock as text; null without one. */
   get clockProblem(): string | null {
     return this.#trust.problem(this.#receivedMs());
   }
 
-  /** The newest step of the clock; null when none is on record. */
+  /** The newest step of the clock; null without one. */
   get lastStep(): Gap | null {
     return this.#gaps.findLast(({ stepMs }) => stepMs !== 0) ?? null;
   }

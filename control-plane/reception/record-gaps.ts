@@ -1,17 +1,16 @@
 /**
- * Puts gaps on record and moves every deadline, in one transaction: no deadline counts time in which
- * nothing could be received, and none is judged by a step of the clock. After a step back nothing is kept
- * that lies in the future.
+ * Records gaps and moves every deadline in one transaction: no deadline counts lost time or a step
+ * of the clock. After a step back no stored instant lies in the future.
  */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 import type { Gap, GapCause } from './decide/receivable-time.ts';
 
-/** As much as the console shows and receivable time is reckoned with. */
+/** The console and receivable time need no more. */
 const maxKept = 1_000;
 
-/** What is on record, in the order in which it happened. */
+/** Recorded gaps, in order. */
 export async function readGaps(db: Kysely<Database>): Promise<Gap[]> {
   const rows = await db
     .selectFrom('reception_gaps')
@@ -40,7 +39,7 @@ async function write(db: Kysely<Database>, gap: Gap): Promise<void> {
     .execute();
 }
 
-/** Records gaps that are over, in the order in which they happened. */
+/** Records past gaps, in order. */
 export async function recordGaps(
   { db, gapConsumers }: Pick<Services, 'db' | 'gapConsumers'>,
   gaps: readonly Gap[],

@@ -3,7 +3,7 @@ import type { Reception } from './reception.ts';
 
 declare module '../core/services.ts' {
   interface Services {
-    /** Whether silence means anything. */
+    /** Knows whether missing data is a reason for conclusions. */
     reception: Reception;
     gapConsumers: readonly GapConsumer[];
   }

@@ -7,9 +7,12 @@ declare module '../db/tables.ts' {
   }
 }
 
-/** A stretch in which nothing could be received, or a step of the clock; see `reception/decide/receivable-time.ts`. */
+/**
+ * A time in which nothing could be received, or a step of the clock; see
+ * `reception/decide/receivable-time.ts`.
+ */
 export interface ReceptionGapsTable {
-  /** In the order in which they happened. */
+  /** Ascending in time. */
   id: Generated<number>;
   cause: string;
   from_at: number;

@@ -1,9 +1,9 @@
-/** What follows when agents of a location come or go: the epoch grows, presence and jobs are settled. */
+/** Updates a location when its agents come or go: the epoch grows; presence and jobs are updated. */
 import type { AgentsChanged } from './location-hub.ts';
 import type { Services } from '../core/services.ts';
 import { releaseJobsOf } from './jobs.ts';
 
-/** Records a change of a location's agents. Jobs of agents that left are free for others at once. */
+/** Records a change of the agents of a location. Jobs of agents that left are released at once. */
 export async function recordAgentsChanged(
   services: Pick<Services, 'db' | 'clock'>,
   change: AgentsChanged,

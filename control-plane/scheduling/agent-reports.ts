@@ -9,7 +9,7 @@ interface Reports {
   events: readonly { code: string; count: number }[];
 }
 
-/** Internal errors that an agent counted. */
+/** Stores internal errors that an agent counted. */
 export async function storeReports(
   db: Kysely<Database>,
   { accountId, location, agentId, events }: Reports,
@@ -26,7 +26,7 @@ export async function storeReports(
     .execute();
 }
 
-/** Deletes reports that are older than results are kept. */
+/** Deletes reports older than the retention of results. */
 export async function pruneAgentReports(
   { db, clock }: Pick<Services, 'db' | 'clock'>,
   keptMs: number,

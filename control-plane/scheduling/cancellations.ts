@@ -1,8 +1,8 @@
-/** Jobs that somebody cancelled. */
+/** Cancelled jobs. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 
-/** Runs of an agent that somebody cancelled, for the answer to its check-in. */
+/** Cancelled runs of an agent, for the answer to its check-in. */
 export async function cancellationsFor(
   db: Kysely<Database>,
   { accountId, location }: { accountId: string; location: string },

@@ -4,7 +4,7 @@ import { gapOf, type Candidate, type Needs } from './decide/assignment.ts';
 import { findCheck } from '../checks/index.ts';
 import { candidateFromRow, needsOfChecks } from './check-needs.ts';
 
-/** Which checks no agent of a location can run, and for want of what; asked of the database once each. */
+/** Checks that no agent of a location can run, and the missing capability; read once per location. */
 export class CapabilityGaps {
   readonly #db: Kysely<Database>;
   readonly #needs = new Map<string, Needs | null>();

@@ -3,7 +3,7 @@ import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import type { WaitingCheck } from './checks-of-location.ts';
 
-/** The channels of these checks, or of their groups, that want to hear of failures. */
+/** The channels of these checks, or of their groups, that take failures. */
 export async function channelsToTell(
   db: Kysely<Database>,
   accountId: string,
@@ -26,7 +26,7 @@ export async function channelsToTell(
   return [...new Set(subscribed.map(({ id }) => id))].sort((one, other) => one - other);
 }
 
-/** Of the channels that got the notice, those that want to hear of recoveries. */
+/** The notified channels that take recoveries. */
 export async function channelsToRecover(
   db: Kysely<Database>,
   notice: { account_id: string; channels_json: string },

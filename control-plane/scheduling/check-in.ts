@@ -1,4 +1,4 @@
-/** The long poll of an agent: who it is, what it should run, which jobs it gets. */
+/** The long poll of an agent: its registration, its assigned checks, and its jobs. */
 import type { Kysely, Selectable } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import {
@@ -22,9 +22,9 @@ import { scheduledMaintenance } from '../maintenance/index.ts';
 
 /** The first protocol whose agents derive ids with a key. */
 const keyedIdsFrom = 2;
-/** Most jobs handed out in one answer. */
+/** Limit of jobs in one answer. */
 const jobsPerCheckIn = 50;
-/** Waiting jobs that are looked at together. */
+/** Waiting jobs are read in pages of this size. */
 const jobsPerPage = 200;
 
 interface Caller {
@@ -33,7 +33,7 @@ interface Caller {
   keyId: string;
 }
 
-/** A key may be revoked while its agent waits; it must not learn anything more then. */
+/** The key may have been revoked while the agent waited; it must learn nothing more then. */
 async function refuseRevoked(db: Kysely<Database>, { accountId, keyId }: Caller): Promise<void> {
   const key = await db
     .selectFrom('location_keys')
@@ -44,7 +44,7 @@ async function refuseRevoked(db: Kysely<Database>, { accountId, keyId }: Caller)
   if (key === undefined) throw badToken();
 }
 
-/** By our clock: that of the agent may be ahead. */
+/** By the clock of the control plane: the clock of the agent may be ahead. */
 function overloadedSince({ load }: CheckInRequest, now: number): number | null {
   const since = load?.overloadedSince ?? null;
   return since === null ? null : Math.min(since, now);
@@ -130,7 +130,7 @@ async function proxyOf(
   return row?.proxy_url == null ? null : secrets.decryptStored(row.proxy_url, caller.accountId);
 }
 
-/** The checks an agent should run now. */
+/** The checks that an agent is assigned now. */
 async function assignmentsOf(
   services: Services,
   caller: Caller,
@@ -148,7 +148,7 @@ async function assignmentsOf(
 
 type JobRow = Selectable<JobsTable>;
 
-/** Jobs with their checks as agents run them; what checks inherit is read once for all of them. */
+/** Jobs with their assembled checks; inherited settings are read once for all of them. */
 async function toJobs(
   services: Services,
   caller: Caller,
@@ -186,7 +186,7 @@ async function toJobs(
   });
 }
 
-/** Waiting jobs of the location that are for the agent, given what it and the others there have. */
+/** Waiting jobs of the location that this agent gets, considering the capabilities of all its agents. */
 async function findJobs(
   { hub }: Services,
   db: Kysely<Database>,
@@ -196,7 +196,7 @@ async function findJobs(
 ): Promise<JobRow[]> {
   const found: JobRow[] = [];
   const members = hub.members(caller.accountId, caller.location);
-  // What this agent cannot run must not stand in the way of what it can.
+  // A job that this agent cannot run must not hide one that it can.
   for (let offset = 0; found.length < jobsPerCheckIn; offset += jobsPerPage) {
     const page = await db
       .selectFrom('jobs')
@@ -234,7 +234,7 @@ async function findJobs(
   return found.slice(0, jobsPerCheckIn);
 }
 
-/** Keeps what was leased, so that its results are known to be wanted also when the jobs are gone. */
+/** Records the leased jobs, so that their results are accepted even after the jobs were deleted. */
 async function rememberLeases(
   db: Kysely<Database>,
   jobs: readonly JobRow[],
@@ -265,7 +265,7 @@ async function rememberLeases(
 
 /** Leases waiting jobs of the location to the agent. */
 async function leaseJobs(services: Services, caller: Caller, agent: Candidate): Promise<Job[]> {
-  // Leases of others may have run out while they could not be renewed.
+  // Leases of other agents may have expired while they could not be renewed.
   await services.reception.recorded();
   const now = services.clock.now();
   const leaseUntil = now + leaseMs;
@@ -298,7 +298,7 @@ interface News {
   revisions: Map<string, string>;
 }
 
-/** What the checks of an account share; another value means that all of them are to be told again. */
+/** Revision of the settings that checks inherit; when it changes, the agent gets all checks again. */
 async function environmentRevision(db: Kysely<Database>, accountId: string): Promise<number> {
   const row = await db
     .selectFrom('accounts')
@@ -308,7 +308,7 @@ async function environmentRevision(db: Kysely<Database>, accountId: string): Pro
   return row?.environment_revision ?? 0;
 }
 
-/** What changed for the agent since it was last told, or everything when it holds something else. */
+/** The changes since the last answer to the agent, or everything when its snapshot differs. */
 async function newsFor(services: Services, caller: Caller, request: CheckInRequest): Promise<News> {
   const { accountId, location } = caller;
   const answer = services.hub.lastAnswer(accountId, location, request.agentId);
@@ -332,7 +332,10 @@ async function newsFor(services: Services, caller: Caller, request: CheckInReque
   return { full: held === null, upserts, removals, revisions };
 }
 
-/** An agent that is answered keeps to the answer; one that is sent away keeps to what it knows. */
+/**
+ * An answer replaces what the agent knows; an error lets it keep its checks, so a stopping process
+ * sends errors.
+ */
 function refuseWhenStopping({ hub }: Services): void {
   if (!hub.isClosed) return;
   throw new ApiError('UNAVAILABLE', 'the control plane is stopping; ask again in a moment');
@@ -341,8 +344,8 @@ function refuseWhenStopping({ hub }: Services): void {
 const stepMs = 1_000;
 
 /**
- * When a check-in came and when its answer leaves, by one clock: had it been set in between, the agent
- * would measure half of the step.
+ * Arrival and answer times of a check-in by one clock: if it was set in between, the agent would
+ * measure half of the step.
  */
 function serverTime(clock: Clock, receivedAt: number, arrivedAt: number) {
   const sentAt = clock.now();
@@ -362,8 +365,8 @@ function candidateOf(request: CheckInRequest): Candidate {
 }
 
 /**
- * Answers a check-in: at once when there is news or a job, otherwise when something changes or the
- * wait is over. Aborting the signal (the agent hung up) makes the answer irrelevant.
+ * Answers a check-in: at once when there are changes or jobs, otherwise at the next change or when
+ * the wait is over. Aborting the signal (the agent disconnected) discards the answer.
  */
 export async function checkIn(
   services: Services,
@@ -395,7 +398,7 @@ export async function checkIn(
     const knownToBe = hub.lastAnswer(accountId, location, agentId)?.calledOff;
     const cancellations = calledOff.filter((runId) => knownToBe?.has(runId) !== true);
     const time = serverTime(clock, receivedAt, arrivedAt);
-    // An agent is to hear at once that the clock was set.
+    // The agent must learn at once that the clock was set.
     const remainingMs = time.isSet ? 0 : waitUntil - clock.monotonic();
     const hasNews =
       news.full ||

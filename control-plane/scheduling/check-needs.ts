@@ -1,4 +1,4 @@
-/** What checks ask of agents and what agents have, from the database. */
+/** Capabilities that checks need and agents have, from the database. */
 import type { Kysely, Selectable } from 'kysely';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
@@ -12,7 +12,7 @@ import {
   groupsOf,
 } from '../checks/index.ts';
 
-/** The runtime of checks that name none, and whose group names none. */
+/** The default runtime of the account. */
 export async function accountRuntime(
   db: Kysely<Database>,
   accountId: string,
@@ -25,7 +25,7 @@ export async function accountRuntime(
   return row?.runtime_id ?? null;
 }
 
-/** What one check needs, given the groups of its account. */
+/** The needs of one check, with the groups of its account. */
 export function needsAmong(
   row: CheckRow,
   groups: ReadonlyMap<number, GroupRow>,
@@ -43,7 +43,7 @@ export function needsAmong(
   });
 }
 
-/** What each of these checks of an account needs. */
+/** The needs of these checks of an account. */
 export async function needsOfChecks(
   db: Kysely<Database>,
   accountId: string,
@@ -56,7 +56,7 @@ export async function needsOfChecks(
 
 type AgentRow = Pick<Selectable<Database['agents']>, 'id' | 'capacity_light' | 'capabilities_json'>;
 
-/** An agent as it last described itself. */
+/** An agent by its last check-in. */
 export function candidateFromRow(row: AgentRow): Candidate {
   const {
     checkTypes,

@@ -6,11 +6,11 @@ export interface WaitingCheck {
   id: string;
   name: string;
   groupId: number | null;
-  /** Since when it follows its present schedule. */
+  /** Start of its present schedule. */
   assignedAt: number;
 }
 
-/** The active checks of a location about which people want to be told, by name. */
+/** The active checks of a location whose notifications are not muted, by name. */
 export async function checksWaitingIn(
   db: Kysely<Database>,
   { accountId, location }: { accountId: string; location: string },

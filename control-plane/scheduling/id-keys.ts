@@ -1,7 +1,7 @@
 /**
- * Keys of the ids of runs and results: one for each location of each account, from one secret of the
- * installation that stands encrypted in its database. Agents get the key of their location and derive the
- * ids of slots with it, also while they are cut off; nobody else can.
+ * Keys for ids of runs and results: one per location and account, derived from one secret, which is
+ * stored encrypted. Agents get the key of their location and derive ids of slots with it, even
+ * without a connection; nobody else can.
  */
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import type { Kysely } from 'kysely';
@@ -12,14 +12,14 @@ import { OperatorError } from '../errors/operator-error.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
 
 const keyBytes = 32;
-/** Name of the secret among the facts of the installation. Encrypted for no account. */
+/** Fact with the secret; encrypted without an account id. */
 export const idSecretFact = 'id_secret';
 
 export class IdKeys {
   readonly #secret: Buffer;
   readonly #keys = new Map<string, KeyObject>();
 
-  /** Of 32 random bytes. */
+  /** 32 random bytes. */
   constructor(secret: Buffer) {
     this.#secret = secret;
   }
@@ -35,12 +35,12 @@ export class IdKeys {
     return key;
   }
 
-  /** What agents of the location are given: 32 bytes in base64. */
+  /** The key for agents of the location: 32 bytes in base64. */
   textOf(accountId: string, location: string): string {
     return this.#keyOf(accountId, location).export().toString('base64');
   }
 
-  /** HMACs under the key of a location: take one for many ids. */
+  /** HMAC function with the key of a location; reuse it for many ids. */
   hmacOf(accountId: string, location: string): HmacHex {
     const key = this.#keyOf(accountId, location);
     return (text) => createHmac('sha256', key).update(text).digest('hex');
@@ -48,9 +48,10 @@ export class IdKeys {
 }
 
 /**
- * Reads the secret of the installation. Where there is none it follows from the encryption key, so that a
- * backup from before it was stored, or a salvaged database, gets the one that agents have used. With `acceptNewKey` one that the
- * key does not open is replaced: results that agents hold under ids of the old one are then refused.
+ * Reads the secret of the installation. A missing secret is derived from the encryption key, so
+ * that an older backup or a salvaged database gets the secret that agents have used. With
+ * `acceptNewKey` an unreadable secret is replaced: results that agents hold under ids of the old
+ * one are then refused.
  */
 export async function openIdKeys(
   db: Kysely<Database>,
@@ -76,7 +77,7 @@ export async function openIdKeys(
   }
 }
 
-/** Encrypts the secret anew with the present key of the cipher; does nothing before there is one. */
+/** Encrypts the secret again with the present key; does nothing without a secret. */
 export async function reencryptIdSecret(
   db: Kysely<Database>,
   secrets: SecretCipher,

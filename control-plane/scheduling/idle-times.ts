@@ -2,7 +2,10 @@ import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { Occurrence } from '../maintenance/index.ts';
 
-/** When checks of an account followed no schedule between two that they followed, or since; by check. */
+/**
+ * Times in which checks of an account had no schedule, between two schedules or since the last one;
+ * by check.
+ */
 export async function idleTimes(
   db: Kysely<Database>,
   accountId: string,

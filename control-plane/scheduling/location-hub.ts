@@ -1,6 +1,6 @@
 /**
- * Who serves which location right now, and who waits for news. In memory: after a restart it is
- * filled from the agents table, and agents say the rest at their next check-in.
+ * The agents that serve each location now, and their long polls. In memory: after a restart it is
+ * filled from the agents table, and agents send the rest with their next check-in.
  *
  *   polling    a check-in of the agent is waiting here: it is alive
  *   between    its last check-in was answered: it must come back within `returnWithinMs`
@@ -13,17 +13,17 @@ import type { Reception } from '../reception/index.ts';
 
 const returnWithinMs = 12_000;
 const hangUpGraceMs = 5_000;
-/** After a gap an agent has at least so long, for its check-in may wait in the socket. */
+/** Minimum time to return after a gap: the check-in may wait in the socket. */
 const minReturnMs = 3_000;
-/** Timers and clocks differ by less. */
+/** Smaller differences of timers and clocks are ignored. */
 const minCountedMs = 100;
 
-/** What an agent was last told, so that the next answer is only the difference. */
+/** The last answer to an agent, so that the next one contains only changes. */
 interface SentAnswer {
   snapshot: string;
-  /** What tells one state of each check from another; see `scheduling/check-in.ts`. */
+  /** Identifies the state of each check; see `scheduling/check-in.ts`. */
   revisions: Map<string, string>;
-  /** Runs it was told to end. */
+  /** Runs that the agent was asked to cancel. */
   calledOff: ReadonlySet<string>;
 }
 
@@ -100,7 +100,7 @@ export class LocationHub {
     return (this.#entries.get(`${accountId}/${location}`)?.members.size ?? 0) > 0;
   }
 
-  /** Marks an agent as polling. Gives true when it was not serving before or changed its abilities. */
+  /** Marks an agent as polling. True when it was not serving before, or when its capabilities changed. */
   arrive(accountId: string, location: string, agent: Candidate): boolean {
     const entry = this.#entry(accountId, location);
     const known = entry.members.get(agent.id);
@@ -120,7 +120,7 @@ export class LocationHub {
     return isNew;
   }
 
-  /** The check-in of an agent ended: it is expected back. */
+  /** The check-in of an agent ended: the agent must come back. */
   depart(accountId: string, location: string, agentId: string, how: 'answered' | 'hung-up'): void {
     const member = this.#entry(accountId, location).members.get(agentId);
     if (member === undefined) return;
@@ -132,7 +132,7 @@ export class LocationHub {
     );
   }
 
-  /** Counts an agent as serving until it had time to check in: for the start of the process. */
+  /** Counts an agent as serving until it had time to check in; used at the start of the process. */
   expect(accountId: string, location: string, agent: Candidate, withinMs: number): void {
     const entry = this.#entry(accountId, location);
     if (entry.members.has(agent.id)) return;
@@ -146,7 +146,7 @@ export class LocationHub {
     if (this.#isClosed) return;
     const since = this.#reception.receivableMs();
     member.stopWaiting = this.#clock.after(withinMs, () => {
-      // Only time counts in which it could have come back.
+      // Only receivable time counts.
       const leftMs = withinMs - (this.#reception.receivableMs() - since);
       if (leftMs < minCountedMs && this.#reception.hasReadAll()) {
         this.remove(accountId, location, member.id);
@@ -156,7 +156,7 @@ export class LocationHub {
     });
   }
 
-  /** The agent no longer serves the location. */
+  /** Removes an agent from the location. */
   remove(accountId: string, location: string, agentId: string): void {
     const { members } = this.#entry(accountId, location);
     const member = members.get(agentId);
@@ -181,7 +181,7 @@ export class LocationHub {
     if (member !== undefined) member.lastAnswer = answer;
   }
 
-  /** Something about a location changed: its checks, its agents, its jobs. Wakes who waits. */
+  /** Call it when checks, agents or jobs of a location changed; it wakes the long polls. */
   notify(accountId: string, location: string): void {
     const entry = this.#entry(accountId, location);
     entry.version += 1;
@@ -190,14 +190,14 @@ export class LocationHub {
     for (const wake of waiters) wake();
   }
 
-  /** Something about all checks of an account changed. */
+  /** The same for all locations of an account. */
   notifyAccount(accountId: string): void {
     for (const key of this.#entries.keys()) {
       if (key.startsWith(`${accountId}/`)) this.notify(accountId, key.slice(accountId.length + 1));
     }
   }
 
-  /** Something about everything changed. */
+  /** The same for all locations. */
   notifyAll(): void {
     for (const key of this.#entries.keys()) {
       const slash = key.indexOf('/');
@@ -209,7 +209,7 @@ export class LocationHub {
     return this.#entry(accountId, location).version;
   }
 
-  /** Resolves when a location changed since `version`, when the time is up, or on abort. */
+  /** Resolves when the location changed since `version`, at the time limit, or on abort. */
   changed(
     accountId: string,
     location: string,
@@ -232,12 +232,12 @@ export class LocationHub {
     });
   }
 
-  /** True once the process is stopping: whoever asks now must be sent away, not told that nobody serves. */
+  /** True while the process stops: callers must get an error, not an answer without agents. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Wakes who waits. Agents stay known, since they go on by what they were told last. */
+  /** Wakes all long polls. Agents stay registered, because they continue with their last answer. */
   close(): void {
     this.#isClosed = true;
     for (const entry of this.#entries.values()) {

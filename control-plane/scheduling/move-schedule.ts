@@ -1,4 +1,4 @@
-/** Leases and slots after a gap. */
+/** Moves leases and slots after a gap. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { clampInstants, type Gap, type GapConsumer } from '../reception/index.ts';
@@ -6,7 +6,7 @@ import { moveJobs } from './jobs.ts';
 
 const rowsAtOnce = 500;
 
-/** Slots between the two instants never came: the schedule ends before the step and begins after it. */
+/** Slots inside a step ahead never happened: the schedule ends before the step and begins after it. */
 async function skipSlots(db: Kysely<Database>, { from, to }: Gap): Promise<void> {
   const ended = await db
     .updateTable('schedule_periods')
@@ -28,7 +28,10 @@ async function skipSlots(db: Kysely<Database>, { from, to }: Gap): Promise<void>
   }
 }
 
-/** The schedule goes on from now: what it did later than that, by the clock that was ahead, is yet to come. */
+/**
+ * After a step back the schedule continues from now: later slots, run under the wrong clock, are
+ * due again.
+ */
 async function reopenSlots(db: Kysely<Database>, to: number): Promise<void> {
   const periods = () => db.updateTable('schedule_periods');
   await periods()

@@ -1,6 +1,6 @@
 /**
- * Runs in progress as agents tell them, and which of these are called off. In memory: agents tell all
- * of their runs again when this process was started anew.
+ * Runs in progress as agents report them, and which of these are cancelled. In memory: after a
+ * restart of this process agents report all of their runs again.
  */
 import type { OpenRun } from '@monitor/shared/contract/agent-protocol.ts';
 
@@ -15,7 +15,7 @@ interface AgentRuns extends AgentOfLocation {
   calledOff: Set<string>;
 }
 
-/** A run as its agent told it. */
+/** A run as its agent reported it. */
 export interface ReportedRun extends OpenRun {
   /** Where it runs. */
   location: string;
@@ -28,7 +28,7 @@ const keyOf = ({ accountId, location, agentId }: AgentOfLocation): string =>
 export class OpenRuns {
   readonly #runsOfAgents = new Map<string, AgentRuns>();
 
-  /** All that an agent is running now. */
+  /** Replaces the reported runs of an agent. */
   replace(agent: AgentOfLocation, list: readonly OpenRun[]): void {
     const key = keyOf(agent);
     if (list.length === 0) {
@@ -42,7 +42,7 @@ export class OpenRuns {
     this.#runsOfAgents.set(key, { ...agent, runs, calledOff: new Set(calledOff) });
   }
 
-  /** These agents are gone: nobody knows what became of their runs. */
+  /** Forgets agents that left: the state of their runs is unknown. */
   forget(accountId: string, location: string, agentIds: readonly string[]): void {
     for (const agentId of agentIds)
       this.#runsOfAgents.delete(keyOf({ accountId, location, agentId }));
@@ -62,7 +62,7 @@ export class OpenRuns {
     return [...this.#runsOfAgents.values()].filter((agent) => agent.accountId === accountId);
   }
 
-  /** Calls off runs of an account; gives which of them there are, and where. */
+  /** Cancels runs of an account; gives the known ones with their locations. */
   callOff(accountId: string, runIds: readonly string[]): { runId: string; location: string }[] {
     return this.#ofAccount(accountId).flatMap(({ location, runs, calledOff }) =>
       runIds
@@ -74,7 +74,7 @@ export class OpenRuns {
     );
   }
 
-  /** The runs of an agent that are called off. */
+  /** Cancelled runs of an agent. */
   calledOff(agent: AgentOfLocation): string[] {
     return [...(this.#runsOfAgents.get(keyOf(agent))?.calledOff ?? [])];
   }

@@ -1,4 +1,4 @@
-/** Locations whose agents say that they are overloaded. What agents say is one line, and bounded. */
+/** Overloaded locations, as their agents report. The reported reason is cut to one line. */
 import type { Kysely } from 'kysely';
 import type { CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
 import { fromJson } from '../db/columns.ts';
@@ -15,11 +15,11 @@ export type AgentLoad = NonNullable<CheckInRequest['load']>;
 export interface Overload {
   since: number;
   reason: string | null;
-  /** When the last of its agents recovered; null while one is overloaded. */
+  /** When the last agent recovered; null while one is overloaded. */
   endedAt: number | null;
 }
 
-/** What an agent last said of its load; null for one that does not. */
+/** The last reported load of an agent; null for agents that report none. */
 export function loadOf({ load_json: json }: { load_json: string | null }): AgentLoad | null {
   if (json === null) return null;
   const load = fromJson<AgentLoad>(json);
@@ -27,8 +27,8 @@ export function loadOf({ load_json: json }: { load_json: string | null }): Agent
 }
 
 /**
- * The overload of a location; null when there is none, nor was lately. That of an agent ends when it leaves:
- * one without time for its check-ins comes and goes.
+ * The overload of a location; null without a present or recent one. The overload of an agent ends
+ * when it leaves: an agent that is too busy for its check-ins comes and goes.
  */
 export async function overloadOf(
   db: Kysely<Database>,

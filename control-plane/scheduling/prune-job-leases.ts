@@ -1,6 +1,6 @@
 import type { Services } from '../core/services.ts';
 
-/** Forgets which jobs were leased, once a result of them would not be kept any more. */
+/** Deletes records of leases that are older than the retention of results. */
 export async function pruneJobLeases(
   { db, clock }: Pick<Services, 'db' | 'clock'>,
   keptMs: number,

@@ -4,14 +4,13 @@ import type { Database } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 import { createJob } from './jobs.ts';
 
-/** A retry of an attempt that ended longer ago would say nothing about that moment any more. */
+/** A retry of an attempt that ended longer ago would say nothing about that moment. */
 const staleAfterMs = 10 * 60_000;
 
 /**
- * Follows up a failed attempt in another location of its check, chosen at random among those that
- * are served; where it ran, when there is none. Gives that location, `too-late` when the attempt
- * has to be the last one, or null when the follow-up already exists, as it does for a result that
- * `isKnown`.
+ * Reschedules a failed attempt to another location of its check, chosen at random among the served
+ * ones; to the same location when there is no other. Gives that location, `too-late` when the
+ * attempt must be the last one, or null when the retry exists already (`isKnown`).
  */
 export async function rescheduleRetry(
   services: Services,

@@ -1,10 +1,10 @@
 import type { Services } from '../core/services.ts';
 import { candidateFromRow } from './check-needs.ts';
 
-/** Agents that served when the process stopped have so long to come back before their checks move. */
+/** After a restart, agents get this long to come back before their checks move to other agents. */
 const returnWithinMs = 30_000;
 
-/** Fills the hub with the agents that were serving when the process stopped. */
+/** Fills the hub with the agents that served when the process stopped. */
 export async function restoreAgents(services: Services): Promise<void> {
   const rows = await services.db
     .selectFrom('agents')

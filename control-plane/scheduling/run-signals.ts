@@ -1,4 +1,4 @@
-/** Tells those who wait for runs that they have ended. */
+/** Signals the end of runs to waiting requests. */
 import type { Clock } from '@monitor/shared/clock.ts';
 
 export class RunSignals {
@@ -10,25 +10,25 @@ export class RunSignals {
     this.#clock = clock;
   }
 
-  /** True when nobody is to wait any more: the control plane stops. */
+  /** True while the control plane stops: nobody may start to wait. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Ends all waiting, for good. */
+  /** Ends all waiting. */
   close(): void {
     this.#isClosed = true;
     this.ended([...this.#waiting.keys()]);
   }
 
-  /** Call after the commit that closed these runs. */
+  /** Call it after the commit that closed these runs. */
   ended(runIds: Iterable<string>): void {
     for (const runId of runIds) {
       for (const wake of this.#waiting.get(runId) ?? []) wake();
     }
   }
 
-  /** Returns when any of the runs has ended, the time is over, or the signal is aborted. */
+  /** Resolves when any of the runs has ended, at the time limit, or on abort. */
   nextEnd(runIds: readonly string[], withinMs: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {

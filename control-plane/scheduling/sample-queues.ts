@@ -1,10 +1,10 @@
-/** How many runs wait in each location, noted once a minute. */
+/** Samples the queue of each location once a minute. */
 import type { Services } from '../core/services.ts';
 
-/** What `GET /v1/private-locations/{id}/metrics` can look back to: 15 days. */
+/** `GET /v1/private-locations/{id}/metrics` covers 15 days. */
 export const metricsKeptMs = 15 * 86_400_000;
 
-/** Notes the queues of all private locations, empty ones too, and forgets what is too old. */
+/** Samples the queues of all private locations, including empty ones, and deletes old samples. */
 export async function sampleQueues({ db, clock }: Services): Promise<void> {
   const now = clock.now();
   const waiting = await db

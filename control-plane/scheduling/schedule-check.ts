@@ -1,4 +1,4 @@
-/** What follows from a check's effective fields: where it runs and when. */
+/** Keeps locations, tags and schedule of a check in line with its effective fields. */
 import type { Kysely } from 'kysely';
 import { toFlag } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
@@ -63,7 +63,7 @@ const insertPeriod = prepareQuery<{
   }),
 );
 
-/** The slots of a period are accounted for up to `until`; the next sweep of it is `due`. */
+/** Marks the slots of a period as accounted for up to `until`; its next sweep is `due`. */
 export const markSwept = prepareQuery<{ id: number; until: number; due: number }>((db, argument) =>
   db
     .updateTable('schedule_periods')
@@ -92,7 +92,7 @@ async function writeTags(db: Kysely<Database>, row: CheckRow, fields: CheckField
   }
 }
 
-/** Begins a stretch of schedule at `now`, for a check that is active and runs somewhere. */
+/** Begins a schedule period at `now` for an active check with locations. */
 async function beginPeriod(
   db: Kysely<Database>,
   row: CheckRow,
@@ -113,7 +113,7 @@ async function beginPeriod(
   });
 }
 
-/** Locations, tags and schedule of a check that was just inserted. */
+/** Writes locations, tags and schedule of a new check. */
 async function writeNewSchedule(
   db: Kysely<Database>,
   row: CheckRow,
@@ -131,7 +131,7 @@ function scheduleKey(row: CheckRow, fields: CheckFields): string {
   return JSON.stringify([isRunning, frequency, frequencyOffset, runParallel, locationsOf(fields)]);
 }
 
-/** Brings locations, tags and schedule of a check to its effective fields after it, or its group, changed. */
+/** Updates locations, tags and schedule after the check or its group changed. */
 async function reschedule(
   services: Services,
   db: Kysely<Database>,
@@ -159,7 +159,7 @@ async function reschedule(
   if (isActivated && runsOnAgents(row.type)) await runNow(services, db, row, effective);
 }
 
-/** A new or newly activated check runs at once; agents are notified of every change. */
+/** A new or activated check runs at once; agents are notified of every change. */
 export const scheduleOfChecks: CheckConsumer = {
   created: async (services, db, { row, effective }) => {
     await writeNewSchedule(db, row, effective, services.clock.now());
@@ -181,7 +181,7 @@ export const scheduleOfChecks: CheckConsumer = {
     }),
 };
 
-/** Wakes the agents of these locations: what they run has changed. */
+/** Wakes the agents of these locations, because their checks changed. */
 export function notifyAgents(
   services: Services,
   accountId: string,
@@ -190,13 +190,13 @@ export function notifyAgents(
   for (const location of new Set(locations)) services.hub.notify(accountId, location);
 }
 
-/** Most first runs that an agent is given when it arrives; the rest begins with its slots. */
+/** Limit of first runs for an agent that arrives; the other checks begin with their slots. */
 const maxFirstRuns = 500;
 
 /**
- * Runs the checks of an agent that has just arrived whose schedule nobody has run yet: they were made,
- * or activated, while their location had no agent. Those that run seldom come first, since their first
- * slot is the furthest away.
+ * Runs checks without any run yet when their first agent arrives: they were created or activated
+ * while the location had no agent. Checks with long periods come first, because their first slot is
+ * furthest away.
  */
 export async function runFirst(
   services: Services,
@@ -241,8 +241,8 @@ export async function runFirst(
 }
 
 /**
- * Runs a new or newly activated check at once, so that nobody waits a period for the first result; not
- * in maintenance, where it is not to run by itself.
+ * Runs a new or activated check at once, so that its first result does not take a whole period; not
+ * in maintenance.
  */
 async function runNow(
   services: Services,

@@ -6,10 +6,10 @@ import type { RunSignals } from './run-signals.ts';
 declare module '../core/services.ts' {
   interface Services {
     hub: LocationHub;
-    /** Ids of runs and results that follow from slots. */
+    /** Derives the ids of runs and results of slots. */
     ids: IdKeys;
     runs: RunSignals;
-    /** What agents say they are running. */
+    /** Runs in progress, as agents report them. */
     openRuns: OpenRuns;
   }
 }

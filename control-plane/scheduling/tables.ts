@@ -28,7 +28,7 @@ export interface PrivateLocationsTable {
   updated_at: number | null;
 }
 
-/** The locations of a check in the order round robin follows. */
+/** The locations of a check in round-robin order. */
 export interface CheckLocationsTable {
   check_id: string;
   account_id: string;
@@ -42,7 +42,7 @@ export interface CheckTagsTable {
   tag: string;
 }
 
-/** When a check was due, over its history: slots in `(starts_at, ends_at]` follow this row. */
+/** The schedules of a check over time: slots in `(starts_at, ends_at]` follow this row. */
 export interface SchedulePeriodsTable {
   id: Generated<number>;
   account_id: string;
@@ -55,7 +55,7 @@ export interface SchedulePeriodsTable {
   ends_at: number | null;
   /** Slots up to here are accounted for. */
   swept_until: number;
-  /** When the first slot behind `swept_until` is to be accounted for; 0 as soon as possible. */
+  /** When the first slot after `swept_until` must be accounted for; 0 means as soon as possible. */
   sweep_at: Generated<number>;
 }
 
@@ -71,13 +71,13 @@ export interface AgentsTable {
   outbox_depth: number;
   outbox_oldest_at: number | null;
   outbox_dropped: number;
-  /** Control plane minus agent. */
+  /** Clock of the control plane minus clock of the agent. */
   clock_offset_ms: number | null;
   started_at: number;
   last_seen_at: number;
-  /** Set when the agent left or was given up. */
+  /** When the agent left or was given up. */
   gone_at: number | null;
-  /** What it last said of its load, see `checkInRequest`; null for agents that do not. */
+  /** The last reported load, see `checkInRequest`; null for agents that report none. */
   load_json: string | null;
   /** Since when it has been overloaded; null when it is not. */
   overloaded_since: number | null;
@@ -89,13 +89,13 @@ export interface LocationStatesTable {
   account_id: string;
   location: string;
   epoch: number;
-  /** Start of the present stretch with at least one agent, or null. */
+  /** Start of the present time with at least one agent; null without agents. */
   served_since: number | null;
-  /** Start of the present stretch without an agent, or null. */
+  /** Start of the present time without agents; null while one serves. */
   unserved_since: number | null;
 }
 
-/** Runs that are not on the schedule, until an agent has done them. */
+/** Queued and leased runs outside of the schedule. */
 export interface JobsTable {
   id: string;
   account_id: string;
@@ -117,8 +117,8 @@ export interface JobsTable {
 }
 
 /**
- * Which jobs were handed out in a location, also when they are over: for as long as results are kept, since
- * what an agent handed in may have waited in its outbox.
+ * Records of leases, which outlive their jobs: they are kept as long as results, because a result
+ * may have waited in the outbox of an agent.
  */
 export interface JobLeasesTable {
   account_id: string;
@@ -128,13 +128,13 @@ export interface JobLeasesTable {
   check_id: string;
   slot_location: string;
   scheduled_for: number | null;
-  /** The first attempt of the run that the job was for. */
+  /** First attempt of the run that the job was for. */
   attempt: number;
-  /** When it was leased last. */
+  /** Time of the last lease. */
   leased_at: number;
 }
 
-/** What agents report about themselves; see `EXTERNAL_OBSERVABILITY`. */
+/** Internal errors that agents report; see `EXTERNAL_OBSERVABILITY`. */
 export interface AgentReportsTable {
   account_id: string;
   location: string;
@@ -144,7 +144,7 @@ export interface AgentReportsTable {
   reported_at: number;
 }
 
-/** How many runs waited in a location at an instant. */
+/** Queue length of a location at an instant. */
 export interface QueueSamplesTable {
   account_id: string;
   location: string;

@@ -1,4 +1,4 @@
-/** A call of a trigger's address: run, wait, say whether all went well. */
+/** A trigger call: it starts runs, waits for them, and reports their outcome. */
 import type { Kysely, Selectable } from 'kysely';
 import { triggerWaitMs } from '@monitor/shared/contract/check-trigger.ts';
 import { ApiError, invalidQuery } from '../errors/api-error.ts';
@@ -20,7 +20,7 @@ import { awaitSession, isRunnable, startSessions } from './check-sessions.ts';
 
 export type TriggerRow = Selectable<CheckTriggersTable>;
 
-/** The trigger with this token; undefined when it is not that of the check or group. */
+/** The trigger with this token; undefined when it belongs to another check or group. */
 export async function findTrigger(
   db: Kysely<Database>,
   token: string,
@@ -39,15 +39,15 @@ export interface TriggeredOutcome {
   checkId: string;
   name: string;
   hasFailures: boolean;
-  /** Our side could not carry a run out; never the target's fault. */
+  /** An agent error: the run says nothing about the target. */
   hasErrors: boolean;
-  /** A run had not ended when the time was over. */
+  /** A run had not ended at the time limit. */
   timedOut: boolean;
-  /** Milliseconds; the longest of several runs. */
+  /** Milliseconds; the maximum of several runs. */
   responseTime: number;
 }
 
-/** What a caller may say about the runs. */
+/** Options of a trigger call. */
 export interface TriggerQuery {
   runLocation?: string;
   /** `ENVIRONMENT_URL` of the runs. */
@@ -69,7 +69,7 @@ async function runCheck(
     ...(runLocation === undefined ? {} : { location: runLocation }),
     ...(environmentUrl === undefined ? {} : { environmentUrl }),
   });
-  // Deleted in this very moment.
+  // The check was deleted in this moment.
   if (session === undefined) return notRun(row);
   const leftMs = Math.max(0, deadline - services.clock.monotonic());
   const { runs } = await awaitSession(services, session, leftMs, signal);
@@ -84,7 +84,7 @@ async function runCheck(
   };
 }
 
-/** Its turn did not come in time. */
+/** A check that was not started before the time limit. */
 function notRun({ id, name }: CheckRow): TriggeredOutcome {
   const none = { hasFailures: false, hasErrors: false, timedOut: true, responseTime: 0 };
   return { checkId: id, name, ...none };
@@ -98,12 +98,15 @@ async function noteCall({ db, clock }: Services, trigger: TriggerRow): Promise<v
     .execute();
 }
 
-/** True when the caller may go on: everything ran, and passed. */
+/** True when everything ran and passed. */
 export function hasPassed({ hasFailures, hasErrors, timedOut }: TriggeredOutcome): boolean {
   return !hasFailures && !hasErrors && !timedOut;
 }
 
-/** Runs the check of a trigger. Throws 404 when it runs nowhere, 400 when not in `runLocation`. */
+/**
+ * Runs the check of a trigger. Throws 404 when it has no location, 400 when `runLocation` is none
+ * of them.
+ */
 export async function callCheckTrigger(
   services: Services,
   trigger: TriggerRow,
@@ -126,7 +129,7 @@ export async function callCheckTrigger(
   return runCheck(services, row, { ...query, deadline, signal });
 }
 
-/** Runs the checks of a trigger's group in its order, as many at once as the group allows. */
+/** Runs the checks of a trigger's group in its order, with the concurrency of the group. */
 export async function callGroupTrigger(
   services: Services,
   trigger: TriggerRow,

@@ -1,4 +1,4 @@
-/** Sessions: one check run on demand, in each of its locations or in one. */
+/** Sessions: one check, run on demand in each of its locations or in one. */
 import type { Kysely, Selectable } from 'kysely';
 import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
@@ -35,10 +35,10 @@ import { endCancelledRun, recordFault } from '../results/index.ts';
 export type SessionRow = Selectable<CheckSessionsTable>;
 type ResultRow = Selectable<Database['check_results']>;
 
-/** So long a run may wait for an agent and take retries, besides running. */
+/** Time for waiting and retries, besides the run itself. */
 const sessionMarginMs = 15 * 60_000;
 
-/** What has not ended after so long has timed out. */
+/** A session that lasts longer has timed out. */
 function sessionLifetimeMs(type: string): number {
   return sessionMarginMs + checkTypes[type as CheckType].maxRunMs;
 }
@@ -53,12 +53,12 @@ export interface SessionRunState {
   results: ResultRow[];
 }
 
-/** True for a check that a session can run: one that agents run, somewhere. */
+/** True for a check that agents run in some location. */
 export function isRunnable(row: CheckRow, effective: CheckFields): boolean {
   return runsOnAgents(row.type) && locationsOf(effective).length > 0;
 }
 
-/** Where a session runs: everywhere for `runParallel`, else in one location whose agents can run it. */
+/** The locations of a session: all for `runParallel`, else one whose agents can run it. */
 function placesOf(
   { hub }: Services,
   row: CheckRow,
@@ -79,13 +79,13 @@ function placesOf(
 
 export interface StartOptions {
   source: RunSource;
-  /** Runs there when it is one of the check's locations. */
+  /** Location of the run, when the check has it. */
   location?: string;
   /** `ENVIRONMENT_URL` of the runs. */
   environmentUrl?: string;
 }
 
-/** Starts a session for each check, in one transaction; agents are told afterwards. */
+/** Starts a session for each check in one transaction; agents are notified afterwards. */
 export async function startSessions(
   services: Services,
   rows: readonly CheckRow[],
@@ -97,7 +97,7 @@ export async function startSessions(
     const started: SessionRow[] = [];
     for (const { id, account_id: accountId } of rows) {
       const row = await findCheck(db, accountId, id);
-      // Deleted since it was chosen.
+      // The check was deleted since it was selected.
       if (row === undefined) continue;
       const now = clock.now();
       const session: SessionRow = {
@@ -125,7 +125,7 @@ export async function startSessions(
           .execute();
         const lack = whyNobodyCan(needs, services.hub.members(accountId, location));
         if (lack !== null) {
-          // Rather than to wait for the deadline: nobody is there who could take it.
+          // No agent could take the job: it ends now instead of at its deadline.
           const reason = `no agent of ${location} ${lack}`;
           await recordFault(services, db, { row, effective, needs, runId, location, reason });
           continue;
@@ -203,7 +203,7 @@ export async function runsOfSession(
   return states;
 }
 
-/** The status of a session at this moment. */
+/** The present status of a session. */
 export function statusOfSession(
   session: SessionRow,
   runs: readonly SessionRunState[],
@@ -226,7 +226,10 @@ export function statusOfSession(
   );
 }
 
-/** Waits until a session has ended, the time is over or the control plane stops; gives its runs then. */
+/**
+ * Waits until a session has ended, for the time limit, or until the control plane stops; gives its
+ * runs.
+ */
 export async function awaitSession(
   { db, clock, runs: signals }: Services,
   session: SessionRow,
@@ -235,7 +238,7 @@ export async function awaitSession(
 ): Promise<{ runs: SessionRunState[]; hasEnded: boolean }> {
   const until = clock.monotonic() + withinMs;
   for (;;) {
-    // Subscribed before the state is read: an end in between is not missed.
+    // Subscribed before the state is read, so that no end is missed.
     const open = new AbortController();
     const everyRun = await db
       .selectFrom('check_session_runs')
@@ -261,7 +264,7 @@ export async function awaitSession(
 
 type OpenJob = Pick<Selectable<Database['jobs']>, 'id' | 'run_id' | 'agent_id' | 'location'>;
 
-/** What no agent has taken ends at once; what one is running is marked, for its next check-in. */
+/** Ends waiting jobs at once; running ones are marked for the next check-in of their agent. */
 async function callOffJobs(
   db: Kysely<Database>,
   jobs: readonly OpenJob[],
@@ -276,7 +279,7 @@ async function callOffJobs(
   return { ended: waiting.map((job) => job.run_id), told: taken.map((job) => job.location) };
 }
 
-/** Calls off the runs of a session; with ids, only those. */
+/** Cancels runs of a session: all, or those with the given ids. */
 export async function cancelSession(
   services: Services,
   session: SessionRow,
@@ -307,7 +310,7 @@ export async function cancelSession(
   signals.ended(ended);
 }
 
-/** Calls off runs of an account, of the schedule or not. Gives whether any of them had not ended. */
+/** Cancels runs of an account, scheduled or not. True when any of them had not ended. */
 export async function cancelRuns(
   services: Services,
   accountId: string,
@@ -345,8 +348,8 @@ async function endCancelled(
 }
 
 /**
- * Ends jobs that were called off and that no agent works on any more: it gave them back, or it is
- * gone. Nobody is to begin them again. Gives how many.
+ * Ends cancelled jobs that no agent runs any more, because it released them or left. Nobody may
+ * start them again. Gives their number.
  */
 export async function dropCancelledJobs({ commits, clock }: Services): Promise<number> {
   return commits.run(async (db) => {
@@ -363,7 +366,7 @@ export async function dropCancelledJobs({ commits, clock }: Services): Promise<n
   });
 }
 
-/** Runs that wait for an agent are cancelled when their check is deactivated. Before their jobs are dropped. */
+/** Cancels waiting runs when their check is deactivated; it must run before their jobs are deleted. */
 export const sessionsOfChecks: CheckConsumer = {
   changed: async (_services, db, change) => {
     if (!isDeactivated(change)) return null;

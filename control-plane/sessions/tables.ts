@@ -9,7 +9,7 @@ declare module '../db/tables.ts' {
   }
 }
 
-/** Either of a check or of a group. */
+/** The target is either a check or a group. */
 export interface CheckTriggersTable {
   id: Generated<number>;
   account_id: string;
@@ -31,7 +31,7 @@ export interface CheckSessionsTable {
   name: string;
   run_source: string;
   started_at: number;
-  /** What has not ended by then has timed out. */
+  /** A session that has not ended by then has timed out. */
   deadline: number;
   cancelled_at: number | null;
 }

@@ -4,7 +4,7 @@ import { type CheckRow, effectiveAmong, groupsOf } from '../checks/index.ts';
 import { isRunnable } from './check-sessions.ts';
 
 export interface TriggerTarget {
-  /** The tags of an inner list must all match, any of the lists is enough. */
+  /** All tags of an inner list must match; one matching list is enough. */
   matchTags?: readonly (readonly string[])[];
   checkId?: readonly string[];
 }
@@ -13,7 +13,7 @@ function matches(tags: readonly string[], matchTags: readonly (readonly string[]
   return matchTags.some((all) => all.every((tag) => tags.includes(tag)));
 }
 
-/** The activated checks that run in locations and that a target names; without a filter all of them. */
+/** The activated checks with locations that a target selects; all of them without a filter. */
 export async function findTriggeredChecks(
   db: Kysely<Database>,
   accountId: string,

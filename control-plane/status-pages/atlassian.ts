@@ -1,6 +1,6 @@
 /**
- * A page as JSON under `/api/v2/`, in the shape that aggregators, chat apps and dashboards already read
- * from other status pages.
+ * A status page as JSON under `/api/v2/`, in the format of Atlassian Statuspage, which aggregators,
+ * chat apps and dashboards read.
  */
 import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import type { IncidentView } from './view/incidents.ts';
@@ -16,14 +16,14 @@ const indicators: Record<ServiceState, string> = {
   operational: 'none',
 };
 
-/** As other status pages list them. */
+/** The limit of other status pages. */
 const maxListed = 50;
-/** The newest of each incident; its own page has all of them. */
+/** Newest updates per incident; its own page has all of them. */
 const maxUpdates = 25;
 
 interface Shown {
   view: StatusPageView;
-  /** Where people find the page. */
+  /** Public URL of the page. */
   address: string;
   components: ReturnType<typeof componentsOf>;
 }
@@ -61,7 +61,7 @@ function groupOf(card: CardView, position: number, pageId: string) {
   };
 }
 
-/** Cards are groups. A service on two cards belongs to the first of them. */
+/** Cards are component groups. A service on two cards belongs to the first one. */
 function componentsOf({ cards, services, page }: StatusPageView) {
   const cardOf = (serviceId: string): CardView | undefined =>
     cards.find((card) => card.services.some(({ id }) => id === serviceId));
@@ -154,7 +154,7 @@ function incidentsOf(shown: Shown, incidents: readonly IncidentView[]) {
   return incidents.slice(0, maxListed).map((incident) => incidentOf(shown, incident));
 }
 
-/** In the order of the statuses: what comes soonest first, what is over newest first. */
+/** By status: future maintenance soonest first, past maintenance newest first. */
 function maintenancesOf(shown: Shown, statuses: readonly NoticeView['status'][]) {
   return statuses
     .flatMap((wanted) => {
@@ -202,7 +202,7 @@ const documents = {
 
 export type ApiDocumentName = keyof typeof documents;
 
-/** Whether there is a document of such a name below `/api/v2/`. */
+/** True for a known document name below `/api/v2/`. */
 export function isApiDocument(name: string): name is ApiDocumentName {
   return Object.hasOwn(documents, name);
 }

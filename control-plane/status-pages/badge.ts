@@ -1,4 +1,4 @@
-/** The state of a page as a picture, and as what drawers of badges ask for. */
+/** The state of a page as a badge, and as JSON for badge services. */
 import { makeBadge } from 'badge-maker';
 import { stateWords } from './view/states.ts';
 import type { StatusPageView } from './view/view.ts';
@@ -7,7 +7,7 @@ import { stateColor } from './html/palette.ts';
 const styles = ['flat', 'flat-square', 'plastic', 'for-the-badge', 'social'] as const;
 export type BadgeStyle = (typeof styles)[number];
 
-/** Flat for a style that there is not. */
+/** Unknown styles become `flat`. */
 export function parseBadgeStyle(text: string): BadgeStyle {
   return styles.find((style) => style === text) ?? 'flat';
 }
@@ -23,7 +23,7 @@ export function badgePicture(view: StatusPageView, style: BadgeStyle): string {
   });
 }
 
-/** For services that draw badges from an address. */
+/** The endpoint format of badge services. */
 export function badgeDocument(view: StatusPageView): object {
   return {
     schemaVersion: 1,

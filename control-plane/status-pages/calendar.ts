@@ -1,12 +1,12 @@
-/** Maintenance as a calendar to subscribe to. */
+/** Maintenance as an iCalendar feed. */
 import ical, { ICalEventStatus } from 'ical-generator';
 import type { StatusPageView } from './view/view.ts';
 import { listWords } from './html/text.ts';
 
-/** The text of a calendar with what was, is and will be. */
+/** A calendar of past, present and future maintenance. */
 export function calendarText(view: StatusPageView, address: string): string {
   const calendar = ical({
-    // The library escapes line breaks everywhere but here, where they would end the property.
+    // The library does not escape line breaks here, where they would end the property.
     name: `Maintenance of ${view.page.name.replace(/\s+/g, ' ')}`,
     prodId: { company: 'monitor', product: 'status page', language: 'EN' },
     ttl: 3600,
@@ -18,7 +18,7 @@ export function calendarText(view: StatusPageView, address: string): string {
       id: `${notice.id}@${view.page.id}`,
       start: new Date(notice.startsAt),
       end: new Date(notice.endsAt),
-      // An event that did not change must read the same each time it is asked for.
+      // An unchanged event must be byte-identical in every answer.
       stamp: new Date(notice.plannedAt),
       summary: notice.name,
       description: [notice.description ?? '', `Concerns ${names}.`].join('\n').trim(),

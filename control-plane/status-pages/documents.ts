@@ -1,4 +1,4 @@
-/** What can be read of a status page, by path. All of it comes from one view. */
+/** The documents of a status page by path, all rendered from one view. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { newestFirst, viewIncident, type IncidentView } from './view/incidents.ts';
@@ -37,7 +37,7 @@ const feeds: Record<string, { format: FeedFormat; entry: FeedEntry }> = {
   '/slack.rss': { format: 'rss', entry: 'update' },
 };
 
-/** Anyone's page may read what anyone may read. */
+/** CORS headers of public documents. */
 function open(snapshot: Snapshot, type: string): Record<string, string> {
   return {
     'Content-Type': type,
@@ -101,7 +101,7 @@ async function incident(reading: Reading, id: string): Promise<Representation | 
   );
 }
 
-/** What is at a path of a page, or null for nothing. */
+/** The document at a path of a page; null for an unknown path. */
 export async function documentAt(reading: Reading): Promise<Representation | null> {
   const { snapshot, place, canSubscribe, query } = reading;
   const { view } = snapshot;

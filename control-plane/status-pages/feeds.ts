@@ -8,14 +8,14 @@ import { instantWords, listWords, excerpt, prose, wordsOfStatus } from './html/t
 
 export type FeedFormat = 'rss' | 'atom' | 'json';
 
-/** By what an entry is: an incident, which changes, or each update of one, for readers that show what is new only. */
+/** Entries are incidents, which change, or single updates, for readers that show only new entries. */
 export type FeedEntry = 'incident' | 'update';
 
 const maxEntries = 30;
-/** Of one incident; the rest is on its page. */
+/** Updates per incident; the others are on its page. */
 const maxUpdates = 20;
 
-/** XML knows no such characters, not even escaped. */
+/** XML 1.0 does not allow these characters, not even escaped. */
 
 const unspeakable = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]|\p{Surrogate}/gu;
 
@@ -61,11 +61,11 @@ interface FeedParts {
   address: string;
   format: FeedFormat;
   entry: FeedEntry;
-  /** Its own path below the address. */
+  /** Path of the feed below the address. */
   path: string;
 }
 
-/** The text of a feed. Readers take titles in XML for markup, so that they are escaped once more. */
+/** Renders a feed. Feed readers treat titles as HTML, so titles are escaped twice in XML. */
 export function feedText({ view, address, format, entry, path }: FeedParts): string {
   const plain = (text: string): string => text.replace(unspeakable, '\uFFFD');
   const markup = (text: string): string =>
@@ -75,7 +75,7 @@ export function feedText({ view, address, format, entry, path }: FeedParts): str
     id: `${address}/`,
     link: `${address}/`,
     title: plain(view.page.name),
-    // Atom asks for one; entries without an author of their own have that of the feed.
+    // Atom requires an author; entries without one inherit it.
     author: { name: plain(view.page.name) },
     description: overallWords(view.state),
     updated: new Date(view.updatedAt),
@@ -94,7 +94,7 @@ export function feedText({ view, address, format, entry, path }: FeedParts): str
   const newest = items
     .sort((left, right) => right.date.getTime() - left.date.getTime())
     .slice(0, maxEntries);
-  // The readers of RSS look into the description, the others into the content.
+  // RSS readers show the description, others the content.
   const body = format === 'rss' ? 'description' : 'content';
   for (const { content, title, ...item } of newest) {
     feed.addItem({ ...item, title: markup(title), [body]: plain(content) });

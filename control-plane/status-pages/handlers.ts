@@ -1,4 +1,4 @@
-/** Status pages, and who subscribed to them. */
+/** Status pages and their subscriptions. */
 import type { Kysely } from 'kysely';
 import type { statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
 import { notFound } from '../errors/api-error.ts';
@@ -111,7 +111,7 @@ export function statusPageHandlers(services: Services): Handlers<typeof statusPa
       }),
 
     createStatusPagePassword: async ({ params }, { principal }) => {
-      // Deriving takes a while: not within a transaction.
+      // Key derivation takes long, so it happens outside of the transaction.
       const password = makePassword();
       const hash = await hashPassword(password);
       await setPassword(services, principal.accountId, params.statusPageId, hash);

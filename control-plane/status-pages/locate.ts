@@ -1,17 +1,17 @@
-/** Which status page a request is for, by its host and its path. */
+/** Finds the status page of a request by its host and path. */
 import { isIP } from 'node:net';
 import { domainToUnicode } from 'node:url';
 import type { PageAddress } from './read-page.ts';
 
-/** A page that a request may be for, with what is left of the path: `/`, `/history`. */
+/** A possible page of a request, with the rest of the path: `/`, `/history`. */
 export interface Candidate {
   address: PageAddress;
-  /** What stands before the paths of the page. */
+  /** Prefix of the paths of the page. */
   base: string;
   rest: string;
 }
 
-/** `Status.Shop.example.:8443` → `status.shop.example`; null for what is no host. */
+/** `Status.Shop.example.:8443` → `status.shop.example`; null for an invalid host. */
 export function hostName(header: string | undefined): string | null {
   const host = (header ?? '')
     .toLowerCase()
@@ -20,7 +20,7 @@ export function hostName(header: string | undefined): string | null {
   return /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(host) && isIP(host) === 0 ? host : null;
 }
 
-/** The page whose own domain this host may be; never for the hosts of the control plane itself. */
+/** The page with this host as custom domain; null for hosts of the control plane. */
 export function byHost(
   host: string | null,
   path: string,
@@ -31,7 +31,7 @@ export function byHost(
   return { address: { kind: 'domain', hosts }, base: '', rest: path };
 }
 
-/** The page under `/status/{slug}`. `prefix` is what the public address has before it. */
+/** The page under `/status/{slug}`. `prefix` is the path of the public URL. */
 export function byPath(path: string, prefix: string): Candidate | null {
   const match = /^\/status\/([A-Za-z0-9-]{1,255})(\/.*)?$/.exec(path);
   if (match === null) return null;

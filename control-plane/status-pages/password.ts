@@ -1,7 +1,7 @@
-/** Passwords of private pages: made by us, so they are long; kept as scrypt has them. */
+/** Passwords of private pages: generated, and stored as scrypt hashes. */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 
-/** Without letters that look alike. */
+/** Without look-alike letters. */
 const alphabet = 'abcdefghjkmnpqrstuvwxyzACDEFGHJ23456789';
 const groups = 5;
 const groupLength = 5;
@@ -9,12 +9,12 @@ const groupLength = 5;
 const cost = { N: 16_384, r: 8, p: 1 };
 const keyBytes = 32;
 
-/** `k7dPq-…`: 25 characters, some 130 random bits. */
+/** `k7dPq-…`: 25 characters with about 130 random bits. */
 export function makePassword(): string {
   const letters: string[] = [];
   while (letters.length < groups * groupLength) {
     for (const byte of randomBytes(64)) {
-      // What is over the last whole round of the alphabet would favour its first letters.
+      // Rejection sampling: otherwise the first letters of the alphabet would be more likely.
       if (byte >= Math.floor(256 / alphabet.length) * alphabet.length) continue;
       letters.push(alphabet.charAt(byte % alphabet.length));
     }
@@ -33,14 +33,14 @@ function derive(password: string, salt: Buffer): Promise<Buffer> {
   });
 }
 
-/** What is stored: `scrypt.<salt>.<key>`. */
+/** The stored hash: `scrypt.<salt>.<key>`. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16);
   const key = await derive(password, salt);
   return `scrypt.${salt.toString('base64url')}.${key.toString('base64url')}`;
 }
 
-/** Takes as long for a wrong password as for the right one. */
+/** Verifies in constant time. */
 export async function isPassword(password: string, hash: string): Promise<boolean> {
   const [, salt = '', key = ''] = hash.split('.');
   const expected = Buffer.from(key, 'base64url');

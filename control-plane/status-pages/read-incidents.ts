@@ -1,4 +1,4 @@
-/** Incidents that concern a service of a page, with what is public of them. */
+/** Reads incidents of the services of a page, with their public updates. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { IncidentFacts, Severity } from './view/facts.ts';
@@ -10,16 +10,16 @@ interface PageKey {
 }
 
 export type WhichIncidents =
-  /** Open at `now`, or with an update since. */
+  /** Open at `now`, or updated since then. */
   | { kind: 'current'; since: number; now: number }
-  /** First heard of in `[from, to)`. */
+  /** Public since an instant in `[from, to)`. */
   | { kind: 'begun'; from: number; to: number; now: number }
   | { kind: 'one'; id: string; now: number };
 
-/** A check that flaps may open many; what is older than so many is not drawn. */
+/** A flapping check may open many incidents; older ones are not drawn. */
 const maxIncidents = 2_000;
 
-/** The links between incidents and the services of a page. */
+/** Links between incidents and services of a page. */
 function linksOf(db: Kysely<Database>, { pageId }: PageKey) {
   return db
     .selectFrom('incident_services')
@@ -85,7 +85,7 @@ function narrowed(db: Kysely<Database>, key: PageKey, which: WhichIncidents) {
   }
 }
 
-/** Newest first as they were written down. */
+/** By creation, newest first. */
 export async function readIncidents(
   db: Kysely<Database>,
   key: PageKey,
@@ -131,7 +131,7 @@ export async function readIncidents(
   }));
 }
 
-/** When the first public update of any incident of the page was, or null. */
+/** Instant of the first public update of any incident of the page; null without one. */
 export async function firstIncidentAt(
   db: Kysely<Database>,
   key: PageKey,

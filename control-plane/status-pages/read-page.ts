@@ -1,4 +1,4 @@
-/** The facts of a status page, out of the database. */
+/** Reads the facts of a status page. */
 import type { Kysely, Selectable } from 'kysely';
 import { fromFlag, fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
@@ -8,11 +8,11 @@ import { shownSince } from './view/uptime.ts';
 import { readIncidents } from './read-incidents.ts';
 import { readWindows } from './read-windows.ts';
 
-/** How a visitor names a page: by its slug, or by the host they came to. */
+/** How a visitor names a page: by slug or by host. */
 export type PageAddress =
   { kind: 'slug'; slug: string } | { kind: 'domain'; hosts: readonly string[] };
 
-/** Who may see it. */
+/** Access rules of a page. */
 export interface PageAccess {
   isPrivate: boolean;
   passwordHash: string | null;
@@ -31,7 +31,8 @@ type Look = Pick<PageLook, 'description' | 'logo' | 'favicon' | 'redirectTo' | '
 };
 
 function findPage(db: Kysely<Database>, address: PageAddress): Promise<Row | undefined> {
-  // No account: visitors have none. Addresses are unique, and all else is read by the account of the row.
+  // Visitors have no account. Addresses are unique, and everything else is read with the account of
+  // the row.
   const pages = db.selectFrom('status_pages').selectAll();
   return (
     address.kind === 'slug'
@@ -73,7 +74,7 @@ async function readCards(db: Kysely<Database>, page: Row): Promise<CardFacts[]> 
   }));
 }
 
-/** Undefined where there is no such page. */
+/** Undefined for an unknown page. */
 export async function readPage(
   db: Kysely<Database>,
   address: PageAddress,

@@ -1,7 +1,4 @@
-/**
- * Maintenance windows that concern a page: one of its services is what a check reports to that the
- * window applies to.
- */
+/** Maintenance windows of a page: windows that apply to a check that reports to one of its services. */
 import type { Kysely } from 'kysely';
 import { jsonValue } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
@@ -14,7 +11,7 @@ interface PageKey {
   pageId: string;
 }
 
-/** The checks of the account that report to a service of the page. */
+/** Checks of the account that report to a service of the page. */
 function reportingChecks(
   db: Kysely<Database>,
   { accountId, pageId }: PageKey,
@@ -36,7 +33,7 @@ function reportingChecks(
     .execute();
 }
 
-/** Those that are in effect about now, as they are and as they were, and that show on the page. */
+/** Windows, present and past versions, that the page shows around now. */
 export async function readWindows(
   db: Kysely<Database>,
   key: PageKey,

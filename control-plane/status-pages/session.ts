@@ -1,6 +1,6 @@
 /**
- * Sessions of visitors of private pages: a signed cookie, nothing in the database. It names the page
- * and which of its passwords opened it, so a new password ends all sessions.
+ * Sessions of visitors of private pages: a signed cookie without a database row. It names the page
+ * and the version of its password, so that a new password ends all sessions.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
@@ -16,7 +16,7 @@ function sign(key: Buffer, { pageId, passwordVersion }: Opened, until: number): 
   return createHmac('sha256', key).update(`${pageId} ${passwordVersion} ${until}`).digest();
 }
 
-/** A token that is good for thirty days. */
+/** A session token that is valid for thirty days. */
 export function makeSession(key: Buffer, opened: Opened, now: number): string {
   const until = now + sessionMs;
   return `${until}.${sign(key, opened, until).toString('base64url')}`;
@@ -31,7 +31,7 @@ export function isSession(key: Buffer, opened: Opened, token: string, now: numbe
   return until > now && given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** The values of a cookie of this name: paths may lend a page more than one. */
+/** The values of this cookie: several paths may set it. */
 export function sessionsIn(header: string | undefined): string[] {
   return (header ?? '').split(';').flatMap((pair) => {
     const [name = '', value = ''] = pair.trim().split('=', 2);

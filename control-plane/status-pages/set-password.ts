@@ -1,9 +1,9 @@
-/** Which pages are private, and what opens them. */
+/** Privacy of pages. */
 import { notFound } from '../errors/api-error.ts';
 import { toFlag } from '../db/columns.ts';
 import type { Services } from '../core/services.ts';
 
-/** Makes a page private with the hash of a password, or public with null. Older sessions end. */
+/** Makes a page private with the hash of a password, or public with null. All sessions end. */
 export function setPassword(
   { commits, clock }: Services,
   accountId: string,

@@ -1,7 +1,7 @@
 /**
- * What visitors are shown, kept for a second: however many come, a page is read once. What is changed
- * through the API is seen by the next visitor. While the database is busy or broken, visitors see what
- * was last known: that is when they come.
+ * A cache of pages, fresh for a second: a page is read once however many visitors come. A change
+ * through the API is visible for the next visitor. While the database is busy or broken, visitors
+ * get the last snapshot.
  */
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
@@ -10,7 +10,7 @@ import type { PageAddress, ReadPage } from './read-page.ts';
 import type { Representation } from '../http/representation.ts';
 
 const freshMs = 1_000;
-/** How long a visitor waits for the present while there is a past to show. */
+/** How long a visitor waits for a new snapshot while an old one exists. */
 const maxWaitMs = 250;
 const maxKept = 1_000;
 const maxRepresentations = 200;
@@ -25,7 +25,7 @@ export class Snapshot {
     this.view = viewPage(read.facts, now);
   }
 
-  /** What is served under a name, made when it is first asked for. */
+  /** A document of the snapshot, rendered at its first request. */
   represent(
     name: string,
     make: () => Representation | Promise<Representation>,
@@ -41,7 +41,7 @@ export class Snapshot {
 }
 
 interface Entry {
-  /** Null for "there is no such page", undefined before the first answer. */
+  /** Null for an unknown page, undefined before the first read. */
   value: Snapshot | null | undefined;
   /** On the monotonic clock. */
   freshUntil: number;
@@ -62,19 +62,19 @@ export class Snapshots {
     this.#parts = parts;
   }
 
-  /** The answer if it is at hand: undefined means that `get` has to be awaited. */
+  /** The cached answer; undefined when `get` must be awaited. */
   peek(address: PageAddress): Snapshot | null | undefined {
     const entry = this.#entries.get(keyOf(address));
     if (entry === undefined || this.#parts.clock.monotonic() >= entry.freshUntil) return undefined;
     return entry.value;
   }
 
-  /** True for a page that was there the last time. */
+  /** True for a page that existed at the last read. */
   isKnown(address: PageAddress): boolean {
     return (this.#entries.get(keyOf(address))?.value ?? null) !== null;
   }
 
-  /** Null when there is no such page. Rejects only when nothing was ever known. */
+  /** Null for an unknown page. Rejects only when nothing is cached. */
   async get(address: PageAddress): Promise<Snapshot | null> {
     const key = keyOf(address);
     const entry = this.#entryOf(key);
@@ -86,12 +86,12 @@ export class Snapshots {
     return this.#orWhatIsKnown(entry.loading, entry.value);
   }
 
-  /** Called when something of the account was changed, before that is acknowledged. */
+  /** Call it when something of the account was changed, before the answer. */
   expire(accountId: string): void {
     for (const entry of this.#entries.values()) {
       if ((entry.value ?? null) !== null && entry.value?.read.accountId !== accountId) continue;
       entry.freshUntil = -Infinity;
-      // What is being read may be older than the change.
+      // A read in progress may be older than the change.
       entry.loading = undefined;
     }
   }
@@ -110,7 +110,7 @@ export class Snapshots {
 
   #load(key: string, entry: Entry, address: PageAddress): Promise<Snapshot | null> {
     const { clock, logger, read } = this.#parts;
-    // Whoever was read last is forgotten last.
+    // Least recently used pages are evicted first.
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     const now = clock.now();

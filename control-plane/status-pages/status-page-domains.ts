@@ -1,13 +1,13 @@
 /**
- * Which domains may show a status page. A domain is served after its owner has proven it: by a TXT
- * record, or by a CNAME record to a name below this installation. The operator may list domains that
- * need no proof.
+ * Custom domains of status pages. A domain is served after its owner has proven it, by a TXT record
+ * or by a CNAME record to a host below this installation. The operator may list domains that need
+ * no proof.
  */
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { domainToASCII, domainToUnicode } from 'node:url';
 
-/** What the DNS says; empty where there is no such record. Rejects when it does not answer. */
+/** DNS look-ups; empty without such a record. Rejects when the DNS does not answer. */
 export interface DomainResolver {
   txt(name: string): Promise<readonly string[]>;
   cname(name: string): Promise<readonly string[]>;
@@ -24,7 +24,7 @@ async function orNone<T>(records: Promise<T[]>): Promise<T[]> {
   }
 }
 
-/** The DNS that this machine asks. */
+/** The resolver of this machine. */
 export function systemResolver(): DomainResolver {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   return {
@@ -33,22 +33,22 @@ export function systemResolver(): DomainResolver {
   };
 }
 
-/** A domain that an account asked for, and the text that proves it. */
+/** A requested domain, and the text that proves it. */
 export interface Claim {
   domain: string;
   challenge: string;
 }
 
 export interface Challenge {
-  /** Of the record. */
+  /** Name of the record. */
   name: string;
-  /** What a TXT record says. */
+  /** Content of the TXT record. */
   txt: string;
-  /** Where a CNAME record leads; null where this installation has an address and no name. */
+  /** Target of the CNAME record; null when this installation has an IP address only. */
   cname: string | null;
 }
 
-/** Both ways of writing a domain: `xn--mller-kva.example` and `müller.example`. */
+/** Both spellings of a domain: `xn--mller-kva.example` and `müller.example`. */
 export function formsOf(domain: string): string[] {
   return [...new Set([domain, domainToASCII(domain), domainToUnicode(domain)])].filter(
     (form) => form !== '',
@@ -61,7 +61,7 @@ export class StatusPageDomains {
   readonly #ownHosts: ReadonlySet<string>;
   readonly #host: string;
 
-  /** `allowed` names domains, or with `*.` all below one; `ownHosts` are those of the installation. */
+  /** `allowed` lists domains, or all subdomains with `*.`; `ownHosts` are hosts of the installation. */
   constructor(
     resolver: DomainResolver,
     allowed: readonly string[],
@@ -74,14 +74,14 @@ export class StatusPageDomains {
     this.#ownHosts = new Set([this.#host, ...ownHosts].map((host) => host.toLowerCase()));
   }
 
-  /** True for a host of the installation itself, and for names of one machine. */
+  /** True for hosts of the installation and for local host names. */
   isReserved(domain: string): boolean {
     return formsOf(domain).some(
       (form) => this.#ownHosts.has(form) || /(^|\.)localhost$/.test(form),
     );
   }
 
-  /** True for a domain that the operator vouches for. */
+  /** True for a domain that the operator listed. */
   isAllowed(domain: string): boolean {
     return formsOf(domain).some((form) =>
       this.#allowed.some((one) =>
@@ -98,7 +98,7 @@ export class StatusPageDomains {
     };
   }
 
-  /** True when the DNS holds the proof now. Rejects when it does not answer. */
+  /** True when the DNS has the proof now. Rejects when it does not answer. */
   async isProven(claim: Claim): Promise<boolean> {
     const { name, txt, cname } = this.challengeOf(claim);
     if ((await this.#resolver.txt(name)).some((text) => text.trim() === txt)) return true;

@@ -1,4 +1,4 @@
-/** What visitors of status pages send: addresses to be told at, confirmations, passwords. */
+/** Form posts of status page visitors: subscriptions, confirmations, passwords. */
 import express, { type Request, type Response } from 'express';
 import type { Services } from '../core/services.ts';
 import type { Place } from './html/document.ts';
@@ -26,11 +26,11 @@ const bodyLimitBytes = 4_096;
 const bodyWithinMs = 10_000;
 const parseForm = express.urlencoded({ extended: false, limit: bodyLimitBytes });
 
-/** Of one visitor, and of all together: deriving keys is work. */
+/** Login attempts of one visitor, and of all visitors: key derivation is expensive. */
 const attemptsOfVisitor = { requests: 10, seconds: 900 };
 const attemptsOfPage = { requests: 600, seconds: 900 };
 
-/** The fields of a form. Rejects for what is none, too large or too slow. */
+/** The fields of a form. Rejects an invalid, too large or too slow body. */
 export function readForm({ clock }: Services, request: Request, response: Response) {
   return new Promise<Record<string, unknown>>((resolve, reject) => {
     const cancel = clock.after(bodyWithinMs, () => {
@@ -47,7 +47,7 @@ export function readForm({ clock }: Services, request: Request, response: Respon
 
 const textOf = (field: unknown): string => (typeof field === 'string' ? field : '');
 
-/** A page that does not say its name to those who may not know it. */
+/** A message page that hides the name of a private page. */
 function said(
   { snapshot, place }: Visit,
   title: string,
@@ -58,7 +58,7 @@ function said(
   return saidPage({ look, place, title, body, status });
 }
 
-/** The same answer whether or not somebody is subscribed already. */
+/** Gives the same answer whether the address is subscribed or not. */
 export async function postSubscription(
   services: Services,
   visit: Visit,
@@ -97,7 +97,7 @@ export async function postSubscription(
   }
 }
 
-/** The button that a link in a mail leads to. */
+/** The confirmation page for a link in a mail. */
 export function askToConfirmLink(visit: Visit, what: 'verify' | 'unsubscribe'): Representation {
   return confirmPage(visit.place, what, (visit.query.get('token') ?? '').slice(0, 500));
 }
@@ -155,7 +155,7 @@ function backToPage({ response, place }: Visit): null {
   return null;
 }
 
-/** Opens a private page to whoever knows its password. Null when the answer has been given. */
+/** Logs in to a private page. Null when the answer has been sent. */
 export async function postPassword(
   services: Services,
   limiter: RateLimiter,
@@ -186,7 +186,7 @@ export async function postPassword(
   return backToPage(visit);
 }
 
-/** Forgets the session of this browser. */
+/** Deletes the session of this browser. */
 export function postSignOut(services: Services, visit: Visit): null {
   setSession(visit, '', 0, services.publicUrl);
   return backToPage(visit);

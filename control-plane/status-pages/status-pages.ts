@@ -1,6 +1,6 @@
 /**
- * Status pages for their visitors: under `/status/{url}`, and at `/` of a domain of their own, beside
- * what the installation itself is known by (`locate.ts`).
+ * Serves status pages to visitors: under `/status/{url}` and at `/` of their custom domains
+ * (`locate.ts`).
  */
 import type { Request, RequestHandler, Response } from 'express';
 import type { RateLimit } from '@monitor/shared/contract/route.ts';
@@ -31,15 +31,15 @@ import {
 interface StatusPageParts {
   services: Services;
   snapshots: Snapshots;
-  /** Whether mails can be sent to subscribers. */
+  /** True when mails can be sent to subscribers. */
   canSubscribe: boolean;
-  /** Host to listen on: requests may name it. */
+  /** The listen host, which requests may use. */
   host: string;
-  /** What one visitor may have looked up. */
+  /** Limit of database look-ups per visitor. */
   lookUps?: RateLimit;
 }
 
-/** Links in mails lead to these; whoever follows them holds a token and needs no password. */
+/** Paths of links in mails: they contain a token and need no password. */
 const tokenPaths: Record<string, 'verify' | 'unsubscribe'> = {
   '/subscriptions/verify': 'verify',
   '/subscriptions/unsubscribe': 'unsubscribe',
@@ -47,9 +47,8 @@ const tokenPaths: Record<string, 'verify' | 'unsubscribe'> = {
 const formPaths = ['/subscriptions', '/session', '/session/end', ...Object.keys(tokenPaths)];
 
 /**
- * What is kept for a second costs next to nothing, however often it is read: no limit. The months of the
- * history, incidents that are long over and pages that do not exist are looked up in the database: a
- * visitor gets as many of these as people behind one address may want, and a machine does not.
+ * Cached documents have no limit. History months, old incidents and unknown pages need a database
+ * look-up: a visitor gets as many as an office behind one address needs, but not unlimited ones.
  */
 const lookUpsOfVisitor: RateLimit = { requests: 3_000, seconds: 60 };
 
@@ -60,10 +59,10 @@ function isLookedUp({ view }: Snapshot, rest: string): boolean {
   return ![...view.openIncidents, ...view.pastIncidents].some((known) => known.id === id);
 }
 
-/** Pings, triggers and agents are answered under every name that leads here, whatever page it shows. */
+/** Pings, triggers and agents are served on every host, even on custom domains. */
 const machinePath = /^\/(ping|v1\/agent|checks\/[^/]+\/trigger|check-groups\/[^/]+\/trigger)\//;
 
-/** Gives the step of the application that serves all status pages. */
+/** The middleware that serves all status pages. */
 export function serveStatusPages(parts: StatusPageParts): RequestHandler {
   const { services, snapshots, canSubscribe, lookUps = lookUpsOfVisitor } = parts;
   const { publicUrl, clock, db, secrets } = services;
@@ -90,7 +89,7 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
     return loginPage(visit.place);
   };
 
-  /** Null when the visitor may look something up, and with that has; otherwise what is said instead. */
+  /** Null when the visitor may make a look-up, which is counted; otherwise the refusal. */
   const tooMany = (request: Request, response: Response, place: Place): Representation | null => {
     const key = `look-ups ${visitorOf(request)}`;
     const { isAllowed, resetMs } = limiter.take(key, lookUps);
@@ -116,7 +115,7 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
     });
   };
 
-  /** Null when the answer has been given. */
+  /** Null when the answer has been sent. */
   const read = async (visit: Visit, rest: string): Promise<Representation | null> => {
     const { request, snapshot, place, query } = visit;
     const what = tokenPaths[rest];
@@ -198,7 +197,7 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
       return;
     }
     const place = { base: candidate.base, address: publicUrl };
-    // Nobody is turned away from a page that exists for having asked for others.
+    // Look-ups of other pages never block an existing page.
     if (!snapshots.isKnown(candidate.address)) {
       const refusal = tooMany(request, response, place);
       if (refusal !== null) {

@@ -1,4 +1,4 @@
-/** Status pages and their cards: rows ↔ wire. */
+/** Stored status pages and cards: rows ↔ wire. */
 import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type {
@@ -24,12 +24,12 @@ export type StatusPageRow = Selectable<StatusPagesTable>;
 type CardRow = Selectable<StatusPageCardsTable>;
 type Wire = z.input<typeof statusPage>;
 
-/** What a page shows besides its cards: the fields without a column of their own. */
+/** Fields of a page without a column of their own. */
 type Look = Pick<
   Wire,
   'description' | 'themeColors' | 'logo' | 'redirectTo' | 'favicon' | 'defaultTheme'
 > &
-  /** As they were given: the columns, which pages are found by, have them in lower case. */
+  /** The given spelling; the columns are in lower case for look-ups. */
   Partial<Pick<Wire, 'url' | 'customDomain'>>;
 
 const plainLook: Look = {
@@ -41,7 +41,7 @@ const plainLook: Look = {
   defaultTheme: 'AUTO',
 };
 
-/** The columns a body sets. Optional fields that are absent stay as they were. */
+/** The columns for a body. Absent optional fields stay as they are. */
 export function toColumns(body: StatusPageBody, before?: StatusPageRow) {
   const { name, url, cards: _, customDomain, ...look } = body;
   const lookBefore = before === undefined ? plainLook : fromJson<Look>(before.body_json);
@@ -58,8 +58,8 @@ export function toColumns(body: StatusPageBody, before?: StatusPageRow) {
 }
 
 /**
- * The columns of the domain that a body asks for. One that did not change keeps what is known of it; a
- * new one is served at once where the operator vouches for it and no page is there.
+ * The domain columns for a body. An unchanged domain keeps its state. A new one is served at once
+ * when the operator listed it and no other page has it.
  */
 export async function toDomainColumns(
   db: Kysely<Database>,
@@ -114,7 +114,7 @@ function toWire(
     ...domainWire(row, domains),
     ...plainLook,
     ...fromJson<Look>(row.body_json),
-    // There is no brand but the account's own to leave out.
+    // There is no branding that could be removed.
     whiteLabel: true,
     isPrivate: fromFlag(row.is_private),
     accountId: row.account_id,
@@ -123,7 +123,7 @@ function toWire(
   };
 }
 
-/** Pages with their cards and services, in order. */
+/** Pages with their cards and services, in the given order. */
 export async function presentStatusPages(
   { db, domains }: { db: Kysely<Database>; domains: StatusPageDomains },
   accountId: string,
@@ -158,8 +158,8 @@ export async function presentStatusPages(
 }
 
 /**
- * Refuses the address of another page of the installation, and the domain of another page of the
- * account. What another account asks for keeps nobody from a domain.
+ * Refuses a slug that another page of the installation has, and a domain that another page of the
+ * account has. Claims of other accounts do not block a domain.
  */
 export function refuseTaken(
   db: Kysely<Database>,
@@ -184,7 +184,7 @@ interface CardParts {
   now: number;
 }
 
-/** Gives a page these cards and no others. A card keeps its id and age when the body repeats its id. */
+/** Replaces the cards of a page. A card keeps its id and creation time when the body repeats its id. */
 export async function replaceCards(
   db: Kysely<Database>,
   page: StatusPageRow,

@@ -15,7 +15,7 @@ declare module '../db/tables.ts' {
   }
 }
 
-/** What stands on cards of status pages. */
+/** Services on cards of status pages. */
 export interface ServicesTable {
   seq: Generated<number>;
   id: string;
@@ -30,22 +30,22 @@ export interface StatusPagesTable {
   id: string;
   account_id: string;
   name: string;
-  /** Lower case, as the domains. */
+  /** Lower case, like the domains. */
   url: string;
-  /** The domain that is served: proven, or listed by the operator. No two pages have the same. */
+  /** The served domain: proven, or listed by the operator. Unique. */
   custom_domain: string | null;
-  /** The domain that the account asked for; other accounts may ask for it too. */
+  /** The requested domain; several accounts may request the same one. */
   claimed_domain: Generated<string | null>;
-  /** What the DNS of the claimed domain must show. */
+  /** The text that the DNS of the requested domain must contain. */
   domain_challenge: Generated<string | null>;
   domain_claimed_at: Generated<number | null>;
-  /** When its DNS was last asked. */
+  /** Time of the last DNS check. */
   domain_checked_at: Generated<number | null>;
   body_json: string;
   is_private: number;
-  /** Of a private page. */
+  /** Only for a private page. */
   password_hash: Generated<string | null>;
-  /** Grows with every new password: whoever got in with an older one is out. */
+  /** Grows with every new password, which ends older sessions. */
   password_version: Generated<number>;
   created_at: number;
   updated_at: number | null;
@@ -75,9 +75,9 @@ export interface StatusPageSubscriptionsTable {
   /** Lower case. */
   address: string;
   status: string;
-  /** SHA-256 of the token in the mail that verifies it. */
+  /** SHA-256 of the token in the confirmation mail. */
   token_hash: string | null;
-  /** When that mail was written. */
+  /** When that mail was created. */
   token_sent_at: Generated<number | null>;
   created_at: number;
   updated_at: number;
@@ -85,7 +85,7 @@ export interface StatusPageSubscriptionsTable {
 
 export interface DashboardsTable {
   id: Generated<number>;
-  /** What its address shows. */
+  /** Id in the public URL. */
   dashboard_id: string;
   account_id: string;
   custom_url: string | null;
@@ -118,15 +118,15 @@ export interface DashboardIncidentUpdatesTable {
   updated_at: number | null;
 }
 
-/** Who asked to be subscribed lately, so that a public form is no mail cannon. Kept for a day. */
+/** Recent subscription requests, kept for a day: they limit mails from the public form. */
 export interface SubscriptionRequestsTable {
   id: Generated<number>;
   status_page_id: string;
-  /** Keyed hash: whoever is not subscribed leaves no address. */
+  /** Keyed hash, so that the address of a non-subscriber is not stored. */
   address_hash: string;
-  /** Keyed hash of where the request came from; null for the API. */
+  /** Keyed hash of the visitor's address; null for the API. */
   visitor_hash: string | null;
-  /** Whether it led to a mail. */
+  /** Whether a mail was sent. */
   has_mail: number;
   requested_at: number;
 }

@@ -1,4 +1,4 @@
-/** Serves status pages under domains whose proof was found. The DNS is asked outside of transactions. */
+/** Verifies custom domains of status pages. DNS look-ups run outside of transactions. */
 import { sql, type Kysely, type Selectable } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { StatusPagesTable } from './tables.ts';
@@ -27,8 +27,8 @@ export function holderOf(db: Kysely<Database>, domain: string): Promise<PageRow 
 }
 
 /**
- * Looks for the proof of a page's domain, and serves the page there once it is found. A page that is
- * served there already gives way unless its own proof still stands.
+ * Looks up the proof of a page's domain and serves the page there when it is found. A page that has
+ * the domain already keeps it only while its own proof still exists.
  */
 export async function verifyDomain(services: DomainServices, page: PageRow): Promise<void> {
   const { clock, commits, db, domains, logger } = services;
@@ -57,7 +57,7 @@ export async function verifyDomain(services: DomainServices, page: PageRow): Pro
       .executeTakeFirst();
     if (present?.domain_challenge !== claim.challenge) return;
     const presentHolder = await holderOf(unit, claim.domain);
-    // Whoever came meanwhile is asked for a proof the next time.
+    // A page that took the domain in the meantime must prove it at the next check.
     const mayServe = isServed && presentHolder?.id === holder?.id;
     if (mayServe && presentHolder !== undefined) {
       await unit
@@ -77,7 +77,7 @@ export async function verifyDomain(services: DomainServices, page: PageRow): Pro
   });
 }
 
-/** Looks for the proofs that are due: a minute after the last time at first, up to six hours later on. */
+/** Checks the domains that are due: after a minute at first, up to every six hours later. */
 export async function verifyDomains(services: DomainServices): Promise<void> {
   const now = services.clock.now();
   const due = await services.db

@@ -1,5 +1,5 @@
 /**
- * When maintenance windows repeat. Instants in milliseconds. Spec: Maintenance window.
+ * Occurrences of maintenance windows. Instants in milliseconds. Spec: Maintenance window.
  *
  *   zone      start and end keep their local times in the window's zone, whatever its clocks do: what
  *             lasts from 01:00 to 04:00 ends at 04:00 also on a night on which that is two hours later
@@ -14,7 +14,7 @@ export interface RepeatingWindow {
   startsAt: number;
   endsAt: number;
   repeatUnit: 'DAY' | 'WEEK' | 'MONTH' | null;
-  /** Every so many units; null as 1. */
+  /** Number of units between occurrences; null means 1. */
   repeatInterval: number | null;
   /** No occurrence begins after it. */
   repeatEndsAt: number | null;
@@ -29,9 +29,9 @@ export interface Occurrence {
 
 const dayMs = 86_400_000;
 const unitMs = { DAY: dayMs, WEEK: 7 * dayMs, MONTH: 28 * dayMs };
-/** Clocks differ from UTC by less than a day, and a change of theirs makes less than a day of difference. */
+/** Clocks differ from UTC by less than a day, and change by less than a day. */
 const clockReachMs = 2 * dayMs;
-/** Later instants cannot be written with a year of four digits. */
+/** The last instant with a year of four digits. */
 const lastInstant = Date.parse('9999-12-31T23:59:59.999Z');
 
 function monthOf(shown: number): number {
@@ -39,7 +39,7 @@ function monthOf(shown: number): number {
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 }
 
-/** The same day and time so many months later, or the last day of that month. */
+/** The same day and time a number of months later; the last day of a shorter month. */
 function addMonths(shown: number, months: number): number {
   const date = new Date(shown);
   const day = date.getUTCDate();
@@ -48,7 +48,7 @@ function addMonths(shown: number, months: number): number {
   return date.getTime();
 }
 
-/** How many occurrences are certainly over at an instant: near enough to count on from there. */
+/** A lower bound of the number of past occurrences, close to the exact number. */
 function countOver(window: RepeatingWindow, instant: number): number {
   const { startsAt, endsAt, repeatUnit } = window;
   if (repeatUnit === null) return 0;
@@ -61,8 +61,8 @@ function countOver(window: RepeatingWindow, instant: number): number {
 }
 
 /**
- * Occurrences that are not over at an instant, in order of their start; endless when the window is. The
- * first one costs as much in a hundred years as today.
+ * Occurrences that end after an instant, in order of their start; endless if the window is. The
+ * first one costs the same at any distance.
  */
 export function* occurrencesFrom(window: RepeatingWindow, instant: number): Generator<Occurrence> {
   const { startsAt, endsAt, repeatUnit, repeatEndsAt, timezone } = window;
@@ -107,7 +107,7 @@ export function occurrencesBetween(
   return found;
 }
 
-/** The newest occurrences that are over at an instant, newest first. */
+/** The newest past occurrences, newest first. */
 export function occurrencesBefore(
   window: RepeatingWindow,
   instant: number,
@@ -123,7 +123,10 @@ export function occurrencesBefore(
   return over.reverse().slice(0, count);
 }
 
-/** True for a window that would begin anew before it is over; a month counts as its shortest. */
+/**
+ * True for a window whose next occurrence would begin before the present one ends; a month counts
+ * as its shortest.
+ */
 export function overlapsItself(window: RepeatingWindow): boolean {
   const { startsAt, endsAt, repeatUnit, repeatInterval, timezone } = window;
   if (repeatUnit === null) return false;

@@ -1,4 +1,4 @@
-/** Maintenance windows as they were planned, called off and withdrawn: what is really in effect. */
+/** Maintenance windows with their changes and cancellations: the maintenance that really takes place. */
 import {
   occurrencesBefore,
   occurrencesBetween,
@@ -7,26 +7,26 @@ import {
   type RepeatingWindow,
 } from './maintenance.ts';
 
-/** A window as it stood from `plannedAt` until it was changed or deleted at `withdrawnAt`. */
+/** A version of a window, in effect from `plannedAt` until it was changed or deleted at `withdrawnAt`. */
 export interface PlannedWindow {
   id: number;
   name: string;
   description: string | null;
-  /** It applies to checks and groups that carry any of these. */
+  /** It applies to checks and groups with any of these tags. */
   tags: readonly string[];
   /** It applies to every check. */
   pauseAllChecks: boolean;
   schedule: RepeatingWindow;
-  /** When occurrences were called off, by their start. */
+  /** Instants of cancellation, by the start of the occurrence. */
   calledOff: ReadonlyMap<number, number>;
   plannedAt: number;
-  /** Null while it stands. */
+  /** Null while the version is in effect. */
   withdrawnAt: number | null;
 }
 
 type OccurrenceStatus = 'SCHEDULED' | 'IN_PROGRESS' | 'COMPLETED' | 'CANCELLED';
 
-/** Where an occurrence is; one that was called off stays so. */
+/** Status of an occurrence; a cancelled one stays cancelled. */
 function statusOf(
   { startsAt, endsAt }: Occurrence,
   isCalledOff: boolean,
@@ -37,13 +37,13 @@ function statusOf(
   return now < endsAt ? 'IN_PROGRESS' : 'COMPLETED';
 }
 
-/** What is left of an occurrence; null when it was called off before it began. */
+/** The part of an occurrence that takes place; null when it was cancelled before it began. */
 function leftOf(window: PlannedWindow, { startsAt, endsAt }: Occurrence): Occurrence | null {
   const until = Math.min(endsAt, window.calledOff.get(startsAt) ?? endsAt);
   return until > startsAt ? { startsAt, endsAt: until } : null;
 }
 
-/** Occurrences that overlap `[from, to)` and take place; those called off midway end there. */
+/** Occurrences that overlap `[from, to)` and take place; one that is cancelled midway ends there. */
 export function heldBetween(window: PlannedWindow, from: number, to: number): Occurrence[] {
   return occurrencesBetween(window.schedule, from, to).flatMap((occurrence) => {
     const left = leftOf(window, occurrence);
@@ -51,7 +51,7 @@ export function heldBetween(window: PlannedWindow, from: number, to: number): Oc
   });
 }
 
-/** As `heldBetween`, of what was in effect then: since it was planned so, until it was withdrawn. */
+/** Like `heldBetween`, limited to the time in which this version was in effect. */
 export function inEffectBetween(window: PlannedWindow, from: number, to: number): Occurrence[] {
   const { plannedAt, withdrawnAt } = window;
   return heldBetween(window, from, to).flatMap(({ startsAt, endsAt }) => {
@@ -63,12 +63,12 @@ export function inEffectBetween(window: PlannedWindow, from: number, to: number)
   });
 }
 
-/** An occurrence, taking place or not. */
+/** An occurrence, cancelled or not. */
 export interface ListedOccurrence extends Occurrence {
   status: OccurrenceStatus;
 }
 
-/** An occurrence as lists show it: one that was called off midway ended then. */
+/** An occurrence for lists: one that was cancelled midway ended then. */
 export function listedOccurrence(
   window: PlannedWindow,
   occurrence: Occurrence,
@@ -81,7 +81,7 @@ export function listedOccurrence(
   };
 }
 
-/** Occurrences to list: those that are not over, soonest first, then those that are, newest first. */
+/** Occurrences for lists: current and future ones soonest first, then past ones newest first. */
 export function occurrencesToList(
   window: PlannedWindow,
   now: number,
@@ -96,13 +96,13 @@ export function occurrencesToList(
   return [...coming, ...over].map((occurrence) => listedOccurrence(window, occurrence, now));
 }
 
-/** The occurrence that begins at an instant, whether or not it takes place. */
+/** The occurrence that begins at an instant, cancelled or not. */
 export function occurrenceAt(window: PlannedWindow, startsAt: number): Occurrence | undefined {
   const found = occurrencesBetween(window.schedule, startsAt, startsAt + 1);
   return found.find((occurrence) => occurrence.startsAt === startsAt);
 }
 
-/** The next occurrences that take place, the one in progress first. */
+/** The next occurrences that take place, beginning with one in progress. */
 export function nextHeld(window: PlannedWindow, now: number, count: number): Occurrence[] {
   const found: Occurrence[] = [];
   for (const occurrence of occurrencesFrom(window.schedule, now)) {
@@ -112,7 +112,7 @@ export function nextHeld(window: PlannedWindow, now: number, count: number): Occ
   return found;
 }
 
-/** The occurrence that a window was in at an instant; where several overlap, the one that ends last. */
+/** The occurrence in progress at an instant; of several, the one that ends last. */
 export function heldAt(window: PlannedWindow, at: number): Occurrence | null {
   const { plannedAt, withdrawnAt } = window;
   if (at < plannedAt || (withdrawnAt !== null && at >= withdrawnAt)) return null;
@@ -126,12 +126,12 @@ export function heldAt(window: PlannedWindow, at: number): Occurrence | null {
     : { ...longest, endsAt: Math.min(longest.endsAt, withdrawnAt ?? longest.endsAt) };
 }
 
-/** True when a check with these tags, its own and its group's, is one the window applies to. */
+/** True when the window applies to a check with these tags (its own and its group's). */
 export function appliesTo(window: PlannedWindow, tags: ReadonlySet<string>): boolean {
   return window.pauseAllChecks || window.tags.some((tag) => tags.has(tag));
 }
 
-/** The time that any of these occurrences covers, in order and without overlaps. */
+/** The covered time of the occurrences, in order and without overlaps. */
 export function mergeOccurrences(occurrences: readonly Occurrence[]): Occurrence[] {
   const merged: Occurrence[] = [];
   for (const { startsAt, endsAt } of [...occurrences].sort((a, b) => a.startsAt - b.startsAt)) {

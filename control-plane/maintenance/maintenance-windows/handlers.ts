@@ -21,7 +21,7 @@ import { fieldsOf, occurrenceToWire, startOfOccurrence, toColumns, windowToWire 
 
 const operators = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 const columns = { startsAt: 'starts_at', endsAt: 'ends_at' } as const;
-/** Of the occurrences to come, and of those that are over. */
+/** Limit for future and for past occurrences. */
 const maxListed = 100;
 
 export function maintenanceWindowHandlers(

@@ -1,4 +1,4 @@
-/** Maintenance windows: rows ↔ windows as they were planned. */
+/** Stored maintenance windows: rows ↔ versions of windows. */
 import type { Kysely, Selectable } from 'kysely';
 import { fromFlag, fromJson } from '../../db/columns.ts';
 import { prepareQuery } from '../../db/prepared.ts';
@@ -9,7 +9,7 @@ import type { PlannedWindow } from '../decide/planned-maintenance.ts';
 
 export type WindowRow = Selectable<MaintenanceWindowsTable>;
 
-/** A row, and what was called off of it. */
+/** A window from its row and its cancellations. */
 export function windowFromRow(
   row: WindowRow,
   calledOff: PlannedWindow['calledOff'] = new Map(),
@@ -53,7 +53,7 @@ const pastOfAccount = prepareQuery<
     .where('withdrawn_at', '>', argument('since')),
 );
 
-/** What was called off of these windows of an account, by window: the start with when that was. */
+/** Cancellations of these windows of an account, by window: start of the occurrence → instant. */
 export async function calledOffOf(
   db: Kysely<Database>,
   accountId: string,
@@ -70,7 +70,7 @@ export async function calledOffOf(
   return byWindow;
 }
 
-/** Rows with what was called off of them. */
+/** Windows from rows, with their cancellations. */
 export async function windowsFromRows(
   db: Kysely<Database>,
   accountId: string,
@@ -84,7 +84,7 @@ export async function windowsFromRows(
   return rows.map((row) => windowFromRow(row, calledOff.get(row.id)));
 }
 
-/** The windows of an account as they stand. */
+/** The present windows of an account. */
 export async function standingWindows(
   db: Kysely<Database>,
   accountId: string,
@@ -97,7 +97,7 @@ type StoredWindow = Omit<PlannedWindow, 'calledOff' | 'withdrawnAt'> & {
   calledOff: [number, number][];
 };
 
-/** Windows of an account that were changed or deleted since an instant, as they were before. */
+/** Earlier versions of windows that were changed or deleted since an instant. */
 export async function pastWindows(
   db: Kysely<Database>,
   accountId: string,
@@ -110,7 +110,7 @@ export async function pastWindows(
   });
 }
 
-/** Keeps a window as it is now, which is about to be changed or deleted. */
+/** Stores the present version of a window before it is changed or deleted. */
 export async function keepPastWindow(
   db: Kysely<Database>,
   accountId: string,

@@ -1,4 +1,4 @@
-/** Maintenance windows and their occurrences ↔ the wire. */
+/** Maintenance windows and occurrences ↔ wire. */
 import type { z } from 'zod';
 import type {
   maintenance,
@@ -21,7 +21,7 @@ type Fields = Omit<Wire, 'id' | 'nextOccurrences' | 'created_at' | 'updated_at'>
 
 const listedAhead = 5;
 
-/** What a body may give, as a row has it. */
+/** The fields of a row, as a body has them. */
 export function fieldsOf(row: WindowRow): Fields {
   return {
     name: row.name,
@@ -41,7 +41,7 @@ function occurrenceId(windowId: number, startsAt: number): string {
   return `${windowId}-${startsAt}`;
 }
 
-/** The start in the id of an occurrence of a window; null for an id that is none. */
+/** Parses the start from the id of an occurrence; null for an invalid id. */
 export function startOfOccurrence(windowId: number, id: string): number | null {
   const [, window, startsAt] = /^(\d{1,15})-(-?\d{1,15})$/.exec(id) ?? [];
   return Number(window) === windowId ? Number(startsAt) : null;
@@ -74,7 +74,7 @@ export function occurrenceToWire(
   };
 }
 
-/** An instant without an offset is one in the zone of the window, wherever this program runs. */
+/** An instant without an offset is in the time zone of the window. */
 function instantOf(text: string, field: string, timezone: string | null): number {
   const hasOffset = /T.*(Z|[+-]\d{2}:?\d{2})$/i.test(text);
   if (hasOffset) return readInstant(text, field);
@@ -82,7 +82,7 @@ function instantOf(text: string, field: string, timezone: string | null): number
   return readInstant(toTimestamp(wallClockOf(timezone).instantOf(shown)), field);
 }
 
-/** The columns of what a body gives. Refuses a window that never opens, or opens again before it closes. */
+/** The columns for the fields of a body. Refuses a window that never begins or overlaps itself. */
 export function toColumns(fields: Fields) {
   const { name, repeatUnit, repeatInterval, timezone, description } = fields;
   const startsAt = instantOf(fields.startsAt, 'startsAt', timezone);

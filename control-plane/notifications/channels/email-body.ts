@@ -1,6 +1,7 @@
 /**
- * A mail in text and in HTML. Mail clients show neither scripts nor, at first, images: the chart of the
- * last runs is made of cells of a table. Each bar has a sign below it, so that nobody needs the colours.
+ * Mail bodies in text and HTML. Mail clients run no scripts and block images, so the chart of the
+ * last runs is a table. Each bar has a sign below it, which makes the chart readable without
+ * colours.
  */
 import { escapeHtml, oneLine } from '../../core/escape.ts';
 import type { RecentRun } from '../facts.ts';

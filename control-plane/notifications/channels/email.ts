@@ -1,4 +1,4 @@
-/** EMAIL: text and HTML. All mails about one outage hang together in the reader's list. */
+/** EMAIL: text and HTML. All mails about one outage form a thread. */
 import type { z } from 'zod';
 import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
 import type { Channel } from '../channel.ts';

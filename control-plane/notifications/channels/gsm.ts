@@ -1,6 +1,6 @@
 /**
- * Text messages in the alphabet of GSM 03.38. One other character makes a service send the whole text
- * in an encoding with 70 instead of 160 characters a message.
+ * Text messages in the GSM 03.38 alphabet. A single other character switches the message to an
+ * encoding with 70 instead of 160 characters.
  */
 
 const basic = new Set(
@@ -43,7 +43,7 @@ function lengthOf(text: string): number {
   return [...text].reduce((sum, character) => sum + (extended.has(character) ? 2 : 1), 0);
 }
 
-/** The text in that alphabet, at most so long; what it cannot say becomes `?`. */
+/** The text in that alphabet, cut to a length; other characters become `?`. */
 export function gsmText(text: string, length: number): string {
   const written = [...text]
     .map(inAlphabet)

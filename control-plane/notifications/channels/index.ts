@@ -1,4 +1,4 @@
-/** Every type of channel. A new one is a file, a line here, and its configuration in the contract. */
+/** All channel types. A new type is a file, a line here, and its configuration in the contract. */
 import type { z } from 'zod';
 import type { AlertChannelType, channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
 import type { Channel } from '../channel.ts';
@@ -21,7 +21,7 @@ export const channels: {
   CALL: callChannel,
 };
 
-/** Whether channels of a type keep open what they are told. A type of another build does not. */
+/** True for types that keep alerts open; false for a type of another build. */
 export function keepsOpen(type: string): boolean {
   return Object.hasOwn(channels, type) && channels[type as AlertChannelType].keepsOpen === true;
 }

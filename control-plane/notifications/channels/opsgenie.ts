@@ -1,4 +1,4 @@
-/** OPSGENIE: the Alert API. A recovery closes the alert with the alias that the alert has opened. */
+/** OPSGENIE: the Alert API. A recovery closes the alert by its alias. */
 import type { z } from 'zod';
 import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
 import { attemptByHttp, refusalsAreFinal } from '../attempt.ts';
@@ -11,7 +11,7 @@ type OpsgenieConfig = z.output<(typeof channelConfigs)['OPSGENIE']>;
 
 const regions = { EU: 'https://api.eu.opsgenie.com', US: 'https://api.opsgenie.com' } as const;
 
-/** The call as Opsgenie takes it. */
+/** The request to the Alert API. */
 export function opsgenieRequest(
   { facts, message }: Pick<Notification, 'facts' | 'message'>,
   { apiKey, region, priority }: OpsgenieConfig,

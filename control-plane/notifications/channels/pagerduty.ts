@@ -1,4 +1,4 @@
-/** PAGERDUTY: the Events API, version 2. What closes an alert resolves what it has triggered. */
+/** PAGERDUTY: the Events API, version 2. A recovery resolves the event by its key. */
 import type { z } from 'zod';
 import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
 import { attemptByHttp, refusalsAreFinal } from '../attempt.ts';
@@ -10,7 +10,7 @@ type PagerDutyConfig = z.output<(typeof channelConfigs)['PAGERDUTY']>;
 
 const severities = { failing: 'critical', degraded: 'warning', notice: 'info' } as const;
 
-/** The event as PagerDuty takes it. */
+/** The event for the Events API. */
 export function pagerDutyEvent(message: Message, routingKey: string, publicUrl: string): unknown {
   const { tone, subject, details, reason, link, at } = message;
   const common = {

@@ -1,4 +1,4 @@
-/** SMS and CALL: a REST API as Twilio has it. */
+/** SMS and CALL: a REST API like Twilio's. */
 import type { z } from 'zod';
 import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
 import { attemptByHttp, cannotBeSent, refusalsAreFinal, type Attempt } from '../attempt.ts';
@@ -12,24 +12,24 @@ type PhoneConfig = z.output<(typeof channelConfigs)['SMS']>;
 const maxTextLength = 320;
 const maxSpeechLength = 600;
 
-/** What a text message says, link and all, in at most 320 characters. */
+/** The text message with its link, in at most 320 characters. */
 export function smsText(message: Message): string {
   const link = ` ${message.link.url}`;
-  // Half an address leads nowhere.
+  // A cut link would not work.
   const room = link.length > maxTextLength - 80 ? maxTextLength : maxTextLength - link.length;
   return (
     gsmText(subjectOf(message), room) + (room === maxTextLength ? '' : gsmText(link, maxTextLength))
   );
 }
 
-/** What a call says, twice: a document for the voice of the service. */
+/** The spoken text, repeated once, as TwiML. */
 export function callMarkup(message: Message): string {
   const text = escapeXml(shorten(sentenceOf(message), maxSpeechLength));
   const say = `<Say>${text}</Say>`;
   return `<?xml version="1.0" encoding="UTF-8"?><Response><Pause length="1"/>${say}<Pause length="1"/>${say}</Response>`;
 }
 
-/** Spaces and the like are for people. */
+/** Removes spaces and punctuation from a number. */
 function dialled(number: string): string {
   return number.replace(/[\s()./-]/g, '');
 }

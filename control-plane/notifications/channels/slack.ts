@@ -1,4 +1,4 @@
-/** SLACK: an incoming webhook, with blocks beside a bar of colour, and a text for where blocks are not shown. */
+/** SLACK: an incoming webhook, with blocks in a coloured attachment and a fallback text. */
 import type { z } from 'zod';
 import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
 import { attemptByHttp, cannotBeSent, refusalsAreFinal } from '../attempt.ts';
@@ -23,17 +23,17 @@ const marks = {
   notice: ':information_source:',
 } as const;
 
-/** Slack knows these three, and with them nothing in a name can call a whole channel. */
+/** Escapes the three special characters, so that no name can mention a whole channel. */
 function escapeSlack(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Cut first: an entity must not be cut through. */
+/** Cuts before escaping, so that no entity is split. */
 function mrkdwn(text: string, length: number): string {
   return escapeSlack(shorten(text, Math.floor(length / 5)));
 }
 
-/** The message as Slack takes it. */
+/** The body of the webhook. */
 export function slackBody(message: Message, channel: string | null): unknown {
   const { tone, title, reason, details, link } = message;
   const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text } });
@@ -73,7 +73,7 @@ export const slackChannel: Channel<SlackConfig> = {
         headers: [['content-type', 'application/json']],
         body: JSON.stringify(slackBody(message, channel ?? null)),
       },
-      // Whoever knows the path may write there.
+      // The path is a credential.
       credentials: [url, new URL(url).pathname],
       isFinal: refusalsAreFinal,
       now: clock.now(),

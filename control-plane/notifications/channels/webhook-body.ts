@@ -1,4 +1,4 @@
-/** What a webhook without a template says: a form that the service behind it knows, or our own. */
+/** Default webhook bodies: the format of a known service, or the format of this product. */
 import { shorten } from '../../core/escape.ts';
 import { sentenceOf, type Message } from '../message.ts';
 import type { AlertVariables } from '../templates/alert-variables.ts';
@@ -18,7 +18,7 @@ const cardColours = {
   notice: 'default',
 } as const;
 
-/** https://discord.com/developers/docs/resources/webhook: nobody is mentioned by a name of a check. */
+/** https://discord.com/developers/docs/resources/webhook: mentions in names of checks are disabled. */
 function discordBody(message: Message): unknown {
   const lines = message.details.map(({ label, value }) => `${label}: ${value}`);
   const text = [`${marks[message.tone]} ${sentenceOf(message)}`, ...lines, message.link.url].join(
@@ -27,7 +27,7 @@ function discordBody(message: Message): unknown {
   return { content: shorten(text, 2000), allowed_mentions: { parse: [] } };
 }
 
-/** A message with one Adaptive Card, as workflows and connectors of Teams take it. */
+/** A message with one Adaptive Card, for workflows and connectors of Teams. */
 function teamsBody(message: Message): unknown {
   const { title, reason, details, link, tone } = message;
   const line = (text: string, more: object) => ({ type: 'TextBlock', text, wrap: true, ...more });
@@ -49,7 +49,7 @@ function teamsBody(message: Message): unknown {
   };
 }
 
-/** Type, instant and the variables of templates, in the envelope of Standard Webhooks. */
+/** Type, instant and template variables in the envelope of Standard Webhooks. */
 function ownBody(message: Message, variables: AlertVariables): unknown {
   return {
     type: variables['ALERT_TYPE'],
@@ -58,7 +58,7 @@ function ownBody(message: Message, variables: AlertVariables): unknown {
   };
 }
 
-/** The body, as JSON text. */
+/** The default body as JSON text. */
 export function defaultBody(
   webhookType: string | null,
   message: Message,

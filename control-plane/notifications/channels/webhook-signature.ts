@@ -1,10 +1,10 @@
-/** The headers by which a receiver knows that a webhook is ours, whole and recent. */
+/** Signature headers: a receiver can verify the sender, the content and the age of a webhook. */
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 
 type Headers = [name: string, value: string][];
 
-/** Secrets of the standard are base64 behind `whsec_`; any other text is taken as its bytes. */
+/** Standard secrets are base64 after `whsec_`; any other text is used as its bytes. */
 function signerOf(secret: string): Webhook {
   const encoded = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(
     secret,
@@ -15,9 +15,9 @@ function signerOf(secret: string): Webhook {
 }
 
 /**
- * Id, instant and signatures of a webhook. `webhook-*` are those of the Standard Webhooks
- * specification: HMAC-SHA256 over `id.timestamp.body`, in base64. The others are the hexadecimal
- * HMAC-SHA256 of the body alone, and the instant beside it. Without a secret nothing is signed.
+ * Id, timestamp and signatures of a webhook. The `webhook-*` headers follow Standard Webhooks:
+ * base64 of HMAC-SHA256 over `id.timestamp.body`. The other headers are the hexadecimal HMAC-SHA256
+ * of the body, and the timestamp. Without a secret nothing is signed.
  */
 export function signatureHeaders(
   { id, body, secret }: { id: string; body: string; secret: string | null },

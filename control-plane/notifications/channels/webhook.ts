@@ -1,4 +1,4 @@
-/** WEBHOOK: address, headers, query parameters and body are templates. Spec: Events 4. */
+/** WEBHOOK: URL, headers, query parameters and body are templates. Spec: Events 4. */
 import type { z } from 'zod';
 import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
 import { inText, inUrl } from '@monitor/shared/templates/places.ts';
@@ -17,10 +17,10 @@ import { signatureHeaders } from './webhook-signature.ts';
 
 export type WebhookConfig = z.output<(typeof channelConfigs)['WEBHOOK']>;
 
-/** A field whose template cannot be completed. */
+/** A field whose template cannot be rendered. */
 class FieldError extends Error {}
 
-/** These belong to the connection, and to the one who opens it. */
+/** Headers that belong to the HTTP connection. */
 const ownHeaders: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -35,7 +35,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
 
 const contentTypes = { json: 'application/json', text: 'text/plain; charset=utf-8' } as const;
 
-/** The parts of a webhook that are templates, by the name of their field. */
+/** The templates of a webhook, by field name. */
 function templatesOf(config: WebhookConfig): [field: string, template: string][] {
   return [
     ['url', config.url],
@@ -51,7 +51,7 @@ function templatesOf(config: WebhookConfig): [field: string, template: string][]
   ];
 }
 
-/** The first of them that cannot be read. */
+/** The first template that cannot be parsed. */
 export function brokenTemplate(config: WebhookConfig): { field: string; problem: string } | null {
   for (const [field, template] of templatesOf(config)) {
     const problem = templateProblem(template);
@@ -60,12 +60,12 @@ export function brokenTemplate(config: WebhookConfig): { field: string; problem:
   return null;
 }
 
-/** Headers carry bytes; a value that is not ASCII is sent as UTF-8, and never on two lines. */
+/** Encodes non-ASCII values as UTF-8 bytes, and removes line breaks. */
 function headerValue(text: string): string {
   return Buffer.from(oneLine(text)).toString('latin1');
 }
 
-/** Percent signs that encode nothing stand for themselves. */
+/** Decodes percent escapes; an invalid escape stays as it is. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -74,7 +74,7 @@ function decoded(part: string): string {
   }
 }
 
-/** User and password of an address, which no request carries there. */
+/** Removes user and password from a URL and gives them as an `Authorization` header. */
 function takeAuthorization(url: URL): string | null {
   const { username, password } = url;
   if (username === '' && password === '') return null;
@@ -84,7 +84,7 @@ function takeAuthorization(url: URL): string | null {
   return `Basic ${Buffer.from(pair).toString('base64')}`;
 }
 
-/** Receivers that verify what they parsed and printed again see the same text as those that do not. */
+/** Normalises JSON, so that receivers that parse and print it before verifying get the same text. */
 function compactJson(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body));

@@ -1,4 +1,4 @@
-/** The mail that tells a subscriber what is new about an incident. */
+/** The mail about an incident update for a subscriber. */
 import type { IncidentStatus } from '../../incidents/index.ts';
 import type { Mail } from '../facts.ts';
 import { html } from '../../core/html.ts';
@@ -10,7 +10,7 @@ export interface IncidentMailFacts {
   page: { name: string; address: string };
   incident: { id: string; name: string; severity: string; link: string };
   update: { status: IncidentStatus; description: string; at: number };
-  /** Names of the affected services that the page shows. */
+  /** Names of the affected services on the page. */
   services: readonly string[];
   unsubscribeLink: string;
 }
@@ -32,7 +32,7 @@ function inWords(severity: string): string {
   return severity.charAt(0) + severity.slice(1).toLowerCase();
 }
 
-/** Pure: facts to mail. Mails of one incident form one conversation. */
+/** Renders the mail. Mails of one incident form a thread. */
 export function incidentMail(facts: IncidentMailFacts): Mail {
   const { to, page, incident, update, unsubscribeLink } = facts;
   const pageName = oneLine(page.name);
@@ -72,7 +72,7 @@ export function incidentMail(facts: IncidentMailFacts): Mail {
     headers: {
       'Auto-Submitted': 'auto-generated',
       'List-Unsubscribe': `<${unsubscribeLink}>`,
-      // RFC 8058: the mail program itself ends the subscription with a POST.
+      // RFC 8058: one-click unsubscribe of mail clients.
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
       References: `<incident-${incident.id}@${host}>`,
     },

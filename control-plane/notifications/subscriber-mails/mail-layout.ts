@@ -1,12 +1,12 @@
-/** The frame of mails to subscribers. */
+/** The layout of mails to subscribers. */
 import { html, type Markup } from '../../core/html.ts';
 
-/** Host of an address, for the ids that mail programs group by. */
+/** Host of a URL, for message ids. */
 export function hostOf(address: string): string {
   return new URL(address).hostname;
 }
 
-/** A description as paragraphs: mail programs show no other line breaks. */
+/** Paragraphs of a description: HTML has no other line breaks. */
 export function toLines(text: string): string[] {
   return text.replace(/\r\n?/g, '\n').trim().split('\n');
 }
@@ -22,7 +22,7 @@ const bodyStyle = `margin:0;padding:24px 12px;background:#f3f4f6;color:#111827;f
 const cardStyle =
   'max-width:560px;margin:0 auto;padding:28px;background:#ffffff;border:1px solid #d1d5db;border-radius:8px;overflow-wrap:anywhere;word-break:break-word';
 
-/** A whole mail: what is said, in the frame that all of these mails share. */
+/** A complete mail with the common layout. */
 export function inFrame({ subject, pageName, pageAddress }: Frame, body: Markup): string {
   return html`<!doctype html>
     <html lang="en">

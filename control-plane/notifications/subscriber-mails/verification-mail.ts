@@ -1,4 +1,4 @@
-/** The mail that asks whether somebody really wants mails about a status page. */
+/** The double opt-in mail of a status page subscription. */
 import type { Mail } from '../facts.ts';
 import { html } from '../../core/html.ts';
 import { oneLine } from '../../core/escape.ts';
@@ -7,11 +7,11 @@ import { buttonStyle, inFrame, smallStyle } from './mail-layout.ts';
 export interface VerificationFacts {
   to: string;
   page: { name: string; address: string };
-  /** Confirms; good for a day. */
+  /** Confirms the subscription; valid for a day. */
   link: string;
 }
 
-/** Pure: facts to mail. */
+/** Renders the mail. */
 export function verificationMail({ to, page, link }: VerificationFacts): Mail {
   const name = oneLine(page.name);
   const subject = `[${name}] Confirm your subscription`;

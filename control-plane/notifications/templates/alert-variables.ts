@@ -1,4 +1,4 @@
-/** The variables of a webhook's template. Names as existing templates have them. */
+/** Template variables of webhooks. Existing templates use these names. */
 import type { NotificationFacts } from '../facts.ts';
 import { linkToResult } from '../links.ts';
 import { locationName, type Message } from '../message.ts';
@@ -95,14 +95,14 @@ function aboutFacts(facts: NotificationFacts, publicUrl: string): AlertVariables
   }
 }
 
-/** Every variable by name; those that do not apply are null, `TAGS` is a list then too. */
+/** All variables by name. Variables that do not apply are null; `TAGS` is always a list. */
 export function alertVariables(
   facts: NotificationFacts,
   message: Message,
   publicUrl: string,
 ): AlertVariables {
   const known = { ...none, ...aboutFacts(facts, publicUrl), ALERT_TITLE: message.title };
-  // Nothing has failed in a check that is merely slow, but receivers ask for the reason by this name.
+  // A degraded check has not failed, but receivers expect the reason under this name.
   const isSlow = message.tone === 'degraded' && message.reason !== '';
   const isOverloaded = facts.kind === 'alert' && facts.result?.overload !== undefined;
   return isSlow || isOverloaded ? { ...known, CHECK_ERROR_MESSAGE: message.reason } : known;

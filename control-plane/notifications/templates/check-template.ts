@@ -1,4 +1,4 @@
-/** Whether a template can be completed at all, said when it is saved rather than when it is needed. */
+/** Validates templates when they are saved, before they are needed. */
 import { parseTemplate } from '@monitor/shared/templates/parse-template.ts';
 import { TemplateError } from '@monitor/shared/templates/template-error.ts';
 import { conditions, helpers } from './helpers.ts';
@@ -47,7 +47,7 @@ function checkProgram(program: hbs.AST.Program | undefined): void {
   }
 }
 
-/** What is wrong with a template, or null. */
+/** What is wrong with a template; null for nothing. */
 export function templateProblem(template: string): string | null {
   if (!template.includes('{{')) return null;
   try {

@@ -1,7 +1,7 @@
 /**
- * The helpers of templates. Those of `conditions` give true or false: they decide between the branches
- * of a block, `{{#eq ALERT_TYPE 'ALERT_RECOVERY'}}up{{else}}down{{/eq}}`, and stand inside others,
- * `{{#if (gt RESPONSE_TIME 500)}}`. Names and behaviour are those that existing templates use.
+ * Template helpers. Those of `conditions` give a boolean: as a block, `{{#eq ALERT_TYPE
+ * 'ALERT_RECOVERY'}}up{{else}}down{{/eq}}`, or inside other helpers, `{{#if (gt RESPONSE_TIME
+ * 500)}}`. Names and behaviour are those of existing templates.
  */
 import { formatMoment } from '@monitor/shared/templates/relative-time.ts';
 import { TemplateError } from '@monitor/shared/templates/template-error.ts';
@@ -57,7 +57,7 @@ function contains(given: Values): boolean {
 
 function isEven([value = null]: Values): boolean {
   if (!isNumeric(value) || !Number.isInteger(Number(value))) {
-    // Not which value: it may be a secret, and the reason is shown and logged.
+    // Without the value: it may be a secret, and the message is shown and logged.
     throw new TemplateError('what "ifEven" or "ifOdd" looks at is not a whole number');
   }
   return Number(value) % 2 === 0;
@@ -123,7 +123,7 @@ function split(given: Values): TemplateValue {
   return isNumeric(index) && Number(index) >= 0 ? (parts[Number(index)] ?? null) : parts;
 }
 
-/** Of `team:web` or `team=web` the part behind `team`. */
+/** The value of a tag: `web` for `team:web` or `team=web`. */
 function tagValue(given: Values): TemplateValue {
   const key = text(given, 1);
   const prefixes = /[:=]$/.test(key) ? [key] : [`${key}:`, `${key}=`];

@@ -1,7 +1,6 @@
 /**
- * Completes the templates of webhooks by walking the tree that the parser gives: no code is made of a
- * template, its work and its output are bounded whatever it and the values are, and no name reaches an
- * object. What has no value becomes nothing.
+ * Renders webhook templates by walking the parsed tree. No code is generated from a template, work
+ * and output are limited, and names cannot reach properties of objects. A missing value is empty.
  */
 import { parseTemplate } from '@monitor/shared/templates/parse-template.ts';
 import { inText, type Place } from '@monitor/shared/templates/places.ts';
@@ -12,17 +11,17 @@ import { isTruthy, listOf, printed, type TemplateValue } from './template-value.
 const maxOutputLength = 262_144;
 const maxValueLength = 262_144;
 const maxDepth = 100;
-/** In characters read or written; a node counts as twenty. */
+/** Limit of work in characters read or written; a node counts as twenty. */
 const maxWork = 2_000_000;
 const workOfNode = 20;
-/** A place may look at all that stands before a value: so many characters of it count as one. */
+/** A place may inspect all text before a value; this many characters cost one unit. */
 const glanced = 64;
 
 export interface TemplateScope extends HelperContext {
   variables: ReadonlyMap<string, TemplateValue>;
 }
 
-/** What surrounds a part of the template: the item of a loop, and what `@index` and the like stand for. */
+/** Scope of a part of the template: the loop item, and `@index` and the like. */
 interface Frame {
   item: TemplateValue;
   data: ReadonlyMap<string, TemplateValue>;
@@ -59,7 +58,7 @@ function append(walk: Walk, text: string): void {
   walk.output += text;
 }
 
-/** An entry or the length of a list; nothing else has parts. */
+/** An entry or the length of a list; other values have no parts. */
 function partOf(whole: TemplateValue, part: string): TemplateValue {
   const list = listOf(whole);
   if (list === null) return null;
@@ -68,7 +67,7 @@ function partOf(whole: TemplateValue, part: string): TemplateValue {
     : (list[/^\d{1,6}$/.test(part) ? Number(part) : -1] ?? null);
 }
 
-/** Names are variables wherever they stand: the items of a loop are texts, which have no names. */
+/** Names are always variables: loop items are texts without names. */
 function lookUp(node: hbs.AST.PathExpression, frame: Frame, { variables }: TemplateScope) {
   const { original, parts, depth, data } = node;
   let from: Frame = frame;
@@ -117,7 +116,7 @@ function evaluate(
   if (!isPath(node))
     return ('value' in node ? (node.value as TemplateValue | undefined) : null) ?? null;
   const value = lookUp(node, frame, walk.scope);
-  // A helper may stand alone, `{{moment}}`; a variable of that name comes first.
+  // `{{moment}}` may be a helper without arguments; a variable of that name wins.
   const isCall = value === null && node.parts.length === 1 && helpers.has(node.original);
   return isCall ? call({ path: node, params: [] }, frame, walk, depth) : value;
 }
@@ -130,7 +129,7 @@ function mustache(node: hbs.AST.MustacheStatement, frame: Frame, walk: Walk): vo
   append(walk, node.escaped ? place.escaped(value, output) : (place.raw?.(value, output) ?? value));
 }
 
-/** `{{#each TAGS as |tag index|}}` gives the item and its place names of their own. */
+/** `{{#each TAGS as |tag index|}}` names the item and its index. */
 function withNames(walk: Walk, body: hbs.AST.Program, item: TemplateValue, index: number): Walk {
   const [itemName, indexName] = (body.blockParams as string[] | undefined) ?? [];
   if (itemName === undefined) return walk;
@@ -163,7 +162,7 @@ function repeat(
 
 function block(node: hbs.AST.BlockStatement, frame: Frame, walk: Walk, depth: number): void {
   const name = node.path.original;
-  // Handlebars leaves out the branch that was not written.
+  // Handlebars omits the missing branch from the tree.
   const yes = node.program as hbs.AST.Program | undefined;
   const no = node.inverse as hbs.AST.Program | undefined;
   const choose = (isChosen: boolean): void => {
@@ -219,7 +218,7 @@ function statement(node: hbs.AST.Statement, frame: Frame, walk: Walk, depth: num
   }
 }
 
-/** Completes a template for the place where its text will stand. Throws TemplateError, with the line. */
+/** Renders a template for its place. Throws TemplateError with the line. */
 export function renderTemplate(
   template: string,
   scope: TemplateScope,

@@ -1,14 +1,14 @@
-/** What variables of templates can be, and how they are compared and printed. */
+/** Values of template variables: comparing and printing. */
 
 export type TemplateValue = string | number | boolean | null | readonly TemplateValue[];
 
-/** As it stands in the output. */
+/** The printed text of a value. */
 export function printed(value: TemplateValue): string {
   if (value === null) return '';
   return Array.isArray(value) ? value.map(printed).join(',') : String(value);
 }
 
-/** True for what `{{#if X}}` takes as true: not for nothing, `false`, 0, an empty text or list. */
+/** True as in `{{#if X}}`: false for null, `false`, 0, an empty text or list. */
 export function isTruthy(value: TemplateValue): boolean {
   return Array.isArray(value) ? value.length > 0 : Boolean(value);
 }
@@ -17,12 +17,12 @@ export function listOf(value: TemplateValue): readonly TemplateValue[] | null {
   return Array.isArray(value) ? (value as readonly TemplateValue[]) : null;
 }
 
-/** Of the same type and the same. */
+/** True for equal values of the same type. */
 export function isSame(left: TemplateValue, right: TemplateValue): boolean {
   return left === right;
 }
 
-/** The same once both are written out: 200 and "200" are. */
+/** True for equal printed texts: 200 and "200". */
 export function isAlike(left: TemplateValue, right: TemplateValue): boolean {
   if (left === null || right === null) return left === right;
   return printed(left) === printed(right) || (isNumeric(left) && Number(left) === Number(right));
@@ -34,7 +34,7 @@ export function isNumeric(value: TemplateValue): boolean {
   return typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value));
 }
 
-/** Numbers by size when both are; otherwise texts by their characters. Negative when `left` is less. */
+/** Compares numbers by size, otherwise texts by characters. Negative when `left` is less. */
 export function order(left: TemplateValue, right: TemplateValue): number {
   if (isNumeric(left) && isNumeric(right)) return Number(left) - Number(right);
   const [one, other] = [printed(left), printed(right)];

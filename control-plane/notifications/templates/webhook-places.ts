@@ -1,15 +1,15 @@
 /**
- * How values stand in the body of a webhook. `{{X}}` is escaped for HTML, as existing templates expect,
- * and `{{{X}}}` is not. Where the body is JSON, a value between quotes is then escaped for JSON as well,
- * whichever way it is written: no quote, line break or backslash in it can end the text it stands in.
- * Outside of quotes `{{{X}}}` goes in as it is, so that a variable may hold a piece of JSON.
+ * Escaping of values in webhook bodies. `{{X}}` is HTML-escaped, as existing templates expect;
+ * `{{{X}}}` is not. In JSON bodies, a value inside a string is also JSON-escaped in both cases, so
+ * that no quote, line break or backslash can end the string. Outside of strings `{{{X}}}` is
+ * inserted unchanged, so that a variable may hold a piece of JSON.
  */
 import { inForm, type Place } from '@monitor/shared/templates/places.ts';
 import { escapeHtml, escapeJson } from '../../core/escape.ts';
 
 const inHtml: Place = { literal: (text) => text, escaped: escapeHtml };
 
-/** Follows what has been written, to know whether a quote is open. One for each body. */
+/** Tracks the output to know whether a JSON string is open. One per body. */
 function jsonPlace(): Place {
   let read = 0;
   let isQuoted = false;
@@ -31,12 +31,12 @@ function jsonPlace(): Place {
   };
 }
 
-/** Tags that leave nothing where they stand: of blocks, branches and comments. */
+/** Tags without output: blocks, branches and comments. */
 const blockTag = /\{\{~?([#/^!]|else)[^}]*\}\}/g;
 
 export type BodyFormat = 'json' | 'form' | 'text';
 
-/** What a template gives: by its `Content-Type` if it has one, else by how it begins. */
+/** The format of a body: from its `Content-Type`, else from its beginning. */
 export function formatOf(template: string, contentType: string | undefined): BodyFormat {
   if (contentType === undefined) {
     return /^\s*(\{(?!\{)|\[)/.test(template.replaceAll(blockTag, '')) ? 'json' : 'text';
@@ -45,7 +45,7 @@ export function formatOf(template: string, contentType: string | undefined): Bod
   return /x-www-form-urlencoded/i.test(contentType) ? 'form' : 'text';
 }
 
-/** The place of a body; for one use. */
+/** The escaping of a body; for one use. */
 export function placeOfBody(format: BodyFormat): Place {
   if (format === 'json') return jsonPlace();
   return format === 'form' ? inForm : inHtml;

@@ -1,24 +1,24 @@
 /**
- * Whether the wall clock can be believed after it was set far ahead. A clock that is a year ahead makes
- * results old enough to be deleted and certificates expire. Agents have clocks of their own: they
- * confirm it or contradict it, and each account has one voice, for agents may be wrong and accounts
- * hostile. Without agents it is believed after a day.
+ * Whether the wall clock can be trusted after it was set far ahead. With a clock a year ahead, all
+ * results are old enough to be deleted and all certificates expired. Agents have clocks of their
+ * own and confirm or contradict it. Each account has one vote, because agents may be wrong and
+ * accounts hostile. Without agents the clock is trusted after a day.
  */
 import type { Gap } from './receivable-time.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** So much ahead has to be confirmed. */
+/** A larger step ahead must be confirmed. */
 const doubtfulStepMs = hourMs;
-/** After a restart of the machine a clock that was set ahead looks like a long pause. */
+/** After a reboot, a clock that was set ahead looks like a long pause. */
 const doubtfulPauseMs = dayMs;
-/** Clocks that nobody takes care of differ by less. */
+/** Clocks without synchronisation differ by less. */
 const agreementMs = 60_000;
-/** So far ahead it does no harm: a clock that is doubted is confirmed by agents that are this close to it. */
+/** A smaller error is harmless: agents within it confirm a doubtful clock. */
 const harmlessMs = doubtfulStepMs / 2;
-/** All agents are heard before it is decided: one on the same machine may be the first, and has its clock. */
+/** Votes are collected for this long: the first agent may run on the same machine, with the same clock. */
 const listenMs = 60_000;
-/** Agents that do not speak up within this time after a gap or a start are not there. */
+/** Agents that send nothing for this long after a gap or a start are treated as absent. */
 const silenceMs = 10 * 60_000;
 const maxLocations = 100;
 
@@ -36,24 +36,24 @@ function spanText(ms: number): string {
 }
 
 export class ClockTrust {
-  /** By how much the clock may have been set too far ahead; 0 when nothing is known against it. */
+  /** Possible error of the clock in ms; 0 when it is trusted. */
   #doubtMs = 0;
-  /** Since when, in receivable ms, the clock waits to be confirmed; null when it does not. */
+  /** Start of the doubt in receivable ms; null when the clock is trusted. */
   #doubtedSince: number | null = null;
   #wasAhead = false;
-  /** By how much our clock is ahead of that of the newest agent heard of, by account and location. */
+  /** Offset of this clock against the newest agent, by account and location. */
   readonly #votes = new Map<string, Map<string, number>>();
-  /** When the first vote came, in receivable ms. */
+  /** Arrival of the first vote, in receivable ms. */
   #heardSince: number | null = null;
-  /** Since when agents may speak, in receivable ms: a while before the first of them does. */
+  /** Start of the voting time, in receivable ms; a while before the first vote. */
   #listensSince: number | null = null;
 
-  /** True once a doubtful clock was set back: what lies in the future was recorded by it. */
+  /** True once a doubtful clock was set back: stored future instants came from it. */
   get wasAhead(): boolean {
     return this.#wasAhead;
   }
 
-  /** Nothing of the future is left. */
+  /** Call it when no future instants are left. */
   noteFutureCleared(): void {
     this.#wasAhead = false;
   }
@@ -64,7 +64,7 @@ export class ClockTrust {
     this.#votes.clear();
     this.#heardSince = null;
     this.#listensSince = null;
-    // One that is set right in parts is right only after the last of them.
+    // A clock that is corrected in several steps is right only after the last one.
     const before = this.#doubtedSince === null ? 0 : this.#doubtMs;
     this.#doubtMs = Math.max(0, before + stepMs + (isLongPause ? lostMs : 0));
     if (before > 0 && stepMs < 0 && this.#doubtMs < doubtfulStepMs) this.#wasAhead = true;
@@ -72,7 +72,7 @@ export class ClockTrust {
     else if (stepMs >= doubtfulStepMs || isLongPause) this.#doubtedSince = receivableMs;
   }
 
-  /** An agent of a location was heard of: by how much our clock is ahead of its clock. */
+  /** Records the clock offset of an agent. */
   hear({ accountId, location }: Voice, aheadMs: number, receivableMs: number): void {
     const ofAccount = this.#votes.get(accountId) ?? new Map<string, number>();
     if (!ofAccount.has(location) && ofAccount.size >= maxLocations) return;
@@ -85,13 +85,13 @@ export class ClockTrust {
     this.#doubtMs = 0;
   }
 
-  /** Accounts by what their agents say of the doubt: one whose locations disagree contradicts. */
+  /** Votes of accounts; an account whose locations disagree contradicts. */
   #count(): { confirm: number; contradict: number } {
     const count = { confirm: 0, contradict: 0 };
     for (const ofAccount of this.#votes.values()) {
       const ahead = [...ofAccount.values()];
       const confirming = ahead.filter((ms) => Math.abs(ms) <= harmlessMs).length;
-      // A clock that is wrong for a reason of its own is no evidence.
+      // A clock with an error of its own is no evidence.
       const contradicting = ahead.filter(
         (ms) => ms > harmlessMs && ms <= this.#doubtMs + harmlessMs,
       ).length;
@@ -111,7 +111,7 @@ export class ClockTrust {
     );
   }
 
-  /** What agents say against the clock, or why it is not believed; null when nothing is wrong. */
+  /** Why the clock is not trusted; null when it is. */
   problem(receivableMs: number): string | null {
     const votes = [...this.#votes.values()]
       .flatMap((ofAccount) => [...ofAccount.values()])

@@ -1,6 +1,6 @@
 /**
- * Receivable time: the time in which this process could have received something. Silence proves nothing
- * about the rest. The clocks are read every second and compared:
+ * Receivable time is the time in which this process could have received something; missing data
+ * proves nothing about the rest. The clocks are read every second and compared:
  *
  *   the reading comes late        the process was stopped, or its event loop was blocked
  *   boot time is ahead            the machine was suspended: its monotonic clock stood still
@@ -9,7 +9,7 @@
  * Instants are milliseconds of the wall clock unless said.
  */
 
-/** The clocks at one moment. `boot` counts suspensions of the machine too; null where nothing says it. */
+/** The clocks at one moment. `boot` includes suspensions; null where the platform does not count it. */
 export interface Reading {
   wall: number;
   monotonic: number;
@@ -18,23 +18,23 @@ export interface Reading {
 
 export type GapCause = 'stopped' | 'machine-suspended' | 'down' | 'disk-full' | 'clock-step';
 
-/** A stretch in which nothing could be received, or a step of the wall clock. */
+/** A time in which nothing could be received, or a step of the wall clock. */
 export interface Gap {
   cause: GapCause;
-  /** The last instant before it, and the first one after it. A step back ends before it begins. */
+  /** The last instant before it and the first one after it; a step back ends before it begins. */
   from: number;
   to: number;
-  /** Time that did pass; 0 for a step. */
+  /** Lost time; 0 for a step. */
   lostMs: number;
-  /** By how much the wall clock was set; 0 for all but a step. */
+  /** Size of a step of the wall clock; 0 otherwise. */
   stepMs: number;
 }
 
-/** Shorter gaps move no deadline. */
+/** Shorter gaps move no deadlines. */
 export const minGapMs = 2_000;
-/** A reading that is later than this came after a stall: what waits in the sockets is read first. */
+/** A reading this late follows a stall: data that waits in the sockets is read first. */
 const stallMs = 250;
-/** Uptimes are given in hundredths of a second, in whole seconds by some. */
+/** Uptime has a resolution of hundredths of a second, on some systems of seconds. */
 const suspensionToleranceMs = 1_500;
 
 function gapOf(cause: GapCause, from: number, lostMs: number): Gap {
@@ -46,17 +46,17 @@ function stepOf(from: number, to: number): Gap[] {
   return Math.abs(stepMs) < minGapMs ? [] : [{ cause: 'clock-step', from, to, lostMs: 0, stepMs }];
 }
 
-/** How much later than after `everyMs` the second reading was made, in ms of the monotonic clock. */
+/** Delay of the second reading beyond `everyMs`, in ms of the monotonic clock. */
 export function lateBy(before: Reading, after: Reading, everyMs: number): number {
   return Math.max(0, after.monotonic - before.monotonic - everyMs);
 }
 
-/** Whether requests may wait in the sockets that have not been read. */
+/** True when unread requests may wait in the sockets. */
 export function isStall(lateMs: number): boolean {
   return lateMs >= stallMs;
 }
 
-/** What happened between two readings of one process that are to be made every so often. */
+/** The gaps and steps between two periodic readings of one process. */
 export function gapsBetween(before: Reading, after: Reading, everyMs: number): Gap[] {
   const ranMs = after.monotonic - before.monotonic;
   const bootMs = before.boot === null || after.boot === null ? ranMs : after.boot - before.boot;
@@ -74,38 +74,35 @@ export function gapsBetween(before: Reading, after: Reading, everyMs: number): G
   ];
 }
 
-/** What is known of the last moment of a process that has ended. */
+/** The last recorded moment of a previous process. */
 export interface LastAlive {
   wall: number;
-  /** Boot time then, and what tells one start of the machine from another; null where nothing says it. */
+  /** Boot time and boot id; null where the platform has none. */
   boot: { id: string; ms: number } | null;
 }
 
 /**
- * What happened between the end of a process and the start of the next. After a restart of the machine
- * nothing tells a long pause from a clock that was set forward: both are time that does not count.
+ * The gap between a process and its successor. After a reboot, a long pause and a clock that was
+ * set ahead look the same, so the whole time is lost time.
  */
 export function gapsOverRestart(before: LastAlive, after: LastAlive): Gap[] {
   const isSameBoot = before.boot !== null && before.boot.id === after.boot?.id;
   const bootMs = isSameBoot ? (after.boot?.ms ?? 0) - (before.boot?.ms ?? 0) : -1;
-  // In a container uptime may begin anew while the machine runs on.
+  // In a container the uptime may restart while the machine runs on.
   const downMs = bootMs >= 0 ? bootMs : Math.max(0, after.wall - before.wall);
   return [
-    // However short it was: what was sent meanwhile was refused.
+    // Even a short restart refuses requests.
     ...(downMs > 0 ? [gapOf('down', before.wall, downMs)] : []),
     ...stepOf(before.wall + downMs, after.wall),
   ];
 }
 
-/** By how much deadlines on the wall clock move, in ms; negative after a step back. */
+/** Shift of wall clock deadlines in ms; negative after a step back. */
 export function shiftOf({ lostMs, stepMs }: Gap): number {
   return lostMs + stepMs;
 }
 
-/**
- * Time lost since an instant that was moved with every step of the clock, in ms. `gaps` in the order in
- * which they happened.
- */
+/** Lost time since an instant that moved with every step of the clock, in ms; `gaps` in order. */
 export function lostSince(instant: number, gaps: readonly Gap[]): number {
   let lostMs = 0;
   let movedMs = 0;
@@ -117,18 +114,17 @@ export function lostSince(instant: number, gaps: readonly Gap[]): number {
   return lostMs;
 }
 
-/** A shorter pause loses no request: its sender waits as long for the answer, and is heard afterwards. */
+/** A shorter pause loses no request: the sender waits that long for an answer. */
 const minLossMs = 8_000;
 
-/** Whether what was sent during a gap may be lost. */
+/** True when requests during a gap may be lost. */
 export function losesRequests({ cause, lostMs }: Gap): boolean {
   return lostMs > 0 && (cause !== 'stopped' || lostMs >= minLossMs);
 }
 
 /**
- * Receivable time since an instant that was written down then, in ms. `gaps` in the order in which they
- * happened. An instant that two stretches have, since the clock was set back between them, is taken for
- * the newer one. One from the future is now.
+ * Receivable time since a stored instant, in ms; `gaps` in order. When the clock was set back, an
+ * instant may have occurred twice; the later one is taken. A future instant counts as now.
  */
 export function receivableSince(instant: number, now: number, gaps: readonly Gap[]): number {
   let passedMs = 0;
@@ -143,25 +139,25 @@ export function receivableSince(instant: number, now: number, gaps: readonly Gap
 }
 
 const maxGracePeriodMs = 90_000;
-/** However often there are gaps: after so long without a settled moment, conclusions are drawn again. */
+/** Limit of the grace period in all: after this time conclusions are drawn even if gaps continue. */
 const maxGraceInAllMs = 10 * 60_000;
 
 /** On the monotonic clock of the process. */
 export interface GracePeriod {
-  /** Until when agents may still be handing in what they could not before. */
+  /** Until when agents may still be sending what they could not send before. */
   until: number;
-  /** Since when there was no settled moment. */
+  /** Start of the first of the consecutive grace periods. */
   since: number;
 }
 
-/** Agents that could not reach the process before this one have their time too. */
+/** The grace period at the start of the process, for agents that could not reach its predecessor. */
 export function gracePeriodAtStart(monotonic: number): GracePeriod {
   return { until: monotonic + maxGracePeriodMs, since: monotonic };
 }
 
 /**
- * How long nothing is concluded from the silence of agents after a gap. They try again after pauses that
- * grow with it, a minute at most, and hand in what they have.
+ * The grace period after gaps, in which nothing is concluded from missing data. Agents retry with a
+ * backoff of at most a minute, and then send their backlog.
  */
 export function gracePeriodAfter(
   before: GracePeriod | null,

@@ -1,6 +1,7 @@
 /**
- * Which agent of a location runs which check. Weighted rendezvous hashing: every (check, agent) pair
- * has a score, the highest wins. When an agent joins or leaves, only the checks it wins or loses move.
+ * Assigns the checks of a location to its agents by weighted rendezvous hashing: every (check,
+ * agent) pair has a score, and the highest wins. When an agent joins or leaves, only its own checks
+ * move.
  */
 import { hash32 } from '@monitor/shared/domain/hash.ts';
 
@@ -12,18 +13,18 @@ export interface Candidate {
   checkTypes: ReadonlySet<string>;
   /** Runtimes the agent has. */
   runtimes: ReadonlySet<string>;
-  /** Whether it has found a browser. */
+  /** Whether it found a browser. */
   hasBrowser: boolean;
 }
 
-/** What an agent must have to run a check. */
+/** The capabilities that a check needs. */
 export interface Needs {
   type: string;
-  /** Whether its runs execute code that relies on a runtime. */
+  /** True for checks with code that depends on a runtime. */
   needsRuntime: boolean;
-  /** The runtime it names; null leaves the choice to the agent. */
+  /** The runtime; null leaves the choice to the agent. */
   runtimeId: string | null;
-  /** Whether its runs drive a browser. */
+  /** True for checks that use a browser. */
   needsBrowser: boolean;
 }
 
@@ -32,15 +33,15 @@ function hasRuntime({ runtimes }: Candidate, { needsRuntime, runtimeId }: Needs)
   return runtimeId === null ? runtimes.size > 0 : runtimes.has(runtimeId);
 }
 
-/** Whether an agent may be given a check: it knows the type and has the runtime. */
+/** True when the agent knows the type and has the runtime. */
 function canRun(candidate: Candidate, needs: Needs): boolean {
   return candidate.checkTypes.has(needs.type) && hasRuntime(candidate, needs);
 }
 
 /**
- * The agents among which a check is shared: those that have what it needs. Where none of them has a
- * browser, it is given out all the same: its runs end with an error that says what to install, and a
- * browser that is installed is found by the next run.
+ * The agents that share a check: those with all it needs. When none has a browser, the check is
+ * assigned without one: its runs end with an error that names the missing browser, and once it is
+ * installed, the next run works.
  */
 export function agentsFor<C extends Candidate>(needs: Needs, candidates: readonly C[]): C[] {
   const able = candidates.filter((candidate) => canRun(candidate, needs));
@@ -48,15 +49,15 @@ export function agentsFor<C extends Candidate>(needs: Needs, candidates: readonl
   return withBrowser.length > 0 ? withBrowser : able;
 }
 
-/** True when agents know the type of a check, and none of those has its runtime. */
+/** True when agents know the type of a check, but none has its runtime. */
 export function lacksOnlyRuntime(needs: Needs, candidates: readonly Candidate[]): boolean {
   const capable = candidates.filter(({ checkTypes }) => checkTypes.has(needs.type));
   return capable.length > 0 && !capable.some((candidate) => hasRuntime(candidate, needs));
 }
 
 /**
- * What no agent of a location has that a check needs; null when one has it all, and when none serves:
- * one that is stopping offers no types.
+ * The capability that a check needs and no agent of the location has. Null when one agent has all,
+ * and when no agent serves: a stopping agent offers no types.
  */
 export function gapOf(
   needs: Needs,
@@ -69,8 +70,8 @@ export function gapOf(
 }
 
 /**
- * Why none of the agents of a location can run a check, for people to read; null when one can, and
- * when there are no agents, since one may come.
+ * Why no agent of the location can run a check, for users. Null when one can, and when there are no
+ * agents, because one may join.
  */
 export function whyNobodyCan(needs: Needs, candidates: readonly Candidate[]): string | null {
   if (candidates.length === 0 || agentsFor(needs, candidates).length > 0) return null;
@@ -80,7 +81,7 @@ export function whyNobodyCan(needs: Needs, candidates: readonly Candidate[]): st
     : `has the runtime ${needs.runtimeId}; install it with "monitor-agent runtime install ${needs.runtimeId}"`;
 }
 
-/** The winner for a check, or undefined when no candidate can run it. */
+/** The agent of a check, or undefined when none can run it. */
 export function agentOfCheck(
   check: Needs & { id: string },
   candidates: readonly Candidate[],

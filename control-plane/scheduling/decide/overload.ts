@@ -1,9 +1,9 @@
-/** When people are told that a location is overloaded, and that it no longer is. */
+/** Thresholds of the alert about an overloaded location. */
 
-/** The code under which people are told of it. */
+/** The code of this alert. */
 export const overloadedCode = 'LOCATION_OVERLOADED';
 
-/** Agents say it after a while of their own; this keeps out what one check-in says and the next takes back. */
+/** Agents report an overload only after a while; this filters short ones. */
 export const overloadedForMs = 30_000;
-/** So long without overload, and it is over: what comes and goes is one overload. */
+/** An overload has ended after this long without one; short pauses do not end it. */
 export const quietForMs = 5 * 60_000;

@@ -1,8 +1,8 @@
-/** Which acknowledged results a database lacks. */
+/** Finds acknowledged results that the database lost. */
 
-/** How far the database had come when results were acknowledged. */
+/** The position of the database when results were acknowledged. */
 export interface StoredMark {
-  /** The process that acknowledged them. */
+  /** Id of the process. */
   run: string;
   /** Number of the newest result. */
   seq: number;
@@ -10,13 +10,13 @@ export interface StoredMark {
 }
 
 export interface RecordLoss {
-  /** Instants between which the missing results were stored. */
+  /** The missing results were stored between these instants. */
   since: number;
   until: number;
   results: number;
 }
 
-/** What is missing where a process started behind a mark of an earlier one; null where nothing is. */
+/** The missing results when a process starts behind the mark of an earlier one; null without any. */
 export function missingSince(
   mark: StoredMark,
   run: string,
@@ -26,7 +26,7 @@ export function missingSince(
   return { since: start.at, until: Math.max(mark.at, start.at), results: mark.seq - start.seq };
 }
 
-/** True for a slot whose result, stored within `maxMs` of it, would have been lost. */
+/** True for a slot whose result was probably lost: stored within `maxMs` of the slot. */
 export function isRecordLost(
   scheduledFor: number,
   losses: readonly Pick<RecordLoss, 'since' | 'until'>[],

@@ -1,4 +1,4 @@
-/** Whether a check needs a runtime, and which, and whether it needs a browser. Spec: runtimeId. */
+/** The runtime and browser needs of a check. Spec: runtimeId. */
 import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { Needs } from './assignment.ts';
 
@@ -22,15 +22,15 @@ function hasScripts(fields: Fields | null): boolean {
 
 export interface RuntimeSources {
   type: string;
-  /** Of the check with its group applied: `runtimeId` is then already the group's where it has none. */
+  /** Fields of the check with its group applied; `runtimeId` may come from the group. */
   fields: Fields;
-  /** Scripts of a group run with those of its API checks. */
+  /** Scripts of a group run with its API checks. */
   group: Fields | null;
-  /** The default of the account. */
+  /** Default runtime of the account. */
   accountRuntimeId: string | null;
 }
 
-/** Whether runs of a type can ever need either: most never do, and need no look at their fields. */
+/** False for types that never need a runtime or a browser; their fields are not inspected. */
 export function mayNeedMore(type: string): boolean {
   const { runtime, browser } = findCheckType(type) ?? noTraits;
   return runtime !== 'never' || browser !== 'never';
@@ -42,7 +42,7 @@ function needsBrowser(trait: 'always' | 'as-named' | 'never', fields: Fields): b
   return browsers?.includes('chromium') === true;
 }
 
-/** What a check asks of the agent that runs it: its own runtime over that of group and account. */
+/** The needs of a check; its runtime wins over those of group and account. */
 export function needsOf({ type, fields, group, accountRuntimeId }: RuntimeSources): Needs {
   const named = fields['runtimeId'] ?? accountRuntimeId;
   const traits = findCheckType(type) ?? noTraits;

@@ -1,20 +1,20 @@
-/** Finding the slots that nobody ran, and saying why. */
+/** Finds missed slots and their reasons. */
 import type { MissedReason } from '@monitor/shared/contract/check-result.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { locationsOfSlot, scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
 
-/** Longest wait for a place on the agent, see `agent/worker/executor.ts`. */
+/** Longest wait for a permit on the agent, see `agent/worker/executor.ts`. */
 const maxQueueMs = 60_000;
-/** What runs of code need around the run itself: scripts, a browser that starts, files to hand in. */
+/** Overhead of runs with code: scripts, the start of a browser, uploads. */
 const aroundCodeMs = 60_000;
 
-/** How long after its instant a slot counts as missed: its run may begin late, last, and be handed in. */
+/** Delay after which a slot counts as missed: its run may begin late, last, and be sent. */
 export function accountAfterMs(type: CheckType): number {
   const { maxRunMs, runtime } = checkTypes[type];
   return maxQueueMs + maxRunMs + (runtime === 'never' ? 0 : aroundCodeMs);
 }
 
-/** A stretch of time in which a check followed one schedule. Instants in ms; `endsAt` null while it lasts. */
+/** A time in which a check had one schedule. Instants in ms; `endsAt` is null for the present one. */
 export interface SchedulePeriod {
   checkId: string;
   frequency: number;
@@ -32,7 +32,7 @@ export interface Slot {
   scheduledFor: number;
 }
 
-/** The slots of a period that are not yet accounted for, up to and including `until`. */
+/** Slots of a period that are not accounted for yet, up to and including `until`. */
 export function slotsToAccountFor(period: SchedulePeriod, until: number): Slot[] {
   const schedule = scheduleOf(period);
   const end = Math.min(until, period.endsAt ?? until);
@@ -55,21 +55,21 @@ export function slotsToAccountFor(period: SchedulePeriod, until: number): Slot[]
 }
 
 /**
- * How far a period is accounted for once its slots up to `until` are: to the last instant before its
- * next slot, so that nobody looks at it again before there is something to account for.
+ * Progress of a period after its slots up to `until` are accounted for: the last instant before the
+ * next slot, so that the period is not read before then.
  */
 export function accountedUntil(period: SchedulePeriod, until: number): number {
   const beforeNext = slotAtOrAfter(scheduleOf(period), until + 1) - 1;
   return Math.min(beforeNext, period.endsAt ?? beforeNext);
 }
 
-/** When agents served a location; both null before the first one. */
+/** When agents served a location; both are null before the first agent. */
 export interface Presence {
   servedSince: number | null;
   unservedSince: number | null;
 }
 
-/** Why a slot was missed, as far as the control plane can tell. */
+/** The most likely reason of a missed slot. */
 export function missedReasonOf(scheduledFor: number, presence: Presence | undefined): MissedReason {
   if (presence === undefined) return 'no-agent';
   if (presence.servedSince !== null) {

@@ -1,4 +1,4 @@
-/** Runs that have not ended. */
+/** Runs in progress. */
 import type { openRunRoutes } from '@monitor/shared/contract/open-run.ts';
 import type { Handlers } from '../../http/implement.ts';
 import type { Services } from '../../core/services.ts';

@@ -1,4 +1,4 @@
-/** Runs that have not ended: from the queue, and from what agents tell. */
+/** Runs in progress: queued jobs, and runs that agents report. */
 import type { Kysely, Selectable } from 'kysely';
 import { runSource } from '@monitor/shared/contract/check-trigger.ts';
 import type { OpenRunWire } from '@monitor/shared/contract/open-run.ts';
@@ -37,7 +37,7 @@ function ofJob(
     sequenceId: job.run_id,
     location: job.location,
     state: isTaken || reported !== undefined ? 'RUNNING' : 'QUEUED',
-    // A retry continues a run of the schedule, or one whose source nobody keeps.
+    // The source of a retry is not stored; it counts as scheduled.
     runSource: runSource.safeParse(job.source).data ?? 'SCHEDULER',
     scheduledFor: toTimestampOrNull(job.scheduled_for),
     queuedAt: toTimestamp(job.created_at),
@@ -89,7 +89,7 @@ async function believable(
   );
 }
 
-/** All runs of an account that have not ended, the newest first. */
+/** All runs in progress of an account, newest first. */
 export async function openRunsOf(
   { db, openRuns, clock }: Pick<Services, 'db' | 'openRuns' | 'clock'>,
   accountId: string,

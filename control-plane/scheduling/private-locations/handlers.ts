@@ -1,4 +1,4 @@
-/** What each operation on private locations does. */
+/** Handlers of private locations. */
 import {
   maxKeysPerLocation,
   type privateLocationRoutes,
@@ -179,7 +179,7 @@ export function privateLocationHandlers(
       const isDeleted = await deleteLocationKey(db, location, params.keyId);
       if (!isDeleted) throw notFound('key', params.keyId);
       keys.forget();
-      // Agents that wait in a long poll come back at once, and are refused.
+      // Agents in a long poll reconnect at once and are refused.
       hub.notify(principal.accountId, row.slug_name);
       return undefined;
     },

@@ -8,7 +8,7 @@ import type { Database } from '../../db/tables.ts';
 export type LocationRow = Selectable<Database['private_locations']>;
 type Wire = z.input<typeof privateLocation>;
 
-/** The oldest agent that the present protocol serves. */
+/** The oldest agent version that supports the present protocol. */
 const minAgentVersion = '7.0.2';
 
 export async function listLocations(
@@ -36,7 +36,7 @@ export async function findLocation(
     .executeTakeFirst();
 }
 
-/** Agents grouped by version, as `?versions=true` shows them. */
+/** Agents by version, for `?versions=true`. */
 function byVersion(
   agents: readonly { id: string; version: string; last_seen_at: number }[],
 ): NonNullable<Wire['runningAgents']> {

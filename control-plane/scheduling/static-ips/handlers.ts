@@ -1,4 +1,4 @@
-/** Addresses that the operator has published for the data-center locations. */
+/** Published addresses of data-center locations. */
 import { isIPv6 } from 'node:net';
 import type { staticIpRoutes } from '@monitor/shared/contract/static-ip.ts';
 import type { StaticIp } from '../../core/config.ts';

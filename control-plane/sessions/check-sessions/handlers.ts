@@ -1,4 +1,4 @@
-/** Running checks through the API, and waiting for them. */
+/** Runs checks through the API and waits for them. */
 import type { z } from 'zod';
 import type {
   checkSession,
@@ -83,7 +83,7 @@ function toWire(
   };
 }
 
-/** Version 1 knows no CANCELLED. */
+/** API version 1 has no CANCELLED. */
 function toWireV1(session: Session) {
   const { status } = session;
   return { ...session, status: status === 'CANCELLED' ? ('TIMED_OUT' as const) : status };
@@ -161,7 +161,7 @@ export function checkSessionHandlers(services: Services): Routes {
       return undefined;
     },
     cancel: async ({ body }, { principal }) => {
-      // There are no test sessions here, so the id of one names nothing.
+      // There are no test sessions, so no id is known.
       const id = body.checkSessionId ?? body.testSessionId;
       if (id === undefined) {
         const runIds = body.sequenceId ?? [];

@@ -1,4 +1,4 @@
-/** Trigger addresses: made, read, deleted and called. */
+/** Triggers: created, read, deleted and called. */
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import {

@@ -1,5 +1,5 @@
 /**
- * The state of a session, from its runs.
+ * The status of a session, from its runs.
  *
  *   STARTED            nothing has come in yet
  *   PROGRESS           some runs have ended, all well so far
@@ -25,7 +25,7 @@ const terminal: ReadonlySet<SessionStatus> = new Set<SessionStatus>([
   'CANCELLED',
 ]);
 
-/** True when nothing more will come. */
+/** True for a final status. */
 export function isTerminal(status: SessionStatus): boolean {
   return terminal.has(status);
 }

@@ -1,4 +1,4 @@
-/** Badges, for accounts that have switched them on. */
+/** Badges of checks and groups, for accounts that enabled them. */
 import { makeBadge } from 'badge-maker';
 import type { badgeRoutes } from '@monitor/shared/contract/badge.ts';
 import { notFound } from '../../errors/api-error.ts';
@@ -9,7 +9,7 @@ import type { Services } from '../../core/services.ts';
 
 type State = 'failing' | 'degraded' | 'passing' | 'unknown';
 
-/** From bad to good; `unknown` says that no result told anything yet. */
+/** Worst first; `unknown` means without results. */
 const severity: readonly State[] = ['failing', 'degraded', 'passing', 'unknown'];
 
 const themes = {

@@ -43,7 +43,7 @@ function toWire(row: IncidentRow, updates: readonly UpdateRow[]): Wire {
   };
 }
 
-/** The columns of the times a body gives; `before` has the others. */
+/** The time columns of a body; missing ones come from `before`. */
 function timesOf(
   body: { startedAt?: string; stoppedAt?: string | null },
   before: Pick<IncidentRow, 'started_at' | 'stopped_at'>,
@@ -204,7 +204,7 @@ export function dashboardIncidentHandlers(
 
     deleteDashboardIncidentUpdate: ({ params }, { principal }) =>
       commits.run(async (unit) => {
-        // The specification lists this address with the incidents of status pages too.
+        // The specification also lists this path with the incidents of status pages.
         const { incidentId, id } = params;
         const ofPage = await findIncidentUpdate(unit, principal.accountId, {
           incidentId,

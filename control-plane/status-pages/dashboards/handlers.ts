@@ -19,14 +19,14 @@ import { refuseTakenAddresses } from '../../core/unique-addresses.ts';
 import type { Services } from '../../core/services.ts';
 
 type Row = Selectable<DashboardsTable>;
-/** Older rows have neither address. */
+/** Older rows have neither. */
 type Address = 'customUrl' | 'customDomain';
 type StoredFields = Omit<DashboardFields, Address> & Partial<Pick<DashboardFields, Address>>;
 
 const idAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const idLength = 8;
 
-/** Random, so that the address of a dashboard cannot be guessed from another's. */
+/** Random, so that ids of other dashboards cannot be guessed. */
 function newDashboardId(): string {
   const letters = Array.from({ length: idLength }, () => idAlphabet[randomInt(idAlphabet.length)]);
   return letters.join('');
@@ -40,7 +40,7 @@ function fieldsOf(row: Row): DashboardFields {
   };
 }
 
-/** The columns are what a dashboard is found by, in lower case; the body has all as it was given. */
+/** Lower-case columns for look-ups; the body keeps the given spelling. */
 function toColumns(fields: DashboardFields) {
   return {
     custom_url: fields.customUrl?.toLowerCase() ?? null,
@@ -53,7 +53,7 @@ function toWire(row: Row, role: Role): z.input<typeof dashboard> {
   const fields = fieldsOf(row);
   return {
     ...fields,
-    // Whoever has a key of a private dashboard may look at it.
+    // The key of a private dashboard grants access.
     keys: seesLockedValues(role) ? fields.keys : [],
     id: row.id,
     dashboardId: row.dashboard_id,

@@ -1,12 +1,12 @@
 interface AddressedPage {
-  /** The slug under which this installation shows the page. */
+  /** The slug of the page. */
   url: string;
   customDomain: string | null;
 }
 
 /**
- * Where people find a status page, without a slash at the end: `https://status.example.com`, or
- * `{publicUrl}/status/{url}` of a page that has no domain of its own.
+ * Public URL of a status page, without a slash at the end: `https://status.example.com`, or
+ * `{publicUrl}/status/{url}` without a custom domain.
  */
 export function publicAddressOf(page: AddressedPage, publicUrl: string): string {
   return page.customDomain === null

@@ -1,10 +1,10 @@
-/** How far strangers can make us send mail: the form of a status page is public. */
+/** Limits of subscription requests: the form is public and sends mails. */
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** What has been asked lately, counted from the requests that are on record. */
+/** Recent recorded requests. */
 export interface RecentRequests {
   /** To this page within the hour. */
   ofPage: number;
@@ -13,13 +13,13 @@ export interface RecentRequests {
 }
 
 export const requestsCountMs = hourMs;
-/** A request is on record for as long as it counts. */
+/** Requests are recorded as long as they count. */
 export const requestsKeptMs = dayMs;
 export const addressCountMs = dayMs;
 
-/** The link in the mail works for so long. */
+/** Lifetime of the link in the mail. */
 export const verificationMs = dayMs;
-/** A subscription that nobody confirmed is forgotten after that. */
+/** Unconfirmed subscriptions are deleted after this time. */
 export const unconfirmedKeptMs = 30 * dayMs;
 
 const requestsToPage = 500;
@@ -28,14 +28,15 @@ const mailsToAddress = 5;
 const betweenMailsMs = 5 * minuteMs;
 
 /**
- * Whether a visitor has to wait. It does not depend on the address, so it tells nothing about who is
- * subscribed. An outage makes many people of one office subscribe at once: thirty an hour may.
+ * True when a visitor must wait. The decision does not depend on the mail address, so it does not
+ * reveal subscribers. During an outage many people of one office subscribe, so thirty requests an
+ * hour are allowed.
  */
 export function mustWait({ ofPage, ofVisitor }: RecentRequests): boolean {
   return ofPage >= requestsToPage || ofVisitor >= requestsOfVisitor;
 }
 
-/** Whether an address gets another mail that asks to confirm: five a day, five minutes apart. */
+/** True when an address may get another confirmation mail: five a day, five minutes apart. */
 export function mayAskAgain(
   asked: { lastAt: number | null; mailsToday: number },
   now: number,
@@ -44,7 +45,7 @@ export function mayAskAgain(
   return asked.lastAt === null || now - asked.lastAt >= betweenMailsMs;
 }
 
-/** Whether the link of a mail that was written at an instant still works. */
+/** True while the link of a mail is valid. */
 export function isTokenValid(sentAt: number | null, now: number): boolean {
   return sentAt !== null && now - sentAt < verificationMs;
 }

@@ -1,4 +1,4 @@
-/** Colours that can be read: contrast as WCAG 2 measures it, and corrections until there is enough. */
+/** Readable colours: contrast as in WCAG 2, and corrections. */
 
 /** Red, green and blue, 0 to 255. */
 export type Color = readonly [number, number, number];
@@ -29,7 +29,7 @@ export function contrast(left: Color, right: Color): number {
   return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
 }
 
-/** `share` of the one, the rest of the other, in whole steps as they are written down. */
+/** Mixes two colours with `share` of the first, in whole steps. */
 export function mix(one: Color, other: Color, share: number): Color {
   return one.map((part, index) =>
     Math.round(part * share + (other[index] ?? 0) * (1 - share)),
@@ -40,19 +40,19 @@ const black: Color = [0, 0, 0];
 const white: Color = [255, 255, 255];
 const steps = 32;
 
-/** WCAG AA for text, and for what is not text but has to be seen. */
+/** WCAG AA for text, and for graphics. */
 export const textContrast = 4.5;
 export const shapeContrast = 3;
 
 /**
- * The colour, or the nearest one on its way to black or white that stands out enough from what is
- * behind it. There is one for every background: black or white always has 4.58.
+ * The colour, or the nearest one towards black or white with enough contrast to its background. It
+ * always exists, because black or white reach 4.58.
  */
 export function readable(color: Color, behind: Color, needed: number): Color {
   const reaches = (candidate: Color): boolean => contrast(candidate, behind) >= needed;
   if (reaches(color)) return color;
   for (let step = 1; step <= steps; step += 1) {
-    // Towards the end that is farther from the background first: it is reached sooner.
+    // The end that is farther from the background is reached sooner.
     const ends = luminance(behind) > 0.179 ? [black, white] : [white, black];
     for (const end of ends) {
       const candidate = mix(end, color, step / steps);

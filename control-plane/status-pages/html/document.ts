@@ -1,4 +1,4 @@
-/** The frame of every page: head, header, footer, and the policy that lets nothing else happen. */
+/** The frame of every page: head, header, footer, and the content security policy. */
 import { createHash } from 'node:crypto';
 import type { PageLook } from '../view/facts.ts';
 import type { ServiceState } from '../view/states.ts';
@@ -9,25 +9,25 @@ import { paletteCss, stateColor } from './palette.ts';
 import { styleSheet } from './style.ts';
 
 export interface Place {
-  /** What stands before every path of the page: empty on a domain of its own. */
+  /** Prefix of all paths of the page; empty on a custom domain. */
   base: string;
-  /** Where people find it, in full. */
+  /** Public URL of the page. */
   address: string;
 }
 
 type Look = Pick<PageLook, 'name' | 'theme' | 'themeColors' | 'logo' | 'favicon' | 'redirectTo'>;
 
 interface Frame {
-  /** Null where visitors may not know which page it is. */
+  /** Null for visitors who may not know which page it is. */
   look: Look | null;
   place: Place;
   title: string;
-  /** For those who link to it. */
+  /** For link previews. */
   description?: string;
   state?: ServiceState;
-  /** The path of this page below the base, such as `/history`; null for what has no address of its own. */
+  /** Path below the base, such as `/history`; null for a page without an address. */
   path: string | null;
-  /** Whether feeds may be found. */
+  /** True when feeds are advertised. */
   isPublic: boolean;
   canSubscribe?: boolean;
   main: Markup;
@@ -35,7 +35,7 @@ interface Frame {
   status?: number;
 }
 
-/** Referrers stay away: addresses of this page may hold tokens. */
+/** No referrers: URLs of this page may contain tokens. */
 const securityHeaders = {
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
@@ -79,7 +79,7 @@ function feeds({ base }: Place): Markup {
     /><link rel="alternate" type="application/feed+json" href="${base}/feed.json" />`;
 }
 
-/** A whole page, ready to be served. */
+/** A complete page as a response. */
 export function document(frame: Frame): Representation {
   const { look, place, path, state = 'operational', description = '' } = frame;
   const css = paletteCss(look ?? { theme: 'AUTO', themeColors: null }, state) + styleSheet;
@@ -122,7 +122,7 @@ export function document(frame: Frame): Representation {
         }
       </body>
     </html> `;
-  // What is between the tags is what the policy names, to the letter.
+  // The policy contains the hash of exactly this text.
   const exact = text.replace(/<style>\s*/, '<style>').replace(/\s*<\/style>/, '</style>');
   return represent(
     exact,

@@ -1,10 +1,10 @@
-/** Pages and parts of pages with something to fill in or to confirm, and those that answer. */
+/** Forms of status pages, and the pages that answer them. */
 import type { PageLook } from '../view/facts.ts';
 import type { Representation } from '../../http/representation.ts';
 import { document, type Place } from './document.ts';
 import { html, type Markup } from '../../core/html.ts';
 
-/** Where visitors leave their address. */
+/** The subscription form. */
 export function subscribeForm(base: string, problem?: string): Markup {
   return html`<section id="subscribe" class="panel subscribe" aria-labelledby="subscribe-title">
     <h2 id="subscribe-title">Get updates by e-mail</h2>
@@ -27,7 +27,7 @@ export function subscribeForm(base: string, problem?: string): Markup {
 }
 
 interface Said {
-  /** Null where visitors may not know which page it is. */
+  /** Null for visitors who may not know which page it is. */
   look: PageLook | null;
   place: Place;
   title: string;
@@ -35,7 +35,7 @@ interface Said {
   status?: number;
 }
 
-/** A page with one thing to say. */
+/** A page with a single message. */
 export function saidPage({ look, place, title, body, status }: Said): Representation {
   return document({
     look,
@@ -51,7 +51,7 @@ export function saidPage({ look, place, title, body, status }: Said): Representa
   });
 }
 
-/** The way into a private page. It does not say which page that is. */
+/** The login of a private page. It does not reveal which page it is. */
 export function loginPage(place: Place, problem?: string, status = 401): Representation {
   return saidPage({
     look: null,
@@ -74,7 +74,7 @@ export function loginPage(place: Place, problem?: string, status = 401): Represe
   });
 }
 
-/** The subscription form on a page of its own, for an address that cannot be one. */
+/** The subscription form on a separate page, after an invalid address. */
 export function subscribeAgainPage(look: PageLook, place: Place, problem: string): Representation {
   return document({
     look,
@@ -88,10 +88,7 @@ export function subscribeAgainPage(look: PageLook, place: Place, problem: string
   });
 }
 
-/**
- * Asks before something is done: programs that look into mails follow their links, but press no
- * buttons.
- */
+/** Asks for confirmation: mail scanners follow links, but press no buttons. */
 export function confirmPage(
   place: Place,
   what: 'verify' | 'unsubscribe',
@@ -119,7 +116,7 @@ export function confirmPage(
   });
 }
 
-/** There is no page at an address, or nothing at a path of one. */
+/** The 404 page of an unknown page or path. */
 export function notFoundPage(place: Place, look: PageLook | null): Representation {
   return saidPage({
     look,

@@ -1,4 +1,4 @@
-/** Incidents of the past, month by month. */
+/** Past incidents by month. */
 import type { IncidentView } from '../view/incidents.ts';
 import type { StatusPageView } from '../view/view.ts';
 import type { Representation } from '../../http/representation.ts';
@@ -15,7 +15,7 @@ export interface Month {
   to: number;
 }
 
-/** The month of such a name in UTC; null when it is none. */
+/** Parses the name of a month in UTC; null for an invalid one. */
 export function parseMonth(name: string): Month | null {
   const match = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(name);
   if (match === null) return null;
@@ -23,7 +23,7 @@ export function parseMonth(name: string): Month | null {
   return { name, from: Date.UTC(year, month - 1), to: Date.UTC(year, month) };
 }
 
-/** The month that an instant lies in. */
+/** The month of an instant. */
 export function monthOf(instant: number): Month {
   const date = new Date(instant);
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
@@ -36,9 +36,9 @@ export function monthOf(instant: number): Month {
 
 interface HistoryParts {
   month: Month;
-  /** Those that began in it, newest first. */
+  /** Incidents that began in the month, newest first. */
   incidents: readonly IncidentView[];
-  /** Of the first incident there ever was. */
+  /** Start of the first incident ever. */
   firstAt: number | null;
   place: Place;
   canSubscribe: boolean;

@@ -1,4 +1,4 @@
-/** A shape of its own for every state, so that nothing is told by colour alone. */
+/** Each state has a shape of its own, so that no information depends on colour. */
 import { serviceStates, stateWords, type ServiceState } from '../view/states.ts';
 import { html, Markup } from '../../core/html.ts';
 
@@ -15,12 +15,12 @@ const shapes: Record<ServiceState, string> = {
     '<circle fill="currentColor" cx="10" cy="10" r="10"/><path class="g" d="M5.8 10.4l2.8 2.8 5.6-5.9"/>',
 };
 
-/** Its number in names of classes and icons: 0 for the worst. */
+/** Number of the state in class names and ids: 0 for the worst. */
 export function rank(state: ServiceState): number {
   return serviceStates.indexOf(state);
 }
 
-/** The icons of these states, to be put into a page once. */
+/** SVG symbols of these states, included once in a page. */
 export function iconSymbols(states: Iterable<ServiceState>): Markup {
   const symbols = [...new Set(states)].map(
     (state) => `<symbol id="i${rank(state)}" viewBox="0 0 20 20">${shapes[state]}</symbol>`,
@@ -28,19 +28,19 @@ export function iconSymbols(states: Iterable<ServiceState>): Markup {
   return new Markup(`<svg class="away" aria-hidden="true">${symbols.join('')}</svg>`);
 }
 
-/** An icon that says nothing to those who hear the page: words stand beside it. */
+/** A decorative icon, hidden from screen readers; words stand beside it. */
 export function icon(state: ServiceState): Markup {
   return html`<svg class="icon s${rank(state)}" aria-hidden="true">
     <use href="#i${rank(state)}" />
   </svg>`;
 }
 
-/** A state with its icon and its name. */
+/** A state with its icon and name. */
 export function stateLabel(state: ServiceState, words = stateWords(state)): Markup {
   return html`<span class="state w${rank(state)}">${icon(state)}${words}</span>`;
 }
 
-/** The icon of the tab, in the colour of the state. */
+/** The favicon in the colour of the state. */
 export function tabIcon(state: ServiceState, color: string): string {
   const shape = shapes[state]
     .replaceAll('currentColor', color)

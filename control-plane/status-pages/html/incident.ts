@@ -1,4 +1,4 @@
-/** Incidents: as an entry of a list, and on a page of their own. */
+/** Incidents in lists and on their own page. */
 import type { IncidentView, UpdateView } from '../view/incidents.ts';
 import { stateWords } from '../view/states.ts';
 import type { StatusPageView } from '../view/view.ts';
@@ -16,7 +16,7 @@ import {
   wordsOfStatus,
 } from './text.ts';
 
-/** So many updates of an open incident are to be seen at once, so many more on demand. */
+/** Visible updates of an open incident; the others are collapsed. */
 const seenAtOnce = 3;
 const seenOnDemand = 20;
 
@@ -32,7 +32,7 @@ function listOf(updates: readonly UpdateView[], isWhole = false): Markup {
   </ol>`;
 }
 
-/** What kind of incident it is, whom it concerns and how long it lasts. */
+/** Severity, affected services and duration of an incident. */
 function facts(incident: IncidentView): Markup {
   const names = incident.services.map(({ name }) => name);
   const lasted =
@@ -56,7 +56,7 @@ function heading(incident: IncidentView, base: string, level: 2 | 3): Markup {
   </div>`;
 }
 
-/** An open incident, with what was said last and the rest on demand. */
+/** An open incident with its newest updates; the others are collapsed. */
 export function openIncident(incident: IncidentView, base: string): Markup {
   const older = incident.updates.slice(seenAtOnce, seenAtOnce + seenOnDemand);
   const isCut = incident.updates.length > seenAtOnce + seenOnDemand;
@@ -73,7 +73,7 @@ export function openIncident(incident: IncidentView, base: string): Markup {
   </article>`;
 }
 
-/** An incident of the past: its last word, and the way to the rest. */
+/** A past incident with its last update and a link. */
 export function pastIncident(incident: IncidentView, base: string): Markup {
   const [last] = incident.updates;
   return html`<article class="panel">

@@ -1,11 +1,11 @@
-/** Maintenance, in progress and to come. */
+/** Present and future maintenance. */
 import type { NoticeView } from '../view/notices.ts';
 import { html, type Markup } from '../../core/html.ts';
 import { stateLabel } from './icons.ts';
 import { listWords, prose, rangeWords, wordsOfStatus } from './text.ts';
 
 const aheadMs = 14 * 86_400_000;
-/** Of a window that repeats so many further dates are told. */
+/** Further dates shown for a repeating window. */
 const furtherDates = 3;
 
 export interface ShownNotice {
@@ -14,7 +14,7 @@ export interface ShownNotice {
   further: NoticeView[];
 }
 
-/** What is in progress or comes within two weeks: each window once, with its next dates. */
+/** Maintenance in progress or within two weeks: each window once, with its next dates. */
 export function noticesToShow(notices: readonly NoticeView[], now: number): ShownNotice[] {
   const near = notices.filter(
     ({ status, startsAt }) => status !== 'completed' && startsAt <= now + aheadMs,

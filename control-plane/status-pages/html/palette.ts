@@ -1,4 +1,4 @@
-/** The colours of a page as CSS properties: those it was given, corrected where they cannot be read. */
+/** The colours of a page as CSS properties, corrected where their contrast is too low. */
 import type { PageLook } from '../view/facts.ts';
 import { serviceStates, type ServiceState } from '../view/states.ts';
 import {
@@ -51,10 +51,10 @@ const stateColors: Record<ServiceState, string> = {
   major_outage: '#DC2F3C',
 };
 
-/** How much of its colour a state lends to the banner. */
+/** Share of the state's colour in the banner. */
 const tintShare = 0.11;
 
-/** Short: they stand in every page. */
+/** Short names, because they are in every page. */
 function propertiesOf(theme: Theme, overall: ServiceState): Record<string, Color> {
   const of = (name: keyof Theme): Color => parseColor(theme[name]);
   const body = of('bodyBackgroundColor');
@@ -109,7 +109,7 @@ function declare(properties: Record<string, Color>, scheme: 'light' | 'dark'): s
   return `:root{color-scheme:${scheme};${declarations.join(';')}}`;
 }
 
-/** A style sheet that sets the properties for the theme of a page. Paper is always light. */
+/** A style sheet with the colours of the page's theme. Print is always light. */
 export function paletteCss(
   look: Pick<PageLook, 'theme' | 'themeColors'>,
   overall: ServiceState,
@@ -121,7 +121,7 @@ export function paletteCss(
   return `${light}@media ${condition}{${dark}}`;
 }
 
-/** The colour of a state where nothing is known of what is behind it: badges, icons of tabs. */
+/** The colour of a state on an unknown background: badges and favicons. */
 export function stateColor(state: ServiceState): string {
   return stateColors[state];
 }

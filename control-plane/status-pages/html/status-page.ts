@@ -1,4 +1,4 @@
-/** The page itself. */
+/** The main page. */
 import { overallWords, serviceStates } from '../view/states.ts';
 import { uptimeWords } from '../view/uptime.ts';
 import type { CardView, ServiceView, StatusPageView } from '../view/view.ts';
@@ -18,11 +18,11 @@ const maxNamed = 4;
 
 interface StatusPageParts {
   place: Place;
-  /** Whether there is a way to send mails. */
+  /** True when mails can be sent. */
   canSubscribe: boolean;
 }
 
-/** `99.98% uptime`, for what is young with the day from which it is counted. */
+/** `99.98% uptime`; for a young service with the first counted day. */
 function uptimeSince({ uptime, countedSince }: Pick<CardView, 'uptime' | 'countedSince'>): string {
   const since = countedSince === null || uptime === null ? '' : ` since ${dayWords(countedSince)}`;
   return `${uptimeWords(uptime)} uptime${since}`;
@@ -51,7 +51,7 @@ function cardPanel(card: CardView): Markup {
   </section>`;
 }
 
-/** Which services are not as they should be, as a sentence. */
+/** A sentence about the affected services. */
 function affected({ services, state }: StatusPageView): string {
   const names = services.filter((service) => service.state === state).map(({ name }) => name);
   if (state === 'operational' || names.length === 0) return '';
@@ -104,7 +104,7 @@ function footerOf(view: StatusPageView, { base }: Place): Markup {
     >`;
 }
 
-/** The page as it is now. */
+/** The page at this instant. */
 export function statusPage(
   view: StatusPageView,
   { place, canSubscribe }: StatusPageParts,

@@ -1,4 +1,7 @@
-/** The style sheet of all pages; colours come from `palette.ts`. `--g` is the line inside an icon. */
+/**
+ * The style sheet of all pages; colours come from `palette.ts`. `--g` is the colour of lines inside
+ * icons.
+ */
 import { shownDays } from '../view/uptime.ts';
 
 const source = `
@@ -98,5 +101,5 @@ footer .wrap{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem;justify-content:space
 @media print{.top nav,.skip,.subscribe,footer a{display:none}body{background:#fff}.panel,.banner{break-inside:avoid}}
 `;
 
-/** Tightened; the same for every page. */
+/** Minified; the same for every page. */
 export const styleSheet = source.trim().replace(/\n/g, '');

@@ -1,4 +1,4 @@
-/** Words: instants, durations, states of incidents, and what people wrote. */
+/** Texts: instants, durations, statuses of incidents, and user texts. */
 import { DateTime } from 'luxon';
 import type { IncidentStatus } from '../../incidents/index.ts';
 import type { NoticeView } from '../view/notices.ts';
@@ -7,7 +7,7 @@ import { html, webAddress, type Markup } from '../../core/html.ts';
 const utc = (instant: number): DateTime =>
   DateTime.fromMillis(instant, { zone: 'utc', locale: 'en' });
 
-/** `21 Nov`, where the year goes without saying. */
+/** `21 Nov`, without the year. */
 export function dayWords(instant: number): string {
   return utc(instant).toFormat('d LLL');
 }
@@ -22,7 +22,7 @@ export function instantWords(instant: number): string {
   return utc(instant).toFormat("d LLL yyyy, HH:mm 'UTC'");
 }
 
-/** `21 Nov 2026, 22:00 – 23:30 UTC`, with both days where they differ. */
+/** `21 Nov 2026, 22:00 – 23:30 UTC`; both days when they differ. */
 export function rangeWords(from: number, to: number): string {
   const isOneDay = utc(from).hasSame(utc(to), 'day');
   return isOneDay
@@ -34,7 +34,7 @@ export function time(instant: number): Markup {
   return html`<time datetime="${utc(instant).toISO() ?? ''}">${instantWords(instant)}</time>`;
 }
 
-/** `1 h 20 min`; the two largest units that say something. */
+/** `1 h 20 min`: the two largest units. */
 export function durationWords(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   if (minutes < 1) return 'less than a minute';
@@ -65,16 +65,16 @@ export function wordsOfStatus(status: IncidentStatus | NoticeView['status']): st
   return statusWords[status];
 }
 
-/** Names in a row: `Search, Checkout and Login`. */
+/** A list of names: `Search, Checkout and Login`. */
 export function listWords(names: readonly string[]): string {
   const last = names.at(-1) ?? '';
   return names.length < 2 ? last : `${names.slice(0, -1).join(', ')} and ${last}`;
 }
 
-/** What belongs to a sentence rather than to an address before it. */
+/** Punctuation that ends a sentence and does not belong to a URL before it. */
 const punctuation = '.,;:!?\'")]';
 
-/** How much of an address is left without what ends the sentence; from behind, so that it takes no time. */
+/** Length of a URL without trailing punctuation, in linear time. */
 function lengthWithout(address: string): number {
   let length = address.length;
   while (length > 0 && punctuation.includes(address.charAt(length - 1))) length -= 1;
@@ -94,14 +94,14 @@ function linked(line: string): Markup[] {
 
 const maxExcerptLength = 2_000;
 
-/** The beginning of a long text, for where many stand together: everything is on a page of its own. */
+/** The beginning of a long text, for lists; the page of the incident has all of it. */
 export function excerpt(text: string): string {
   return text.length <= maxExcerptLength
     ? text
     : `${text.slice(0, maxExcerptLength).toWellFormed()} …`;
 }
 
-/** What people wrote: their lines stay lines, and addresses can be followed. */
+/** User text with its line breaks and links. */
 export function prose(text: string): Markup {
   const paragraphs = text
     .trim()

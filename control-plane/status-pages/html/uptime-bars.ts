@@ -1,6 +1,6 @@
 /**
- * Ninety days as bars. The quiet days are drawn once and used by every service; only the days with
- * something to tell are drawn again over them, taller, so that they show without colour.
+ * Ninety days as bars. Normal days are drawn once and shared by all services. Days with incidents
+ * are drawn on top, taller, so that they are visible without colour.
  */
 import { stateWords, type ServiceState } from '../view/states.ts';
 import { uptimeWords, type DayView } from '../view/uptime.ts';
@@ -13,7 +13,7 @@ import { dayWords, durationWords } from './text.ts';
 const dayWidth = 5;
 const barHeight = 34;
 
-/** The quiet days, to be put into a page once, with what each of them says when pointed at. */
+/** The normal days, included once in a page, with their tooltips. */
 export function quietDays(days: readonly DayView[]): Markup {
   const bars = days.map(
     ({ startsAt }, index) =>
@@ -29,7 +29,7 @@ function tell({ startsAt, downMs }: DayView, state: ServiceState): string {
   return `${dayWords(startsAt)}: ${stateWords(state)}${share}`;
 }
 
-/** What the bars of a service say to those who hear them. */
+/** The bars of a service as text, for screen readers. */
 function summary(service: ServiceView): string {
   const bad = service.days.filter(({ state }) => state !== null && state !== 'operational');
   const count = bad.length === 1 ? '1 day' : `${bad.length} days`;

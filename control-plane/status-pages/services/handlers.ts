@@ -1,4 +1,4 @@
-/** Services, which cards of status pages show and incidents affect. */
+/** Services of status page cards and incidents. */
 import type { serviceRoutes } from '@monitor/shared/contract/status-page.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { readCursorPage } from '../../db/page.ts';

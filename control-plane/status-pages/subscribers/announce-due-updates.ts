@@ -1,7 +1,7 @@
 /**
- * Tells subscribers of updates that have become public. Thousands of them are told in batches, each a
- * transaction that also notes how far it came: after a crash the next batch goes on from there, so
- * everybody gets one mail, and nobody else waits long for the database.
+ * Notifies subscribers of updates that became public. Thousands of subscribers are notified in
+ * batches; each batch is a transaction that also stores its progress. After a crash the next batch
+ * continues, so that everybody gets one mail, and other writers wait only briefly.
  */
 import type { Kysely, Selectable } from 'kysely';
 import type { Database } from '../../db/tables.ts';
@@ -16,7 +16,7 @@ import type { Services } from '../../core/services.ts';
 import { addressOf, incidentLink, unsubscribeLink } from './links.ts';
 import { SubscriberKeys } from './subscriber-keys.ts';
 
-/** Some ten milliseconds of writing: results that agents hand in wait no longer than that. */
+/** About ten milliseconds of writing, so that results of agents do not wait longer. */
 const mailsPerBatch = 100;
 
 type Announcement = Selectable<Database['incident_announcements']>;
@@ -46,7 +46,7 @@ function getUpdate(db: Kysely<Database>, { account_id, incident_update_id }: Ann
     .executeTakeFirstOrThrow();
 }
 
-/** Pages that show a service of the incident, in order of their ids, with the names of these services. */
+/** Pages that show a service of the incident, by id, with the names of these services. */
 async function pagesShowing(
   db: Kysely<Database>,
   accountId: string,
@@ -91,7 +91,7 @@ function nextSubscribers(
     .execute();
 }
 
-/** Writes the next mails of an announcement. Gives how many. */
+/** Adds the next mails of an announcement to the outbox; gives their number. */
 async function announceBatch(
   services: Services,
   db: Kysely<Database>,
@@ -144,10 +144,10 @@ async function announceBatch(
   return mails.length;
 }
 
-/** An announcement that cannot be made is tried again after a while. */
+/** Delay after a failed announcement. */
 const pauseAfterFaultMs = 60_000;
 
-/** One batch of the announcement that has been due for longest. Gives true when there may be more. */
+/** Runs one batch of the longest due announcement. True when there may be more. */
 export async function announceDueUpdates(services: Services): Promise<boolean> {
   const { db, clock, commits, deliveries, logger } = services;
   const first = await findDue(db, clock.now());
@@ -155,12 +155,12 @@ export async function announceDueUpdates(services: Services): Promise<boolean> {
   let mails = 0;
   try {
     mails = await commits.run(async (unit) => {
-      // Its update may have been deleted since.
+      // The update may have been deleted.
       const due = await findDue(unit, clock.now());
       return due === undefined ? 0 : announceBatch(services, unit, due);
     });
   } catch (error) {
-    // It must not hold up those of other accounts.
+    // A failing announcement must not block those of other accounts.
     const { account_id: accountId, incident_update_id: updateId } = first;
     logger.error({ err: error, accountId, updateId }, 'subscribers could not be told of an update');
     await commits.run((unit) =>

@@ -1,4 +1,4 @@
-/** Mails that ask people whether they want to be subscribed. */
+/** Confirmation mails (double opt-in). */
 import { randomBytes } from 'node:crypto';
 import type { Kysely, Selectable } from 'kysely';
 import { toFlag } from '../../db/columns.ts';
@@ -18,14 +18,14 @@ import type { SubscriberKeys } from './subscriber-keys.ts';
 export interface Asked {
   page: Selectable<StatusPagesTable>;
   subscription: { id: string; address: string; status: string; lastAskedAt: number | null };
-  /** Where the request came from; null for the API. */
+  /** Hash of the visitor's address; null for the API. */
   visitorHash: string | null;
 }
 
 /**
- * Asks the owner of an address to confirm, unless that has been done or the address got enough of
- * these mails. Whatever it does, it writes the request down: whoever measures how long the answer
- * takes learns nothing either. Call `services.deliveries.wake()` after the commit.
+ * Sends a confirmation mail, unless the subscription is confirmed or the address got too many of
+ * these mails. The request is recorded in any case, so that the response time reveals nothing. Call
+ * `services.deliveries.wake()` after the commit.
  */
 export async function askToConfirm(
   services: Services,
@@ -68,7 +68,7 @@ export async function askToConfirm(
     .where('account_id', '=', page.account_id)
     .where('id', '=', subscription.id)
     .execute();
-  // The link of an earlier mail no longer works.
+  // Invalidates the link of an earlier mail.
   await dropSubscriberMails(db, subscription.id);
   const address = addressOf(page, services.publicUrl);
   const mail = verificationMail({

@@ -1,7 +1,7 @@
 import { unconfirmedKeptMs } from '../decide/subscription-limits.ts';
 import type { Services } from '../../core/services.ts';
 
-/** Forgets addresses whose owners were asked to confirm a month ago and never did. */
+/** Deletes subscriptions that were not confirmed within a month. */
 export async function forgetUnconfirmed({ db, clock }: Services): Promise<void> {
   await db
     .deleteFrom('status_page_subscriptions')

@@ -1,4 +1,4 @@
-/** Addresses that mails to subscribers lead to. */
+/** Links in mails to subscribers. */
 import type { Selectable } from 'kysely';
 import type { StatusPagesTable } from '../tables.ts';
 import { publicAddressOf } from '../decide/status-page-address.ts';

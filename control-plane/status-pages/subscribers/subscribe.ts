@@ -1,4 +1,4 @@
-/** Subscribing to a status page: by its visitors, and by those who own it. */
+/** Subscriptions by visitors and by owners of a page. */
 import type { Kysely, Selectable } from 'kysely';
 import { emailAddress } from '@monitor/shared/contract/status-page.ts';
 import type { Database } from '../../db/tables.ts';
@@ -9,15 +9,15 @@ import { askToConfirm } from './ask-to-confirm.ts';
 import { SubscriberKeys } from './subscriber-keys.ts';
 
 /**
- * SENT whether or not the address is subscribed already, so that nobody learns who is. TOO_MANY says
- * that the visitor, or all visitors of the page together, asked too often within the hour.
+ * SENT does not depend on whether the address is subscribed, so that it reveals nothing. TOO_MANY:
+ * the visitor, or all visitors of the page together, reached the hourly limit.
  */
 export type SubscribeOutcome = 'SENT' | 'INVALID_ADDRESS' | 'TOO_MANY';
 
 export interface SubscribeRequest {
   pageId: string;
   address: string;
-  /** Network address of whoever asks. */
+  /** Network address of the visitor. */
   visitor: string;
 }
 
@@ -37,7 +37,7 @@ async function countRequests(
   return count;
 }
 
-/** A visitor of a status page asks for mails. They come once the address is confirmed. */
+/** Subscribes a visitor; mails are sent after the address is confirmed. */
 export async function subscribe(
   services: Services,
   { pageId, address: given, visitor }: SubscribeRequest,
@@ -85,7 +85,7 @@ interface NewSubscriptions {
   now: number;
 }
 
-/** Gives those that were not there yet. */
+/** Gives the new subscriptions. */
 function insertSubscriptions(
   db: Kysely<Database>,
   keys: SubscriberKeys,
@@ -114,8 +114,8 @@ function insertSubscriptions(
 }
 
 /**
- * Subscribes addresses for the owner of a page; with `autoVerify` without asking them. Gives how many
- * were not subscribed yet. Call `services.deliveries.wake()` after the commit.
+ * Subscribes addresses for the owner of a page; with `autoVerify` without confirmation. Gives the
+ * number of new subscriptions. Call `services.deliveries.wake()` after the commit.
  */
 export async function subscribeAll(
   services: Services,

@@ -1,7 +1,4 @@
-/**
- * What stands for a subscriber outside the list of subscriptions: ids, hashes and the token of the
- * link that ends a subscription. All of it follows from the key of this installation.
- */
+/** Ids, hashes and unsubscribe tokens of subscribers, derived from the key of this installation. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
 import type { SecretCipher } from '../../core/secret-cipher.ts';
@@ -20,7 +17,7 @@ function bytesToUuid(bytes: Buffer): string {
     .join('-');
 }
 
-/** One household or office: an IPv4 address, or the 64 bits of an IPv6 address that its owner cannot choose. */
+/** The network of a visitor: an IPv4 address, or the /64 network of an IPv6 address. */
 function networkOf(visitor: string): string {
   if (!ipaddr.isValid(visitor)) return visitor;
   const address = ipaddr.process(visitor);
@@ -50,8 +47,8 @@ export class SubscriberKeys {
   }
 
   /**
-   * A UUID (version 8). Whoever leaves and comes back has the same one, so that the link in a mail of
-   * years ago still ends the subscription.
+   * A UUID (version 8). It is the same when a subscriber unsubscribes and subscribes again, so that
+   * the links of old mails keep working.
    */
   subscriptionId(pageId: string, address: string): string {
     const bytes = createHmac('sha256', this.#idKey)
@@ -68,7 +65,7 @@ export class SubscriberKeys {
     return Buffer.concat([ids, this.#unsubscribeMac(ids)]).toString('base64url');
   }
 
-  /** Null for a token that this installation has not made. */
+  /** Null for a token of another installation. */
   readUnsubscribeToken(token: string): { pageId: string; subscriptionId: string } | null {
     const bytes = Buffer.from(token, 'base64url');
     if (bytes.length !== 2 * uuidBytes + macBytes) return null;

@@ -1,4 +1,4 @@
-/** Ending subscriptions. What was not sent yet is taken back, and the address is forgotten. */
+/** Ends subscriptions: pending mails are deleted, and the address too. */
 import type { Kysely, Selectable } from 'kysely';
 import type { Database } from '../../db/tables.ts';
 import type { StatusPagesTable } from '../tables.ts';
@@ -12,7 +12,7 @@ interface Ended {
   subscriptionId: string;
 }
 
-/** False when there is no such subscription. */
+/** False for an unknown subscription. */
 export async function endSubscription(
   db: Kysely<Database>,
   { accountId, pageId, subscriptionId }: Ended,
@@ -29,8 +29,8 @@ export async function endSubscription(
 }
 
 /**
- * Ends a subscription with the token of any mail that it ever got. Saying it twice is fine. Null for a
- * token that this installation has not made, or whose page is gone.
+ * Ends a subscription with the token of any of its mails; doing it twice is fine. Null for an
+ * invalid token, or when the page was deleted.
  */
 export async function unsubscribe(
   services: Services,

@@ -5,8 +5,8 @@ import { sha256Hex } from '../../core/keys.ts';
 import type { Services } from '../../core/services.ts';
 
 /**
- * Confirms a subscription with the token of the mail that asked for it. Saying it twice is fine. Null
- * for a token that is unknown, older than a day, or replaced by that of a newer mail.
+ * Confirms a subscription with the token of the confirmation mail; doing it twice is fine. Null for
+ * a token that is unknown, older than a day, or replaced by a newer mail.
  */
 export async function verify(
   services: Services,

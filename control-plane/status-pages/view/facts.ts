@@ -1,4 +1,4 @@
-/** What a status page is made from, as it was read at one instant. Instants in milliseconds. */
+/** The facts of a status page, read at one instant. Instants in milliseconds. */
 import type { z } from 'zod';
 import type { severity } from '@monitor/shared/contract/primitives.ts';
 import type { themeColors } from '@monitor/shared/contract/status-page.ts';
@@ -7,7 +7,7 @@ import type { PlannedWindow } from '../../maintenance/decide/planned-maintenance
 
 export type Severity = z.infer<typeof severity>;
 
-/** When it was made and changed. */
+/** Creation and last change. */
 interface Lived {
   createdAt: number;
   updatedAt: number | null;
@@ -21,7 +21,7 @@ export interface PageLook {
   description: string | null;
   logo: string | null;
   favicon: string | null;
-  /** Where the logo leads. */
+  /** Link of the logo. */
   redirectTo: string | null;
   theme: 'LIGHT' | 'DARK' | 'AUTO';
   themeColors: z.output<typeof themeColors> | null;
@@ -49,22 +49,22 @@ export interface IncidentFacts extends Lived {
   id: string;
   name: string;
   severity: Severity;
-  /** Those that stand on the page, at least one. */
+  /** Affected services on the page, at least one. */
   serviceIds: readonly string[];
-  /** In any order; those that are not public yet are left out by whoever looks at them. */
+  /** In any order; readers leave out updates that are not public yet. */
   updates: readonly UpdateFacts[];
 }
 
 export interface WindowFacts {
   window: PlannedWindow;
-  /** Those of the page that a check in this window reports to. */
+  /** Services of the page that a check of the window reports to. */
   serviceIds: readonly string[];
 }
 
 export interface PageFacts {
   page: PageLook & Lived;
   cards: readonly CardFacts[];
-  /** Open, or with an update within the days of the bars. */
+  /** Open, or updated within the days of the uptime bars. */
   incidents: readonly IncidentFacts[];
   windows: readonly WindowFacts[];
 }

@@ -1,4 +1,4 @@
-/** Incidents as visitors see them: what is public at an instant, and nothing else. */
+/** Incidents for visitors: only what is public at an instant. */
 import { duration, type IncidentStatus, inOrder } from '../../incidents/decide/incident.ts';
 import type { IncidentFacts, Severity, ServiceFacts } from './facts.ts';
 import { stateOfSeverity, type ServiceState } from './states.ts';
@@ -15,7 +15,7 @@ export interface IncidentView {
   id: string;
   name: string;
   severity: Severity;
-  /** In which state its services are while it is open. */
+  /** State of its services while it is open. */
   state: ServiceState;
   status: IncidentStatus;
   isOpen: boolean;
@@ -23,15 +23,15 @@ export interface IncidentView {
   /** Newest first, at least one. */
   updates: UpdateView[];
   startedAt: number;
-  /** The update that closed it; null while it goes on. */
+  /** Time of the closing update; null while it is open. */
   endedAt: number | null;
   durationMs: number;
   createdAt: number;
-  /** Of its newest update. */
+  /** Time of its newest update. */
   updatedAt: number;
 }
 
-/** Null for an incident of which nothing is public yet. */
+/** Null while nothing of the incident is public. */
 export function viewIncident(
   facts: IncidentFacts,
   services: ReadonlyMap<string, Pick<ServiceFacts, 'id' | 'name'>>,
@@ -70,7 +70,7 @@ export function viewIncident(
   };
 }
 
-/** Newest first by their start. */
+/** By start, newest first. */
 export function newestFirst(incidents: readonly IncidentView[]): IncidentView[] {
   return [...incidents].sort(
     (left, right) => right.startedAt - left.startedAt || (left.id < right.id ? -1 : 1),

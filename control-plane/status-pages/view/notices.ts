@@ -1,15 +1,15 @@
-/** Maintenance as visitors see it: one notice for each occurrence of a window. */
+/** Maintenance for visitors: one notice per occurrence of a window. */
 import type { Occurrence } from '../../maintenance/decide/maintenance.ts';
 import { heldBetween, type PlannedWindow } from '../../maintenance/decide/planned-maintenance.ts';
 import type { ServiceFacts, WindowFacts } from './facts.ts';
 
 const dayMs = 86_400_000;
-/** How far back and ahead of now maintenance is told. */
+/** How far back and ahead maintenance is shown. */
 export const knownBackMs = 30 * dayMs;
 export const knownAheadMs = 90 * dayMs;
 
 export interface NoticeView {
-  /** The same for as long as the occurrence starts when it starts. */
+  /** Stable as long as the start of the occurrence does not change. */
   id: string;
   windowId: number;
   name: string;
@@ -18,7 +18,7 @@ export interface NoticeView {
   endsAt: number;
   status: 'scheduled' | 'in_progress' | 'completed';
   services: { id: string; name: string }[];
-  /** When it was planned as it is. */
+  /** When this version was planned. */
   plannedAt: number;
 }
 
@@ -28,9 +28,9 @@ function statusOf(notice: { startsAt: number; endsAt: number }, now: number): No
 }
 
 /**
- * Occurrences that a window had while it stood so. What was over before it was planned was none of them.
- * A window that was changed while one went on has the rest of it under what it is since; one that was
- * called off by the change ended with it.
+ * The occurrences of one version of a window. Occurrences before the version was planned do not
+ * count. When a window is changed during an occurrence, the rest of it belongs to the new version;
+ * when the change cancels it, it ends there.
  */
 function occurrencesOf(
   window: PlannedWindow,
@@ -52,7 +52,7 @@ function occurrencesOf(
   });
 }
 
-/** Occurrences of the last month and of the next three, by their start. */
+/** Occurrences of the last month and the next three, by start. */
 export function viewNotices(
   windows: readonly WindowFacts[],
   services: ReadonlyMap<string, Pick<ServiceFacts, 'id' | 'name'>>,

@@ -1,10 +1,7 @@
-/**
- * The one place that decides in which state a service and a page are: the page itself, its badge, its
- * JSON and its feeds all say what is said here.
- */
+/** Decides the states of services and pages, for the page, its badge, its JSON and its feeds. */
 import type { Severity } from './facts.ts';
 
-/** From worst to best. */
+/** Worst first. */
 export const serviceStates = [
   'major_outage',
   'partial_outage',
@@ -14,7 +11,7 @@ export const serviceStates = [
 ] as const;
 export type ServiceState = (typeof serviceStates)[number];
 
-/** What an open incident does to its services. MEDIUM and MINOR differ in name only, as in the field. */
+/** The state of services in an open incident. MEDIUM and MINOR differ in name only, as in the field. */
 const stateBySeverity: Record<Severity, ServiceState> = {
   CRITICAL: 'major_outage',
   MAJOR: 'partial_outage',
@@ -26,7 +23,7 @@ export function stateOfSeverity(severity: Severity): ServiceState {
   return stateBySeverity[severity];
 }
 
-/** Operational for none. */
+/** Operational for an empty list. */
 export function worstState(states: Iterable<ServiceState>): ServiceState {
   const present = new Set(states);
   return serviceStates.find((state) => present.has(state)) ?? 'operational';
@@ -44,7 +41,7 @@ export function stateWords(state: ServiceState): string {
   return words[state];
 }
 
-/** As a headline for everything together. */
+/** The headline of the whole page. */
 export function overallWords(state: ServiceState): string {
   return state === 'operational' ? 'All systems operational' : words[state];
 }

@@ -1,8 +1,8 @@
 /**
- * How long services were up: over the last 90 days, (total − time of incidents) / total, driven by
- * incidents only. Of a major outage all of its time counts, of a partial outage three tenths, as status
- * pages of the field do; a service that is degraded is up. What overlaps counts once. A service that is
- * younger is counted from its beginning: of the time before it nothing is known.
+ * Uptime of services over the last 90 days: (total − time of incidents) / total, from incidents
+ * only. A major outage counts with its whole time, a partial outage with three tenths, as on other
+ * status pages; a degraded service is up. Overlapping incidents count once. A younger service is
+ * counted from its creation.
  */
 import type { IncidentView } from './incidents.ts';
 import { worstState, type ServiceState } from './states.ts';
@@ -11,9 +11,9 @@ const dayMs = 86_400_000;
 export const shownDays = 90;
 
 export interface DayView {
-  /** First moment of the day in UTC. */
+  /** Start of the day in UTC. */
   startsAt: number;
-  /** The worst of the day; null for a day before the service. */
+  /** Worst state of the day; null before the service existed. */
   state: ServiceState | null;
   /** Time in incidents. */
   downMs: number;
@@ -22,13 +22,13 @@ export interface DayView {
 export interface UptimeView {
   /** Oldest first, today last. */
   days: DayView[];
-  /** In [0, 1]; null while there is nothing to tell from. */
+  /** In [0, 1]; null without data. */
   uptime: number | null;
-  /** From when it is counted, where that is later than the first of the days; otherwise null. */
+  /** Start of counting when it is later than the first day; otherwise null. */
   countedSince: number | null;
 }
 
-/** The share of its time that counts against the uptime; of other states none does. */
+/** Share of the time that counts as down; other states count as up. */
 const weights: readonly (readonly [ServiceState, number])[] = [
   ['major_outage', 1],
   ['partial_outage', 0.3],
@@ -40,7 +40,7 @@ interface Stretch {
   state: ServiceState;
 }
 
-/** First moment of the oldest day that is shown. */
+/** Start of the oldest shown day. */
 export function shownSince(now: number): number {
   return now - (((now % dayMs) + dayMs) % dayMs) - (shownDays - 1) * dayMs;
 }
@@ -55,7 +55,7 @@ function lengthOfUnion(stretches: readonly Stretch[]): number {
   return total;
 }
 
-/** Time of incidents by its weight: at each moment the worst counts. */
+/** Weighted time of incidents; the worst incident counts at each moment. */
 function countedDown(stretches: readonly Stretch[]): number {
   let counted = 0;
   let worse: Stretch[] = [];
@@ -67,7 +67,7 @@ function countedDown(stretches: readonly Stretch[]): number {
   return counted;
 }
 
-/** The days and the uptime of a service that these incidents concern. */
+/** The days and the uptime of a service with these incidents. */
 export function uptimeOf(
   incidents: readonly IncidentView[],
   createdAt: number,
@@ -79,7 +79,7 @@ export function uptimeOf(
     to: endedAt ?? now,
     state,
   }));
-  // Incidents may be written down for days before the service was.
+  // Incidents may be dated before the creation of the service.
   const born = Math.min(createdAt, ...all.map(({ from }) => from));
   const days = Array.from({ length: shownDays }, (_, index): DayView => {
     const startsAt = since + index * dayMs;
@@ -112,14 +112,14 @@ export function uptimeOf(
   };
 }
 
-/** The mean of what is known; null for nothing. */
+/** Mean of the known values; null without any. */
 export function meanUptime(uptimes: readonly (number | null)[]): number | null {
   const known = uptimes.filter((uptime) => uptime !== null);
   if (known.length === 0) return null;
   return known.reduce((sum, uptime) => sum + uptime, 0) / known.length;
 }
 
-/** Rounded down, so that 100 % means that there was nothing: `99.98%`. */
+/** Rounded down, so that 100 % means no downtime at all: `99.98%`. */
 export function uptimeWords(uptime: number | null): string {
   if (uptime === null) return 'no data yet';
   if (uptime === 1) return '100%';

@@ -1,4 +1,4 @@
-/** Facts → everything that a status page, its badge, its JSON and its feeds have to say. */
+/** Renders facts into the view of a status page, which the page, its badge, its JSON and its feeds use. */
 import type { PageFacts, PageLook } from './facts.ts';
 import { newestFirst, viewIncident, type IncidentView } from './incidents.ts';
 import { viewNotices, type NoticeView } from './notices.ts';
@@ -16,10 +16,10 @@ export interface ServiceView extends UptimeView {
 export interface CardView {
   id: string;
   name: string;
-  /** The worst of its services. */
+  /** Worst state of its services. */
   state: ServiceState;
   uptime: number | null;
-  /** Of the service that is counted for longest. */
+  /** Start of counting of the service that is counted for longest. */
   countedSince: number | null;
   services: ServiceView[];
   createdAt: number;
@@ -27,21 +27,21 @@ export interface CardView {
 }
 
 export interface StatusPageView {
-  /** The instant all of it is true for. */
+  /** The instant of the view. */
   at: number;
   page: PageLook;
   state: ServiceState;
   /** In the order of the page. */
   cards: CardView[];
-  /** Each one once, in the order of the page. */
+  /** Each service once, in the order of the page. */
   services: ServiceView[];
   /** Newest first. */
   openIncidents: IncidentView[];
   /** Newest first. */
   pastIncidents: IncidentView[];
-  /** By their start. */
+  /** By start. */
   notices: NoticeView[];
-  /** When something was last said, or the page changed. */
+  /** Newest update of an incident, or change of the page. */
   updatedAt: number;
 }
 
@@ -59,7 +59,7 @@ function stateOf(
   return worstState(isMaintained ? [...states, 'under_maintenance'] : states);
 }
 
-/** The whole of a page at an instant. */
+/** The view of a page at an instant. */
 export function viewPage(facts: PageFacts, now: number): StatusPageView {
   const known = new Map(
     facts.cards.flatMap(({ services }) => services.map((service) => [service.id, service])),
