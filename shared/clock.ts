@@ -1,9 +1,9 @@
-/** Time as an argument. Whoever needs an instant or a delay takes a Clock, so tests can move it. */
+/** Time as a dependency: code that needs instants or delays takes a Clock, so that tests can control it. */
 
 export interface Clock {
-  /** Milliseconds since the epoch. May jump; never measure durations with it. */
+  /** Milliseconds since the epoch. It may jump; never measure durations with it. */
   now(): number;
-  /** Milliseconds on a clock that only goes forward. */
+  /** Milliseconds on a monotonic clock. */
   monotonic(): number;
   /** Calls back once after a delay; the returned function cancels. */
   after(delayMs: number, callback: () => void): () => void;
@@ -11,7 +11,7 @@ export interface Clock {
 
 const maxTimerMs = 2_147_483_647;
 
-/** The real one. */
+/** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -23,7 +23,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after a delay, or at once when the signal aborts; says which. */
+/** Resolves after a delay, or at once when the signal aborts; the value says which. */
 export function sleep(
   clock: Clock,
   delayMs: number,

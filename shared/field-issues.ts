@@ -1,10 +1,10 @@
-/** What zod found wrong, in the words that both sides use for it. */
+/** Validation errors of zod as texts, for both sides. */
 import type { z } from 'zod';
 
 export interface FieldIssue {
-  /** Where the value stands, `request.url`; empty for the whole. */
+  /** Path of the value, such as `request.url`; empty for the whole. */
   path: string;
-  /** A sentence without the field's name. */
+  /** The problem without the name of the field. */
   message: string;
 }
 
@@ -46,7 +46,7 @@ function depthOf(branch: readonly FieldIssue[]): number {
   return Math.max(0, ...branch.map((issue) => issue.path.split('.').length));
 }
 
-/** The branch of a union that came closest says most about what is wrong. */
+/** For a union, the closest branch explains the problem best. */
 function flatten(issue: z.core.$ZodIssue, prefix: readonly PropertyKey[]): FieldIssue[] {
   const path = [...prefix, ...issue.path];
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
@@ -57,16 +57,16 @@ function flatten(issue: z.core.$ZodIssue, prefix: readonly PropertyKey[]): Field
   return [{ path: path.map(String).join('.'), message: problemOf(issue) }];
 }
 
-/** One for each field. Parse with `reportInput`: without it what is missing and what is wrong look alike. */
+/** One issue per field. Parse with `reportInput`: otherwise missing and wrong values look the same. */
 export function fieldIssues(
   issues: readonly z.core.$ZodIssue[],
-  /** Where the parsed value stands. */
+  /** Path of the parsed value. */
   within: readonly PropertyKey[] = [],
 ): FieldIssue[] {
   return issues.flatMap((issue) => flatten(issue, within));
 }
 
-/** `"request" is required`; `whole` names what has no path. */
+/** `"request" is required`; `whole` names the value with the empty path. */
 export function issueText({ path, message }: FieldIssue, whole: string): string {
   return `${path === '' ? whole : `"${path}"`} ${message}`;
 }

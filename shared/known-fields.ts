@@ -1,20 +1,20 @@
-/** Which fields of a value its schema does not know: zod drops them without a word. */
+/** Finds unknown fields, which zod would drop silently. */
 import type { z } from 'zod';
 import { nearestWord } from './nearest-word.ts';
 
-/** The fields that a schema knows, by place. */
+/** Known fields by path. */
 export interface KnownFields {
   readonly fields: ReadonlyMap<string, KnownFields>;
-  /** Of the items, where it is a list. */
+  /** Fields of list items. */
   readonly items: KnownFields | null;
-  /** Whatever it holds is known: records, and what no schema describes. */
+  /** True when any field is known: records and untyped values. */
   readonly isOpen: boolean;
 }
 
 export interface UnknownField {
   /** `request.asertions`, `request.headers.0.kye`. */
   path: string;
-  /** The field that was probably meant, from the same place on: `assertions`; null when none is near. */
+  /** The similar known field, relative to the same place: `assertions`; null without one. */
   meant: string | null;
 }
 
@@ -34,7 +34,7 @@ function merge(one: KnownFields, other: KnownFields): KnownFields {
   return { fields, items, isOpen: one.isOpen || other.isOpen };
 }
 
-/** What several schemas know together. No schema of a body refers to itself. */
+/** The union of several schemas. No schema of a body is recursive. */
 export function knownFields(...schemas: readonly z.ZodType[]): KnownFields {
   return schemas.map(knownBy).reduce(merge, leaf);
 }
@@ -64,7 +64,7 @@ function knownBy(schema: z.core.$ZodType): KnownFields {
     case 'catch':
     case 'readonly':
       return knownBy(def.innerType);
-    // What comes before a function is what is sent; behind one there is what it makes.
+    // The input of a transform is what clients send.
     case 'pipe':
       return knownBy(def.in._zod.def.type === 'transform' ? def.out : def.in);
     case 'record':
@@ -81,7 +81,7 @@ function knownBy(schema: z.core.$ZodType): KnownFields {
   }
 }
 
-/** `assertions` of a check stands in its `request`. */
+/** Finds a misplaced field: `assertions` of a check belongs into its `request`. */
 function pathInChildren(name: string, known: KnownFields): string | null {
   for (const [parent, { fields }] of known.fields) {
     if (fields.has(name)) return `${parent}.${name}`;
@@ -115,12 +115,12 @@ function* walk(
   }
 }
 
-/** Finding out what was meant takes time, and nobody reads more. */
+/** Limit of suggestions: they are expensive, and nobody reads more. */
 const maxNamed = 100;
 
 /**
- * The fields of a value that `known` does not have, and neither has `tolerated`: what answers carry and
- * others of the family have. The first hundred of them.
+ * The fields of a value that neither `known` nor `tolerated` has; `tolerated` contains response
+ * fields and fields of other types. At most a hundred.
  */
 export function unknownFields(
   known: KnownFields,

@@ -1,13 +1,13 @@
-/** How a program shows a command in its overview, and how it loads it. */
+/** A command in the overview of a program, with its loader. */
 export interface NamedCommand<Program> {
-  /** Its arguments, as `<file>`; empty without any. */
+  /** Its arguments, such as `<file>`; empty without any. */
   readonly takes: string;
   readonly hasOptions: boolean;
   readonly summary: string;
   readonly load: () => Promise<(program: Program) => unknown>;
 }
 
-/** What an outline needs of a program of commander. */
+/** The parts of a commander program that the overview needs. */
 interface Outlined {
   command(nameAndArguments: string): {
     description(text: string): { option(flags: string): unknown };
@@ -15,8 +15,8 @@ interface Outlined {
 }
 
 /**
- * Registers the command that is named, alone: loading all of them takes longer than most of them take for
- * their work. Where none is named, for help and for what is misspelt, an outline of each is enough.
+ * Registers only the named command: loading all commands takes longer than most of them run.
+ * Without a name (help, or a misspelt command) only their summaries are registered.
  */
 export async function registerNamed<Program extends Outlined>(
   program: Program,
@@ -35,7 +35,7 @@ export async function registerNamed<Program extends Outlined>(
   }
 }
 
-/** The arguments with `--version` as the command of that name: people type either. */
+/** Turns `--version` into the command `version`. */
 export function withVersionCommand(given: readonly string[]): string[] {
   const [first, ...others] = given;
   return first === '--version' || first === '-V' ? ['version', ...others] : [...given];

@@ -1,4 +1,4 @@
-/** How many letters must be added, removed, replaced or swapped with the next to make one word of another. */
+/** Edit distance (Damerau-Levenshtein) of two words. */
 export function edits(word: string, other: string): number {
   const first = Array.from({ length: other.length + 1 }, (_, index) => index);
   const rows = [first];
@@ -22,7 +22,7 @@ export function edits(word: string, other: string): number {
   return rows[word.length]?.[other.length] ?? 0;
 }
 
-/** The word that was probably meant; null where none is near. Short words are near many others by chance. */
+/** The most similar known word; null without one. Short words must match more closely. */
 export function nearestWord(word: string, known: readonly string[]): string | null {
   let nearest: string | null = null;
   let fewest = Math.min(word.length, word.length < 5 ? 2 : 3);

@@ -1,12 +1,12 @@
 /**
- * Files and folders for one user alone. Programs set `umask 077` when they start; this is for what an
- * earlier version, or a folder made by somebody else, has left open. A link is not followed, and what
- * belongs to another user stays as it is.
+ * Private files and folders. Programs set `umask 077` at their start; this repairs what earlier
+ * versions or other users left readable. Links are not followed, and files of other users are left
+ * alone.
  */
 import { chmodSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-/** Every file and folder that a program makes from now on is its user's alone. */
+/** New files and folders are readable by their owner only. */
 export function makeFilesPrivate(): void {
   process.umask(0o077);
 }
@@ -19,7 +19,7 @@ function statOf(path: string): Stats | null {
   }
 }
 
-/** Takes the rights of others from a file or a folder: at most 0600 and 0700 stay. */
+/** Removes the rights of group and others: at most 0600 and 0700 remain. */
 export function tighten(path: string): void {
   const facts = statOf(path);
   if (facts === null || (facts.mode & 0o077) === 0) return;
@@ -27,13 +27,13 @@ export function tighten(path: string): void {
   try {
     chmodSync(path, facts.mode & 0o700);
   } catch (error) {
-    // Another user's, or a file system that knows no modes or is read-only.
+    // A file of another user, or a file system without modes or read-only.
     const { code } = error as NodeJS.ErrnoException;
     if (!['EPERM', 'EROFS', 'ENOENT', 'ENOTSUP'].includes(code ?? '')) throw error;
   }
 }
 
-/** The same for a folder and all that is in it, but for the paths in `except`. */
+/** The same for a folder and its content, except for the paths in `except`. */
 export function tightenTree(folder: string, except: readonly string[] = []): void {
   if (except.includes(folder) || statOf(folder)?.isDirectory() !== true) return;
   const hasShared = except.some((path) => path.startsWith(`${folder}/`));
@@ -45,7 +45,7 @@ export function tightenTree(folder: string, except: readonly string[] = []): voi
   }
 }
 
-/** The same for an SQLite database and the files beside it that have its name, such as its log and its key. */
+/** The same for an SQLite database and the files beside it with its name, such as log and key. */
 export function tightenDatabase(file: string): void {
   const folder = dirname(file);
   if (statOf(file) === null) return;

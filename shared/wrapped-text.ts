@@ -1,7 +1,7 @@
-/** A default is looked for by its label: the two stay together. */
+/** A default stays on one line with its label. */
 const gap = /(?<!\(default:) /;
 
-/** A text in lines of at most so many characters; words that are longer stay whole. */
+/** Wraps a text at a width; longer words stay whole. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -14,7 +14,7 @@ export function wrapped(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** A name and, below it, what it means: names beside long texts would leave these no room. */
+/** A name with its meaning below it: beside long texts, names would not fit. */
 export function namedText(name: string, meaning: string, width: number): string {
   const indent = ' '.repeat(6);
   const lines = wrapped(meaning, width - indent.length);

@@ -1,4 +1,4 @@
-/** Accounts, what they are entitled to, and the keys of their API. Spec: Account entitlements; Authentication. */
+/** Accounts, their entitlements and their API keys. Spec: Account entitlements; Authentication. */
 import { z } from 'zod';
 import { alertSettings } from './check.ts';
 import { dataCenterLocation, pathId, runtimeId, timestamp } from './primitives.ts';

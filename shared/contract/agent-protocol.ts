@@ -1,7 +1,7 @@
 /**
- * What an agent and the control plane say to each other, under `/v1/agent/*` with the raw key of a
- * location as bearer. Unknown fields are ignored on both sides, so neighbouring versions live
- * together. Instants are integer milliseconds since the epoch.
+ * The protocol between agents and the control plane, under `/v1/agent/*` with the raw key of a
+ * location as bearer token. Both sides ignore unknown fields, so that neighbouring versions are
+ * compatible. Instants are integer milliseconds since the epoch.
  */
 import { z } from 'zod';
 import { retryStrategy } from './check.ts';
@@ -10,15 +10,15 @@ import { pathId } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
 /**
- * Grows with a change that the other side has to know of. An agent speaks this one; a control plane
- * speaks all from `oldestProtocol` on and refuses others with PROTOCOL_UNSUPPORTED.
+ * Grows with every change that the other side must know. An agent speaks one version; a control
+ * plane accepts all since `oldestProtocol` and refuses others with PROTOCOL_UNSUPPORTED.
  */
 export const protocolVersion = 2;
 export const oldestProtocol = 1;
-/** What every call of an agent tells its protocol by. */
+/** The header with the protocol version of an agent. */
 export const protocolHeader = 'agent-protocol';
 
-/** Longest a check-in may ask to wait for news. */
+/** Longest wait of a check-in. */
 const longPollMs = 25_000;
 /** A lease on a job: renewed every 20 s, lost after 60. */
 export const leaseMs = 60_000;
@@ -26,14 +26,14 @@ export const leaseRenewMs = 20_000;
 /** Most results in one batch. */
 export const maxBatchItems = 500;
 
-/** Most bytes of one submission as JSON: what the events of a browser run may come to, and some. */
+/** Limit of one submission as JSON; the events of a browser run fit into it. */
 export const maxItemBytes = 26_214_400;
-/** Most attempts of a run: more than any retry strategy makes. */
+/** Limit of attempts of a run; no retry strategy makes more. */
 const maxAttempts = 100;
 /** Longest response time in ms: 24 days. */
 const maxResponseTimeMs = 2_147_483_647;
 
-/** The last one that can be written with a year of four digits. */
+/** The last instant with a year of four digits. */
 const latestInstant = Date.UTC(10_000, 0) - 1;
 const instant = z.int().min(0).max(latestInstant);
 const tag = 'Agent protocol';
@@ -41,11 +41,11 @@ const tag = 'Agent protocol';
 /** Most bytes of one artifact, 150 MB. Spec: Limits. */
 export const maxArtifactBytes = 157_286_400;
 
-/** One variable of a run. A secret never leaves the agent again, in no encoding. */
+/** One variable of a run. A secret never leaves the agent, in any encoding. */
 const environmentEntry = z.object({ key: z.string(), value: z.string(), secret: z.boolean() });
 export type EnvironmentEntry = z.output<typeof environmentEntry>;
 
-/** Code of a customer with the name that errors and logs show for it. */
+/** Customer code with its name for errors and logs. */
 const namedScript = z.object({ name: z.string(), source: z.string() });
 export type NamedScript = z.output<typeof namedScript>;
 
@@ -59,7 +59,7 @@ export const assignedCertificate = z.object({
 });
 export type AssignedCertificate = z.output<typeof assignedCertificate>;
 
-/** What an agentic check learned in an earlier run, and for which prompt. */
+/** What an agentic check learned in an earlier run, with the prompt. */
 export const learnedScript = z.object({
   promptHash: z.string().max(64),
   /** JSON; opaque to the control plane. */
@@ -67,41 +67,41 @@ export const learnedScript = z.object({
 });
 export type LearnedScript = z.output<typeof learnedScript>;
 
-/** Slots of a check in `[from, to)` are not run: maintenance. */
+/** Maintenance: slots of a check in `[from, to)` are not run. */
 const pause = z.object({ from: instant, to: instant });
 export type Pause = z.output<typeof pause>;
-/** Whose certificate is watched for a check. */
+/** The server whose certificate is watched. */
 const certificateTarget = z.object({
   host: z.string().min(1).max(255),
   port: z.int().min(1).max(65_535),
-  /** The name the server is asked for; null where `host` is an address. */
+  /** Server name for the handshake (SNI); null where `host` is an address. */
   servername: z.string().max(255).nullable(),
 });
 export type CertificateTarget = z.output<typeof certificateTarget>;
 
-/** A check as an agent runs it: everything merged, nothing to look up. */
+/** A check for an agent: everything is merged, nothing has to be looked up. */
 export const assignedCheck = z.object({
   id: z.uuid(),
   accountId: z.string().default(''),
   /** Changes with every change of the check. */
   revision: z.int(),
-  /** A string, not an enum: an agent answers types it does not know with an error result. */
+  /** A string instead of an enum: an agent answers unknown types with an error result. */
   type: z.string(),
   name: z.string(),
   frequency: z.int(),
   frequencyOffset: z.int(),
   runParallel: z.boolean(),
-  /** All locations of the check, in the order round robin follows. */
+  /** All locations of the check in round-robin order. */
   locations: z.array(z.string()),
-  /** Slots before this instant do not exist. */
+  /** Slots before this instant are not run. */
   scheduleFrom: instant,
-  /** Already resolved: null means no retries. */
+  /** The effective strategy; null means no retries. */
   retryStrategy: retryStrategy.nullable(),
-  /** Type-specific: request, limits, shouldFail. */
+  /** Type-specific fields: request, limits, shouldFail. */
   definition: z.record(z.string(), z.unknown()),
   /** Proxy of the location for checks, or null. */
   proxyUrl: z.string().nullable(),
-  /** Account, group and check merged; of types that use variables. */
+  /** Merged variables of account, group and check; only for types that use variables. */
   environment: z.array(environmentEntry).default([]),
   /** The runtime of check, group or account; null leaves the choice to the agent. */
   runtimeId: z.string().nullable().default(null),
@@ -113,10 +113,13 @@ export const assignedCheck = z.object({
   snippets: z.array(namedScript).default([]),
   /** Newest first; more than one only where the host is not known before the run. */
   clientCertificates: z.array(assignedCertificate).default([]),
-  /** Values that look like secrets are removed too, although nobody declared them. */
+  /** Values that look like secrets are removed, even if nobody declared them. */
   detectSecrets: z.boolean().default(true),
   learnedScript: learnedScript.nullable().default(null),
-  /** Those of the coming days, in order and apart; told anew before they run out. Runs of jobs ignore them. */
+  /**
+   * Pauses of the coming days, in order and without overlaps; updated before they run out. Jobs
+   * ignore them.
+   */
   pauses: z.array(pause).default([]),
   certificateTarget: certificateTarget.nullable().default(null),
 });
@@ -128,22 +131,22 @@ export const job = z.object({
   runId: z.uuid(),
   check: assignedCheck,
   source: z.string(),
-  /** The slot, when the job continues a scheduled run in another location. */
+  /** The slot, when the job continues a scheduled run of another location. */
   scheduledFor: instant.nullable(),
-  /** The location whose slot this is; results name both it and where they ran. */
+  /** The location of the slot; results contain it and the location where they ran. */
   slotLocation: z.string(),
-  /** Number of the attempt to make; 1 unless it continues a run. */
+  /** Number of the attempt; 1 unless the job continues a run. */
   attempt: z.int().min(1),
-  /** Start of the first attempt of the run, when it continues one. */
+  /** Start of the first attempt of a continued run. */
   sequenceStartedAt: instant.nullable(),
   notBefore: instant,
   leaseUntil: instant,
-  /** Given with a trigger: `ENVIRONMENT_URL` of the run. */
+  /** `ENVIRONMENT_URL` of a triggered run. */
   environmentUrl: z.string().nullable().default(null),
 });
 export type Job = z.output<typeof job>;
 
-/** Names of what an agent can do. */
+/** Names of capabilities of an agent. */
 const abilityNames = z.array(z.string().max(200)).max(100);
 const count = z.int().min(0);
 
@@ -157,7 +160,7 @@ const capabilities = z.object({
 });
 export type Capabilities = z.output<typeof capabilities>;
 
-/** Opaque: given with results that are stored, and shown from then on. */
+/** Opaque to agents: it comes with stored results and is sent back with later check-ins. */
 const acknowledgement = z.string().max(512);
 
 export const checkInRequest = z.object({
@@ -169,27 +172,27 @@ export const checkInRequest = z.object({
   capacity: z.object({ light: count, heavy: count }),
   running: count,
   outbox: z.object({ depth: count, oldestAt: instant.nullable(), droppedTotal: count }),
-  /** What the last answer called its state; null asks for everything. */
+  /** The snapshot id of the last answer; null asks for everything. */
   snapshot: z.string().max(100).nullable(),
-  /** How long to wait for news; 0 answers at once. */
+  /** How long to wait for changes; 0 answers at once. */
   waitMs: z.int().min(0).max(longPollMs),
   clock: z.object({
     sentAt: instant,
-    /** Control plane minus agent, measured at the last check-in. */
+    /** Clock of the control plane minus clock of the agent, measured at the last check-in. */
     offsetMs: z.number().min(-latestInstant).max(latestInstant).nullable(),
   }),
-  /** How the agent itself fares; absent from agents that do not say. */
+  /** Load of the agent; absent from agents that do not report it. */
   load: z
     .object({
       /** Null while it is not overloaded. */
       overloadedSince: instant.nullable(),
       reason: z.string().max(300).nullable(),
-      /** Share of the time in which its threads waited for a processor. */
+      /** Share of time in which its threads waited for a CPU. */
       cpuWaitRatio: z.number().min(0).max(1).nullable(),
       lastSuspension: z.object({ endedAt: instant, lastedMs: z.number().min(0) }).nullable(),
     })
     .exactOptional(),
-  /** The newest that this agent was given. */
+  /** The newest acknowledgement of this agent. */
   acknowledged: acknowledgement.exactOptional(),
 });
 export type CheckInRequest = z.output<typeof checkInRequest>;
@@ -198,15 +201,15 @@ export const checkInAnswer = z.object({
   serverTime: z.object({ receivedAt: instant, sentAt: instant }),
   /** Code of the location the key belongs to. */
   location: z.string(),
-  /** Grows whenever the set of agents of the location changes. */
+  /** Grows with every change of the set of agents of the location. */
   epoch: z.int(),
   /**
-   * Key of the ids of runs and results of this location, 32 bytes in base64; see `domain/run-id.ts`.
-   * Agents of protocol 1 are not given it.
+   * Key for ids of runs and results of this location, 32 bytes in base64; see `domain/run-id.ts`.
+   * Agents of protocol 1 do not get it.
    */
   idKey: z.string().exactOptional(),
   snapshot: z.string(),
-  /** True when `upserts` is everything and whatever else the agent holds is gone. */
+  /** True when `upserts` contains all checks, so the agent drops all others. */
   full: z.boolean(),
   upserts: z.array(assignedCheck),
   removals: z.array(z.uuid()),
@@ -228,25 +231,25 @@ export const checkIn = defineRoute({
   errors: [400, 409],
 });
 
-/** A path of one or two parts, without a way out: `trace.zip`, `screenshots/after-failure.png`. */
+/** A relative path of one or two parts without `..`: `trace.zip`, `screenshots/after-failure.png`. */
 export const artifactName = z
   .string()
   .max(200)
   .regex(/^(?!\.)[\w.-][\w .()-]*(\/(?!\.)[\w.-][\w .()-]*)?$/, 'must be a plain file name');
 
-/** A file of a result, announced with it. */
+/** A file of a result, announced with the result. */
 const artifactDeclaration = z.object({
   name: artifactName,
   type: artifactType,
   contentType: z.string().max(255),
-  /** Bytes of the file itself, before any compression for the way. */
+  /** Size of the file before compression for the transfer. */
   size: z.int().min(0),
-  /** SHA-256 of the file in base64: only this file is taken. Agents before 2 do not say it. */
+  /** SHA-256 of the file in base64; only this file is accepted. Agents of protocol 1 do not send it. */
   digest: z
     .string()
     .regex(/^[A-Za-z0-9+/]{43}=$/)
     .exactOptional(),
-  /** Why it stays on the agent: it could not be freed of secrets, or is too large. */
+  /** Why the file stays on the agent: secrets could not be removed, or it is too large. */
   withheld: z.string().max(1000).nullable().default(null),
 });
 export type ArtifactDeclaration = z.output<typeof artifactDeclaration>;
@@ -254,7 +257,7 @@ export type ArtifactDeclaration = z.output<typeof artifactDeclaration>;
 /** Code of a location. */
 const locationCode = z.string().max(64);
 
-/** One attempt of a run, as the agent hands it in. */
+/** One attempt of a run, as the agent submits it. */
 export const resultSubmission = z.object({
   kind: z.literal('result'),
   /** Derived from run and attempt; see `domain/run-id.ts`. */
@@ -264,43 +267,49 @@ export const resultSubmission = z.object({
   checkRevision: z.int(),
   checkType: z.string().max(64),
   name: z.string().max(1_000),
-  /** The location whose slot this is. */
+  /** The location of the slot. */
   slotLocation: locationCode,
   runLocation: locationCode,
   scheduledFor: instant.nullable(),
   jobId: z.uuid().nullable(),
   attempt: z.int().min(1).max(maxAttempts),
   resultType,
-  /** Set on an ATTEMPT that another location should follow up: when, and since when it runs. */
+  /**
+   * Set on an ATTEMPT whose retry another location should run: its earliest start, and the start of
+   * the run. `retryElsewhere` is a name of the wire.
+   */
   retryElsewhere: z.object({ notBefore: instant, sequenceStartedAt: instant }).nullable(),
   startedAt: instant,
   stoppedAt: instant,
   responseTime: z.number().min(0).max(maxResponseTimeMs),
   hasFailures: z.boolean(),
   hasErrors: z.boolean(),
-  /** What of ours broke, by the agent's catalogue; of a result with `hasErrors`. */
+  /**
+   * Code of the agent error in the agent's catalogue, for a result with `hasErrors`. `faultCode` is
+   * a name of the wire.
+   */
   faultCode: z.string().max(64).exactOptional(),
   isDegraded: z.boolean(),
   overMaxResponseTime: z.boolean(),
   underLoad: z.boolean(),
-  /** Milliseconds of the attempt in which the agent itself waited or was stopped. */
+  /** Milliseconds of the attempt in which the agent waited for a CPU or was stopped. */
   agentWaitMs: z.number().min(0).exactOptional(),
   /** Epoch of the assignment under which the run began. */
   epoch: z.int(),
-  /** Ended by a person; it counts for nothing. */
+  /** A user cancelled the run; it counts for nothing. */
   isCancelled: z.boolean().default(false),
   ...submittedResults,
-  /** Messages that error groups are made of, each at most 16 KiB; empty for a pass. */
+  /** Messages for error groups, each at most 16 KiB; empty for a pass. */
   errorMessages: z.array(z.string().max(16_384)).max(100).default([]),
-  /** The files that follow, or were withheld. */
+  /** Files that follow or were withheld. */
   artifacts: z.array(artifactDeclaration).max(200).default([]),
   learnedScript: learnedScript.nullable().default(null),
-  /** The agent had no room for what the run saw: only the verdict and the times remain. */
+  /** The agent had no room for the result details: only the verdict and the times remain. */
   isPayloadDropped: z.boolean().exactOptional(),
 });
 export type ResultSubmission = z.output<typeof resultSubmission>;
 
-/** A slot the agent knows it did not run. */
+/** A slot that the agent knows it has missed. */
 export const missedSubmission = z.object({
   kind: z.literal('missed'),
   id: z.uuid(),
@@ -312,7 +321,7 @@ export const missedSubmission = z.object({
 });
 export type MissedSubmission = z.output<typeof missedSubmission>;
 
-/** What is wrong with a certificate besides that it will expire. */
+/** Problems of a certificate besides its expiry. */
 const certificateProblem = z.enum([
   'expired',
   'not-yet-valid',
@@ -322,7 +331,7 @@ const certificateProblem = z.enum([
 ]);
 export type CertificateProblem = z.output<typeof certificateProblem>;
 
-/** The certificate that a server showed in the location of the agent. Whatever is wrong with it, it was shown. */
+/** A certificate that a server presented in the location of the agent, valid or not. */
 const certificateSubmission = z.object({
   kind: z.literal('certificate'),
   id: z.uuid(),
@@ -337,7 +346,7 @@ const certificateSubmission = z.object({
   issuer: z.string().max(2048),
   subject: z.string().max(2048),
   fingerprint256: z.string().max(128),
-  /** Something a newer agent has a word for counts as not trusted. */
+  /** A problem that only newer agents know counts as untrusted. */
   problem: certificateProblem.nullable().catch('untrusted'),
 });
 export type CertificateSubmission = z.output<typeof certificateSubmission>;
@@ -363,7 +372,7 @@ export const submitResults = defineRoute({
   tag,
   summary: 'Hand in results; answered per item, in order, once they are stored durably',
   authentication: 'locationKey',
-  /** Items are parsed one by one, so that a bad one is refused and the others flow on. */
+  /** Items are parsed one by one, so that only an invalid item is refused. */
   body: z.object({
     agentId: z.uuid(),
     items: z.array(z.unknown()).min(1).max(maxBatchItems),
@@ -405,7 +414,7 @@ export const releaseJobs = defineRoute({
   errors: [400, 409],
 });
 
-/** Most runs in progress that an agent tells of; of more, the oldest. */
+/** Limit of reported runs in progress; the oldest ones are reported. */
 export const maxOpenRuns = 1000;
 
 const openRun = z.object({
@@ -415,12 +424,12 @@ const openRun = z.object({
   scheduledFor: instant.nullable(),
   /** Start of its first attempt. */
   startedAt: instant,
-  /** The one that is being made, or that comes next. */
+  /** The current or next attempt. */
   attempt: z.int().min(1).max(1000),
 });
 export type OpenRun = z.output<typeof openRun>;
 
-/** A check-in may wait for long: what runs meanwhile is told here, when it lasts longer than a moment. */
+/** A check-in may wait long, so runs that last more than a moment are reported separately. */
 const reportOpenRuns = defineRoute({
   operationId: 'agentReportOpenRuns',
   method: 'POST',
@@ -446,8 +455,8 @@ export const goodbye = defineRoute({
 });
 
 /**
- * The file of a result that was handed in before. Sent as it is, or with `Content-Encoding: gzip`;
- * limits and digest are those of the file itself. The same file twice is accepted twice.
+ * A file of a submitted result. It is sent as it is, or with `Content-Encoding: gzip`; limits and
+ * digest apply to the file itself. Uploading the same file twice is accepted.
  */
 const uploadArtifact = defineRoute({
   operationId: 'agentUploadArtifact',
@@ -464,7 +473,7 @@ const uploadArtifact = defineRoute({
   errors: [400, 404, 409, 413],
 });
 
-/** What a Playwright suite consists of. */
+/** The bundle of a Playwright suite. */
 const downloadCodeBundle = defineRoute({
   operationId: 'agentDownloadCodeBundle',
   method: 'GET',

@@ -1,4 +1,4 @@
-/** Alert channels, and which checks and groups use them. Spec: Events; Alert notification record. */
+/** Alert channels and their subscriptions. Spec: Events; Alert notification record. */
 import { z } from 'zod';
 import { keyValuePair, pageQuery, pathInteger, timestamp } from './primitives.ts';
 import { defineRoute } from './route.ts';

@@ -1,14 +1,17 @@
-/** Why an alert was, or was not, sent. */
+/** Alerting decisions: why alerts were sent or not sent. */
 import { z } from 'zod';
 import { alertType } from './alert-notification.ts';
 import { pageQuery, pathId, queryInstant, timestamp } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
-/** The window is at most so long. */
+/** Longest window of a list. */
 export const maxDecisionsWindowMs = 31 * 24 * 3_600_000;
 export const defaultDecisionsWindowMs = 24 * 3_600_000;
 
-/** What decided. The first six come with an alert, the others without; but DEACTIVATED of a WITHDRAWAL with its closing. */
+/**
+ * The reason of a decision. The first six come with an alert, the others without; DEACTIVATED of a
+ * WITHDRAWAL closes an alert.
+ */
 export const alertReason = z
   .enum([
     'THRESHOLD_REACHED',
@@ -37,7 +40,7 @@ export const alertReason = z
 
 const condition = z.enum(['passing', 'degraded', 'failing']);
 
-/** Why a channel was told, or not. */
+/** Why a channel was notified or not. `NEVER_TOLD` and `ALREADY_TOLD` are names of the wire. */
 export const channelReason = z.enum([
   'WANTED',
   'SUBSCRIPTION_OFF',

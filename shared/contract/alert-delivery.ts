@@ -1,10 +1,10 @@
-/** Trying a channel out, and sending a notification again. */
+/** Test notifications, and sending a notification again. */
 import { z } from 'zod';
 import { alertNotification, notificationStatus } from './alert-notification.ts';
 import { pathId, pathInteger } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
-/** How long the answer to a test waits for its outcome. */
+/** How long a test waits for its outcome. */
 export const testWaitMs = 10_000;
 
 export const channelTest = z

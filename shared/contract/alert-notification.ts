@@ -1,4 +1,4 @@
-/** What was sent, and the alerts behind it. Spec: Alert notification record; Alert notifications list. */
+/** Sent notifications and their alerts. Spec: Alert notification record; Alert notifications list. */
 import { z } from 'zod';
 import { alertChannelType } from './alert-channel.ts';
 import {

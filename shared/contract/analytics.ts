@@ -1,4 +1,4 @@
-/** Numbers over time, from results. Spec: Analytics (endpoints); Analytics response. */
+/** Analytics of results. Spec: Analytics (endpoints); Analytics response. */
 import { z } from 'zod';
 import { analyticsOf, metricsOf, type Metric } from '../domain/metrics.ts';
 import { inSentence, type CheckTypeDefinition } from './checks/check-type.ts';
@@ -18,9 +18,9 @@ export const quickRanges = [
 ] as const;
 export type QuickRange = (typeof quickRanges)[number];
 
-/** Most single results that are read for one answer about one check. */
+/** Limit of single results that are read for an answer about one check. */
 export const maxResultsPerCheck = 50_000;
-/** Most single results that are read for an answer about many checks, over all of them. */
+/** Limit of single results that are read for an answer about many checks, in total. */
 export const maxResultsInAll = 200_000;
 
 const inWords = (count: number) => count.toLocaleString('en-US');
@@ -34,7 +34,7 @@ export const windowQuery = {
   to: queryInstant.exactOptional(),
 };
 
-/** Several values, separated by commas or by repeating the parameter. Parsed without repeats. */
+/** Several values, separated by commas or in repeated parameters; duplicates are removed. */
 function csvOf(allowed: readonly string[], what: string, fallback?: string) {
   const schema = z.union([z.string(), z.array(z.string())]).transform((given, context) => {
     const names = [given].flat().flatMap((text) => text.split(','));
@@ -53,7 +53,7 @@ function csvOf(allowed: readonly string[], what: string, fallback?: string) {
     : schema.default([fallback]).meta({ override: { ...override, default: [fallback] } });
 }
 
-/** Also chosen by `Accept: text/csv`. */
+/** CSV can also be chosen by `Accept: text/csv`. */
 export const csvFormat = z.enum(['json', 'csv']).exactOptional().meta({
   description: 'In place of the `Accept` header: `csv` answers as `Accept: text/csv` does',
 });
@@ -163,7 +163,7 @@ function analyticsRoute(
 }
 export type AnalyticsRoute = ReturnType<typeof analyticsRoute>;
 
-/** Every type that has an operation of its own, with it. */
+/** The operations of all types that have one. */
 export const analyticsTypeRoutes = Object.values(checkTypes).flatMap(
   ({ type, title, analytics }: CheckTypeDefinition) =>
     analytics.operation === null

@@ -1,4 +1,4 @@
-/** Badges: the state of a check or a group as a picture, for anyone who has its address. */
+/** Badges: pictures of the state of a check or a group, public for anyone with the URL. */
 import { z } from 'zod';
 import { pathId, queryBoolean } from './primitives.ts';
 import { defineRoute } from './route.ts';

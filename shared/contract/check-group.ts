@@ -1,6 +1,6 @@
 /**
- * Check groups: settings that the checks of a group share. What a group leaves at null, at `FALLBACK`
- * or empty is decided by each check. Spec: Check group.
+ * Check groups: settings that the checks of a group share. Where a group has null, `FALLBACK` or an
+ * empty value, the check decides. Spec: Check group.
  */
 import { z } from 'zod';
 import { maxAssertions } from './assertion.ts';
@@ -80,7 +80,7 @@ const fields = {
   doubleCheck: z.boolean().default(false).meta({ deprecated: true }),
 };
 
-/** In version 1 a group decides for its checks unless told otherwise. */
+/** In version 1 the group's settings win by default. */
 const fieldsOfV1 = {
   ...fields,
   runParallel: z.boolean().nullable().default(false),
@@ -89,7 +89,7 @@ const fieldsOfV1 = {
 };
 
 export const createCheckGroupBody = z.object(fields);
-/** Only `name` is required; what is absent stays. */
+/** Only `name` is required; absent fields stay as they are. */
 const updateBody = updateOf(fields).extend({ name });
 export type CheckGroupFields = z.output<typeof createCheckGroupBody>;
 export type CheckGroupChanges = z.output<typeof updateBody>;

@@ -1,4 +1,4 @@
-/** All checks at a glance: what a list of them shows, in one answer of a few hundred bytes a check. */
+/** The overview of all checks in one answer, a few hundred bytes per check. */
 import { z } from 'zod';
 import { pathId, queryInteger, timestamp } from './primitives.ts';
 import { checkType } from './checks/index.ts';

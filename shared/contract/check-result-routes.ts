@@ -1,4 +1,4 @@
-/** Results and runs as clients read them. Spec: Check result; Check results (endpoints); Limits. */
+/** Results and runs for clients. Spec: Check result; Check results (endpoints); Limits. */
 import { z } from 'zod';
 import { artifactType, missedReason, nullableResults, resultType } from './check-result.ts';
 import { checkType } from './checks/index.ts';

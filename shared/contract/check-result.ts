@@ -1,11 +1,11 @@
-/** What results are made of, and what runs of each kind saw. Spec: Check result. */
+/** The parts of results, and the details of each kind of run. Spec: Check result. */
 import { z } from 'zod';
 import { evaluatedAssertion } from './assertion.ts';
 import { timestamp } from './primitives.ts';
 
 export const resultType = z.enum(['FINAL', 'ATTEMPT']);
 
-/** What a file of a result is. */
+/** Kinds of files of a result. */
 export const artifactType = z.enum([
   'log',
   'trace',
@@ -18,8 +18,8 @@ export const artifactType = z.enum([
 export type ArtifactType = z.infer<typeof artifactType>;
 
 /**
- * How a result refers to one of its own files until it is read: the control plane puts an expiring
- * link in its place. A whole string, so text that merely contains it is left alone.
+ * The reference to a file inside a stored result: the control plane replaces it with an expiring
+ * link when the result is read. It is a whole string, so other texts that contain it stay.
  */
 export function artifactReference(name: string): string {
   return `artifact:${name}`;
@@ -31,11 +31,11 @@ export const jobLogLine = z.object({
   level: z.string(),
 });
 
-/** All probes of a traceroute that were sent to one distance. Times are milliseconds, null without an answer. */
+/** All probes of a traceroute with the same TTL. Times in milliseconds, null without an answer. */
 const tracerouteHop = z.object({
-  /** Distance from the agent; the first router is 1. */
+  /** The TTL: the first router is 1. */
   hop: z.int().min(1),
-  /** Who answered from there, the most frequent first; empty where nobody did. */
+  /** Addresses that answered, most frequent first; empty without an answer. */
   addresses: z.array(z.string()),
   sent: z.int(),
   received: z.int(),
@@ -46,21 +46,21 @@ const tracerouteHop = z.object({
   worst: z.number().nullable(),
   stdDev: z.number().nullable(),
   isTarget: z.boolean(),
-  /** What else the answer said, such as `administratively prohibited`. */
+  /** Further information in the answer, such as `administratively prohibited`. */
   note: z.string().nullable(),
 });
 export type TracerouteHop = z.output<typeof tracerouteHop>;
 
 export const tracerouteReport = z
   .object({
-    /** `tcp` connects to the port of the target, `udp` sends to high ports, `icmp` echo requests. */
+    /** `tcp` connects to the port of the target, `udp` sends to high ports, `icmp` sends echo requests. */
     method: z.enum(['tcp', 'udp', 'icmp']),
     address: z.string(),
     port: z.int().nullable(),
     ipFamily: z.enum(['IPv4', 'IPv6']),
     startedAt: z.number().meta({ description: 'Milliseconds since the epoch' }),
     durationMs: z.number(),
-    /** Whether the target itself answered. */
+    /** True when the target itself answered. */
     isReached: z.boolean(),
     hops: z.array(tracerouteHop),
   })
@@ -68,8 +68,8 @@ export const tracerouteReport = z
 export type TracerouteReport = z.output<typeof tracerouteReport>;
 
 /**
- * Evidence of a failure in the network. `capture` says what was kept of the failing connection: its
- * packets (the file behind `pcapDataUrl`), or, without the right to capture, only what its socket saw.
+ * Evidence of a network failure. `capture` says what was recorded of the failed connection: its
+ * packets (the file of `pcapDataUrl`), or, without the right to capture, only socket events.
  */
 export const networkDiagnostics = z
   .object({
@@ -77,20 +77,20 @@ export const networkDiagnostics = z
       kind: z.enum(['packets', 'events']),
       /** Packets in the file; 0 for `events`. */
       packets: z.int().min(0),
-      /** Why there are no packets, and what would give them; null where there are. */
+      /** Why there are no packets and how to get them; null with packets. */
       missing: z.string().nullable(),
     }),
-    /** What the socket saw, in order. `at` is milliseconds since the start of the attempt. */
+    /** Socket events, in order; `at` is milliseconds since the start of the attempt. */
     events: z.array(z.object({ at: z.number(), phase: z.string(), event: z.string() })),
     traceroute: tracerouteReport.nullable(),
-    /** Why there is no traceroute; null where there is one. */
+    /** Why there is no traceroute; null with one. */
     tracerouteMissing: z.string().nullable(),
   })
   .meta({ id: 'NetworkDiagnostics' });
 export type NetworkDiagnostics = z.output<typeof networkDiagnostics>;
 
 /**
- * What one attempt saw. All monitors use this shape: `response` is the HTTP response of a URL
+ * The details of one attempt. All monitors use this shape: `response` is the HTTP response of a URL
  * monitor, the answer of a name server, the echo replies of an ICMP monitor.
  */
 export const apiCheckResult = z
@@ -106,7 +106,7 @@ export const apiCheckResult = z
     }),
     jobAssets: z.array(z.string()).nullable(),
     pcapDataUrl: z.string().nullable(),
-    /** Of checks that failed in the network, or whose agent could not get into it. */
+    /** For checks that failed in the network, or whose agent had no network. */
     networkDiagnostics: networkDiagnostics.nullable().default(null),
     degradedReason: z.string().exactOptional().meta({
       description: 'Why it is degraded, of types with rules of their own; absent otherwise',
@@ -115,8 +115,8 @@ export const apiCheckResult = z
   .meta({ id: 'ApiCheckResult' });
 
 /**
- * What an SSL check saw: an exchange, whose `response` holds the certificate, and what clients read without
- * looking into it. Null where there was no handshake. spec: open
+ * The details of an SSL check: an exchange whose `response` holds the certificate, and summary
+ * fields for clients. Null without a handshake. spec: open
  */
 const sslCheckResult = apiCheckResult
   .extend({
@@ -134,7 +134,7 @@ const sslCheckResult = apiCheckResult
   })
   .meta({ id: 'SslCheckResult' });
 
-/** Of the answers of the target, in milliseconds; `best` and `worst` are other words for `min` and `max`. */
+/** Latency of the target's answers in milliseconds; `best` and `worst` equal `min` and `max`. */
 const finalHopLatency = z.object({
   avg: z.number(),
   min: z.number(),
@@ -144,7 +144,10 @@ const finalHopLatency = z.object({
   worst: z.number(),
 });
 
-/** What a traceroute saw: an exchange, whose `response` lists the hops. Null where nothing was sent. spec: open */
+/**
+ * The details of a traceroute: an exchange whose `response` lists the hops. Null where nothing was
+ * sent. spec: open
+ */
 const tracerouteCheckResult = apiCheckResult
   .extend({
     totalHops: z.int().nullable(),
@@ -154,13 +157,13 @@ const tracerouteCheckResult = apiCheckResult
   })
   .meta({ id: 'TracerouteCheckResult' });
 
-/** A web vital: its value (milliseconds; CLS without unit) and what it is worth. */
+/** A web vital: its value (milliseconds; CLS without unit) and its rating. */
 const webVital = z.object({
   score: z.enum(['GOOD', 'NEEDS_IMPROVEMENT', 'POOR']),
   value: z.number().min(0),
 });
 
-/** Absent where a page was left before it could be measured. */
+/** Absent when the page was left before the measurement. */
 const webVitals = z.object({
   FCP: webVital.exactOptional(),
   LCP: webVital.exactOptional(),
@@ -201,12 +204,12 @@ const visitedPage = z.object({
 const scriptError = z.object({
   message: z.string(),
   stack: z.string().nullable(),
-  /** Where in the script, for example the titles of the test. */
+  /** The place in the script, for example the titles of the test. */
   title: z.string().nullable(),
 });
 export type ScriptError = z.output<typeof scriptError>;
 
-/** A step of a script, in a tree. */
+/** A step of a script; steps form a tree. */
 export interface ScriptStep {
   title: string;
   category: string;
@@ -214,7 +217,7 @@ export interface ScriptStep {
   durationMs: number;
   error: string | null;
   steps: ScriptStep[];
-  /** Requests made in this step itself, by number in `requests`. */
+  /** Indexes in `requests` of the requests of this step itself. */
   requests: number[];
 }
 const scriptStep: z.ZodType<ScriptStep> = z
@@ -239,7 +242,7 @@ const scriptTest = z.object({
   tags: z.array(z.string()),
   status: z.enum(['passed', 'failed', 'timedOut', 'skipped', 'interrupted']),
   outcome: z.enum(['expected', 'unexpected', 'flaky', 'skipped']),
-  /** How often it was run again by the test runner itself. */
+  /** Retries by the test runner. */
   retries: z.int(),
   durationMs: z.number(),
   errors: z.array(scriptError),
@@ -254,7 +257,7 @@ const scriptRunFields = {
   endTime: z.number(),
   runtimeVersion: z.string(),
   jobLog: z.array(jobLogLine),
-  /** Links, good for an hour; read the result again for new ones. */
+  /** Links, valid for an hour; read the result again for new ones. */
   jobAssets: z.array(z.string()),
   playwrightTestTraces: z.array(z.string()),
   playwrightTestJsonReportFile: z.string().nullable(),
@@ -302,7 +305,7 @@ export const multiStepCheckResult = z
   .meta({ id: 'MultiStepCheckResult' });
 export type MultiStepCheckResult = z.output<typeof multiStepCheckResult>;
 
-/** What a Playwright suite saw. Shape from the field's practice. spec: open */
+/** The details of a Playwright suite. Shape from the field's practice. spec: open */
 export const playwrightCheckResult = z
   .object({
     ...scriptRunFields,
@@ -326,7 +329,7 @@ export const playwrightCheckResult = z
   .meta({ id: 'PlaywrightCheckResult' });
 export type PlaywrightCheckResult = z.output<typeof playwrightCheckResult>;
 
-/** Spec: Check result, `agenticCheckResult`. What tools took and gave is free-form. */
+/** Spec: Check result, `agenticCheckResult`. Inputs and outputs of tools are free-form. */
 export const agenticCheckResult = z
   .object({
     summary: z.string(),
@@ -362,7 +365,7 @@ export const agenticCheckResult = z
   })
   .meta({ id: 'AgenticCheckResult' });
 
-/** What runs saw. A result has one of these, which its check type names; the others are null. */
+/** The result details by field. A result has the field of its check type; the others are null. */
 export const resultShapes = {
   apiCheckResult,
   browserCheckResult,
@@ -375,12 +378,12 @@ export const resultShapes = {
 export type ResultField = keyof typeof resultShapes;
 export const resultFields = Object.keys(resultShapes) as ResultField[];
 
-/** What runs saw, by field, as far as a result has it. */
+/** The result details, as far as a result has them. */
 export type ResultDetails = {
   [Field in ResultField]: z.output<(typeof resultShapes)[Field]> | null;
 };
 
-/** A result that shows nothing of what its run saw. */
+/** A result without details. */
 export const noDetails = Object.fromEntries(resultFields.map((field) => [field, null])) as {
   [Field in ResultField]: null;
 };
@@ -388,12 +391,12 @@ export const noDetails = Object.fromEntries(resultFields.map((field) => [field, 
 type NullableShapes = { [Field in ResultField]: z.ZodNullable<(typeof resultShapes)[Field]> };
 type DefaultedShapes = { [Field in ResultField]: z.ZodDefault<NullableShapes[Field]> };
 
-/** The fields of a result as clients read them. */
+/** The detail fields for clients. */
 export const nullableResults = Object.fromEntries(
   Object.entries(resultShapes).map(([field, shape]) => [field, shape.nullable()]),
 ) as NullableShapes;
 
-/** The same fields as agents send them, which leave out those that they do not know. */
+/** The detail fields that agents send; unknown ones are left out. */
 export const submittedResults = Object.fromEntries(
   Object.entries<z.ZodNullable>(nullableResults).map(([field, shape]) => [
     field,
@@ -401,7 +404,7 @@ export const submittedResults = Object.fromEntries(
   ]),
 ) as DefaultedShapes;
 
-/** The results that show one exchange with a target, all in the shape of `apiCheckResult`. */
+/** Fields with one exchange with a target, all in the shape of `apiCheckResult`. */
 export const exchangeFields = [
   'apiCheckResult',
   'sslCheckResult',
@@ -414,7 +417,7 @@ export function isExchangeField(field: ResultField): field is ExchangeField {
   return (exchangeFields as readonly ResultField[]).includes(field);
 }
 
-/** The exchange that a result shows; null where it shows something else, or nothing. */
+/** The exchange of a result; null for other kinds of details, and without any. */
 export function exchangeOf(result: Pick<ResultDetails, ExchangeField>): ExchangeResult | null {
   for (const field of exchangeFields) {
     const exchange = result[field];
@@ -424,9 +427,9 @@ export function exchangeOf(result: Pick<ResultDetails, ExchangeField>): Exchange
 }
 
 /**
- * Why a slot has no result. `maintenance`: it was not to have one; `record-lost`: it may have had one that
- * the database has lost; the others are outages of the agents. `agent-suspended`: the agent was stopped, or
- * its machine slept.
+ * Why a slot has no result. `maintenance`: it was not due; `record-lost`: the database lost its
+ * result, if there was one; the other reasons are outages of agents. `agent-suspended`: the agent
+ * was stopped, or its machine was suspended.
  */
 export const missedReason = z.enum([
   'no-agent',

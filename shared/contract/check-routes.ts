@@ -1,4 +1,4 @@
-/** Operations on checks: one pair of routes per type from the type table, and the generic ones. */
+/** Operations on checks: a pair of routes per check type, and the generic ones. */
 import { z } from 'zod';
 import type { CheckTypeDefinition } from './checks/check-type.ts';
 import { checkType, checkTypes } from './checks/index.ts';
@@ -45,7 +45,7 @@ const anyCreate = z.discriminatedUnion(
   ) as unknown as [z.ZodObject<{ checkType: z.ZodLiteral<'URL'> }>],
 );
 
-/** Clients with one shape for all types send fields of the others too. */
+/** Clients with one shape for all types also send fields of other types. */
 export const fieldsOfAnyType = z.union([anyCheck, anyCreate]);
 
 function createRoute(definition: CheckTypeDefinition) {
@@ -257,7 +257,7 @@ const getHeartbeatAvailability = defineRoute({
   errors: [400, 404],
 });
 
-/** Pings of one monitor; the shortest period is half a minute. */
+/** Limit of pings per monitor; the shortest period is half a minute. */
 export const pingRateLimit = { requests: 120, seconds: 60 };
 
 const pingAnswer = z.object({ message: z.string() });
@@ -277,7 +277,7 @@ const pingHeartbeat = defineRoute({
   errors: [404, 429],
 });
 
-/** Jobs that post keep working; whatever they send is ignored. */
+/** For jobs that use POST; the body is ignored. */
 const pingHeartbeatByPost = defineRoute({
   operationId: 'pingHeartbeatByPost',
   method: 'POST',

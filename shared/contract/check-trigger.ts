@@ -1,4 +1,4 @@
-/** Running checks on demand: trigger addresses, and sessions of the API. Spec: Check trigger. */
+/** Runs on demand: trigger URLs and sessions. Spec: Check trigger. */
 import { z } from 'zod';
 import { resultType } from './check-result.ts';
 import { pathId, pathInteger, queryInteger, timestamp } from './primitives.ts';
@@ -102,9 +102,9 @@ const deleteGroupTrigger = defineRoute({
   status: 204,
 });
 
-/** Calls of one trigger are limited, whoever makes them. spec: open */
+/** Limit of calls per trigger, for all callers together. spec: open */
 export const triggerRateLimit = { requests: 10, seconds: 60 };
-/** A call waits so long for its runs. */
+/** How long a call waits for its runs. */
 export const triggerWaitMs = 30_000;
 
 const outcome = z.object({
@@ -182,7 +182,7 @@ export const sessionStatus = z
   .meta({ id: 'CheckSessionStatus' });
 export type SessionStatus = z.infer<typeof sessionStatus>;
 
-/** Statuses that version 1 does not know are shown as the nearest it knows. */
+/** The statuses of version 1; others are shown as the nearest one. */
 const sessionStatusV1 = sessionStatus.exclude(['CANCELLED']);
 
 export const runSource = z.enum([
@@ -245,7 +245,7 @@ const checkSessionV1 = checkSession
 const sessionTag = 'Check sessions';
 const bySession = z.object({ checkSessionId: pathId });
 
-/** `matchTags`: the tags of an inner list must all match, any of the lists is enough. */
+/** `matchTags`: all tags of an inner list must match; one matching list is enough. */
 const triggerBody = z
   .object({
     target: z

@@ -56,13 +56,13 @@ export const alertSettings = z
   })
   .meta({ id: 'AlertSettings' });
 
-/** The bare word, as some clients send it, becomes a list. */
+/** Some clients send a single word instead of a list. */
 const onlyOnWord = z
   .literal('NETWORK_ERROR')
   .transform((one) => [one])
   .pipe(z.array(z.enum(['NETWORK_ERROR'])));
 
-/** Existing clients send the bare word as well as a list. */
+/** Accepts a single word and a list. */
 const retryOnlyOn = z
   .union([z.array(z.enum(['NETWORK_ERROR'])), onlyOnWord])
   .meta({ override: { type: 'array', items: { type: 'string', enum: ['NETWORK_ERROR'] } } })
@@ -81,7 +81,7 @@ export const retryStrategy = z
   .meta({ id: 'RetryStrategy' });
 export type RetryStrategy = z.output<typeof retryStrategy>;
 
-/** Spec: Check, `triggerIncident`. All fields are needed when the object is given. */
+/** Spec: Check, `triggerIncident`. A given object needs all fields. */
 export const triggerIncident = z
   .object({
     serviceId: z.uuid(),
@@ -120,10 +120,10 @@ export const maxCheckVariables = 50;
 export const maxGroupVariables = 100;
 const checkVariables = z.array(environmentVariable).max(maxCheckVariables);
 
-/** Source of a script that a customer wrote. */
+/** Source of a customer script. */
 export const scriptText = z.string().max(262_144);
 
-/** Fields of every check, with the defaults a creation applies. */
+/** Fields of every check, with their defaults. */
 export const commonCheckFields = {
   name,
   activated: z.boolean().default(true),
@@ -138,7 +138,7 @@ export const commonCheckFields = {
   description: description.default(null),
 };
 
-/** Further fields of checks that run in locations. `frequencyOffset` is chosen when absent. */
+/** Further fields of checks with locations. A missing `frequencyOffset` is chosen. */
 export const scheduledCheckFields = {
   doubleCheck: z.boolean().default(true).meta({ deprecated: true }),
   shouldFail: z.boolean().default(false),
@@ -152,8 +152,8 @@ export const scheduledCheckFields = {
 };
 
 /**
- * Fields that bodies of monitors carry although a monitor does not use them: existing clients send
- * them and read them back, so they are kept as given. Spec: DNS monitor, further body fields.
+ * Fields in bodies of monitors without any effect: existing clients send and read them, so they are
+ * stored as given. Spec: DNS monitor, further body fields.
  */
 export const inheritedFields = {
   heartbeat: z.looseObject({}).nullable().meta({ example: null }).default(null),

@@ -1,9 +1,9 @@
-/** Client certificates for hosts that ask for one. Spec: Client certificate. */
+/** Client certificates for hosts that require one. Spec: Client certificate. */
 import { z } from 'zod';
 import { pathId, timestamp } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
-/** A pair that works and opens nothing, so that the example of the description can be tried as it stands. */
+/** A valid pair without any use, so that the documented example works. */
 const exampleCertificate = [
   '-----BEGIN CERTIFICATE-----',
   'MIIBRjCB+aADAgECAhQSqw32cZC8xRTNma+T/p3yJPAu4jAFBgMrZXAwGDEWMBQG',

@@ -1,8 +1,8 @@
-/** Code bundles: what Playwright suites consist of, a gzip-compressed tar each. spec: open */
+/** Code bundles of Playwright suites, each a gzip-compressed tar. spec: open */
 import { z } from 'zod';
 import { defineRoute } from './route.ts';
 
-/** Most bytes of a bundle, as it is sent. */
+/** Limit of a bundle in compressed bytes. */
 export const maxCodeBundleBytes = 157_286_400;
 
 export const codeBundle = z

@@ -15,7 +15,7 @@ import { defineRoute } from './route.ts';
 
 const text = (max: number) => z.string().max(max).nullable().default(null);
 
-/** compatibility: existing clients send "" for the address that a dashboard does not have. */
+/** compatibility: existing clients send "" for an absent address. */
 function optionalAddress<T extends z.ZodType>(address: T) {
   return z.preprocess((given): unknown => (given === '' ? null : given), address.nullable());
 }

@@ -1,7 +1,7 @@
-/** The error body every operation answers with. Spec: Errors. */
+/** The body of every error. Spec: Errors. */
 import { z } from 'zod';
 
-/** What a client may rely on: the status, its name, a sentence, and facts to act on. */
+/** Stable parts: the status, its name, a sentence, and facts to act on. */
 export const errorBody = z
   .object({
     statusCode: z.int().min(400).max(599),
@@ -20,7 +20,7 @@ export const errorBody = z
   .meta({ id: 'Error' });
 export type ErrorBody = z.infer<typeof errorBody>;
 
-/** Every kind of refusal: its status, and the name of that status. One row per `attributes.code`. */
+/** All kinds of errors with their status. One row per `attributes.code`. */
 export const errorCatalogue = {
   MALFORMED_JSON: { statusCode: 400, error: 'Bad Request' },
   VALIDATION: { statusCode: 400, error: 'Bad Request' },

@@ -1,4 +1,4 @@
-/** The agents of an account and the locations they serve, for people who look after them. */
+/** Agents and their locations, for operators. */
 import { z } from 'zod';
 import { timestamp } from './primitives.ts';
 import { defineRoute } from './route.ts';

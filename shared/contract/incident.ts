@@ -15,7 +15,7 @@ import { service } from './status-page.ts';
 const name = z.string().trim().min(1).max(255);
 const instant = z.iso.datetime({ offset: true });
 
-/** Existing clients send whole services; only the id counts. */
+/** Existing clients send whole services; only their ids are used. */
 const services = z
   .array(z.looseObject({ id: z.string().min(1) }))
   .min(1)

@@ -1,4 +1,4 @@
-/** Every operation there is: what OpenAPI, the router and the conformance tests walk. */
+/** All operations: OpenAPI, the router and the conformance tests iterate over them. */
 import { agentArtifactRoutes, agentCodeBundleRoutes, agentRoutes } from './agent-protocol.ts';
 import { analyticsRoutes, analyticsTypeRoutes } from './analytics.ts';
 import { checkOverviewRoutes } from './check-overview.ts';
@@ -32,8 +32,8 @@ import { variableRoutes } from './variable.ts';
 import type { Route } from './route.ts';
 
 /**
- * The routes of every resource but those that each check type has. The control plane takes one set of
- * handlers for each.
+ * The routes of all resources, except those of check types. The control plane has a set of handlers
+ * for each group.
  */
 export const routeGroups = {
   check: checkRoutes,

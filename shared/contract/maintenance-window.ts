@@ -1,15 +1,15 @@
-/** Maintenance windows: times at which checks with certain tags do not run. Spec: Maintenance window. */
+/** Maintenance windows: times in which checks with certain tags do not run. Spec: Maintenance window. */
 import { z } from 'zod';
 import { tags } from './check.ts';
 import { pageQuery, pathInteger, queryInteger, timestamp } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
-/** ISO 8601, with an offset or local to the time zone; a date alone is its first moment. */
+/** ISO 8601 with an offset, or local to the time zone; a date alone is midnight. */
 function instantLike(example: string) {
   return z
     .union([
       z.iso.datetime({ offset: true }),
-      // ISO 8601 lets the seconds go; with an offset zod accepts that only when told so.
+      // ISO 8601 allows to omit seconds; with an offset zod needs an option for that.
       z.iso.datetime({ offset: true, precision: -1 }),
       z.iso.datetime({ local: true }),
       z.iso.date(),
@@ -27,7 +27,7 @@ const startsAt = instantLike('2099-01-01T22:00:00Z');
 const endsAt = instantLike('2099-01-01T23:00:00Z');
 const repeatEndsAt = instantLike('2099-12-31T00:00:00Z').nullable();
 
-/** Values from the field's practice; null means that it does not repeat. spec: open */
+/** Values from the field's practice; null for a window that does not repeat. spec: open */
 const repeatUnit = z.enum(['DAY', 'WEEK', 'MONTH']).nullable();
 const repeatInterval = z.int().min(1).max(1000).nullable();
 const name = z.string().trim().min(1).max(255);
@@ -36,7 +36,7 @@ const pauseAllChecks = z.boolean().meta({
   description: 'True pauses every check; otherwise no tags select no check',
 });
 
-/** Names of zones, not offsets: an offset knows no summer time. */
+/** IANA names, not offsets: an offset has no daylight saving time. */
 function isTimezone(text: string): boolean {
   try {
     return /^[a-z]/i.test(text) && new Intl.DateTimeFormat('en', { timeZone: text }) !== null;
@@ -58,7 +58,7 @@ const timezone = z
     },
   });
 
-/** `repeatUnit` is required; null is how existing clients say that it does not repeat. */
+/** `repeatUnit` is required; existing clients send null for a window that does not repeat. */
 const createBody = z.object({
   name,
   startsAt,
@@ -85,7 +85,7 @@ const updateBody = z.object({
   pauseAllChecks: pauseAllChecks.exactOptional(),
 });
 
-/** Of an occurrence: its window and its start, so it is the same whenever it is asked for. */
+/** Id of an occurrence: its window and its start, so it is stable. */
 const maintenanceId = z.string().meta({ example: '7-1763712000000' });
 const span = { startsAt: timestamp, endsAt: timestamp };
 
@@ -129,7 +129,7 @@ const occurrence = z.object({ id: pathInteger, maintenanceId: z.string() });
 const bounds = ['gt', 'gte', 'lt', 'lte'] as const;
 type BoundKey = `${'startsAt' | 'endsAt'}[${(typeof bounds)[number]}]`;
 
-/** `startsAt[gte]=2026-11-21` and the like. */
+/** Filters such as `startsAt[gte]=2026-11-21`. */
 const boundFilters = Object.fromEntries(
   ['startsAt', 'endsAt'].flatMap((field) =>
     bounds.map((bound) => [

@@ -1,4 +1,4 @@
-/** Runs that have not ended: those that wait for an agent, and those that one is making. */
+/** Runs in progress: queued for an agent, or running. */
 import { z } from 'zod';
 import { runSource } from './check-trigger.ts';
 import { pageQuery, timestamp } from './primitives.ts';

@@ -1,7 +1,7 @@
 /** Building blocks of the wire: identifiers, time, pairs, page and window queries. */
 import { z } from 'zod';
 
-/** Data-center locations, in the order the specification lists them, with the names people know. */
+/** Data-center locations in the order of the specification, with their display names. */
 export const dataCenterLocations = {
   'us-east-1': 'N. Virginia',
   'us-east-2': 'Ohio',
@@ -51,12 +51,15 @@ export const incidentStatus = z
   .enum(['INVESTIGATING', 'IDENTIFIED', 'MONITORING', 'RESOLVED'])
   .meta({ id: 'IncidentStatus' });
 
-/** An instant as it stands in response bodies: ISO 8601 in UTC with milliseconds. */
+/** An instant in responses: ISO 8601 in UTC with milliseconds. */
 export const timestamp = z.iso
   .datetime({ offset: true })
   .meta({ description: 'ISO 8601 timestamp', example: '2026-11-21T08:30:00.000Z' });
 
-/** Slug of a private location. It must not look like a data-center location, which shares its namespace. */
+/**
+ * Slug of a private location. It must not look like a data-center location, because they share a
+ * namespace.
+ */
 export const privateLocationSlug = z
   .string()
   .regex(
@@ -65,7 +68,7 @@ export const privateLocationSlug = z
   )
   .meta({ example: 'office-berlin' });
 
-/** A UUID in a path. Anything else names nothing, so it answers 404 rather than 400. */
+/** A UUID in a path. Other texts are unknown ids, so they answer 404 instead of 400. */
 export const pathId = z.string();
 
 /** A number in a path: `/v1/snippets/7`. */
@@ -83,17 +86,17 @@ export const pageSlug = z
   .regex(/^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$/, 'must be letters, digits and hyphens')
   .meta({ example: 'shop' });
 
-/** A domain of the customer's own that shows a public page. */
+/** A custom domain of a public page. */
 export const customDomain = z
   .string()
   .max(253)
   .regex(/^[^\s/:.]+(\.[^\s/:.]+)+$/, 'must be a domain without scheme')
-  // Letters of any script, digits and hyphens, and what browsers take: it stands in links and mails.
+  // Letters of any script, digits and hyphens; the domain is used in links and mails.
   .refine(
     (text) => !/[\u0000-,;-@[-`{-\u007f]/.test(text) && URL.canParse(`https://${text}/`),
     'must be a domain such as status.shop.example',
   )
-  // What browsers take for an address is no domain: its last label is a number.
+  // A host whose last label is a number is an IPv4 address for browsers.
   .refine((text) => !/(^|\.)(\d+|0x[\da-f]*)$/i.test(text), 'must be a domain, not an address')
   .meta({ example: 'status.shop.example' });
 
@@ -101,7 +104,7 @@ export const customDomain = z
 export const ipFamily = z.enum(['IPv4', 'IPv6']);
 export type IpFamily = z.infer<typeof ipFamily>;
 
-/** Header or query parameter. A `locked` value reads as empty for keys that may not write. */
+/** Header or query parameter. A `locked` value is empty for keys that may not write. */
 export const keyValuePair = z.object({
   key: z.string().min(1).max(1024),
   value: z.string().max(65_536),
@@ -109,8 +112,8 @@ export const keyValuePair = z.object({
 });
 
 /**
- * Spec: Environment variable object. The value of a secret is never given back: it reads as null, as
- * does a locked one for keys that may not write. Null in a body keeps the value that is stored.
+ * Spec: Environment variable object. The value of a secret is always null in responses, that of a
+ * locked variable for keys that may not write. Null in a body keeps the stored value.
  */
 export const environmentVariable = z
   .object({
@@ -123,18 +126,18 @@ export const environmentVariable = z
 export type EnvironmentVariable = z.output<typeof environmentVariable>;
 export type KeyValuePair = z.output<typeof keyValuePair>;
 
-/** A list in a body that may be left out. Clients whose lists have no empty value send null for it. */
+/** An optional list in a body. Clients without empty lists send null. */
 export function listOf<T extends z.ZodType>(item: T, maximum: number) {
   return z.preprocess((given): unknown => given ?? [], z.array(item).max(maximum)).default([]);
 }
 
-/** A boolean in a query string: `true` or `false`, nothing else. */
+/** A boolean in a query string: `true` or `false`. */
 export const queryBoolean = z
   .enum(['true', 'false'], { error: 'must be true or false' })
   .transform((text) => text === 'true')
   .meta({ override: { type: 'boolean' } });
 
-/** A whole number in a query string, within bounds. `page=1e3`, `page=0x1` and `page=` are refused. */
+/** An integer in a query string, within bounds. `page=1e3`, `page=0x1` and `page=` are refused. */
 export function queryInteger(minimum: number, maximum: number) {
   return z
     .string()
@@ -147,8 +150,8 @@ export function queryInteger(minimum: number, maximum: number) {
 const latestUnixSecond = 253_402_300_799;
 
 /**
- * An instant in a query string, given as UNIX seconds; an ISO 8601 date is understood as well.
- * Parsed to milliseconds. `1763712000` and `2025-11-21` are the same instant.
+ * An instant in a query string, in UNIX seconds or as an ISO 8601 date. Parsed to milliseconds.
+ * `1763712000` and `2025-11-21` are the same instant.
  */
 export const queryInstant = z
   .string()
@@ -165,7 +168,7 @@ export const queryInstant = z
   })
   .meta({ override: { type: 'string', description: 'UNIX timestamp in seconds' } });
 
-/** A query parameter that may be repeated: always parsed to a list. */
+/** A repeatable query parameter; always parsed to a list. */
 export function queryList<T extends z.ZodType<unknown, string>>(item: T) {
   return z.union([item.transform((one) => [one]), z.array(item)]);
 }

@@ -14,7 +14,7 @@ const name = z.string().trim().min(1).max(255);
 const icon = z.string().min(1).max(64);
 const proxyUrl = z.string().max(2048).nullable();
 
-/** Two keys at most, so that one can be rotated while the other works. */
+/** Two keys, so that one can be rotated while the other works. */
 export const maxKeysPerLocation = 2;
 
 const keyAtRest = z.object({
@@ -24,7 +24,7 @@ const keyAtRest = z.object({
   updated_at: timestamp.nullable(),
 });
 
-/** Spec: Private location key. `rawKey` is shown this once. */
+/** Spec: Private location key. `rawKey` is returned only here. */
 export const privateLocationKey = keyAtRest
   .extend({ rawKey: z.string().meta({ description: 'The key itself; shown only now' }) })
   .meta({ id: 'PrivateLocationKey' });

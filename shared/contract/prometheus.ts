@@ -1,4 +1,4 @@
-/** The state of an account as Prometheus reads it. */
+/** The Prometheus endpoints of an account. */
 import { z } from 'zod';
 import { defineRoute } from './route.ts';
 
@@ -37,7 +37,7 @@ const getPrometheusMetrics = defineRoute({
   summary: 'Checks and private locations as metrics for Prometheus',
 });
 
-/** compatibility: where existing scrape configurations look. */
+/** compatibility: the path of existing scrape configurations. */
 const getPrometheusMetricsOfAccount = defineRoute({
   ...ofAccount,
   operationId: 'getPrometheusMetricsOfAccount',

@@ -1,4 +1,4 @@
-/** How well checks did: success ratios, response times, error budgets. Spec: Reporting. */
+/** Reports: success ratios, response times, error budgets. Spec: Reporting. */
 import { z } from 'zod';
 import {
   csvFormat,
@@ -12,7 +12,7 @@ import { queryBoolean, queryList, timestamp } from './primitives.ts';
 import { checkType } from './checks/index.ts';
 import { defineRoute } from './route.ts';
 
-/** Most days a report with `granularity` covers, and most buckets it has. */
+/** Longest window of a report with `granularity`, and its largest number of buckets. */
 export const maxReportDays = 400;
 export const maxReportBuckets = 120;
 

@@ -1,6 +1,6 @@
 /**
- * The runtimes that scripts can be written for, newest first, with the versions of their packages. Facts of
- * the field: scripts name a runtime and rely on what is in it.
+ * The runtimes of scripts with the versions of their packages, newest first. They are facts of the
+ * field: scripts name a runtime and rely on its packages.
  */
 import type { Runtime } from './runtime.ts';
 

@@ -1,12 +1,12 @@
 /**
- * Where a locked runtime differs from the catalogue: one reviewed row for each package whose version
- * was not to be had when the lock was made. `runtime list` and `runtime verify` show them; nothing is
- * exchanged without standing here.
+ * Differences of locked runtimes from the catalogue: one reviewed row for each package whose
+ * version was not available when the lock was made. `runtime list` and `runtime verify` show them;
+ * no package is substituted without a row.
  */
 export interface Substitution {
   package: string;
   wanted: string;
-  /** What is installed in its place; null when the package is left out. */
+  /** The installed version; null when the package is left out. */
   instead: string | null;
   reason: string;
 }

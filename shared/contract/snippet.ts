@@ -1,4 +1,4 @@
-/** Snippets: scripts that several checks use before or after their request. */
+/** Snippets: scripts that several checks share. */
 import { z } from 'zod';
 import { scriptText } from './check.ts';
 import { pageQuery, pathInteger, timestamp } from './primitives.ts';

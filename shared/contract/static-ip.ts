@@ -1,4 +1,4 @@
-/** Addresses that data-center locations reach out from, for firewall rules. */
+/** Outgoing addresses of data-center locations, for firewall rules. */
 import { z } from 'zod';
 import { defineRoute } from './route.ts';
 

@@ -1,4 +1,4 @@
-/** Status pages, the services on their cards, and who subscribed. Spec: Status page; Status page subscription. */
+/** Status pages, their services and subscriptions. Spec: Status page; Status page subscription. */
 import { z } from 'zod';
 import {
   customDomain,
@@ -125,7 +125,7 @@ export const statusPage = z
   })
   .meta({ id: 'StatusPage' });
 
-/** Where a subscriber is told. */
+/** Mail address of a subscriber. */
 export const emailAddress = z.email().max(320);
 
 /** Spec: Status page subscription. */

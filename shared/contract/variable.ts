@@ -1,4 +1,4 @@
-/** Variables of the account, which all checks can use. Spec: Environment variable object. */
+/** Variables of the account, for all checks. Spec: Environment variable object. */
 import { z } from 'zod';
 import { pageQuery } from './primitives.ts';
 import { defineRoute } from './route.ts';

@@ -1,4 +1,4 @@
-/** What a result shows when our side failed: the reason, in the shape of the check's type. */
+/** Result details of an agent error: its reason, in the shape of the check type. */
 import type { ResultSubmission } from '../contract/agent-protocol.ts';
 import {
   isExchangeField,
@@ -8,20 +8,20 @@ import {
 } from '../contract/check-result.ts';
 import { findAgentType, findCheckType } from '../contract/checks/index.ts';
 
-/** What a run says while it runs, by the part that says it. */
+/** A log line of a run. */
 type JobLogLine = { time: number; msg: string; level: string };
 export type JobLog = Record<'setup' | 'request' | 'teardown', JobLogLine[]>;
 
 interface AgentErrorFacts {
   readonly type: string;
-  /** As it was handed out: it may be what could not be understood. */
+  /** As received: it may be the part that was not understood. */
   readonly definition: Readonly<Record<string, unknown>>;
   readonly reason: string;
   readonly startedAt: number;
   readonly stoppedAt: number;
   readonly runtimeId: string | null;
   readonly jobLog: JobLog;
-  /** What the sockets of the attempt saw, where there were any. */
+  /** Socket events of the attempt, if there were any. */
   readonly diagnostics?: NetworkDiagnostics | null;
 }
 
@@ -86,7 +86,7 @@ const scripted = {
   ) => ResultSubmission[Field];
 };
 
-/** The one field of a result that its type has: why there is nothing else in it. */
+/** The detail field of the type, filled with the reason. */
 export function detailsOfAgentError(
   error: AgentErrorFacts,
 ): Partial<Pick<ResultSubmission, ResultField>> {

@@ -1,4 +1,4 @@
-/** Evaluates assertions against what a run observed. Pure; safe on hostile text. Spec: assertions. */
+/** Evaluates assertions on a measurement. Pure; safe on hostile text. Spec: assertions. */
 import { query } from 'jsonpath-rfc9535';
 import { RE2JS } from 're2js';
 import type { Assertion, Comparison, EvaluatedAssertion } from '../contract/assertion.ts';
@@ -9,15 +9,15 @@ import type {
   SourceReading,
 } from '../contract/checks/check-type.ts';
 
-/** Text beyond this is not searched; values beyond `shownLength` are cut in results. */
+/** Longer texts are searched only up to this length; results show values up to `shownLength`. */
 const searchedLength = 1_000_000;
 const shownLength = 10_240;
 
 const compiled = new Map<string, RE2JS>();
 
 /**
- * A pattern in linear time: a customer's expression meets text that the target chose, so
- * backtracking must not be possible. Throws on look-around and back-references, which need it.
+ * Compiles a pattern for matching in linear time: a customer's expression meets a text of the
+ * target, so backtracking must be impossible. Throws on look-around and back-references.
  */
 function compile(pattern: string): RE2JS {
   const known = compiled.get(pattern);
@@ -36,7 +36,7 @@ function firstCapture(text: string, pattern: string): string | undefined {
   return (matcher.groupCount() > 0 ? matcher.group(1) : matcher.group(0)) ?? undefined;
 }
 
-/** `.length` at the end of a path is the field's convenience on top of RFC 9535. */
+/** `.length` at the end of a path is an extension of the field to RFC 9535. */
 function byJsonPath(document: unknown, path: string): unknown[] {
   if (document === undefined) return [];
   const length = /^(.*)\.length$/.exec(path);
@@ -59,7 +59,7 @@ function asText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
-/** Numbers that doubles do not hold, such as serial numbers and digits of a hash, are compared as texts. */
+/** False for numbers that doubles cannot represent, such as serial numbers; they are compared as texts. */
 function isExact(number: number): boolean {
   return Number.isFinite(number) && Math.abs(number) <= Number.MAX_SAFE_INTEGER;
 }
@@ -90,7 +90,7 @@ function hasValue(actual: unknown, target: string): boolean {
   return Object.values(actual).some((value) => isEqual(value, target));
 }
 
-/** True when the comparison holds. With nothing there, only "null" and "empty" hold. */
+/** True when the comparison holds. A missing value only satisfies "null" and "empty". */
 function holds(comparison: Comparison, actual: unknown, target: string): boolean {
   switch (comparison) {
     case 'IS_NULL':
@@ -129,7 +129,7 @@ function holds(comparison: Comparison, actual: unknown, target: string): boolean
   }
 }
 
-/** Targets of numeric sources are shown as numbers: 200, not "200". */
+/** The targets of numeric sources as numbers: 200, not "200". */
 function typedTarget(actual: unknown, target: string): string | number {
   const number = asNumber(target);
   return typeof actual === 'number' && !Number.isNaN(number) ? number : target;
@@ -170,8 +170,8 @@ function evaluateOne(
 }
 
 /**
- * Evaluates every assertion, in order. One with `error` did not hold. A JSONPath that selects
- * several values must hold for each of them; one that selects none compares with "nothing".
+ * Evaluates all assertions in order. One with `error` did not hold. A JSONPath with several values
+ * must hold for each of them; one without values compares with a missing value.
  */
 export function evaluateAssertions(
   assertions: readonly Assertion[],

@@ -1,4 +1,4 @@
-/** Which client certificate goes to which host. Pure. Spec: Client certificate. */
+/** Selects the client certificate for a host. Pure. Spec: Client certificate. */
 
 interface ForHost {
   host: string;
@@ -18,7 +18,7 @@ function parsePattern(text: string): Pattern {
   return { name: address ?? name, port: port === undefined ? null : Number(port) };
 }
 
-/** True when the pattern gives the name; each star stands for any characters, dots among them. */
+/** True when the pattern matches the name; a star matches any characters, including dots. */
 function matches(pattern: string, name: string): boolean {
   const [first = '', ...rest] = pattern.split('*');
   const last = rest.pop();
@@ -33,7 +33,10 @@ function matches(pattern: string, name: string): boolean {
   return at <= name.length - last.length;
 }
 
-/** 4 and 5 for the host itself, 2 and 3 for a pattern with stars, the greater with a port; 0 for not. */
+/**
+ * Specificity of a match: 4 and 5 for the host itself, 2 and 3 for a pattern with stars, the
+ * greater with a port; 0 for no match.
+ */
 function closeness({ name, port }: Pattern, host: string, wantedPort: number): number {
   if (port !== null && port !== wantedPort) return 0;
   if (!matches(name, host)) return 0;
@@ -41,9 +44,9 @@ function closeness({ name, port }: Pattern, host: string, wantedPort: number): n
 }
 
 /**
- * The certificate for a host, or undefined. `certificates` come newest first. The host itself beats a
- * pattern with stars; at equal closeness a pattern with a port beats one without, then the newer beats
- * the older. A pattern with a port is for that port alone. `host` has no brackets.
+ * The certificate for a host, or undefined. `certificates` are newest first. An exact host wins
+ * over a pattern; then a pattern with a port wins over one without; then the newer one wins. A
+ * pattern with a port matches only that port. `host` has no brackets.
  */
 export function chooseClientCertificate<T extends ForHost>(
   certificates: readonly T[],

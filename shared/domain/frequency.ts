@@ -1,7 +1,7 @@
-/** When a check is due. Both sides compute the same slots, so nobody stores a "next run". */
+/** Schedules of checks. Both sides compute the same slots, so that no "next run" is stored. */
 import { hash32 } from './hash.ts';
 
-/** What the slots of a check follow from. `frequency` in minutes; see the specification's offset rules. */
+/** The inputs of a schedule. `frequency` in minutes; see the specification's offset rules. */
 export interface Timing {
   checkId: string;
   frequency: number;
@@ -41,16 +41,16 @@ export function frequencyOffsetProblem(
     : `must be between 1 and ${maximum} when frequency is ${frequency}`;
 }
 
-/** An offset for a check that came without one. `random` is in [0, 1). Spec: frequencyOffset rules. */
+/** Chooses an offset for a check without one. `random` is in [0, 1). Spec: frequencyOffset rules. */
 export function chooseFrequencyOffset(frequency: number, random: number): number {
   return frequency === 0 ? 10 : 1 + Math.floor(random * maxFrequencyOffset(frequency));
 }
 
 /**
- * Interval and phase of a check. The offset counts tenths of a minute up to an hour and hours above
- * it; within that unit the check's id spreads it further, so that a thousand checks of one offset
- * do not fall on one instant. `{frequency: 10, frequencyOffset: 17}`: every 600,000 ms, 102 to 108 s
- * after the full ten minutes.
+ * Interval and phase of a check. The offset counts tenths of a minute up to an hour, and hours
+ * above. Within that unit the id of the check spreads it further, so that a thousand checks with
+ * one offset do not start together. `{frequency: 10, frequencyOffset: 17}`: every 600,000 ms, 102
+ * to 108 s after the full ten minutes.
  */
 export function scheduleOf(timing: Timing): Schedule {
   const { frequency, frequencyOffset } = timing;
@@ -64,15 +64,15 @@ export function scheduleOf(timing: Timing): Schedule {
   return { intervalMs, phaseMs: offsetMs % intervalMs };
 }
 
-/** First slot at or after an instant. */
+/** The first slot at or after an instant. */
 export function slotAtOrAfter(schedule: Schedule, instant: number): number {
   const { intervalMs, phaseMs } = schedule;
   return phaseMs + Math.ceil((instant - phaseMs) / intervalMs) * intervalMs;
 }
 
 /**
- * The locations that run a slot: all of them when parallel, otherwise one in turn.
- * `locations` must be in the check's stable order. Spec: Check, `runParallel`.
+ * The locations of a slot: all of them for a parallel check, otherwise one in turn. `locations`
+ * must be in round-robin order. Spec: Check, `runParallel`.
  */
 export function locationsOfSlot(
   schedule: Schedule,

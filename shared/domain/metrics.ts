@@ -1,4 +1,4 @@
-/** What can be computed from results, per check type. Spec: Metric identifiers. */
+/** Metrics per check type. Spec: Metric identifiers. */
 import { checkTypes, type CheckType } from '../contract/checks/index.ts';
 import {
   statistics,
@@ -7,26 +7,26 @@ import {
   type Statistic,
 } from '../contract/checks/metric.ts';
 
-/** What results of every type are counted for. These are aggregates by themselves and have no variants. */
+/** Metrics of every type. They are aggregates and have no variants. */
 const countedMetrics = {
   availability: { unit: 'percentage', label: 'Availability', statistic: 'avg' },
   retries: { unit: 'count', label: 'Retries', statistic: 'sum' },
 } as const;
 export type CountedMetric = keyof typeof countedMetrics;
 
-/** What analytics know of each type. */
+/** Analytics of each type. */
 export const analyticsOf = Object.fromEntries(
   Object.values(checkTypes).map(({ type, analytics }) => [type, analytics]),
 ) as Readonly<Record<CheckType, AnalyticsFacts>>;
 
-/** Metrics that a single result has a value of, by name. */
+/** Metrics of single results, by name. */
 export const measuredMetrics: ReadonlyMap<string, MetricDefinition> = new Map(
   Object.values(analyticsOf)
     .flatMap(({ metrics, figures }) => [...metrics, ...figures.map(({ base }) => base)])
     .map((metric) => [metric.name, metric]),
 );
 
-/** One metric as it is asked for: `responseTime_p95`. */
+/** A requested metric: `responseTime_p95`. */
 export interface Metric {
   name: string;
   /** Its name without the suffix. */
@@ -37,7 +37,7 @@ export interface Metric {
   label: string;
 }
 
-/** Every metric of a type: each measured one followed by its variants, then what is counted. */
+/** All metrics of a type: each measured one followed by its variants, then the counted ones. */
 export function metricsOf({ metrics }: Pick<AnalyticsFacts, 'metrics'>): Metric[] {
   const measured = metrics.flatMap(({ name: base, unit, label }): Metric[] => [
     { name: base, base, statistic: null, unit, label },

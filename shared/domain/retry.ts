@@ -1,7 +1,7 @@
-/** Whether a failed attempt is followed by another. Spec: retryStrategy; `doubleCheck`. */
+/** Decides whether a failed attempt is retried. Spec: retryStrategy; `doubleCheck`. */
 import type { RetryStrategy } from '../contract/check.ts';
 
-/** One immediate retry from another location: what the deprecated `doubleCheck` asks for. */
+/** One immediate retry in another location: the meaning of the deprecated `doubleCheck`. */
 const doubleCheckStrategy: RetryStrategy = {
   type: 'FIXED',
   baseBackoffSeconds: 0,
@@ -12,7 +12,7 @@ const doubleCheckStrategy: RetryStrategy = {
 };
 
 /**
- * The strategy that applies to a check: its own; without one, a single immediate retry from another
+ * The effective strategy of a check: its own; without one, a single immediate retry in another
  * location when `doubleCheck` is set; otherwise none.
  */
 export function effectiveRetryStrategy(check: {
@@ -43,18 +43,18 @@ export type RetryDecision =
   { kind: 'final' } | { kind: 'retry'; delayMs: number; where: 'here' | 'elsewhere' };
 
 /**
- * Decides after attempt number `attempt` (1 for the first). Only failures are retried: neither a
- * degraded result nor a fault of our own. A retry that would start later than
- * `maxDurationSeconds` after the first attempt is not made.
+ * Decides after attempt number `attempt` (1 for the first). Only failures are retried, not degraded
+ * results or agent errors. A retry that would start later than `maxDurationSeconds` after the first
+ * attempt is not made.
  */
 export function decideRetry(input: {
   strategy: RetryStrategy | null;
   attempt: number;
   hasFailures: boolean;
   isNetworkError: boolean;
-  /** Milliseconds since the first attempt of the run began. */
+  /** Milliseconds since the start of the first attempt. */
   elapsedMs: number;
-  /** True when another location of the check could run the retry. */
+  /** True when another location of the check can run the retry. */
   hasOtherLocation: boolean;
 }): RetryDecision {
   const { strategy, attempt } = input;

@@ -1,18 +1,17 @@
 /**
- * Identifiers derived from what they name, so that the same slot run twice, replayed or taken over
- * ends as the same record.
+ * Deterministic ids: a slot that is run twice, replayed or taken over gives the same record.
  *
- * Those of protocol 2 begin with 48 bits of the slot's time in ms, so that they arrive in order, and go
- * on with an HMAC under a key that only the agents of one location of one account have: nobody else can
- * name a run before it is made. Those of protocol 1 are plain hashes of public values; they stay valid.
+ * Ids of protocol 2 begin with 48 bits of the slot's time in ms, so that they sort by time. The
+ * rest is an HMAC with a key of one location of one account, so that nobody else can predict the id
+ * of a run. Ids of protocol 1 are plain hashes of public values; they stay valid.
  */
 
-/** SHA-256 of a text as lower-case hex; given by the caller, since `shared` imports no platform. */
+/** SHA-256 of a text as lower-case hex; injected, because `shared` uses no platform API. */
 export type Sha256Hex = (text: string) => string;
-/** HMAC-SHA-256 of a text as lower-case hex, under the key of ids of one location. */
+/** HMAC-SHA-256 of a text as lower-case hex, with the id key of one location. */
 export type HmacHex = (text: string) => string;
 
-/** A slot of a check in the location whose turn it is. `scheduledFor` in ms. */
+/** A slot of a check in its location. `scheduledFor` in ms. */
 export interface SlotName {
   checkId: string;
   location: string;
@@ -29,15 +28,15 @@ function timedUuidOf(time: string, digest: string): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-8${digest.slice(1, 4)}-${variant}${digest.slice(4, 7)}-${digest.slice(7, 19)}`;
 }
 
-/** Id of the run of a slot, by the key of its location: the same on its agents and on the control plane. */
+/** Id of the run of a slot with the key of its location; agents and control plane derive the same one. */
 export function keyedRunIdOfSlot(slot: SlotName, hmacHex: HmacHex): string {
   const time = slot.scheduledFor.toString(16).padStart(12, '0').slice(-12);
   return timedUuidOf(time, hmacHex(nameOfRun(slot)));
 }
 
 /**
- * Id of the result of one attempt of a run, by the key of the location that makes the attempt;
- * `attempt` is 1 for the first. It begins as the id of its run does.
+ * Id of the result of an attempt, with the key of the location that runs it; `attempt` is 1 for the
+ * first. It begins like the id of its run.
  */
 export function keyedResultIdOfAttempt(runId: string, attempt: number, hmacHex: HmacHex): string {
   const time = runId.slice(0, 8) + runId.slice(9, 13);
@@ -56,12 +55,12 @@ function uuidOf(digest: string): string {
   ].join('-');
 }
 
-/** Id of the run of a slot as agents of protocol 1 derive it. */
+/** Id of the run of a slot in protocol 1. */
 export function runIdOfSlot(slot: SlotName, sha256Hex: Sha256Hex): string {
   return uuidOf(sha256Hex(nameOfRun(slot)));
 }
 
-/** Id of the result of one attempt of a run as agents of protocol 1 derive it. */
+/** Id of the result of an attempt in protocol 1. */
 export function resultIdOfAttempt(runId: string, attempt: number, sha256Hex: Sha256Hex): string {
   return uuidOf(sha256Hex(nameOfResult(runId, attempt)));
 }

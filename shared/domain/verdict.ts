@@ -1,4 +1,4 @@
-/** From a measurement to the flags of a result: once, for all types. Spec: Check result. */
+/** Turns a measurement into the flags of a result, for all types. Spec: Check result. */
 import type { EvaluatedAssertion } from '../contract/assertion.ts';
 import type { CheckDefinition, Judging, Measurement } from '../contract/checks/check-type.ts';
 import { evaluateAssertions } from './assertions.ts';
@@ -8,15 +8,15 @@ export interface Verdict {
   isDegraded: boolean;
   overMaxResponseTime: boolean;
   assertions: EvaluatedAssertion[];
-  /** The first cause of a failure or degradation, as a sentence; null for a clean pass. */
+  /** The first cause of a failure or degradation as a sentence; null for a clean pass. */
   reason: string | null;
 }
 
 /**
- * Judges one measurement. `shouldFail` forgives what the type calls invertible: an error status for
+ * Judges a measurement. `shouldFail` inverts only failures that the type marks: an error status for
  * HTTP, a refused connection for TCP. Failed assertions and an exceeded `maxResponseTime` always
- * fail; what failed late is over the maximum as well. A limit is
- * exceeded above its value, not at it, unless the type says otherwise. Degraded only when nothing failed.
+ * fail; a late failure exceeds the maximum as well. A limit is exceeded above its value, unless the
+ * type says otherwise. A failed result is not degraded.
  */
 export function judge(
   judging: Judging,

@@ -1,9 +1,9 @@
 /**
- * The pages of an SQLite database, read from its bytes: where a file is damaged SQLite itself gives up
- * at the first bad page, and ignores its log behind the first bad frame. Formats: sqlite.org/fileformat2.
+ * Reads the pages of an SQLite database from its bytes. SQLite itself stops at the first damaged
+ * page and ignores the log after the first damaged frame. Formats: sqlite.org/fileformat2.
  */
 
-/** Bytes at rest, such as a file. Gives fewer than asked behind the end. */
+/** Random access to bytes, such as a file. Reads past the end give fewer bytes. */
 export interface Bytes {
   size: number;
   read(offset: number, length: number): Uint8Array;
@@ -11,13 +11,13 @@ export interface Bytes {
 
 /** The write-ahead log beside a database. */
 export interface LogReading {
-  /** Where the newest content of each page begins in the log. */
+  /** Offset of the newest content of each page in the log. */
   pages: ReadonlyMap<number, number>;
   /** Commits that SQLite would use. */
   commits: number;
   /**
-   * Commits behind a damaged place: SQLite ignores them without a word. Without the one that a loss of
-   * power cuts short, which is not all on disk yet and which nobody was told of.
+   * Commits after a damaged frame, which SQLite ignores silently; without an incomplete last
+   * commit, which was never acknowledged.
    */
   ignoredCommits: number;
   damagedFrames: number;
@@ -37,7 +37,7 @@ function isPageSize(size: number): boolean {
   return size >= smallestPage && size <= maxPageSize && (size & (size - 1)) === 0;
 }
 
-/** Of a database, in bytes; the usual one where its header does not say. */
+/** Page size of a database in bytes; the default when the header has none. */
 export function pageSizeOf(file: Bytes): number {
   const header = file.read(0, 100);
   if (header.length < 100) return usualPage;
@@ -61,8 +61,8 @@ function addToChecksum(
 }
 
 /**
- * Reads a log. The checksum of a frame goes on from the one before it, which stands in the log as well:
- * so frames behind a damaged one can still be told to be whole.
+ * Reads a log. The checksum of a frame continues the one of the frame before, which is in the log
+ * too, so frames after a damaged one can be verified.
  */
 export function readLog(log: Bytes, pageSize: number): LogReading {
   const pages = new Map<number, number>();
@@ -80,7 +80,7 @@ export function readLog(log: Bytes, pageSize: number): LogReading {
   const isHeaderWhole = headerSum[0] === top.getUint32(24) && headerSum[1] === top.getUint32(28);
   const firstSalts = saltsAt(logHeaderBytes + 8);
   const secondSalts = saltsAt(logHeaderBytes + frameBytes + 8);
-  // Frames of the log before this one have other salts; a damaged header is told by the frames.
+  // Frames of an earlier log have other salts; a damaged header is replaced by those of the frames.
   let salts = saltsAt(16);
   if (!isHeaderWhole && firstSalts !== null && firstSalts === secondSalts) salts = firstSalts;
   let previous: [number, number] = [top.getUint32(24), top.getUint32(28)];
@@ -103,7 +103,7 @@ export function readLog(log: Bytes, pageSize: number): LogReading {
     previous = stored;
     if (!isWhole) {
       const next = saltsAt(at + frameBytes + 8);
-      // The rest is of an earlier log.
+      // The rest belongs to an earlier log.
       if (!isOfThisLog && next !== salts) break;
       reading.damagedFrames += 1;
       isUsed = false;
@@ -119,14 +119,14 @@ export function readLog(log: Bytes, pageSize: number): LogReading {
     if (isUsed) reading.commits += 1;
     else reading.ignoredCommits += 1;
   }
-  // A further frame is not written before the commit is on disk.
+  // Further frames are written only after the commit is durable.
   if (mayBeCutShort && endsWithCommit && reading.ignoredCommits === 1) reading.ignoredCommits = 0;
-  // The frame that committed the others may be the damaged one, or cut off.
+  // The commit frame may be the damaged one, or cut off.
   for (const [page, offset] of uncommitted) pages.set(page, offset);
   return reading;
 }
 
-/** A database and its log, page by page; the first page is number 1. */
+/** A database with its log, page by page; the first page is number 1. */
 export class DatabaseImage {
   readonly pageSize: number;
   readonly pageCount: number;
@@ -144,12 +144,12 @@ export class DatabaseImage {
     this.pageCount = count;
   }
 
-  /** Larger for a page that was written later, as far as the log tells; -1 for one that is not in it. */
+  /** Write order of a page in the log; -1 for a page that is not in it. */
   writtenAt(number: number): number {
     return this.log?.pages.get(number) ?? -1;
   }
 
-  /** The content of a page, filled up with zeros where the file ends within it; null outside. */
+  /** The content of a page, padded with zeros at the end of the file; null outside of it. */
   page(number: number): Uint8Array | null {
     if (number < 1 || number > this.pageCount) return null;
     const inLog = this.log?.pages.get(number);

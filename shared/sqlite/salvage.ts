@@ -1,7 +1,7 @@
 /**
- * Reads rows out of a damaged SQLite database, record by record. Tables are walked from their roots;
- * where a way down is broken, pages that no walk has reached are searched for rows of the shape that is
- * missing. A row counts only when its header, its length and the types of its columns agree.
+ * Reads rows of a damaged SQLite database, record by record. Tables are walked from their roots.
+ * Where that fails, unreached pages are searched for rows of the missing shape. A row is accepted
+ * only when its header, its length and its column types are consistent.
  */
 import { viewOf, type DatabaseImage } from './image.ts';
 
@@ -9,19 +9,19 @@ export type SqliteValue = number | bigint | string | Uint8Array | null;
 
 export interface ColumnShape {
   name: string;
-  /** Declared type in lower case; `any` takes everything. */
+  /** Declared type in lower case; `any` accepts everything. */
   type: string;
   isNullable: boolean;
-  /** `integer primary key`: stored as NULL, its value is the number of the row. */
+  /** `integer primary key`: stored as NULL, its value is the rowid. */
   isRowNumber: boolean;
 }
 
-/** What rows of a table look like on disk: columns in the order in which they are stored. */
+/** The on-disk shape of a table's rows: columns in storage order. */
 export interface TableShape {
   name: string;
   isWithoutRowid: boolean;
   columns: readonly ColumnShape[];
-  /** Rows from before the last columns were added have no more than these. */
+  /** Older rows lack columns that were added later; this is the minimum. */
   minColumns: number;
 }
 
@@ -29,24 +29,24 @@ export interface SalvagedRow {
   table: string;
   /** Null in tables without row numbers. */
   rowid: number | bigint | null;
-  /** As many as the row was written with: columns that were added later may be missing. */
+  /** As many as the row has; later columns may be missing. */
   values: SqliteValue[];
 }
 
-/** A row of which something is left, and not enough. */
+/** A row that is only partly readable. */
 export interface LostRow {
   table: string | null;
   rowid: number | bigint | null;
-  /** Its bytes as text, as far as they are there. */
+  /** Its readable bytes as text. */
   text: string;
 }
 
 export interface SalvageReport {
-  /** Pages that should hold rows of a table, or lead to them, and cannot be read as such. */
+  /** Unreadable pages of tables. */
   damagedPages: number;
-  /** The same, by table; what is not here is of no table in particular. */
+  /** The same by table; other pages belong to no known table. */
   damagedByTable: Map<string, number>;
-  /** At most the first 10,000. */
+  /** The first 10,000 at most. */
   lost: LostRow[];
   lostCount: number;
 }
@@ -55,9 +55,9 @@ const tableLeaf = 0x0d;
 const tableInterior = 0x05;
 const indexLeaf = 0x0a;
 const indexInterior = 0x02;
-/** Of a lost row, enough to tell what it was about. */
+/** Enough of a lost row to recognise it. */
 const maxTextLength = 16_384;
-/** What is lost is counted in full; of so many it is said what it was. */
+/** Lost rows are counted completely; only this many are described. */
 const maxLost = 10_000;
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -104,7 +104,7 @@ function valueOf(serial: number, bytes: Uint8Array, offset: number, width: numbe
   return serial % 2 === 1 ? decoder.decode(content) : content.slice();
 }
 
-/** The values of a record, or null where its parts do not agree. */
+/** The values of a record, or null when its parts are inconsistent. */
 function decodeRecord(payload: Uint8Array): SqliteValue[] | null {
   const header = varint(payload, 0);
   if (header === null || header.value > BigInt(payload.length)) return null;
@@ -151,7 +151,7 @@ function hasShape(values: readonly SqliteValue[], { columns, minColumns }: Table
 interface Cell {
   rowid: number | bigint | null;
   payload: Uint8Array | null;
-  /** What there is of it where the whole cannot be read. */
+  /** The readable part of an incomplete record. */
   rest: Uint8Array;
 }
 
@@ -259,7 +259,7 @@ class Salvage {
     };
   }
 
-  /** Rows of one page. Cells that are none are lost, and said to be of the table when it is known. */
+  /** Rows of one page. Invalid cells are lost; they belong to the table when it is known. */
   *rows(page: Page, shape: TableShape): Generator<SalvagedRow> {
     for (const at of page.cells) {
       const cell = this.cell(page, at);
@@ -277,7 +277,7 @@ class Salvage {
     }
   }
 
-  /** How many cells of a page are rows of the shape. */
+  /** Number of cells of a page with this shape. */
   rowsOf(page: Page, shape: TableShape): number {
     const isIndex = page.type === indexLeaf || page.type === indexInterior;
     if (isIndex !== shape.isWithoutRowid) return 0;
@@ -290,7 +290,7 @@ class Salvage {
     return fitting;
   }
 
-  /** The pages of a tree. With a shape, pages that hold none of its rows are left to other tables. */
+  /** The pages of a tree. With a shape, pages without such rows are left to other tables. */
   *pages(root: number, isIndex: boolean, shape: TableShape | null): Generator<Page> {
     const leaf = isIndex ? indexLeaf : tableLeaf;
     const interior = isIndex ? indexInterior : tableInterior;
@@ -327,7 +327,7 @@ class Salvage {
     }
   }
 
-  /** Pages that hold nothing now; empty where the list of them cannot be read. */
+  /** Free pages; empty when their list is unreadable. */
   freePages(): Set<number> {
     const free = new Set<number>();
     const header = this.#image.page(1);
@@ -361,8 +361,8 @@ const schemaShape: TableShape = {
 };
 
 /**
- * Gives every readable row of the tables, those reached from their roots first; a row may come twice,
- * then the first is the one that counts. Returns what is damaged and lost.
+ * Gives every readable row of the tables, those reached from their roots first. A row may come
+ * twice; then the first one counts. Returns the damaged and lost parts.
  */
 export function* salvageRows(
   image: DatabaseImage,
@@ -383,15 +383,16 @@ export function* salvageRows(
     if (root === undefined) salvage.damage(shape.name);
     else yield* salvage.walk(root, shape);
   }
-  // Behind a damaged frame of the log, pages of different ages meet: some may have no way to them.
+  // After a damaged frame of the log, pages of different ages are mixed, and some may be
+  // unreachable.
   if (report.damagedPages === 0 && (image.log?.damagedFrames ?? 0) === 0) return report;
-  // What belongs to an index, or to nothing, is no row that was lost on the way.
+  // A page of an index, or of nothing, contains no lost row.
   const { damagedPages } = report;
   for (const root of indexes) for (const _page of salvage.pages(root, true, null)) void _page;
   report.damagedPages = damagedPages;
   const free = salvage.freePages();
   for (let number = 1; number <= salvage.pageCount; number += 1) {
-    // Behind a damaged frame, the list of free pages may be older than what stands on them now.
+    // After a damaged frame, the list of free pages may be outdated.
     const isFree = free.has(number) && image.writtenAt(number) <= image.writtenAt(1);
     if (visited.has(number) || isFree) continue;
     const page = salvage.read(number);

@@ -1,16 +1,16 @@
 /**
- * Handlebars reads the template; whoever completes it walks the tree this gives. Its compiler is left
- * out on purpose: templates and values come from customers, and a compiled template is code in this
- * process, whose size and time nothing bounds.
+ * Parses templates with Handlebars; callers walk the tree. The Handlebars compiler is not used on
+ * purpose: templates and values come from customers, and a compiled template is code in this
+ * process, without limits of size and time.
  */
 import Handlebars from 'handlebars';
 import { TemplateError } from './template-error.ts';
 
 const rememberedTemplates = 1_000;
-/** Larger ones are bodies, where reading costs little beside the exchange itself. */
+/** Longer templates are not cached: they are bodies, and parsing costs little beside the exchange. */
 const rememberedLength = 16_384;
 
-/** Reading takes time that grows faster than what is read, in the process that times everything else. */
+/** Parsing takes more than linear time, in the process that times all checks. */
 const maxTags = 1_000;
 const maxTagLength = 2_000;
 const maxOpenBlocks = 50;

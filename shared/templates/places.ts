@@ -1,17 +1,17 @@
 /**
- * How what a template says becomes text, which depends on where it stands. HTML escaping, the default
- * of Handlebars, would break every one of these places and is never done here. What `{{{X}}}` gives is
- * taken as it is unless a place says otherwise.
+ * Escaping of template values by their place in a request. HTML escaping, the default of
+ * Handlebars, would be wrong everywhere here and is never used. `{{{X}}}` is inserted unchanged
+ * unless a place says otherwise.
  *
- * In addresses `{{X}}` is URI-encoded. A value at the very beginning is an address itself
- * (`{{GROUP_BASE_URL}}/orders`) and stays as it is. Up to the `?` the separators of a path survive, so
- * that `{{PATH}}` may be `a/b`; behind it they do not, so that `?q={{Q}}` stays one parameter.
+ * In URLs `{{X}}` is percent-encoded. A value at the very beginning is a URL itself
+ * (`{{GROUP_BASE_URL}}/orders`) and stays unchanged. Before the `?` path separators stay, so that
+ * `{{PATH}}` may be `a/b`; after it they are encoded, so that `?q={{Q}}` stays one parameter.
  */
 export interface Place {
   literal(text: string): string;
-  /** `before` is all that stands in front of the value. */
+  /** `before` is the text in front of the value. */
   escaped(value: string, before: string): string;
-  /** What `{{{X}}}` becomes; as it is where this is missing. */
+  /** The text of `{{{X}}}`; unchanged when absent. */
   raw?(value: string, before: string): string;
 }
 
@@ -23,7 +23,7 @@ function encoded(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
-/** Headers, credentials, and bodies in a format that only its author knows. */
+/** Headers, credentials, and bodies of unknown formats. */
 export const inText: Place = { literal: asIs, escaped: asIs };
 
 export const inUrl: Place = {
@@ -34,7 +34,7 @@ export const inUrl: Place = {
   },
 };
 
-/** The value of a query parameter, ready to be appended; it is encoded here and nowhere else. */
+/** The value of a query parameter, which is encoded here only. */
 export const inQueryValue: Place = { literal: encoded, escaped: encoded };
 
 /** A body of `application/x-www-form-urlencoded`. */

@@ -1,4 +1,4 @@
-/** `{{moment "2 days ago" "YYYY-MM-DD"}}`: instants in words, in UTC. */
+/** `{{moment "2 days ago" "YYYY-MM-DD"}}`: relative instants, in UTC. */
 import moment from 'moment';
 import { TemplateError } from './template-error.ts';
 
@@ -20,7 +20,7 @@ function toWeekday(now: moment.Moment, weekday: number, isNext: boolean): moment
   return now.clone().add(isNext ? days : days - 7 - (days === 7 ? 7 : 0), 'days');
 }
 
-/** The instant that words name, or null when they name none. */
+/** Parses a relative instant; null for an invalid text. */
 function fromWords(words: string, now: moment.Moment): moment.Moment | null {
   const text = words.trim().toLowerCase().replaceAll(/\s+/g, ' ');
   if (Object.hasOwn(direct, text)) return now.clone().add(direct[text], 'days');
@@ -39,8 +39,8 @@ function fromWords(words: string, now: moment.Moment): moment.Moment | null {
 }
 
 /**
- * What `moment` gives for its arguments: nothing (now), a format, words, or words and a format. Words
- * may be an ISO date too. Without a format the text is ISO 8601. Throws TemplateError.
+ * The text of the `moment` helper: without arguments now, or with a format, a relative instant, or
+ * both. The instant may also be an ISO date. The default format is ISO 8601. Throws TemplateError.
  */
 export function formatMoment(args: readonly string[], nowMs: number): string {
   const now = moment.utc(nowMs);

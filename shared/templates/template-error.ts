@@ -1,4 +1,4 @@
-/** A template of the customer that cannot be read or completed. Says why, never with what values. */
+/** A customer template that cannot be parsed or rendered. The message contains no values. */
 export class TemplateError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

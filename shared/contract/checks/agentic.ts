@@ -1,4 +1,4 @@
-/** Agentic check: a prompt that a language model carries out. Shape from the field. spec: open */
+/** Agentic check: a language model carries out a prompt. Shape from the field. spec: open */
 import { z } from 'zod';
 import { frequencies } from '../check.ts';
 import { checkBodies, type AgentCheckType } from './check-type.ts';
@@ -14,7 +14,7 @@ export const agenticCheck: AgentCheckType = {
   sample: { prompt: 'Look at the front page.' },
   ...checkBodies('AGENTIC', {
     ...scriptedScheduleFields,
-    /** Every run may cost money: no more often than every five minutes. */
+    /** Every run may cost money, so the shortest period is five minutes. */
     frequency: z
       .literal(frequencies.filter((minutes) => minutes >= 5))
       .meta({ example: 60 })

@@ -1,4 +1,4 @@
-/** API check: any HTTP request, with scripts before and after it and assertions on all of the answer. */
+/** API check: an HTTP request with scripts before and after it, and assertions on the whole response. */
 import { z } from 'zod';
 import { assertionSchema, comparison, maxAssertions } from '../assertion.ts';
 import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
@@ -15,7 +15,7 @@ import { httpUrl, httpVerdict } from './url.ts';
 
 const all = comparison.options as ['EQUALS'];
 
-/** What assertions of an API check, and of the defaults of a group, can be about. */
+/** Sources of assertions, also for the defaults of a group. */
 export const apiAssertion = assertionSchema([
   { source: 'STATUS_CODE', comparisons: all },
   { source: 'RESPONSE_TIME', comparisons: all },
@@ -79,7 +79,7 @@ function documentOf(measurement: Measurement): unknown {
   return parsed.document;
 }
 
-/** As of URL monitors; besides, a teardown script that failed fails the check, whatever it expects. */
+/** Like URL monitors. In addition, a failed teardown script always fails the check. */
 const apiVerdict: Judging<ApiRequest>['ownVerdict'] = (measurement, definition) =>
   measurement.laterFailure === undefined
     ? httpVerdict(measurement, definition)

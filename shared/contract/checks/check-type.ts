@@ -1,7 +1,7 @@
 /**
- * What a check type is made of. A file beside this one defines each type; `index.ts` lists them.
- * Everything that differs between types stands in such a definition or in its runner, nowhere else: the
- * API, the agent, the command line, traces, alerts, analytics, the console and the tests read it here.
+ * The definition of a check type. Each type has a file beside this one; `index.ts` lists them. All
+ * differences between types are in their definition or their runner, nowhere else: the API, the
+ * agent, the command line, traces, alerts, analytics, the console and the tests read them here.
  */
 import { z } from 'zod';
 import type { Assertion, EvaluatedAssertion } from '../assertion.ts';
@@ -14,43 +14,43 @@ import {
 import type { ResultField } from '../check-result.ts';
 import type { AnalyticsFacts } from './metric.ts';
 
-/** Why a measurement could not be completed, when the cause lies with the target. */
+/** Why a measurement could not be completed because of the target. */
 export const failure = z.object({
-  /** Where it stopped: resolve, connect, tls, send, headers, body, answer. */
+  /** The phase of the failure: resolve, connect, tls, send, headers, body, answer. */
   phase: z.string(),
-  /** Stable code: an errno (`ECONNREFUSED`), a TLS code (`CERT_HAS_EXPIRED`) or one of ours. */
+  /** Stable code: an errno (`ECONNREFUSED`), a TLS code (`CERT_HAS_EXPIRED`) or a code of this product. */
   code: z.string(),
   message: z.string(),
-  /** True when the network refused, lost or never carried the exchange; see `onlyOn`. */
+  /** True when the exchange failed in the network; see `onlyOn`. */
   isNetworkError: z.boolean(),
 });
 export type Failure = z.infer<typeof failure>;
 
-/** What a runner observed. Times in milliseconds; `startedAt` and `stoppedAt` since the epoch. */
+/** What a runner measured. Times in milliseconds; `startedAt` and `stoppedAt` since the epoch. */
 export interface Measurement {
   startedAt: number;
   stoppedAt: number;
-  /** Time of the exchange itself, fractional; null when nothing could be timed. */
+  /** Duration of the exchange itself, fractional; null when nothing was timed. */
   responseTime: number | null;
   failure: Failure | null;
-  /** What was asked, as the result shows it. */
+  /** The request for the result. */
   request: Record<string, unknown>;
-  /** What came back, as the result shows it and as assertions read it; null when nothing did. */
+  /** The response for the result and for assertions; null without one. */
   response: Record<string, unknown> | null;
-  /** The agent was too busy to time this well. */
+  /** The agent was too busy for exact times. */
   underLoad: boolean;
-  /** All of the body, for assertions, where `response.body` is its beginning. Never stored. */
+  /** The whole body for assertions when `response.body` is only its beginning. Never stored. */
   wholeBody?: string;
-  /** What failed behind a completed exchange, such as a teardown script; assertions are judged too. */
+  /** A failure after a completed exchange, such as a teardown script; assertions are evaluated too. */
   laterFailure?: Failure;
 }
 
-/** Every request of a monitor has assertions; what else it has differs. */
+/** Every request of a monitor has assertions; its other fields depend on the type. */
 export interface JudgedRequest {
   assertions: Assertion[];
 }
 
-/** The parts of a stored check that its run depends on, besides schedule and retries. */
+/** The fields of a stored check that a run needs, besides schedule and retries. */
 export interface CheckDefinition<Request extends JudgedRequest = JudgedRequest> {
   request: Request;
   shouldFail: boolean;
@@ -59,47 +59,44 @@ export interface CheckDefinition<Request extends JudgedRequest = JudgedRequest> 
   [further: string]: unknown;
 }
 
-/** What a type itself says of a measurement, before assertions and response time limits. */
+/** The verdict of a type, before assertions and response time limits. */
 export interface OwnVerdict {
-  /** Why it failed, or null. */
+  /** Why it failed; null if it did not. */
   failed: string | null;
-  /** Why it is degraded, or null. */
+  /** Why it is degraded; null if it is not. */
   degraded: string | null;
   /** True when `shouldFail` turns this failure into a pass. */
   isInvertible: boolean;
 }
 
-/** What an assertion compares. */
+/** The values that an assertion compares. */
 export interface SourceReading {
   actual: unknown;
-  /** True where `actual` is a list of values that must all hold. */
+  /** True when `actual` is a list whose values must all match. */
   isList: boolean;
-  /** The target as it is compared, where that is not as it is written. */
+  /** The target in its compared form, where that differs. */
   target?: string;
-  /** What a result shows in place of the compared value. */
+  /** The value for the result, instead of the compared one. */
   shown?: unknown;
 }
 
-/** How results of a type are judged. Pure. Absent for types that never run in a location. */
+/** The judging rules of a type. Pure. Absent for types that never run in a location. */
 export interface Judging<Request extends JudgedRequest = JudgedRequest> {
-  /** The value an assertion compares; undefined when the measurement has no such thing. */
+  /** The value for an assertion; undefined when the measurement has none. */
   readSource(assertion: Assertion, measurement: Measurement, extract: Extract): SourceReading;
-  /** The type's own rules: an HTTP status of 400 or more, a packet loss, a response code. */
+  /** The rules of the type: an HTTP status of 400 or more, packet loss, a response code. */
   ownVerdict(measurement: Measurement, definition: CheckDefinition<Request>): OwnVerdict;
   /** True when `degradedResponseTime` and `maxResponseTime` apply. */
   hasResponseTimeLimits: boolean;
-  /** True where a limit is already exceeded at its value. */
+  /** True when reaching a limit already exceeds it. */
   areLimitsInclusive?: boolean;
-  /**
-   * True where another process than the agent takes the time: how long that one waited for a CPU is
-   * not known.
-   */
+  /** True when another process measures the time: how long that process waited for a CPU is unknown. */
   isTimedByOtherProcess?: boolean;
-  /** The measurement as it would be with `ms` less. Absent: only its `responseTime` is shorter. */
+  /** The measurement shortened by `ms`. Absent: only `responseTime` is shortened. */
   sooner?(measurement: Measurement, ms: number): Measurement;
 }
 
-/** Tools that reading a source may need; given by `domain/assertions.ts`. */
+/** Functions for reading sources, from `domain/assertions.ts`. */
 export interface Extract {
   /** First capture group of the first match, or undefined. An empty pattern gives the whole text. */
   byRegex(text: string, pattern: string): string | undefined;
@@ -109,37 +106,40 @@ export interface Extract {
 
 export type { EvaluatedAssertion };
 
-/** What an address on the command line means for a type: the fields of its request, or why there are none. */
+/** The meaning of a command line URL for a type: the fields of its request, or a problem. */
 export type AddressReading = { request: Record<string, unknown> } | { problem: string };
 
-/** How `monitor-agent run` takes a check of the type as an address. */
+/** The URL form of a check for `monitor-agent run`. */
 export interface CommandLineAddress {
-  /** As the help shows it: `tcp://host:port`. */
+  /** The form in the help: `tcp://host:port`. */
   form: string;
-  /** Null for an address of another type. */
+  /** Null for a URL of another type. */
   read(address: string): AddressReading | null;
 }
 
-/** What the details of a result show of an attempt. */
+/** An attempt in the details of a result. */
 export interface SeenByAttempt {
   request: Readonly<Record<string, unknown>>;
   response: Readonly<Record<string, unknown>> | null;
-  /** From its start to its end, in milliseconds. */
+  /** Duration in milliseconds. */
   durationMs: number;
 }
 
-/** An attempt in a trace. Phases are milliseconds since its start; one without both ends is left out. */
+/**
+ * An attempt for tracing. Phases are milliseconds since its start; a phase without both ends is
+ * left out.
+ */
 export interface TraceFacts {
   attributes: Record<string, string | number | null>;
   phases: [name: string, from: unknown, to: unknown][];
 }
 
-/** Which client certificates a run is given. */
+/** The client certificates for a run. */
 export type ClientCertificateChoice =
   | 'none'
-  /** Of scripts, which may go anywhere: what leaves the agent chooses. */
+  /** All certificates, for scripts that may connect to any host; the gateway of the agent chooses. */
   | 'all'
-  /** Those for the host of an http address; all of them where a template names the host. */
+  /** Those for the host of a URL; all of them when a template names the host. */
   | { url: string }
   | { host: string; port: number }
   | { id: string };
@@ -148,89 +148,89 @@ export type ClientCertificateChoice =
 export interface WatchedServer {
   host: string;
   port: number;
-  /** What is asked for in place of the host. */
+  /** Server name for the handshake, if it is not the host. */
   serverName?: string | null;
 }
 
 /** Fields of a stored check with the settings of its group. */
 export type CheckFields = Readonly<Record<string, unknown>>;
 
-/** What all check types have. */
+/** Fields of all check types. */
 interface CommonDefinition {
   type: string;
-  /** Path part of its routes: `/v1/checks/{pathPart}`. */
+  /** Path segment of its routes: `/v1/checks/{pathPart}`. */
   pathPart: string;
-  /** Tag and noun in the documentation: `TCP monitor`. */
+  /** Name in the documentation: `TCP monitor`. */
   title: string;
-  /** In lists: `TCP`. */
+  /** Short name for lists: `TCP`. */
   label: string;
-  /** What it looks at, in a line: a text with paths into the check in braces, as `{request.url}`. */
+  /** Target in one line: a template with paths into the check, such as `{request.url}`. */
   target: string;
-  /** Body of a creation, without its name: for tests and documents. */
+  /** A sample body without a name, for tests and documentation. */
   sample: Record<string, unknown>;
-  /** Body of a creation: strict, with every default. */
+  /** Body of a create request: strict, with defaults. */
   create: z.ZodObject;
-  /** Body of an update: nothing required, no default applied. */
+  /** Body of an update request: everything optional, without defaults. */
   update: z.ZodObject;
   response: z.ZodObject;
-  /** The fields that make up its `CheckDefinition`: what a run needs besides schedule and retries. */
+  /** The fields of its `CheckDefinition`: what a run needs besides schedule and retries. */
   definitionKeys: readonly string[];
-  /** The field of a result that holds what its runs saw. */
+  /** The result field with its details. */
   resultField: ResultField;
   analytics: AnalyticsFacts;
-  /** The variables its runs are given: all, or secrets alone, so that they can be removed. */
+  /** Variables for its runs: all, or only secrets, which are removed from results. */
   variables: 'all' | 'secrets';
-  /** False where failures are not followed by another attempt, whatever the strategy says. */
+  /** False when failures are never retried, whatever the strategy says. */
   isRetried: boolean;
-  /** Ceiling of one attempt in milliseconds; reaching it fails the attempt. */
+  /** Timeout of one attempt in milliseconds; reaching it fails the attempt. */
   maxRunMs: number;
-  /** Whether its runs execute code of the customer that relies on a runtime. */
+  /** Whether its runs execute customer code that depends on a runtime. */
   runtime: 'always' | 'with-scripts' | 'never';
-  /** Whether its runs drive the Chromium of the agent: those of a suite do when it names it. */
+  /** Whether its runs use the Chromium of the agent; suites do when they name it. */
   browser: 'always' | 'as-named' | 'never';
-  /** What fields that are good each by itself contradict in each other; null for nothing. */
+  /** Finds fields that contradict each other; null for none. */
   contradictionIn?(fields: CheckFields): { field: string; problem: string } | null;
   clientCertificates(fields: CheckFields): ClientCertificateChoice;
-  /** The server whose certificate is watched besides, for checks that connect to one over TLS. */
+  /** The server whose certificate is also watched, for checks that connect over TLS. */
   watchedServer(fields: CheckFields): WatchedServer | null;
-  /** Why a result of it is degraded: its time alone, or rules that put their reason into the result. */
+  /** Why a result is degraded: only its response time, or rules that put a reason into the result. */
   degradedBy: 'response-time' | 'own-rules';
   /**
-   * How many characters of the body of a clean pass a result keeps. Absent: none, `body` is null.
-   * Spec: Check result, `apiCheckResult.response`.
+   * Stored characters of the response body on success. Absent: none, `body` is null. Spec: Check
+   * result, `apiCheckResult.response`.
    */
   storedBodyLimit?: number;
-  /** Body of a creation as clients send it that leave out what the specification requires. */
+  /** Create body for existing clients that leave out required fields. */
   lenientCreate?: z.ZodObject;
 }
 
-/** A check type that agents run. */
+/** A check type that runs on agents. */
 export interface AgentCheckType<
   Request extends JudgedRequest = JudgedRequest,
 > extends CommonDefinition {
   runsOn: 'agents';
   judging: Judging<Request>;
-  /** Null where a file is the only way to describe one. */
+  /** Null for types that only a file can describe. */
   address: CommandLineAddress | null;
-  /** Null where the HTTP requests and the steps of a run are all there is to show. */
+  /** Null when HTTP requests and steps are all that a trace shows. */
   trace: ((seen: SeenByAttempt) => TraceFacts) | null;
-  /** Whether failures in the network are captured and traced. */
+  /** Whether network failures are captured and traced. */
   hasNetworkEvidence: boolean;
-  /** What its runs need of the kernel besides sockets that every process may open. */
+  /** Socket rights of its runs beyond ordinary sockets. */
   sockets: 'ordinary' | 'icmp' | 'tracer';
-  /** Whether a run leaves a script that the next runs can use. */
+  /** Whether a run learns a script for later runs. */
   learnsScripts: boolean;
-  /** Fields of its result beside `request` and `response`, which clients read without looking into these. */
+  /** Summary fields of its result besides `request` and `response`. */
   headline?(seen: Pick<Measurement, 'request' | 'response' | 'failure'>): Record<string, unknown>;
 }
 
-/** A check type that waits for pings on the control plane. */
+/** A check type that receives pings on the control plane. */
 export interface PingedCheckType extends CommonDefinition {
   runsOn: 'control-plane';
   judging: null;
 }
 
-/** One check type: its wire shape, the meaning of its measurements, and what every surface shows of it. */
+/** One check type: its wire shape, its judging rules, and the facts for every surface. */
 export type CheckTypeDefinition<Request extends JudgedRequest = JudgedRequest> =
   AgentCheckType<Request> | PingedCheckType;
 
@@ -243,14 +243,14 @@ type WithoutDefault<S extends z.ZodType> =
       ? Inner
       : S;
 
-/** `.default()` and `.prefault()` removed: in an update, absent means untouched. */
+/** Removes `.default()` and `.prefault()`: in an update, absent means unchanged. */
 function withoutDefault(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault
     ? (schema.unwrap() as z.ZodType)
     : schema;
 }
 
-/** The body of a change: nothing required, no default applied. */
+/** The body of an update: everything optional, without defaults. */
 export function updateOf<Shape extends AnyShape>(shape: Shape) {
   const fields = Object.entries(shape).map(([key, schema]) => [
     key,
@@ -263,7 +263,7 @@ export function updateOf<Shape extends AnyShape>(shape: Shape) {
   );
 }
 
-/** What monitors have in common: no variables of their own, no code, no other connection over TLS. */
+/** Common traits of monitors: no variables, no code, no further TLS connection. */
 export const monitorTraits = {
   resultField: 'apiCheckResult',
   variables: 'secrets',
@@ -275,7 +275,7 @@ export const monitorTraits = {
   watchedServer: () => null,
 } as const;
 
-/** What monitors that agents run have in common. */
+/** Common traits of monitors that agents run. */
 export const agentMonitorTraits = {
   ...monitorTraits,
   runsOn: 'agents',
@@ -285,7 +285,7 @@ export const agentMonitorTraits = {
   learnsScripts: false,
 } as const;
 
-/** A check that is degraded only after it has failed is never degraded. */
+/** A degraded limit above the maximum would never apply. */
 export function limitsInOrder({
   degradedResponseTime: degraded,
   maxResponseTime: max,
@@ -294,7 +294,7 @@ export function limitsInOrder({
   return { field: 'degradedResponseTime', problem: `must not be above maxResponseTime (${max})` };
 }
 
-/** The address of an HTTP check decides about certificates of both ends. */
+/** The URL of an HTTP check decides about server and client certificates. */
 export const httpCertificates = {
   clientCertificates({ request }: CheckFields) {
     const { url } = request as { url?: unknown };
@@ -335,12 +335,15 @@ export function hostAndPort(
   return { host, port };
 }
 
-/** True for a field that a type has only because all bodies have it: it means nothing to its runs. */
+/** True for a field that has no meaning for the runs of a type. */
 function isNoise(key: string, fields: AnyShape): boolean {
   return key in inheritedFields && fields[key] === (inheritedFields as AnyShape)[key];
 }
 
-/** Derives the bodies of a type from its fields. Common fields are added; `request` is replaced whole. */
+/**
+ * Derives the bodies of a type from its fields. Common fields are added; `request` is replaced as a
+ * whole.
+ */
 export function checkBodies(type: string, fields: AnyShape, responseFields: AnyShape = {}) {
   const shape: AnyShape = { ...commonCheckFields, ...fields };
   const definitionKeys = Object.keys(fields).filter(

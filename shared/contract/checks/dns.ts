@@ -11,7 +11,7 @@ import {
 } from './check-type.ts';
 import { metrics, responseTimeAnalytics } from './metric.ts';
 
-/** Record types a monitor can ask for. The first seven are the field's; the others cost nothing. spec: open */
+/** Record types. The first seven are common in the field; the others are additions. spec: open */
 export const recordType = z
   .enum([
     'A',
@@ -129,7 +129,7 @@ export const dnsMonitor: AgentCheckType<DnsRequest> = {
         isList: false,
       };
     },
-    /** NOERROR passes and any other code fails, unless an assertion judges the code. */
+    /** NOERROR passes and any other code fails, unless an assertion checks the code. */
     ownVerdict(measurement, definition) {
       const code = measurement.response?.['returnCode'];
       const isJudgedByAssertion = definition.request.assertions.some(

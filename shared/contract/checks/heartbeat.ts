@@ -1,4 +1,4 @@
-/** Heartbeat monitor: waits for pings of a job; never runs on an agent. */
+/** Heartbeat monitor: it receives pings of a job and never runs on an agent. */
 import { z } from 'zod';
 import { checkBodies, monitorTraits, type PingedCheckType } from './check-type.ts';
 

@@ -51,11 +51,14 @@ export const icmpRequest = z
   .meta({ id: 'IcmpRequest' });
 export type IcmpRequest = z.output<typeof icmpRequest>;
 
-/** Latencies without a delay on this side; replies that came late count as lost, so none is then. */
+/**
+ * Latencies without the delay of the agent; late replies count as lost, so without the delay none
+ * is late.
+ */
 function withoutDelay(measurement: Measurement, ms: number): Measurement {
   const { response } = measurement;
   const latency = response?.['latency'] as Record<string, number> | null | undefined;
-  // Without any reply there is nothing that a delay explains.
+  // Without any reply, the delay explains nothing.
   if (response === null || latency == null) return measurement;
   const sooner = Object.entries(latency).map(([name, value]) => [name, Math.max(0, value - ms)]);
   return {
@@ -126,7 +129,7 @@ export const icmpMonitor: AgentCheckType<IcmpRequest> = {
       const values = extract.byJsonPath(response, assertion.property || '$');
       return { actual: values, isList: true };
     },
-    /** Thresholds are met "at": a loss of 20 % fails a threshold of 20. */
+    /** Thresholds are inclusive: a loss of 20 % fails a threshold of 20. */
     ownVerdict(measurement, definition) {
       const loss = measurement.response?.['packetLoss'];
       const reaches = (threshold: unknown) =>

@@ -1,4 +1,4 @@
-/** The type table: one line per check type this build knows. Must stay free of logic. */
+/** The table of check types, one line each. No logic. */
 import { z } from 'zod';
 import { agenticCheck } from './agentic.ts';
 import { apiCheck } from './api.ts';
@@ -41,21 +41,21 @@ export type AgentType = {
   [Type in CheckType]: (typeof checkTypes)[Type] extends AgentCheckType<never> ? Type : never;
 }[CheckType];
 
-/** What a run of a type is asked for. */
+/** The request of a run of a type. */
 export type RequestOf<Type extends AgentType> =
   (typeof checkTypes)[Type] extends AgentCheckType<infer Request> ? Request : never;
 
-/** The definition of a type by its name as it is stored or sent; undefined for one of another build. */
+/** The definition of a type by its name; undefined for a type of another build. */
 export function findCheckType(type: string): CheckTypeDefinition | undefined {
   return Object.hasOwn(checkTypes, type) ? checkTypes[type as CheckType] : undefined;
 }
 
-/** True for types whose results come from pings rather than from runs. */
+/** True for types whose results come from pings instead of runs. */
 export function isPinged(type: string): boolean {
   return findCheckType(type)?.runsOn === 'control-plane';
 }
 
-/** The definition of a type that agents run; undefined for any other. */
+/** The definition of a type that runs on agents; undefined for any other. */
 export function findAgentType(type: string): AgentCheckType | undefined {
   const definition = findCheckType(type);
   return definition?.runsOn === 'agents' ? definition : undefined;

@@ -1,4 +1,4 @@
-/** Metrics: the numbers that analytics, reports and Prometheus read from results. Data. */
+/** Metrics: numbers for analytics, reports and Prometheus. Data. */
 
 /** Suffixes of metrics. Spec: statistic variants. */
 export const statistics = [
@@ -16,16 +16,16 @@ export const statistics = [
 export type Statistic = (typeof statistics)[number];
 
 export interface MetricDefinition {
-  /** Without a suffix: `latencyAvg`. */
+  /** Name without a suffix: `latencyAvg`. */
   readonly name: string;
   readonly unit: 'milliseconds' | 'score' | 'count' | 'percentage';
   readonly label: string;
   /**
-   * Where the stored details of a result have the value; `*` stands for every item of a list. Null for
-   * the response time of the result itself.
+   * Path of the value in the result details; `*` stands for every item of a list. Null for the
+   * response time of the result.
    */
   readonly place: readonly string[] | null;
-  /** Its number in stored sums; once given, it is never used for another metric. */
+  /** Number in stored sums; it is never reused for another metric. */
   readonly storedAs: number;
 }
 
@@ -42,7 +42,7 @@ const phase = (storedAs: number, name: string, label: string) =>
 const vital = (storedAs: number, name: string, label: string) =>
   inMs(storedAs, name, label, 'pages', '*', 'webVitals', name, 'value');
 
-/** Metrics of more than one type, or of types without a file of their own for them. */
+/** Metrics that several types share, or of types without metrics of their own. */
 export const metrics = {
   responseTime: {
     name: 'responseTime',
@@ -88,42 +88,42 @@ export const metrics = {
   documentErrors: counted(23, 'documentErrors', 'Document errors'),
 } as const satisfies Record<string, MetricDefinition>;
 
-/** The figures of `POST /v1/analytics/checks`: prefix of the field, metric behind it, suffixes. */
+/** Figures of `POST /v1/analytics/checks`: prefix of the field, metric, suffixes. */
 interface Figure {
   prefix: string;
   base: MetricDefinition;
   statistics: readonly Statistic[];
 }
 
-/** What analytics know of a check type, besides `availability` and `retries`, which every type has. */
+/** Analytics of a check type, besides `availability` and `retries`, which every type has. */
 export interface AnalyticsFacts {
-  /** Path part and name of its own operation; null for types that have none. */
+  /** Path and name of its operation; null for types without one. */
   operation: { path: string; id: string } | null;
   metrics: readonly MetricDefinition[];
-  /** The metric of a request that names none. */
+  /** Default metric of a request. */
   defaultMetric?: string;
   groupBy: readonly ('runLocation' | 'statusCode' | 'pageIndex')[];
   /** Values of `filterByStatus`. */
   statuses: readonly string[];
-  /** The first one is also what the report shows. */
+  /** The first one is also shown in the report. */
   figures: readonly Figure[];
-  /** What the page of a check draws. */
+  /** Charts on the page of a check. */
   chart: {
-    /** Its percentiles are figures, and lines by location; null for types without a time. */
+    /** Percentiles and lines by location; null for types without a time. */
     time: MetricDefinition | null;
-    /** Drawn below each other. */
+    /** Further lines. */
     parts: readonly MetricDefinition[];
     /** True where the parts add up to the time. */
     isStacked: boolean;
   };
 }
 
-/** Percentiles and the average that the report shows of a metric. */
+/** Percentiles and average of a metric in reports. */
 export function figureOf(base: MetricDefinition, prefix = base.name): Figure {
   return { prefix, base, statistics: ['avg', 'p50', 'p95', 'p99'] };
 }
 
-/** Of a type that is judged by its response time; the rest stands in the definition of the type. */
+/** For types that are judged by their response time. */
 export const responseTimeAnalytics = {
   metrics: [metrics.responseTime],
   groupBy: ['runLocation'],
@@ -135,7 +135,7 @@ export const responseTimeAnalytics = {
 const { responseTime, wait, dns, tcp, firstByte, download } = metrics;
 const httpPhases = [wait, dns, tcp, firstByte, download];
 
-/** Of a type that makes one HTTP request, with its redirects. */
+/** For types with one HTTP request and its redirects. */
 export const httpAnalytics = {
   ...responseTimeAnalytics,
   metrics: [responseTime, ...httpPhases],

@@ -1,4 +1,4 @@
-/** Playwright check suite: a whole project with its own dependencies. Shape from the field. spec: open */
+/** Playwright check suite: a project with its own dependencies. Shape from the field. spec: open */
 import { z } from 'zod';
 import { checkBodies, type AgentCheckType } from './check-type.ts';
 import { responseTimeAnalytics } from './metric.ts';
@@ -34,9 +34,9 @@ export const playwrightCheck: AgentCheckType = {
     ...responseTimeAnalytics,
     operation: { path: 'playwright-checks', id: 'getPlaywrightCheckAnalytics' },
   },
-  // Playwright has retries of its own, a test at a time.
+  // Playwright retries single tests itself.
   isRetried: false,
-  // Installing takes up to 5 minutes, the tests up to 30; the rest is for files and their secrets.
+  // Installing takes up to 5 minutes, the tests up to 30; the rest is for files and secrets.
   maxRunMs: 40 * 60_000,
   runtime: 'never',
   browser: 'as-named',

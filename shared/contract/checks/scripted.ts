@@ -1,4 +1,4 @@
-/** What browser, multi-step, suite and agentic checks have in common. */
+/** Common parts of browser, multi-step, suite and agentic checks. */
 import { z } from 'zod';
 import { frequencies, maxCheckVariables, scheduledCheckFields, scriptText } from '../check.ts';
 import { environmentVariable } from '../primitives.ts';
@@ -15,7 +15,7 @@ const dependency = z.object({
   content: z.string().min(1).max(1_048_576),
 });
 
-/** Schedule and variables; never sub-minute. */
+/** Schedule and variables; at least a minute. */
 export const scriptedScheduleFields = {
   ...scheduledCheckFields,
   frequency: browserFrequency,
@@ -32,7 +32,7 @@ export const scriptFields = {
   dependencies: z.array(dependency).max(500).nullable().default([]),
 };
 
-/** What types that run code of the customer have in common. */
+/** Common traits of types that run customer code. */
 export const scriptTraits = {
   runsOn: 'agents',
   variables: 'all',
@@ -46,7 +46,7 @@ export const scriptTraits = {
   learnsScripts: false,
 } as const;
 
-/** A script passes or fails as a whole; limits of the response time apply where the check sets them. */
+/** A script passes or fails as a whole; response time limits apply when the check sets them. */
 export const scriptJudging: Judging = {
   hasResponseTimeLimits: true,
   isTimedByOtherProcess: true,

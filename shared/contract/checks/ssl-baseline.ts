@@ -1,10 +1,10 @@
 /**
- * The security baseline of SSL checks: rules about the protocol, the keys and the signatures of a
- * connection. Pure; the reference for each rule stands beside it.
+ * The security baseline of SSL checks: rules about protocol, keys and signatures of a connection.
+ * Pure. Each rule names its reference.
  */
 import { z } from 'zod';
 
-/** `fail` fails the run, `degrade` degrades it; `ignore` is shown and counts for nothing. */
+/** `fail` fails the run, `degrade` degrades it; `ignore` only shows the violation. */
 const severity = z.enum(['fail', 'degrade', 'ignore']);
 
 const rule = (fallback: z.infer<typeof severity>) =>
@@ -15,7 +15,7 @@ const ruleOf = <V extends z.ZodType>(value: z.ZodDefault<V>, fallback: z.infer<t
 const tlsVersion = z.enum(['TLS1.2', 'TLS1.3']);
 const keySize = z.int().min(1024).max(16_384);
 
-/** A write replaces it as a whole; rules that are missing have their default. */
+/** A write replaces the whole baseline; missing rules get their defaults. */
 export const securityBaseline = z
   .strictObject({
     enabled: z.boolean().default(true),
@@ -33,11 +33,11 @@ export const securityBaseline = z
 export type SecurityBaseline = z.output<typeof securityBaseline>;
 type Rule = Exclude<keyof SecurityBaseline, 'enabled'>;
 
-/** What the rules look at. */
+/** Facts about the connection for the rules. */
 export interface SecuredConnection {
   /** As `TLS1.3`. */
   tlsVersion: string;
-  /** Its name at IANA. */
+  /** IANA name. */
   cipherSuite: string;
   ocspStapled: boolean;
   leaf: {
@@ -55,12 +55,12 @@ export interface SecuredConnection {
 
 export interface BaselineReport {
   verdict: 'pass' | 'warn' | 'fail';
-  /** `A-`: nothing is violated; `F`: a rule that fails is; `B`: any other is. */
+  /** `A-`: no violation; `F`: a violated rule that fails; `B`: any other violation. */
   grade: 'A-' | 'B' | 'F';
   rules: Record<Rule, { violated: boolean; severity: z.infer<typeof severity> }>;
 }
 
-/** `TLS1.3`, `TLSv1.3` and `TLS 1.3` are 1.3; null for anything else. */
+/** 1.3 for `TLS1.3`, `TLSv1.3` and `TLS 1.3`; null for other texts. */
 export function versionNumber(version: string): number | null {
   const [, number] = /^tlsv?(1(?:\.[0-3])?)$/.exec(version.replaceAll(' ', '').toLowerCase()) ?? [];
   return number === undefined ? null : Number(number);
@@ -70,7 +70,7 @@ function isOlder(version: string, than: string): boolean {
   return (versionNumber(version) ?? 0) < (versionNumber(than) ?? 0);
 }
 
-/** ECDSA and Ed25519 reach the strength of these sizes with far smaller keys. */
+/** ECDSA and Ed25519 reach this strength with far smaller keys. */
 function isSmaller({ keyAlgorithm, keySizeBits }: SecuredConnection['leaf'], than: number) {
   return keyAlgorithm === 'RSA' && keySizeBits !== null && keySizeBits < than;
 }
@@ -83,10 +83,13 @@ const weakSignatures: ReadonlySet<string> = new Set([
   'ECDSA-SHA1',
 ]);
 
-/** RFC 9325, 4.1; triple DES for its blocks of 64 bits. Not CBC or RSA key exchange: sound servers have them. */
+/**
+ * RFC 9325, 4.1; triple DES because of its 64-bit blocks. Not CBC or RSA key exchange: good servers
+ * have them.
+ */
 const weakCiphers = /_(NULL|anon|EXPORT|RC4|3?DES|DES40|MD5)(_|$)|_MD5$/;
 
-/** Authorities whose certificates browsers do not take from a day on. */
+/** Authorities whose certificates browsers distrust from a date on. */
 const distrustedRoots: readonly { name: string; issuedAfter: string; source: string }[] = [
   'Entrust Root Certification Authority',
   'Entrust Root Certification Authority - EC1',
@@ -110,7 +113,7 @@ function isDistrusted({ issuers, leaf }: SecuredConnection): boolean {
   );
 }
 
-/** Judges a connection whose host name and chain are in order; null where the baseline is off. */
+/** Judges a connection with a valid host name and chain; null when the baseline is off. */
 export function judgeBaseline(
   baseline: SecurityBaseline,
   connection: SecuredConnection,

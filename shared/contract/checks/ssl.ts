@@ -89,7 +89,7 @@ const assertion = assertionSchema([
   { source: 'TEXT_RESPONSE', comparisons: ofText },
 ]);
 
-/** A name, or an address; one of IPv6 with or without brackets. */
+/** A host name or an IP address; IPv6 with or without brackets. */
 const plainHost = /^(\[?[0-9a-f]*:[0-9a-f:.]*\]?|[a-z0-9_.\u0080-\uffff-]+)$/i;
 
 const sslConfig = z
@@ -102,7 +102,7 @@ const sslConfig = z
       .meta({ example: 'shop.example' }),
     port: z.int().min(1).max(65_535).default(443),
     ipFamily: ipFamily.default('IPv4'),
-    /** The name that is asked for and verified; by default `hostname`. */
+    /** Server name for the handshake and verification; by default `hostname`. */
     serverName: z
       .string()
       .max(253)
@@ -120,7 +120,7 @@ const sslConfig = z
 export const sslRequest = z
   .object({
     sslConfig,
-    /** Needed by `clientCertificateMode: explicit`, and without meaning otherwise. */
+    /** Required by `clientCertificateMode: explicit`, otherwise unused. */
     sslClientCertificateId: z.string().min(1).max(64).nullable().exactOptional(),
     assertions: z.array(assertion).max(maxAssertions).default([]),
   })
@@ -161,7 +161,7 @@ function sourceOf(
   };
 }
 
-/** What is wrong with the certificate itself: its dates before its name, its name before its chain. */
+/** The most relevant problem of a certificate: its dates, then its name, then its chain. */
 function certificateProblem(
   response: Response,
   skipsChain: boolean,
@@ -215,7 +215,7 @@ function failureCategory({
   return certificateProblem(response, skipsChainOf(request))?.category ?? null;
 }
 
-/** Numbers of its own; `storedAs` goes on where the common ones end. */
+/** Own metrics; their `storedAs` numbers follow the common ones. */
 function own(
   storedAs: number,
   name: string,
@@ -250,7 +250,7 @@ export const sslMonitor: AgentCheckType<SslRequest> = {
   sample: { request: { sslConfig: { hostname: 'a.example' } } },
   ...checkBodies('SSL', {
     ...scheduledCheckFields,
-    // Certificates change slowly, and a handshake costs the server more than most requests.
+    // Certificates change rarely, and a handshake is expensive for the server.
     frequency: z
       .literal(frequencies.filter((minutes) => minutes !== 0))
       .meta({ example: 10 })
@@ -261,7 +261,7 @@ export const sslMonitor: AgentCheckType<SslRequest> = {
   }),
   ...agentMonitorTraits,
   resultField: 'sslCheckResult',
-  // A connection may take ten seconds and a handshake thirty.
+  // A connection may take ten seconds, a handshake thirty.
   maxRunMs: 45_000,
   degradedBy: 'own-rules',
   hasNetworkEvidence: true,

@@ -1,4 +1,4 @@
-/** TCP monitor: a connection, optionally with data sent and an answer expected. */
+/** TCP monitor: a connection, optionally with data to send and an expected answer. */
 import { z } from 'zod';
 import { assertionSchema, maxAssertions, textComparisons } from '../assertion.ts';
 import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
@@ -21,8 +21,8 @@ const hostname = z
   .meta({ example: 'db.internal' });
 
 /**
- * `hostname` and `data` are also known under their older names `url` and `body`; either is accepted
- * and both are returned. spec: open
+ * `hostname` and `data` also have the older names `url` and `body`: both are accepted, and both are
+ * returned. spec: open
  */
 export const tcpRequest = z
   .object({

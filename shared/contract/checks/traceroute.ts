@@ -1,4 +1,4 @@
-/** Traceroute monitor: the way to a host, hop by hop, judged by its last hop. spec: open */
+/** Traceroute monitor: the route to a host, judged by its last hop. spec: open */
 import { z } from 'zod';
 import {
   assertionSchema,
@@ -35,12 +35,12 @@ const assertion = assertionSchema([
   { source: 'PACKET_LOSS', comparisons: compared, targetProblem: numberProblem },
 ]);
 
-/** Of the way that is probed when a request names nothing. */
+/** Defaults of the probing. */
 const defaults = { maxHops: 30, maxUnknownHops: 15 } as const;
 
 export const tracerouteRequest = z
   .object({
-    /** A host or an address, despite its name. */
+    /** A host name or an IP address, despite the name. */
     url: z
       .string()
       .min(1)
@@ -52,13 +52,13 @@ export const tracerouteRequest = z
       .meta({ example: 'gateway.internal' }),
     ipFamily: ipFamily.default('IPv4'),
     protocol: z.enum(['TCP', 'UDP', 'ICMP']).default('TCP'),
-    /** 443 with TCP and 33434 with UDP by default; without meaning for ICMP. */
+    /** By default 443 for TCP and 33434 for UDP; unused for ICMP. */
     port: z.int().min(1).max(65_535).exactOptional(),
     maxHops: z.int().min(1).max(64).default(defaults.maxHops),
-    /** Silent hops in a row after which the way counts as lost; 15, or fewer with fewer hops. */
+    /** Consecutive silent hops after which the trace stops; 15, or fewer with fewer hops. */
     maxUnknownHops: z.int().min(1).max(30).exactOptional(),
     ptrLookup: z.boolean().default(true),
-    /** Seconds for the whole way. */
+    /** Seconds for the whole trace. */
     timeout: z.int().min(1).max(30).default(10),
     assertions: z.array(assertion).max(maxAssertions).default([]),
   })
@@ -86,7 +86,10 @@ function sourceOf({ source, property }: Assertion, { response }: Measurement): S
   return { actual: values[source] ?? undefined, isList: false };
 }
 
-/** Without a delay on this side; a way that the deadline cut off may then have been traced to its end. */
+/**
+ * Latencies without the delay of the agent; a trace that the deadline cut off may then have been
+ * complete.
+ */
 function withoutDelay(measurement: Measurement, ms: number): Measurement {
   const { response, responseTime } = measurement;
   if (response === null) return measurement;
@@ -113,14 +116,14 @@ const reasons: Readonly<Record<string, string>> = {
   timeout: 'the time was over',
 };
 
-/** What the router said that the way ended at; null where none did. */
+/** The ICMP error that ended the trace; null without one. */
 function refusalOf(response: Measurement['response']): string | null {
   const hops = response?.['hops'] as { main_ip: string; note: string | null }[] | undefined;
   const last = hops?.at(-1);
   return last?.note == null ? null : `${last.main_ip} said ${last.note}`;
 }
 
-/** Numbers of its own; `storedAs` goes on where those of SSL monitors end. */
+/** Own metrics; their `storedAs` numbers follow those of SSL monitors. */
 function ofFinalHop(storedAs: number, suffix: string, label: string, key: string) {
   return {
     ...{ name: `finalHopLatency${suffix}`, unit: 'milliseconds', label, storedAs },
@@ -152,12 +155,12 @@ export const tracerouteMonitor: AgentCheckType<TracerouteRequest> = {
   }),
   ...agentMonitorTraits,
   resultField: 'tracerouteCheckResult',
-  // The way may take thirty seconds, and names are looked up before and after it.
+  // A trace may take thirty seconds; names are resolved before and after it.
   maxRunMs: 45_000,
   sockets: 'tracer',
   contradictionIn(fields) {
     const { frequency, frequencyOffset } = fields;
-    // A way takes seconds, and routers limit how often they answer.
+    // A trace takes seconds, and routers rate-limit their answers.
     if (frequency === 0 && frequencyOffset !== 30) {
       return { field: 'frequencyOffset', problem: 'must be 30 where frequency is 0' };
     }

@@ -13,7 +13,7 @@ import {
 } from './check-type.ts';
 import { httpAnalytics } from './metric.ts';
 
-/** An absolute http or https address, or a template that a run completes. */
+/** An absolute http(s) URL, or a template for one. */
 export const httpUrl = z
   .string()
   .min(1)
@@ -38,7 +38,7 @@ export const urlRequest = z
   .meta({ id: 'UrlRequest' });
 export type UrlRequest = z.output<typeof urlRequest>;
 
-/** A status of 400 or more fails unless an assertion judges the status. Of URL monitors and API checks. */
+/** A status of 400 or more fails unless an assertion checks the status. For URL monitors and API checks. */
 export const httpVerdict: Judging<JudgedRequest>['ownVerdict'] = (measurement, definition) => {
   const status = measurement.response?.['status'];
   const isJudgedByAssertion = definition.request.assertions.some(
