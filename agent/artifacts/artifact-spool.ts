@@ -225,7 +225,7 @@ export class ArtifactSpool {
    * `isDurable` the disk is not waited for: it survives the end of this process, not a loss of power,
    * after which it is swept, or refused by its digest.
    */
-  async seal(resultId: string, files: SpooledFile[], { isDurable = true } = {}): Promise<void> {
+  async writeEntry(resultId: string, files: SpooledFile[], { isDurable = true } = {}): Promise<void> {
     const folder = join(this.#root, resultId);
     const entry: SpoolEntry = { resultId, createdAt: this.#options.clock.now(), files };
     const partial = join(folder, `${entryFile}.partial`);

@@ -199,7 +199,7 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
       stagedBytes = 0;
       const isDurable = taken.some(({ isFleeting }) => !isFleeting);
       try {
-        if (files.length > 0) await spool.seal(resultId, files, { isDurable });
+        if (files.length > 0) await spool.writeEntry(resultId, files, { isDurable });
         else if (folder !== null) await spool.abandon(resultId);
       } catch (error) {
         logger.error({ err: error, resultId }, 'files of a run cannot be kept');

@@ -56,8 +56,8 @@ export class ConnectionTrail {
     }
   }
 
-  /** Follows a socket that is about to connect. */
-  follow(socket: Socket, target: TrailTarget): void {
+  /** Records the events of a socket that is about to connect. */
+  watch(socket: Socket, target: TrailTarget): void {
     this.#target = target;
     this.#local = null;
     this.#from = this.#clock.monotonic();

@@ -104,9 +104,11 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
     missedSlots: counter('missed_slots_total', 'Slots the agent did not run, by reason', [
       'reason',
     ]),
-    retries: counter('retries_total', 'Retries decided on: here, or elsewhere (another location)', [
-      'where',
-    ]),
+    retries: counter(
+      'retries_total',
+      'Retries by place: here, or in another location (elsewhere)',
+      ['where'],
+    ),
     underLoad: counter(
       'runs_under_load_total',
       'Attempts during which the event loop lagged, so that their times are too long',

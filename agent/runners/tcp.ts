@@ -72,7 +72,7 @@ function converse(
       autoSelectFamily: false,
     });
 
-    trail.follow(socket, { ...address, port: request.port, isProxy: false });
+    trail.watch(socket, { ...address, port: request.port, isProxy: false });
     const release = (): void => {
       isSettled = true;
       cancelTimeout();

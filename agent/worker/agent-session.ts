@@ -93,7 +93,7 @@ export class AgentSession {
     const cached = cache.load(clock.now());
     if (cached !== null) {
       this.#follow(cached, cached.checks, [], true);
-      this.#parts.certificates.follow(cached.checks);
+      this.#parts.certificates.watch(cached.checks);
       this.#enter('schedule-known');
       logger.info({ checks: cached.checks.length }, 'cached schedule is being followed');
     }
@@ -149,7 +149,7 @@ export class AgentSession {
     for (const job of jobs) executor.startJob(job, location, epoch);
     for (const runId of cancellations) executor.cancel(runId);
     if (!isSame || isFull || upserts.length > 0 || removals.length > 0) {
-      certificates.follow(scheduler.checks());
+      certificates.watch(scheduler.checks());
       this.#cancelCaching ??= rawClock.after(cacheWithinMs, () => {
         this.#saveSchedule();
       });

@@ -83,12 +83,12 @@ export class CertificateWatch {
   }
 
   /** Watches for these checks from now on, and for no others. */
-  follow(checks: readonly AssignedCheck[]): void {
+  watch(checks: readonly AssignedCheck[]): void {
     if (this.#stopping.signal.aborted) return;
     for (const watched of this.#watched.values()) watched.checkIds.clear();
     for (const check of checks) {
       const question = questionOf(check);
-      if (question !== null) this.#follow(check.id, question);
+      if (question !== null) this.#watch(check.id, question);
     }
     for (const { key, checkIds } of [...this.#watched.values()]) {
       if (checkIds.size === 0) this.#watched.delete(key);
@@ -96,7 +96,7 @@ export class CertificateWatch {
     this.#sleep();
   }
 
-  #follow(checkId: string, question: CertificateQuestion): void {
+  #watch(checkId: string, question: CertificateQuestion): void {
     const key = keyOf(question);
     const soon = this.#options.clock.now() + (hash32(key) % soonMs);
     const seen = this.#seen.get(checkId);

@@ -73,7 +73,7 @@ export function agentHandlers(
       }
       logger.info(
         { accountId, location, agentId: body.agentId, events: body.events },
-        'agent reported faults of its own',
+        'agent reported internal errors',
       );
       await storeReports(db, { accountId, location, ...body }, clock.now());
       return undefined;

@@ -24,7 +24,7 @@ export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
   serve: {
     takes: '',
     hasOptions: true,
-    summary: 'serve the API until it is told to stop',
+    summary: 'serve the API until SIGTERM or SIGINT',
     load: async () => (await import('./commands/serve.ts')).registerServe,
   },
   migrate: {

@@ -222,7 +222,7 @@ const settings = {
     .string()
     .min(8)
     .optional()
-    .describe('Bearer token that whoever scrapes /metrics must send'),
+    .describe('Bearer token that scrapers of /metrics must send'),
   LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error'])
     .default('info')

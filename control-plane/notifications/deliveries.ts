@@ -230,7 +230,9 @@ class Deliveries {
       return await delivery.attempt(this.#transports);
     } catch (error) {
       this.#logger.error({ err: error, notificationId: row.id }, 'a notification cannot be made');
-      return cannotBeSent('the notification could not be made: this is a fault of the monitor');
+      return cannotBeSent(
+        'the notification could not be made: this is an internal error of the monitor',
+      );
     }
   }
 

@@ -46,12 +46,12 @@ function titleOf({ code, isOver, isConclusive, ...facts }: FaultFacts): string {
       : wording.title(location, count(facts.checks.length, 'check'));
   }
   if (code === null) {
-    if (!isOver) return `Nothing but errors of ours from ${location}`;
+    if (!isOver) return `Nothing but agent errors from ${location}`;
     return isConclusive
       ? `There are results from ${location} again`
-      : `No check of ${location} ends in errors of ours any more`;
+      : `No check of ${location} ends in agent errors any more`;
   }
-  const error = code === unknownCode ? 'an error of ours' : oneLine(code);
+  const error = code === unknownCode ? 'an agent error' : oneLine(code);
   return isOver
     ? `No check of ${location} ends in ${error} any more`
     : `${count(facts.checks.length, 'check')} of ${location} ${facts.checks.length === 1 ? 'ends' : 'end'} in ${error} every time`;

@@ -122,7 +122,7 @@ export function createMetrics(registry: Registry, version: string): ControlPlane
     }),
     agentErrors: counter(
       'agent_errors_total',
-      'Faults of their own that agents reported (external error observability), by code',
+      'Internal errors that agents reported (external error observability), by code',
       ['code'],
     ),
     unreceivable: counter(

@@ -89,8 +89,8 @@ export async function postSubscription(
         visit,
         'Check your mail',
         html`<p>
-            We have sent you a mail with a link. Follow it within a day to confirm that you want to
-            be told.
+            We have sent you a mail with a link. Follow it within a day to confirm that you want
+            mails about this page.
           </p>
           <p><a href="${place.base}/">Back to the status page</a></p>`,
       );

@@ -79,7 +79,7 @@ export const locationState = z
       )
       .meta({
         description:
-          'Checks that have had nothing but errors of ours for ten minutes and three runs, or an hour and two: nothing is known about their targets from here',
+          'Checks that have had nothing but agent errors for ten minutes and three runs, or an hour and two: nothing is known about their targets from here',
       }),
     waitingRuns: z.int().meta({ description: 'Runs on demand that no agent has begun' }),
     oldestWaitingSeconds: z.number(),

@@ -19,7 +19,7 @@ export const openRun = z
     scheduledFor: timestamp.nullable(),
     queuedAt: timestamp.nullable().meta({ description: 'Null for a run of the schedule' }),
     startedAt: timestamp.nullable().meta({
-      description: 'Start of its first attempt; null until an agent has told it',
+      description: 'Start of its first attempt; null until an agent has reported it',
     }),
     attempt: z.int().min(1).meta({ description: 'The attempt that is being made, or comes next' }),
     isCancelRequested: z.boolean(),

@@ -95,7 +95,7 @@ const getReport = defineRoute({
   path: '/v1/reporting',
   tag: 'Reporting',
   summary: 'Success ratio and response times of all checks, by name',
-  description: `\`successRatio\` is in percent, times are in milliseconds; null without data. What ran during a maintenance window of the check does not count, and neither do results with \`hasErrors\`, which are our own faults. \`filterByTags\` keeps checks that have any of the tags. \`granularity\` adds \`aggregates\`, over at most ${maxReportDays} days and ${maxReportBuckets} buckets. \`target\` adds \`slo\`: downtime is the share of failed results of the time in which the check existed and was not in maintenance. ${windowRules} With \`timezone\`, ranges that begin at midnight do so there. ${precision}`,
+  description: `\`successRatio\` is in percent, times are in milliseconds; null without data. What ran during a maintenance window of the check does not count, and neither do results with \`hasErrors\`, which are agent errors. \`filterByTags\` keeps checks that have any of the tags. \`granularity\` adds \`aggregates\`, over at most ${maxReportDays} days and ${maxReportBuckets} buckets. \`target\` adds \`slo\`: downtime is the share of failed results of the time in which the check existed and was not in maintenance. ${windowRules} With \`timezone\`, ranges that begin at midnight do so there. ${precision}`,
   authentication: 'apiKey',
   query: z.object({
     ...windowQuery,

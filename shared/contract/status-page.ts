@@ -341,7 +341,7 @@ const createSubscriptions = defineRoute({
   tag: subscriptionTag,
   summary: 'Subscribe addresses to a status page; those that are subscribed are skipped',
   description:
-    'Each gets a mail that asks to confirm and is told of nothing before that. With `autoVerify` nobody is asked.',
+    'Each address gets a mail that asks for confirmation, and no other mails before that. With `autoVerify` no confirmation is needed.',
   authentication: 'apiKey',
   params: byPage,
   body: z.object({

@@ -267,7 +267,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     const openDirect = (): void => {
       const target = { host: address.address, port, autoSelectFamily: false };
       const opened = isSecure ? secured(target) : connectTcp(target);
-      trail.follow(opened, { ...address, port, isProxy: false });
+      trail.watch(opened, { ...address, port, isProxy: false });
       opened.once('connect', onConnect);
       send(opened);
     };
@@ -276,7 +276,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
         isProxyReached = true;
         if (!isSecure) onConnect();
       });
-      trail.follow(opened, { ...address, port: via.port, isProxy: true });
+      trail.watch(opened, { ...address, port: via.port, isProxy: true });
       if (!isSecure) {
         send(opened);
         return;

@@ -145,7 +145,7 @@ export function shakeHands(
     limit(connectMs);
     const raw = connect({ host: address.address, port, autoSelectFamily: false });
     opened.push(raw);
-    trail.follow(raw, { ...address, port, isProxy: false });
+    trail.watch(raw, { ...address, port, isProxy: false });
     raw.on('error', onError);
     raw.once('close', onClose);
     raw.once('connect', () => {

@@ -18,7 +18,7 @@ function settingsHelp(width: number): string {
 export function registerServe(program: Command): void {
   program
     .command('serve')
-    .description('serve the API until it is told to stop')
+    .description('serve the API until SIGTERM or SIGINT')
     .option('--new-key', 'go on without what was encrypted with a key that is lost')
     .addHelpText('after', ({ command }) =>
       settingsHelp(command.configureOutput().getOutHelpWidth?.() ?? 80),

@@ -162,7 +162,10 @@ export async function announceDueUpdates(services: Services): Promise<boolean> {
   } catch (error) {
     // A failing announcement must not block those of other accounts.
     const { account_id: accountId, incident_update_id: updateId } = first;
-    logger.error({ err: error, accountId, updateId }, 'subscribers could not be told of an update');
+    logger.error(
+      { err: error, accountId, updateId },
+      'subscribers could not be notified of an update',
+    );
     await commits.run((unit) =>
       updateAnnouncement(unit, accountId, updateId, { due_at: clock.now() + pauseAfterFaultMs }),
     );

@@ -74,7 +74,7 @@ const hostsOf = (looks: readonly Look[]) => looks.map(({ host }) => host);
 test('each server is looked at soon and then once an hour, at a moment of its own', async () => {
   const { looks, watch, pass } = setUp();
   const hosts = Array.from({ length: 20 }, (_, index) => `host-${index}.example`);
-  watch.follow([...hosts.map((host) => check(host)), check(null)]);
+  watch.watch([...hosts.map((host) => check(host)), check(null)]);
   await pass(35_000);
   assert.deepEqual(hostsOf(looks).sort(), hosts.toSorted());
   await pass(24 * hour, 10_000);
@@ -94,10 +94,10 @@ test('each server is looked at soon and then once an hour, at a moment of its ow
 test('checks that share a server share the look, and each is told', async () => {
   const { looks, stored, watch, pass } = setUp();
   const checks = [check('a.example'), check('a.example'), check('a.example')];
-  watch.follow(checks.slice(0, 2));
+  watch.watch(checks.slice(0, 2));
   await pass(minute);
   assert.deepEqual(hostsOf(looks), ['a.example']);
-  watch.follow(checks);
+  watch.watch(checks);
   await pass(minute);
   assert.deepEqual(hostsOf(looks), ['a.example', 'a.example']);
   const told = stored.map(({ submission }) => submission.checkId);
@@ -116,7 +116,7 @@ test('what cannot be seen is tried again after longer and longer pauses, and not
   const { looks, stored, watch, pass } = setUp(() =>
     isReachable ? Promise.resolve(reading) : Promise.reject(new Error('refused')),
   );
-  watch.follow([check('a.example')]);
+  watch.watch([check('a.example')]);
   await pass(4 * hour, 10_000);
   const pauses = looks.slice(1).map(({ at }, index) => at - (looks[index]?.at ?? 0));
   assert.deepEqual(
@@ -140,7 +140,7 @@ test('at most four are looked at at once, and the others get their turn', async 
     open -= 1;
     return reading;
   });
-  watch.follow(Array.from({ length: 30 }, (_, index) => check(`host-${index}.example`)));
+  watch.watch(Array.from({ length: 30 }, (_, index) => check(`host-${index}.example`)));
   await pass(minute);
   assert.equal(looks.length, 4);
   for (let done = 0; done < 30; done += 1) {
@@ -156,15 +156,15 @@ test('a check that is gone when its server answers is told nothing, nor when the
     await new Promise<void>((resolve) => ends.push(resolve));
     return reading;
   });
-  watch.follow([check('a.example')]);
+  watch.watch([check('a.example')]);
   await pass(minute);
-  watch.follow([]);
+  watch.watch([]);
   ends[0]?.();
   await pass(2 * hour, 10_000);
   assert.deepEqual([looks.length, stored.length], [1, 0]);
-  watch.follow([check('b.example')]);
+  watch.watch([check('b.example')]);
   watch.stop();
-  watch.follow([check('c.example')]);
+  watch.watch([check('c.example')]);
   await pass(2 * hour, 10_000);
   assert.equal(looks.length, 1);
 });
@@ -172,10 +172,10 @@ test('a check that is gone when its server answers is told nothing, nor when the
 test('a check that names another server is looked at again soon', async () => {
   const { looks, watch, pass } = setUp();
   const known = check('a.example');
-  watch.follow([known]);
+  watch.watch([known]);
   await pass(minute);
   const moved = { host: 'b.example', port: 8443, servername: 'b.example' };
-  watch.follow([{ ...known, certificateTarget: moved }]);
+  watch.watch([{ ...known, certificateTarget: moved }]);
   await pass(minute);
   assert.deepEqual(hostsOf(looks), ['a.example', 'b.example']);
 });
@@ -186,7 +186,7 @@ test('a restart neither looks again too early nor forgets what was not yet hande
   const open = () =>
     new Outbox({ directory: folder.path, maxBytes: 1e9, maxAgeMs: 24 * hour, clock, logger });
   const watched = check('a.example');
-  watch.follow([watched]);
+  watch.watch([watched]);
   await pass(minute);
   const outbox = open();
   const [entry] = stored;
@@ -200,7 +200,7 @@ test('a restart neither looks again too early nor forgets what was not yet hande
   const [record] = again.take(0, 10, 10, 1e6);
   assert.deepEqual(JSON.parse(record?.payload ?? ''), entry.submission);
   const restarted = setUp(undefined, again.seenCertificates());
-  restarted.watch.follow([watched]);
+  restarted.watch.watch([watched]);
   await restarted.pass(29 * minute, 10_000);
   assert.deepEqual(restarted.looks, []);
   await restarted.pass(62 * minute, 10_000);

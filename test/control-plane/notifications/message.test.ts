@@ -37,7 +37,7 @@ test('of a location that measures nothing it is said since when, why, and what t
   const message = messageOf(faultFacts, 'id', 'https://monitor.example');
   assert.deepEqual(
     [message.tone, message.title, message.reason],
-    ['failing', 'Nothing but errors of ours from location "Office Berlin"', faultFacts.message],
+    ['failing', 'Nothing but agent errors from location "Office Berlin"', faultFacts.message],
   );
   assert.deepEqual(
     message.details.map(({ label, value }) => `${label}: ${value}`),
@@ -74,6 +74,6 @@ test('of checks that share an error it is said which', () => {
   const two = [...faultFacts.checks, { id: 'b', name: 'Wiki' }];
   assert.equal(title({}), `1 check ${of} ends in BROWSER_MISSING every time`);
   assert.equal(title({ checks: two }), `2 checks ${of} end in BROWSER_MISSING every time`);
-  assert.equal(title({ code: 'UNKNOWN' }), `1 check ${of} ends in an error of ours every time`);
+  assert.equal(title({ code: 'UNKNOWN' }), `1 check ${of} ends in an agent error every time`);
   assert.equal(title({ isOver: true }), `No check ${of} ends in BROWSER_MISSING any more`);
 });

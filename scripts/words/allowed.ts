@@ -1,0 +1,40 @@
+interface Allowed {
+  /** Files below this path. */
+  path: string;
+  found: string;
+  why: string;
+}
+
+const stored = 'a stored name';
+const wire = 'a name of the wire';
+const health = 'alerts about agent health are being replaced';
+
+/** Words of the list that stay. An entry that nothing needs any more fails the check. */
+export const allowed: readonly Allowed[] = [
+  { path: 'agent/CHANGELOG.md', found: '', why: 'the history of releases is not rewritten' },
+  {
+    path: 'agent/observability/metrics.ts',
+    found: '(elsewhere)',
+    why: 'a value of a metric label',
+  },
+  { path: 'agent/README.md', found: '(elsewhere)', why: 'a value of a metric label' },
+  { path: 'agent/observability/tracing/run-spans.ts', found: 'faultCode', why: wire },
+  { path: 'control-plane/alerting/decide/state.ts', found: 'told', why: stored },
+  { path: 'control-plane/alerting/decide/state.ts', found: 'stretchSince', why: stored },
+  { path: 'control-plane/alerting/tables.ts', found: 'Fault', why: stored },
+  { path: 'control-plane/checks/tables.ts', found: '_sealed', why: stored },
+  { path: 'control-plane/db/migrations/', found: 'lane', why: stored },
+  { path: 'control-plane/db/migrations/0009-faults.ts', found: 'faults', why: stored },
+  { path: 'control-plane/notifications/tables.ts', found: 'lane', why: stored },
+  { path: 'control-plane/results/tables.ts', found: '_run_ms', why: stored },
+  { path: 'control-plane/alerting/decide/fault-notice.ts', found: '', why: health },
+  { path: 'control-plane/alerting/decide/fault-stretch.ts', found: '', why: health },
+  { path: 'control-plane/alerting/fault-notices.ts', found: '', why: health },
+  { path: 'control-plane/alerting/location-faults.ts', found: '', why: health },
+  { path: 'control-plane/alerting/record-faults.ts', found: '', why: health },
+  { path: 'control-plane/alerting/watch-faults.ts', found: '', why: health },
+  { path: 'control-plane/notifications/facts.ts', found: 'FaultFacts', why: health },
+  { path: 'control-plane/notifications/fault-message.ts', found: '', why: health },
+  { path: 'control-plane/results/result-consumer.ts', found: 'fault', why: health },
+  { path: 'control-plane/scheduling/decide/outcome-watch.ts', found: 'Silence', why: health },
+];
