@@ -136,7 +136,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     agentId: outbox.agentId,
     acknowledgement: new Acknowledgement(config.AGENT_DATA_DIR),
     version,
-    // Nobody was silent while this process was stopped.
+    // Time in which this process was stopped does not count as silence of the link.
     clock: processTime.running(rawClock),
   });
 

@@ -17,7 +17,7 @@ const secret = z
   .min(1, { error: 'must not be empty' })
   .transform((text) => new Secret(text));
 
-/** Without a scheme it is http, as elsewhere. */
+/** Without a scheme it is http, as in other programs. */
 const proxy = z
   .string()
   .trim()

@@ -3,7 +3,7 @@ import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 
-/** Values after which nobody could tell one lost slot from the next. */
+/** Limit of listed lost slots; a longer list helps nobody. */
 const maxSlots = 100;
 const remembered = 20;
 const maxAside = 3;

@@ -1,5 +1,5 @@
 /**
- * Errors an agent can meet outside of a check: one row per code. Nobody matches on message text.
+ * Errors of the agent outside of a check: one row per code. No code compares message texts.
  * A message says what was attempted, on what, and what to do next.
  */
 import type { NetworkDiagnostics } from '@monitor/shared/contract/check-result.ts';

@@ -28,7 +28,7 @@ export class Permits {
       if (isReleased) return;
       isReleased = true;
       const next = this.#waiting.shift();
-      // The permit goes straight to the next in line, so nobody can slip in between.
+      // The permit goes straight to the next waiter, so that no newcomer gets it.
       if (next === undefined) this.#running -= 1;
       else next();
     };

@@ -8,7 +8,7 @@ export function newProgram(): Command {
       .description('Runs checks from inside your network and reports to the control plane')
       .helpOption('-h, --help', 'show this help')
       .option('-V, --version', 'the same as the command `version`')
-      // Behind a command it is none of its options, and no order to print the version either.
+      // After a subcommand, `--version` is not an option of the program.
       .enablePositionalOptions()
       .showHelpAfterError('(add --help for the settings and examples)')
       .exitOverride()

@@ -70,7 +70,7 @@ export interface ScriptingParts {
   /** What no run may see: the data of the agent, files with its keys. */
   hidden: readonly string[];
   downloadCodeBundle: Scripting['downloadCodeBundle'];
-  /** Nobody scrapes a command that makes one run. */
+  /** A command that makes a single run has no metrics. */
   metrics?: Pick<AgentMetrics, 'browserLaunches' | 'browserEnds'>;
 }
 

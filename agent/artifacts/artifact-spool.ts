@@ -2,8 +2,8 @@
  * Files of results on disk until the control plane has them: `<AGENT_DATA_DIR>/artifacts/<resultId>/`.
  *
  *   being filled   the folder holds files; a crash leaves garbage, which the next start sweeps
- *   sealed         `entry.json` was written last, by rename: the entry is whole and survives
- *   committed      its result is in the outbox: it may be uploaded. What a crash leaves sealed is taken
+ *   complete       `entry.json` was written last, by rename: the entry is whole and survives
+ *   committed      its result is in the outbox: it may be uploaded. What a crash leaves complete is taken
  *                  as committed by the next start, since the result may have got there
  *
  * Bounded by bytes, number and age: the oldest entries go first, counted and logged. Nothing here makes a run
@@ -89,7 +89,7 @@ function sizeOf(entry: SpoolEntry): number {
 export class ArtifactSpool {
   readonly #root: string;
   readonly #options: SpoolOptions;
-  /** Sealed entries, oldest first. */
+  /** Complete entries, oldest first. */
   readonly #entries = new Map<string, SpoolEntry>();
   readonly #committed = new Set<string>();
   readonly #listeners: ((entry: SpoolEntry) => void)[] = [];
@@ -225,7 +225,11 @@ export class ArtifactSpool {
    * `isDurable` the disk is not waited for: it survives the end of this process, not a loss of power,
    * after which it is swept, or refused by its digest.
    */
-  async writeEntry(resultId: string, files: SpooledFile[], { isDurable = true } = {}): Promise<void> {
+  async writeEntry(
+    resultId: string,
+    files: SpooledFile[],
+    { isDurable = true } = {},
+  ): Promise<void> {
     const folder = join(this.#root, resultId);
     const entry: SpoolEntry = { resultId, createdAt: this.#options.clock.now(), files };
     const partial = join(folder, `${entryFile}.partial`);
@@ -288,7 +292,7 @@ export class ArtifactSpool {
     }
   }
 
-  /** Counts files that were given up elsewhere. */
+  /** Counts files that another place dropped. */
   countDropped(files: number, reason: string): void {
     this.#dropped += files;
     this.#droppedUnsaid += files;
@@ -310,7 +314,7 @@ export class ArtifactSpool {
 
   async #makeRoom(): Promise<void> {
     const { maxBytes, maxEntries = defaultMaxEntries } = this.#options;
-    // The oldest is looked up anew each time: somebody else may have removed it meanwhile.
+    // The oldest is looked up again each time: another call may have removed it.
     for (;;) {
       const isTooMuch = this.#bytes + this.#stagedBytes > maxBytes;
       const [oldest] = this.#entries.values();

@@ -1,4 +1,4 @@
-/** The files of one run: taken, freed of secrets, measured, and sealed in the spool. */
+/** The files of one run: taken, scrubbed, measured, and written to the spool. */
 import { createHash } from 'node:crypto';
 import { open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -193,7 +193,7 @@ export class UploadLoop {
     } finally {
       this.#inHand.delete(file);
       this.observe();
-      // Other lanes may wait for nothing else than this.
+      // Other uploads may be waiting for exactly this.
       if (this.#isHurried || !isSmall(file)) this.#wakeUp();
     }
   }

@@ -46,7 +46,7 @@ const systemNames = [
 
 const usualPath = '/usr/local/bin:/usr/bin:/bin:/usr/lib/chromium:/snap/bin';
 
-/** A browser talks to the target and to nobody else. */
+/** A browser connects to the target only. */
 const quietArgs = [
   '--disable-background-networking',
   '--disable-component-update',

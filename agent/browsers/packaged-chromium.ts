@@ -68,7 +68,7 @@ async function parentFolder(): Promise<string> {
   return tmpdir();
 }
 
-/** A folder that nobody else could have filled: what is in it is executed. */
+/** A folder that no other user could have filled, because its content is executed. */
 async function ownFolder(): Promise<string> {
   const uid = process.getuid?.() ?? 0;
   const folder = join(await parentFolder(), `monitor-agent-chromium-${uid}`);

@@ -45,7 +45,7 @@ async function makeFolder(folder: string): Promise<void> {
   }
   for (const one of missing) {
     await mkdir(one).catch((error: unknown) => {
-      // Somebody else was quicker.
+      // Another process was faster.
       if (codeOf(error) !== 'EEXIST') throw error;
     });
   }

@@ -2,13 +2,16 @@ import { isIPv6 } from 'node:net';
 import { nearestWord } from '@monitor/shared/nearest-word.ts';
 
 const schemes = ['https', 'http', 'tcp', 'dns', 'icmp'];
-/** Names of files look like names of hosts: nobody has a host in these domains. */
+/** File names look like host names; these endings are never domains of a target. */
 const fileEnding = /\.(json|jsonc|ya?ml|[cm]?[jt]s|txt)$/i;
 const hostPort = /^(?:\[[0-9a-f:.]+\]|[a-z0-9][a-z0-9.-]*):\d{1,5}$/i;
 const hostPath =
   /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]{1,63}(?::\d{1,5})?(?:[/?#].*)?$/i;
 
-/** An address as `run` takes it, where one without its scheme, or with a misspelt one, was given; null elsewhere. */
+/**
+ * The URL that was probably meant, for an argument without a scheme or with a misspelt one; null
+ * otherwise.
+ */
 export function meantAddress(argument: string): string | null {
   const [, scheme, rest] = /^([a-z]+):\/\/(.+)$/i.exec(argument) ?? [];
   if (scheme !== undefined && rest !== undefined) {

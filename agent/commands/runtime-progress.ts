@@ -2,7 +2,7 @@ import type { Progress } from '../runtimes/verify-runtime.ts';
 
 const verbs = { packages: 'fetching packages', verification: 'testing packages' };
 
-/** Shows progress: one line that changes on a terminal, a line for each step elsewhere. */
+/** Shows progress: one changing line on a terminal, otherwise a line per step. */
 export function progressOn(
   stream: NodeJS.WriteStream,
   id: string,

@@ -74,7 +74,7 @@ function endNow(): void {
   process.exit();
 }
 
-/** `monitor-agent support-bundle`: what somebody needs who is to help. */
+/** `monitor-agent support-bundle`: facts for a person who helps. */
 export function registerSupportBundle(program: Command): void {
   program
     .command('support-bundle')

@@ -5,7 +5,7 @@ import { bytesText, counted, longTime } from './units.ts';
 const lateResultsMs = 5 * 60_000;
 const tolerableOffsetMs = 2_000;
 const nearlyFull = 0.8;
-/** Long enough for somebody to look; the log and the metrics remember it. */
+/** How long damage is shown; the log and the metrics keep it longer. */
 const damageShownMs = 86_400_000;
 /** The first check-in is on its way. */
 const freshMs = 30_000;

@@ -129,7 +129,7 @@ export class Link implements AsyncDisposable {
     });
   }
 
-  /** The address that answered first. Throws what the others said when there is none. */
+  /** The address that answered first. Throws the errors of the others when none answered. */
   async usableAddress(): Promise<string> {
     const connections = await this.connections();
     const [fastest] = connections

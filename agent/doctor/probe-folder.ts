@@ -10,7 +10,7 @@ function removeEmpty(path: string, made: string): void {
     try {
       rmdirSync(folder);
     } catch {
-      // Somebody has begun to use it.
+      // Another process has begun to use it.
       return;
     }
   }

@@ -1,4 +1,4 @@
-/** How amounts read. */
+/** Formats amounts for people. */
 const mebibyte = 1_048_576;
 const gibibyte = 1_073_741_824;
 

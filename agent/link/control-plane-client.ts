@@ -47,7 +47,7 @@ const answerMs = { least: 20_000, most: 160_000 };
 const fileMs = { least: 20_000, most: 320_000 };
 /** What is silent in calls that send much is buffers on the way that empty: they are as deep the next time. */
 const buffersMargin = 2;
-/** Nobody waits for the answer to a goodbye when the process has to end. */
+/** How long the last message may delay the end of the process. */
 const goodbyeMs = 5_000;
 /** What is still to come when the connection should stand: its first bytes. */
 const connectSlackMs = 8_000;
@@ -132,7 +132,7 @@ function retryAfterMs(header: string | string[] | undefined): number | null {
  *   409       with its code: one of both sides is too old for the other
  *   404       not a control plane, or one from before this protocol
  *   other 4xx this call is wrong and stays wrong
- *   5xx       its fault, it may pass
+ *   5xx       an error of the control plane, which may pass
  * A refusal without a message in JSON is not the control plane's: something in between said it.
  */
 function failureOf(
@@ -430,7 +430,7 @@ export class ControlPlaneClient {
       });
       const file = handle.createReadStream({ highWaterMark: fileBlockBytes });
       file.once('error', noteProblem);
-      // Of a request that never began nobody has touched the stream, which would keep the file open.
+      // The stream of a request that never began is unused, and would keep the file open.
       closing.defer(() => file.destroy());
       const body = isCompressed
         ? file.compose(createGzip({ level: constants.Z_BEST_SPEED, chunkSize: 262_144 }))

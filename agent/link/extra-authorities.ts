@@ -82,7 +82,8 @@ export function applyTrust(
     const list = expired.map(sayExpired).join(', ');
     throw unusable(path, `holds nothing that is still valid: ${list}; put the new authority in`);
   }
-  // The bundle of an operating system carries a few of old; nobody put them there for this.
+  // The bundle of an operating system contains a few expired ones; they were not added for this
+  // agent.
   if (expired.length > 0 && authorities.length < bundleFrom) {
     const list = expired.map(sayExpired).join(', ');
     warnings.push(`NODE_EXTRA_CA_CERTS: ${list}; the others in ${path} are used`);

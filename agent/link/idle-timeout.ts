@@ -13,7 +13,7 @@ export class IdleTimeout implements Disposable {
   readonly #stalled = new AbortController();
   #withinMs: number;
   #cancel: () => void = () => undefined;
-  /** Two stretches of at least `bufferBytes`, but for the current one. */
+  /** The last two periods of at least `bufferBytes`, besides the current one. */
   #lastStretchAt: number;
   #stretchAt: number;
   #stretchBytes = 0;

@@ -30,7 +30,7 @@ const agentErrorCodes = new Set([
 /** Of those, the ones that a router far away can cause as well, by answering to what we sent. */
 const saidByRouters = new Set(['ENETUNREACH', 'EACCES']);
 
-/** An agent error where no packet had left: then a route of this machine says so, and nobody else. */
+/** An agent error when no packet had left: then it comes from a route of this machine. */
 const saidByOwnRoute = 'EHOSTUNREACH';
 
 /** Codes for which `onlyOn: NETWORK_ERROR` retries. */

@@ -1,4 +1,4 @@
-/** The last lines of the log, in memory: for a support bundle, where the log itself may be elsewhere. */
+/** The last lines of the log in memory, for a support bundle: the log itself may be on another machine. */
 import type { DestinationStream } from 'pino';
 
 const maxLines = 2_000;

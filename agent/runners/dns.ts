@@ -42,7 +42,7 @@ async function askTarget(
   return asked;
 }
 
-/** Asks the name server of the monitor, and nobody else when it fails. */
+/** Queries the name server of the monitor, without a fallback. */
 async function askNamedServer(
   query: DnsQuery,
   nameServer: string,

@@ -12,7 +12,7 @@ import { usableFamily } from '../net/ip-family.ts';
 import { resolveByOs, resolveByQuery } from '../net/dns/resolve.ts';
 import type { Observation, Runner, RunnerContext } from './runner.ts';
 
-/** The kernel needs a moment to say that nobody answers, however short the check wants it. */
+/** Minimum timeout: the kernel needs a moment to report a missing answer. */
 const minTraceMs = 1_000;
 const maxLookupMs = 2_000;
 /** The tracer ends a little before its time is over. */
@@ -57,7 +57,7 @@ async function namesOf(
   return new Map(found.flat());
 }
 
-/** As the field writes it; nobody here knows whose network an address is in. */
+/** A hop in the format of the field; owners of networks are unknown here. */
 function shownHop(hop: TracerouteHop, names: ReadonlyMap<string, string>): Record<string, unknown> {
   const [address = ''] = hop.addresses;
   const { last, avg, best, worst, stdDev } = hop;

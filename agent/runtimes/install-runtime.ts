@@ -169,7 +169,7 @@ export function removeRuntime(directory: string, id: string): Promise<boolean> {
     const found = [id, `${id}.partial`, `${id}.old`]
       .map((name) => join(directory, name))
       .filter((folder) => existsSync(folder));
-    // Out of sight first: nobody is given half of a runtime.
+    // Renamed first, so that no run sees an incomplete runtime.
     for (const folder of found) {
       const doomed = `${folder}.removed`;
       rmSync(doomed, { recursive: true, force: true });

@@ -37,11 +37,11 @@ export interface ScriptHostOptions {
   readonly ceilings?: Partial<Omit<OutputCeilings, 'outputBytes'>>;
   /** Ways of keeping runs apart that may be used, by preference. */
   readonly ways?: readonly Way[];
-  /** What runs the supervisor; null where there is none. */
+  /** The program that runs the supervisor; null when it is missing. */
   readonly perl?: string | null;
   /** How many processes the kernel has ended for want of memory; null where it is not known. */
   readonly memoryKills?: () => number | null;
-  /** What takes rights away where there is no perl; null where there is none. */
+  /** The program that drops rights without perl; null when it is missing. */
   readonly setpriv?: string | null;
 }
 

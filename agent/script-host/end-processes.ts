@@ -8,7 +8,7 @@ function lookUp(read: () => string): string {
   try {
     return read();
   } catch {
-    // Gone, or not ours to see.
+    // The process has ended, or its facts are not readable.
     return '';
   }
 }

@@ -77,7 +77,7 @@ export async function writeInside(
   if (name === undefined) throw new AgentError('RUNNER_BROKEN', 'a file of a run needs a name');
   const parent = await descend(folder, steps, (missing) => makeFolder(missing, owner));
   try {
-    // Always a new file: what has the name already may be a link or belong to somebody else.
+    // Always a new file: an existing one may be a link or belong to another user.
     await rm(at(parent, name), { force: true });
     const file = await open(at(parent, name), O_WRONLY | O_CREAT | O_EXCL, 0o600);
     try {

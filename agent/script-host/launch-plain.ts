@@ -41,7 +41,7 @@ export function launchPlain(order: Order, { graceMs, prefix }: PlainLaunch): Lau
     try {
       if (child.pid !== undefined) process.kill(-child.pid, signal);
     } catch {
-      // Nobody is left in it.
+      // The process group is empty.
     }
   };
   let stopped: Pick<Ending, 'reason' | 'explanation'> | null = null;

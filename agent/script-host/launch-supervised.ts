@@ -29,7 +29,7 @@ export interface Supervision {
   readonly graceMs: number;
 }
 
-/** Above what honest programs open, below what would trouble the machine. */
+/** More than honest programs open, less than would harm the machine. */
 const maxDescriptors = 8_192;
 
 /** What the supervisor may take to end a program, after which it is ended itself. */

@@ -9,7 +9,7 @@ const signs = [
   '"type":"crash"',
 ] as const;
 
-/** Bytes are searched as they are: most are of no interest to anybody. */
+/** Searches raw bytes: most output is never needed as text. */
 export function mentionsLostProcess(text: Buffer | string): boolean {
   return signs.some((sign) => text.includes(sign));
 }

@@ -19,7 +19,7 @@ export function shortName(): string {
   return randomBytes(4).toString('hex');
 }
 
-/** When a process was started, in ticks since boot; null when there is none. */
+/** Start time of a process in ticks since boot; null for a missing process. */
 export function startTimeOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -131,7 +131,7 @@ export async function openWorkFolder(
     try {
       utimesSync(file, new Date(), new Date());
     } catch {
-      // Somebody cleans the folder for temporary files; runs then fail by themselves and say so.
+      // Another program cleans the temporary folder; runs then fail with an error that says so.
     }
   }, touchEveryMs).unref();
   return {

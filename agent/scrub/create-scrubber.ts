@@ -11,11 +11,11 @@ import type { Scrubber } from './scrubber.ts';
 
 export interface ScrubberOptions {
   readonly secrets: Iterable<string>;
-  /** Also removes what looks like a credential, though nobody declared it. */
+  /** Also removes undeclared values that look like credentials. */
   readonly detect: boolean;
-  /** Told how many of the secrets are too short, or too common, to be removed. */
+  /** Called with the number of secrets that are too short or too common to be removed. */
   readonly onTooShort?: (count: number) => void;
-  /** Told of each text and stream in which something was removed. */
+  /** Called for each text and stream in which something was removed. */
   readonly onFound?: () => void;
   /** What one file may unpack to, with everything in it; 1 GiB unless given. */
   readonly maxUnpackedBytes?: number;

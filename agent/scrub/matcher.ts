@@ -44,7 +44,7 @@ const lowerCase = Uint8Array.from({ length: 256 }, (_, byte) =>
 /** The native comparison wins only where there is much to compare. */
 const muchToCompare = 64;
 
-/** A text, and the same in lower case once somebody asks for it. */
+/** A text with its lower-case form, which is computed on demand. */
 class Searched {
   readonly text: Uint8Array;
   #lower: Uint8Array | undefined;

@@ -24,7 +24,7 @@ export const nameAnchors: readonly string[] = [
 export const namedValue =
   /(secret|token|passw|pwd|api[_-]?key|credential|private[_-]?key|access[_-]?key|auth|signing_key|encryption_key)([\w-]{0,40})(?:\\?["'`]){0,2}\s{0,4}(?:=>|:=|[:=]|%3D)\s{0,4}(?:\\?["'`]){0,2}([^\s"'`\\,;&<>(){}[\]*|]{6,4096})/iy;
 
-/** What a name ends with when its value tells about a credential and is none. */
+/** Endings of names whose values describe a credential without being one. */
 const about =
   /(?:id|ids|name|names|type|types|url|uri|endpoint|host|path|count|length|size|limit|expiry|expires|expires_?in|expires_?at|expiration|ttl|age|at|date|time|status|state|mode|method|version|scheme|algorithm|provider|hint|label|field|header|prefix|hash|digest|sha1|sha256|fingerprint|policy|error|message|required|enabled|valid|present|store|storage|manager|file|arn|ref|or|ors|ority|enticated|entication|orization_endpoint)$/i;
 

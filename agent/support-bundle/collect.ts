@@ -20,7 +20,7 @@ import { shownSettings } from './shown-settings.ts';
 export interface BundleOptions {
   environment: Readonly<Record<string, string | undefined>>;
   clock: Clock;
-  /** Told what is being gathered. */
+  /** Called with the name of each step. */
   onStep?: (what: string) => void;
   machine?: Machine;
 }

@@ -91,7 +91,7 @@ function processOf(machine: Machine, pid: string): Process | null {
   if (status === null) return null;
   const field = (name: string): string =>
     new RegExp(`^${name}:\\s+(.*)$`, 'm').exec(status)?.[1] ?? '?';
-  // Not the command line: what somebody wrote there may hold a secret of another program.
+  // Not the command line: it may contain a secret of another program.
   const line = [
     pid,
     field('PPid'),

@@ -1,4 +1,4 @@
-/** The agent's log as it may leave: addresses of others are nobody's business. */
+/** The agent's log without addresses of other hosts. */
 
 /** Every URL that is not of one of these origins becomes `[url]`. */
 export function withoutUrls(text: string, origins: readonly string[]): string {

@@ -1,4 +1,4 @@
-/** One attempt of a run: measure, judge, remove secrets, and say what it amounts to. */
+/** One attempt of a run: measure, judge, remove secrets, and build the result. */
 import type { Clock } from '@monitor/shared/clock.ts';
 import { z } from 'zod';
 import {

@@ -208,7 +208,7 @@ export class CheckInLoop {
       code: failure?.code ?? 'RUNNER_BROKEN',
       message: failure?.message ?? String(error),
     };
-    // An answer that was lost may have carried news: ask for everything.
+    // A lost answer may have contained changes: ask for everything.
     this.#snapshot = null;
     return pauseMs;
   }

@@ -3,14 +3,14 @@
 export interface ClockSample {
   /** On our wall clock, when the answer came. */
   receivedAt: number;
-  /** From sending the question to having the answer; on the monotonic clock, which nobody sets. */
+  /** Time from the question to the answer, on the monotonic clock. */
   tookMs: number;
   /** On their wall clock: when the question came, and when the answer left. */
   theirs: { receivedAt: number; sentAt: number };
 }
 
 export interface ClockOffset {
-  /** Theirs minus ours. */
+  /** Clock of the control plane minus clock of the agent. */
   offsetMs: number;
   /** The true offset is no further away: the way there may have taken all the time, or none. */
   uncertaintyMs: number;

@@ -21,7 +21,7 @@ export interface Conclusion {
   submission: ResultSubmission;
   /** The next attempt of this agent, and when it is due. */
   retry: { run: Run; dueAt: number } | null;
-  /** Where the next attempt is made; null for a FINAL result. */
+  /** Where the next attempt is made; null for a FINAL result. `elsewhere` is a label of the metric. */
   retriedWhere: 'here' | 'elsewhere' | null;
 }
 

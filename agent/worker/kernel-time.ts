@@ -30,7 +30,7 @@ const searches = 12;
 const buffer = Buffer.alloc(256);
 const nsPerMs = 1e6;
 
-/** A small file of the kernel; null where there is none. */
+/** A small file of the kernel; null when it is missing. */
 class KernelFile implements Disposable {
   readonly #fd: number | null;
 

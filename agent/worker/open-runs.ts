@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import { CallFailure, type ControlPlaneClient } from '../link/control-plane-client.ts';
 
 const tellEveryMs = 1_000;
-/** A run that lasts no longer is over before anybody could read about it. */
+/** Shorter runs are not reported: they end before anybody could read about them. */
 const momentMs = 1_000;
 /** The control plane may have lost what was reported. */
 const repeatAfterMs = 30_000;

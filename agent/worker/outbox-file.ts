@@ -31,7 +31,7 @@ export interface OutboxFileOptions {
   directory: string;
   /** Room for damaged files that are kept aside. */
   maxBytes: number;
-  /** Nobody asked the agent before this one to stop. */
+  /** The previous agent was killed instead of stopped. */
   hasEndedUncleanly: boolean;
   now: () => number;
   damages: Damages;

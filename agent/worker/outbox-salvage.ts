@@ -5,7 +5,7 @@ import type { DatabaseImage } from '@monitor/shared/sqlite/image.ts';
 import { salvageRows, type TableShape } from '@monitor/shared/sqlite/salvage.ts';
 import type { LostSlot } from '../damage.ts';
 
-/** Null for a damaged record, so that it stands in nobody's way. */
+/** Null for a damaged record, so that it does not block others. */
 export const runIdOfRecord = `iif(json_valid(payload), json_extract(payload, '$.runId'), null)`;
 
 export const outboxSchema = `
@@ -126,7 +126,7 @@ export function salvageInto(db: DatabaseSync, image: DatabaseImage, oldestSeq: n
     if (table === 'records') done.records += Number(changes);
   }
   for (const row of next.value.lost) if (row.table === 'records') lose(row.text);
-  // Numbers go on: who has read up to one of them must not meet it again.
+  // Numbers continue, because a reader may have stopped at one of them.
   db.prepare(
     `insert into sqlite_sequence (name, seq) select 'records', 0
      where not exists (select 1 from sqlite_sequence where name = 'records')`,

@@ -82,7 +82,7 @@ export interface OutboxOptions {
   maxAgeMs: number;
   clock: Clock;
   logger: Logger;
-  /** Nobody asked the agent before this one to stop: the file is checked before it is used. */
+  /** The previous agent was killed instead of stopped: the file is checked before it is used. */
   hasEndedUncleanly?: boolean;
   damages?: Damages;
 }

@@ -93,7 +93,7 @@ function reasonBy(shares: LoadShares, limits: Limits): string | null {
   return null;
 }
 
-/** Turns on a CPU that others need in an attempt and that nobody sees: of the kernel, of a target beside it. */
+/** CPU time of others that is invisible in an attempt: of the kernel, of a target on the same machine. */
 const hiddenTurns = 25;
 
 /** What others on this machine may have waited unseen in an attempt, by what a turn has cost since an instant. */

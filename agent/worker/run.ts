@@ -7,7 +7,7 @@ import {
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { z } from 'zod';
 
-/** Instants are milliseconds since the epoch; null where there is none. Stored between two attempts. */
+/** Instants are milliseconds since the epoch; null when unknown. Stored between two attempts. */
 export const run = z.object({
   check: assignedCheck,
   runId: z.uuid(),

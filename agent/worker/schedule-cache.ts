@@ -48,7 +48,7 @@ export class ScheduleCache {
     }
   }
 
-  /** The schedule as last saved; null when there is none, or none that this agent can read. */
+  /** The saved schedule; null without one, or when it is not readable. */
   load(now: number): CachedSchedule | null {
     let content: Buffer;
     try {

@@ -25,7 +25,7 @@ function presentOf(schema: z.ZodType): z.ZodType {
   return present;
 }
 
-/** The names of a shape are ours and hold no secret; others stay as they were scrubbed. */
+/** The names of a known shape are not secret and stay as they are; other names are scrubbed. */
 function objectWithShape({ shape }: z.ZodObject, original: Fields, scrubbed: Fields): Fields {
   const names = Object.keys(scrubbed);
   const entries = Object.entries(original).map(([name, value], index): [string, unknown] => {

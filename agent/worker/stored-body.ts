@@ -16,7 +16,7 @@ function without(response: Record<string, unknown>): Record<string, unknown> {
   return { ...rest, body: null };
 }
 
-/** Drops what will not be kept anyway, so that nobody searches it for secrets. */
+/** Drops the part of a body that is not kept, so that it is not scrubbed. */
 export function droppedBody(response: Response, keptLength: number): Response {
   if (response === null || !('body' in response)) return response;
   if (keptLength === 0) return without(response);

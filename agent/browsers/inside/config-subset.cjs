@@ -57,7 +57,7 @@ function mergeConfig(own, given) {
     });
   }
   const merged = { ...own.use, ...use };
-  // A browser that is elsewhere cannot reach the way out that the agent gives.
+  // A remote browser cannot reach the gateway of the agent.
   if (use.connectOptions && !use.proxy) delete merged.proxy;
   return { ...own, ...kept, use: merged, expect };
 }

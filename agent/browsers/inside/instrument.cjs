@@ -113,7 +113,7 @@ function instrumentBrowser(browser, recorder, settings) {
     if (settings.traceScripts) await traceContext(context);
     return context;
   };
-  // Playwright's own opens its context by itself, past ours.
+  // Playwright's own newPage opens its context by itself, without our newContext.
   browser.newPage = async (options = {}) => {
     const context = await browser.newContext(options);
     const page = await context.newPage();
@@ -228,7 +228,7 @@ function instrumentChromium(chromium, recorder, settings) {
     }
   };
   const watch = (browser) => instrumentBrowser(browser, recorder, settings);
-  // A browser that is elsewhere cannot reach our way out, and one with a proxy of the script has its own.
+  // A remote browser cannot reach the gateway of the agent; a proxy of the script has priority.
   const watchAsItIs = (browser) =>
     instrumentBrowser(browser, recorder, { ...settings, proxyServer: null });
   chromium.launch = async (options = {}) => {

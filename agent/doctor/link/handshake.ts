@@ -58,7 +58,7 @@ function chainOf(leaf: DetailedPeerCertificate): ChainLink[] {
   return chain;
 }
 
-/** A `Date` header in answer to a request that tells nothing: nobody is trusted yet. */
+/** The `Date` header of an answer to an anonymous request: the peer is not verified yet. */
 function askTime(socket: TLSSocket, host: string): Promise<number | null> {
   return new Promise((resolve) => {
     const request = httpRequest({

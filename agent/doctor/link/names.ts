@@ -19,7 +19,7 @@ export interface ServerAnswer {
 
 export interface NameFacts {
   host: string;
-  /** It is an address already: nobody is asked. */
+  /** It is an IP address already, so no resolver is asked. */
   isAddress: boolean;
   os: { addresses: string[]; code: string | null; durationMs: number; isTimeout: boolean };
   servers: ServerAnswer[];

@@ -18,7 +18,7 @@ export interface RouteFacts {
   code: string | null;
   /** Where it is known: through which device, and by which gateway. */
   via: string | null;
-  /** Why nothing gets out that way although there is one; null where nobody can say. */
+  /** Why no packet leaves by this route although it exists; null when unknown. */
   dead: NextHopProblem | null;
 }
 

@@ -6,12 +6,12 @@ import { isIPv4 } from 'node:net';
 import { fail, warn, type Finding } from '../finding.ts';
 import type { NameFacts } from './names.ts';
 
-/** The address of nobody: no server can have it. */
+/** The unspecified address, which no server can have. */
 export function isUnspecified(address: string): boolean {
   return /^(::ffff:)?0\.0\.0\.0$|^::$/.test(address);
 }
 
-/** An address of this machine alone, or of nobody. */
+/** A loopback or unspecified address. */
 export function isSinkhole(address: string): boolean {
   const plain = address.replace(/^::ffff:/i, '');
   return isUnspecified(address) || address === '::1' || (isIPv4(plain) && plain.startsWith('127.'));
@@ -31,7 +31,10 @@ export interface SinkholeFacts extends Pick<NameFacts, 'host' | 'os' | 'servers'
   isAccepted: boolean;
 }
 
-/** What it means that a name is this machine or nobody; null where it is not, or rightly so. */
+/**
+ * Explains a name that resolves to this machine or to the unspecified address; null when that is
+ * intended.
+ */
 export function judgeSinkhole(facts: SinkholeFacts): Finding | null {
   const { host, os, servers, hostsFile, whose, isOpen, isAccepted } = facts;
   if (isAccepted) return null;
@@ -46,7 +49,7 @@ export function judgeSinkhole(facts: SinkholeFacts): Finding | null {
     );
   }
   const by = servers.filter(({ addresses }) => isAllSinkhole(addresses));
-  // The operating system knows it from elsewhere, as it does its own name.
+  // The operating system has another source, as for its own host name.
   if (by.length === 0 && !isNobody) return null;
   const said = by.map(({ server, addresses }) => `${server}: ${addresses.join(', ')}`).join('; ');
   const what = `${is}${said === '' ? '' : ` (${said})`}`;

@@ -20,7 +20,10 @@ export interface DataFacts {
   heldBy: Holder;
 }
 
-/** Who uses the folder: the agent of this machine, one elsewhere, or something that does not answer. */
+/**
+ * The holder of the folder: the agent of this machine, an agent of another machine, or an unknown
+ * process.
+ */
 export type Holder =
   | { kind: 'nobody' }
   | { kind: 'agent-here'; pid: number }

@@ -96,9 +96,9 @@ export function isMisspelling(word: string, of: string): boolean {
   return edits(word, of) <= 2;
 }
 
-/** Other programs' variables; they look like ours and are none. */
+/** Variables of other programs that look like settings of the agent. */
 const foreign = /^(NODE_|OTEL_|npm_|FTP_PROXY$|LOG_FILE$)/i;
-/** Names by which people know these settings elsewhere. */
+/** Common other names of these settings. */
 const aliases: Readonly<Record<string, string>> = {
   APIKEY: 'API_KEY',
   AGENT_KEY: 'API_KEY',

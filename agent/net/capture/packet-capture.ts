@@ -36,7 +36,7 @@ export interface CutCapture {
 export interface PacketCapture extends AsyncDisposable {
   /** Gives the packets of a flow in one file, or says why there are none. Never rejects. */
   cut(flow: Flow, signal: AbortSignal): Promise<CutCapture | { missing: string }>;
-  /** Called with failures that mend themselves. */
+  /** Called for temporary failures. */
   onFailure(listener: (fault: AgentError) => void): void;
 }
 

@@ -70,7 +70,7 @@ export class CaptureRelay {
     }
   }
 
-  /** Sends a question; null when the relay ends before it answers, or nobody waits any longer. */
+  /** Sends a question; null when the relay ends before it answers, or when the caller aborts. */
   ask(question: string, signal: AbortSignal): Promise<RelayAnswer | null> {
     this.#asked += 1;
     const number = this.#asked;

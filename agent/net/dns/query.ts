@@ -5,7 +5,7 @@ import dnsPacket, { type Question } from 'dns-packet';
 import { typeNumberOf, type RecordType } from './registry.ts';
 
 export interface DnsQuery {
-  /** Random, so that nobody who does not see the query can answer it. */
+  /** Random, so that only a host that sees the query can answer it. */
   id: number;
   /** The whole message: a header of 12 bytes and one question. */
   message: Buffer;

@@ -58,7 +58,7 @@ const presenters: Record<Exclude<RecordType, 'ANY'> | 'DNAME' | 'SVCB', Present>
 
 const byTypeName = new Map(Object.entries(presenters));
 
-/** The generic form, for types that nobody here can read: `\# 2 0a0b` (RFC 3597 section 5). */
+/** The generic form of unknown types: `\# 2 0a0b` (RFC 3597 section 5). */
 const generic: Present = (reader) => {
   const bytes = reader.rest();
   return bytes.length === 0 ? '\\# 0' : `\\# ${bytes.length} ${bytes.toString('hex')}`;

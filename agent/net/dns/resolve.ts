@@ -143,7 +143,7 @@ export async function resolveByQuery(
   return { failure: failureOf('resolve', code, host) };
 }
 
-/** The operating system itself waits for minutes when no resolver answers; nobody else should. */
+/** The operating system waits for minutes when no resolver answers; the agent does not. */
 const osTimeoutMs = 15_000;
 
 async function lookUp(host: string, family: IpFamily): Promise<string> {

@@ -19,7 +19,7 @@ const tries = 2;
 /** Of a server that floods us with anything else, no more than so many messages are read. */
 const maxForeign = 100;
 
-/** The answer, a failure, or the news that the answer does not fit and must be asked for over TCP. */
+/** The answer, a failure, or the sign that the answer is truncated and must be queried over TCP. */
 export function askOverUdp(
   query: DnsQuery,
   server: NameServer,
@@ -80,7 +80,7 @@ export function askOverUdp(
           if (foreign === maxForeign) giveUp();
       }
     });
-    // Connected: the kernel drops what others send, and tells when nobody listens there.
+    // Connected: the kernel drops packets of others, and reports a closed port.
     socket.connect(server.port, server.host);
     return () => {
       cancelTimer();

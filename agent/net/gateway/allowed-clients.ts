@@ -12,7 +12,7 @@ import { CoalescedRead } from './coalesced-read.ts';
 
 /** The processes of one run, or of the browser that it has for itself. */
 export interface AllowedClient {
-  /** The user that nobody else has, or null. */
+  /** The exclusive user of the run, or null. */
   readonly uid: number | null;
   /** The processes that the agent started for it: what descends from them belongs to it. */
   pids(): readonly number[];
@@ -71,7 +71,7 @@ async function otherEndOf(socket: Socket): Promise<OtherEnd | null> {
   return null;
 }
 
-/** What `read` gives, or `otherwise` when the process has ended or is none that may be looked at. */
+/** What `read` gives, or `otherwise` when the process has ended or must not be read. */
 function ofProcess<T>(read: () => T, otherwise: T): T {
   try {
     return read();
@@ -129,7 +129,7 @@ export class AllowedClients {
     this.#admitted.push(allowedClient);
   }
 
-  /** True when the other end of a connection is held by one of them. Rejects when that cannot be known. */
+  /** True when an allowed process holds the other end of a connection. Rejects when that is unknown. */
   async include(socket: Socket): Promise<boolean> {
     const end = await otherEndOf(socket);
     if (end === null) return false;

@@ -62,7 +62,7 @@ function isSaid(error: unknown): error is Error {
   return error instanceof AgentError || error instanceof NotReached || error instanceof ClientGone;
 }
 
-/** What an error means: an AgentError where it is ours, else NotReached. */
+/** The meaning of an error: an AgentError when the agent caused it, else NotReached. */
 function reasonOf(error: unknown, target: Target): Error {
   if (isSaid(error)) return error;
   // Several addresses were tried: the first failure stands for all.

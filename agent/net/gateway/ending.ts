@@ -1,4 +1,4 @@
-/** When to give up on what is being opened for a client: after a time, or when nobody waits any more. */
+/** When to give up on opening a connection for a client: at a time limit, or when the client is gone. */
 
 export interface Ending {
   /** In ms, from the beginning of a step. */
@@ -7,7 +7,7 @@ export interface Ending {
   readonly signal: AbortSignal;
 }
 
-/** The client is gone: nothing went wrong that anybody would want to hear of. */
+/** The client disconnected; this is not worth a log line. */
 export class ClientGone extends Error {}
 
 interface Client {

@@ -15,7 +15,7 @@ import { shakeHands } from './handshake.ts';
 import type { SessionContext } from './proxy-session.ts';
 import { certificateFor } from './intercept.ts';
 
-/** For the next on the way and nobody else. RFC 9110, 7.6.1. */
+/** Hop-by-hop headers. RFC 9110, 7.6.1. */
 const ofThisConnection =
   /^(connection|proxy-connection|proxy-authorization|keep-alive|te|trailer|upgrade)$/i;
 
@@ -81,7 +81,7 @@ export async function forward(
   }
   const fail = (error: unknown): void => {
     session.note(error, targetOf(url));
-    // No answer of ours: the run would take it for one of the target.
+    // No answer of the gateway: the run would take it for one of the target.
     request.socket.destroy();
   };
   try {
@@ -107,7 +107,7 @@ export async function forward(
       }
       pipeline(answer, response, () => undefined);
     });
-    // An answer of 101 that nobody asked for ends without any other event.
+    // An unexpected 101 answer ends without any other event.
     sent.once('close', () => {
       if (!response.headersSent) request.socket.destroy();
     });

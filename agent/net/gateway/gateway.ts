@@ -45,7 +45,7 @@ export interface ProxySession extends AsyncDisposable {
   readonly server: string;
   /** The first agent error that a connection met: a proxy of the location that refuses us. */
   readonly agentError: AgentError | null;
-  /** Lets the run in, or the browser that it has for itself; until then nobody may. */
+  /** Admits the run, or its own browser; until then every client is refused. */
   admit(allowedClient: AllowedClient): void;
 }
 
@@ -54,7 +54,7 @@ export interface Gateway {
   readonly browserArgs: readonly string[];
   /** What other clients must trust, in PEM. */
   readonly certificate: string;
-  /** Opens it for a run. Throws NETWORK_UNAVAILABLE when `proxyUrl` is none. */
+  /** Opens a session for a run. Throws NETWORK_UNAVAILABLE when `proxyUrl` is invalid. */
   open(options: ProxySessionOptions): Promise<ProxySession>;
 }
 

@@ -47,7 +47,7 @@ export interface HttpRequest extends BodyLimits {
   serverName?: string;
   /** Called with each connection whose handshake is complete. */
   onSecure?: (socket: TLSSocket) => void;
-  /** Told what happens along the way. */
+  /** Records the events of the exchange. */
   trail: ConnectionTrail;
 }
 

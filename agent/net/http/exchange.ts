@@ -56,7 +56,7 @@ export interface ExchangeRequest extends BodyLimits {
   limitMs: number;
   signal: AbortSignal;
   clock: Clock;
-  /** Told what happens. */
+  /** Records the events of the exchange. */
   trail: ConnectionTrail;
 }
 

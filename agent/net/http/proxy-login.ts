@@ -1,4 +1,4 @@
-/** What in the address of a proxy is nobody's business, as it stands there and decoded. */
+/** The credentials in the URL of a proxy, as written and decoded. */
 export function proxyLogin(address: string | null): string[] {
   const [, user, password] = /^[a-z]+:\/\/([^/@]*?):([^/@]*)@/i.exec(address ?? '') ?? [];
   if (user === undefined || password === undefined || password === '') return [];

@@ -22,7 +22,7 @@ export function spanIdOf(id: string): string {
   return id.replaceAll('-', '').slice(-16);
 }
 
-/** The span that a `traceparent` names; null for what is none. */
+/** The span id of a `traceparent`; null for an invalid one. */
 export function spanIdIn(traceparent: string | undefined): string | null {
   return /^00-[0-9a-f]{32}-([0-9a-f]{16})-/.exec(traceparent ?? '')?.[1] ?? null;
 }

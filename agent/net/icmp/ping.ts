@@ -113,7 +113,7 @@ export class PingIcmp implements IcmpTransport {
     const worker = new Worker(new URL('ping-worker.ts', import.meta.url), {
       env: { PATH: this.#path, LC_ALL: 'C' },
     });
-    // A running echo has a timer; an idle thread keeps nobody alive.
+    // A running echo has a timer; an idle thread must not keep the process alive.
     worker.unref();
     worker.on('message', (report: PingReport) => {
       const settle = this.#waiting.get(report.id);

@@ -74,7 +74,7 @@ export class NextHopsFromFiles implements NextHops {
     if (!isIPv4(address) || table === null) return null;
     if (address.startsWith('127.')) return { kind: 'here' };
     const route = ipv4RouteTo(table, address);
-    // Another table may know a way, or say that there is none.
+    // Another routing table may have a route, or state that there is none.
     if (route === null || route.isReject) return null;
     const { device, gateway } = route;
     const hasCarrier = this.#read(`sys/class/net/${device}/carrier`)?.trim() !== '0';

@@ -126,7 +126,7 @@ export class TracerouteLog {
     const isFromTarget = isLast && from === address;
     const isOwn = from === this.#local && !isFromTarget;
     const said = icmpNote(family, type, code);
-    // The usual answer of a host to a datagram that nobody there waits for.
+    // The usual answer of a host to a datagram for a closed port.
     const isUsual = isFromTarget && this.#method === 'udp' && said === 'port unreachable';
     const note = isOwn ? `this machine itself: ${ownReason(said)}` : said;
     this.#answers.push({ hop, ms, from, isFromTarget, isLast, note: isUsual ? null : note });

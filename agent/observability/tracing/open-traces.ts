@@ -1,4 +1,4 @@
-/** Traces of runs, where the settings name somebody who takes them. */
+/** Traces of runs, when the settings name a collector. */
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Logger } from 'pino';
 import type { AgentConfig } from '../../config.ts';
@@ -43,7 +43,7 @@ function headersOf({ OTEL_EXPORTER_OTLP_HEADERS: text }: AgentConfig): Record<st
   }
 }
 
-/** Opens the way out for traces; without OTEL_EXPORTER_OTLP_ENDPOINT there is none. */
+/** Opens the trace exporter; without OTEL_EXPORTER_OTLP_ENDPOINT nothing is exported. */
 export function openTraces(parts: TracesParts): Traces {
   const { config, agentId, version, clock, random, metrics, logger } = parts;
   if (config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return nothing;

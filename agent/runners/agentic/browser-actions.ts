@@ -127,7 +127,7 @@ export class BrowserActions {
     if (tool === 'type') {
       const { text, isSecret } = this.#variables.fill(String(input['text']));
       if (isSecret) {
-        // The field may stand in a frame of somebody else.
+        // The field may be in a frame of another site.
         const { ref, target } = input;
         const place = await this.#session.call('where', { ref, target });
         if (!place.ok) return place;

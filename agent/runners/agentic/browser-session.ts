@@ -139,7 +139,7 @@ export class BrowserSession implements AsyncDisposable {
     }
   }
 
-  /** Ours, met on the way out: what failed then says nothing about the target. */
+  /** An agent error of the gateway: what failed afterwards says nothing about the target. */
   get agentError(): AgentError | null {
     return this.#proxySession?.agentError ?? null;
   }
@@ -179,7 +179,7 @@ export class BrowserSession implements AsyncDisposable {
     return answer?.ok === true ? this.fileOf(answer.output['trace']) : null;
   }
 
-  /** A file the browser made, in the folder of the run and nowhere else; null when there is none. */
+  /** A file that the browser wrote into the folder of the run; null when there is none. */
   async fileOf(named: unknown): Promise<string | null> {
     if (typeof named !== 'string') return null;
     const path = join(this.#workspace.folder, basename(named));

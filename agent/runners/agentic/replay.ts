@@ -16,7 +16,7 @@ import { describeOutcome, noteAssertion, type RunState } from './run-state.ts';
 export interface BrokenStep {
   readonly index: number;
   readonly problem: string;
-  /** What it amounts to when nobody repairs it. */
+  /** The failure when no repair is tried. */
   readonly failure: NonNullable<RunEnd['failure']>;
 }
 

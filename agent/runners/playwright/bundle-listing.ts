@@ -38,7 +38,7 @@ function partsOf(path: string): string[] {
   return parts;
 }
 
-/** Names that file systems elsewhere take for one. */
+/** Names that case-insensitive file systems treat as one. */
 const folded = (path: string): string => path.normalize('NFC').toLowerCase();
 
 /** What a bundle holds, entry by entry; refuses the first that must not be there. */

@@ -1,4 +1,4 @@
-/** The processes of a run, as the operating system shows them. Linux only; elsewhere there are none. */
+/** The processes of a run, from the operating system. Linux only; empty on other systems. */
 import { readdir, readFile } from 'node:fs/promises';
 
 export interface RunProcess {
@@ -27,7 +27,7 @@ async function inspect(pid: string, marker: string): Promise<RunProcess | null> 
       cpuMs: ticks * tickMs,
     };
   } catch {
-    // Gone meanwhile, or of somebody else.
+    // The process has ended, or belongs to another user.
     return null;
   }
 }

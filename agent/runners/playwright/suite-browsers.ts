@@ -18,7 +18,7 @@ const answer = z.object({
   hasVideo: z.boolean(),
 });
 
-/** Folders in which somebody installed browsers of Playwright: `…/chromium-1161/chrome-linux/chrome`. */
+/** Folders with installed Playwright browsers: `…/chromium-1161/chrome-linux/chrome`. */
 function installationsOf(browser: FoundBrowser | null): string[] {
   if (browser === null) return [];
   const named = browser.environment['PLAYWRIGHT_BROWSERS_PATH'];

@@ -73,7 +73,8 @@ export async function collectArtifacts(
   };
   for (const { path, name, type, contentType, visit } of filesOf(events)) {
     const inside = normalize(join('monitor', path));
-    // Attachments can be any file of the script's own; those outside of its folder are not ours to send.
+    // Attachments can be any file that the script may read; files outside of its folder must not be
+    // sent.
     if (inside.startsWith('..')) continue;
     const handle = await workspace.read(inside);
     if (handle === null) continue;

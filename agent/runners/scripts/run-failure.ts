@@ -17,8 +17,8 @@ function whereIn(events: readonly RunEvent[]): string {
   return last === undefined ? 'before it visited a page' : `at the page ${last.url}`;
 }
 
-/** Throws when what failed is ours: the runtime, or a browser that does not start. */
-function blameUs(end: ProgramEnd, events: readonly RunEvent[]): void {
+/** Throws an AgentError when the runtime failed, or a browser that does not start. */
+function throwIfAgentError(end: ProgramEnd, events: readonly RunEvent[]): void {
   const [unavailable] = eventsOf(events, 'browserUnavailable');
   if (unavailable !== undefined) {
     throw new AgentError(
@@ -99,7 +99,7 @@ export function failureOfRun(
   const ended = eventsOf(events, 'end').at(-1);
   const hasPassed = end.exitCode === 0 && ended?.status === 'passed';
   if (hasPassed && (!isTest || eventsOf(events, 'tests').length > 0)) return null;
-  blameUs(end, events);
+  throwIfAgentError(end, events);
   const browser = failureOfBrowser(events);
   if (browser !== null) return browser;
   const message = firstError(events);

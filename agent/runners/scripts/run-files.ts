@@ -6,7 +6,7 @@ import type { NamedScript } from '@monitor/shared/contract/agent-protocol.ts';
 import { insideFolder } from '../../browsers/script-sessions.ts';
 import type { Workspace } from '../../script-host/script-host.ts';
 
-/** Where files of the customer stand in the workspace; ours stand in `monitor/`. */
+/** Folder of customer files in the workspace; files of the agent are in `monitor/`. */
 const checkFolder = 'check';
 
 export interface ScriptSource {
@@ -38,7 +38,7 @@ function isTestScript(script: string): boolean {
   return !usesPlainLibrary.test(script) && definesTest.test(script);
 }
 
-/** A path inside the folder, or null when it leads out of it or is ours. */
+/** A path inside the folder; null when it leads out of it or into files of the agent. */
 function insideOnly(path: string): string | null {
   const normal = posix.normalize(path.replaceAll('\\', '/')).replace(/^(\.\/)+/, '');
   const steps = normal.split('/');

@@ -143,7 +143,7 @@ function environmentOf(context: RunnerContext, runtime: InstalledRuntime): Recor
 /** A browser that ended: so long until it is known why. */
 const knownWithinMs = 5_000;
 
-/** A page that eats more memory than a run may have ends its browser: the fault of the page. */
+/** A page that exceeds the memory limit of a run ends its browser: this is a failure of the page. */
 async function failureOfMemory(
   lease: BrowserLease | null,
   events: readonly RunEvent[],
@@ -251,7 +251,7 @@ async function runInSession(
   };
 }
 
-/** Variables our own processes are started with stay ours. */
+/** Customer variables must not replace variables that start the agent's own processes. */
 function withoutOwn(environment: Record<string, string>): Record<string, string> {
   const own = /^(MONITOR_|NODE_OPTIONS$|NODE_PATH$|PLAYWRIGHT_BROWSERS_PATH$)/;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));

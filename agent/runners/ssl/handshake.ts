@@ -87,7 +87,7 @@ function ofNetwork(phase: string, failure: Failure): Failure {
   return { ...failure, phase: isTimeout ? 'timeout' : phase, isNetworkError: true };
 }
 
-/** Connects, shakes hands and ends. Rejects with an AgentError when this machine is at fault. */
+/** Connects, shakes hands and disconnects. Rejects with an AgentError for a problem of this machine. */
 export function shakeHands(
   { address, host, port, serverName, secureContext, timeoutMs }: HandshakeOptions,
   { clock, signal }: Pick<RunnerContext, 'clock' | 'signal'>,

@@ -237,7 +237,7 @@ function fail(error) {
   try {
     environment = environmentChanges();
   } catch {
-    // The script has made its environment unreadable; its error is the better news.
+    // The script has made its environment unreadable; its own error is more useful.
   }
   report({ kind: 'failed', ...describe(error), environment });
 }

@@ -75,7 +75,7 @@ export const scrubZipFile: FileHandler = async (path, outer, _claim, nested) => 
     const unpacked = join(folder, 'entry');
     const source = await openPromise(path);
     const target = new ZipTarget();
-    // Between entries nobody else listens for what the archive complains about.
+    // Between entries there is no other listener for errors of the archive.
     const broken = once(target, 'error').then(([error]) => {
       throw error;
     });

@@ -37,7 +37,7 @@ function writeProgram(file, lines) {
   fs.writeFileSync(file, ['#!/bin/sh', ...lines, ''].join('\n'), { mode: 0o755 });
 }
 
-/** The browsers somebody installed for this very version. */
+/** Browsers that were installed for exactly this version. */
 function linkOwn(executable, file) {
   const inside = path.relative(folder, file);
   const source = own.find((candidate) => fs.existsSync(path.join(candidate, inside)));
