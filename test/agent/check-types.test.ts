@@ -6,7 +6,7 @@ import { canRunCode, runners, runnersFor } from '../../agent/runners/index.ts';
 const typesOf = (text: string | undefined) =>
   readConfig({ environment: { AGENT_CHECK_TYPES: text } }).config.AGENT_CHECK_TYPES;
 
-test('an agent takes every type of check unless it is told which', () => {
+test('an agent takes every type of check unless the setting names some', () => {
   assert.equal(typesOf(undefined), undefined);
   assert.deepEqual(Object.keys(runnersFor(undefined)), Object.keys(runners));
   assert.deepEqual(Object.keys(runnersFor(typesOf('tcp, URL'))), ['URL', 'TCP']);

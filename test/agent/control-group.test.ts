@@ -39,7 +39,7 @@ test('what the kernel ended for memory is counted in the nearest group that tell
   assert.equal(memoryKills(version1), 4);
 });
 
-test('where it is not told, that is no number', () => {
+test('a missing limit is no number', () => {
   assert.equal(memoryKills(reader({})), null);
   assert.equal(memoryKills(reader({ '/proc/self/cgroup': '0::/\n' })), null);
 });

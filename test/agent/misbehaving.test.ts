@@ -208,7 +208,7 @@ test('a batch that is refused whole is halved until what offends stands alone', 
   await fake.until('the rest', () => fake.results.size >= 7);
 });
 
-test('a check of a type from the future is answered with an error, not with silence', async () => {
+test('a check of a type from the future is answered with an error result', async () => {
   await using world = await setUp();
   const { fake, target } = world;
   fake.assign(
@@ -258,7 +258,7 @@ test('a job that is cancelled ends at once and is recorded as cancelled', async 
   );
 });
 
-test('the clock of the control plane is followed when it is far from ours', async () => {
+test('the clock of the control plane is followed when it is far from that of the agent', async () => {
   using folder = temporaryFolder();
   await using target = await httpServer((_request, response) => response.end('ok'));
   await using fake = await FakeControlPlane.start();

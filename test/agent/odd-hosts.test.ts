@@ -150,7 +150,7 @@ suite('on odd hosts', { concurrency: true }, () => {
         },
       );
 
-      test('an IPv6 address without a route is our fault', { skip }, async () => {
+      test('an IPv6 address without a route is an agent error', { skip }, async () => {
         const answer = await probe('six-no-route', type, 'both.lab', { ipFamily: 'IPv6' });
         isOurs(answer, 'NETWORK_UNAVAILABLE');
         passedBy(await probe('six-no-route', type, 'both.lab'), 'IPv4');
@@ -209,7 +209,7 @@ suite('on odd hosts', { concurrency: true }, () => {
         passedBy(answer, 'IPv4');
       });
 
-      test('resolvers that answer nothing are our fault', { skip }, async () => {
+      test('resolvers that answer nothing are an agent error', { skip }, async () => {
         isOurs(
           await probe('no-resolver', type, 'both.lab', { timeoutMs: 30_000 }),
           'RESOLVER_UNAVAILABLE',
@@ -219,9 +219,13 @@ suite('on odd hosts', { concurrency: true }, () => {
   }
 
   suite('names', { concurrency: true }, () => {
-    test('silence about one, while others are answered, is its own failure', { skip }, async () => {
-      failedWith(await probe('six-only', 'TCP', 'silent.lab', { timeoutMs: 30_000 }), 'ETIMEOUT');
-    });
+    test(
+      'a name without an answer, while others are answered, is a failure of the target',
+      { skip },
+      async () => {
+        failedWith(await probe('six-only', 'TCP', 'silent.lab', { timeoutMs: 30_000 }), 'ETIMEOUT');
+      },
+    );
 
     test(
       'search domains are for URL checks, and for TCP with USE_OS_DNS_RESOLVER',

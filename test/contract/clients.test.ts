@@ -214,7 +214,7 @@ suite('checks', () => {
     assert.equal(ping.status, 200);
   });
 
-  test('an API check through the operation of all types, with fields that are ours to fill', async () => {
+  test('an API check through the operation of all types, with fields that the server fills', async () => {
     await lifeCycle(
       '/v1/checks',
       {

@@ -61,7 +61,7 @@ test('a revoked key is refused at once; its name and its end can change before t
   assert.equal((await cp.api('DELETE', `/v1/api-keys/${body.id}`)).status, 404);
 });
 
-test('nobody gives or takes more than they have', async () => {
+test('nobody can grant or change a role above their own', async () => {
   await using cp = await startTestControlPlane();
   const admin = await cp.api('POST', '/v1/api-keys', { name: 'admin', role: 'ADMIN' });
   const headers = { authorization: `Bearer ${admin.body.rawKey}` };
@@ -106,7 +106,7 @@ test('badges are pictures, once the account has switched them on', async () => {
   assert.equal((await fetch(`${cp.url}${paths[0]}?style=round`)).status, 400);
 });
 
-test('a badge is unknown until a run told something, and shows the time of such a run', async () => {
+test('a badge is unknown until a conclusive run, and shows the time of such a run', async () => {
   await using bench = await setUp();
   const { db } = bench.cp.controlPlane.services;
   await db.updateTable('accounts').set({ settings_json: '{"badges":true}' }).execute();

@@ -278,7 +278,7 @@ test('an attempt that another agent called the last one becomes the FINAL', asyn
   assert.equal((await cp.api('GET', `/v1/check-statuses/${id}`)).body.hasFailures, true);
 });
 
-test('a retry elsewhere becomes a job in a served location, and ends the run', async () => {
+test('a retry in another location becomes a job in a served location, and ends the run', async () => {
   const { cp, agent } = await setUp();
   await using _cp = cp;
   const id = await makeCheck(cp, { locations: ['eu-west-1', 'us-east-1'] });
@@ -325,7 +325,7 @@ test('a run whose retry nobody takes ends with its last attempt', async () => {
   assert.equal(body[0].hasFailures, true);
 });
 
-test('status: old results widen the extremes only, and our faults say nothing of the target', async () => {
+test('status: old results widen only the extremes, and agent errors say nothing about the target', async () => {
   const { clock, cp, agent } = await setUp();
   await using _cp = cp;
   const id = await makeCheck(cp);

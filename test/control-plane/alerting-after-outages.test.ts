@@ -28,7 +28,7 @@ async function types(bench: Bench): Promise<string[]> {
   return rows.map(({ alert_type }) => alert_type);
 }
 
-test('a backlog of one location says nothing that runs elsewhere have gone past', async () => {
+test('a backlog of one location sends nothing that newer runs of other locations have overtaken', async () => {
   await using bench = await setUp();
   await channel(bench);
   const check = await bench.check('url');
@@ -94,7 +94,7 @@ test('a control plane whose clock was a day ahead alerts again once it is right'
   assert.equal((await bench.get(`check-statuses/${check}`)).hasFailures, true);
 });
 
-test('what lasted while the control plane was away is not told before agents had their say', async (t) => {
+test('what lasted while the control plane was down is not sent before agents could report', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'alerting-'));
   t.after(() => rm(folder, { recursive: true }));
   const file = join(folder, 'db.sqlite');

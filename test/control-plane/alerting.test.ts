@@ -53,7 +53,7 @@ const ownSettings = (fields: Record<string, unknown>) => ({
   alertSettings: fields,
 });
 
-test('a failed run is told at once with all that is known, the pass after it as well', async () => {
+test('a failed run is sent at once with all its facts, the pass after it as well', async () => {
   await using bench = await setUp();
   const id = await channel(bench);
   const check = await bench.check('url', { tags: ['shop'], description: 'front page' });
@@ -218,7 +218,7 @@ test('a passing run of a passing check leaves nothing behind', async () => {
   assert.deepEqual(await db.selectFrom('alert_decisions').selectAll().execute(), []);
 });
 
-test('channels of check and group are told once each, by what they take', async () => {
+test('channels of check and group are notified once each, by their preferences', async () => {
   await using bench = await setUp();
   const both = await channel(bench);
   const group = await bench.cp.api('POST', '/v2/check-groups', {
@@ -403,7 +403,7 @@ test('a run that was begun and never ended alerts by its last attempt', async ()
   );
 });
 
-test('a certificate is told to each channel by its own threshold, and not in the log', async () => {
+test('a certificate is sent to each channel by its own threshold, and not logged', async () => {
   await using bench = await setUp();
   const early = await channel(bench, { sslExpiry: true, sslExpiryThreshold: 30 });
   const late = await channel(bench, { sslExpiry: true, sslExpiryThreshold: 7 });

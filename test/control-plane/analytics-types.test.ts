@@ -133,7 +133,7 @@ test('heartbeats: availability is the default, and results are filtered by their
   assert.deepEqual(await numbers('filterByStatus=LATE'), { availability: null });
 });
 
-test('browser checks: vitals are those of the pages, which may be told apart', async () => {
+test('browser checks: vitals are those of the pages, which can be grouped', async () => {
   await using bench = await setUp();
   const id = await bench.check('url', { name: 'shop' });
   const { db } = bench.cp.controlPlane.services;

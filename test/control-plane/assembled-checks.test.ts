@@ -180,7 +180,7 @@ test('scripts that go where they want have all certificates; suites have none', 
   assert.deepEqual((await assigned(agent, suite)).clientCertificates, []);
 });
 
-test('agents are told again when what checks inherit has changed', async () => {
+test('agents get their checks again when inherited settings have changed', async () => {
   await using cp = await startTestControlPlane();
   const agent = await agentOf(cp);
   const id = await make(cp, 'browser', { script: "require('./snippets/keys.js')" });

@@ -145,7 +145,7 @@ test('restore refuses while serve runs, and keeps what it replaces', async () =>
   );
 });
 
-test('restore takes only whole databases of ours that this build knows', async () => {
+test('restore takes only whole databases of this program that this build knows', async () => {
   using folder = temporaryFolder();
   const operator = new Operator(folder.path);
   await operator.json('keys', 'create', '--name', 'test');

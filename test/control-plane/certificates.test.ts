@@ -55,7 +55,7 @@ async function setUp(fields: Record<string, unknown> = {}) {
   return { clock, cp, agent, id, days, told, watch, outcome };
 }
 
-test('agents are told whose certificate to look at', async () => {
+test('agents get the targets whose certificates they read', async () => {
   const { cp, agent, id } = await setUp();
   await using _cp = cp;
   const target = async () => {
@@ -185,7 +185,7 @@ test('alerting hears of each day that goes by, in time, and of nothing in betwee
   });
 });
 
-test('of a deactivated check the days go by and nobody is told', async () => {
+test('the days of a deactivated check are counted without notifications', async () => {
   const { clock, cp, agent, id, days, told, watch } = await setUp();
   await using _cp = cp;
   await agent.submit(resultOf(id));

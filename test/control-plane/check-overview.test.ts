@@ -22,7 +22,7 @@ test('a check without a result is unknown and has no runs', async () => {
   });
 });
 
-test('the latest runs come oldest first, with what is ours told from what is the target’s', async () => {
+test('the latest runs come oldest first, with agent errors separate from failures', async () => {
   await using bench = await setUp();
   const id = await bench.check('url');
   const run = (minutesAgo: number, fields: object) =>

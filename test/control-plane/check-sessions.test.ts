@@ -109,7 +109,7 @@ test('progress, failure and degradation show while runs are still open', async (
   }
 });
 
-test('waiting longer than allowed answers 408, and a session nobody ran times out', async () => {
+test('waiting longer than allowed answers 408, and a session without a run times out', async () => {
   const { cp, agent, clock } = await setUp();
   await using _cp = cp;
   const checkId = await makeQuietCheck(cp, agent);
@@ -128,7 +128,7 @@ test('waiting longer than allowed answers 408, and a session nobody ran times ou
   assert.equal((await cp.api('GET', `${path}/completion`)).status, 200);
 });
 
-test('a control plane that stops answers whoever waits for a session, at once', async () => {
+test('a control plane that stops answers requests that wait for a session, at once', async () => {
   const { cp, agent, clock } = await setUp();
   const checkId = await makeQuietCheck(cp, agent);
   const [session] = await trigger(cp, { checkId: [checkId] });
@@ -338,7 +338,7 @@ test('the trigger of a group runs its checks in order, as many at once as it all
   );
 });
 
-test('a trigger is called at most ten times a minute, whoever calls', async () => {
+test('a trigger is called at most ten times a minute, for all callers together', async () => {
   const { cp, clock } = await setUp();
   await using _cp = cp;
   const { body: group } = await cp.api('POST', '/v2/check-groups', { name: 'empty' });

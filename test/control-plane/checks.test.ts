@@ -249,7 +249,7 @@ test('LENIENT_DNS_BODY relaxes just what existing clients leave out', async () =
   assert.equal((await lenient.api('POST', '/v1/checks/dns', { request })).status, 400);
 });
 
-test('the wrong way of asking is told apart', async () => {
+test('missing and invalid keys answer 401', async () => {
   const path = '/v1/checks/url';
   const noKey = await fetch(cp.url + path, { method: 'POST' });
   assert.equal(noKey.status, 401);
@@ -288,7 +288,7 @@ test('the account may be named under either header, and must be the one of the k
   }
 });
 
-test('another account finds nothing of ours', async () => {
+test('an account finds no object of another one', async () => {
   const key = await cp.foreignKey();
   const { body } = await cp.api('POST', '/v1/checks/url', bodies['url']);
   const as = { authorization: `Bearer ${key}` };

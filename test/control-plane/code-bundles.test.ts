@@ -279,7 +279,7 @@ test('an agent gets the bundle of a suite of its account and location, and no ot
   assert.match(((await answer.json()) as { message: string }).message, /no code bundle .* upload/);
 });
 
-test('bundles that nobody used for 30 days go, unless a check names them', async () => {
+test('bundles without use for 30 days are deleted, unless a check names them', async () => {
   await using cp = await setUp();
   const paths: string[] = [];
   for (const text of ['named', 'used', 'forgotten']) {
@@ -300,7 +300,7 @@ test('bundles that nobody used for 30 days go, unless a check names them', async
   await stat(cp.fileOf(used));
 });
 
-test('a bundle whose file is gone is an error of ours, not a broken answer', async () => {
+test('a bundle with a missing file is an internal error, not a broken answer', async () => {
   await using cp = await setUp();
   const path = String((await cp.upload(gzip('lost'))).body['codeBundlePath']);
   await unlink(cp.fileOf(path));

@@ -160,7 +160,7 @@ test('agents hear of every change of a window, and nothing while nothing changes
   assert.deepEqual(await news(), neither);
 });
 
-test('an agent always knows the pauses of eight days, and is told once a day', async () => {
+test('an agent always knows the pauses of eight days, and gets them once a day', async () => {
   const { clock, cp, agent } = await setUp();
   await using _cp = cp;
   await makeCheck(cp, { tags: ['shop'] });

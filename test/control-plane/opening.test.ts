@@ -4,7 +4,7 @@ import { startTestControlPlane } from '../support/control-plane.ts';
 import { freePort } from '../support/program.ts';
 import { eventually } from '../support/system.ts';
 
-test('whoever connects while everything is being opened is answered once it is', async () => {
+test('a client that connects while the server starts is answered once it is ready', async () => {
   const port = await freePort();
   const asking = new AbortController();
   const answers: number[] = [];

@@ -154,7 +154,7 @@ test('what needs no key has no limit of a key, and with REQUESTS_PER_MINUTE=0 no
   assert.ok(answers.every((answer) => answer.status === 200 && limitsOf(answer)[0] === null));
 });
 
-test('a key that may not is limited all the same; garbage keys are limited by address and hold nobody up', async () => {
+test('a key without rights is limited all the same; invalid keys are limited by address and do not affect others', async () => {
   await using stage = await setUp();
   const { cp } = stage;
   const { rawKey } = await createApiKey(cp.controlPlane.services, cp.accountId, {

@@ -3,7 +3,7 @@ import test from 'node:test';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { checkInOf } from '../support/fake-agent.ts';
 
-test('an agent that waits while the control plane stops is sent away, not told to run nothing', async () => {
+test('an agent that polls while the control plane stops gets an error, not an empty assignment', async () => {
   const world = await startTestControlPlane();
   const key = await world.locationKey('eu-central-1');
   const authorization = { authorization: `Bearer ${key}` };

@@ -57,7 +57,7 @@ async function put(bench: Bench, path: string, fields: Record<string, unknown>):
 const closings = (rows: (AlertFacts & { to: number | null })[]) =>
   rows.filter(({ withdrawn }) => (withdrawn ?? null) !== null);
 
-test('whoever was told of a failure is told once that the check was deactivated', async () => {
+test('channels that were notified of a failure get one message that the check was deactivated', async () => {
   await using bench = await setUp({ settings });
   const said = watchOutbox(bench);
   const page = await channel(bench, 'PAGERDUTY');
@@ -99,7 +99,7 @@ test('whoever was told of a failure is told once that the check was deactivated'
   assert.notEqual(anew[0]?.incidentKey, failure?.incidentKey);
 });
 
-test('who was told nothing, or of a check that is muted, hears nothing', async () => {
+test('channels that were not notified, or of a muted check, get nothing', async () => {
   await using bench = await setUp({ settings });
   const said = watchOutbox(bench);
   await channel(bench, 'PAGERDUTY');

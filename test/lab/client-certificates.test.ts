@@ -144,7 +144,7 @@ suite('past a squid that wants a login', () => {
     assert.equal(seen.failure, null);
   });
 
-  test('a wrong password is our fault, not the target’s', async () => {
+  test('a wrong password is an agent error', async () => {
     const given = { clientCertificates: [certificate], proxyUrl: proxyUrl.replace('pa55', 'no') };
     await assert.rejects(runCheck({ url: server.url }, given), /407/);
   });

@@ -95,7 +95,7 @@ for (const [name, start, login] of [
   ['tinyproxy', startTinyproxy, 'office:pass'],
 ] as const) {
   suite(name, () => {
-    test('lets an agent that is nobody check in, check, upload and drain', async () => {
+    test('lets an agent without rights check in, check, upload and drain', async () => {
       assert.equal(labProblem(), null);
       await using office = await openOffice();
       start(office);
@@ -105,7 +105,7 @@ for (const [name, start, login] of [
       assert.equal(await agent.stop(), 0);
     });
 
-    test('as proxy of a location: whose fault is what', async () => {
+    test('as proxy of a location: agent errors and failures of the target', async () => {
       assert.equal(labProblem(), null);
       await using office = await openOffice();
       start(office);

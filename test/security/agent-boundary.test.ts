@@ -212,7 +212,7 @@ test('a run of no slot is taken for a job that was leased here, also when the jo
   assert.equal(check.id, job.check.id);
 });
 
-test('agents of both protocols in one location record a slot once, whoever is first', async () => {
+test('agents of both protocols in one location record a slot once, whichever is first', async () => {
   await using stage = await setUp();
   const { clock, cp } = stage;
   const check = await makeCheck(cp);

@@ -13,7 +13,7 @@ const paths = [
   '/x',
 ];
 
-test('every answer tells browsers what nobody may do with it', async () => {
+test('every answer forbids browsers what no page needs', async () => {
   await using cp = await startTestControlPlane({
     settings: { PUBLIC_URL: 'https://monitor.example' },
   });
@@ -28,7 +28,7 @@ test('every answer tells browsers what nobody may do with it', async () => {
   }
 });
 
-test('without HTTPS browsers are not told to insist on it', async () => {
+test('without HTTPS there is no HSTS', async () => {
   await using cp = await startTestControlPlane();
   for (const path of paths) {
     const { headers } = await fetch(cp.url + path);

@@ -25,7 +25,7 @@ async function setUp(settings: Record<string, string> = {}) {
   };
 }
 
-test('an agent that asks without end is told when to come again; its neighbours are not held up', async () => {
+test('an agent that asks without end gets retry-after; other agents are not affected', async () => {
   await using stage = await setUp({ REQUESTS_PER_MINUTE: '5' });
   const { clock, cp } = stage;
   const runaway = await KeyedAgent.open(cp, 'eu-west-1');

@@ -114,7 +114,7 @@ test('a domain without a proof is not served, and takes nothing from anybody', a
   assert.equal((await bench.ask('/health')).status, 200);
 });
 
-test('the true owner proves the domain by TXT, whoever asked for it first', async () => {
+test('the true owner proves the domain by TXT, even if another account asked first', async () => {
   await using bench = await Bench.open();
   await bench.claim('stolen', bench.squatter);
   const page = await bench.claim('Shop');

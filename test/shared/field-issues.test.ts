@@ -23,7 +23,7 @@ test('each field that is missing or wrong is named, with what it must be', () =>
   ]);
 });
 
-test('of a union the branch that came closest is told', () => {
+test('for a union, the issue of the closest branch is reported', () => {
   const union = z.union([z.string(), z.object({ to: z.object({ port: z.int() }) })]);
   const { error } = union.safeParse({ to: { port: 'x' } }, { reportInput: true });
   assert.deepEqual(fieldIssues(error?.issues ?? [], ['body']), [

@@ -76,7 +76,7 @@ test('limits are found by their names', () => {
   );
 });
 
-test('a run that the kernel ends at the limit of the agent is no fault of the run', () => {
+test('a run that the kernel ends at the memory limit of the agent is an agent error', () => {
   const greedy = 'const all = []; for (;;) all.push(Buffer.alloc(10e6, 1));';
   const properties = ['MemoryMax=250M', 'MemorySwapMax=0', 'OOMPolicy=continue'];
   const end = triedWith(properties, [...program, 'run', greedy]) as Record<string, unknown>;

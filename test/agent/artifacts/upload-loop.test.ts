@@ -278,7 +278,7 @@ test('flushing uploads what waits, without the waits, and says what is left', as
   assert.equal(given.receiver.received.length, 3);
 });
 
-test('flushing ends at once when nobody takes the files, and in time when nobody answers', async () => {
+test('flushing ends at once when files are refused, and in time when nothing answers', async () => {
   await using given = await setUp();
   given.receiver.answer = (request) => request.socket.destroy();
   given.loop.start();

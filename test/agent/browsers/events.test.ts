@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../support/system.ts';
 
-test('a secret that a script assigns is told however much was told before it', () => {
+test('a secret that a script assigns is reported however many were reported before', () => {
   using folder = temporaryFolder();
   const file = join(folder.path, 'events.jsonl');
   process.env['MONITOR_EVENTS'] = file;

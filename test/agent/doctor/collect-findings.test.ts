@@ -71,7 +71,7 @@ test('a healthy link: every step says what it saw', async () => {
   assert.deepEqual(left, ids, 'the agent it pretended to be did not leave again');
 });
 
-test('nobody listens', async () => {
+test('the port is closed', async () => {
   assertCause(
     await collect({ CONTROL_PLANE_URL: 'http://127.0.0.1:1' }),
     'connect',
@@ -154,7 +154,7 @@ test('certificates: of an unknown authority, self-signed, expired, for another h
   }
 });
 
-test('a certificate that seems expired is the fault of the clock when the server says so', async () => {
+test('a certificate that seems expired is explained by a wrong clock when the server says so', async () => {
   const { key: privateKey, cert } = await selfSigned({ host: '127.0.0.1', validForDays: 30 });
   await using server = await httpsServer(privateKey, cert);
   const ahead: Clock = { ...systemClock, now: () => Date.now() + 400 * 86_400_000 };
@@ -252,7 +252,7 @@ test('folders: a file in the way, and nothing stays behind where all is well', a
   assert.deepEqual(readdirSync(folder.path), ['file']);
 });
 
-test('the health port is held by somebody, who is named', async () => {
+test('the process that holds the health port is named', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };

@@ -25,7 +25,7 @@ const healthy: AgentStatus = {
   network: { icmp: 'datagram', capture: 'packets', traceroute: 'works' },
 };
 
-test('a healthy agent has nothing to tell, and each trouble has its sentence', () => {
+test('a healthy agent has no findings, and each problem has its sentence', () => {
   assert.deepEqual(degradations(healthy), []);
   const { link, outbox } = healthy;
   const lastFailure = { at: now, code: 'X', message: 'refused' };

@@ -78,7 +78,7 @@ test('a step begins when those it would disturb have ended, however they ended',
   ]);
 });
 
-test('steps run side by side and are told in their order', async () => {
+test('steps run in parallel and are reported in order', async () => {
   const { promise: slow, resolve } = Promise.withResolvers<Finding[]>();
   const told: string[] = [];
   const list = [
@@ -99,7 +99,7 @@ test('steps run side by side and are told in their order', async () => {
   assert.deepEqual(told, ['... slow', 'slow', '... quick', 'quick']);
 });
 
-test('a step that hangs becomes a warning, and is told to stop', async () => {
+test('a step that hangs becomes a warning, and is aborted', async () => {
   const clock = new TestClock(0);
   let isAborted = false;
   const hanging = step('hangs', [], (_context, signal) => {

@@ -78,7 +78,7 @@ suite('through a proxy', () => {
     assert.deepEqual(proxy.asked, [`CONNECT localhost:${target.port}`]);
   });
 
-  test('an http address is told whole, and no tunnel is asked for', async () => {
+  test('an http URL is sent to the proxy as a whole, without a tunnel', async () => {
     await using target = await httpServer(plain);
     await using proxy = await proxyServer({ credentials: 'user:pass' });
     const url = `${target.url}/v1/agent?x=1`;
@@ -280,7 +280,7 @@ suite('what is wrong is named, with what helps:', () => {
     );
   });
 
-  test('nobody listens, and the name does not exist', async () => {
+  test('the port is closed, and the name does not exist', async () => {
     const server = createTcpServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

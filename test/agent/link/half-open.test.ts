@@ -100,13 +100,13 @@ async function msUntilNoticed(
 }
 
 suite('a half-open connection is noticed within 30 s', () => {
-  test('in a poll for news', async () => {
+  test('in a long poll', async () => {
     await using world = await silence();
     const call = world.client.checkIn(poll(pollMs), new AbortController().signal);
     assert.ok((await msUntilNoticed(world, call)) <= 30_000);
   });
 
-  test('while results are handed in', async () => {
+  test('while results are submitted', async () => {
     await using world = await silence();
     const results = Array.from({ length: 500 }, () => JSON.stringify({ text: randomUUID() }));
     assert.ok((await msUntilNoticed(world, world.client.submit(results))) <= 30_000);

@@ -7,7 +7,7 @@ import { TestClock } from '../../support/test-clock.ts';
 
 const megabyte = 1_048_576;
 
-test('silence ends a call, movement puts the end off', () => {
+test('an idle call times out, and traffic extends the timeout', () => {
   const clock = new TestClock(0);
   using watch = new IdleTimeout(clock, 20_000);
   clock.advance(19_999);
@@ -52,7 +52,7 @@ test('on a fast link a large file that stops is noticed as soon as a small one',
   assert.equal(watch.isExpired, true);
 });
 
-test('the longest silence is known afterwards', () => {
+test('the longest idle time is known afterwards', () => {
   const clock = new TestClock(0);
   using watch = new IdleTimeout(clock, 20_000);
   clock.advance(9_000);

@@ -70,7 +70,7 @@ test('a report has codes, their counts, and who counted: nothing else', async ()
   ]);
 });
 
-test('without faults nothing is sent, and each fault is reported once', async () => {
+test('without errors nothing is sent, and each error is reported once', async () => {
   await using opened = await open();
   opened.clock.advance(fiveMinutes);
   await opened.untilEnded(1);

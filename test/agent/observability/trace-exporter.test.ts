@@ -94,7 +94,7 @@ test('a receiver that takes a part says so, and is believed', async () => {
   assert.deepEqual(await opened.counted(), { exported: 1, refused: 2 });
 });
 
-test('with nobody there, only so many spans wait, and the others are counted as dropped', async () => {
+test('without a collector a limited number of spans waits, and the others are counted as dropped', async () => {
   await using opened = openExporter({ url: 'http://127.0.0.1:1' });
   const many = Array.from({ length: 2_000 }, () => span());
   const tookMs = workMs(() => {

@@ -52,7 +52,7 @@ test('what this agent cannot do makes a module unusable, with the key that says 
   assert.ok('prober' in off, 'switched off it has no effect anyway');
 });
 
-test('what nobody knows is a mistake that names its place', () => {
+test('an unknown setting is an error that names its place', () => {
   const rows: [unknown, RegExp][] = [
     [{ prober: 'htttp' }, /modules\.m\.prober/],
     [{ prober: 'http', http: { methd: 'GET' } }, /modules\.m\.http.*methd/],

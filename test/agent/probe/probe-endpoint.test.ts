@@ -191,7 +191,7 @@ test('an echo reply has its round trip and hop limit', async () => {
   assert.equal(samples.get('probe_icmp_reply_hop_limit'), 57);
 });
 
-test('a fault of ours says nothing about the target: the scrape fails', async () => {
+test('an agent error says nothing about the target: the scrape fails', async () => {
   const response = await ask({ module: 'icmp', target: '127.0.0.1' });
   assert.equal(response.status, 503);
   assert.match(await response.text(), /^ICMP_UNAVAILABLE: /);

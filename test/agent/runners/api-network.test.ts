@@ -155,7 +155,7 @@ suite('client certificates', () => {
 });
 
 suite('the proxy of a location', () => {
-  test('forwards http and tunnels https, with its credentials and nobody else’s', async () => {
+  test('forwards http and tunnels https, with its own credentials only', async () => {
     await using target = await echoServer();
     const { key, cert } = await selfSigned({ host: 'localhost', validForDays: 9 });
     await using secure = await httpsServer(key, cert);
@@ -180,7 +180,7 @@ suite('the proxy of a location', () => {
     await assert.rejects(runCheck({ url: target.url }, { proxyUrl }), /407/);
   });
 
-  test('that cannot be reached or refuses us is our fault', async () => {
+  test('a proxy that cannot be reached or refuses is an agent error', async () => {
     await using target = await echoServer();
     await using strict = await proxyServer({ credentials: 'a:b' });
     const gone = await proxyServer();

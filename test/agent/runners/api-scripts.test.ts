@@ -316,7 +316,7 @@ test('a cancelled run ends its scripts at once', async () => {
   assert.equal(seen.failure?.code, 'CANCELLED');
 });
 
-test('a runtime whose Node does not start is our fault', async () => {
+test('a runtime whose Node does not start is an agent error', async () => {
   await using broken = await testScripting({ ...repositoryRuntime, nodePath: '/bin/false' });
   await assert.rejects(
     runWith({ setup: [''] }, {}, { scripting: () => broken }),
@@ -365,7 +365,7 @@ suite('what scripts ask for themselves', () => {
     assert.deepEqual(proxy.asked.slice(0, 2), Array(2).fill(`CONNECT ${host}:${asked.port}`));
   });
 
-  test('fails for a fault of ours where that proxy cannot be reached', async () => {
+  test('ends with an agent error where that proxy cannot be reached', async () => {
     const gone = await proxyServer();
     await gone[Symbol.asyncDispose]();
     await assert.rejects(

@@ -52,7 +52,7 @@ suite('the method', () => {
   }
 });
 
-test('headers of the customer stand in place of ours, whatever their case', async () => {
+test('headers of the customer replace those of the agent, whatever their case', async () => {
   await using server = await echoServer();
   const seen = await runCheck(
     {

@@ -313,7 +313,7 @@ test('a run that uses too much memory ends with that reason', async (t) => {
   assert.match(seen.failure.message, /memory/);
 });
 
-test('a browser that does not start is our fault, not that of the script', async (t) => {
+test('a browser that does not start is an agent error, not a failure of the script', async (t) => {
   for (const isWarm of [true, false]) {
     const world = await scriptWorld(t, {
       isWarm,

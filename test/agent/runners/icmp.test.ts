@@ -9,7 +9,7 @@ import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 
 const request = { hostname: '127.0.0.1', pingCount: 2 };
 
-test('without a way to send echo requests the fault is ours', async () => {
+test('without a way to send echo requests it is an agent error', async () => {
   await assert.rejects(
     runIcmp(definitionOf('ICMP', request), runnerContext()),
     (error) => error instanceof AgentError && error.code === 'ICMP_UNAVAILABLE',

@@ -153,7 +153,7 @@ test('an intermediate that the server does not send makes its chain untrusted, u
   assert.equal(skipped.headline['baselineVerdict'], 'pass');
 });
 
-test('no connection, no TLS and silence are failures of the network with a category each', async () => {
+test('no connection, no TLS and no answer are failures of the network with a category each', async () => {
   const closed = await tcpServer(() => undefined);
   const { port } = closed;
   await closed[Symbol.asyncDispose]();

@@ -79,7 +79,7 @@ test('refused and reset connections are network errors', async () => {
   assert.equal((await connect(resetting.port, { data: 'x' })).failure?.code, 'ECONNRESET');
 });
 
-test('a name that does not exist is the fault of the target, a dead resolver is ours', async () => {
+test('an unknown name is a failure of the target, a dead resolver is an agent error', async () => {
   await using server = await startDnsServer((query) => answerTo(query, { rcode: 3 }));
   const missing = await resolveByQuery('nowhere.example', 'IPv4', [`127.0.0.1:${server.port}`]);
   assert.ok('failure' in missing);

@@ -158,7 +158,7 @@ test('closing a workspace ends its programs and deletes its folder', async () =>
   assert.throws(() => run(workspace, ''), /closed/);
 });
 
-test('a run that takes too much memory is ended, and the reason is told in words', async () => {
+test('a run that takes too much memory is ended with a reason in words', async () => {
   await using host = await openHost();
   await using workspace = await host.open({ memoryBytes: 1.5e8 });
   const end = await run(

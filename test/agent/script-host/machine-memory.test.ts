@@ -39,7 +39,7 @@ const isOurs = (error: unknown): boolean =>
   error.code === 'MACHINE_MEMORY' &&
   /control group/.test(error.message);
 
-test('a run ended by the kernel for want of memory is an error of ours', async () => {
+test('a run that the kernel ends for want of memory is an agent error', async () => {
   const end = await endOf('process.kill(process.pid, "SIGKILL")', 1);
   assert.equal(end.reason, 'machine-memory');
   assert.throws(() => failureOfRun(end, [], false), isOurs);

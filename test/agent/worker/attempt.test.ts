@@ -400,7 +400,7 @@ test('a limit that only the wait of the agent broke is judged without it; both t
   );
 });
 
-test('where the wait cannot be told from the target an attempt is made once more, then it is an error', async () => {
+test('where a wait of the agent cannot be separated from the target, the attempt is made again, then it is an error', async () => {
   const limits = { degradedResponseTime: 100, maxResponseTime: 200 };
   const slow = { ...seen, responseTime: 412 };
   const starved = { waitedMs: 100, isStarved: true, hiddenWaitMs: 2_000 };

@@ -91,7 +91,7 @@ test('each server is looked at soon and then once an hour, at a moment of its ow
   assert.ok(moments.size >= 10, `spread over ${moments.size} minutes`);
 });
 
-test('checks that share a server share the look, and each is told', async () => {
+test('checks of one server share one handshake, and each gets the certificate', async () => {
   const { looks, stored, watch, pass } = setUp();
   const checks = [check('a.example'), check('a.example'), check('a.example')];
   watch.watch(checks.slice(0, 2));
@@ -150,7 +150,7 @@ test('at most four are looked at at once, and the others get their turn', async 
   assert.deepEqual([most, new Set(hostsOf(looks)).size, looks.length], [4, 30, 30]);
 });
 
-test('a check that is gone when its server answers is told nothing, nor when the agent stops', async () => {
+test('a check that was removed before its server answered gets nothing, nor when the agent stops', async () => {
   const ends: (() => void)[] = [];
   const { looks, stored, watch, pass } = setUp(async () => {
     await new Promise<void>((resolve) => ends.push(resolve));
@@ -180,7 +180,7 @@ test('a check that names another server is looked at again soon', async () => {
   assert.deepEqual(hostsOf(looks), ['a.example', 'b.example']);
 });
 
-test('a restart neither looks again too early nor forgets what was not yet handed in', async () => {
+test('after a restart no server is read too early, and unsent certificates are kept', async () => {
   using folder = temporaryFolder();
   const { clock, looks, watch, stored, pass } = setUp();
   const open = () =>

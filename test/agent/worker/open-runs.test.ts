@@ -45,14 +45,14 @@ function reports() {
   return { clock, runs, told, link, loop, seconds };
 }
 
-test('only runs that last are told, the oldest first, and no more than the protocol has room for', () => {
+test('only runs that last are reported, the oldest first, up to the limit of the protocol', () => {
   const [young, old, oldest] = [run(9_500), run(5_000), run(1_000)];
   assert.deepEqual(openRunsToReport([young, old, oldest], 10_000), [oldest, old]);
   const many = Array.from({ length: maxOpenRuns + 5 }, (_, index) => run(index));
   assert.equal(openRunsToReport(many, 10_000).length, maxOpenRuns);
 });
 
-test('runs are told when they last, again when they end, and not while nothing changes', async () => {
+test('runs are reported when they last, again when they end, and not while nothing changes', async () => {
   const { runs, told, loop, seconds, clock } = reports();
   using _loop = loop;
   await seconds(5);
@@ -68,7 +68,7 @@ test('runs are told when they last, again when they end, and not while nothing c
   assert.equal(told.length, 2);
 });
 
-test('what a control plane forgot, or did not hear, it is told again', async () => {
+test('runs that a control plane forgot or did not receive are reported again', async () => {
   const { runs, told, loop, link, seconds, clock } = reports();
   using _loop = loop;
   runs.push(run(clock.now()));

@@ -276,7 +276,7 @@ test('of what is too old the verdict stays, for a week of days', async () => {
   await outbox[Symbol.asyncDispose]();
 });
 
-test('a damaged file is set aside, and a second user is told who has it', async () => {
+test('a damaged file is set aside, and a second user gets the name of the holder', async () => {
   using folder = temporaryFolder();
   writeFileSync(join(folder.path, 'outbox.db'), 'this is not a database '.repeat(100));
   const outbox = open(folder.path);

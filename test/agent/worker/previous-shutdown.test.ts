@@ -29,7 +29,7 @@ function saidAfter(
   return said.map((line) => (JSON.parse(line) as { msg: string }).msg);
 }
 
-test('an agent that was told to end leaves nothing to say', () => {
+test('an agent that was stopped leaves no finding', () => {
   assert.deepEqual(saidAfter({}, {}, { isTold: true }), []);
 });
 
@@ -49,7 +49,7 @@ test('after one that was killed otherwise, memory is not blamed', () => {
   assert.match(said, /it was killed, or crashed/);
 });
 
-test('a machine that was started again is told apart', () => {
+test('a reboot of the machine is recognised', () => {
   const [said = ''] = saidAfter(
     { [bootFile]: 'one\n', [slice]: 'oom_kill 0\n' },
     { [bootFile]: 'two\n', [slice]: 'oom_kill 5\n' },

@@ -236,7 +236,7 @@ test('the queue gives slots in order', () => {
   );
 });
 
-test('slots in a pause are passed over in silence, from its start to just before its end', () => {
+test('slots in a pause are skipped without a record, from its start to just before its end', () => {
   const { raw, scheduler, ran, missed } = setUp();
   const first = slotAtOrAfter(schedule, start + 1);
   const slot = (n: number): number => first + n * 10_000;

@@ -51,7 +51,7 @@ for (const [name, after, expected] of [
   ['a machine whose boot time is not known', sample(20, { boot: null }), [0, 0, 0]],
   ['a kernel that does not say', sample(5_020, { main: null }), [5_000, 5_000, 0]],
 ] as const) {
-  test(`${name} is told apart`, () => {
+  test(`${name} is recognised`, () => {
     assert.deepEqual(missing(after), expected);
   });
 }

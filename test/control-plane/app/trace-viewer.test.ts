@@ -102,7 +102,7 @@ test('nothing outside of the viewer is served', async () => {
   }
 });
 
-test('the viewer has a host of its own on this machine, and elsewhere where the operator gave it one', () => {
+test('the viewer has a host of its own on this machine, and on other machines where the operator provides one', () => {
   assert.equal(traceViewerUrl(undefined, 'http://127.0.0.1:3000'), 'http://traces.localhost:3000');
   assert.equal(traceViewerUrl(undefined, 'http://localhost'), 'http://traces.localhost');
   assert.equal(traceViewerUrl(undefined, 'https://monitor.example.com'), null);

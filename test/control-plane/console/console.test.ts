@@ -93,7 +93,7 @@ async function visit(hash: string, options: Opening = {}): Promise<Visit> {
 
 const textOf = (page: Page) => page.locator('main').innerText();
 
-test('somebody signs in with a key, finds it gone with the tab, and signs out', async () => {
+test('a user signs in with a key, is signed out with the tab, and signs out', async () => {
   await using opened = await visit('', { key: false });
   const { page } = opened;
   await page.getByLabel('API key').fill(world.cp.apiKey);
@@ -119,7 +119,7 @@ test('who wants to stay signed in on this machine is, with the account that was 
   await second.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
 });
 
-test('a wrong key and a foreign account are told apart, and neither signs in', async () => {
+test('a wrong key and a foreign account have different messages, and neither signs in', async () => {
   await using opened = await visit('', { key: false, refusals: [401, 403] });
   const { page } = opened;
   const attempt = async (key: string, account: string) => {
@@ -135,7 +135,7 @@ test('a wrong key and a foreign account are told apart, and neither signs in', a
   assert.match(await attempt(world.cp.apiKey, 'a'.repeat(36)), /does not belong to that account/);
 });
 
-test('a key that is revoked while somebody looks leads back to the way in, and says why', async () => {
+test('a key that is revoked in use leads back to the sign-in page with the reason', async () => {
   const { services } = world.cp.controlPlane;
   const made = await createApiKey(services, world.cp.accountId, { name: 'short-lived' });
   await using opened = await visit('#/checks', { key: made.rawKey, refusals: [401] });
@@ -223,7 +223,7 @@ test('a new result shows by itself, and rows that did not change are not drawn a
   await row.waitFor({ state: 'detached' });
 });
 
-test('a check that nobody runs says why', async () => {
+test('a check that no agent runs says why', async () => {
   const make = async (fields: Record<string, unknown>): Promise<string> => {
     const { body } = await world.cp.api('POST', '/v1/checks/tcp', {
       ...{ name: 'Idle', frequency: 10, request: { hostname: 'mail.example', port: 25 } },
@@ -409,7 +409,7 @@ test('what a check does not have is not named', async () => {
   assert.match(text, /Expected every\s+1 day\s+Fails when later than\s+1 hour\s/);
 });
 
-test('agents show how they are, and locations that nobody serves come first', async () => {
+test('agents show their state, and locations without agents come first', async () => {
   await using opened = await visit('#/agents');
   const { page } = opened;
   await page.getByText(world.agent.id).waitFor();

@@ -6,7 +6,7 @@ import { launchBrowser } from '../../support/found-browser.ts';
 import { Operator } from '../../support/control-plane-command.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
-test('a stopped control plane is noticed and said, and the page goes on when it is back', async () => {
+test('a stopped control plane is noticed and shown, and the page continues when it is back', async () => {
   using folder = temporaryFolder();
   const operator = new Operator(folder.path);
   await using program = await operator.serve();

@@ -35,7 +35,7 @@ test('the key is made once, for its owner alone, and found again', () => {
   });
 });
 
-test('half a key file is refused: what it seals anyone could open', () => {
+test('half a key file is refused: its encryption would be worthless', () => {
   inFolder((folder) => {
     const file = join(folder, 'control-plane.db.key');
     openSecretCipher({}, databaseIn(folder));

@@ -73,7 +73,7 @@ test('a misspelt field is refused where a check or a channel of any type is chan
   assert.deepEqual((misspelt.body as Refusal).attributes.keys, ['config.adress']);
 });
 
-test('other fields that nobody knows are ignored, and the answer warns of them', async () => {
+test('other unknown fields are ignored, and the answer warns of them', async () => {
   const { status, warning } = await send('POST', '/v1/checks/url', {
     ...check,
     colour: 'red',

@@ -86,7 +86,7 @@ for (const [what, sent] of [
     'POST /v1/checks/url HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{',
   ],
 ] as const) {
-  test(`whoever sends ${what} drop by drop is hung up on`, async () => {
+  test(`a client that sends ${what} byte by byte is disconnected`, async () => {
     await using cp = await startTestControlPlane({ settings: { REQUEST_TIMEOUT_SECONDS: '1' } });
     const socket = connect(Number(new URL(cp.url).port), '127.0.0.1');
     let answer = '';

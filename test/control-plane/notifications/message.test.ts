@@ -16,7 +16,7 @@ const slow = (type: AlertFacts['check']['type'], error: string | null): AlertFac
 const subjectFor = (facts: AlertFacts | FaultFacts): string =>
   subjectOf(messageOf(facts, 'id', 'https://monitor.example'));
 
-test('who is told that a check is slow is told how slow, not that the answer was a good one', () => {
+test('a message about a slow check says how slow, not that the response was good', () => {
   assert.equal(
     subjectFor(slow('URL', null)),
     '[DEGRADED] Checkout: 813 ms are above its degraded limit',

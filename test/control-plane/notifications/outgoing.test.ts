@@ -146,7 +146,7 @@ suite('what does not answer properly', () => {
   const open = (timeoutMs = 60_000) =>
     openOutgoing({ isAllowed: addressRule('127.0.0.1'), timeoutMs });
 
-  test('silence ends in time', async () => {
+  test('a request without an answer times out', async () => {
     await using receiver = await httpReceiver(() => ({ instead: 'silence' }));
     await using outgoing = open(150);
     await assert.rejects(outgoing.guarded(get(receiver.url), signal), /no answer within 0.15 s/);

@@ -64,7 +64,7 @@ test('every documented variable has its value', () => {
   ]);
 });
 
-test('a template that asks why a check is degraded is told', () => {
+test('a template can show why a check is degraded', () => {
   const { result } = facts;
   const slow = alertFacts({
     alertType: 'ALERT_DEGRADED',
@@ -226,7 +226,7 @@ test('work and output are bounded', () => {
   }
 });
 
-test('looking at what stands before a value is work too: a long JSON body holds nobody up', () => {
+test('inspecting the text before a value counts as work: a long JSON body blocks nothing', () => {
   const template = `{"a":"${'x'.repeat(60_000)}{{#each (split X '')}}{{this}}{{/each}}"}`;
   const tookMs = workMs(() => {
     assert.throws(

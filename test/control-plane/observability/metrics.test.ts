@@ -98,7 +98,7 @@ test('codes that agents make up do not make metrics without end', () => {
   ]);
 });
 
-test('locations, checks, notifications and the database are told as they are', async () => {
+test('metrics show locations, checks, notifications and the database as they are', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'monitor-metrics-'));
   try {
     await using cp = await start({}, join(folder, 'control-plane.db'));

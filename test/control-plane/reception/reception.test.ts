@@ -118,7 +118,7 @@ test('agents are not gone because the control plane was stopped, and gone when t
   assert.equal(isServed(), false);
 });
 
-test('an agent that waits for news is told at once that the clock was set, by one clock', async () => {
+test('a polling agent learns at once that the clock was set, by one clock', async () => {
   const clock = new TestClock(start);
   await using cp = await startTestControlPlane({ clock });
   const agent = new FakeAgent(cp, await cp.locationKey('eu-west-1'));

@@ -106,7 +106,7 @@ test('similar errors are one group, which knows when it was first and last seen'
   assert.equal((await errorGroupIdsOf(db, randomUUID(), [first.resultId])).size, 0);
 });
 
-test('a result that is handed in late widens the time a group was seen, nothing else', async () => {
+test('a late result only widens the time in which a group was seen', async () => {
   const { cp, fail, read } = await setUp();
   await using _cp = cp;
   const { ids } = await fail(['took 2 s'], start);

@@ -116,7 +116,7 @@ test('runs are seen and cancelled by their own account alone, and only where the
   assert.equal((await cp.api('POST', '/v1/cancel', {})).status, 400);
 });
 
-test('a run that waits for its next attempt elsewhere ends as cancelled, and counts for nothing', async () => {
+test('a run that waits for its next attempt in another location ends as cancelled, and counts for nothing', async () => {
   const { cp, agent, checkId } = await setUp({ locations: [location, 'us-east-1'] });
   await using _cp = cp;
   const before = (await cp.api('GET', `/v1/check-statuses/${checkId}`)).body;

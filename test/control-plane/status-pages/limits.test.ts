@@ -9,7 +9,7 @@ import { readPage } from '../../../control-plane/status-pages/read-page.ts';
 import { Snapshots } from '../../../control-plane/status-pages/snapshots.ts';
 import { day, iso, minute, PageVisitor } from '../../support/page-visitor.ts';
 
-test('what has to be looked up is limited per visitor, and nobody is kept from the page itself', async () => {
+test('look-ups are limited per visitor, and the page itself is always served', async () => {
   await using visitor = await PageVisitor.open();
   await visitor.page(await visitor.services('Checkout'));
   const { services } = visitor.cp.controlPlane;

@@ -65,7 +65,7 @@ test('twenty services weigh less than 30 KB, also on a bad day', async () => {
   assert.ok(Number(packed.headers.get('content-length')) <= 8 * 1024);
 });
 
-test('who has seen it is told that nothing changed; packed and plain say the same', async () => {
+test('a cached page answers 304; compressed and plain bodies are equal', async () => {
   await using visitor = await PageVisitor.open();
   const [search] = await visitor.services('Search');
   assert.ok(search);
@@ -136,7 +136,7 @@ test('while the database cannot be read, visitors see what was known last', asyn
   assert.equal((await visitor.see('/')).status, 200);
 });
 
-test('maintenance is told while it lasts and two weeks ahead', async () => {
+test('maintenance is shown while it lasts and two weeks ahead', async () => {
   await using visitor = await PageVisitor.open();
   const [search, checkout] = await visitor.services('Search', 'Checkout');
   assert.ok(search && checkout);
@@ -384,7 +384,7 @@ test('on a domain of its own a page is what there is; other hosts are left alone
   assert.equal((await visitor.asHost('127.0.0.1', '/status/SHOP/')).status, 200);
 });
 
-test('nobody takes the host of the control plane for a page', async () => {
+test('no page can take the host of the control plane', async () => {
   await using visitor = await PageVisitor.open({
     PUBLIC_URL: 'https://monitor.example',
     TRACE_VIEWER_URL: 'https://traces.example',

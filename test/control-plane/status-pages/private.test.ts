@@ -43,7 +43,7 @@ async function openPrivate(settings: Record<string, string> = {}) {
 
 const cookieOf = (headers: Headers): string => headers.get('set-cookie')?.split(';')[0] ?? '';
 
-test('nothing of a private page is told before its password is', async () => {
+test('nothing of a private page is shown before its password is given', async () => {
   const { visitor, password, signIn } = await openPrivate();
   await using _ = visitor;
   assert.match(password, /^([a-zA-Z2-9]{5}-){4}[a-zA-Z2-9]{5}$/);
@@ -148,7 +148,7 @@ test('passwords cannot be tried out for long, and are not kept as they are', asy
   assert.equal((await signIn(password)).status, 303);
 });
 
-test('visitors behind a trusted proxy are told apart, behind any other they are one', async () => {
+test('visitors behind a trusted proxy are counted separately, behind any other as one', async () => {
   for (const [trusted, expected] of [
     ['127.0.0.0/8', 401],
     ['192.0.2.1', 429],

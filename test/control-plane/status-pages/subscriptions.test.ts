@@ -25,7 +25,7 @@ async function openWithSubscribers() {
   return { visitor, mails, links, statuses, subscribe };
 }
 
-test('an address is told of, confirmed by its owner, and gone when they want', async () => {
+test('a subscription is created, confirmed by the owner of the address, and ended', async () => {
   const { visitor, links, statuses, subscribe } = await openWithSubscribers();
   await using _ = visitor;
   const page = await visitor.see('/');

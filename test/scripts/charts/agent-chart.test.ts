@@ -106,7 +106,7 @@ test('browsers get shared memory, others need none', () => {
   assert.ok(!mounts('uptime')?.includes('/dev/shm'));
 });
 
-test('the key is a file, in a Secret of ours or of theirs, and in no variable', () => {
+test('the key is a file, in a Secret of the chart or of the user, and in no variable', () => {
   const mine = agentObjects({ apiKeySecret: { apiKey: 'pl_1' } });
   assert.deepEqual(only(mine, 'Secret')['data'], {
     apiKey: Buffer.from('pl_1').toString('base64'),

@@ -38,7 +38,7 @@ test('each package of a lock that is made for x64 is locked for arm64 too', () =
   assert.ok(found >= locks.length);
 });
 
-test('each binary that a package of ours carries for x64 it carries for arm64 too', () => {
+test('packages carry the same binaries for arm64 as for x64', () => {
   const x64 = globSync('node_modules/better-sqlite3/**/linux*-x64*.node');
   assert.ok(x64.length > 0);
   for (const file of x64) {

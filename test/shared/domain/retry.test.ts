@@ -32,7 +32,7 @@ test('a run ends after the allowed retries, and after one for SINGLE_RETRY', () 
   assert.deepEqual(kinds(strategy({ type: 'SINGLE_RETRY' })), ['retry', 'final', 'final']);
 });
 
-test('passes, our own faults and exceeded durations are final', () => {
+test('passes, agent errors and exceeded durations are not retried', () => {
   const fixed = strategy({ type: 'FIXED', baseBackoffSeconds: 60, maxDurationSeconds: 100 });
   assert.equal(decideRetry({ ...failed, strategy: fixed, hasFailures: false }).kind, 'final');
   assert.equal(decideRetry({ ...failed, strategy: null }).kind, 'final');

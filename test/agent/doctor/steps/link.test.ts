@@ -280,7 +280,7 @@ test('proxy: which one and why; unreachable, login, refusal, no proxy at all', (
   assert.equal(offeredSchemes('Basic realm="a, b", Digest nonce="c"'), 'Basic, Digest');
 });
 
-test('NO_PROXY: the entry that applies is the one that is told', () => {
+test('NO_PROXY: the finding names the matching entry', () => {
   const rows: [string, string | null][] = [
     ['', null],
     ['other.example, cp.example', 'cp.example'],
@@ -298,7 +298,7 @@ test('NO_PROXY: the entry that applies is the one that is told', () => {
   assert.equal(noProxyEntryFor('fd00::1', 443, '[fd00::1]:443'), '[fd00::1]:443');
 });
 
-test('connection: refused, dropped, reset and forbidden are told apart', () => {
+test('connection: refused, dropped, reset and forbidden are distinguished', () => {
   const at = (code: string | null, address = '10.1.1.1') => ({
     address,
     code,

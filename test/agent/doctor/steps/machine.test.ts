@@ -360,7 +360,7 @@ test('a program that cannot even be started is an answer, not an error', async (
   assert.equal(slow.isTimeout, true);
 });
 
-test('the health port: free, ours, taken, forbidden, of another machine', () => {
+test('the health port: free, held by this agent, taken, forbidden, of another machine', () => {
   const facts = { host: '::', port: 8081, code: null, isOwnPort: false, holder: null };
   const rows: [Partial<typeof facts> | { code: string; holder?: string }, string, RegExp][] = [
     [{}, 'ok', /port 8081 on all interfaces is free/],

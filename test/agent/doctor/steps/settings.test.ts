@@ -51,7 +51,7 @@ test('a key file may end with a line break, and with nothing else', () => {
   assert.match(twoLines?.evidence ?? '', /from the file \/run\/key\) has more than one line/);
 });
 
-test('settings in order are listed by name, and variables of others are nobody’s business', () => {
+test('valid settings are listed by name, and variables of other programs are ignored', () => {
   const findings = judged({
     API_KEY: 'pl_0123456789',
     PATH: '/bin',

@@ -128,13 +128,13 @@ suite('the capture among hosts', { skip: labProblem() ?? false, concurrency: 4 }
     });
   }
 
-  test('what this machine itself forbids is our fault', async () => {
+  test('a capture that this machine forbids is an agent error', async () => {
     await world.agent.ip('route', 'add', 'prohibit', '10.8.0.0/16');
     const seen = await visitAs(world, mayNothing, 'http://10.8.0.1/');
     assert.equal(seen.fault, 'NETWORK_UNAVAILABLE');
   });
 
-  test('a user without rights gets the events, and is told what is missing', async () => {
+  test('a user without rights gets the socket events and the name of the missing right', async () => {
     const seen = await visitAs(world, mayNothing, 'http://10.2.0.2:8080/');
     assert.deepEqual([seen.uid, seen.failure?.code, seen.pcap], [1001, 'ECONNRESET', null]);
     assert.equal(

@@ -131,7 +131,7 @@ for (const [type, given, expected] of presentations) {
   });
 }
 
-test('a type that nobody here can read is given as its bytes', () => {
+test('an unknown type is given as its bytes', () => {
   const query = ask();
   const records = [rawRecord(name, 4711, hex('0a0b')), rawRecord(name, 44, Buffer.alloc(0))];
   const reading = readAnswer(answerTo(query, { answers: records }), query, 'UDP');

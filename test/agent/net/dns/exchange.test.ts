@@ -8,7 +8,7 @@ const errorWith = (code: string): Error =>
   Object.assign(new Error(`failed with ${code}`), { code });
 
 for (const code of ['EMFILE', 'ENOBUFS', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EPERM']) {
-  test(`${code} is a fault of this machine`, () => {
+  test(`${code} is an agent error`, () => {
     const observed = observe('connect', errorWith(code), server, {});
     assert.ok(observed instanceof AgentError);
     assert.equal(observed.code, 'NETWORK_UNAVAILABLE');

@@ -81,7 +81,7 @@ for (const [what, script] of [
   });
 }
 
-test('a resolver that nobody runs is passed over', async () => {
+test('a resolver with a closed port is skipped', async () => {
   await using second = await startDnsServer((query) => answerTo(query));
   dns.setServers([refusing, second.address]);
   assert.equal(codeOf(await ask()), 'NOERROR');
@@ -94,13 +94,13 @@ test('when every resolver fails, the first answer stands', async () => {
   assert.equal(codeOf(await ask()), 'SERVFAIL');
 });
 
-test('when no resolver can be reached, the fault is ours', async () => {
+test('when no resolver can be reached, it is an agent error', async () => {
   await using silent = await startDnsServer(() => 'silence');
   dns.setServers([refusing, silent.address]);
   await assert.rejects(ask(), { name: 'AgentError', code: 'RESOLVER_UNAVAILABLE' });
 });
 
-test('a resolver that answers everything but this name shows that the name is at fault', async () => {
+test('a resolver that answers everything but this name shows that the name fails', async () => {
   await using resolver = await startDnsServer(silentFor('a.test'));
   dns.setServers([resolver.address]);
   const asked = await ask();

@@ -39,7 +39,7 @@ test('a message that comes in pieces is waited for', async () => {
   assert.deepEqual(readOpening(spread), { kind: 'tls', protocols: ['h2'] });
 });
 
-test('other things are told apart, whatever they are', async () => {
+test('everything else is recognised as no client hello', async () => {
   assert.equal(readOpening(Buffer.from('GET / HTTP/1.1\r\n')).kind, 'other');
   const hello = await helloOf({ ALPNProtocols: ['h2'] });
   fc.assert(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CoalescedRead } from '../../../../agent/net/gateway/coalesced-read.ts';
 
-test('one look serves all who asked before it began, and nobody is given an older one', async () => {
+test('one read serves all callers from before it began, and no caller gets an older one', async () => {
   const looks: PromiseWithResolvers<number>[] = [];
   const shared = new CoalescedRead(() => {
     const look = Promise.withResolvers<number>();

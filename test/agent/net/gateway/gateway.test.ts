@@ -280,7 +280,7 @@ suite('http', () => {
     assert.doesNotMatch(body, /proxy-connection/);
   });
 
-  test('to nobody ends without an answer, which could be taken for one of the target', async (t) => {
+  test('a connection to a closed port ends without an answer, which could be taken for one of the target', async (t) => {
     const proxySession = await proxySessionFor(t, {});
     await assert.rejects(ask(proxySession, 'http://localhost:1/'), /socket hang up/);
     assert.match(proxySession.said[0] ?? '', /ECONNREFUSED/);
@@ -337,7 +337,7 @@ suite('the proxy of the location', () => {
     assert.deepEqual(proxy.asked, [`CONNECT shop.internal:${server.port}`]);
   });
 
-  test('that cannot be reached, or refuses us, is our fault', async (t) => {
+  test('a proxy that cannot be reached or refuses is an agent error', async (t) => {
     await using strict = await proxyServer({ credentials: 'a:b' });
     const gone = await proxyServer();
     await gone[Symbol.asyncDispose]();
@@ -410,7 +410,7 @@ suite('somebody who accepts and never answers', () => {
     await proxy.closed;
   });
 
-  test('as a proxy in TLS is a fault of ours', async (t) => {
+  test('a proxy that speaks TLS is an agent error', async (t) => {
     const proxy = await silent(t);
     const proxySession = await proxySessionFor(
       t,
@@ -460,7 +460,7 @@ test('what a server says first is not lost on the way through the proxy', async 
   socket.destroy();
 });
 
-test('when a run is over its connections end, and nobody gets in any more', async (t) => {
+test('when a run ends its connections end, and no client is admitted any more', async (t) => {
   const left = Promise.withResolvers<undefined>();
   await using server = await tcpServer((socket) => {
     socket.resume().once('close', () => {
@@ -475,7 +475,7 @@ test('when a run is over its connections end, and nobody gets in any more', asyn
   await assert.rejects(tunnel(proxySession, `localhost:${server.port}`), /ECONNREFUSED/);
 });
 
-test('when it cannot be found out who comes, nobody gets in, and the fault is ours', async (t) => {
+test('when the client cannot be identified, it is refused with an agent error', async (t) => {
   const proxySession = await proxySessionFor(t, {});
   proxySession.admit({
     uid: null,

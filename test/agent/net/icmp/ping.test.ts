@@ -95,13 +95,13 @@ for (const [name, code] of [
   ['iputils-no-route', 'NETWORK_UNAVAILABLE'],
   ['busybox-no-route', 'NETWORK_UNAVAILABLE'],
 ] as const) {
-  test(`what ping printed in ${name} is our fault, not the target's`, async () => {
+  test(`what ping printed in ${name} is an agent error`, async () => {
     using ping = open(recorded(name));
     await assert.rejects(echo(ping, 2), { name: 'AgentError', code });
   });
 }
 
-test('ping is asked for the right packets, and is told nothing of our environment', async () => {
+test('ping sends the right packets and does not get the environment of the agent', async () => {
   process.env['SECRET_FOR_TEST'] = 'secret';
   using ping = open(pathWith('echo "usage: ping $* [$SECRET_FOR_TEST] [$LC_ALL]"'));
   const said = (line: string): object => ({
@@ -123,7 +123,7 @@ test('a ping that prints a single word ends nothing but its own check', async ()
   await assert.rejects(echo(ping, 1), { name: 'AgentError', code: 'ICMP_UNAVAILABLE' });
 });
 
-test('a ping that is not there is our fault', async () => {
+test('a missing ping program is an agent error', async () => {
   using ping = open('/nowhere');
   await assert.rejects(echo(ping, 1), { name: 'AgentError', code: 'ICMP_UNAVAILABLE' });
 });

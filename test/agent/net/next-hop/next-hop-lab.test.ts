@@ -135,7 +135,7 @@ function isOfTarget({ ours, seen }: LabAnswer, code: string): void {
 
 suite('the first hop', { concurrency: true }, () => {
   for (const [kind, question] of Object.entries(questionsTo('10.91.0.2'))) {
-    test(`a dead gateway is our fault: ${kind}`, { skip }, async () => {
+    test(`a dead gateway is an agent error: ${kind}`, { skip }, async () => {
       isOurs(
         await probe('orphan', question),
         /gateway 10\.90\.1\.1 on v\S+ answers no ARP request/,
@@ -144,7 +144,7 @@ suite('the first hop', { concurrency: true }, () => {
   }
 
   for (const [kind, question] of Object.entries(questionsTo('fd91::2'))) {
-    test(`a dead gateway is our fault by IPv6 too: ${kind}`, { skip }, async () => {
+    test(`a dead gateway is an agent error by IPv6 too: ${kind}`, { skip }, async () => {
       isOurs(
         await probe('orphan', question),
         /fd90:1::1 on v\S+ answers no neighbour solicitation/,

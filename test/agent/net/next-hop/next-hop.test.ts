@@ -100,12 +100,12 @@ test('asked for all the time and never heard of is dead; a known one that is ask
   assert.deepEqual(await knowing(by('probe')).settled(), ['probe', 3_500]);
 });
 
-test('once the kernel has spoken nobody waits: no router can have said it', async () => {
+test('an answer of the kernel is final: no router can have sent it', async () => {
   assert.deepEqual(await knowing(by('incomplete')).settled(true), ['failed', 0]);
   assert.deepEqual(await knowing(by('probe'), by('reachable')).settled(true), ['reachable', 250]);
 });
 
-test('nobody asks about failures in which the target has spoken, nor claims what is unknown', async () => {
+test('failures with an answer of the target are not checked, and unknown facts are not claimed', async () => {
   const place = { address: '192.0.2.1', subject: 'a:80' };
   const dead = knowing(by('failed')).tools;
   await assertNextHopReachable({ code: 'ECONNREFUSED' }, place, dead);

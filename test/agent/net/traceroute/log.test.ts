@@ -126,7 +126,7 @@ test('what a refusal says depends on who says it, by which method', () => {
   }
 });
 
-test('after TCP without any answer only what UDP found is told', () => {
+test('after TCP without any answer only the findings of UDP are reported', () => {
   const report = reportOf([
     ...[start, 'sent 1', 'sent 2', 'method udp 10.0.0.2', 'sent 1', 'sent 2'],
     'answer 1 500 10.0.0.1 icmp 11 0',
@@ -136,7 +136,7 @@ test('after TCP without any answer only what UDP found is told', () => {
   assert.equal(report.hops[0].note, 'TCP to port 443 had no answer from anybody');
 });
 
-test('lines that nobody knows change nothing', () => {
+test('unknown lines change nothing', () => {
   const known = [start, 'sent 1', 'answer 1 500 10.0.0.1 icmp 11 0'];
   const unknown = ['', 'answer', 'answer x y z', 'answer 1 2', 'sent', 'sent x', 'hello 1', '\0'];
   assert.deepEqual(reportOf([...known, ...unknown]), reportOf(known));

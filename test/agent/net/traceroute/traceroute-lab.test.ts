@@ -98,7 +98,7 @@ describe('among routers', { ...options, concurrency: 4 }, () => {
     );
   });
 
-  test('what stands in the way is told apart', { concurrency: true }, async (t) => {
+  test('obstacles on the route are distinguished', { concurrency: true }, async (t) => {
     await using lab = openNetworkLab();
     const { client, routers, hops4 } = await routerChain(lab, 3);
     const [r1, r2] = routers;
@@ -174,7 +174,7 @@ describe('among routers', { ...options, concurrency: 4 }, () => {
         assert.match(await host.failure(address, { port: 80 }), /write it as .*%eth0/);
         assert.match(await host.failure(`${address}%no0`, { port: 80 }), /no interface "no0"/);
       }),
-      t.test('what this machine itself refuses is its fault, and says which', async () => {
+      t.test('what this machine itself refuses is an agent error that names the rule', async () => {
         assert.match(await host.failure('10.99.6.1', { port: 1 }), /blackhole.*\(EINVAL\)/);
         assert.match(await host.failure('10.99.7.1', { port: 1 }), /prohibits.*\(EACCES\)/);
         assert.match(await host.failure('10.99.7.1'), /prohibits.*\(EACCES\)/);
@@ -241,7 +241,7 @@ describe('among routers', { ...options, concurrency: 4 }, () => {
     assert.deepEqual(addressesOf(report), singly(hops4));
   });
 
-  test('a router that answers only so often has the loss, and nobody behind it', async () => {
+  test('a router with rate-limited answers has the loss, not the hops behind it', async () => {
     await using lab = openNetworkLab();
     const { client, routers, hops4 } = await routerChain(lab, 2);
     const [, limited] = routers;

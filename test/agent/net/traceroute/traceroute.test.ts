@@ -97,7 +97,7 @@ test('a tracer that hangs is ended at the deadline, by a signal and by closing',
   assert.deepEqual(childrenOfThisProcess(), []);
 });
 
-test('a tracer that breaks is a fault of ours, with its own words', async () => {
+test('a tracer that breaks is an agent error with its own message', async () => {
   using folder = temporaryFolder();
   const cases = [
     { instead: 'echo "Out of memory!" >&2; exit 1', message: /ended early \(Out of memory!\)/ },

@@ -93,7 +93,7 @@ suite('exploring', { concurrency: 3 }, () => {
     assert.match(seen.result.summary, /verify with "assert"/);
   });
 
-  test('malformed arguments and unknown tools are told to the model, and it goes on', async () => {
+  test('malformed arguments and unknown tools are reported to the model, and it goes on', async () => {
     await using shop = await webShop();
     const problems: string[] = [];
     const note = ({ last }: Seen): void => {
@@ -119,7 +119,7 @@ suite('exploring', { concurrency: 3 }, () => {
     assert.match(problems[4] ?? '', /Use a tool/);
   });
 
-  test('a model that never comes to an end reaches the ceiling of steps, which is our fault', async () => {
+  test('a model that never comes to an end reaches the limit of steps, which is an agent error', async () => {
     await using shop = await webShop();
     await using model = await modelServer(look);
     await assert.rejects(
@@ -143,7 +143,7 @@ suite('exploring', { concurrency: 3 }, () => {
     assert.ok(spent <= 10_000, `${spent} tokens`);
   });
 
-  test('time that runs out while the model explores is our fault', async () => {
+  test('time that runs out while the model explores is an agent error', async () => {
     await using shop = await webShop();
     await using model = await modelServer(look);
     await assert.rejects(
@@ -193,7 +193,7 @@ suite('exploring', { concurrency: 3 }, () => {
     assert.match(told, /speak like a buyer/);
   });
 
-  test('a window that opens is followed, and a dialog is answered and told', async () => {
+  test('a window that opens is followed, and a dialog is answered and reported', async () => {
     await using shop = await webShop();
     shop.look.extra = `<button onclick="alert('Only today'); window.open('/login')">Offer</button>`;
     await using model = await modelServer(

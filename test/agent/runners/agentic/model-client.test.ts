@@ -61,7 +61,7 @@ function unavailable(pattern: RegExp): (error: unknown) => boolean {
   };
 }
 
-test('what the model used is counted, and what it is told is scrubbed', async () => {
+test('tokens of the model are counted, and its input is scrubbed', async () => {
   await using model = await talker();
   const client = clientOf(`${model.url}/v1/`);
   assert.equal((await client.ask(conversation)).text, 'hello');
@@ -118,14 +118,14 @@ test('a wrong address says which setting to check', async () => {
   await assert.rejects(client.ask(conversation), unavailable(/answered 404.*LLM_BASE_URL/s));
 });
 
-test('a server that cannot be reached is our fault', async () => {
+test('a model server that cannot be reached is an agent error', async () => {
   const gone = await talker();
   await gone[Symbol.asyncDispose]();
   const client = clientOf(`${gone.url}/v1`);
   await assert.rejects(client.ask(conversation), unavailable(/ECONNREFUSED/));
 });
 
-test('a redirect is not followed: it would carry the key elsewhere', async () => {
+test('a redirect is not followed: it would send the key to another host', async () => {
   await using model = await talker();
   await using mover = await httpServer((_request, response) => {
     response.writeHead(307, { location: `${model.url}/v1/chat/completions` }).end();

@@ -45,7 +45,7 @@ suite('a learned step that no longer works', { concurrency: 3 }, () => {
     assert.equal(silent.requests.length, 0);
   });
 
-  test('a repair cannot change what is expected, drop it, or read it elsewhere', async () => {
+  test('a repair cannot change an expectation, drop it, or read it in another place', async () => {
     await using shop = await webShop();
     const learnedScript = await learn(shop);
     relaunch(shop);

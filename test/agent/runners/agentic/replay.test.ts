@@ -45,7 +45,7 @@ suite('repeating what was learned', { concurrency: 3 }, () => {
     }
   });
 
-  test('a wrong price fails the check, and nobody is asked to explain it away', async () => {
+  test('a wrong price fails the check, and no model is asked to explain it away', async () => {
     await using shop = await webShop();
     const learnedScript = await learn(shop);
     shop.look.price = '14 €';

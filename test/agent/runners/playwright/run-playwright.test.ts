@@ -59,7 +59,7 @@ function namesInZip(file: string): Promise<string[]> {
   });
 }
 
-test('a suite runs with the browser of this machine, and every test is told apart', async () => {
+test('a suite runs with the browser of this machine, and every test is listed', async () => {
   await using target = await shop();
   await using world = await openSuiteWorld();
   const bundle = await world.bundle({
@@ -202,7 +202,7 @@ test('a suite without tests, with a broken configuration or command fails and sa
   assert.match(broken.seen.failure.message, /missing/);
 });
 
-test('bundles that are missing, wrong or damaged are told apart', async () => {
+test('bundles that are missing, wrong or damaged are distinguished', async () => {
   const fetching = (error: Error) => ({
     context: { scripting: { downloadCodeBundle: () => Promise.reject(error) } },
   });

@@ -23,7 +23,7 @@ const gone: RunEvent[] = [
   { type: 'error', message: 'Error: page.click: Browser closed', stack: null, title: null },
 ];
 
-test('a browser that ends by itself is our fault, not that of the target', () => {
+test('a browser that crashes is an agent error, not a failure of the target', () => {
   assert.throws(
     () => failureOfRun(failed, gone, true),
     (error) =>

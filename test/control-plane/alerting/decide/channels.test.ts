@@ -17,7 +17,7 @@ function reason(alertType: AlertType, fields: Partial<typeof channel> = {}, told
   return addresseesOf([{ ...channel, ...fields }], alertType, told)[0]?.reason;
 }
 
-test('a channel is told what it takes', () => {
+test('a channel is notified of what it takes', () => {
   assert.equal(reason('ALERT_FAILURE'), 'WANTED');
   assert.equal(reason('ALERT_DEGRADED_FAILURE'), 'WANTED');
   assert.equal(reason('ALERT_FAILURE_REMAIN', { sendFailure: false }), 'FAILURES_OFF');
@@ -26,7 +26,7 @@ test('a channel is told what it takes', () => {
   assert.equal(reason('ALERT_FAILURE', { activated: false }), 'SUBSCRIPTION_OFF');
 });
 
-test('a recovery goes to whoever was told of the trouble, or takes recoveries alone', () => {
+test('a recovery goes to channels that were notified of the problem, or that take recoveries only', () => {
   assert.equal(reason('ALERT_RECOVERY', {}, [1]), 'WANTED');
   assert.equal(reason('ALERT_DEGRADED_RECOVERY', {}, [2]), 'NEVER_TOLD');
   assert.equal(reason('ALERT_RECOVERY', { sendRecovery: false }, [1]), 'RECOVERIES_OFF');

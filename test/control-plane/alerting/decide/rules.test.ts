@@ -36,7 +36,7 @@ test('the settings of check, group and account, in their order', () => {
   }
 });
 
-test('without any settings the first failed run alerts and nobody is reminded', () => {
+test('without any settings the first failed run alerts, without reminders', () => {
   const settings = effectiveAlertSettings({
     check: { useGlobalAlertSettings: true, alertSettings: null },
     group: null,

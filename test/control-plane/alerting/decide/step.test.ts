@@ -87,7 +87,7 @@ test('an alert whose threshold is reached later has the code of what remains', (
   assert.equal(sentences[3], 'The check passed again and there had been an alert.');
 });
 
-test('a pass begins the count anew and recovers only what was told', () => {
+test('a pass resets the count and recovers only what was sent', () => {
   play(runsInARow(2), [
     [0, 'failing', 'THRESHOLD_NOT_REACHED'],
     [1, 'passing', 'NOTHING_TO_RECOVER'],
@@ -109,7 +109,7 @@ test('going between degraded and failing alerts whatever the threshold', () => {
   ]);
 });
 
-test('an error of ours is neither a failure nor a pass', () => {
+test('an agent error is neither a failure nor a pass', () => {
   play(runsInARow(2), [
     [0, 'inconclusive', 'INCONCLUSIVE'],
     [1, 'failing', 'THRESHOLD_NOT_REACHED'],
@@ -149,7 +149,7 @@ test('reminders come at their interval, as many as asked for, and end with the r
   assert.equal(sentences[2], 'The check is still failing: reminder 2 of 2.');
 });
 
-test('nothing is said while muted; what lasts is told by the next run after it', () => {
+test('nothing is sent while muted; a lasting failure is sent with the next run afterwards', () => {
   const muted: AlertRules = { ...rules, mute: { reason: 'MUTED' } };
   play(rules, [
     [0, 'failing', 'MUTED', muted],
@@ -191,7 +191,7 @@ function late(outcome: Outcome, from: number, to: number, isInMaintenance = fals
   };
 }
 
-test('what is handed in late does not undo what is newer, and keeps its times', () => {
+test('a late result does not undo newer ones, and keeps its times', () => {
   const failing = stepAlert(initialState, late('failing', 10, 10.1), rules, 10.1 * minute).state;
   const stale = stepAlert(failing, late('passing', 9, 9.1), rules, 40 * minute);
   assert.deepEqual([stale.decision?.reason, stale.state], ['OUTDATED', failing]);

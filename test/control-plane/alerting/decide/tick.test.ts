@@ -29,7 +29,7 @@ function judge(
   return judgeTick(countTick(results, expected, percentage), isOver);
 }
 
-test('without a share one failing location is enough, and nobody waits for the others', () => {
+test('without a share one failing location is enough, and the others are not waited for', () => {
   assert.equal(judge(['failing']), 'failing');
   assert.equal(judge(['passing', 'passing', 'passing']), 'open');
   assert.equal(judge(['passing', 'passing', 'passing', 'passing']), 'passing');
@@ -49,7 +49,7 @@ test('with a share so many of the locations must fail, rounded up', () => {
   assert.equal(judge(['failing'], { percentage: 10 }), 'failing');
 });
 
-test('who does not report in time, is not served or has an error of ours is not counted', () => {
+test('a location without a report in time, without an agent or with an agent error is not counted', () => {
   assert.equal(judge(['failing'], { percentage: 50, isOver: true }), 'failing');
   assert.equal(judge(['passing'], { isOver: true }), 'passing');
   assert.equal(judge(['failing', 'passing'], { percentage: 50, expected: ['a', 'b'] }), 'failing');

@@ -53,7 +53,7 @@ test('every other type is watched by the domain it names, with or without a port
   assert.equal(certificateTargetOf(checkTypes.HEARTBEAT, {}), null);
 });
 
-test('people are told the host, and a port only where it is an unusual one', () => {
+test('the name of a target is its host, with the port unless it is 443', () => {
   assert.equal(domainOf({ host: 'a.example', port: 443 }), 'a.example');
   assert.equal(domainOf({ host: 'a.example', port: 8443 }), 'a.example:8443');
   assert.equal(domainOf({ host: '2001:db8::1', port: 8443 }), '[2001:db8::1]:8443');

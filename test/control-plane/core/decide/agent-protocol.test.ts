@@ -26,7 +26,7 @@ test('a refusal names what both speak and which side to upgrade', () => {
   );
 });
 
-test('an agent that tells none speaks the first, and nonsense is told by no agent', () => {
+test('an agent without the header speaks the first protocol, and an invalid header is refused', () => {
   assert.deepEqual(
     [undefined, '0', '1', '12', '', ' ', '1, 1', '1.5', '-1', '1e3', 'one', ['1', '2']].map(
       protocolIn,

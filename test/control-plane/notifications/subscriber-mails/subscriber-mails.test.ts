@@ -84,7 +84,7 @@ test('names and descriptions are text in mails, whatever they contain', () => {
   }
 });
 
-test('a question to confirm has one link, and what to do when nobody asked', () => {
+test('a confirmation mail has one link, and advice for people who did not subscribe', () => {
   const link = `${address}/subscriptions/verify?token=t`;
   const mail = verificationMail({ to: facts.to, page: facts.page, link });
   assert.equal(mail.subject, '[Shop] Confirm your subscription');

@@ -82,7 +82,7 @@ test('gaps follow each other, and deadlines move by what the wall clock did mean
   );
 });
 
-test('a restart is told from a clock that was set while nothing ran', () => {
+test('a restart and a clock that was set in the meantime are distinguished', () => {
   const boot = { id: 'a', ms: 90_000 };
   const over = (wall: number, bootMs: number | null, id = 'a') =>
     gapsOverRestart(

@@ -135,7 +135,7 @@ test('what is kept as gzip is sent as gzip to those who take it, decoded to othe
   }
 });
 
-test('a caller that has the file already is told so', async () => {
+test('a client with a cached file gets 304', async () => {
   await using api = await openArtifactApi();
   const url = await stored(api, 'a.txt', 'text/plain');
   const etag = (await fetch(url)).headers.get('etag') ?? '';

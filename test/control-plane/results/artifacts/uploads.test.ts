@@ -133,7 +133,7 @@ test('two uploads of one file at once leave one object and the digest that belon
   assert.equal(filesIn(api.folder).length - garbage.length, 1);
 });
 
-test('a file nobody announced, of another location or of another account is not found', async () => {
+test('an unannounced file, or one of another location or account, is not found', async () => {
   await using api = await openArtifactApi();
   await api.announce(declaration('a.txt', hello.length));
   assert.equal((await api.upload('b.txt', hello)).status, 409);

@@ -57,7 +57,7 @@ test('when an agent leaves, only its own checks move', () => {
   assert.ok(before.filter((winner) => winner === 'c').length > 50);
 });
 
-test('what a location lacks is the type or the runtime, and nothing while nobody serves', () => {
+test('a location lacks the type or the runtime, and nothing while no agent serves', () => {
   const needs = check({ runtimeId: '2025.04' });
   const [light, older] = [agent('a', [], ['URL']), agent('b', ['2025.04'])];
   assert.equal(gapOf(needs, [light]), 'type-not-served');
@@ -95,7 +95,7 @@ test('which checks need a browser', () => {
   assert.equal(of('PLAYWRIGHT', { browsers: ['firefox'] }), false);
 });
 
-test('why nobody can run a check is said in words, unless somebody can or may still come', () => {
+test('the reason why no agent can run a check is given, unless one can or may still come', () => {
   const needs = check({ runtimeId: '2025.04' });
   assert.equal(whyNobodyCan(needs, []), null);
   assert.equal(whyNobodyCan(needs, [agent('a', ['2025.04'])]), null);

@@ -14,7 +14,7 @@ const ann = 'ann@example.com';
 const investigating = '[Shop] Slow search – Investigating';
 const resolved = '[Shop] Slow search – Resolved';
 
-test('verified subscribers are told of updates that ask for it, each update once', async () => {
+test('verified subscribers are notified of updates that ask for it, once per update', async () => {
   await using bench = await StatusPageBench.start();
   await bench.subscribe([ann]);
   await bench.subscribe(['pending@example.com'], false);
@@ -106,7 +106,7 @@ test('a scheduled update is announced when its time comes, as it is then', async
   assert.deepEqual(await bench.told(), []);
 });
 
-test('asking for subscribers to be told of what is public already tells them nothing', async () => {
+test('notifying subscribers of an update that is already public sends nothing', async () => {
   await using bench = await StatusPageBench.start();
   await bench.subscribe([ann]);
   const { path } = await bench.openIncident({ notifySubscribers: false });
@@ -151,7 +151,7 @@ test('every page that shows a service tells its own subscribers, and no other pa
   );
 });
 
-test('2,000 subscribers are told once each, though it breaks off in the middle of a batch', async () => {
+test('2,000 subscribers are notified once each, despite a crash in the middle of a batch', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'subscribers-'));
   const file = join(folder, 'control-plane.db');
   try {
@@ -192,7 +192,7 @@ test('2,000 subscribers are told once each, though it breaks off in the middle o
   }
 });
 
-test('whoever leaves while mails wait gets none of them; so does a page that is deleted', async () => {
+test('a subscriber who leaves while mails wait gets none of them; nor does one of a deleted page', async () => {
   await using bench = await StatusPageBench.start();
   const addresses = [ann, 'bob@example.com', 'cy@example.com'];
   await bench.subscribe(addresses);
@@ -233,7 +233,7 @@ interface Known {
   wasPublic: boolean;
 }
 
-test('however updates are scheduled, moved, silenced and deleted: told once, on becoming public', async (t) => {
+test('however updates are scheduled, moved, silenced and deleted: notified once, on becoming public', async (t) => {
   const seed = testSeed();
   t.diagnostic(`TEST_SEED=${seed}`);
   const random = seededRandom(seed);

@@ -18,7 +18,7 @@ async function list(bench: StatusPageBench): Promise<[string, string][]> {
   return body.map(({ address, status }: Record<string, string>) => [address, status]);
 }
 
-test('the life of a subscriber: asked, confirmed, told, gone, and back again', async () => {
+test('the life of a subscriber: asked, confirmed, notified, gone, and back again', async () => {
   await using bench = await StatusPageBench.start();
   assert.equal(await ask(bench, ' Ann@Example.COM '), 'SENT');
   assert.deepEqual(await list(bench), [[ann, 'PENDING']]);
@@ -145,7 +145,7 @@ test('what is no address is said to be none', async () => {
   assert.deepEqual([await list(bench), await bench.mails()], [[], []]);
 });
 
-test('nobody’s mailbox is flooded: five minutes apart, five a day, over all pages', async () => {
+test('no mailbox is flooded: five minutes apart, five a day, over all pages', async () => {
   await using bench = await StatusPageBench.start();
   const other = await bench.post('/v1/status-pages', { name: 'Two', url: 'two', cards: [] });
   const sent: number[] = [];
