@@ -2,48 +2,46 @@
  * Ids of runs and results of this agent. By the key of its location as soon as a control plane gave it;
  * as protocol 1 derives them until then, which every control plane understands.
  */
-import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   keyedResultIdOfAttempt,
   keyedRunIdOfSlot,
+  keyedText,
   resultIdOfAttempt,
   runIdOfSlot,
+  type KeyedSha256Hex,
   type SlotName,
 } from '@monitor/shared/domain/run-id.ts';
 
-const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
+const sha256Hex = (text: string): string => hash('sha256', text, 'hex');
 
 export class RunIds {
-  #key: KeyObject | null = null;
-  #text: string | null = null;
+  #key: string | null = null;
 
   /** The key as the control plane gives it, 32 bytes in base64; null for none. */
   get key(): string | null {
-    return this.#text;
+    return this.#key;
   }
 
-  use(text: string | null): void {
-    if (text === this.#text) return;
-    this.#text = text;
-    this.#key = text === null ? null : createSecretKey(Buffer.from(text, 'base64'));
+  use(key: string | null): void {
+    this.#key = key;
   }
 
   ofSlot(slot: SlotName): string {
-    const hmacHex = this.#hmacHex();
-    return hmacHex === null ? runIdOfSlot(slot, sha256Hex) : keyedRunIdOfSlot(slot, hmacHex);
+    const keyed = this.#keyedSha256Hex();
+    return keyed === null ? runIdOfSlot(slot, sha256Hex) : keyedRunIdOfSlot(slot, keyed);
   }
 
   /** `attempt` is 1 for the first. */
   ofAttempt(runId: string, attempt: number): string {
-    const hmacHex = this.#hmacHex();
-    return hmacHex === null
+    const keyed = this.#keyedSha256Hex();
+    return keyed === null
       ? resultIdOfAttempt(runId, attempt, sha256Hex)
-      : keyedResultIdOfAttempt(runId, attempt, hmacHex);
+      : keyedResultIdOfAttempt(runId, attempt, keyed);
   }
 
-  #hmacHex(): ((text: string) => string) | null {
+  #keyedSha256Hex(): KeyedSha256Hex | null {
     const key = this.#key;
-    if (key === null) return null;
-    return (text) => createHmac('sha256', key).update(text).digest('hex');
+    return key === null ? null : (text) => sha256Hex(keyedText(key, text));
   }
 }

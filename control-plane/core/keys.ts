@@ -1,5 +1,5 @@
 /** Creates, hashes and masks API keys and location keys. The raw key exists only at its creation. */
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 export type KeyPrefix = 'cu' | 'pl';
 
@@ -11,7 +11,7 @@ export interface NewKey {
 
 /** SHA-256 of a text as lower-case hex. */
 export function sha256Hex(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text, 'hex');
 }
 
 /** `cu_` for API keys, `pl_` for keys of locations; 256 random bits. */

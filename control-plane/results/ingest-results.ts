@@ -22,7 +22,7 @@ import {
   type SlotGrid,
 } from './decide/admission.ts';
 import { decideResult } from './decide/ingest.ts';
-import type { HmacHex } from '@monitor/shared/domain/run-id.ts';
+import type { KeyedSha256Hex } from '@monitor/shared/domain/run-id.ts';
 import { sha256Hex } from '../core/keys.ts';
 import type { Services } from '../core/services.ts';
 import {
@@ -260,7 +260,7 @@ class IngestUnit {
 
   async take(
     batch: Batch,
-    hmacHex: HmacHex,
+    keyedSha256Hex: KeyedSha256Hex,
     { data: item, payload }: TakenItem,
   ): Promise<ItemOutcome> {
     const { accountId, location } = batch;
@@ -276,7 +276,7 @@ class IngestUnit {
       keptMs: this.#keptMs,
       accountId,
       location,
-      hmacHex,
+      keyedSha256Hex,
       sha256Hex,
       check: this.#checks.get(item.checkId),
       run: run === undefined ? undefined : { accountId: run.account_id, checkId: run.check_id },
@@ -637,11 +637,13 @@ export class ResultIntake {
       );
       const taken: ItemOutcome[][] = [];
       for (const { batch, items } of parsed) {
-        const hmacHex = this.#services.ids.hmacOf(batch.accountId, batch.location);
+        const keyedSha256Hex = this.#services.ids.keyedSha256HexOf(batch.accountId, batch.location);
         const ofBatch: ItemOutcome[] = [];
         for (const item of items) {
           ofBatch.push(
-            item.data === undefined ? item.refused : await unitOfWork.take(batch, hmacHex, item),
+            item.data === undefined
+              ? item.refused
+              : await unitOfWork.take(batch, keyedSha256Hex, item),
           );
         }
         taken.push(ofBatch);

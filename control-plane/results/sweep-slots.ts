@@ -121,7 +121,10 @@ async function sweep(
         const [missed] = await insertMissed.run(db, {
           account_id: row.account_id,
           check_id: slot.checkId,
-          run_id: keyedRunIdOfSlot(slot, services.ids.hmacOf(row.account_id, slot.location)),
+          run_id: keyedRunIdOfSlot(
+            slot,
+            services.ids.keyedSha256HexOf(row.account_id, slot.location),
+          ),
           location: slot.location,
           scheduled_for: slot.scheduledFor,
           missed_reason: reason,

@@ -426,7 +426,7 @@ export async function checkIn(
       location,
       epoch: await epochOf(services.db, caller),
       ...(request.protocol >= keyedIdsFrom && {
-        idKey: services.ids.textOf(accountId, location),
+        idKey: services.ids.keyOf(accountId, location),
       }),
       snapshot,
       full: news.full,

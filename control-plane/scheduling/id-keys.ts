@@ -3,12 +3,13 @@
  * stored encrypted. Agents get the key of their location and derive ids of slots with it, even
  * without a connection; nobody else can.
  */
-import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { hkdfSync } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import type { HmacHex } from '@monitor/shared/domain/run-id.ts';
+import { keyedText, type KeyedSha256Hex } from '@monitor/shared/domain/run-id.ts';
 import { dropFact, readFact, writeFact } from '../db/installation.ts';
 import type { Database } from '../db/tables.ts';
 import { OperatorError } from '../errors/operator-error.ts';
+import { sha256Hex } from '../core/keys.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
 
 const keyBytes = 32;
@@ -17,33 +18,29 @@ export const idSecretFact = 'id_secret';
 
 export class IdKeys {
   readonly #secret: Buffer;
-  readonly #keys = new Map<string, KeyObject>();
+  readonly #keys = new Map<string, string>();
 
   /** 32 random bytes. */
   constructor(secret: Buffer) {
     this.#secret = secret;
   }
 
-  #keyOf(accountId: string, location: string): KeyObject {
+  /** What agents of the location are given: 32 bytes in base64. */
+  keyOf(accountId: string, location: string): string {
     const name = `${accountId}/${location}`;
     let key = this.#keys.get(name);
     if (key === undefined) {
       const bytes = hkdfSync('sha256', this.#secret, '', `ids of ${name}`, keyBytes);
-      key = createSecretKey(Buffer.from(bytes));
+      key = Buffer.from(bytes).toString('base64');
       this.#keys.set(name, key);
     }
     return key;
   }
 
-  /** The key for agents of the location: 32 bytes in base64. */
-  textOf(accountId: string, location: string): string {
-    return this.#keyOf(accountId, location).export().toString('base64');
-  }
-
-  /** HMAC function with the key of a location; reuse it for many ids. */
-  hmacOf(accountId: string, location: string): HmacHex {
-    const key = this.#keyOf(accountId, location);
-    return (text) => createHmac('sha256', key).update(text).digest('hex');
+  /** Hashes under the key of a location. */
+  keyedSha256HexOf(accountId: string, location: string): KeyedSha256Hex {
+    const key = this.keyOf(accountId, location);
+    return (text) => sha256Hex(keyedText(key, text));
   }
 }
 

@@ -336,9 +336,9 @@ test('keys of ids differ between accounts and locations', async () => {
   fc.assert(
     fc.property(fc.uuid(), fc.uuid(), (one, other) => {
       const keys = new Set([
-        ids.textOf(one, 'eu-west-1'),
-        ids.textOf(one, 'us-east-1'),
-        ids.textOf(other, 'eu-west-1'),
+        ids.keyOf(one, 'eu-west-1'),
+        ids.keyOf(one, 'us-east-1'),
+        ids.keyOf(other, 'eu-west-1'),
       ]);
       assert.equal(keys.size, one === other ? 2 : 3);
     }),
@@ -350,7 +350,7 @@ test('keys of ids outlive a restart, and an older database in the place of this 
   using folder = temporaryFolder();
   const file = join(folder.path, 'control-plane.db');
   const keyAt = (cp: TestControlPlane) =>
-    cp.controlPlane.services.ids.textOf(cp.accountId, 'eu-west-1');
+    cp.controlPlane.services.ids.keyOf(cp.accountId, 'eu-west-1');
   let key: string;
   {
     await using cp = await startTestControlPlane({ file });
@@ -366,5 +366,5 @@ test('keys of ids outlive a restart, and an older database in the place of this 
   await using cp = await startTestControlPlane({ file });
   assert.equal(keyAt(cp), key);
   await using other = await startTestControlPlane();
-  assert.notEqual(other.controlPlane.services.ids.textOf(cp.accountId, 'eu-west-1'), key);
+  assert.notEqual(other.controlPlane.services.ids.keyOf(cp.accountId, 'eu-west-1'), key);
 });

@@ -18,7 +18,7 @@ import {
   keyedRunIdOfSlot,
   resultIdOfAttempt,
   runIdOfSlot,
-  type HmacHex,
+  type KeyedSha256Hex,
   type Sha256Hex,
 } from '@monitor/shared/domain/run-id.ts';
 
@@ -80,7 +80,7 @@ export interface Known {
   /** Of the key. */
   accountId: string;
   location: string;
-  hmacHex: HmacHex;
+  keyedSha256Hex: KeyedSha256Hex;
   sha256Hex: Sha256Hex;
   check: { accountId: string; type: string; grids: readonly SlotGrid[] } | undefined;
   /** The run that is stored under the id. */
@@ -134,7 +134,7 @@ function whySlotRefused(item: About, known: Known): string | null {
     return `scheduledFor: is no slot of the check in ${slotLocation}`;
   }
   const slot = { checkId, location: slotLocation, scheduledFor };
-  return item.runId === keyedRunIdOfSlot(slot, known.hmacHex) ||
+  return item.runId === keyedRunIdOfSlot(slot, known.keyedSha256Hex) ||
     item.runId === runIdOfSlot(slot, known.sha256Hex)
     ? null
     : 'runId: is not the id of its slot';
@@ -168,7 +168,7 @@ export function whyRefused(item: About, known: Known): string | null {
     item.jobId === null ? whySlotRefused(item, known) : whyJobRefused(item, known.lease);
   if (unfounded !== null) return unfounded;
   const { id, runId, attempt } = item;
-  return id === keyedResultIdOfAttempt(runId, attempt, known.hmacHex) ||
+  return id === keyedResultIdOfAttempt(runId, attempt, known.keyedSha256Hex) ||
     id === resultIdOfAttempt(runId, attempt, known.sha256Hex)
     ? null
     : 'id: is not the id of this attempt';
