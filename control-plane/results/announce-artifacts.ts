@@ -4,14 +4,14 @@ import type { Database } from '../db/tables.ts';
 
 interface Announcement {
   accountId: string;
-  /** Where the result comes from; only that location may upload its files. */
+  /** Location of the result; only it may upload the files. */
   location: string;
   resultId: string;
   artifacts: readonly ArtifactDeclaration[];
   now: number;
 }
 
-/** Remembers the files that follow a result, in the transaction that stores it. Twice is once. */
+/** Records the files that will follow a result, in the transaction that stores it; idempotent. */
 export async function announceArtifacts(
   db: Kysely<Database>,
   { accountId, location, resultId, artifacts, now }: Announcement,

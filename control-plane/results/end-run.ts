@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 
 /**
- * Ends a run whose next attempt is called off: the attempts it had say nothing any more. Nothing when
- * it had none.
+ * Ends a run whose next attempt was cancelled: its attempts no longer count. Does nothing for a run
+ * without attempts.
  */
 export async function endCancelledRun(db: Kysely<Database>, runId: string): Promise<void> {
   const last = await db

@@ -1,4 +1,4 @@
-/** Runs that were begun and never ended: given up, so that their last attempt counts. */
+/** Ends runs that were begun and never finished, so that their last attempt counts. */
 import type { Kysely, Selectable } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { CheckResultsTable } from './tables.ts';
@@ -11,7 +11,7 @@ import type { RunVerdict } from './run-verdict.ts';
 import { verdictOfRow } from './verdict-of-result.ts';
 import { statusUpdate, writeStatuses, type StatusChange } from './update-status.ts';
 
-/** Longer than any retry strategy lasts, with room for handing in. */
+/** Longer than any retry strategy, with time for the submission. */
 const abandonedAfterMs = 25 * 60_000;
 const runsPerSweep = 500;
 const jobsPerSweep = 500;
@@ -60,8 +60,8 @@ function withStatus(
 }
 
 /**
- * Drops jobs that nobody took in time and ends runs that wait for nothing any more: their last
- * attempt becomes the FINAL. Gives true when there may be more.
+ * Deletes expired jobs and ends runs that wait for nothing any more: their last attempt becomes the
+ * FINAL result. True when there may be more.
  */
 export async function expireJobs(services: Services): Promise<boolean> {
   const now = services.clock.now();
@@ -83,7 +83,7 @@ export async function expireJobs(services: Services): Promise<boolean> {
     const verdicts: RunVerdict[] = [];
     for (const run of abandoned) {
       const attempt = await closeWithLastAttempt(db, run);
-      // A run that somebody ended says nothing about the target.
+      // A cancelled run says nothing about the target.
       if (attempt === null || fromFlag(attempt.is_cancelled)) continue;
       const { check_id: checkId } = attempt;
       changes.set(checkId, withStatus(changes.get(checkId), attempt));

@@ -1,13 +1,13 @@
-/** Puts the errors of a result into groups of similar ones. Spec: Error group. */
+/** Assigns the errors of a result to error groups. Spec: Error group. */
 import type { Kysely } from 'kysely';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import { cleanErrorMessage, errorHash } from './decide/error-grouping.ts';
 import { sha256Hex } from '../core/keys.ts';
 
-/** A result belongs to so many groups at most. */
+/** Limit of groups per result. */
 const groupsPerResult = 20;
-/** A check has so many groups at most, and one for whatever comes on top. */
+/** Limit of groups per check; one more collects the rest. */
 const groupsPerCheck = 1_000;
 const overflowMessage = `further errors: this check has ${groupsPerCheck} error groups already`;
 const rawKept = 16_384;
@@ -68,8 +68,8 @@ const dropOldestArchived = prepareQuery<Pick<Seen, 'account_id' | 'check_id'>, {
 );
 
 /**
- * One statement, so that two writers never make two groups of one error. A result that is handed in
- * late widens the time the group was seen, and neither replaces its message nor brings it back.
+ * One statement, so that concurrent writers never create two groups for one error. A late result
+ * extends the time range of the group, without changing its message or un-archiving it.
  */
 const see = prepareQuery<Seen, { id: string }>((db, argument) =>
   db
@@ -137,12 +137,12 @@ export interface ErrorsOfResult {
   checkId: string;
   resultId: string;
   messages: readonly string[];
-  /** When the errors happened; groups remember the first and the last time. */
+  /** Time of the errors, for the first and last time of the groups. */
   now: number;
   newId: () => string;
 }
 
-/** Cleaned messages with the latest raw one of each, in order of appearance. */
+/** Normalised messages with the latest raw message of each, in order. */
 function distinct(messages: readonly string[]): Map<string, string> {
   const byCleaned = new Map<string, string>();
   for (const raw of messages) {
@@ -154,7 +154,7 @@ function distinct(messages: readonly string[]): Map<string, string> {
   return byCleaned;
 }
 
-/** True when the check may have one more group; the oldest archived one makes room. */
+/** True when the check may have another group; the oldest archived group may be deleted for it. */
 async function hasRoom(
   db: Kysely<Database>,
   check: Pick<Seen, 'account_id' | 'check_id'>,
@@ -186,9 +186,9 @@ async function groupOf(
 }
 
 /**
- * Finds or makes the groups of a result's errors and links the result to them; call it in the
- * transaction that stores the result. Gives the ids of the groups, in order. A group that was
- * archived until the next event is back; one that was archived for ever stays so.
+ * Finds or creates the groups of a result's errors and links the result to them, in the transaction
+ * that stores the result. Gives the ids of the groups, in order. A group that was archived until
+ * the next event is active again; one that was archived for ever stays archived.
  */
 export async function groupErrors(db: Kysely<Database>, errors: ErrorsOfResult): Promise<string[]> {
   const ids = new Set<string>();
@@ -206,7 +206,7 @@ export async function groupErrors(db: Kysely<Database>, errors: ErrorsOfResult):
   return [...ids];
 }
 
-/** The ids of the groups of each result that has any. */
+/** Ids of the groups of each result. */
 export async function errorGroupIdsOf(
   db: Kysely<Database>,
   accountId: string,

@@ -13,7 +13,7 @@ export { ResultIntake } from './ingest-results.ts';
 export { moveRuns } from './move-runs.ts';
 export { pruneArtifacts } from './prune-artifacts.ts';
 export { olderThan, ResultPruning } from './prune-results.ts';
-export { recordFault } from './record-fault.ts';
+export { recordInternalError } from './record-internal-error.ts';
 export { RecordLosses } from './record-losses.ts';
 export { renameFutureRuns } from './rename-future-runs.ts';
 export {

@@ -1,5 +1,5 @@
 /**
- * Results arrive here: in batches, possibly twice, late, or from two agents at once. Batches that
+ * Receives results: in batches, possibly twice, late, or from two agents at once. Batches that
  * arrive together share one durable commit; each is answered after it.
  */
 import type { Kysely, Selectable } from 'kysely';
@@ -45,8 +45,8 @@ import { runAll, type AfterCommit } from '../core/after-commit.ts';
 import { finishJob, rescheduleRetry } from '../scheduling/index.ts';
 import { statusUpdate, writeStatuses, type StatusChange } from './update-status.ts';
 
-/** Most items of one commit, for a statement that names them has 32,766 parameters at most. */
-const mostAtOnce = 5_000;
+/** Limit of items per commit: a statement has at most 32,766 parameters. */
+const maxAtOnce = 5_000;
 
 interface Batch {
   accountId: string;
@@ -62,7 +62,7 @@ interface QueuedBatch extends Batch {
 
 type TakenItem = Extract<ReadItem, { data: Submission }>;
 
-/** What is about a run. */
+/** A submission about a run. */
 type RunSubmission = Exclude<Submission, CertificateSubmission>;
 
 type RunRow = Pick<
@@ -122,18 +122,18 @@ function toResultRow(
 }
 
 export interface IntakeOptions {
-  /** How long results are kept. */
+  /** Retention of results. */
   keptMs: number;
   takeCertificate: CertificateConsumer;
 }
 
-/** What one commit knows and changes; filled before its items are decided. */
+/** The facts and changes of one commit; the facts are loaded before its items are decided. */
 class IngestUnit {
   readonly #db: Kysely<Database>;
   readonly #services: Services;
   readonly #now: number;
   readonly #runs = new Map<string, RunRow>();
-  /** By run and attempt: whatever their ids were derived from, an attempt has one result. */
+  /** By run and attempt: an attempt has one result, whatever its id is derived from. */
   readonly #results = new Map<string, StoredResult>();
   readonly #checks = new Map<string, KnownCheck>();
   readonly #leases = new Map<string, LeasedJob>();
@@ -158,7 +158,7 @@ class IngestUnit {
     this.#now = services.clock.now();
   }
 
-  /** Reads what the items may meet, in a few queries rather than a few an item. */
+  /** Loads the facts about all items in a few queries, instead of a few per item. */
   async prefetch(
     batches: readonly { batch: Batch; items: readonly Submission[] }[],
   ): Promise<void> {
@@ -204,7 +204,7 @@ class IngestUnit {
     }
   }
 
-  /** The schedules that the checks follow, or followed while results are kept. */
+  /** The schedules of the checks within the retention of results. */
   async #readSchedules(accountIds: string[], checkIds: string[]): Promise<void> {
     const periods = await this.#db
       .selectFrom('schedule_periods')
@@ -287,7 +287,7 @@ class IngestUnit {
     });
     if (reason !== null) return { id: item.id, outcome: 'refused', reason };
     if (item.kind === 'missed') return this.#takeMissed(accountId, item, run);
-    // Whether another attempt is to follow is decided before anything is written.
+    // Whether another attempt follows is decided before anything is written.
     const known = run ?? (item.retryElsewhere === null ? undefined : await this.#runOfSlot(item));
     return this.#takeResult(accountId, withoutFuture(item, this.#now), payload, known);
   }
@@ -306,7 +306,7 @@ class IngestUnit {
       .where('location', '=', item.slotLocation)
       .executeTakeFirst();
     if (run === undefined) return undefined;
-    // What this commit has done to it already must not be forgotten.
+    // Changes of this commit must not be lost.
     const known = this.#runs.get(run.run_id);
     if (known === undefined) {
       this.#runs.set(run.run_id, run);
@@ -328,7 +328,7 @@ class IngestUnit {
     return { id: item.id, outcome: isNew ? 'accepted' : 'duplicate' };
   }
 
-  /** Undefined when the slot has a run already. */
+  /** Undefined when the slot already has a run. */
   async #newRun(
     accountId: string,
     item: RunSubmission,
@@ -474,7 +474,7 @@ class IngestUnit {
       const { newId } = this.#services;
       await groupErrors(this.#db, { ...of, now: happenedAt, messages: item.errorMessages, newId });
     }
-    // Other types play nothing back.
+    // Other types replay nothing.
     if (item.learnedScript !== null && findAgentType(item.checkType)?.learnsScripts === true) {
       const owner = { accountId, checkId: item.checkId, location: item.runLocation };
       await saveLearnedScript(this.#db, owner, item.learnedScript, happenedAt);
@@ -488,10 +488,10 @@ class IngestUnit {
       run.state = 'FINAL';
     }
     this.endedRuns.push(run.run_id);
-    // A run that somebody ended says nothing about the target.
+    // A cancelled run says nothing about the target.
     if (item.isCancelled) return;
     const { checkId, runLocation: location, hasErrors, faultCode } = item;
-    // The clock of the agent may be ahead: what others see later is newer all the same.
+    // The clock of the agent may be ahead: later results must still be newer.
     const startedAt = Math.min(item.startedAt, this.#now);
     const change = this.statusChanges.get(checkId);
     this.statusChanges.set(
@@ -500,7 +500,7 @@ class IngestUnit {
     );
     const verdict = verdictOfSubmission(accountId, item);
     this.verdicts.push(verdict);
-    // Neither agents that know no codes nor one without letters name an error.
+    // Agents without error codes and codes without letters name no error.
     const code = faultCode === undefined || faultCode === '' ? 'UNKNOWN' : faultCode;
     const fault = hasErrors ? { code, message: verdict.error } : null;
     this.endings.push({ accountId, checkId, location, startedAt, fault });
@@ -514,13 +514,13 @@ class IngestUnit {
   }
 }
 
-/** True for a failure that any other item would meet too: the disk, a lock, a damaged file. */
+/** True for a failure that every other item would have too: the disk, a lock, a damaged file. */
 function isOfDatabase(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false;
   return /^(SQLITE_(?!CONSTRAINT|MISMATCH|TOOBIG|RANGE)|E[A-Z]+$)/.test(String(error.code));
 }
 
-/** Takes batches and commits them together. */
+/** Collects batches and commits them together. */
 export class ResultIntake {
   readonly #services: Services;
   readonly #options: IntakeOptions;
@@ -532,7 +532,7 @@ export class ResultIntake {
     this.#options = options;
   }
 
-  /** Stores a batch durably and says what became of each item, in order. */
+  /** Stores a batch durably and gives the outcome of each item, in order. */
   ingest(batch: Batch): Promise<ItemOutcome[]> {
     return new Promise((resolve, reject) => {
       const arrivedAt = this.#services.clock.monotonic();
@@ -541,10 +541,10 @@ export class ResultIntake {
     });
   }
 
-  /** What the next commit takes: one batch at least, of the others as many as fit. */
+  /** The batches of the next commit: at least one, and as many others as fit. */
   #nextBatches(): QueuedBatch[] {
     let items = 0;
-    const tooMuch = this.#queue.findIndex((batch) => (items += batch.items.length) > mostAtOnce);
+    const tooMuch = this.#queue.findIndex((batch) => (items += batch.items.length) > maxAtOnce);
     return this.#queue.splice(0, tooMuch === -1 ? this.#queue.length : Math.max(1, tooMuch));
   }
 
@@ -558,7 +558,7 @@ export class ResultIntake {
           this.#settle(batch, outcomes[index]);
         });
       } catch (error) {
-        // One of them is poison: alone, the others still get through.
+        // One of them fails: committed separately, the others still succeed.
         for (const batch of batches) {
           await this.#commitInParts(batch, error).then(
             (outcomes) => {
@@ -574,7 +574,7 @@ export class ResultIntake {
     this.#working = false;
   }
 
-  /** Commits what can be committed after a failure; an item that fails all by itself is refused. */
+  /** Commits as much as possible after a failure; an item that fails by itself is refused. */
   async #commitInParts(batch: Batch, failure: unknown): Promise<ItemOutcome[]> {
     if (isOfDatabase(failure)) throw failure;
     const { items } = batch;
@@ -604,7 +604,7 @@ export class ResultIntake {
     batch.resolve(outcomes);
   }
 
-  /** Of a batch that is committed. */
+  /** Counts a committed batch. */
   #count(items: readonly ReadItem[], outcomes: readonly ItemOutcome[]): void {
     const { metrics, clock } = this.#services;
     for (const [index, { data }] of items.entries()) {
@@ -625,7 +625,7 @@ export class ResultIntake {
     }));
     const { reception } = this.#services;
     await reception.recorded();
-    // By a clock that is years ahead, everything is too old.
+    // With a clock that is years ahead, everything is too old.
     const keptMs = reception.isClockTrusted() ? this.#options.keptMs : Number.MAX_SAFE_INTEGER;
     const { unit, outcomes } = await this.#services.db.transaction().execute(async (db) => {
       const unitOfWork = new IngestUnit(db, this.#services, { ...this.#options, keptMs });

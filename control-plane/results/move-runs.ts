@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { clampInstants, type GapConsumer, shiftOf } from '../reception/index.ts';
 
-/** Runs that are still open, and statuses, after a gap. */
+/** Moves open runs and statuses after a gap. */
 export const moveRuns: GapConsumer = async (db, gap) => {
   const shift = shiftOf(gap);
   await db

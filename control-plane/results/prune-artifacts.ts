@@ -2,16 +2,13 @@ import type { Services } from '../core/services.ts';
 
 const atOnce = 200;
 
-/**
- * Gives up files that are older than they are kept, and deletes the objects that no row refers to any
- * more, for whatever reason. True when there is more to do.
- */
+/** Deletes expired files, and objects without a row. True when there may be more. */
 export async function pruneArtifacts(
   { artifacts, clock, commits, db }: Pick<Services, 'artifacts' | 'clock' | 'commits' | 'db'>,
   retentionMs: number,
 ): Promise<boolean> {
   const now = clock.now();
-  // Chosen where they are changed: a file that arrives in between keeps its key.
+  // Selected in the deleting statement: a file that arrives in between keeps its key.
   const aged = await commits.run(async (transaction) => {
     const rows = await transaction
       .selectFrom('artifacts')

@@ -1,7 +1,7 @@
 /**
- * Single results are kept for a while, sums of them longer. Results go in the order in which they came,
- * so finding them needs no index, and never before they are rolled up. The space in the file is used
- * again by what comes after them.
+ * Deletes single results after their retention; sums are kept longer. Results are deleted in the
+ * order of arrival, which needs no index, and never before they are rolled up. SQLite reuses the
+ * space in the file.
  */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
@@ -13,11 +13,11 @@ const runsAtOnce = 500;
 
 type Needs = Pick<Services, 'db' | 'clock'>;
 
-/** What goes with single results. */
+/** Work for other modules when single results are deleted. */
 export interface PruningHooks {
-  /** Sums know single results from this instant on. */
+  /** Single results exist only from this instant on. */
   setRawFrom: (db: Kysely<Database>, instant: number) => Promise<void>;
-  /** Events of heartbeats, which results are rolled up by. True when there may be more. */
+  /** Deletes heartbeat events, which belong to the roll-up of results. True when there may be more. */
   pruneEvents: (db: Kysely<Database>, before: number) => Promise<boolean>;
 }
 
@@ -37,7 +37,7 @@ async function pruneOldestResults(
     .orderBy('check_results.seq')
     .limit(resultsAtOnce)
     .execute();
-  // Results that came as attempts and have just become FINAL are rolled up once more.
+  // Results that became FINAL just now must be rolled up again.
   const end = oldest.findIndex(
     (row) => row.created_at >= before || row.seq > rolledUpTo || row.result_seq !== null,
   );
@@ -49,7 +49,7 @@ async function pruneOldestResults(
   return prunable.length;
 }
 
-/** The first rows of a list in order of age that are older than so. */
+/** The first rows of a list, in order of age, that are older than an instant. */
 export function olderThan<Row>(
   rows: readonly Row[],
   before: number,
@@ -59,12 +59,12 @@ export function olderThan<Row>(
   return end === -1 ? [...rows] : rows.slice(0, end);
 }
 
-/** Forgets single results, with their payloads, files, runs and events, a batch at a time. */
+/** Deletes single results with their payloads, files, runs and events, in batches. */
 export class ResultPruning {
   readonly #services: Needs;
   readonly #keptMs: number;
   readonly #hooks: PruningHooks;
-  /** Runs up to here have been looked at; some of them still have results that came late. */
+  /** Runs up to here were checked; some of them still have late results. */
   #lastRun = 0;
 
   constructor(services: Needs, keptMs: number, hooks: PruningHooks) {
@@ -73,14 +73,14 @@ export class ResultPruning {
     this.#keptMs = keptMs;
   }
 
-  /** True when there is more to do. */
+  /** True when there may be more. */
   async run(): Promise<boolean> {
     const { db, clock } = this.#services;
     const before = clock.now() - this.#keptMs;
     return db.transaction().execute(async (unit) => {
       const results = await pruneOldestResults(unit, before, this.#hooks);
       if (results > 0) return true;
-      // Whatever is that old and still there waits to be rolled up, and so do its run and its event.
+      // Old results that still exist wait for their roll-up, and so do their runs and events.
       const oldest = await unit
         .selectFrom('check_results')
         .select('created_at')
@@ -93,7 +93,7 @@ export class ResultPruning {
     });
   }
 
-  /** Runs that have no results, or none any more. */
+  /** Deletes runs without results. */
   async #pruneRuns(db: Kysely<Database>, before: number): Promise<boolean> {
     const rows = await db
       .selectFrom('check_runs')

@@ -1,4 +1,4 @@
-/** Something an agent handed in, as far as it can be read without the database. */
+/** Parses a submission of an agent, without the database. */
 import {
   maxItemBytes,
   submission,
@@ -10,15 +10,15 @@ import type { ResultField } from '@monitor/shared/contract/check-result.ts';
 import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { encodeJson, type EncodedPayload } from '../db/columns.ts';
 
-/** What a monitor saw: some headers, the beginning of a body, a traceroute. */
+/** Limit of monitor details: headers, the beginning of a body, a traceroute. */
 const maxMonitorBytes = 2_097_152;
 
 export type ReadItem =
   | { data: Submission; payload: EncodedPayload | null }
-  /** It is refused alone, and the others of its batch flow on. */
+  /** Only this item is refused; the rest of its batch is accepted. */
   | { data?: undefined; refused: ItemOutcome };
 
-/** The field that holds what runs of a type saw; null for a type that is not known here. */
+/** The details field of a type; null for an unknown type. */
 function resultFieldOf(checkType: string): ResultField | null {
   return findCheckType(checkType)?.resultField ?? null;
 }
@@ -28,7 +28,7 @@ function maxBytesOf(checkType: string): number {
   return runtime === 'never' ? maxMonitorBytes : maxItemBytes;
 }
 
-/** What is answered about an item that is not taken. */
+/** The answer about a refused item. */
 export function refusal(item: unknown, reason: string): ItemOutcome {
   const id =
     typeof item === 'object' && item !== null && 'id' in item && typeof item.id === 'string'
@@ -37,7 +37,7 @@ export function refusal(item: unknown, reason: string): ItemOutcome {
   return { id, outcome: 'refused', reason };
 }
 
-/** What a run saw, in the shape of its type: an agent that does not know the type has no such thing. */
+/** The details of a result in the shape of its type; an agent without the type has none. */
 function payloadOf(item: ResultSubmission): EncodedPayload | string | null {
   const field = resultFieldOf(item.checkType);
   if (field === null || item[field] === null) return null;
@@ -50,7 +50,7 @@ function payloadOf(item: ResultSubmission): EncodedPayload | string | null {
 
 const refused = (item: unknown, reason: string): ReadItem => ({ refused: refusal(item, reason) });
 
-/** Parses one item. Never throws: one that is nested too deeply to be read is refused as well. */
+/** Parses one item. Never throws: too deeply nested items are refused as well. */
 export function readSubmission(item: unknown): ReadItem {
   try {
     const parsed = submission.safeParse(item);

@@ -1,7 +1,8 @@
 /**
- * Results that were stored, were acknowledged to an agent, and are gone: the log was cut off, or an older
- * backup was restored. Each acknowledgement carries a signed mark, how far the database had come; agents
- * keep the newest one and show it, and a control plane that starts behind it knows what it lacks.
+ * Detects stored and acknowledged results that are gone, because the log was cut off or an older
+ * backup was restored. Each acknowledgement carries a signed mark with the position of the
+ * database. Agents keep the newest mark and send it back, so a control plane that starts behind it
+ * knows its losses.
  */
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
@@ -36,12 +37,12 @@ interface NoticedLoss extends RecordLoss {
 
 export class RecordLosses {
   readonly #parts: RecordLossesParts;
-  /** Of this process. */
+  /** Id of this process. */
   readonly #run = randomUUID();
   readonly #key: Buffer;
   readonly #start: { seq: number; at: number };
   #rowId: number | null = null;
-  /** Of the losses that this process has seen, the largest. */
+  /** The largest loss that this process has found. */
   #noticed = 0;
   #saved = Promise.resolve();
   #known: NoticedLoss | null;
@@ -58,7 +59,7 @@ export class RecordLosses {
     parts.metrics.lostResults.set(known?.results ?? 0);
   }
 
-  /** Call before anything is stored: it notes where the database begins. */
+  /** Call it before anything is stored: it records the initial position of the database. */
   static async open(parts: RecordLossesParts): Promise<RecordLosses> {
     const { db, clock } = parts;
     const newest = await db
@@ -87,7 +88,7 @@ export class RecordLosses {
     );
   }
 
-  /** What goes with an acknowledgement: opaque to agents, and theirs to keep. */
+  /** The mark for an acknowledgement; opaque to agents. */
   async mark(): Promise<string> {
     const { db, clock } = this.#parts;
     const facts = `${this.#run}.${await newestSeq(db)}.${clock.now()}`;
@@ -99,7 +100,7 @@ export class RecordLosses {
     return mac.subarray(0, macBytes).toString('base64url');
   }
 
-  /** Null for one of another installation, and one that was made up. */
+  /** Null for a forged mark, or one of another installation. */
   #read(text: string): StoredMark | null {
     const [run = '', seq = '', at = '', mac = '', ...rest] = text.split('.');
     const expected = Buffer.from(this.#macOf(`${run}.${seq}.${at}`));
@@ -108,9 +109,9 @@ export class RecordLosses {
     return timingSafeEqual(given, expected) ? { run, seq: Number(seq), at: Number(at) } : null;
   }
 
-  /** Compares a mark that an agent kept with what this process found; a loss goes on record. */
+  /** Compares the mark of an agent with the initial position of this process; a loss is recorded. */
   async compare(text: string | undefined): Promise<void> {
-    // Most often it is one of this process.
+    // Most marks are from this process.
     if (text === undefined || text.startsWith(this.#run)) return;
     const mark = this.#read(text);
     const missing = mark === null ? null : missingSince(mark, this.#run, this.#start);
@@ -130,7 +131,7 @@ export class RecordLosses {
     await this.#saved;
   }
 
-  /** One row a process: agents that saw more make it larger. */
+  /** One row per process; marks of further agents may extend it. */
   async #save(noticedAt: number, missing: RecordLoss): Promise<void> {
     const { db } = this.#parts;
     const values = { noticed_at: noticedAt, ...missing };
@@ -146,7 +147,7 @@ export class RecordLosses {
     }
   }
 
-  /** In words, for a day; null without a loss. */
+  /** The loss as text, for a day; null without one. */
   get problem(): string | null {
     if (this.#known === null || this.#parts.clock.now() - this.#known.noticedAt > shownMs)
       return null;

@@ -1,16 +1,17 @@
 /**
- * Runs of slots that are yet to come were made under a clock that was ahead. Their results stay, under
- * other ids, for the slots are run and recorded when they come. What was merely missed there is forgotten.
+ * Runs of future slots were made while a clock was ahead. Their results are kept under other ids,
+ * so that the slots are run and recorded when they are due. Missed records of future slots are
+ * deleted.
  */
 import { sql, type Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 
-/** The clocks of agents differ by less. */
+/** Clocks of agents differ by less. */
 const toleranceMs = 30_000;
 /**
- * Only what is about to come, where nothing is known against the clock of then: a clock that is wrong now
- * makes all that is known seem to be of the future.
+ * Only the near future, where nothing is known against the clock at the time: a clock that is wrong
+ * now makes everything look like the future.
  */
 const aheadMs = 10 * 60_000;
 const runsAtOnce = 200;
@@ -46,7 +47,7 @@ async function rename(services: Services, db: Kysely<Database>, runId: number): 
       .where('result_id', '=', before)
       .execute();
   }
-  // It belongs to no slot any more.
+  // It does not belong to a slot any more.
   await db
     .updateTable('check_runs')
     .set({ run_id: newId(), scheduled_for: null })
@@ -54,7 +55,7 @@ async function rename(services: Services, db: Kysely<Database>, runId: number): 
     .execute();
 }
 
-/** One pass. Gives true when there may be more. */
+/** One pass. True when there may be more. */
 export async function renameFutureRuns(services: Services): Promise<boolean> {
   const { clock, reception } = services;
   const now = clock.now();
@@ -66,7 +67,7 @@ export async function renameFutureRuns(services: Services): Promise<boolean> {
       .where('scheduled_for', '>', now + toleranceMs)
       .where('scheduled_for', '<=', until)
       .limit(runsAtOnce);
-  // Asked again and again, and mostly in vain: no transaction for that.
+  // It runs often and usually finds nothing, so it needs no transaction.
   if ((await window(services.db).execute()).length === 0) {
     reception.noteFutureCleared();
     return false;

@@ -1,6 +1,6 @@
 /**
- * What other modules do with results in the transaction that stores them. `compose.ts` registers them,
- * and they are called in that order. Nothing here knows who they are.
+ * How other modules process results in the transaction that stores them. `compose.ts` registers the
+ * consumers, which are called in that order; this module does not know them.
  */
 import type { Kysely } from 'kysely';
 import type {
@@ -18,7 +18,7 @@ export interface InternalError {
   message: string | null;
 }
 
-/** How a run ended, as the FINAL result of an agent says. */
+/** The end of a run, from the FINAL result of an agent. */
 export interface RunEnding {
   accountId: string;
   checkId: string;
@@ -31,7 +31,7 @@ export interface RunEnding {
 /** The FINAL results of one commit. */
 export interface StoredResults {
   verdicts: readonly RunVerdict[];
-  /** Those that agents handed in. */
+  /** FINAL results of agents. */
   endings: readonly RunEnding[];
 }
 
@@ -41,7 +41,7 @@ export type ResultConsumer = (
   results: StoredResults,
 ) => Promise<AfterCommit>;
 
-/** Takes a certificate that an agent saw. */
+/** Processes a certificate that an agent saw. */
 export type CertificateConsumer = (
   services: Services,
   db: Kysely<Database>,
@@ -49,7 +49,7 @@ export type CertificateConsumer = (
   item: CertificateSubmission,
 ) => Promise<{ outcome: ItemOutcome; afterCommit: AfterCommit }>;
 
-/** Calls every consumer. What they give is to be run after the commit. */
+/** Calls every consumer. The returned functions must run after the commit. */
 export async function publishResults(
   services: Services,
   db: Kysely<Database>,

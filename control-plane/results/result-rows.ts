@@ -1,12 +1,12 @@
-/** The statements that store runs and results: compiled once, since every result passes here. */
+/** Statements that store runs and results. They are compiled once, because every result passes here. */
 import type { Selectable } from 'kysely';
 import { prepareQuery } from '../db/prepared.ts';
 import type { CheckResultsTable, CheckRunsTable, ResultPayloadsTable } from './tables.ts';
 
-/** A row of `check_results` before it has its number. */
+/** A row of `check_results` without its number. */
 export type NewResult = Omit<Selectable<CheckResultsTable>, 'seq'>;
 
-/** Gives no row when the slot, or the id, has a run already. */
+/** Gives no row when the slot or the id already has a run. */
 export const insertRun = prepareQuery<
   Omit<Selectable<CheckRunsTable>, 'id' | 'late_results'>,
   { id: number }

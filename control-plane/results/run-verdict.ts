@@ -1,13 +1,13 @@
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 
-/** What alerting needs to know of the FINAL result of a run. Instants and durations in milliseconds. */
+/** The facts of a FINAL result for alerting. Instants and durations in milliseconds. */
 export interface RunVerdict {
   accountId: string;
   checkId: string;
   checkType: CheckType;
   resultId: string;
   runLocation: string;
-  /** The slot; null for a run that was triggered. */
+  /** The slot; null for a triggered run. */
   scheduledFor: number | null;
   startedAt: number;
   stoppedAt: number;
@@ -17,6 +17,6 @@ export interface RunVerdict {
   responseTimeMs: number;
   statusCode: string | null;
   statusText: string | null;
-  /** What failed, in one line. */
+  /** The failure in one line. */
   error: string | null;
 }

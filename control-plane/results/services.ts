@@ -7,13 +7,13 @@ import type { StatusCache } from './status-cache.ts';
 declare module '../core/services.ts' {
   interface Services {
     resultConsumers: readonly ResultConsumer[];
-    /** Acknowledged results that are gone. */
+    /** Acknowledged results that were lost. */
     losses: RecordLosses;
     statuses: StatusCache;
-    /** Files of results. */
+    /** Storage for files of results. */
     artifacts: ArtifactStore;
     links: ArtifactLinks;
-    /** Puts expiring links in place of references to files, in the JSON of what a result saw. */
+    /** Replaces references to files with expiring links, in the JSON of result details. */
     resolveReferences: (json: string, resultId: string) => string;
   }
 }

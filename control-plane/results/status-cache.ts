@@ -1,8 +1,8 @@
 /**
- * The latest states of checks, in memory: nothing is asked for as often as they are. What writes a
- * status, or the name or locations shown with it, calls `drop` from inside its transaction. Readers
- * take turns with transactions, so one that began before the write finds the generation changed and
- * keeps nothing; one that comes after it reads what was written.
+ * An in-memory cache of check statuses, the most frequent read. Every write of a status, or of a
+ * name or location that is shown with it, calls `drop` inside its transaction. Reads and
+ * transactions are serialised: a read that began before the write finds a new generation and caches
+ * nothing; a later read sees the new values.
  */
 import type { Selectable } from 'kysely';
 import type { CheckConsumer } from '../checks/index.ts';
@@ -13,13 +13,13 @@ export interface KnownStatus {
   locations: readonly string[];
 }
 
-const mostKept = 50_000;
+const maxKept = 50_000;
 
 export class StatusCache {
   readonly #known = new Map<string, KnownStatus>();
   #generation = 0;
 
-  /** The status of a check, from memory or by `load`; undefined when there is none. */
+  /** The status of a check from the cache or from `load`; undefined without one. */
   async read(
     accountId: string,
     checkId: string,
@@ -30,7 +30,7 @@ export class StatusCache {
     const generation = this.#generation;
     const loaded = await load();
     if (loaded !== undefined && generation === this.#generation) {
-      if (this.#known.size >= mostKept) this.#known.clear();
+      if (this.#known.size >= maxKept) this.#known.clear();
       this.#known.set(checkId, loaded);
     }
     return loaded;

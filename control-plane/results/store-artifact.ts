@@ -1,7 +1,7 @@
 /**
- * A file arrives. Its object has a key of its own, which stands in `artifact_garbage` until the row
- * takes it over: whatever happens in between, no object is ever without an owner, and of two uploads
- * of the same file one wins whole.
+ * Stores an uploaded file. Its object has a new key, which is listed in `artifact_garbage` until
+ * the row takes it over, so that no object is ever without an owner. Of two uploads of the same
+ * file one wins as a whole.
  */
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
@@ -11,18 +11,18 @@ import { receiveArtifact, type ExpectedFile } from './artifacts/receive-artifact
 import type { ArtifactsTable } from './tables.ts';
 import type { Services } from '../core/services.ts';
 
-/** No upload takes longer: what is left of one after this time is garbage. */
+/** No upload takes longer; objects of unfinished uploads are garbage afterwards. */
 const uploadWithinMs = 24 * 3_600_000;
 
 type Row = Pick<Selectable<ArtifactsTable>, 'id' | 'account_id' | 'result_id' | 'name'>;
 
-/** The one slash a name may have would be a folder. */
+/** The slash that a name may have would be a folder. */
 function newKey({ account_id, result_id, name }: Row): string {
   const unique = randomBytes(8).toString('hex');
   return `${account_id}/${result_id}/${name.replace('/', '%2F')}.${unique}`;
 }
 
-/** Stores the file that a row announced. Throws an ApiError when it is not that file. */
+/** Stores an announced file. Throws an ApiError when it is another file. */
 export async function storeArtifact(
   services: Pick<Services, 'artifacts' | 'clock' | 'commits' | 'logger'>,
   row: Row,
@@ -45,7 +45,7 @@ export async function storeArtifact(
       db.updateTable('artifact_garbage').set({ due_at: 0 }).where('object_key', '=', key).execute(),
     );
     if (error instanceof ApiError) throw error;
-    // A body that was read to its end is destroyed as well; then the fault is the store's.
+    // A body that was read to its end is destroyed too; then the error comes from the store.
     if (body.readableAborted || (body.destroyed && !body.readableEnded)) {
       throw new ApiError('REQUEST_TIMEOUT', 'the body ended before the file did');
     }

@@ -1,4 +1,4 @@
-/** Accounts for every slot that nobody ran: each becomes one visible `missed` record. */
+/** Accounts for slots without a run: each one becomes a visible `missed` record. */
 import {
   accountAfterMs,
   accountedUntil,
@@ -16,10 +16,10 @@ import { prepareQuery } from '../db/prepared.ts';
 import type { Services } from '../core/services.ts';
 import { MaintenanceSlots } from '../maintenance/index.ts';
 
-/** So many at a time, for other writers wait meanwhile. */
+/** Batch size, because other writers wait meanwhile. */
 const periodsPerSweep = 500;
-/** A long outage is made up in steps, so that no transaction grows without bound. */
-const longestStepMs = 3_600_000;
+/** A long outage is accounted for in steps, so that transactions stay small. */
+const maxStepMs = 3_600_000;
 
 const insertMissed = prepareQuery<
   {
@@ -58,12 +58,12 @@ const correctReason = prepareQuery<{ id: number; missed_reason: string }>((db, a
     .where('id', '=', argument('id')),
 );
 
-/** One sweep. Gives true when there is more to account for at once. */
+/** One sweep. True when there is more to account for. */
 export async function sweepSlots(services: Services): Promise<boolean> {
   const now = services.clock.now();
   const reasons: string[] = [];
   const isBehind = await sweep(services, now, (reason) => reasons.push(reason));
-  // Not before the commit: what is undone was not missed.
+  // Not before the commit: a rollback would undo it.
   for (const reason of reasons) services.metrics.missedSlots.inc({ reason });
   return isBehind;
 }
@@ -101,7 +101,7 @@ async function sweep(
     for (const row of periods) {
       const dueAfterMs = accountAfterMs(row.type as CheckType);
       const horizon = Math.max(row.swept_until, now - dueAfterMs);
-      const until = Math.min(horizon, row.swept_until + longestStepMs);
+      const until = Math.min(horizon, row.swept_until + maxStepMs);
       if (until < horizon) isBehind = true;
       const period = {
         checkId: row.check_id,

@@ -20,7 +20,7 @@ export interface CheckRunsTable {
   id: Generated<number>;
   account_id: string;
   check_id: string;
-  /** Derived from the slot, or version 7 for a run of no slot; `sequenceId` on the wire. */
+  /** Derived from the slot, or UUID version 7 without one; `sequenceId` on the wire. */
   run_id: string;
   location: string;
   scheduled_for: number | null;
@@ -40,7 +40,7 @@ export interface CheckResultsTable {
   check_run_id: number;
   check_type: string;
   name: string;
-  /** LATE: arrived after the FINAL of its run and kept apart. */
+  /** LATE: it arrived after the FINAL result of its run. */
   result_type: 'FINAL' | 'ATTEMPT' | 'LATE';
   attempt: number;
   has_failures: number;
@@ -48,7 +48,7 @@ export interface CheckResultsTable {
   is_degraded: number;
   over_max_response_time: number;
   under_load: number;
-  /** Milliseconds in which the agent itself waited or was stopped; null when it did not say. */
+  /** Milliseconds in which the agent waited or was stopped; null when it did not report it. */
   agent_wait_ms: number | null;
   run_location: string;
   scheduled_for: number | null;
@@ -58,16 +58,16 @@ export interface CheckResultsTable {
   response_time_ms: number;
   epoch: number;
   is_cancelled: Generated<number>;
-  /** The agent had no room for what the run saw. */
+  /** The agent had no room for the details. */
   is_payload_dropped: Generated<number>;
 }
 
-/** The large part of a result: JSON, deflated when that makes it smaller. */
+/** The details of a result: JSON, deflated when that is smaller. */
 export interface ResultPayloadsTable {
   result_seq: number;
   encoding: 'json' | 'deflate';
   payload: Buffer;
-  /** CRC-32 of `payload`; null for those from before there was one. */
+  /** CRC-32 of `payload`; null for older rows. */
   checksum: Generated<number | null>;
 }
 
@@ -82,7 +82,7 @@ export interface CheckStatusesTable {
   last_run_location: string | null;
   last_check_run_id: number | null;
   ssl_days_remaining: number | null;
-  /** Start of the newest result that is in here; older ones that are replayed do not undo it. */
+  /** Start of the newest result; older ones that arrive later do not replace it. */
   last_started_at: number;
   created_at: number;
   updated_at: number | null;
@@ -111,41 +111,41 @@ export interface ArtifactsTable {
   id: Generated<number>;
   account_id: string;
   result_id: string;
-  /** Where it comes from; only that location may upload it. */
+  /** Location of the result; only it may upload the file. */
   location: string;
   name: string;
   type: string;
   content_type: string;
-  /** As announced; bytes of the file itself. */
+  /** Announced size of the uncompressed file. */
   size_bytes: number;
   state: 'PENDING' | 'STORED' | 'WITHHELD' | 'EXPIRED';
-  /** Why it was withheld. */
+  /** Why the file was withheld. */
   reason: string | null;
-  /** Bytes in the store; fewer than `size_bytes` when compressed. */
+  /** Stored bytes; fewer than `size_bytes` when compressed. */
   stored_bytes: number | null;
   encoding: 'gzip' | null;
-  /** SHA-256 of the file itself, in hex. */
+  /** SHA-256 of the uncompressed file, in hex. */
   digest: string | null;
-  /** Where it is in the store; null unless STORED. */
+  /** Key in the store; null unless STORED. */
   object_key: string | null;
   created_at: number;
   stored_at: number | null;
 }
 
-/** Objects that no row refers to. Those of uploads in progress stand here too, due much later. */
+/** Objects without a row. Objects of running uploads are listed too, with a much later due time. */
 export interface ArtifactGarbageTable {
   object_key: string;
   due_at: number;
 }
 
-/** Results that agents know to be stored, and that the database does not hold any more. */
+/** Results that were acknowledged to agents and that the database lost. */
 export interface RecordLossesTable {
   id: Generated<number>;
   noticed_at: number;
-  /** When the newest result was stored that is still there. */
+  /** When the newest remaining result was stored. */
   since: number;
-  /** When the newest one was stored that is missing. */
+  /** When the newest missing result was stored. */
   until: number;
-  /** How many are missing: at most. */
+  /** Upper bound of the number of missing results. */
   results: number;
 }

@@ -1,4 +1,4 @@
-/** The status of a check follows from its FINAL results. */
+/** Updates the status of a check from its FINAL results. */
 import type { Kysely } from 'kysely';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { toFlag } from '../db/columns.ts';
@@ -6,13 +6,13 @@ import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import type { StatusCache } from './status-cache.ts';
 
-/** What a number of FINAL results of one check amount to. */
+/** The combined effect of several FINAL results of one check. */
 export interface StatusChange {
   accountId: string;
   checkId: string;
-  longestRunMs: number | null;
-  shortestRunMs: number | null;
-  /** The newest of them. */
+  maxRunMs: number | null;
+  minRunMs: number | null;
+  /** The newest result. */
   newest: {
     startedAt: number;
     hasFailures: boolean;
@@ -43,7 +43,7 @@ function extreme(
   return pick(before, next);
 }
 
-/** Adds a FINAL result to a change. A fault of ours says nothing about run times. */
+/** Adds a FINAL result to a change. Agent errors do not count for run times. */
 export function statusUpdate(change: StatusChange | undefined, result: FinalResult): StatusChange {
   const time = result.hasErrors ? null : Math.floor(result.responseTime);
   const { startedAt, hasFailures, hasErrors, isDegraded, runLocation, checkRunId } = result;
@@ -51,15 +51,15 @@ export function statusUpdate(change: StatusChange | undefined, result: FinalResu
   return {
     accountId: result.accountId,
     checkId: result.checkId,
-    longestRunMs: extreme(Math.max, change?.longestRunMs ?? null, time),
-    shortestRunMs: extreme(Math.min, change?.shortestRunMs ?? null, time),
+    maxRunMs: extreme(Math.max, change?.maxRunMs ?? null, time),
+    minRunMs: extreme(Math.min, change?.minRunMs ?? null, time),
     newest: change !== undefined && change.newest.startedAt > startedAt ? change.newest : newest,
   };
 }
 
 /**
- * True when a FINAL result without errors is behind a status, kept or not; until then its flags say
- * nothing about the target. Only such results have a run time.
+ * True when a status is based on a FINAL result without errors, kept or not; until then its flags
+ * say nothing about the target. Only such results have a run time.
  */
 export function isKnown<S extends { longest_run_ms: number | null }>(
   status: S | undefined,
@@ -82,8 +82,8 @@ interface StatusArguments {
 }
 
 /**
- * A result older than the newest one known (replayed after an outage) only widens the extremes. A
- * result with `hasErrors` is shown as such but leaves what is known about the target.
+ * A result older than the newest one (replayed after an outage) only extends the extremes. A result
+ * with `hasErrors` is shown as such and keeps the last verdict.
  */
 const upsertStatus = prepareQuery<StatusArguments>((db, argument) =>
   db
@@ -107,7 +107,7 @@ const upsertStatus = prepareQuery<StatusArguments>((db, argument) =>
       conflict.column('check_id').doUpdateSet((set) => {
         const isNewer = set.or([
           set('excluded.last_started_at', '>=', set.ref('check_statuses.last_started_at')),
-          // From before the clock was set back.
+          // It was stored before the clock was set back.
           set('check_statuses.last_started_at', '>', set.ref('excluded.updated_at')),
         ]);
         const isConclusive = set.and([isNewer, set('excluded.has_errors', '=', 0)]);
@@ -156,7 +156,7 @@ export async function writeStatuses(
   changes: ReadonlyMap<string, StatusChange>,
   now: number,
 ): Promise<void> {
-  for (const { accountId, checkId, longestRunMs, shortestRunMs, newest } of changes.values()) {
+  for (const { accountId, checkId, maxRunMs, minRunMs, newest } of changes.values()) {
     cache.drop(checkId);
     await upsertStatus.run(db, {
       check_id: checkId,
@@ -164,8 +164,8 @@ export async function writeStatuses(
       has_failures: toFlag(newest.hasFailures && !newest.hasErrors),
       has_errors: toFlag(newest.hasErrors),
       is_degraded: toFlag(newest.isDegraded && !newest.hasErrors),
-      longest_run_ms: longestRunMs,
-      shortest_run_ms: shortestRunMs,
+      longest_run_ms: maxRunMs,
+      shortest_run_ms: minRunMs,
       last_run_location: newest.runLocation,
       last_check_run_id: newest.checkRunId,
       last_started_at: newest.startedAt,
@@ -174,7 +174,7 @@ export async function writeStatuses(
   }
 }
 
-/** The days that the certificate of a check is still good for. False where there is no status yet. */
+/** Stores the remaining days of the certificate of a check. False without a status. */
 export async function writeCertificateDays(
   cache: StatusCache,
   db: Kysely<Database>,

@@ -1,4 +1,4 @@
-/** The verdict of a FINAL result: as it is handed in, or from its row. */
+/** The verdict of a FINAL result, from its submission or its row. */
 import type { Kysely, Selectable } from 'kysely';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { findCheckType, type CheckType } from '@monitor/shared/contract/checks/index.ts';
@@ -7,10 +7,10 @@ import type { Database } from '../db/tables.ts';
 import type { CheckResultsTable } from './tables.ts';
 import type { RunVerdict } from './run-verdict.ts';
 
-/** Longer than a line on any screen; channels shorten it further. */
-const longestError = 500;
+/** Longer than any line on a screen; channels cut it further. */
+const maxErrorLength = 500;
 
-/** The parts of payloads of all types that say what went wrong and what came back. */
+/** The error and response fields of the payloads of all types. */
 interface Payload {
   response?: { status?: unknown; statusText?: unknown } | null;
   requestError?: string | null;
@@ -21,7 +21,7 @@ interface Payload {
 
 function oneLine(text: string | undefined): string | null {
   const line = text?.split('\n').find((each) => each.trim() !== '');
-  return line === undefined ? null : line.trim().slice(0, longestError);
+  return line === undefined ? null : line.trim().slice(0, maxErrorLength);
 }
 
 function errorOf({ requestError, assertions, errors, degradedReason }: Payload): string | null {
@@ -48,7 +48,7 @@ function payloadIn(item: ResultSubmission): Payload | null {
   return type === undefined ? null : (item[type.resultField] as Payload | null);
 }
 
-/** The verdict of a result that an agent hands in. */
+/** The verdict of a submitted result. */
 export function verdictOfSubmission(accountId: string, item: ResultSubmission): RunVerdict {
   const payload = payloadIn(item) ?? {};
   const isFine = !item.hasFailures && !item.hasErrors && !item.isDegraded;
@@ -70,7 +70,7 @@ export function verdictOfSubmission(accountId: string, item: ResultSubmission): 
   };
 }
 
-/** The verdict of a stored result, with what its payload says. */
+/** The verdict of a stored result with its payload. */
 export async function verdictOfRow(
   db: Kysely<Database>,
   row: Selectable<CheckResultsTable>,
@@ -100,7 +100,7 @@ export async function verdictOfRow(
   };
 }
 
-/** The verdict of a result by its id; undefined once it is gone. */
+/** The verdict of a result by its id; undefined when it was deleted. */
 export async function findVerdict(
   db: Kysely<Database>,
   accountId: string,

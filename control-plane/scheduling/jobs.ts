@@ -1,4 +1,4 @@
-/** Every change of `jobs`: runs that are not on the schedule, and who is working on them. */
+/** Every change of `jobs`: queued runs outside of the schedule, and their leases. */
 import type { Kysely } from 'kysely';
 import { leaseMs } from '@monitor/shared/contract/agent-protocol.ts';
 import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
@@ -6,7 +6,7 @@ import type { Database } from '../db/tables.ts';
 import { shiftOf, type Gap } from '../reception/index.ts';
 import type { Services } from '../core/services.ts';
 
-/** Nobody took it for so long: it is given up. */
+/** Lifetime of a job that no agent takes. */
 const jobLifetimeMs = 5 * 60_000;
 
 export interface NewJob {
@@ -15,13 +15,13 @@ export interface NewJob {
   /** Where it is to run. */
   location: string;
   source: RunSource | 'RETRY_ELSEWHERE';
-  /** Of the new run, when the caller has to know it. */
+  /** Id of the new run, when the caller needs it. */
   runId?: string;
   /** `ENVIRONMENT_URL` of the run. */
   environmentUrl?: string | null;
-  /** Nobody took it by then: it is given up. */
+  /** When the job expires without an agent. */
   expiresAt?: number;
-  /** Set when the job continues a run; a new run begins otherwise. */
+  /** Set when the job continues a run; otherwise a new run begins. */
   continues?: {
     runId: string;
     slotLocation: string;
@@ -32,7 +32,7 @@ export interface NewJob {
   };
 }
 
-/** Puts a run that is not on the schedule into the queue of a location. Call `hub.notify` after the commit. */
+/** Queues a run in a location. Call `hub.notify` after the commit. */
 export async function createJob(
   services: Pick<Services, 'clock' | 'newId' | 'newRunId'>,
   db: Kysely<Database>,
@@ -64,7 +64,7 @@ export async function createJob(
     .execute();
 }
 
-/** The jobs of a location that an agent names. */
+/** Jobs of a location that an agent names. */
 interface JobsOfAgent {
   accountId: string;
   location: string;
@@ -72,7 +72,7 @@ interface JobsOfAgent {
   jobIds: readonly string[];
 }
 
-/** Leases jobs to an agent. They must have been read as waiting in the same transaction. */
+/** Leases jobs to an agent. The caller must have read them as waiting in the same transaction. */
 export async function leaseTo(
   db: Kysely<Database>,
   { accountId, agentId, jobIds }: Omit<JobsOfAgent, 'location'>,
@@ -86,7 +86,7 @@ export async function leaseTo(
     .execute();
 }
 
-/** Gives the ids of the jobs that are still leased to the agent. */
+/** Ids of the jobs that are still leased to the agent. */
 export async function renewLeases(
   db: Kysely<Database>,
   { accountId, location, agentId, jobIds }: JobsOfAgent,
@@ -104,7 +104,7 @@ export async function renewLeases(
   return rows.map((row) => row.id);
 }
 
-/** Other agents may take them at once. */
+/** Releases jobs, so that other agents may take them at once. */
 export async function releaseJobs(
   db: Kysely<Database>,
   { accountId, location, agentId, jobIds }: JobsOfAgent,
@@ -119,7 +119,7 @@ export async function releaseJobs(
     .execute();
 }
 
-/** Releases all jobs of agents that are gone. */
+/** Releases all jobs of agents that left. */
 export async function releaseJobsOf(
   db: Kysely<Database>,
   { accountId, location, gone }: { accountId: string; location: string; gone: readonly string[] },
@@ -133,7 +133,7 @@ export async function releaseJobsOf(
     .execute();
 }
 
-/** Its result was handed in by an agent of this location. */
+/** Deletes a job whose result an agent of this location submitted. */
 export async function finishJob(
   db: Kysely<Database>,
   { accountId, location, jobId }: { accountId: string; location: string; jobId: string },
@@ -146,7 +146,7 @@ export async function finishJob(
     .execute();
 }
 
-/** For the next check-in of the agent that runs it. */
+/** Requests a cancellation, for the next check-in of the agent that runs the job. */
 export async function requestCancellation(
   db: Kysely<Database>,
   jobId: string,
@@ -164,7 +164,7 @@ export async function dropJob(db: Kysely<Database>, jobId: string): Promise<void
   await db.deleteFrom('jobs').where('id', '=', jobId).execute();
 }
 
-/** Jobs of a check that no agent has begun. */
+/** Deletes jobs of a check that no agent has begun. */
 export async function dropWaitingJobs(
   db: Kysely<Database>,
   { accountId, checkId }: { accountId: string; checkId: string },
@@ -177,7 +177,7 @@ export async function dropWaitingJobs(
     .execute();
 }
 
-/** Drops jobs that nobody took in time, at most `limit`. Gives the ids of their runs. */
+/** Deletes at most `limit` expired jobs; gives the ids of their runs. */
 export async function dropOverdueJobs(
   db: Kysely<Database>,
   now: number,
@@ -200,7 +200,7 @@ export async function dropOverdueJobs(
   return rows.map((row) => row.run_id);
 }
 
-/** Leases and expiry after a gap in which nothing could be received. */
+/** Moves leases and expiry times after a gap in reception. */
 export async function moveJobs(db: Kysely<Database>, gap: Gap): Promise<void> {
   const shift = shiftOf(gap);
   await db

@@ -30,7 +30,7 @@ import {
   type ScheduledFields,
 } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
-import { endCancelledRun, recordFault } from '../results/index.ts';
+import { endCancelledRun, recordInternalError } from '../results/index.ts';
 
 export type SessionRow = Selectable<CheckSessionsTable>;
 type ResultRow = Selectable<Database['check_results']>;
@@ -127,7 +127,14 @@ export async function startSessions(
         if (lack !== null) {
           // No agent could take the job: it ends now instead of at its deadline.
           const reason = `no agent of ${location} ${lack}`;
-          await recordFault(services, db, { row, effective, needs, runId, location, reason });
+          await recordInternalError(services, db, {
+            row,
+            effective,
+            needs,
+            runId,
+            location,
+            reason,
+          });
           continue;
         }
         await createJob(services, db, {

@@ -1,4 +1,4 @@
-/** Where files of results are kept: a folder, or any S3-compatible store. */
+/** Storage for files of results: a folder, or any S3-compatible store. */
 import type { Readable } from 'node:stream';
 
 /** Bytes from `start` to `end`, both included. */
@@ -9,12 +9,12 @@ export interface ByteRange {
 
 export interface ArtifactStore extends AsyncDisposable {
   /**
-   * Keeps what the chunks are, durably, and gives their number of bytes. When they end in an error,
-   * nothing is ever visible under the key.
+   * Stores the chunks durably and gives their number of bytes. When the chunks end in an error,
+   * nothing is visible under the key.
    */
   put(key: string, chunks: AsyncIterable<Buffer>): Promise<number>;
-  /** Null when there is no such object. */
+  /** Null for an unknown key. */
   open(key: string, range?: ByteRange): Promise<Readable | null>;
-  /** Objects that do not exist are deleted already. */
+  /** Unknown keys are ignored. */
   delete(keys: readonly string[]): Promise<void>;
 }

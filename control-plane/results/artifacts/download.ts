@@ -1,16 +1,16 @@
-/** What a download is answered with: headers, and which bytes. */
+/** Headers and ranges of downloads. */
 import { Readable, type Transform } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import type { ByteRange } from './artifact-store.ts';
 import type { ArtifactRow } from './store.ts';
 
-/** Shown in the page; everything else is offered for saving. HTML and SVG are never shown. */
+/** Types that browsers may display; all others are downloaded. HTML and SVG are never displayed. */
 const shown = /^(image\/(png|jpeg|gif|webp|avif)|video\/(webm|mp4)|audio\/[\w.+-]+|text\/plain)\b/i;
 
 /**
- * Whatever a script wrote is served from our own origin: no page made of it may run anything or read
- * anything. The link itself is the permission, so any page may fetch it.
+ * Scripts write these files, and they are served from this origin, so no page made of them may run
+ * or read anything. The link itself grants access, so any origin may fetch it.
  */
 const harmless: OutgoingHttpHeaders = {
   'X-Content-Type-Options': 'nosniff',
@@ -27,7 +27,7 @@ function contentTypeOf(row: ArtifactRow): string {
   const type = /^[\w.+-]+\/[\w.+-]+(; ?[\w.+-]+="?[\w.+-]+"?)*$/.test(row.content_type)
     ? row.content_type
     : 'application/octet-stream';
-  // Without a charset browsers guess; what agents write is UTF-8.
+  // Without a charset browsers guess; agents write UTF-8.
   return /^text\/[^;]+$/i.test(type) ? `${type}; charset=utf-8` : type;
 }
 
@@ -48,7 +48,7 @@ export function headersOf(row: ArtifactRow): OutgoingHttpHeaders {
   };
 }
 
-/** The one range that is asked for; null for none, or for several, which are answered whole. */
+/** The single requested range; null for none, and for several ranges, which get the whole file. */
 export function rangeOf(
   headers: IncomingHttpHeaders,
   sizeBytes: number,
@@ -81,7 +81,7 @@ async function* cut(chunks: AsyncIterable<Buffer>, { start, end }: ByteRange) {
   }
 }
 
-/** The file itself, or a range of it, from what gzip made of it. */
+/** The file or a range of it, decompressed from gzip. */
 export function decoded(stored: Readable, range: ByteRange | null): Readable {
   const plain: Transform = createGunzip({ chunkSize: 262_144 });
   stored.once('error', (error) => plain.destroy(error));

@@ -1,7 +1,6 @@
 /**
- * Files of results in a folder. A file is written beside the others under a name of its own, made
- * durable, then renamed: whoever finds it finds all of it. What a crash leaves behind is swept at the
- * next start.
+ * Stores files in a folder. A file is written under a temporary name, synced, and renamed, so that
+ * a visible file is always complete. Leftovers of a crash are deleted at the next start.
  */
 import { randomBytes } from 'node:crypto';
 import type { ReadStream } from 'node:fs';
@@ -18,7 +17,7 @@ function hasCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }
 
-/** Resolves when the names in a folder are on disk. */
+/** Resolves when the directory entries are durable. */
 async function syncFolder(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
@@ -28,7 +27,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** A store in this folder, which is made when it does not exist. One process each. */
+/** A store in this folder, which is created when it is missing. Only one process may use it. */
 export async function openFolderStore(root: string): Promise<ArtifactStore> {
   const partials = join(root, '.partial');
   try {
@@ -50,7 +49,7 @@ export async function openFolderStore(root: string): Promise<ArtifactStore> {
 
   const publish = async (partial: string, path: string): Promise<void> => {
     const folder = dirname(path);
-    // The last file of the same result may be deleted, and its folder with it, in between.
+    // In between, the last file of the same result and its folder may be deleted.
     for (let triesLeft = 3; ; triesLeft -= 1) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       try {
@@ -68,7 +67,7 @@ export async function openFolderStore(root: string): Promise<ArtifactStore> {
     async put(key, chunks) {
       const path = pathOf(key);
       const partial = join(partials, randomBytes(12).toString('hex'));
-      // Opened before anything can go wrong: a file that is still being opened cannot be removed.
+      // Opened before anything can fail: a file that is being opened cannot be deleted.
       const handle = await open(partial, 'wx', 0o600);
       const file = handle.createWriteStream({ flush: true, highWaterMark: blockBytes });
       try {

@@ -1,13 +1,13 @@
 /**
- * True when a name matches a pattern, in which `*` is any text and `?` any character; case does not
- * matter. Takes time in proportion to both lengths multiplied at most, whatever the pattern.
+ * True when a name matches a pattern with `*` (any text) and `?` (any character), ignoring case.
+ * The time is at most the product of both lengths, whatever the pattern.
  */
 export function matchesGlob(name: string, pattern: string): boolean {
   const text = name.toLowerCase();
   const wanted = pattern.toLowerCase();
   let at = 0;
   let next = 0;
-  /** After the last star, and how much of the text it has taken. */
+  /** Position after the last star, and how much text it has matched. */
   let afterStar = -1;
   let taken = 0;
   while (at < text.length) {

@@ -118,12 +118,12 @@ function encodingIn(header: string | undefined): 'gzip' | null {
   throw badHeader('content-encoding', 'must be gzip, or absent');
 }
 
-/** Two agents made the same run: what is shown with a result is what its own agent saw. */
+/** Two agents ran the same slot; a result shows only files of its own agent. */
 function notOfResult(): ApiError {
   return new ApiError('CONFLICT', 'the result came from another agent, without this file');
 }
 
-/** For agents: the files that results announced. */
+/** For agents: uploads of announced files. */
 export function agentArtifactHandlers(
   services: ArtifactServices,
 ): Handlers<typeof agentArtifactRoutes> {
@@ -140,7 +140,7 @@ export function agentArtifactHandlers(
       if (row.state === 'WITHHELD') {
         throw new ApiError('VALIDATION', `the file was announced as withheld: ${row.reason ?? ''}`);
       }
-      // Kept for its time already: nothing is left to do for the agent.
+      // The retention has passed: the agent has nothing left to do.
       if (row.state === 'EXPIRED') return undefined;
       if (row.digest !== null && row.digest !== digest.toString('hex')) throw notOfResult();
       if (row.state === 'STORED') return undefined;

@@ -1,6 +1,6 @@
 /**
- * Links to files of results: whoever has one may read that file for an hour, without a key. The
- * signature covers the file and the end of the hour.
+ * Links to files of results: a link grants access to its file for an hour, without a key. The
+ * signature covers the file and the expiry.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { SecretCipher } from '../../core/secret-cipher.ts';
@@ -13,7 +13,7 @@ export class ArtifactLinks {
   readonly #publicUrl: string;
   readonly #viewerUrl: string | null;
 
-  /** Both without a slash at the end; `viewerUrl` is null where traces cannot be opened here. */
+  /** Both without a trailing slash; `viewerUrl` is null when traces cannot be displayed. */
   constructor(secrets: SecretCipher, publicUrl: string, viewerUrl: string | null) {
     this.#key = secrets.deriveKey('artifact-links');
     this.#publicUrl = publicUrl;
@@ -24,7 +24,7 @@ export class ArtifactLinks {
     return createHmac('sha256', this.#key).update(`${expires}\n${resultId}\n${name}`).digest();
   }
 
-  /** A link to a file, good for an hour from `now` in ms. */
+  /** A link to a file, valid for an hour from `now` in ms. */
   to(resultId: string, name: string, now: number): string {
     const expires = Math.floor((now + linkValidMs) / 1000);
     const path = `/v1/artifacts/${encodeURIComponent(resultId)}/${encodeURIComponent(name)}`;
@@ -32,13 +32,13 @@ export class ArtifactLinks {
     return `${this.#publicUrl}${path}?expires=${expires}&signature=${signature}`;
   }
 
-  /** A page that shows a trace, valid as long as the link in it; null where there is no viewer. */
+  /** A page that displays a trace, valid as long as the link in it; null without a viewer. */
   toViewer(link: string): string | null {
     if (this.#viewerUrl === null) return null;
     return `${this.#viewerUrl}/?trace=${encodeURIComponent(link)}`;
   }
 
-  /** What a text is worth that should be one of these links, with nothing added. `now` in ms. */
+  /** Verifies a text that should be exactly one of these links. `now` in ms. */
   checkLink(text: string, now: number): 'valid' | 'altered' | 'expired' | 'foreign' {
     const start = `${this.#publicUrl}/v1/artifacts/`;
     const match = /^([^/?#]+)\/([^/?#]+)\?expires=(\d{1,12})&signature=([\w-]{1,100})$/.exec(
@@ -59,7 +59,7 @@ export class ArtifactLinks {
     }
   }
 
-  /** What a link is worth. `expires` in seconds, `now` in ms. */
+  /** Verifies a link. `expires` in seconds, `now` in ms. */
   check(
     link: { resultId: string; name: string; expires: number; signature: string },
     now: number,

@@ -18,7 +18,7 @@ type StoreConfig = Pick<
   | 'DATABASE_FILE'
 >;
 
-/** The store that the settings name. That of a database in memory goes with it. */
+/** The configured store; a temporary one for a database in memory. */
 export async function openArtifactStore(config: StoreConfig): Promise<ArtifactStore> {
   if (config.ARTIFACTS_S3_BUCKET !== undefined) {
     return openS3Store({

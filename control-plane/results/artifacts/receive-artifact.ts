@@ -1,6 +1,6 @@
 /**
- * A file on its way in: counted and digested while it passes, never trusted to be what was announced.
- * What passes is stored as it came; limits and digest are those of the file itself.
+ * Receives a file: it is counted and hashed in transit, and never assumed to be the announced one.
+ * It is stored as it came; limits and digest apply to the uncompressed file.
  */
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
@@ -8,14 +8,14 @@ import { createGunzip, type Gunzip } from 'node:zlib';
 import { maxArtifactBytes } from '@monitor/shared/contract/agent-protocol.ts';
 import { ApiError } from '../../errors/api-error.ts';
 
-/** What gzip adds to content that does not compress. */
+/** Overhead of gzip for content that does not compress. */
 const gzipOverheadBytes = 262_144;
 
 export interface ExpectedFile {
   encoding: 'gzip' | null;
-  /** Bytes of the file itself. */
+  /** Size of the uncompressed file. */
   sizeBytes: number;
-  /** SHA-256 of the file itself. */
+  /** SHA-256 of the uncompressed file. */
   digest: Buffer;
 }
 
@@ -30,7 +30,7 @@ export function tooLarge(): ApiError {
   );
 }
 
-/** Takes the bytes of the file itself, in pieces. */
+/** Counts and hashes the uncompressed bytes. */
 class Tally {
   readonly #expected: ExpectedFile;
   readonly #hash = createHash('sha256');
@@ -60,7 +60,7 @@ class Tally {
   }
 }
 
-/** Decompresses into the tally, no further than the tally lets it. */
+/** Decompresses into the tally and stops with it. */
 class Unpacking {
   readonly #gunzip: Gunzip = createGunzip({ chunkSize: 65_536 });
   readonly #ended: Promise<void>;
@@ -69,7 +69,7 @@ class Unpacking {
   constructor(tally: Tally) {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#ended = promise;
-    // Whoever writes or ends hears of it; between the two nobody may be listening.
+    // Writers get the error; between two writes there may be no listener.
     promise.catch(() => undefined);
     this.#gunzip.on('data', (piece: Buffer) => {
       try {
@@ -111,8 +111,8 @@ class Unpacking {
 }
 
 /**
- * The chunks of a body as they come. Ends in an ApiError as soon as they cannot become the expected
- * file: 413 beyond the limit, 400 for anything else. The body is left open, for an answer.
+ * The chunks of a body as they come. Throws an ApiError as soon as they cannot be the expected
+ * file: 413 beyond the limit, 400 for anything else. The body stays open for the answer.
  */
 export async function* receiveArtifact(
   body: Readable,

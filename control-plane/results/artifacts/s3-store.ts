@@ -7,25 +7,25 @@ import type { ArtifactStore } from './artifact-store.ts';
 export interface S3Options {
   bucket: string;
   region: string;
-  /** Put before every key. */
+  /** Prefix of every key. */
   prefix: string;
-  /** Null for that of AWS. */
+  /** Null for AWS. */
   endpoint: string | null;
-  /** Null for what the environment of the machine offers. */
+  /** Null for the default credentials of the environment. */
   accessKeyId: string | null;
   secretAccessKey: string | null;
 }
 
-/** Two parts of this size are in memory for each upload. */
+/** Two parts of this size are in memory per upload. */
 const partBytes = 8_388_608;
 const deletesAtOnce = 8;
 
-/** A store in a bucket that exists. Reaches it at first use. */
+/** A store in an existing bucket; it connects at the first use. */
 export function openS3Store(options: S3Options): ArtifactStore {
   const { bucket, region, prefix, endpoint, accessKeyId, secretAccessKey } = options;
   const client = new S3Client({
     region,
-    // Many stores other than that of AWS do not know the checksums that are sent by default.
+    // Many stores other than AWS do not support the default checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     ...(endpoint !== null && { endpoint, forcePathStyle: true }),
@@ -49,8 +49,8 @@ export function openS3Store(options: S3Options): ArtifactStore {
           throw error;
         }
       };
-      // A part is sent when it is full, the object appears with the last one: an error in the chunks
-      // aborts the upload, and its parts are thrown away.
+      // The object appears with its last part: an error in the chunks aborts the upload and drops
+      // its parts.
       const upload = new Upload({
         client,
         params: { ...objectOf(key), Body: Readable.from(counted()) },
@@ -58,7 +58,7 @@ export function openS3Store(options: S3Options): ArtifactStore {
         queueSize: 2,
       });
       await upload.done().catch((error: unknown) => {
-        // Not every store can abort an upload; what went wrong first is what matters.
+        // Not every store can abort an upload; the original error matters more.
         throw problem ?? error;
       });
       return bytes;
@@ -79,7 +79,7 @@ export function openS3Store(options: S3Options): ArtifactStore {
       }
     },
 
-    // One by one: the call for many at once wants checksums that not every store takes.
+    // One by one: the bulk call needs checksums that not every store supports.
     async delete(keys) {
       for (let from = 0; from < keys.length; from += deletesAtOnce) {
         const some = keys.slice(from, from + deletesAtOnce);

@@ -17,7 +17,7 @@ export interface ResultOfFiles {
   check_type: string;
 }
 
-/** The result the files belong to; undefined for unknown and foreign ones alike. */
+/** The result of the files; undefined for unknown and foreign ones. */
 export function findResult(
   db: Kysely<Database>,
   accountId: string,
@@ -60,7 +60,7 @@ const announced = prepareQuery<
     .where('location', '=', argument('location')),
 );
 
-/** The file a location announced. */
+/** A file that a location announced. */
 export async function findAnnounced(
   db: Kysely<Database>,
   file: { accountId: string; location: string; resultId: string; name: string },
@@ -68,7 +68,7 @@ export async function findAnnounced(
   return (await announced.run(db, file))[0];
 }
 
-/** True when a result of the location is there, with files or without. */
+/** True when a result of the location is stored, with or without files. */
 export async function isStored(
   db: Kysely<Database>,
   of: { accountId: string; location: string; resultId: string },
@@ -83,7 +83,7 @@ export async function isStored(
   return result !== undefined;
 }
 
-/** The file of a link. No account is asked for: the signature of the link stands for it. */
+/** The file of a link. The signature of the link replaces the account. */
 export function findLinked(
   db: Kysely<Database>,
   resultId: string,

@@ -1,4 +1,4 @@
-/** All checks at a glance. */
+/** The overview of all checks. */
 import type {
   CheckOverview,
   checkOverviewRoutes,
@@ -25,7 +25,10 @@ function stateOf(row: Row): CheckOverview['state'] {
   return row.is_degraded === 0 || row.is_degraded === null ? 'PASSING' : 'DEGRADED';
 }
 
-/** A fault of ours says nothing about the target: it has a letter of its own. */
+/**
+ * The letter of a run. An agent error has a letter of its own, because it says nothing about the
+ * target.
+ */
 function letterOf(run: RecentRun): string {
   if (run.has_errors !== 0) return 'E';
   if (run.has_failures !== 0) return 'F';

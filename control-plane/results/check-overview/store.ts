@@ -1,14 +1,14 @@
-/** What a list of checks shows: a handful of queries for all of them, and one for the runs of each. */
+/** The overview of checks: a few queries for all of them, and one for the runs of each. */
 import { scheduler } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { jsonValue } from '../../db/expressions.ts';
 import { prepareQuery } from '../../db/prepared.ts';
 import type { Database } from '../../db/tables.ts';
 
-/** Between two batches other requests have their turn: the driver blocks while it reads. */
+/** Batch size: the driver blocks while it reads, and other requests run between two batches. */
 const batchChecks = 100;
 
-/** A check with its group and status; without either their columns are null. */
+/** Checks with their groups and statuses; columns of a missing group or status are null. */
 export async function overviewRows(
   db: Kysely<Database>,
   accountId: string,

@@ -11,7 +11,7 @@ import { windowOf } from '../../core/query-window.ts';
 import type { Services } from '../../core/services.ts';
 import { findResult, listResults, listResultsByCursor, listRuns } from './store.ts';
 
-const longestRunsWindowMs = 31 * 24 * 3_600_000;
+const maxRunsWindowMs = 31 * 24 * 3_600_000;
 
 export function checkResultHandlers(services: Services): Handlers<typeof checkResultRoutes> {
   const { db, clock } = services;
@@ -30,7 +30,7 @@ export function checkResultHandlers(services: Services): Handlers<typeof checkRe
       const window = windowOf(query, clock.now(), sixHoursMs, Infinity);
       const filter = { ...window, ...filterOf(query) };
       const page = await listResults(services, accountId, params.checkId, filter, query);
-      // Results of this account there are only of a check of this account.
+      // An account has results of its own checks only.
       if (page.total === 0) await requireCheck(db, accountId, params.checkId);
       setTotal(page.total, page.offset, page.count);
       return asJson(page.json);
@@ -54,7 +54,7 @@ export function checkResultHandlers(services: Services): Handlers<typeof checkRe
     },
 
     listCheckRuns: async ({ params, query }, { principal, setTotal }) => {
-      const window = windowOf(query, clock.now(), sixHoursMs, longestRunsWindowMs);
+      const window = windowOf(query, clock.now(), sixHoursMs, maxRunsWindowMs);
       await requireCheck(db, principal.accountId, params.checkId);
       const { items, total, offset } = await listRuns(
         db,

@@ -23,8 +23,8 @@ type ResultRow = Omit<Selectable<CheckResultsTable>, 'account_id' | 'epoch'> & {
 type Payload = Selectable<ResultPayloadsTable>;
 
 /**
- * What the payloads of one answer may weigh as JSON, and what is read of them at a time as they are stored.
- * A list leaves out what goes beyond, and says so; each result can be read by its id.
+ * Limit of the payloads of an answer as JSON, and of the stored payloads that are read at a time. A
+ * list leaves out further payloads and says so; each result can be read by its id.
  */
 const answerBytes = 16_777_216;
 const storedBytesAtOnce = 4_194_304;
@@ -36,7 +36,7 @@ export interface ResultFilter {
   location?: string;
   checkType?: string;
   hasFailures?: boolean;
-  /** LATE: those that are nobody's outcome. */
+  /** LATE: results that arrived after the end of their run. */
   resultType: 'FINAL' | 'ATTEMPT' | 'ALL' | 'LATE';
 }
 
@@ -64,7 +64,7 @@ function resultFieldOf(type: string): ResultField {
   return checkTypes[type as CheckType].resultField;
 }
 
-/** All of a result but its payload. */
+/** All fields of a result except its payload. */
 function toFields(row: ResultRow): Fields {
   return {
     id: row.id,
@@ -94,8 +94,8 @@ function toFields(row: ResultRow): Fields {
 }
 
 /**
- * A result as the JSON of the answer. The payload is stored as JSON and is put in as it is: to parse
- * it only to write it again would be half the work of a list.
+ * A result as JSON. The stored JSON of the payload is inserted unchanged: parsing and printing it
+ * would be half of the work of a list.
  */
 function toJson(row: ResultRow, payload: string | null, remark: string): string {
   const field = resultFieldOf(row.check_type);
@@ -111,7 +111,7 @@ const findPayloads = prepareQuery<{ seqs: string }, Payload>((db, argument) =>
     .where('result_seq', 'in', sql<number>`(select value from json_each(${argument('seqs')}))`),
 );
 
-/** Rows whose payloads are read together: as many as weigh no more than that, and at least one. */
+/** Rows whose payloads are read together: up to the limit, and at least one. */
 function* portionsOf(rows: readonly ResultRow[]): Generator<ResultRow[]> {
   let portion: ResultRow[] = [];
   let bytes = 0;
@@ -128,7 +128,7 @@ function* portionsOf(rows: readonly ResultRow[]): Generator<ResultRow[]> {
   if (portion.length > 0) yield portion;
 }
 
-/** Rows as a list of JSON, with as many of their payloads, from the first on, as an answer may carry. */
+/** Rows as a JSON list, with as many payloads, from the first on, as an answer may contain. */
 async function listJson(
   { db, resolveReferences }: ResultReader,
   rows: readonly ResultRow[],
@@ -145,7 +145,7 @@ async function listJson(
       const payload = payloads.get(row.seq);
       const stored = payload === undefined ? null : payloadText(payload);
       left -= stored?.length ?? 0;
-      // Not even the first of a list is carried when it is larger than the whole answer may be.
+      // The first payload is left out too when it exceeds the limit.
       const isCarried = stored !== null && left >= 0;
       const text = isCarried ? resolveReferences(stored, row.id) : null;
       const isDamaged = payload !== undefined && stored === null;
@@ -210,7 +210,7 @@ const joined = (query: ReturnType<typeof results>) =>
 const newestFirst = (query: ReturnType<typeof results>) =>
   joined(query).orderBy('check_results.started_at', 'desc').orderBy('check_results.seq', 'desc');
 
-/** Everything a list can be narrowed by; what is absent is not in the statement. */
+/** The filters of a list; absent ones are not part of the statement. */
 interface ListArguments {
   accountId: string;
   checkId: string;
@@ -231,7 +231,7 @@ interface ListStatements {
   page: PreparedQuery<ListArguments, ResultRow>;
 }
 
-/** One pair of statements for each combination of filters, built at its first use. */
+/** One pair of statements per combination of filters, built at the first use. */
 const statements = new Map<string, ListStatements>();
 
 function statementsFor(given: Partial<ListArguments>): ListStatements {
@@ -250,7 +250,7 @@ function statementsFor(given: Partial<ListArguments>): ListStatements {
     if (present.has('hasFailures')) {
       query = query.where('has_failures', '=', argument('hasFailures'));
     }
-    // Late results are kept for the record of their run; they are nobody's outcome.
+    // Late results belong to the record of their run, and to no list of outcomes.
     query = present.has('resultType')
       ? query.where('result_type', '=', argument('resultType'))
       : query.where('result_type', '!=', 'LATE');
@@ -314,7 +314,7 @@ export async function listResults(
   };
 }
 
-/** One page by cursor: `<start>.<number>` of the last result of the page before. */
+/** One page by cursor: `<start>.<number>` of the last result of the previous page. */
 export async function listResultsByCursor(
   reader: ResultReader,
   accountId: string,
@@ -388,7 +388,7 @@ export interface RunFilter {
   state?: RunWire['state'];
 }
 
-/** One page of a check's runs by their slot (or creation, without one), newest first. */
+/** One page of a check's runs by slot (or creation, without a slot), newest first. */
 export async function listRuns(
   db: Kysely<Database>,
   accountId: string,

@@ -1,4 +1,4 @@
-/** The latest state of checks. */
+/** The latest status of checks. */
 import type { z } from 'zod';
 import type { checkStatus, checkStatusRoutes } from '@monitor/shared/contract/check-status.ts';
 import { fromFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';

@@ -1,7 +1,6 @@
 /**
- * Whether the key of a location may hand in something about a run. It may for what its agents were given:
- * a slot of its own location, or a job that was leased there. Everything else is refused by name, whatever
- * else it says.
+ * Decides whether the key of a location may submit something about a run. It may for slots of its
+ * location and for jobs that were leased there. Everything else is refused with a reason.
  */
 import type {
   MissedSubmission,
@@ -22,17 +21,18 @@ import {
   type Sha256Hex,
 } from '@monitor/shared/domain/run-id.ts';
 
-/** Clocks of agents follow that of the control plane: what lies further ahead was measured by another one. */
+/** Clocks of agents follow the control plane: a larger offset into the future comes from another clock. */
 const clockToleranceMs = 5 * 60_000;
 /**
- * A clock that is wrong for a while, here or there, may be off by a time zone or a day, not by more. Agents
- * forget what is refused, so slots within it are taken; see `results/rename-future-runs.ts`.
+ * A wrong clock, of the agent or the control plane, is usually off by a time zone or a day. Agents
+ * drop refused results, so slots within this range are accepted; see
+ * `results/rename-future-runs.ts`.
  */
 const clockStepMs = 2 * 86_400_000;
-/** Longer than any retry strategy waits between two attempts. */
-const longestRetryDelayMs = 60 * 60_000;
+/** No retry strategy waits longer between two attempts. */
+const maxRetryDelayMs = 60 * 60_000;
 
-/** A schedule that a check follows or followed, from an instant on. */
+/** A schedule of a check, from an instant on. */
 export interface SlotGrid {
   schedule: Schedule;
   locations: readonly string[];
@@ -48,8 +48,8 @@ export function slotGridOf(
 }
 
 /**
- * True for a slot in which it is the turn of the location. A schedule that has ended still counts: an
- * agent that was cut off went on with it.
+ * True for a slot of this location. Past schedules count too: a disconnected agent continued with
+ * them.
  */
 export function isSlot(
   grids: readonly SlotGrid[],
@@ -68,24 +68,24 @@ export interface LeasedJob {
   checkId: string;
   slotLocation: string;
   scheduledFor: number | null;
-  /** The first attempt that it is for. */
+  /** The first attempt of the job. */
   attempt: number;
 }
 
-/** What is known when something is handed in. */
+/** Facts for the decision about a submission. */
 export interface Known {
   now: number;
-  /** Results are kept for so long; what is older would be dropped at once. */
+  /** Retention of results: older ones would be deleted at once. */
   keptMs: number;
-  /** Of the key. */
+  /** Account of the key. */
   accountId: string;
   location: string;
   keyedSha256Hex: KeyedSha256Hex;
   sha256Hex: Sha256Hex;
   check: { accountId: string; type: string; grids: readonly SlotGrid[] } | undefined;
-  /** The run that is stored under the id. */
+  /** The stored run with this id. */
   run: { accountId: string; checkId: string } | undefined;
-  /** By the job that the submission names. */
+  /** Lease of the job that the submission names. */
   lease: LeasedJob | undefined;
 }
 
@@ -106,7 +106,7 @@ function whyTimesRefused(item: About, known: Known): string | null {
     whyInstantRefused('startedAt', startedAt, known) ??
     whyInstantRefused('stoppedAt', stoppedAt, known);
   if (retryElsewhere === null || ofRun !== null) return ofRun;
-  if (retryElsewhere.notBefore > known.now + longestRetryDelayMs) {
+  if (retryElsewhere.notBefore > known.now + maxRetryDelayMs) {
     return 'retryElsewhere.notBefore: lies further ahead than any retry waits';
   }
   const since = retryElsewhere.sequenceStartedAt;
@@ -140,10 +140,7 @@ function whySlotRefused(item: About, known: Known): string | null {
     : 'runId: is not the id of its slot';
 }
 
-/**
- * A result whose times lie in the future: moved to its slot, or to end now, since what others see later
- * is newer.
- */
+/** Moves a result with future times to its slot, or to end now, because later results must be newer. */
 export function withoutFuture(item: ResultSubmission, now: number): ResultSubmission {
   const { startedAt, stoppedAt, scheduledFor } = item;
   if (Math.max(startedAt, stoppedAt) - now <= clockToleranceMs) return item;
@@ -152,7 +149,7 @@ export function withoutFuture(item: ResultSubmission, now: number): ResultSubmis
   return { ...item, startedAt: begunAt, stoppedAt: begunAt + tookMs };
 }
 
-/** Why something handed in is refused, or null. `item` has been parsed. */
+/** Why a submission is refused; null when it is accepted. `item` has been parsed. */
 export function whyRefused(item: About, known: Known): string | null {
   const { accountId, location, check, run } = known;
   if (check?.accountId !== accountId) return 'checkId: the check does not exist';

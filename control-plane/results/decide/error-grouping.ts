@@ -1,10 +1,9 @@
 /**
- * What makes two error messages the same: what is left once everything that varies from run to run is
- * replaced. Spec: Error group (`cleanedErrorMessage`, `errorHash`).
- *
- * The rules are applied from top to bottom, and again until nothing changes, so that cleaning a
- * cleaned message changes nothing. No pattern backtracks over more than the text it has matched: the
- * time grows with the length alone. Numbers of up to three digits without a unit stay, for a 404 is not a 500.
+ * Normalises error messages for grouping: everything that varies from run to run is replaced. Spec:
+ * Error group (`cleanedErrorMessage`, `errorHash`). The rules are applied in order, and again until
+ * nothing changes, so that the result is stable. No pattern backtracks over more than its match, so
+ * the time is linear. Numbers of up to three digits without a unit stay, because a 404 is not a
+ * 500.
  */
 interface Rule {
   what: string;
@@ -12,10 +11,10 @@ interface Rule {
   becomes: string | ((match: string) => string);
 }
 
-const longestRead = 16_384;
-const longestCleaned = 1_000;
-const longestQuoted = 60;
-const mostPasses = 5;
+const maxReadLength = 16_384;
+const maxCleanedLength = 1_000;
+const maxQuotedLength = 60;
+const maxPasses = 5;
 
 const month = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}';
 const timeOfDay = String.raw`\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?`;
@@ -25,24 +24,24 @@ function digitsOf(text: string): number {
   return text.replace(/\D/g, '').length;
 }
 
-/** Letters and digits mixed: a name has one or two digits, a generated id has many. */
+/** Replaces mixed letters and digits with many digits; names have one or two digits. */
 function generatedId(token: string): string {
   return digitsOf(token) >= 4 && /[a-z]/i.test(token) ? '<id>' : token;
 }
 
-/** Hexadecimal groups between colons are an address when they are eight, or some are left out. */
+/** Hexadecimal groups with colons are an IPv6 address when there are eight, or `::`. */
 function ipv6Address(text: string): string {
   const isWhole = text.includes('::') || text.split(':').length === 8;
   return isWhole && /[\da-f]/i.test(text) ? '<ip>' : text;
 }
 
-/** A long quotation is what the target sent, which differs from run to run. */
+/** A long quotation comes from the target and varies. */
 function quotation(text: string): string {
   const quote = text.charAt(0);
-  return text.length > longestQuoted + 2 ? `${quote}<text>${quote}` : text;
+  return text.length > maxQuotedLength + 2 ? `${quote}<text>${quote}` : text;
 }
 
-/** Scheme, host and path of an address; what follows carries session data. */
+/** Scheme, host and path of a URL; the rest holds session data. */
 function withoutQuery(url: string): string {
   return url.replace(/[?#].*$/, '').replace(/^([a-z]+:\/\/)[^/@]*@/i, '$1');
 }
@@ -162,24 +161,23 @@ function applyRules(text: string): string {
   return cleaned.trim();
 }
 
-/** Cut to length, without half a character or half a placeholder at the end. */
+/** Cuts to a length without splitting a character or a placeholder. */
 function shorten(text: string): string {
-  if (text.length <= longestCleaned) return text;
+  if (text.length <= maxCleanedLength) return text;
   return text
-    .slice(0, longestCleaned)
+    .slice(0, maxCleanedLength)
     .replace(/[\ud800-\udbff]$/, '')
     .replace(/<[a-z]*$/, '')
     .trim();
 }
 
 /**
- * A message without what varies from run to run, at most 1,000 characters:
- * `Timeout 30000ms exceeded at 10.0.0.7:5432` gives `Timeout <duration> exceeded at <ip>:<port>`.
- * Empty when nothing is left.
+ * A normalised message of at most 1,000 characters: `Timeout 30000ms exceeded at 10.0.0.7:5432`
+ * gives `Timeout <duration> exceeded at <ip>:<port>`. Empty when nothing is left.
  */
 export function cleanErrorMessage(raw: string): string {
-  let cleaned = raw.slice(0, longestRead).toWellFormed();
-  for (let pass = 0; pass < mostPasses; pass += 1) {
+  let cleaned = raw.slice(0, maxReadLength).toWellFormed();
+  for (let pass = 0; pass < maxPasses; pass += 1) {
     const next = shorten(applyRules(cleaned));
     if (next === cleaned) break;
     cleaned = next;
@@ -187,7 +185,7 @@ export function cleanErrorMessage(raw: string): string {
   return cleaned;
 }
 
-/** What groups are told apart by. */
+/** The key of a group. */
 export function errorHash(cleaned: string, sha256Hex: (text: string) => string): string {
   return sha256Hex(cleaned);
 }

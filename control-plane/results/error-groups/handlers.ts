@@ -1,4 +1,4 @@
-/** Error groups: read and archived. */
+/** Error groups. */
 import type { Selectable } from 'kysely';
 import type { errorGroupRoutes } from '@monitor/shared/contract/error-group.ts';
 import { ApiError, notFound } from '../../errors/api-error.ts';

@@ -15,15 +15,15 @@ interface Fault {
   needs: Needs;
   runId: string;
   location: string;
-  /** For people to read. */
+  /** For users. */
   reason: string;
 }
 
 /**
- * Ends a run that nobody can make, with a FINAL result that says why. It is our fault, not the
- * target's: `hasErrors`, and nothing is claimed about the target.
+ * Ends a run that no agent can make, with a FINAL result that has an internal error (`hasErrors`):
+ * it says nothing about the target.
  */
-export async function recordFault(
+export async function recordInternalError(
   { clock, newRunId, statuses }: Services,
   db: Kysely<Database>,
   { row, effective, needs, runId, location, reason }: Fault,
