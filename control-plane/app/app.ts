@@ -98,10 +98,7 @@ export function buildApp(parts: AppParts): Express {
         { err: error, requestId, method: request.method, path: request.path },
         'request failed',
       );
-      known = new ApiError(
-        'INTERNAL',
-        'something broke on our side; the log has it under requestId',
-      );
+      known = new ApiError('INTERNAL', 'internal error; the log has its details under requestId');
     }
     if (response.headersSent) {
       next(error);

@@ -111,7 +111,7 @@ export function observeState(registry: Registry, parts: StateParts): void {
   );
   gauge(
     'location_oldest_queued_seconds',
-    'How long the job that waits longest has been waiting, by location',
+    'Waiting time of the oldest waiting job, by location',
     ofLocation,
     async function () {
       const { places, now } = await state();
@@ -134,7 +134,7 @@ export function observeState(registry: Registry, parts: StateParts): void {
   );
   gauge(
     'location_unserved_seconds',
-    'How long a location that once had an agent has had none; 0 while it has one',
+    'Time since the last agent of a location left; 0 while it has one',
     ofLocation,
     async function () {
       const { owned, now } = await state();

@@ -237,7 +237,7 @@ export function messageOf(facts: NotificationFacts, id: string, publicUrl: strin
         label: 'TEST',
         title: 'This is a test of an alert channel',
         subject: 'Test',
-        reason: 'somebody tried this channel out; nothing is wrong',
+        reason: 'a user tested this channel; nothing is wrong',
         details: [{ label: 'Sent', value: instantText(facts.at) }],
         link: { url: publicUrl, text: 'Open the monitor' },
         recentRuns: [],

@@ -72,13 +72,13 @@ export function createMetrics(registry: Registry, version: string): ControlPlane
     ),
     requestDuration: histogram(
       'http_request_duration_seconds',
-      'Time to the end of an answer; check-ins of agents wait for news',
+      'Time to the end of an answer; check-ins of agents are long polls',
       ofRequests,
       ['route'],
     ),
     ingested: counter(
       'ingested_items_total',
-      'What agents handed in, by kind (result, missed, certificate) and outcome: accepted, duplicate, late, refused',
+      'Submissions of agents, by kind (result, missed, certificate) and outcome: accepted, duplicate, late, refused',
       ['kind', 'outcome'],
     ),
     ingestDuration: histogram(
@@ -103,21 +103,21 @@ export function createMetrics(registry: Registry, version: string): ControlPlane
     ),
     commitWrites: histogram('commit_writes', 'Writes that share such a commit', [1, 2, 5, 20, 100]),
     commitFailures: counter('commit_failures_total', 'Such commits that failed'),
-    missedSlots: counter('missed_slots_total', 'Slots that nobody ran, by reason', ['reason']),
+    missedSlots: counter('missed_slots_total', 'Missed slots, by reason', ['reason']),
     deliveries: counter(
       'deliveries_total',
       'Attempts to deliver a notification: success, failure, rate_limited, or retry for those that are tried again',
       ['outcome'],
     ),
-    timerDuration: histogram('timer_duration_seconds', 'Time a repeated operation took', quick, [
+    timerDuration: histogram('timer_duration_seconds', 'Duration of a periodic operation', quick, [
       'operation',
     ]),
-    timerFailures: counter('timer_failures_total', 'Repeated operations that failed', [
+    timerFailures: counter('timer_failures_total', 'Periodic operations that failed', [
       'operation',
     ]),
     lostResults: new Gauge({
       name: name('lost_results'),
-      help: 'Results that agents know to be stored and that are missing since the last such loss',
+      help: 'Acknowledged results that the database lost, at the last such loss',
       registers,
     }),
     agentErrors: counter(

@@ -54,7 +54,8 @@ export const account = z
     settings: z.object({
       badges: z.boolean(),
       secretDetection: z.boolean().meta({
-        description: 'What looks like a secret is removed from results although nobody declared it',
+        description:
+          'Values that look like secrets are removed from results, even if nobody declared them',
       }),
     }),
     alertSettings,
@@ -131,7 +132,7 @@ const getMe = defineRoute({
   method: 'GET',
   path: '/v1/users/me',
   tag,
-  summary: 'Who the key is: its name, role and account',
+  summary: 'Read the name, role and account of the key',
   authentication: 'apiKey',
   status: 200,
   response: z

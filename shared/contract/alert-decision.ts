@@ -64,13 +64,15 @@ const toldChannel = z.object({
 export const alertDecision = z
   .object({
     id: z.uuid().nullable().meta({
-      description: 'Null for an answer that was worked out now, because nothing had to be decided',
+      description: 'Null for an explanation without a stored decision',
     }),
     checkId: z.uuid(),
     checkResultId: z.uuid().nullable(),
     cause: z.enum(['RUN', 'ESCALATION', 'REMINDER', 'CERTIFICATE', 'WITHDRAWAL']),
     transition: z.object({ from: condition, to: condition }).nullable(),
-    alertType: alertType.meta({ description: 'The code of the transition, sent or not' }),
+    alertType: alertType.meta({
+      description: 'Alert type of the transition, whether it was sent or not',
+    }),
     outcome: z.enum(['SENT', 'NOT_SENT']),
     reason: alertReason,
     explanation: z.string().meta({
@@ -112,9 +114,9 @@ const listAlertDecisions = defineRoute({
   method: 'GET',
   path: '/v1/check-alerts/{checkId}/decisions',
   tag: 'Check alerts',
-  summary: 'List why alerts of a check were, or were not, sent, newest first',
+  summary: 'List why alerts of a check were sent or not sent, newest first',
   description:
-    'The window is at most 31 days, by default the last 24 hours; there is none with `checkResultId`. Runs that pass while nothing is wrong leave no decision: with `checkResultId` the answer says so.',
+    'The window is at most 31 days, by default the last 24 hours; with `checkResultId` there is no window. Passing runs of a passing check leave no decision: with `checkResultId` the answer explains that.',
   authentication: 'apiKey',
   params: z.object({ checkId: pathId }),
   query: z.object({

@@ -9,10 +9,11 @@ export const testWaitMs = 10_000;
 
 export const channelTest = z
   .object({
-    id: z.uuid().meta({ description: 'The same that receivers see' }),
+    id: z.uuid().meta({ description: 'The id that receivers see' }),
     status: notificationStatus,
     result: z.string().nullable().meta({
-      description: 'What the other side said, or why nothing could be sent; null while it is sent',
+      description:
+        'The answer of the receiver, or why nothing could be sent; null while it is being sent',
     }),
   })
   .meta({ id: 'AlertChannelTest' });
@@ -38,7 +39,8 @@ const redeliverAlertNotification = defineRoute({
   method: 'POST',
   path: '/v1/alert-notifications/{id}/redeliver',
   tag: 'Alert notifications',
-  summary: 'Send a notification again, as it was, to the channel as it is now',
+  summary:
+    'Send the content of a notification again, with the present configuration of its channel',
   description: 'The answer is the record of the new notification.',
   authentication: 'apiKey',
   rateLimit: { requests: 20, seconds: 60 },

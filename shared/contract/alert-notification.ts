@@ -50,7 +50,7 @@ const listAlertNotifications = defineRoute({
     to: queryInstant.exactOptional(),
     alertChannelId: queryInteger(0, 999_999_999_999_999).exactOptional(),
     hasFailures: queryBoolean.exactOptional().meta({
-      override: { type: 'boolean', description: 'True lists only those that could not be sent' },
+      override: { type: 'boolean', description: 'True lists only failed notifications' },
     }),
   }),
   status: 200,

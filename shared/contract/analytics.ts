@@ -134,7 +134,7 @@ export const analytics = z
       }),
     ),
     truncated: z.boolean().meta({
-      description: 'More single results would have been needed than are read for one answer',
+      description: 'True when the limit of single results for one answer was reached',
     }),
   })
   .meta({ id: 'Analytics' });

@@ -35,7 +35,7 @@ const getGroupBadge = defineRoute({
   description,
   authentication: 'none',
   params: z.object({
-    groupId: pathId.meta({ description: '`badgeToken` of the group; its number names no badge' }),
+    groupId: pathId.meta({ description: '`badgeToken` of the group, not its id' }),
   }),
   query,
   status: 200,

@@ -103,7 +103,7 @@ export const checkGroup = z
     badgeToken: z
       .string()
       .nullable()
-      .meta({ description: 'Names the group in the address of its badge' }),
+      .meta({ description: 'Part of the address of the badge of the group' }),
     created_at: timestamp,
     updated_at: timestamp.nullable(),
   })

@@ -12,8 +12,8 @@ export const checkOverview = z
     tags: z.array(z.string()),
     groupId: z.int().nullable(),
     groupName: z.string().nullable(),
-    activated: z.boolean().meta({ description: 'The check and its group are' }),
-    muted: z.boolean().meta({ description: 'The check or its group is' }),
+    activated: z.boolean().meta({ description: 'True when the check and its group are activated' }),
+    muted: z.boolean().meta({ description: 'True when the check or its group is muted' }),
     frequency: z.int().meta({ description: 'Minutes; 0 for every `frequencyOffset` seconds' }),
     frequencyOffset: z.int(),
     locations: z.array(z.string()),
@@ -21,10 +21,10 @@ export const checkOverview = z
       description: 'Locations of the check that no agent serves at the moment',
     }),
     state: z.enum(['PASSING', 'DEGRADED', 'FAILING', 'UNKNOWN']).meta({
-      description: 'Of the target, as far as it is known; UNKNOWN before the first result',
+      description: 'Last known state of the target; UNKNOWN before the first conclusive result',
     }),
     hasErrors: z.boolean().meta({
-      description: 'The newest run could not be carried out; the target has nothing to do with it',
+      description: 'The newest run ended with an agent error, which says nothing about the target',
     }),
     lastRunAt: timestamp.nullable(),
     sslDaysRemaining: z.number().nullable(),
@@ -34,8 +34,7 @@ export const checkOverview = z
     recentRuns: z
       .object({
         outcomes: z.string().meta({
-          description:
-            'A letter for each run: P passed, D degraded, F failed, E could not be carried out',
+          description: 'A letter for each run: P passed, D degraded, F failed, E agent error',
           example: 'PPDF',
         }),
         responseTimes: z.array(z.int()).meta({ description: 'Milliseconds' }),

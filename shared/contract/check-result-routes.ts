@@ -37,7 +37,7 @@ export const checkResult = z
     errorGroupIds: z.array(z.string()),
     payloadError: z.string().exactOptional().meta({
       description:
-        'Why none of the `…CheckResult` is there, although there was one: it is damaged. Absent otherwise',
+        'Set when the details of the result are damaged and cannot be read. Absent otherwise',
     }),
     scheduledFor: timestamp
       .nullable()
@@ -47,20 +47,19 @@ export const checkResult = z
       .meta({ description: 'The agent was too busy to time this result precisely' }),
     agentWaitMs: z.number().min(0).nullable().meta({
       description:
-        'Milliseconds of the attempt in which the agent waited for a CPU, was busy or was stopped. Limits of time are judged without them; `responseTime` includes them. Null for results of older agents',
+        'Milliseconds of the attempt in which the agent waited for a CPU, was busy or was stopped. Response time limits are judged without them; `responseTime` includes them. Null for results of older agents',
       example: 0,
     }),
-    isCancelled: z.boolean().meta({ description: 'Ended by a person; counts for nothing' }),
+    isCancelled: z.boolean().meta({ description: 'Cancelled by a user; counts for nothing' }),
     isLate: z
       .boolean()
-      .meta({ description: 'It came after the FINAL of its run, and counts for nothing' }),
+      .meta({ description: 'It arrived after the FINAL result of its run and counts for nothing' }),
     isPayloadDropped: z.boolean().meta({
-      description:
-        'The agent had no room for what this run saw: the verdict and the times are all there is',
+      description: 'The agent had no room for the details: only the verdict and the times remain',
     }),
     detailsOmitted: z.literal(true).exactOptional().meta({
       description:
-        'What the run saw is left out, since the answer would be too large; read the result by its id',
+        'The details are left out, because the answer would be too large; read the result by its id',
     }),
   })
   .meta({ id: 'CheckResult' });
@@ -86,7 +85,7 @@ const listCheckResults = defineRoute({
   tag: 'Check results',
   summary: 'List the results of a check, newest first',
   description:
-    '`from` defaults to six hours before `to` or now, `to` to six hours after `from`. An answer carries at most 16 MiB of what runs saw, the newest first; results beyond have `detailsOmitted`.',
+    '`from` defaults to six hours before `to` or now, `to` to six hours after `from`. An answer contains at most 16 MiB of result details, the newest first; further results have `detailsOmitted`.',
   authentication: 'apiKey',
   deprecated: true,
   rateLimit: { requests: 60, seconds: 60 },
@@ -108,14 +107,15 @@ const listCheckResultsByCursor = defineRoute({
   tag: 'Check results',
   summary: 'List the results of a check, newest first, page by page',
   description:
-    'The window has no limit; without `from` it has no beginning. An answer carries at most 16 MiB of what runs saw; results beyond have `detailsOmitted`.',
+    'The window has no limit; without `from` it has no beginning. An answer contains at most 16 MiB of result details; further results have `detailsOmitted`.',
   authentication: 'apiKey',
   rateLimit: { requests: 60, seconds: 60 },
   params: z.object({ checkId: pathId }),
   query: z.object({
     ...resultFilters,
     isLate: queryBoolean.exactOptional().meta({
-      description: 'True for those that came after the FINAL of their run, of any `resultType`',
+      description:
+        'True lists only results that arrived after the FINAL result of their run, of any `resultType`',
     }),
     limit: queryInteger(1, 100).default(10),
     nextId: cursorQuery.nextId,
@@ -141,7 +141,10 @@ const getCheckResult = defineRoute({
 const asset = z.object({
   type: artifactType,
   name: z.string(),
-  url: z.string().nullable().meta({ description: 'Good for an hour; null until it has arrived' }),
+  url: z
+    .string()
+    .nullable()
+    .meta({ description: 'Valid for an hour; null until the file has arrived' }),
   contentType: z.string(),
   size: z.int().min(0),
   state: z.enum(['PENDING', 'STORED', 'WITHHELD', 'EXPIRED']),
@@ -149,7 +152,7 @@ const asset = z.object({
   viewerUrl: z
     .string()
     .nullable()
-    .meta({ description: 'A page that shows the trace, good for an hour' }),
+    .meta({ description: 'A page that shows the trace, valid for an hour' }),
   source: z.object({
     type: z.literal('check-result'),
     checkId: z.uuid(),
@@ -214,9 +217,9 @@ export const checkRun = z
     missedReason: missedReason.nullable(),
     resultId: z.string().nullable().meta({ description: 'The FINAL result, when there is one' }),
     lateResults: z.int().min(0).meta({
-      description: 'Results that arrived after the FINAL and were kept apart',
+      description: 'Number of results that arrived after the FINAL result',
     }),
-    lateResultIds: z.array(z.uuid()).meta({ description: 'Of these results, which can be read' }),
+    lateResultIds: z.array(z.uuid()).meta({ description: 'Ids of these results' }),
   })
   .meta({ id: 'CheckRun' });
 
@@ -227,7 +230,7 @@ const listCheckRuns = defineRoute({
   tag: 'Check results',
   summary: 'List the runs of a check, newest first: every slot, run or missed',
   description:
-    'Every slot a check was due at is listed once, with its FINAL result or with the reason why it was missed.',
+    'Every slot of a check is listed once, with its FINAL result or with the reason why it was missed.',
   authentication: 'apiKey',
   params: z.object({ checkId: z.string() }),
   query: z.object({

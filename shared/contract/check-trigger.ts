@@ -110,8 +110,8 @@ export const triggerWaitMs = 30_000;
 const outcome = z.object({
   hasFailures: z.boolean(),
   responseTime: z.number(),
-  hasErrors: z.boolean().meta({ description: 'Our side could not carry a run out' }),
-  timedOut: z.boolean().meta({ description: 'A run had not ended when the time was over' }),
+  hasErrors: z.boolean().meta({ description: 'A run ended with an agent error' }),
+  timedOut: z.boolean().meta({ description: 'A run had not ended at the time limit' }),
 });
 const deployment = z.object({
   deployment: z.string().max(255).exactOptional(),
@@ -124,7 +124,7 @@ const deployment = z.object({
 });
 
 const callDescription =
-  'Waits up to 30 seconds for the runs. 200: all passed; 503: at least one failed, could not be carried out or did not end. `environmentUrl` concerns API and browser checks only. At most 10 calls a minute.';
+  'Waits up to 30 seconds for the runs. 200: all passed; 503: at least one failed, ended with an agent error or did not end. `environmentUrl` applies to API and browser checks only. At most 10 calls a minute.';
 
 function callCheckTrigger<const M extends 'GET' | 'POST'>(method: M) {
   return defineRoute({

@@ -201,6 +201,6 @@ export const responseOnlyCheckFields = {
   updated_at: timestamp.nullable(),
   warnings: z.array(z.string()).exactOptional().meta({
     description:
-      'In the answers of creations and changes: why the check cannot do what was asked yet, such as a location without an agent',
+      'In the answers to create and update: what keeps the check from running as asked, such as a location without an agent',
   }),
 };

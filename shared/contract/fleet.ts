@@ -32,7 +32,7 @@ export const fleetAgent = z
         lastSuspension: z.object({ endedAt: timestamp, lastedMs: z.number() }).nullable(),
       })
       .nullable()
-      .meta({ description: 'How the agent itself fares; null for agents that do not say' }),
+      .meta({ description: 'Load of the agent; null for agents that do not report it' }),
     capabilities: z.object({
       checkTypes: z.array(z.string()),
       runtimes: z.array(z.string()),
@@ -54,7 +54,7 @@ export const locationState = z
     agentCount: z.int().meta({ description: 'Agents that serve it now' }),
     servedSince: timestamp.nullable(),
     unservedSince: timestamp.nullable().meta({
-      description: 'Null while it is served, and when it never was',
+      description: 'Null while an agent serves it, and before the first agent',
     }),
     overloadedSince: timestamp.nullable().meta({
       description:
@@ -91,11 +91,11 @@ const interruption = z
   .object({
     cause: z
       .enum(['stopped', 'machine-suspended', 'down', 'disk-full', 'clock-step'])
-      .meta({ description: 'Why nothing could be received; or the clock was set' }),
+      .meta({ description: 'Cause of the gap in reception, or a step of the clock' }),
     from: timestamp.meta({ description: 'The last instant before it' }),
     to: timestamp.meta({ description: 'The first instant after it; earlier after a step back' }),
-    lostMs: z.number().meta({ description: 'Time that counts for no deadline; 0 for a step' }),
-    stepMs: z.number().meta({ description: 'By how much the clock was set; 0 for all but a step' }),
+    lostMs: z.number().meta({ description: 'Lost time, which no deadline counts; 0 for a step' }),
+    stepMs: z.number().meta({ description: 'Size of the step of the clock; 0 for a gap' }),
   })
   .meta({ id: 'Interruption' });
 export type Interruption = z.input<typeof interruption>;
@@ -107,7 +107,7 @@ const listAgents = defineRoute({
   method: 'GET',
   path: '/v1/agents',
   tag,
-  summary: 'List the agents of all locations and how they are',
+  summary: 'List the agents of all locations with their state',
   description: 'Agents that left are listed for a day.',
   authentication: 'apiKey',
   status: 200,
@@ -130,14 +130,14 @@ const listInterruptions = defineRoute({
   method: 'GET',
   path: '/v1/interruptions',
   tag,
-  summary: 'When the control plane could receive nothing, and when its clock was set',
+  summary: 'List gaps in reception and steps of the clock',
   description:
     'The newest 100, newest first. Deadlines of heartbeats, escalations, leases and notices do not count this time.',
   authentication: 'apiKey',
   status: 200,
   response: z.object({
     clockProblem: z.string().nullable().meta({
-      description: 'What speaks against the clock of the control plane at the moment',
+      description: 'Present problem of the clock of the control plane',
     }),
     interruptions: z.array(interruption),
   }),

@@ -21,7 +21,7 @@ const services = z
   .min(1)
   .max(200)
   .meta({
-    description: 'Services that exist; each is named by its `id`',
+    description: 'Existing services, each by its `id`',
     example: [{ id: '8f8bb40f-b96b-40fe-9064-5031fbe483f9' }],
   });
 
@@ -34,7 +34,7 @@ const updateFields = {
     .meta({ description: 'When it becomes public; by default at once' }),
   notifySubscribers: z.boolean().default(false).meta({
     description:
-      'Tell those who subscribed to pages with one of the services, once, when the update becomes public',
+      'Notify the subscribers of pages with one of the services, once, when the update becomes public',
   }),
 };
 
@@ -59,7 +59,10 @@ export const incident = z
     lastUpdateStatus: incidentStatus,
     created_at: timestamp,
     updated_at: timestamp.nullable(),
-    duration: z.int().nullable().meta({ description: 'Milliseconds; until now while it goes on' }),
+    duration: z
+      .int()
+      .nullable()
+      .meta({ description: 'Milliseconds; until now while the incident is open' }),
   })
   .meta({ id: 'Incident' });
 

@@ -218,7 +218,7 @@ const listMaintenances = defineRoute({
   tag,
   summary: 'List the occurrences of a maintenance window',
   description:
-    'Those that are not over, soonest first, then those that are, newest first; at most a hundred of each.',
+    'Present and future occurrences soonest first, then past ones newest first; at most a hundred of each.',
   authentication: 'apiKey',
   params: byId,
   query: z.object({ ...pageQuery, limit: queryInteger(1, 50).default(10) }),
@@ -248,7 +248,7 @@ const cancelMaintenance = defineRoute({
   tag,
   summary: 'Call off an occurrence of a maintenance window',
   description:
-    'The others stay. One in progress ends now, and checks run again from their next slot; one that is over answers 409.',
+    'Other occurrences stay. An occurrence in progress ends now, and checks run again from their next slot; a past one answers 409.',
   authentication: 'apiKey',
   params: occurrence,
   status: 204,

@@ -9,7 +9,7 @@ export const openRunState = z.enum(['QUEUED', 'RUNNING']);
 
 export const openRun = z
   .object({
-    sequenceId: z.uuid().meta({ description: 'By which it is cancelled' }),
+    sequenceId: z.uuid().meta({ description: 'Id for cancelling the run' }),
     checkId: z.uuid(),
     name: z.string(),
     checkType,
@@ -34,7 +34,7 @@ const listOpenRuns = defineRoute({
   tag: 'Check results',
   summary: 'List the runs that wait or are in progress, the newest first',
   description:
-    'Runs on demand are listed at once, those of the schedule when they have lasted for a second or two. Any of them can be cancelled by its `sequenceId`. What has ended is listed by check.',
+    'Runs on demand are listed at once, scheduled runs after a second or two. Each can be cancelled by its `sequenceId`. Ended runs are listed by check.',
   authentication: 'apiKey',
   query: z.object({
     ...pageQuery,

@@ -42,7 +42,7 @@ const getPrometheusMetricsOfAccount = defineRoute({
   ...ofAccount,
   operationId: 'getPrometheusMetricsOfAccount',
   path: '/accounts/{accountId}/v2/prometheus/metrics',
-  summary: 'The same, where existing scrape configurations look for it',
+  summary: 'The same, under the path of existing scrape configurations',
   params: z.object({ accountId: z.string() }),
   errors: [404],
 });

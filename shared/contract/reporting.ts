@@ -44,7 +44,7 @@ const target = z
       type: 'number',
       exclusiveMinimum: 0,
       maximum: 100,
-      description: 'The success ratio that was promised, in percent; adds `slo`',
+      description: 'The objective for the success ratio, in percent; adds `slo`',
       example: 99.9,
     },
   });

@@ -67,7 +67,7 @@ const cardBody = z.object({
 
 const statusPageBody = z.object({
   name,
-  url: pageSlug.meta({ description: 'Under it the page is found on this installation' }),
+  url: pageSlug.meta({ description: 'Slug of the page on this installation' }),
   cards: z.array(cardBody).max(100),
   description: optionalText(500).exactOptional(),
   customDomain: customDomain.nullable().exactOptional(),
@@ -75,7 +75,7 @@ const statusPageBody = z.object({
   logo: optionalText(2048).exactOptional(),
   redirectTo: optionalText(2048)
     .exactOptional()
-    .meta({ description: 'Where the logo of the page leads' }),
+    .meta({ description: 'Link of the logo of the page' }),
   favicon: optionalText(2048).exactOptional(),
   defaultTheme: z.enum(['LIGHT', 'DARK', 'AUTO']).exactOptional(),
 });
@@ -218,7 +218,7 @@ const createStatusPagePassword = defineRoute({
   tag,
   summary: 'Make a status page private, or give a private one a new password',
   description:
-    'The password is generated, and shown in this answer only. Visitors who came in with an earlier one have to sign in again.',
+    'The password is generated, and shown in this answer only. Visitors who signed in with an earlier one must sign in again.',
   authentication: 'apiKey',
   params: byPage,
   status: 201,
@@ -309,9 +309,9 @@ const verifyDomain = defineRoute({
   method: 'POST',
   path: '/v1/status-pages/{statusPageId}/custom-domain/verify',
   tag,
-  summary: 'Look for the proof of the domain of a status page now',
+  summary: 'Check the proof of the domain of a status page now',
   description:
-    'It is looked for by itself too: every minute at first, later less often. The page is served under its domain from then on. Where another page was, and its proof is gone, it moves to this one.',
+    'It is also checked periodically: every minute at first, later less often. Once it is found, the page is served under its domain. The domain of another page moves here when the proof of that page is gone.',
   authentication: 'apiKey',
   params: byPage,
   status: 200,

@@ -47,7 +47,7 @@ export async function locationFamilies(
     {
       name: 'monitor_private_location_check_runs',
       type: 'gauge',
-      help: 'Runs that wait for an agent, and runs that agents have said they are at',
+      help: 'Runs that wait for an agent, and runs that agents report as running',
       samples: ofEach.flatMap(({ slug, labels }) => [
         { labels: { ...labels, state: 'queued' }, value: queuedIn.get(slug)?.count ?? 0 },
         { labels: { ...labels, state: 'inflight' }, value: runningIn.get(slug) ?? 0 },
@@ -56,7 +56,7 @@ export async function locationFamilies(
     {
       name: 'monitor_private_location_oldest_queued_seconds',
       type: 'gauge',
-      help: 'How long the run that has waited longest has been waiting',
+      help: 'Waiting time of the oldest waiting run',
       samples: ofEach.map(({ slug, labels }) => ({
         labels,
         value: (now - (queuedIn.get(slug)?.oldest ?? now)) / 1000,

@@ -65,7 +65,7 @@ function Channel({ channel }) {
     <th scope="row">
       ${destinationOf(channel)}
       <span class="under">
-        tells of ${tellsOf(channel)}
+        notifies of ${tellsOf(channel)}
         ${channel.autoSubscribe && html`<span class="tag">new checks use it</span>`}
       </span>
     </th>

@@ -31,7 +31,7 @@ function Figures({ facts, read, overview }) {
       name="Availability"
       value=${percent(row.availability)}
       tone=${toneOf(row.availability)}
-      title="Share of runs that did not fail; runs we could not carry out count neither way"
+      title="Share of runs that did not fail; runs with agent errors are not counted"
     />
     ${
       facts.time !== null &&

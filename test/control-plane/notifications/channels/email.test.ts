@@ -76,7 +76,7 @@ test('mails about one outage hang together, and say how it went on', async () =>
       '[RECOVERED] Checkout',
       '[NO AGENT] Office Berlin: 1 check does not run there',
       '[AGENT IS BACK] Office Berlin',
-      '[TEST] Test: somebody tried this channel out; nothing is wrong',
+      '[TEST] Test: a user tested this channel; nothing is wrong',
       '[CERTIFICATE] The certificate of shop.example expires in 7 days',
     ],
   );

@@ -76,7 +76,7 @@ test('Slack gets blocks beside a bar of colour, for every kind of notification',
     [locationFacts, 'Location "Office Berlin" has no agent: 1 check does not run there', '#c4314b'],
     [
       testFacts,
-      'This is a test of an alert channel: somebody tried this channel out; nothing is wrong',
+      'This is a test of an alert channel: a user tested this channel; nothing is wrong',
       '#4a6fa5',
     ],
   ] as const) {
