@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import test from 'node:test';
+import { sql } from 'kysely';
 import { migrateToLatest } from '../../../control-plane/db/migrate.ts';
 import { openDatabase } from '../../../control-plane/db/open.ts';
 import { fieldsOf, findCheck } from '../../../control-plane/checks/store.ts';
@@ -105,5 +106,41 @@ test('a migration that fails leaves the database as it was, and can be tried aga
   );
   await db.schema.dropTable('queue_samples').execute();
   assert.deepEqual(await migrateToLatest(db), laterMigrations);
+  await db.destroy();
+});
+
+test('open alerts about agents stay open under their new names', async () => {
+  const db = openDatabase(':memory:');
+  await migrateToLatest(db, '0017-agent-wait');
+  await db.insertInto('accounts').values({ id: accountId, name: 'Main', created_at: 1 }).execute();
+  const run = (statement: string) => sql.raw(statement).execute(db);
+  await run(`insert into location_notices
+    (account_id, location, unserved_since, incident_key, channels_json, sent_at)
+    values ('${accountId}', 'gone', 1, 'location/1', '[7]', 2)`);
+  for (const [location, conclusiveAt] of [
+    ['broken', 'null'],
+    ['mended', '3'],
+  ]) {
+    await run(`insert into location_faults values ('${accountId}', '${location}', 1)`);
+    await run(`insert into fault_notices
+      (account_id, location, code, since, incident_key, channels_json, sent_at, conclusive_at)
+      values ('${accountId}', '${location}', '', 1, 'faults/${location}', '[8]', 2, ${conclusiveAt})`);
+  }
+  await migrateToLatest(db);
+  const alerts = await db
+    .selectFrom('agent_health_alerts')
+    .select(['location', 'code', 'since', 'incident_key', 'channels_json'])
+    .orderBy('location')
+    .execute();
+  assert.deepEqual(
+    alerts.map((row) => Object.values(row).join(' ')),
+    [
+      'broken  1 faults/broken [8]',
+      'gone NO_AGENT 1 location/1 [7]',
+      'mended  1 faults/mended [8]',
+    ],
+  );
+  const streaks = await db.selectFrom('location_error_streaks').select('location').execute();
+  assert.deepEqual(streaks, [{ location: 'broken' }], 'the other outage is over');
   await db.destroy();
 });

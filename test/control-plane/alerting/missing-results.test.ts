@@ -3,15 +3,17 @@ import { join } from 'node:path';
 import test from 'node:test';
 import type { CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
 import type { FleetAgent, LocationState } from '@monitor/shared/contract/fleet.ts';
-import type { AlertFacts, FaultFacts } from '../../control-plane/notifications/facts.ts';
-import { messageOf } from '../../control-plane/notifications/message.ts';
-import { locationWatch } from '../../control-plane/alerting/watch-locations.ts';
-import { watchOutcomes } from '../../control-plane/alerting/watch-outcomes.ts';
-import { startTestControlPlane } from '../support/control-plane.ts';
-import { checkInOf, FakeAgent, resultOf } from '../support/fake-agent.ts';
-import { temporaryFolder } from '../support/system.ts';
-import { TestClock } from '../support/test-clock.ts';
-import { makeChannel, makeCheck, Told } from '../support/told.ts';
+import type { AlertFacts, FaultFacts } from '../../../control-plane/notifications/facts.ts';
+import { messageOf } from '../../../control-plane/notifications/message.ts';
+import { watchHealth } from '../../../control-plane/alerting/agent-health.ts';
+import { missingResults } from '../../../control-plane/alerting/missing-results.ts';
+import { overloadedLocations } from '../../../control-plane/alerting/overloaded-locations.ts';
+import { unservedLocations } from '../../../control-plane/alerting/unserved-locations.ts';
+import { startTestControlPlane } from '../../support/control-plane.ts';
+import { checkInOf, FakeAgent, resultOf } from '../../support/fake-agent.ts';
+import { temporaryFolder } from '../../support/system.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { makeChannel, makeCheck, Told } from '../../support/told.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
 const minute = 60_000;
@@ -29,6 +31,10 @@ async function setUp() {
   const told = new Told<FaultFacts | AlertFacts>(file);
   const agent = new FakeAgent(cp, await cp.locationKey(location));
   const { services } = cp.controlPlane;
+  const watch = async () => {
+    for (const condition of [missingResults(services), overloadedLocations(services)])
+      await watchHealth(services, condition);
+  };
   const checkIn = (load: Load) =>
     agent.call('check-in', checkInOf({ agentId: agent.id, load }, ['URL']));
   const submit = async (checkId: string, fields = {}) => {
@@ -47,7 +53,7 @@ async function setUp() {
       clock.advance(10_000);
       await checkIn(load);
       for (const checkId of checkIds) await submit(checkId);
-      await watchOutcomes(services);
+      await watch();
     }
   };
   const said = () =>
@@ -60,7 +66,7 @@ async function setUp() {
     return (body as LocationState[]).find((each) => each.location === location);
   };
   return {
-    ...{ cp, clock, told, agent, services, checkIn, submit, pass, said, state },
+    ...{ cp, clock, told, agent, services, watch, checkIn, submit, pass, said, state },
     async [Symbol.asyncDispose]() {
       told[Symbol.dispose]();
       await cp[Symbol.asyncDispose]();
@@ -180,7 +186,7 @@ test('an overloaded location says so once, in its state and in alerts about its 
 
 test('an overloaded agent that comes and goes is one overload', async () => {
   await using world = await setUp();
-  const { cp, clock, pass, said, services } = world;
+  const { cp, clock, pass, said, services, watch } = world;
   const channel = await makeChannel(cp);
   const id = await makeCheck(cp, [channel], { frequency: 1 });
   const load: Load = { ...calm, overloadedSince: clock.now(), reason: 'threads waited' };
@@ -192,7 +198,7 @@ test('an overloaded agent that comes and goes is one overload', async () => {
   for (let round = 0; round < 3; round += 1) {
     clock.advance(2 * minute);
     assert.equal(services.hub.isServed(cp.accountId, location), false);
-    await watchOutcomes(services);
+    await watch();
     await pass(2, [id], load);
   }
   assert.deepEqual(said(), []);
@@ -257,14 +263,14 @@ test('a check in locations without agents warns at once, and is told of after ha
     [location],
   );
 
-  const watch = locationWatch(services);
+  const condition = unservedLocations(services);
   const wait = async (minutes: number) => {
     for (let passed = 0; passed < minutes; passed += 1) {
       for (let part = 0; part < 6; part += 1) {
         clock.advance(10_000);
         await world.checkIn(calm);
       }
-      await watch();
+      await watchHealth(services, condition);
     }
     return told.take().filter(({ facts }) => (facts.kind as string) === 'location');
   };

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
-import type { LocationFacts } from '../../control-plane/notifications/facts.ts';
-import { locationWatch } from '../../control-plane/alerting/watch-locations.ts';
-import { startTestControlPlane } from '../support/control-plane.ts';
-import { FakeAgent } from '../support/fake-agent.ts';
-import { temporaryFolder } from '../support/system.ts';
-import { TestClock } from '../support/test-clock.ts';
-import { makeChannel, makeCheck, Told } from '../support/told.ts';
+import type { LocationFacts } from '../../../control-plane/notifications/facts.ts';
+import { watchHealth } from '../../../control-plane/alerting/agent-health.ts';
+import { unservedLocations } from '../../../control-plane/alerting/unserved-locations.ts';
+import { startTestControlPlane } from '../../support/control-plane.ts';
+import { FakeAgent } from '../../support/fake-agent.ts';
+import { temporaryFolder } from '../../support/system.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { makeChannel, makeCheck, Told } from '../../support/told.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
 const second = 1_000;
@@ -25,7 +26,8 @@ interface Start {
 async function startOn({ file, clock, runningMs }: Start) {
   const cp = await startTestControlPlane({ clock, file });
   const told = new Told<LocationFacts>(file);
-  const watch = locationWatch(cp.controlPlane.services);
+  const { services } = cp.controlPlane;
+  const condition = unservedLocations(services);
   const agent = new FakeAgent(cp, await cp.locationKey(location));
   clock.advance(runningMs);
   /** Lets time pass; agents that are alive check in. */
@@ -37,7 +39,7 @@ async function startOn({ file, clock, runningMs }: Start) {
       clock.advance(step);
       passed += step;
       for (const each of alive) await each.checkIn();
-      await watch();
+      await watchHealth(services, condition);
     }
   };
   const said = () =>

@@ -2,15 +2,16 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
-import type { FaultFacts } from '../../control-plane/notifications/facts.ts';
-import { watchFaults } from '../../control-plane/alerting/watch-faults.ts';
-import { startTestControlPlane } from '../support/control-plane.ts';
-import { httpReceiver, reachesTestServers } from '../support/http-receiver.ts';
-import { FakeAgent, resultOf } from '../support/fake-agent.ts';
-import { makeChannel as makeWebhook } from '../support/notifications.ts';
-import { temporaryFolder } from '../support/system.ts';
-import { TestClock } from '../support/test-clock.ts';
-import { makeChannel, makeCheck, Told } from '../support/told.ts';
+import type { FaultFacts } from '../../../control-plane/notifications/facts.ts';
+import { watchHealth } from '../../../control-plane/alerting/agent-health.ts';
+import { internalErrors } from '../../../control-plane/alerting/internal-errors.ts';
+import { startTestControlPlane } from '../../support/control-plane.ts';
+import { httpReceiver, reachesTestServers } from '../../support/http-receiver.ts';
+import { FakeAgent, resultOf } from '../../support/fake-agent.ts';
+import { makeChannel as makeWebhook } from '../../support/notifications.ts';
+import { temporaryFolder } from '../../support/system.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { makeChannel, makeCheck, Told } from '../../support/told.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
 const minute = 60_000;
@@ -25,6 +26,7 @@ async function startOn(file: string, clock: TestClock) {
   const told = new Told<FaultFacts>(file);
   const agent = new FakeAgent(cp, await cp.locationKey(location));
   const { services } = cp.controlPlane;
+  const watch = () => watchHealth(services, internalErrors(services));
   const submit = async (checkId: string, fields: Partial<ResultSubmission>): Promise<void> => {
     const startedAt = fields.startedAt ?? clock.now();
     const item = resultOf(checkId, {
@@ -43,7 +45,7 @@ async function startOn(file: string, clock: TestClock) {
       clock.advance(5 * minute);
       await agent.checkIn();
       for (const [checkId, fields] of Object.entries(endings)) await submit(checkId, fields);
-      await watchFaults(services);
+      await watch();
     }
   };
   const said = () =>
@@ -63,7 +65,7 @@ async function startOn(file: string, clock: TestClock) {
     told[Symbol.dispose]();
     await cp[Symbol.asyncDispose]();
   };
-  return { cp, agent, clock, told, pass, submit, said, locationState, stop };
+  return { cp, agent, clock, told, pass, submit, said, watch, locationState, stop };
 }
 
 async function setUp() {
@@ -242,18 +244,17 @@ test('when nothing runs at the location any more, the notice is closed', async (
 
 test('errors from before the agent or the check went away are no news when it is back', async () => {
   await using world = await setUp();
-  const { cp, agent, clock, pass, submit, said } = world;
-  const { services } = cp.controlPlane;
+  const { cp, agent, clock, pass, submit, said, watch } = world;
   const channel = await makeChannel(cp);
   const id = await makeCheck(cp, [channel]);
   await pass(2, { [id]: broken });
   await submit(id, { ...broken, startedAt: clock.now() - minute });
   clock.advance(60 * minute);
   await agent.checkIn();
-  await watchFaults(services);
+  await watch();
   assert.deepEqual(said(), [], 'whoever stopped the agent may have mended it');
   await submit(id, broken);
-  await watchFaults(services);
+  await watch();
   assert.deepEqual(said(), [`${channel} all`]);
   const activate = async (activated: boolean) => {
     const request = { url: 'https://a.example' };
@@ -271,7 +272,7 @@ test('errors from before the agent or the check went away are no news when it is
 
 test('errors from before the maintenance are no news when it is over', async () => {
   await using world = await setUp();
-  const { cp, clock, pass, submit, said } = world;
+  const { cp, clock, pass, submit, said, watch } = world;
   const channel = await makeChannel(cp);
   const id = await makeCheck(cp, [channel]);
   const { status } = await cp.api('POST', '/v1/maintenance-windows', {
@@ -287,10 +288,10 @@ test('errors from before the maintenance are no news when it is over', async () 
   clock.advance(10 * minute);
   await world.agent.checkIn();
   await db.updateTable('location_states').set({ served_since: start }).execute();
-  await watchFaults(cp.controlPlane.services);
+  await watch();
   assert.deepEqual(said(), []);
   await submit(id, broken);
-  await watchFaults(cp.controlPlane.services);
+  await watch();
   assert.deepEqual(said(), [`${channel} all`]);
 });
 
