@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import test from 'node:test';
-import { sql } from 'kysely';
 import { migrateToLatest } from '../../../control-plane/db/migrate.ts';
 import { openDatabase } from '../../../control-plane/db/open.ts';
 import { fieldsOf, findCheck } from '../../../control-plane/checks/store.ts';
@@ -113,18 +112,25 @@ test('open alerts about agents stay open under their new names', async () => {
   const db = openDatabase(':memory:');
   await migrateToLatest(db, '0017-agent-wait');
   await db.insertInto('accounts').values({ id: accountId, name: 'Main', created_at: 1 }).execute();
-  const run = (statement: string) => sql.raw(statement).execute(db);
-  await run(`insert into location_notices
-    (account_id, location, unserved_since, incident_key, channels_json, sent_at)
-    values ('${accountId}', 'gone', 1, 'location/1', '[7]', 2)`);
-  for (const [location, conclusiveAt] of [
-    ['broken', 'null'],
-    ['mended', '3'],
+  // Tables that this build no longer knows.
+  const insert = (table: string, row: Record<string, unknown>) =>
+    db
+      .insertInto(table as 'agents')
+      .values({ account_id: accountId, ...row } as never)
+      .execute();
+  await insert('location_notices', {
+    ...{ location: 'gone', unserved_since: 1, incident_key: 'location/1' },
+    ...{ channels_json: '[7]', sent_at: 2 },
+  });
+  for (const [location, conclusive_at] of [
+    ['broken', null],
+    ['mended', 3],
   ]) {
-    await run(`insert into location_faults values ('${accountId}', '${location}', 1)`);
-    await run(`insert into fault_notices
-      (account_id, location, code, since, incident_key, channels_json, sent_at, conclusive_at)
-      values ('${accountId}', '${location}', '', 1, 'faults/${location}', '[8]', 2, ${conclusiveAt})`);
+    await insert('location_faults', { location, since: 1 });
+    await insert('fault_notices', {
+      ...{ location, code: '', since: 1, incident_key: `faults/${location}` },
+      ...{ channels_json: '[8]', sent_at: 2, conclusive_at },
+    });
   }
   await migrateToLatest(db);
   const alerts = await db
