@@ -403,15 +403,16 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       server.closeIdleConnections();
     }, closeIdleEveryMs);
     await new Promise<void>((resolve) => {
+      const cancelClosing = clock.after(closeWithinMs, () => {
+        server.closeAllConnections();
+      });
       server.close(() => {
+        cancelClosing();
         resolve();
       });
       server.closeIdleConnections();
       hub.close();
       services.runs.close();
-      clock.after(closeWithinMs, () => {
-        server.closeAllConnections();
-      });
     });
     clearInterval(closingIdle);
   });

@@ -18,6 +18,11 @@ export class TestClock implements Clock {
     return this.#monotonic;
   }
 
+  /** How many timers have neither run nor been cancelled. */
+  get pending(): number {
+    return this.#timers.length;
+  }
+
   after(delayMs: number, callback: () => void): () => void {
     const timer = { at: this.#monotonic + Math.max(0, delayMs), callback };
     this.#timers.push(timer);
