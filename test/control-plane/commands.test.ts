@@ -8,6 +8,7 @@ import { protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
 import { DatabaseSync } from 'node:sqlite';
 import { Operator } from '../support/control-plane-command.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
+import { isLong } from '../support/random.ts';
 import { eventually, queryDatabase, temporaryFolder } from '../support/system.ts';
 
 interface Account {
@@ -86,7 +87,8 @@ test('what cannot be used is named, with what to do, and ends with 2', async () 
     await operator.refused(2, 'keys', 'create', '--name', 'a', '--role', 'KING'),
     /OWNER, ADMIN, READ_WRITE, READ_RUN, READ_ONLY/,
   );
-  for (const expires of ['yesterday', '2027-02-30', '99999999999d', '2020-01-01', '0d']) {
+  const unusual = ['2027-02-30', '99999999999d', '0d'];
+  for (const expires of ['yesterday', '2020-01-01', ...(isLong ? unusual : [])]) {
     const error = await operator.refused(2, 'keys', 'create', '--name', 'a', '--expires', expires);
     assert.match(error, new RegExp(`--expires "${expires}"`));
   }

@@ -7,6 +7,7 @@ import type { CheckDefinition } from '@monitor/shared/contract/checks/check-type
 import { AgentError } from '../../../agent/errors.ts';
 import { runBrowser } from '../../../agent/runners/browser/run-browser.ts';
 import type { Observation } from '../../../agent/runners/runner.ts';
+import { inLongTier } from '../../support/random.ts';
 import { openScriptWorld, scriptWorld, type ScriptWorld } from '../../support/script-context.ts';
 import { webSite, type WebSite } from '../../support/web-site.ts';
 
@@ -128,8 +129,12 @@ describe('browser checks', () => {
     const marked = await runBrowser(definition(body(`${soft}\n${mark}`)), world.context());
     assert.equal(marked.failure, null);
     assert.equal(marked.response?.['degraded'], 'slow shop');
+  });
+
+  test('a script that fails hard is not degraded, whatever it says', inLongTier, async () => {
+    const mark = `require('fs').writeFileSync('degraded.json', JSON.stringify({ messages: ['slow shop'] }));`;
     const hard = await runBrowser(
-      definition(body(`${mark}\n${soft}\nexpect(1).toBe(3);`)),
+      definition(body(`${mark}\nexpect.soft(1).toBe(2);\nexpect(1).toBe(3);`)),
       world.context(),
     );
     assert.equal(hard.failure?.code, 'SCRIPT_FAILED');
@@ -208,7 +213,7 @@ describe('browser checks', () => {
           `await page.goto('${site.url}/loop'); await page.evaluate(() => new Promise(() => {}));`,
         ),
       ),
-      world.context({ timeoutMs: 6_000 }),
+      world.context({ timeoutMs: 4_000 }),
     );
     assert.equal(seen.failure?.code, 'TIMEOUT');
     assert.deepEqual(resultOf(seen).jobAssets, []);
