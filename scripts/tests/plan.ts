@@ -12,7 +12,7 @@ export interface Group {
 const ownProcess = /^(?:\/\/| \*) Own process: (\S.*)/m;
 
 /** More would save little, and leave a processor without work at the end. */
-const maxFilesPerGroup = 12;
+const maxFilesPerGroup = 20;
 
 /** True for a file whose tests need a process of their own: each of `test/e2e/`, and those that say so. */
 export function needsOwnProcess(file: string, source: string): boolean {

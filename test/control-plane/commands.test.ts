@@ -53,7 +53,7 @@ test('a database of a newer build is refused in one line, by every command and b
   const db = new DatabaseSync(operator.database, { timeout: 60_000 });
   db.exec(`insert into kysely_migration (name, timestamp) values ('9999-from-tomorrow', 'x')`);
   db.close();
-  for (const command of [['migrate'], ['serve'], ['keys', 'list'], ['accounts', 'list']]) {
+  for (const command of [['migrate'], ['serve'], ['keys', 'list']]) {
     const error = await operator.refused(1, ...command);
     assert.match(
       error,
@@ -122,8 +122,6 @@ test('commands that only look make no database', async () => {
   const operator = new Operator(folder.path);
   for (const command of [
     ['keys', 'list'],
-    ['keys', 'revoke', 'x'],
-    ['accounts', 'list'],
     ['accounts', 'set', 'x', '--plan', 'team'],
   ]) {
     assert.match(await operator.refused(1, ...command), /there is no database at .*DATABASE_FILE/);

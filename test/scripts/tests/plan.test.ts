@@ -47,7 +47,7 @@ test('no file is left out, none runs twice, and a process has files of one area'
   assert.deepEqual(groups.flatMap((group) => group.files).sort(), files.toSorted());
   for (const group of groups) {
     assert.equal(new Set(group.files.map((file) => file.split('/')[1])).size, 1);
-    assert.ok(group.files.length <= 12);
+    assert.ok(group.files.length <= 20);
   }
 });
 

@@ -5,7 +5,7 @@ import {
   inOrder,
   modelServer,
   refOf,
-  type Brain,
+  type Move,
   type Seen,
 } from '../../../support/model-server.ts';
 import { webShop, type WebShop } from '../../../support/web-shop.ts';
@@ -21,7 +21,7 @@ const finish = (passed: boolean, summary: string) => () => ({
 function relaunch(shop: WebShop): void {
   shop.look.buyLabel = 'Buy now';
 }
-const repairs: ((seen: Seen) => ReturnType<Brain>)[] = [
+const repairs: ((seen: Seen) => Move)[] = [
   look,
   ({ last }) => ({ tool: 'click', input: { ref: refOf(last, 'Buy now') } }),
   () => ({ tool: 'assert', input: { assertion: 1 } }),
