@@ -106,7 +106,7 @@ const startedAt = performance.now();
 const groups = planGroups(sources);
 const done: FileResult[] = [];
 let started = 0;
-/** The next process: one that waits for whoever asks for that, and for everybody when nothing else is left. */
+/** The next process. Lanes for waiting take only those that wait, the others take them when nothing else is left. */
 function nextGroup(isForWaiting: boolean): Group | undefined {
   const preferred = groups.findIndex(({ isWaiting }) => isWaiting === isForWaiting);
   if (preferred === -1 && isForWaiting) return undefined;
