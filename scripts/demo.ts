@@ -20,10 +20,9 @@ import {
 } from './demo/checks.ts';
 import { untilFiles } from './demo/files.ts';
 import { ensurePeople } from './demo/people.ts';
-import { openProgress, type Progress } from './demo/progress.ts';
 import { startProgram, untilAnswering, type RunningProgram } from './demo/processes.ts';
 import { openTargets, type ReceivedAlert, type TargetPorts } from './demo/targets.ts';
-import { openView, type Outcome, type View } from './demo/view.ts';
+import { openProgress, showResult, type Outcome } from './demo/view.ts';
 
 interface Kept {
   accountId: string;
@@ -96,10 +95,10 @@ async function runControlPlane(
 async function openKept(
   file: string,
   environment: Record<string, string>,
-  progress: Progress,
+  step: (what: string) => void,
 ): Promise<Kept> {
   if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Kept;
-  progress.step('making a database and its keys');
+  step('making a database and its keys');
   const api = await runControlPlane(['keys', 'create', '--name', 'demo'], environment);
   const location = await runControlPlane(
     ['keys', 'create-location', '--location', dataCenter],
@@ -167,12 +166,7 @@ function reasonOf(result: Result): string {
 }
 
 /** Shows every new FINAL result until the signal aborts. */
-async function watch(
-  api: ApiCall,
-  checks: readonly Check[],
-  view: View,
-  signal: AbortSignal,
-): Promise<void> {
+async function watch(api: ApiCall, checks: readonly Check[], signal: AbortSignal): Promise<void> {
   const shown = new Map<string, number>();
   while (!signal.aborted) {
     const statuses = await callApi<Status[]>(api, 'GET', '/v1/check-statuses').catch(() => []);
@@ -192,7 +186,7 @@ async function watch(
           : results.filter((result) => result.checkRunId > last);
       for (const result of fresh.reverse()) {
         shown.set(checkId, Math.max(shown.get(checkId) ?? 0, result.checkRunId));
-        view.show({
+        showResult({
           checkName: check.name,
           checkType: check.checkType,
           outcome: outcomeOf(result),
@@ -213,7 +207,6 @@ async function showFiles(
   checks: readonly Check[],
   name: string,
   types: readonly string[],
-  view: View,
   signal: AbortSignal,
 ): Promise<void> {
   const check = checks.find((known) => known.name === name);
@@ -221,8 +214,8 @@ async function showFiles(
   const files = await untilFiles(api, check.id, types, signal);
   if (files === null) return;
   const { vitals } = files;
-  if (vitals !== '') view.note(`${colors.bold(name)}: ${vitals}`);
-  for (const { type, url } of files.links) view.note(`  ${type.padEnd(11)}${url}`);
+  if (vitals !== '') console.log(`${colors.bold(name)}: ${vitals}`);
+  for (const { type, url } of files.links) console.log(`  ${type.padEnd(11)}${url}`);
 }
 
 function introduction(
@@ -261,7 +254,7 @@ async function main(): Promise<void> {
     PORT: String(port),
     PUBLIC_URL: baseUrl,
     DATABASE_FILE: join(dataDirectory, 'control-plane.db'),
-    // The view asks for results far more often than a client should.
+    // This program asks for results far more often than a client should.
     REQUESTS_PER_MINUTE: '0',
     // The webhook of the demo listens on loopback, which no notification may reach otherwise.
     OUTGOING_ALLOWED_NETWORKS: '127.0.0.1',
@@ -279,8 +272,8 @@ async function main(): Promise<void> {
   });
 
   await using stack = new AsyncDisposableStack();
-  const progress = stack.use(openProgress());
-  progress.step('opening targets on loopback');
+  const step = openProgress();
+  step('opening targets on loopback');
   let hear: (alert: ReceivedAlert) => void = () => {};
   stack.use(
     await openTargets(ports, (alert) => {
@@ -303,9 +296,9 @@ async function main(): Promise<void> {
   };
 
   const keptFile = join(dataDirectory, 'demo.json');
-  const kept = await openKept(keptFile, environment, progress);
+  const kept = await openKept(keptFile, environment, step);
   const api: ApiCall = { baseUrl, apiKey: kept.apiKey };
-  progress.step('starting the control plane');
+  step('starting the control plane');
   const controlPlane = start(
     'control-plane',
     ['control-plane/control-plane.js', 'serve'],
@@ -322,7 +315,7 @@ async function main(): Promise<void> {
       AGENT_HEALTH_HOST: '127.0.0.1',
       AGENT_DATA_DIR: join(dataDirectory, name),
     });
-  progress.step('starting two agents; the first time they unpack a browser, if none is installed');
+  step('starting two agents; the first time they unpack a browser, if none is installed');
   const agents = [
     startAgent('agent-private', privateKey, healthPort),
     startAgent('agent-data-center', kept.dataCenterKey, healthPort + 1),
@@ -332,15 +325,13 @@ async function main(): Promise<void> {
       untilAnswering(`http://127.0.0.1:${healthPort + index}/-/readiness`, agent),
     ),
   );
-  progress.step('making checks, a status page and a webhook');
+  step('making checks, a status page and a webhook');
   const { serviceId, pagePath } = await ensurePeople(api, ports);
   const checks = await ensureChecks(api, ports, serviceId);
 
-  progress[Symbol.dispose]();
   console.log(introduction(api, checks, healthPort, pagePath));
-  const view = openView(checks.map(({ name }) => name));
   hear = ({ type, checkName, reason }) => {
-    view.alert(`webhook heard ${type} ${checkName}${reason === '' ? '' : `: ${reason}`}`);
+    console.log(`webhook heard ${type} ${checkName}${reason === '' ? '' : `: ${reason}`}`);
   };
   const pingUrl = checks.find(({ name }) => name === heartbeatName)?.heartbeat?.pingUrl;
   const ping = (): void => {
@@ -348,10 +339,10 @@ async function main(): Promise<void> {
   };
   ping();
   const pings = setInterval(ping, pingEveryMs);
-  const watching = watch(api, checks, view, stopping.signal);
+  const watching = watch(api, checks, stopping.signal);
   const showing = Promise.all([
-    showFiles(api, checks, browserName, ['screenshot'], view, stopping.signal),
-    showFiles(api, checks, brokenBrowserName, ['screenshot', 'trace'], view, stopping.signal),
+    showFiles(api, checks, browserName, ['screenshot'], stopping.signal),
+    showFiles(api, checks, brokenBrowserName, ['screenshot', 'trace'], stopping.signal),
   ]);
 
   const died = Promise.race(
@@ -365,7 +356,6 @@ async function main(): Promise<void> {
   clearInterval(pings);
   await watching;
   await showing;
-  view.done();
   if (typeof accident === 'string') throw new Error(accident);
   console.log('stopping: agents finish what they are doing');
 }

@@ -1,7 +1,8 @@
 /**
- * `node scripts/test.ts [--concurrency 4] [--only shared|own] <glob>…`: runs test files, several to a
- * process (see `tests/plan.ts`) or only those that share one or need their own, says how far it is, and
- * names the slowest files. Ends with 1 when a test failed. One file alone: `node --test <file>`.
+ * `node scripts/test.ts [--concurrency 3] [--only shared|own] <glob>…`: runs test files, several to a
+ * process (see `tests/plan.ts`) or only those that share one or need their own, so many processes that
+ * compute and so many that wait at once; says how far it is, and names the slowest files. Ends with 1 when
+ * a test failed. One file alone: `node --test <file>`.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,8 +24,8 @@ const part = (name: string): string => join(import.meta.dirname, 'tests', name);
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    // Tests wait for sockets and processes as much as they compute.
-    concurrency: { type: 'string', default: String(2 * availableParallelism()) },
+    // Tests wait for sockets and processes while they compute.
+    concurrency: { type: 'string', default: String(availableParallelism() + 1) },
     only: { type: 'string' },
   },
 });
@@ -57,7 +58,7 @@ function linesOf(report: string): ReportLine[] {
   }
 }
 
-async function runGroup(files: Group, number: number): Promise<FileResult[]> {
+async function runGroup({ files }: Group, number: number): Promise<FileResult[]> {
   const report = join(reports, String(number));
   const child = spawn(
     process.execPath,
@@ -104,18 +105,27 @@ async function runGroup(files: Group, number: number): Promise<FileResult[]> {
 const startedAt = performance.now();
 const groups = planGroups(sources);
 const done: FileResult[] = [];
-let next = 0;
-async function work(): Promise<void> {
-  for (let group = groups[next++]; group !== undefined; group = groups[next++]) {
-    for (const result of await runGroup(group, next)) {
+let started = 0;
+/** The next process. Lanes for waiting take only those that wait, the others take them when nothing else is left. */
+function nextGroup(isForWaiting: boolean): Group | undefined {
+  const preferred = groups.findIndex(({ isWaiting }) => isWaiting === isForWaiting);
+  if (preferred === -1 && isForWaiting) return undefined;
+  return groups.splice(Math.max(preferred, 0), 1)[0];
+}
+async function work(isForWaiting: boolean): Promise<void> {
+  for (;;) {
+    const group = nextGroup(isForWaiting);
+    if (group === undefined) return;
+    for (const result of await runGroup(group, (started += 1))) {
       done.push(result);
       const place = `${String(done.length).padStart(3)}/${sources.size}`;
       console.log(`${place} ${describeFile(result)}`);
     }
   }
 }
+const lanes = Array.from({ length: Number(values.concurrency) });
 try {
-  await Promise.all(Array.from({ length: Number(values.concurrency) }, work));
+  await Promise.all(lanes.flatMap(() => [work(false), work(true)]));
 } finally {
   rmSync(reports, { recursive: true, force: true });
 }

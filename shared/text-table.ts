@@ -1,5 +1,8 @@
-/** Aligns rows in columns. */
-export function table(rows: readonly (readonly string[])[]): string {
+/** Rows in columns as wide as their widest cell; columns of numbers may end at the same place. */
+export function table(
+  rows: readonly (readonly string[])[],
+  isNumber: (column: number) => boolean = () => false,
+): string {
   const widths: number[] = [];
   for (const row of rows) {
     row.forEach((cell, index) => {
@@ -9,7 +12,7 @@ export function table(rows: readonly (readonly string[])[]): string {
   return rows
     .map((row) =>
       row
-        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .map((cell, index) => cell[isNumber(index) ? 'padStart' : 'padEnd'](widths[index] ?? 0))
         .join('  ')
         .trimEnd(),
     )

@@ -20,7 +20,8 @@ export interface UserId extends AsyncDisposable {
   readonly uid: number;
 }
 
-function claim(uid: number): Promise<Server | null> {
+/** Claims a user until it is disposed; null while another run of this machine has it. */
+export function claimUserId(uid: number): Promise<UserId | null> {
   return new Promise((resolve) => {
     const server = createServer((socket) => socket.destroy());
     server.once('error', () => {
@@ -28,7 +29,7 @@ function claim(uid: number): Promise<Server | null> {
     });
     server.listen({ path: `\0monitor-agent-user-${uid}`, exclusive: true }, () => {
       server.unref();
-      resolve(server);
+      resolve({ uid, [Symbol.asyncDispose]: () => close(server) });
     });
   });
 }
@@ -43,13 +44,10 @@ const close = (server: Server): Promise<void> =>
 /** Takes a user that has no process and that no other run has; null when none is found. */
 export async function takeUserId(): Promise<UserId | null> {
   for (let attempt = 0; attempt < attempts; attempt += 1) {
-    const uid = randomInt(first, last + 1);
-    const server = await claim(uid);
-    if (server === null) continue;
-    if (processesOfUser(uid).length === 0) {
-      return { uid, [Symbol.asyncDispose]: () => close(server) };
-    }
-    await close(server);
+    const user = await claimUserId(randomInt(first, last + 1));
+    if (user === null) continue;
+    if (processesOfUser(user.uid).length === 0) return user;
+    await user[Symbol.asyncDispose]();
   }
   return null;
 }

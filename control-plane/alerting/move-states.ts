@@ -24,8 +24,7 @@ async function moveAlerts(db: Kysely<Database>, gap: Gap): Promise<void> {
 /** Moves alert states, error streaks and agent-health alerts after a gap. */
 export const moveAlertStates: GapConsumer = async (db, gap) => {
   await moveAlerts(db, gap);
-  await clampInstants(db, gap, 'location_notices', ['unserved_since', 'sent_at']);
-  await clampInstants(db, gap, 'check_faults', ['since', 'noted_at', 'last_at']);
-  await clampInstants(db, gap, 'location_faults', ['since']);
-  await clampInstants(db, gap, 'fault_notices', ['since', 'sent_at', 'conclusive_at']);
+  await clampInstants(db, gap, 'error_streaks', ['since', 'noted_at', 'last_at']);
+  await clampInstants(db, gap, 'location_error_streaks', ['since']);
+  await clampInstants(db, gap, 'agent_health_alerts', ['since', 'sent_at']);
 };

@@ -8,10 +8,9 @@ declare module '../db/tables.ts' {
     alert_states: AlertStatesTable;
     alert_decisions: AlertDecisionsTable;
     certificate_notices: CertificateNoticesTable;
-    location_notices: LocationNoticesTable;
-    check_faults: CheckFaultsTable;
-    location_faults: LocationFaultsTable;
-    fault_notices: FaultNoticesTable;
+    error_streaks: ErrorStreaksTable;
+    location_error_streaks: LocationErrorStreaksTable;
+    agent_health_alerts: AgentHealthAlertsTable;
   }
 }
 
@@ -88,20 +87,8 @@ export interface CertificateNoticesTable {
   noticed_at: number;
 }
 
-/** Locations notified as having no agent, and not yet as having one again. */
-export interface LocationNoticesTable {
-  account_id: string;
-  location: string;
-  unserved_since: number;
-  /** The same in the notice and in the recovery. */
-  incident_key: string;
-  /** Ids of the notified channels. */
-  channels_json: string;
-  sent_at: number;
-}
-
-/** The stretch of errors that a check has at a location; gone with its next conclusive result there. */
-export interface CheckFaultsTable {
+/** Internal errors in a row that a check has at a location; gone with its next conclusive result there. */
+export interface ErrorStreaksTable {
   check_id: string;
   account_id: string;
   location: string;
@@ -112,31 +99,29 @@ export interface CheckFaultsTable {
   /** When the newest of its errors was heard of. */
   last_at: number;
   runs: number;
-  /** `FaultKind[]`, see `alerting/decide/fault-stretch.ts`. */
+  /** `ErrorKind[]`, see `alerting/decide/error-streak.ts`. */
   kinds_json: string;
 }
 
 /** Locations whose newest results are all errors; gone with the next conclusive result of any check. */
-export interface LocationFaultsTable {
+export interface LocationErrorStreaksTable {
   account_id: string;
   location: string;
   since: number;
 }
 
-/** Notifications about a location whose recovery was not notified yet. */
-export interface FaultNoticesTable {
+/** Alerts about agents whose recovery was not notified yet. */
+export interface AgentHealthAlertsTable {
   account_id: string;
   location: string;
-  /** Of the errors it is about; empty for all that happens there. */
+  /** What is wrong, or the code of the errors; empty for a location that has nothing but errors. */
   code: string;
   since: number;
-  /** The same in the notice and in the recovery. */
+  /** The same in the alert and in the recovery. */
   incident_key: string;
   /** Ids of the notified channels. */
   channels_json: string;
   sent_at: number;
-  /** When a check of the location had a conclusive result again. */
-  conclusive_at: number | null;
   /** Why, as far as it was known. */
   message: string | null;
   /** How many checks it is about. */

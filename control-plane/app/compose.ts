@@ -85,13 +85,11 @@ import {
 import {
   alertOn,
   alertsOfChecks,
-  locationWatch,
+  healthTimers,
   moveAlertStates,
   pruneAlerts,
-  recordFaults,
+  recordErrorStreaks,
   evaluateDueAlerts,
-  watchFaults,
-  watchOutcomes,
 } from '../alerting/index.ts';
 import {
   certificatesOfChecks,
@@ -307,7 +305,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       alertsOfChecks,
       incidentsOfChecks,
     ],
-    resultConsumers: [recordFaults, alertOn],
+    resultConsumers: [recordErrorStreaks, alertOn],
     gapConsumers: [moveHeartbeats, moveSchedule, moveRuns, moveAlertStates, moveCertificateDays],
     onWindowWithdrawn: resumeHeartbeats,
     logger,
@@ -405,15 +403,16 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       server.closeIdleConnections();
     }, closeIdleEveryMs);
     await new Promise<void>((resolve) => {
+      const cancelClosing = clock.after(closeWithinMs, () => {
+        server.closeAllConnections();
+      });
       server.close(() => {
+        cancelClosing();
         resolve();
       });
       server.closeIdleConnections();
       hub.close();
       services.runs.close();
-      clock.after(closeWithinMs, () => {
-        server.closeAllConnections();
-      });
     });
     clearInterval(closingIdle);
   });
@@ -478,9 +477,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
           everyMs: 3_600_000,
           run: trusted(() => forgetUnconfirmed(services)),
         },
-        { name: 'watch-locations', everyMs: 10_000, run: settled(locationWatch(services)) },
-        { name: 'watch-faults', everyMs: 10_000, run: settled(() => watchFaults(services)) },
-        { name: 'watch-outcomes', everyMs: 20_000, run: settled(() => watchOutcomes(services)) },
+        ...healthTimers(services).map((timer) => ({ ...timer, run: settled(timer.run) })),
         {
           name: 'watch-certificates',
           everyMs: 60_000,

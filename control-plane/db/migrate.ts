@@ -19,6 +19,7 @@ import * as damage from './migrations/0014-damage.ts';
 import * as web from './migrations/0015-web.ts';
 import * as credentials from './migrations/0016-credentials.ts';
 import * as agentWait from './migrations/0017-agent-wait.ts';
+import * as agentHealth from './migrations/0018-agent-health.ts';
 
 /** In order of their names. A new migration is a new file and a line here. */
 const migrations = {
@@ -39,6 +40,7 @@ const migrations = {
   '0015-web': web,
   '0016-credentials': credentials,
   '0017-agent-wait': agentWait,
+  '0018-agent-health': agentHealth,
 };
 
 export type MigrationName = keyof typeof migrations;

@@ -5,7 +5,7 @@ import type { FleetAgent, Interruption, LocationState } from '@monitor/shared/co
 import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import { fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
-import { faultsOfLocation, type PassedSince, troublesOf } from '../alerting/index.ts';
+import { errorStreaksOf, outagesOf, type PassedSince } from '../alerting/index.ts';
 import { loadOf, noResultsCode, type Overload, overloadOf } from '../scheduling/index.ts';
 import { readGaps } from '../reception/index.ts';
 
@@ -106,24 +106,24 @@ async function queuesByLocation(db: Kysely<Database>, accountId: string, now: nu
 
 async function faultsByLocation(db: Kysely<Database>, accountId: string, passedSince: PassedSince) {
   const places = await db
-    .selectFrom('check_faults')
+    .selectFrom('error_streaks')
     .select('location')
     .distinct()
     .where('account_id', '=', accountId)
     .execute();
   const faults = new Map<string, LocationState['faults']>();
   for (const { location } of places) {
-    const troubles = troublesOf(await faultsOfLocation(db, { accountId, location }), passedSince);
+    const outages = outagesOf(await errorStreaksOf(db, { accountId, location }), passedSince);
     faults.set(
       location,
-      troubles.map(({ code, since, runs, checkIds, kind }) => ({
+      outages.map(({ code, since, runs, checkIds, kind }) => ({
         ...{ code, since: toTimestamp(since), runs, checkCount: checkIds.length },
         ...{ mostCommonCode: kind?.code ?? null, message: kind?.message ?? null },
       })),
     );
   }
   const silent = await db
-    .selectFrom('fault_notices')
+    .selectFrom('agent_health_alerts')
     .selectAll()
     .where('account_id', '=', accountId)
     .where('code', '=', noResultsCode)

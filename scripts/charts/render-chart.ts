@@ -1,11 +1,21 @@
 /**
- * Renders a chart as `helm template` does, without Helm: there is none where our tests run. What the
- * charts may use of the language is in `go-template/`; `test/lab/charts.test.ts` compares with Go.
+ * Renders a chart as `helm template` does, without Helm: there is none where our tests run.
+ * `test/lab/charts.test.ts` compares with Go's own templates.
  */
-import { parseAllDocuments } from 'yaml';
-import { Execution } from './go-template/execute.ts';
-import { functions } from './go-template/functions.ts';
-import { parse, type Node } from './go-template/parse.ts';
+import {
+  createEngine,
+  sprigConversions,
+  sprigDefaults,
+  sprigDicts,
+  sprigFlow,
+  sprigHash,
+  sprigLists,
+  sprigMath,
+  sprigStrings,
+  sprigTypes,
+  type FuncMap,
+} from '@promptctl/go-template-js';
+import { parse, parseAllDocuments, stringify } from 'yaml';
 import type { Chart } from './load-chart.ts';
 
 export type Values = Record<string, unknown>;
@@ -67,42 +77,78 @@ export function contextOf(chart: Chart, values: Values, release: Release): Value
   };
 }
 
-function renderTexts(chart: Chart, context: Values): Map<string, string> {
-  const named = new Map<string, Node[]>();
-  const printing = new Map<string, Node[]>();
-  const add = (path: string, source: string): void => {
-    const { nodes, templates } = parse(source);
-    named.set(`${chart.metadata.Name}/${path}`, nodes);
-    for (const [name, body] of templates) named.set(name, body);
-    if (!path.endsWith('.tpl')) printing.set(path, nodes);
-  };
-  const execution: Execution = new Execution({
-    ...functions,
-    include: (name, data) => {
-      const nodes = named.get(String(name));
-      if (nodes === undefined) throw new Error(`no template ${String(name)}`);
-      return execution.run(nodes, data);
+/** As `sigs.k8s.io/yaml` prints it: keys sorted. */
+const toYaml = (value: unknown): string =>
+  stringify(value, { sortMapEntries: true, lineWidth: 0 }).trimEnd();
+
+/** The kinds of Go that our charts ask for. */
+const kinds: Readonly<Record<string, (value: unknown) => boolean>> = {
+  string: (value) => typeof value === 'string',
+  float64: (value) => typeof value === 'number',
+  invalid: (value) => value === null || value === undefined,
+};
+
+/** What Helm adds to sprig, and what the library has otherwise, as far as our charts use it. */
+const helmFunctions: FuncMap = {
+  kindIs: {
+    argTypes: ['string', 'value'],
+    fn: (kind: string, value: unknown) => {
+      const holds = kinds[kind];
+      if (holds === undefined) throw new Error(`no kind ${kind}`);
+      return holds(value);
     },
-    tpl: (source, data) => execution.run(parse(String(source)).nodes, data),
+  },
+  quote: { argTypes: ['value'], fn: (value: unknown) => JSON.stringify(String(value)) },
+  toYaml: { argTypes: ['value'], fn: toYaml },
+  fromYaml: { argTypes: ['string'], fn: (text: string) => parse(text) as unknown },
+  required: {
+    argTypes: ['string', 'value'],
+    fn: (message: string, value: unknown) => {
+      if (value === null || value === undefined || value === '') throw new Error(message);
+      return value;
+    },
+  },
+};
+
+function renderTexts(chart: Chart, context: Values): Map<string, string> {
+  const engine = createEngine<string>({
+    fromString: (text) => text,
+    isT: (value) => typeof value === 'string',
+    funcs: {
+      ...sprigDefaults(),
+      ...sprigStrings(),
+      ...sprigMath(),
+      ...sprigLists(),
+      ...sprigDicts(),
+      ...sprigTypes(),
+      ...sprigConversions(),
+      ...sprigFlow(),
+      ...sprigHash(),
+      ...helmFunctions,
+      include: {
+        argTypes: ['string', 'value'],
+        fn: (name: string, data: unknown) => run(`{{ template "${name}" . }}`, data),
+      },
+      tpl: { argTypes: ['string', 'value'], fn: (text: string, data: unknown) => run(text, data) },
+    },
   });
+  // Go calls methods of what it is given; the library calls functions only through `call`.
+  const sourceOf = (path: string): string =>
+    (chart.templates.get(path) ?? '').replaceAll(
+      /\.(?:Capabilities\.APIVersions\.Has|Files\.Get) /g,
+      'call $&',
+    );
+  const isHelper = (path: string): boolean => path.endsWith('.tpl');
+  const paths = [...chart.templates.keys()].sort();
+  const helpers = engine.parse(paths.filter(isHelper).map(sourceOf).join('')).defines();
+  const run = (text: string, data: unknown): string =>
+    engine.parse(text, helpers).evaluate(data).join('');
   const texts = new Map<string, string>();
-  const attempt = (path: string, work: () => void): void => {
-    try {
-      work();
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new Error(`${chart.metadata.Name}/${path}: ${reason}`, { cause: error });
-    }
-  };
-  for (const [path, source] of chart.templates)
-    attempt(path, () => {
-      add(path, source);
-    });
-  for (const path of [...printing.keys()].sort()) {
-    attempt(path, () => {
-      const text = execution.run(printing.get(path) ?? [], context);
-      if (text.trim() !== '') texts.set(path, text);
-    });
+  for (const path of paths.filter((each) => !isHelper(each))) {
+    const text = run(sourceOf(path), context);
+    // Helm would print a line without its value.
+    if (text.includes('<no value>')) throw new Error(`${path}: a value is missing:\n${text}`);
+    if (text.trim() !== '') texts.set(path, text);
   }
   return texts;
 }

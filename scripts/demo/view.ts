@@ -1,5 +1,4 @@
-/** What the demo shows: a live table on a terminal, a line per result elsewhere. */
-import { createLogUpdate } from 'log-update';
+/** What the demo shows while it runs: a line for each result. The console has the table. */
 import colors from 'picocolors';
 
 export type Outcome = 'passing' | 'degraded' | 'failing' | 'error';
@@ -15,116 +14,25 @@ export interface SeenResult {
   at: Date;
 }
 
-const historyLength = 20;
-const alertsShown = 4;
-
 const paint: Record<Outcome, (text: string) => string> = {
   passing: colors.green,
   degraded: colors.yellow,
   failing: colors.red,
   error: colors.magenta,
 };
-const mark: Record<Outcome, string> = { passing: '●', degraded: '▲', failing: '✖', error: '!' };
 
-function clock(at: Date): string {
-  return at.toTimeString().slice(0, 8);
+export function showResult(result: SeenResult): void {
+  const { at, outcome, checkName, checkType, responseTimeMs, location, reason } = result;
+  const state = paint[outcome](outcome.toUpperCase().padEnd(8));
+  const line = `${at.toTimeString().slice(0, 8)} ${state} ${checkName} (${checkType}, ${location}) ${responseTimeMs} ms`;
+  console.log(reason === '' ? line : `${line}: ${reason.replaceAll('\n', '\n         ')}`);
 }
 
-export interface View {
-  show(result: SeenResult): void;
-  /** Says something once; on a terminal it stays below the table. */
-  note(text: string): void;
-  /** Says what the people who were alerted have heard; on a terminal the latest stay. */
-  alert(text: string): void;
-  /** Ends the live part; what is printed next stands below it. */
-  done(): void;
-}
-
-class LiveTable implements View {
-  readonly #update = createLogUpdate(process.stdout);
-  readonly #latest = new Map<string, SeenResult>();
-  readonly #history = new Map<string, Outcome[]>();
-  readonly #notes: string[] = [];
-  #alerts: string[] = [];
-
-  constructor(checkNames: readonly string[]) {
-    for (const name of checkNames) this.#history.set(name, []);
-    this.#draw();
-  }
-
-  show(result: SeenResult): void {
-    this.#latest.set(result.checkName, result);
-    const history = this.#history.get(result.checkName) ?? [];
-    this.#history.set(result.checkName, [...history, result.outcome].slice(-historyLength));
-    this.#draw();
-  }
-
-  note(text: string): void {
-    this.#notes.push(text);
-    this.#draw();
-  }
-
-  alert(text: string): void {
-    this.#alerts = [...this.#alerts, text].slice(-alertsShown);
-    this.#draw();
-  }
-
-  /** What kept agents from running checks; the last line of each says what to do. */
-  #errors(): string[] {
-    const reasons = [...this.#latest.values()]
-      .filter(({ outcome, reason }) => outcome === 'error' && reason !== '')
-      .map(({ reason }) => reason);
-    return [...new Set(reasons)].map((reason) => colors.magenta(reason));
-  }
-
-  #draw(): void {
-    const header = `${'check'.padEnd(26)}${'type'.padEnd(11)}${'state'.padEnd(10)}${'time'.padStart(8)}  ${'location'.padEnd(14)}${'at'.padEnd(10)}last ${historyLength}`;
-    const rows = [...this.#history].map(([name, history]) => {
-      const result = this.#latest.get(name);
-      const dots = history.map((outcome) => paint[outcome](mark[outcome])).join('');
-      if (result === undefined)
-        return `${name.padEnd(26)}${colors.dim('waiting for the first result')}`;
-      const { outcome } = result;
-      return (
-        name.padEnd(26) +
-        colors.dim(result.checkType.padEnd(11)) +
-        paint[outcome](outcome.padEnd(10)) +
-        `${result.responseTimeMs} ms`.padStart(8) +
-        `  ${result.location.padEnd(14)}` +
-        colors.dim(clock(result.at).padEnd(10)) +
-        dots
-      );
-    });
-    const below = [this.#errors(), this.#alerts, this.#notes].flatMap((lines) =>
-      lines.length === 0 ? [] : ['', ...lines],
-    );
-    this.#update([colors.bold(header), ...rows, ...below].join('\n'));
-  }
-
-  done(): void {
-    this.#update.done();
-  }
-}
-
-class Lines implements View {
-  show(result: SeenResult): void {
-    const { at, outcome, checkName, checkType, responseTimeMs, location, reason } = result;
-    const line = `${clock(at)} ${outcome.toUpperCase().padEnd(8)} ${checkName} (${checkType}, ${location}) ${responseTimeMs} ms`;
-    console.log(reason === '' ? line : `${line}: ${reason.replaceAll('\n', '\n         ')}`);
-  }
-
-  note(text: string): void {
-    console.log(text);
-  }
-
-  alert(text: string): void {
-    console.log(text);
-  }
-
-  done(): void {}
-}
-
-/** The view that suits where the output goes. */
-export function openView(checkNames: readonly string[]): View {
-  return process.stdout.isTTY ? new LiveTable(checkNames) : new Lines();
+/** Gives a function that says what the demo does next, with the seconds since it began. */
+export function openProgress(): (what: string) => void {
+  const begun = performance.now();
+  return (what) => {
+    const seconds = `${Math.round((performance.now() - begun) / 1000)} s`;
+    console.log(`${seconds.padStart(4)}  ${what}`);
+  };
 }

@@ -6,34 +6,20 @@ import type { Route } from '@monitor/shared/contract/route.ts';
 import { certificatePair, kindsOfParams, type Kind } from '../../test/support/world.ts';
 import {
   damage,
-  jsonSchemaOf,
+  damageWith,
   nastyText,
   Reference,
   spoil,
-  valueOf,
+  valuesOf,
   type Damage,
   type Json,
 } from './values.ts';
 
 type ParamDraw =
-  | { from: 'alive' | 'foreign'; pick: number }
-  | { from: 'unknown' }
-  | { from: 'nasty'; text: string }
-  | { from: 'broken'; text: string };
-
-type QueryDamage =
-  | { way: 'repeat' | 'brackets' | 'remove'; pick: number }
-  | { way: 'replace'; pick: number; text: string }
-  | { way: 'add'; text: string }
-  | { way: 'raw'; text: string };
-
-interface Packed {
-  bytes: Buffer | undefined;
-  headers: Record<string, string>;
-  isChunked?: boolean;
-}
+  { from: 'alive' | 'foreign'; pick: number } | { from: 'unknown' | 'nasty' | 'raw'; text: string };
 
 const json = { 'content-type': 'application/json' };
+const encoded = (encoding: string) => ({ ...json, 'content-encoding': encoding });
 let bomb: Buffer | undefined;
 
 /** 64 MiB of spaces in 64 KiB. */
@@ -42,187 +28,120 @@ function gzipBomb(): Buffer {
   return bomb;
 }
 
-/** What is done to the bytes of a body, or to what is said about them. */
-const packers = {
-  garbage: () => ({ bytes: Buffer.from('<xml/>'), headers: json }),
-  truncated: (text: string) => ({ bytes: Buffer.from(text.slice(0, -1)), headers: json }),
-  bom: (text: string) => ({ bytes: Buffer.from(`\ufeff${text}`), headers: json }),
-  utf16: (text: string) => ({
-    bytes: Buffer.from(text, 'utf16le'),
-    headers: { 'content-type': 'application/json; charset=utf-16' },
-  }),
-  latin1: (text: string) => ({
-    bytes: Buffer.concat([Buffer.from(text), Buffer.from([0xff, 0xc0])]),
-    headers: json,
-  }),
-  gzip: (text: string) => ({
-    bytes: gzipSync(text),
-    headers: { ...json, 'content-encoding': 'gzip' },
-  }),
-  brotli: (text: string) => ({
-    bytes: brotliCompressSync(text),
-    headers: { ...json, 'content-encoding': 'br' },
-  }),
-  truncatedGzip: (text: string) => ({
-    bytes: gzipSync(text).subarray(0, 12),
-    headers: { ...json, 'content-encoding': 'gzip' },
-  }),
-  notGzip: (text: string) => ({
-    bytes: Buffer.from(text),
-    headers: { ...json, 'content-encoding': 'gzip' },
-  }),
-  unknownEncoding: (text: string) => ({
-    bytes: Buffer.from(text),
-    headers: { ...json, 'content-encoding': 'zebra' },
-  }),
-  gzipBomb: () => ({ bytes: gzipBomb(), headers: { ...json, 'content-encoding': 'gzip' } }),
-  tooLarge: (text: string) => ({ bytes: Buffer.from(text + ' '.repeat(1_100_000)), headers: json }),
-  textType: (text: string) => ({
-    bytes: Buffer.from(text),
-    headers: { 'content-type': 'text/plain' },
-  }),
-  formType: () => ({
-    bytes: Buffer.from('name=x'),
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-  }),
-  noType: (text: string) => ({ bytes: Buffer.from(text), headers: {} }),
-  vendorJsonType: (text: string) => ({
-    bytes: Buffer.from(text),
-    headers: { 'content-type': 'application/vnd.api+json' },
-  }),
-  strangeType: (text: string) => ({
-    bytes: Buffer.from(text),
-    headers: { 'content-type': 'application/json; charset=klingon' },
-  }),
-  empty: () => ({ bytes: undefined, headers: json }),
-  chunked: (text: string) => ({ bytes: Buffer.from(text), headers: json, isChunked: true }),
-  nesting: () => ({ bytes: Buffer.from('['.repeat(100_000)), headers: json }),
-  repeatedKeys: (text: string) => ({
-    bytes: Buffer.from(text.replace(/^\{/, '{"name":1,"name":null,')),
-    headers: json,
-  }),
-  trailing: (text: string) => ({ bytes: Buffer.from(`${text}{}`), headers: json }),
-} satisfies Record<string, (text: string) => Packed>;
-const packings = Object.keys(packers) as (keyof typeof packers)[];
+interface Packing {
+  bytes?: (text: string) => Buffer | string;
+  headers?: Record<string, string>;
+  /** No reading makes the body valid. */
+  isHopeless?: boolean;
+  /** The server may hang up on what it has refused before all of it was sent. */
+  isEndless?: boolean;
+  isChunked?: boolean;
+}
 
-const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
+/** What is done to the bytes of a body, or to what is said about them. */
+const packings = {
+  garbage: { bytes: () => '<xml/>', isHopeless: true },
+  truncated: { bytes: (text) => text.slice(0, -1), isHopeless: true },
+  trailing: { bytes: (text) => `${text}{}`, isHopeless: true },
+  nesting: { bytes: () => '['.repeat(100_000), isHopeless: true },
+  bom: { bytes: (text) => `\ufeff${text}` },
+  utf16: {
+    bytes: (text) => Buffer.from(text, 'utf16le'),
+    headers: { 'content-type': 'application/json; charset=utf-16' },
+  },
+  latin1: {
+    bytes: (text) => Buffer.concat([Buffer.from(text), Buffer.from([0xff, 0xc0])]),
+    isHopeless: true,
+  },
+  gzip: { bytes: gzipSync, headers: encoded('gzip') },
+  brotli: { bytes: brotliCompressSync, headers: encoded('br') },
+  truncatedGzip: {
+    bytes: (text) => gzipSync(text).subarray(0, 12),
+    headers: encoded('gzip'),
+    isHopeless: true,
+  },
+  notGzip: { headers: encoded('gzip'), isHopeless: true },
+  unknownEncoding: { headers: encoded('zebra'), isHopeless: true },
+  gzipBomb: { bytes: gzipBomb, headers: encoded('gzip'), isHopeless: true, isEndless: true },
+  tooLarge: { bytes: (text) => text + ' '.repeat(1_100_000), isEndless: true },
+  noType: { headers: {}, isHopeless: true },
+  textType: { headers: { 'content-type': 'text/plain' }, isHopeless: true },
+  formType: { headers: { 'content-type': 'application/x-www-form-urlencoded' }, isHopeless: true },
+  strangeType: {
+    headers: { 'content-type': 'application/json; charset=klingon' },
+    isHopeless: true,
+  },
+  vendorJsonType: { headers: { 'content-type': 'application/vnd.api+json' } },
+  empty: { bytes: () => '' },
+  chunked: { isChunked: true },
+  repeatedKeys: { bytes: (text) => text.replace(/^\{/, '{"name":1,"name":null,') },
+} satisfies Record<string, Packing>;
 
 export interface Draw {
   params: ParamDraw[];
   query: Json;
-  queryDamage: QueryDamage[];
+  queryDamage: Damage[];
+  /** Follows the query as it is. */
+  rawQuery: string | null;
   body: unknown;
   bodyDamage: Damage[];
-  packing: keyof typeof packers | null;
+  packing: keyof typeof packings | null;
   method: string | null;
   role: 'full' | 'reader' | 'foreign' | 'none' | 'garbage';
 }
 
 /** The first of a kind belongs to the first of every other. */
 const pick = fc.oneof(fc.constant(0), fc.nat({ max: 1000 }));
+const unknownUuid = '00000000-0000-4000-8000-000000000000';
+const brokenPaths = ['%', '%zz', '%ff', '%c0%af', '%00', '..', '%2e%2e%2f', '%2F', 'a%', ';'];
+const brokenQueries = ['%', '%zz', '&&&', '=', '=x', 'a[b][c]=1', '__proto__=1', '__proto__[x]=1'];
+const oddQueries = ['%00=%00', 'limit', 'limit=%ff', 'limit[]=1', '?', 'page=1&page=2&page=3'];
 
 const param: fc.Arbitrary<ParamDraw> = fc.oneof(
   { weight: 30, arbitrary: fc.record({ from: fc.constant('alive' as const), pick }) },
   { weight: 3, arbitrary: fc.record({ from: fc.constant('foreign' as const), pick }) },
-  { weight: 2, arbitrary: fc.constant({ from: 'unknown' as const }) },
+  { weight: 2, arbitrary: fc.constant({ from: 'unknown' as const, text: unknownUuid }) },
   { weight: 2, arbitrary: fc.record({ from: fc.constant('nasty' as const), text: nastyText }) },
   {
     weight: 1,
     arbitrary: fc.record({
-      from: fc.constant('broken' as const),
-      text: fc.constantFrom(
-        '%',
-        '%zz',
-        '%ff',
-        '%c0%af',
-        '%00',
-        '..',
-        '%2e%2e%2f',
-        '%2F',
-        'a%',
-        ';',
-      ),
+      from: fc.constant('raw' as const),
+      text: fc.constantFrom(...brokenPaths),
     }),
   },
 );
 
-const queryDamage: fc.Arbitrary<QueryDamage> = fc.oneof(
-  fc.record({ way: fc.constantFrom('repeat', 'brackets', 'remove'), pick }),
-  fc.record({ way: fc.constant('replace' as const), pick, text: nastyText }),
-  fc.record({ way: fc.constant('add' as const), text: nastyText }),
-  fc.record({
-    way: fc.constant('raw' as const),
-    text: fc.constantFrom(
-      '%',
-      '%zz',
-      '&&&',
-      '=',
-      '=x',
-      'a[b][c]=1',
-      '__proto__=1',
-      '__proto__[x]=1',
-      '%00=%00',
-      'limit',
-      'limit=%ff',
-      '?',
-      'page=1&page=2&page=3',
-    ),
-  }),
-);
+/** Null in most requests: in so many for each that has one. */
+const seldom = <T>(arbitrary: fc.Arbitrary<T>, none: number): fc.Arbitrary<T | null> =>
+  fc.oneof({ weight: none, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
 
-/** None in most requests. */
-function seldom<T>(arbitrary: fc.Arbitrary<T>, none: number): fc.Arbitrary<T | null> {
-  return fc.oneof({ weight: none, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
-}
-
-function few<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> {
-  return fc.oneof(
-    { weight: 3, arbitrary: fc.constant<T[]>([]) },
-    { weight: 2, arbitrary: fc.array(arbitrary, { minLength: 1, maxLength: 1 }) },
-    { weight: 1, arbitrary: fc.array(arbitrary, { minLength: 2, maxLength: 3 }) },
+const few = (each: fc.Arbitrary<Damage>, none: number): fc.Arbitrary<Damage[]> =>
+  fc.oneof(
+    { weight: none, arbitrary: fc.constant<Damage[]>([]) },
+    { weight: 2, arbitrary: fc.array(each, { minLength: 1, maxLength: 1 }) },
+    { weight: 1, arbitrary: fc.array(each, { minLength: 2, maxLength: 3 }) },
   );
-}
 
-async function bodyOf(route: Route): Promise<fc.Arbitrary<unknown>> {
-  if (route.body === undefined) return fc.constant(undefined);
-  const schema = jsonSchemaOf(route.body);
-  const place = { definitions: (schema['$defs'] ?? {}) as Json, name: '', depth: 0 };
-  const value = valueOf(schema, place);
-  if (route.operationId === 'createClientCertificate') {
-    const pair = await certificatePair();
-    return value.map((body) => ({
-      ...(body as Json),
-      ...pair,
-      ca: null,
-      passphrase: null,
-      host: 'a.example',
-    }));
-  }
-  return value;
-}
-
-function queryOf(route: Route): fc.Arbitrary<Json> {
-  if (route.query === undefined) return fc.constant({});
-  const schema = jsonSchemaOf(route.query);
-  const place = { definitions: (schema['$defs'] ?? {}) as Json, name: '', depth: 0 };
-  return valueOf(schema, place) as fc.Arbitrary<Json>;
+async function bodyOf({ body, operationId }: Route): Promise<fc.Arbitrary<unknown>> {
+  if (body === undefined) return fc.constant(undefined);
+  if (operationId !== 'createClientCertificate') return valuesOf(body);
+  const fixed = { ...(await certificatePair()), ca: null, passphrase: null, host: 'a.example' };
+  return valuesOf(body).map((drawn) => ({ ...(drawn as Json), ...fixed }));
 }
 
 /** Every request there can be to an operation. */
 export async function drawsOf(route: Route): Promise<fc.Arbitrary<Draw>> {
+  const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
+  const names = Object.keys(packings) as (keyof typeof packings)[];
+  const query = route.query === undefined ? fc.constant({}) : valuesOf(route.query);
   return fc.record({
     params: fc.tuple(...[...kindsOfParams(route)].map(() => param)) as fc.Arbitrary<ParamDraw[]>,
-    query: queryOf(route),
-    queryDamage: fc.oneof(
-      { weight: 4, arbitrary: fc.constant<QueryDamage[]>([]) },
-      { weight: 1, arbitrary: few(queryDamage) },
-    ),
+    query: query as fc.Arbitrary<Json>,
+    queryDamage: few(damageWith(nastyText), 20),
+    rawQuery: seldom(fc.constantFrom(...brokenQueries, ...oddQueries), 20),
     body: await bodyOf(route),
-    bodyDamage: few(damage),
-    packing:
-      route.body === undefined
-        ? seldom(fc.constantFrom(...packings), 60)
-        : seldom(fc.constantFrom(...packings), 12),
+    bodyDamage: few(damage, 3),
+    packing: seldom(fc.constantFrom(...names), route.body === undefined ? 60 : 12),
     method: seldom(fc.constantFrom(...methods), 40),
     role: fc.oneof(
       { weight: 40, arbitrary: fc.constant('full' as const) },
@@ -231,19 +150,15 @@ export async function drawsOf(route: Route): Promise<fc.Arbitrary<Draw>> {
   });
 }
 
+type Ids = Readonly<Record<Kind, readonly (string | number)[]>>;
 /** The ids a request can name. */
-export interface Surroundings {
-  own: Readonly<Record<Kind, readonly (string | number)[]>>;
-  foreign: Readonly<Record<Kind, readonly (string | number)[]>>;
-}
-
-const unknownUuid = '00000000-0000-4000-8000-000000000000';
+export type Surroundings = Readonly<Record<'own' | 'foreign', Ids>>;
 
 function idAt(ids: readonly (string | number)[], index: number): string | number {
   return ids[index % Math.max(1, ids.length)] ?? unknownUuid;
 }
 
-/** A copy that is plain JSON: references become ids, one in twelve of them somebody else's. */
+/** A copy that is plain JSON: references become ids, one in twelve of them of the other account. */
 function materialize(value: unknown, around: Surroundings): unknown {
   if (value instanceof Reference) {
     const ids = value.pick % 12 === 11 ? around.foreign : around.own;
@@ -256,48 +171,24 @@ function materialize(value: unknown, around: Surroundings): unknown {
   );
 }
 
-function paramText(draw: ParamDraw, kind: Kind, around: Surroundings): string {
-  const encode = (text: string) => encodeURIComponent(text.toWellFormed());
-  switch (draw.from) {
-    case 'alive':
-      return encode(String(idAt(around.own[kind], draw.pick)));
-    case 'foreign':
-      return encode(String(idAt(around.foreign[kind], draw.pick)));
-    case 'unknown':
-      return typeof around.own[kind][0] === 'number' ? '987654321' : unknownUuid;
-    case 'nasty':
-      return encode(draw.text);
-    case 'broken':
-      return draw.text;
-  }
+function paramText(draw: ParamDraw, kind: Kind, { own, foreign }: Surroundings): string {
+  if (draw.from === 'raw') return draw.text;
+  if (draw.from === 'unknown' && typeof own[kind][0] === 'number') return '987654321';
+  const text =
+    'text' in draw ? draw.text : idAt((draw.from === 'foreign' ? foreign : own)[kind], draw.pick);
+  return encodeURIComponent(String(text).toWellFormed());
 }
 
-function queryText(query: Json, damages: readonly QueryDamage[]): string {
-  const pairs: [string, string][] = Object.entries(query).flatMap(([name, value]) =>
-    [value].flat().map((one): [string, string] => [name, String(one)]),
+function queryText(query: Json): string {
+  const wellFormed = (value: unknown) => String(value).toWellFormed();
+  return toQuery(
+    Object.fromEntries(
+      Object.entries(query).map(([name, value]) => [
+        name.toWellFormed(),
+        Array.isArray(value) ? value.map(wellFormed) : wellFormed(value),
+      ]),
+    ),
   );
-  let raw = '';
-  for (const each of damages) {
-    if (each.way === 'raw') {
-      raw += `&${each.text}`;
-      continue;
-    }
-    if (each.way === 'add') {
-      pairs.push([each.text, each.text]);
-      continue;
-    }
-    const at = each.pick % Math.max(1, pairs.length);
-    const pair = pairs[at];
-    if (pair === undefined) continue;
-    if (each.way === 'replace') pair[1] = each.text;
-    else if (each.way === 'repeat') pairs.push([...pair]);
-    else if (each.way === 'brackets') pair[0] += '[]';
-    else pairs.splice(at, 1);
-  }
-  const clean = pairs
-    .map(([name, value]) => toQuery({ [name.toWellFormed()]: value.toWellFormed() }))
-    .join('&');
-  return `${clean}${raw}`;
 }
 
 export interface MadeRequest {
@@ -305,55 +196,55 @@ export interface MadeRequest {
   path: string;
   headers: Record<string, string>;
   bytes: Buffer | undefined;
-  isChunked: boolean;
+  packing: Packing & { name: Draw['packing'] };
   role: Draw['role'];
   /** False when the path may be that of another operation, or of none. */
   isPathSound: boolean;
   /** As the server should see them; undefined when it cannot get that far, or a guess would be one. */
-  seen: { path: string; query: string; body: unknown } | undefined;
+  seen: { query: string; body: unknown } | undefined;
   /** Ids in the path, by parameter. */
   params: Record<string, string>;
 }
 
 /** The request that was drawn, in this world. */
 export function makeRequest(route: Route, draw: Draw, around: Surroundings): MadeRequest {
-  let isPathSound = true;
-  const params: Record<string, string> = {};
-  let path = route.path;
-  [...kindsOfParams(route)].forEach(([name, kind], index) => {
-    const drawn = draw.params[index] ?? { from: 'unknown' };
-    if (drawn.from === 'broken') isPathSound = false;
-    params[name] = paramText(drawn, kind, around);
-    // An empty part leads to another path, or nowhere.
-    if (params[name] === '') isPathSound = false;
-    path = path.replace(`{${name}}`, () => params[name] ?? '');
-  });
-  const query = queryText(materialize(draw.query, around) as Json, draw.queryDamage);
+  const kinds = [...kindsOfParams(route)];
+  const params = Object.fromEntries(
+    kinds.map(([name, kind], index) => [
+      name,
+      paramText(draw.params[index] ?? { from: 'unknown', text: unknownUuid }, kind, around),
+    ]),
+  );
+  // An empty part leads to another path, or nowhere.
+  const isPathSound =
+    !draw.params.some(({ from }) => from === 'raw') && !Object.values(params).includes('');
+  const path = route.path.replace(/\{(\w+)\}/g, (_whole, name: string) => params[name] ?? '');
+  const drawnQuery = materialize(draw.query, around);
+  for (const each of draw.queryDamage) spoil(drawnQuery, each);
+  const parts = [queryText(drawnQuery as Json), draw.rawQuery ?? ''];
+  const query = parts.filter((part) => part !== '').join('&');
   let body = materialize(draw.body, around);
-  const spoiled = body === undefined ? [] : draw.bodyDamage;
-  for (const each of spoiled) {
-    body = spoil(body, { ...each, value: materialize(each.value, around) });
+  for (const each of body === undefined ? [] : draw.bodyDamage) {
+    // Constants are drawn again and again: what is put in here may be damaged itself.
+    body = spoil(body, { ...each, value: structuredClone(each.value) });
   }
   const text = body === undefined ? undefined : JSON.stringify(body);
-  const packing = draw.packing;
-  const packed: Packed =
-    packing === null
-      ? text === undefined
-        ? { bytes: undefined, headers: {} }
-        : { bytes: Buffer.from(text), headers: json }
-      : (packers[packing] as (text: string) => Packed)(text ?? '{}');
+  const packing: Packing = draw.packing === null ? {} : packings[draw.packing];
+  const isPacked = draw.packing !== null || text !== undefined;
   const method = draw.method ?? route.method;
-  const isPlain = packing === null && isPathSound && method === route.method;
+  const isPlain = draw.packing === null && isPathSound && method === route.method;
   return {
     method,
     path: query === '' ? path : `${path}?${query}`,
-    headers: packed.headers,
-    bytes: packed.bytes,
-    isChunked: packed.isChunked === true,
+    headers: isPacked ? (packing.headers ?? json) : {},
+    bytes: isPacked
+      ? Buffer.from((packing.bytes ?? ((plain: string) => plain))(text ?? '{}'))
+      : undefined,
+    packing: { ...packing, name: draw.packing },
     role: draw.role,
     isPathSound,
     seen: isPlain
-      ? { path, query, body: text === undefined ? undefined : (JSON.parse(text) as unknown) }
+      ? { query, body: text === undefined ? undefined : (JSON.parse(text) as unknown) }
       : undefined,
     params,
   };

@@ -12,7 +12,6 @@ import type { Route } from '@monitor/shared/contract/route.ts';
 import { knownFields } from '@monitor/shared/known-fields.ts';
 import { readQuery } from '../../control-plane/http/validate.ts';
 import { createApiKey } from '../../control-plane/accounts/keys/store.ts';
-import type { Services } from '../../control-plane/core/services.ts';
 import type { TestControlPlane } from '../../test/support/control-plane.ts';
 import {
   agentKeyOf,
@@ -33,24 +32,13 @@ export interface FuzzOptions {
   seed: number;
   /** Only this one; by default as many as `count` takes. */
   sequence?: number;
-  /** Played at the same time. */
-  lanes?: number;
   onProgress?: (done: number, failures: number) => void;
-}
-
-export interface Failure {
-  operationId: string;
-  problem: string;
-  seed: number;
-  sequence: number;
-  step: number;
-  answer: string;
-  curl: string;
 }
 
 export interface FuzzReport {
   requests: number;
-  failures: Failure[];
+  /** By operation and problem: what to read, and how to play it again. */
+  failures: Map<string, string>;
   /** Answers by operation and status. */
   answers: Map<string, Map<number, number>>;
   readBack: number;
@@ -58,22 +46,20 @@ export interface FuzzReport {
 }
 
 const stepsPerSequence = 400;
+const lanes = 8;
 const hangMs = 60_000;
 /** Thirty-two MiB are unpacked in thousands of small steps, between which all others have a turn. */
 const largeBombMs = 30_000;
 /** Calls of triggers wait for agents that do not exist: hung up on instead. */
-const triggerPatienceMs = 150;
-const mostFailures = 20;
+const triggerWaitMs = 150;
+const maxFailures = 20;
 /** A kind keeps so many ids; the newest take the places of the oldest but the first. */
-const mostIds = 24;
+const maxIds = 24;
 
 interface Operation {
   route: Route;
   draws: fc.Arbitrary<Draw>;
   statuses: ReadonlySet<string>;
-  /** Reads what this operation creates. */
-  reader: Route | undefined;
-  isTriggerCall: boolean;
 }
 
 interface Answer {
@@ -82,9 +68,19 @@ interface Answer {
   text: string;
 }
 
-function findGet(path: string): Route | undefined {
-  return allRoutes.find((route) => route.method === 'GET' && route.path === path);
+interface Game {
+  cp: TestControlPlane;
+  pool: Pool;
+  operations: readonly Operation[];
+  report: FuzzReport;
+  seed: number;
 }
+
+/** What an answer breaks of the contract. */
+class Problem extends Error {}
+
+const parseJson = (text: string): Record<string, unknown> =>
+  JSON.parse(text) as Record<string, unknown>;
 
 /** The operation that reads one of what a collection creates, if there is one. */
 function readerOf({ method, status, path }: Route): Route | undefined {
@@ -111,48 +107,19 @@ async function operationsOf(): Promise<Operation[]> {
       statuses: new Set(
         Object.keys(documented[route.path]?.[route.method.toLowerCase()]?.responses ?? {}),
       ),
-      reader: readerOf(route),
-      isTriggerCall: route.path.includes('/trigger/{token}'),
     })),
   );
 }
 
-/** Waits hold a lane for a second each: few of them. */
-function weightOf({ path }: Route): number {
-  return path.endsWith('/completion') ? 1 : 20;
-}
-
-interface Keys {
-  full: string;
-  reader: string;
-  foreign: string;
-  agent: string;
-}
-
-function authorizationOf(route: Route, { role }: MadeRequest, keys: Keys): string | undefined {
-  if (role === 'none') return undefined;
-  if (role === 'garbage') return `Bearer ${'x'.repeat(64)}`;
-  if (route.authentication === 'locationKey') return `Bearer ${keys.agent}`;
-  return `Bearer ${keys[role]}`;
-}
-
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** A body as an argument of curl: as text when it is text, else through base64. */
-function curlBody(bytes: Buffer | undefined): string {
-  if (bytes === undefined) return '';
-  const text = bytes.toString();
-  const isText = bytes.equals(Buffer.from(text));
-  const argument = isText ? quote(text) : `@<(base64 -d <<< ${bytes.toString('base64')})`;
-  return ` --data-binary ${argument}`;
-}
-
-function curlOf(url: string, made: MadeRequest, authorization: string | undefined): string {
-  const headers = { ...(authorization === undefined ? {} : { authorization }), ...made.headers };
+function curlOf(url: string, { method, path, bytes }: MadeRequest, headers: object): string {
+  const isText = bytes?.equals(Buffer.from(bytes.toString())) === true;
   return [
-    `curl -i -X ${made.method}`,
+    `curl -i -X ${method}`,
     ...Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
-    `--path-as-is ${quote(url + made.path)}${curlBody(made.bytes)}`,
+    `--path-as-is ${quote(url + path)}`,
+    ...(isText ? [`--data-binary ${quote(bytes.toString())}`] : []),
   ].join(' ');
 }
 
@@ -169,41 +136,80 @@ function isQueryRefused(route: Route, text: string): boolean {
   return route.query?.safeParse(query).success === false;
 }
 
+const decoded = (params: MadeRequest['params']): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(params).map(([name, text]) => [name, decodeURIComponent(text)]),
+  );
+
 /** True when the schemas of the route refuse what the server sees. */
 function isRefusedBySchema(route: Route, { seen, params }: MadeRequest): boolean {
   if (seen === undefined) return false;
-  const given = Object.fromEntries(
-    Object.entries(params).map(([name, text]) => [name, decodeURIComponent(text)]),
-  );
   return (
-    route.params?.safeParse(given).success === false ||
+    route.params?.safeParse(decoded(params)).success === false ||
     isQueryRefused(route, seen.query) ||
     route.body?.safeParse(seen.body).success === false
   );
 }
 
-/** Bodies that no reading makes valid. */
-const hopeless: ReadonlySet<Draw['packing']> = new Set([
-  'garbage',
-  'truncated',
-  'latin1',
-  'truncatedGzip',
-  'notGzip',
-  'unknownEncoding',
-  'gzipBomb',
-  'textType',
-  'formType',
-  'noType',
-  'strangeType',
-  'nesting',
-  'trailing',
-]);
+function checkRefusal(made: MadeRequest, { status, headers, text }: Answer): void {
+  let refusal: unknown;
+  try {
+    refusal = JSON.parse(text);
+  } catch {
+    throw new Problem(`refused with ${status} and a body that is not JSON`);
+  }
+  const { success, error, data } = errorBody.safeParse(refusal);
+  if (!success) throw new Problem(`refused against the contract: ${error.message}`);
+  if (data.statusCode !== status) throw new Problem('the body names another status');
+  if (status === 401 && headers['www-authenticate'] !== 'Bearer')
+    throw new Problem('401 without a challenge');
+  if (status === 405 && typeof headers['allow'] !== 'string')
+    throw new Problem('405 without Allow');
+}
+
+function checkSuccess(route: Route, made: MadeRequest, { status, headers, text }: Answer): void {
+  if (isRefusedBySchema(route, made))
+    throw new Problem(`accepted with ${status} what its schema refuses`);
+  if (route.body !== undefined && made.packing.isHopeless === true)
+    throw new Problem(`accepted a body that is ${made.packing.name}`);
+  // It may have been another operation that answered.
+  if (!made.isPathSound) return;
+  if (route.response === undefined) {
+    if (text !== '') throw new Problem('a body where there is none');
+    return;
+  }
+  if (route.orCsv === true && String(headers['content-type']).startsWith('text/csv')) return;
+  const parsed = route.response.safeParse(
+    route.contentType === undefined ? JSON.parse(text) : text,
+  );
+  if (!parsed.success) throw new Problem(`answered against its contract: ${parsed.error.message}`);
+  const range = String(headers['content-range']);
+  if (route.paged === true && !/^items (\*|\d+-\d+)\/\d+$/.test(range))
+    throw new Problem(`a page without its place: ${range}`);
+}
+
+/** Holds an answer to the contract, and gives whether the operation did what it is for. */
+function checkAnswer({ route, statuses }: Operation, made: MadeRequest, answer: Answer): boolean {
+  const { status, text } = answer;
+  const isSuccess = status === route.status || route.otherStatuses?.includes(status) === true;
+  if (status >= 500 && !(isSuccess && status > 500)) throw new Problem(`answered ${status}`);
+  if (made.method === 'HEAD') {
+    if (text !== '') throw new Problem('HEAD was answered with a body');
+    return false;
+  }
+  const isOwn = made.method === route.method;
+  if (status >= 400 && !(isOwn && isSuccess)) checkRefusal(made, answer);
+  if (!isOwn) return false;
+  if (status < 400 && !isSuccess)
+    throw new Problem(`answered ${status}, which is no status of success here`);
+  if ((isSuccess || made.seen !== undefined) && !statuses.has(String(status)))
+    throw new Problem(`answered ${status}, which OpenAPI does not list`);
+  if (isSuccess) checkSuccess(route, made, answer);
+  return isSuccess && status < 300 && made.role === 'full' && made.isPathSound;
+}
 
 /** Operations that give all of a resource only when asked to. */
 const wholeBy = new Map([['getDashboardIncident', '?includeAllIncidentUpdates=true']]);
-
-/** Operations that call something off and keep it: it goes on being read. */
-const callingOff = new Set(['cancelMaintenance']);
 
 /** Fields that differ between creating and reading for a reason. */
 const passing = new Set([
@@ -218,9 +224,7 @@ const passing = new Set([
   'nextOccurrences',
 ]);
 
-/**
- * As JSON; halves of characters, which no storage keeps, as what is stored in their place.
- */
+/** As JSON; halves of characters, which no storage keeps, as what is stored in their place. */
 function wellFormed(value: unknown): string | undefined {
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === 'string' ? inner.toWellFormed() : inner,
@@ -228,394 +232,219 @@ function wellFormed(value: unknown): string | undefined {
 }
 
 class Sequence {
-  readonly #cp: TestControlPlane;
-  readonly #pool: Pool;
-  readonly #operations: readonly Operation[];
-  readonly #report: FuzzReport;
-  readonly #seed: number;
+  readonly #game: Game;
   readonly #number: number;
-  #keys: Keys = { full: '', reader: '', foreign: '', agent: '' };
-  #own: World | undefined;
-  #foreign: World | undefined;
+  readonly #keys: Record<'full' | 'reader' | 'foreign' | 'agent', string>;
+  readonly #own: World;
+  readonly #foreign: World;
 
-  constructor(
-    cp: TestControlPlane,
-    pool: Pool,
-    operations: readonly Operation[],
-    report: FuzzReport,
-    seed: number,
+  private constructor(
+    game: Game,
     number: number,
+    keys: Record<'full' | 'reader' | 'foreign' | 'agent', string>,
+    own: World,
+    foreign: World,
   ) {
-    this.#cp = cp;
-    this.#pool = pool;
-    this.#operations = operations;
-    this.#report = report;
-    this.#seed = seed;
+    this.#game = game;
     this.#number = number;
+    this.#keys = keys;
+    this.#own = own;
+    this.#foreign = foreign;
   }
 
-  get #services(): Services {
-    return this.#cp.controlPlane.services;
-  }
-
-  async #inhabit(name: string): Promise<{ key: string; world: World }> {
-    const accountId = await createAccount(this.#services, name);
-    const { rawKey: key } = await createApiKey(this.#services, accountId, { name });
-    const target = { url: this.#cp.url, key };
-    return { key, world: await buildWorld(this.#services, target, accountId, name) };
-  }
-
-  async #setUp(): Promise<{ own: World; foreign: World }> {
-    const own = await this.#inhabit(`own-${this.#number}`);
-    const foreign = await this.#inhabit(`foreign-${this.#number}`);
-    const { accountId } = own.world;
-    const reader = await createApiKey(this.#services, accountId, {
-      name: 'reader',
-      role: 'READ_ONLY',
-    });
-    this.#keys = {
-      full: own.key,
-      reader: reader.rawKey,
-      foreign: foreign.key,
-      agent: await agentKeyOf(this.#services, accountId, 'eu-west-1'),
+  /** Plays one in accounts of its own, and removes them: they would only slow the timers down. */
+  static async play(game: Game, number: number): Promise<void> {
+    const { services } = game.cp.controlPlane;
+    const inhabit = async (name: string) => {
+      const accountId = await createAccount(services, name);
+      const { rawKey: key } = await createApiKey(services, accountId, { name });
+      const world = await buildWorld(services, { url: game.cp.url, key }, accountId, name);
+      return { key, world };
     };
-    this.#own = own.world;
-    this.#foreign = foreign.world;
-    return { own: own.world, foreign: foreign.world };
+    const own = await inhabit(`own-${number}`);
+    const foreign = await inhabit(`foreign-${number}`);
+    const { accountId } = own.world;
+    const reader = await createApiKey(services, accountId, { name: 'reader', role: 'READ_ONLY' });
+    const agent = await agentKeyOf(services, accountId, 'eu-west-1');
+    const keys = { full: own.key, reader: reader.rawKey, foreign: foreign.key, agent };
+    const sequence = new Sequence(game, number, keys, own.world, foreign.world);
+    await sequence.#play();
+    const accounts = [accountId, foreign.world.accountId];
+    await services.db.deleteFrom('accounts').where('id', 'in', accounts).execute();
   }
 
-  /** Accounts that nobody plays with any more would only slow the timers down. */
-  async #tearDown(): Promise<void> {
-    for (const world of [this.#own, this.#foreign]) {
-      if (world === undefined) continue;
-      await this.#services.db.deleteFrom('accounts').where('id', '=', world.accountId).execute();
-    }
-  }
-
-  async play(steps: number): Promise<void> {
-    const around = await this.#setUp();
+  async #play(): Promise<void> {
+    const { operations, seed, report } = this.#game;
     const chooser = fc.oneof(
-      ...this.#operations.map((operation) => ({
-        weight: weightOf(operation.route),
+      ...operations.map((operation) => ({
+        // Waits hold a lane for a second each: few of them.
+        weight: operation.route.path.endsWith('/completion') ? 1 : 20,
         arbitrary: operation.draws.map((draw) => ({ operation, draw })),
       })),
     );
     const drawn = fc.sample(chooser, {
-      numRuns: steps,
-      seed: (this.#seed * 1_000_003 + this.#number) | 0,
+      numRuns: stepsPerSequence,
+      seed: (seed * 1_000_003 + this.#number) | 0,
     });
     for (const [step, { operation, draw }] of drawn.entries()) {
-      if (this.#report.failures.length >= mostFailures) break;
+      if (report.failures.size >= maxFailures) return;
       if (operation.route.path.endsWith('/completion')) {
-        draw.query = { maxWaitSeconds: 1 };
-        draw.queryDamage = [];
+        Object.assign(draw, { query: { maxWaitSeconds: 1 }, queryDamage: [], rawQuery: null });
       }
-      const made = makeRequest(operation.route, draw, {
-        own: around.own.ids,
-        foreign: around.foreign.ids,
-      });
-      await this.#step(operation, made, step, draw);
+      const ids = { own: this.#own.ids, foreign: this.#foreign.ids };
+      await this.#step(operation, makeRequest(operation.route, draw, ids), step);
     }
-    await this.#tearDown();
   }
 
-  async #send(
-    made: MadeRequest,
-    authorization: string | undefined,
-    patienceMs = hangMs,
+  #headersOf({ authentication }: Route, { role, headers }: MadeRequest): Record<string, string> {
+    if (role === 'none') return headers;
+    const raw = role === 'garbage' ? 'x'.repeat(64) : this.#keys[role];
+    const key = authentication === 'locationKey' && role !== 'garbage' ? this.#keys.agent : raw;
+    return { authorization: `Bearer ${key}`, ...headers };
+  }
+
+  async #request(
+    { method, path, bytes, packing }: Pick<MadeRequest, 'method' | 'path' | 'bytes' | 'packing'>,
+    headers: Record<string, string>,
+    timeoutMs = hangMs,
   ): Promise<Answer> {
-    const { statusCode, headers, body } = await this.#pool.request({
-      path: made.path,
-      method: made.method as 'GET',
-      headers: { ...(authorization === undefined ? {} : { authorization }), ...made.headers },
-      body: made.bytes === undefined ? null : made.isChunked ? ([made.bytes] as never) : made.bytes,
-      signal: AbortSignal.timeout(patienceMs),
+    const { statusCode, ...answer } = await this.#game.pool.request({
+      path,
+      method: method as 'GET',
+      headers,
+      body: bytes === undefined ? null : packing.isChunked === true ? ([bytes] as never) : bytes,
+      signal: AbortSignal.timeout(timeoutMs),
     });
-    return { status: statusCode, headers, text: await body.text() };
-  }
-
-  async #step(operation: Operation, made: MadeRequest, step: number, draw: Draw): Promise<void> {
-    const { route, isTriggerCall } = operation;
-    const authorization = authorizationOf(route, made, this.#keys);
-    this.#report.requests += 1;
-    let answer: Answer;
-    try {
-      const isLargeBomb = draw.packing === 'gzipBomb' && route.bodyLimitBytes !== undefined;
-      const patienceMs = isTriggerCall ? triggerPatienceMs : isLargeBomb ? largeBombMs : hangMs;
-      answer = await this.#send(made, authorization, patienceMs);
-    } catch (error) {
-      if (isTriggerCall && error instanceof Error && error.name === 'TimeoutError') return;
-      // The server may hang up on a body that it has refused before all of it was sent.
-      const isEarly = draw.packing === 'tooLarge' || draw.packing === 'gzipBomb';
-      if (
-        isEarly &&
-        error instanceof Error &&
-        /EPIPE|ECONNRESET|other side closed/.test(String(error))
-      ) {
-        return;
-      }
-      this.#fail(operation, made, step, `no answer: ${String(error)}`, '', authorization);
-      return;
-    }
-    const counts = this.#report.answers.get(route.operationId) ?? new Map<number, number>();
-    this.#report.answers.set(route.operationId, counts);
-    counts.set(answer.status, (counts.get(answer.status) ?? 0) + 1);
-    const problem = this.#problemOf(operation, made, answer, draw);
-    if (problem !== undefined) {
-      this.#fail(operation, made, step, problem, answer.text, authorization);
-      return;
-    }
-    if (
-      made.method === route.method &&
-      answer.status < 300 &&
-      made.role === 'full' &&
-      made.isPathSound
-    ) {
-      await this.#follow(operation, made, answer, step);
-    }
-  }
-
-  #problemOf(
-    { route, statuses }: Operation,
-    made: MadeRequest,
-    { status, headers, text }: Answer,
-    draw: Draw,
-  ): string | undefined {
-    if (status === 500 || (status > 500 && !route.otherStatuses?.includes(status))) {
-      return `answered ${status}`;
-    }
-    const isOwn = made.method === route.method;
-    const isSuccess = status === route.status || route.otherStatuses?.includes(status) === true;
-    if (made.method === 'HEAD') return text === '' ? undefined : 'HEAD was answered with a body';
-    if (!isOwn && status < 400) return undefined;
-    if (!(isOwn && isSuccess)) {
-      if (status < 400) return `answered ${status}, which is no status of success here`;
-      let refusal: unknown;
-      try {
-        refusal = JSON.parse(text);
-      } catch {
-        return `refused with ${status} and a body that is not JSON`;
-      }
-      const parsed = errorBody.safeParse(refusal);
-      if (!parsed.success) return `refused against the contract: ${parsed.error.message}`;
-      if (parsed.data.statusCode !== status) return 'the body names another status';
-      if (status === 401 && headers['www-authenticate'] !== 'Bearer')
-        return '401 without a challenge';
-      if (status === 405 && typeof headers['allow'] !== 'string') return '405 without Allow';
-      if (isOwn && made.seen !== undefined && !statuses.has(String(status))) {
-        return `answered ${status}, which OpenAPI does not list`;
-      }
-      return undefined;
-    }
-    if (!statuses.has(String(status))) return `answered ${status}, which OpenAPI does not list`;
-    if (isRefusedBySchema(route, made)) return `accepted with ${status} what its schema refuses`;
-    if (route.body !== undefined && draw.packing !== null && hopeless.has(draw.packing)) {
-      return `accepted a body that is ${draw.packing}`;
-    }
-    // It may have been another operation that answered.
-    if (!made.isPathSound) return undefined;
-    if (route.response === undefined) return text === '' ? undefined : 'a body where there is none';
-    const isCsv = String(headers['content-type']).startsWith('text/csv');
-    if (isCsv && route.orCsv === true) return undefined;
-    let body: unknown = text;
-    if (route.contentType === undefined) {
-      try {
-        body = JSON.parse(text);
-      } catch {
-        return 'succeeded with a body that is not JSON';
-      }
-    }
-    const parsed = route.response.safeParse(body);
-    if (!parsed.success) return `answered against its contract: ${parsed.error.message}`;
-    if (
-      route.paged === true &&
-      !/^items (\*|\d+-\d+)\/\d+$/.test(String(headers['content-range']))
-    ) {
-      return `a page without its place: ${String(headers['content-range'])}`;
-    }
-    return undefined;
-  }
-
-  /** Remembers what was made, and looks whether what was made is there and what was deleted is not. */
-  async #follow(
-    operation: Operation,
-    made: MadeRequest,
-    answer: Answer,
-    step: number,
-  ): Promise<void> {
-    const { route, reader } = operation;
-    if (route.method === 'DELETE') {
-      const gone = callingOff.has(route.operationId) ? undefined : findGet(route.path);
-      if (gone !== undefined) await this.#expectGone(operation, made, gone, step);
-      return;
-    }
-    if (reader === undefined || answer.text === '') return;
-    const created = JSON.parse(answer.text) as Record<string, unknown>;
-    const kinds = [...kindsOfParams(reader)];
-    const last = kinds.at(-1);
-    if (last === undefined) return;
-    const [name, kind] = last;
-    const idField = name in created ? name : 'id';
-    const id = created[idField];
-    if (typeof id !== 'string' && typeof id !== 'number') return;
-    this.#remember(kind, id);
-    if (reader.path === '/v1/checks/{id}') this.#remember(this.#checkKind(created), id);
-    const path = pathOf(reader, {
-      ...Object.fromEntries(
-        Object.entries(made.params).map(([key, text]) => [key, decodeURIComponent(text)]),
-      ),
-      [name]: id,
-    });
-    const read = await this.#get(path + (wholeBy.get(reader.operationId) ?? ''));
-    this.#report.readBack += 1;
-    if (read.status !== 200) {
-      this.#fail(
-        operation,
-        made,
-        step,
-        `created, but ${path} answers ${read.status}`,
-        read.text,
-        `Bearer ${this.#keys.full}`,
-      );
-      return;
-    }
-    const shown = JSON.parse(read.text) as Record<string, unknown>;
-    const differing = Object.keys(created).filter(
-      (key) => !passing.has(key) && wellFormed(created[key]) !== wellFormed(shown[key]),
-    );
-    if (differing.length > 0) {
-      const both = differing.map(
-        (key) => `${key}: ${JSON.stringify(created[key])} then ${JSON.stringify(shown[key])}`,
-      );
-      this.#fail(
-        operation,
-        made,
-        step,
-        `reads back otherwise: ${both.join('; ')}`,
-        read.text,
-        `Bearer ${this.#keys.full}`,
-      );
-    }
-  }
-
-  #checkKind(created: Record<string, unknown>): Kind {
-    return `check:${String(created['checkType'])}` as Kind;
-  }
-
-  #remember(kind: Kind, id: string | number): void {
-    const ids = this.#own?.ids[kind];
-    if (ids === undefined || ids.includes(id)) return;
-    if (ids.length >= mostIds) ids.splice(1, 1);
-    ids.push(id);
-  }
-
-  async #expectGone(
-    operation: Operation,
-    made: MadeRequest,
-    gone: Route,
-    step: number,
-  ): Promise<void> {
-    const [path = ''] = made.path.split('?');
-    const { status, text } = await this.#get(path);
-    if (status !== 404) {
-      const problem = `deleted, but ${gone.operationId} answers ${status}`;
-      this.#fail(operation, made, step, problem, text, `Bearer ${this.#keys.full}`);
-    }
+    return { status: statusCode, headers: answer.headers, text: await answer.body.text() };
   }
 
   #get(path: string): Promise<Answer> {
-    const made = { method: 'GET', path, headers: {}, bytes: undefined, isChunked: false };
-    return this.#send(
-      { ...made, isPathSound: true, role: 'full', seen: undefined, params: {} },
-      `Bearer ${this.#keys.full}`,
-    );
+    const made = { method: 'GET', path, bytes: undefined, packing: { name: null } };
+    return this.#request(made, { authorization: `Bearer ${this.#keys.full}` });
   }
 
-  #fail(
-    { route }: Operation,
-    made: MadeRequest,
-    step: number,
-    problem: string,
-    answer: string,
-    authorization: string | undefined,
-  ): void {
-    const isKnown = this.#report.failures.some(
-      (failure) =>
-        failure.operationId === route.operationId &&
-        failure.problem.slice(0, 24) === problem.slice(0, 24),
+  /** The answer; undefined where there may be none. */
+  async #answerTo(route: Route, made: MadeRequest): Promise<Answer | undefined> {
+    const isTriggerCall = route.path.includes('/trigger/{token}');
+    const isLargeBomb = made.packing.name === 'gzipBomb' && route.bodyLimitBytes !== undefined;
+    const timeoutMs = isTriggerCall ? triggerWaitMs : isLargeBomb ? largeBombMs : hangMs;
+    try {
+      return await this.#request(made, this.#headersOf(route, made), timeoutMs);
+    } catch (error) {
+      if (isTriggerCall && error instanceof Error && error.name === 'TimeoutError') return;
+      const isHungUp = /EPIPE|ECONNRESET|other side closed/.test(String(error));
+      if (made.packing.isEndless === true && isHungUp) return;
+      throw new Problem(`no answer: ${String(error)}`);
+    }
+  }
+
+  async #step(operation: Operation, made: MadeRequest, step: number): Promise<void> {
+    const { route } = operation;
+    const { report, cp, seed } = this.#game;
+    report.requests += 1;
+    let answer: Answer | undefined;
+    try {
+      answer = await this.#answerTo(route, made);
+      if (answer === undefined) return;
+      const counts = report.answers.get(route.operationId) ?? new Map<number, number>();
+      report.answers.set(route.operationId, counts);
+      counts.set(answer.status, (counts.get(answer.status) ?? 0) + 1);
+      if (!checkAnswer(operation, made, answer)) return;
+      if (route.method === 'DELETE') await this.#expectGone(route, made);
+      else await this.#readBack(route, made, answer);
+    } catch (error) {
+      const problem = `${route.operationId}: ${error instanceof Problem ? error.message : String(error)}`;
+      report.failures.set(
+        problem.slice(0, route.operationId.length + 24),
+        [
+          problem,
+          `  again: npm run fuzz -- --seed ${seed} --sequence ${this.#number} (step ${step})`,
+          `  answer: ${answer?.text.slice(0, 2000)}`,
+          `  ${curlOf(cp.url, made, this.#headersOf(route, made))}`,
+        ].join('\n'),
+      );
+    }
+  }
+
+  /** Remembers what was created, and holds what is read to what creating it answered. */
+  async #readBack(route: Route, made: MadeRequest, { text }: Answer): Promise<void> {
+    const reader = readerOf(route);
+    const last = reader === undefined ? undefined : [...kindsOfParams(reader)].at(-1);
+    if (reader === undefined || last === undefined || text === '') return;
+    const created = parseJson(text);
+    const [name, kind] = last;
+    const id = created[name in created ? name : 'id'];
+    if (typeof id !== 'string' && typeof id !== 'number') return;
+    this.#remember(kind, id);
+    if (kind === 'check') this.#remember(`check:${String(created['checkType'])}` as Kind, id);
+    const path = pathOf(reader, { ...decoded(made.params), [name]: id });
+    const read = await this.#get(path + (wholeBy.get(reader.operationId) ?? ''));
+    this.#game.report.readBack += 1;
+    if (read.status !== 200) throw new Problem(`created, but ${path} answers ${read.status}`);
+    const shown = parseJson(read.text);
+    const differing = Object.keys(created).filter(
+      (key) => !passing.has(key) && wellFormed(created[key]) !== wellFormed(shown[key]),
     );
-    if (isKnown) return;
-    this.#report.failures.push({
-      operationId: route.operationId,
-      problem,
-      seed: this.#seed,
-      sequence: this.#number,
-      step,
-      answer: answer.slice(0, 2000),
-      curl: curlOf(this.#cp.url, made, authorization),
-    });
+    const both = differing.map(
+      (key) => `${key}: ${JSON.stringify(created[key])} then ${JSON.stringify(shown[key])}`,
+    );
+    if (both.length > 0) throw new Problem(`reads back otherwise: ${both.join('; ')}`);
+  }
+
+  #remember(kind: Kind, id: string | number): void {
+    const ids = this.#own.ids[kind];
+    if (ids.includes(id)) return;
+    if (ids.length >= maxIds) ids.splice(1, 1);
+    ids.push(id);
+  }
+
+  async #expectGone(route: Route, made: MadeRequest): Promise<void> {
+    const reader = allRoutes.find(({ method, path }) => method === 'GET' && path === route.path);
+    // What is cancelled is kept, and goes on being read.
+    if (reader === undefined || route.operationId === 'cancelMaintenance') return;
+    const { status } = await this.#get(made.path.split('?')[0] ?? '');
+    if (status !== 404) throw new Problem(`deleted, but ${reader.operationId} answers ${status}`);
   }
 }
 
-async function problemsOfDatabase({ controlPlane }: TestControlPlane): Promise<string[]> {
+async function problemsOfDatabase({ controlPlane, api }: TestControlPlane): Promise<string[]> {
   const { db } = controlPlane.services;
   const integrity = await rowsOf(db, 'pragma_integrity_check');
   const dangling = await rowsOf(db, 'pragma_foreign_key_check');
   const isSound = integrity.length === 1 && integrity[0]?.['integrity_check'] === 'ok';
+  const { status } = await api('GET', '/v1/accounts/me');
   return [
     ...(isSound ? [] : [`integrity: ${JSON.stringify(integrity)}`]),
     ...dangling.map((row) => `dangling: ${JSON.stringify(row)}`),
+    ...(status === 200 ? [] : [`the last read was answered ${status}`]),
   ];
 }
 
 /** Plays until `count` requests were made, or far too much is wrong. */
 export async function fuzz(cp: TestControlPlane, options: FuzzOptions): Promise<FuzzReport> {
   const startedAt = performance.now();
-  const { count, seed, lanes = 8 } = options;
-  const operations = await operationsOf();
+  const { count, seed } = options;
   const report: FuzzReport = {
-    requests: 0,
-    failures: [],
+    ...{ requests: 0, readBack: 0, seconds: 0 },
+    failures: new Map(),
     answers: new Map(),
-    readBack: 0,
-    seconds: 0,
   };
   // Not through a URL, which would tidy up the paths that are meant to be untidy.
   const pool = new Pool(cp.url, { connections: lanes * 2, pipelining: 1 });
+  const game = { cp, pool, operations: await operationsOf(), report, seed };
   let next = options.sequence ?? 0;
   const end = options.sequence === undefined ? Math.ceil(count / stepsPerSequence) : next + 1;
   const lane = async () => {
-    while (next < end && report.failures.length < mostFailures) {
-      const sequence = new Sequence(cp, pool, operations, report, seed, next++);
-      await sequence.play(stepsPerSequence);
-      options.onProgress?.(report.requests, report.failures.length);
+    while (next < end && report.failures.size < maxFailures) {
+      await Sequence.play(game, next++);
+      options.onProgress?.(report.requests, report.failures.size);
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));
   await pool.destroy();
-  const health = await cp.api('GET', '/v1/accounts/me');
-  const atEnd = await problemsOfDatabase(cp);
-  if (health.status !== 200) atEnd.push(`the last read was answered ${health.status}`);
-  for (const problem of atEnd) {
-    report.failures.push({
-      operationId: 'database',
-      problem,
-      seed,
-      sequence: -1,
-      step: -1,
-      answer: '',
-      curl: '',
-    });
+  for (const problem of await problemsOfDatabase(cp)) {
+    report.failures.set(problem, `database after seed ${seed}: ${problem}`);
   }
   report.seconds = (performance.now() - startedAt) / 1000;
   return report;
-}
-
-export function describeFailure(failure: Failure): string {
-  return [
-    `${failure.operationId}: ${failure.problem}`,
-    `  again: npm run fuzz -- --seed ${failure.seed} --sequence ${failure.sequence} (step ${failure.step})`,
-    `  answer: ${failure.answer}`,
-    `  ${failure.curl}`,
-  ].join('\n');
 }

@@ -1,9 +1,14 @@
 /** What the run of test files comes to, from the lines that their processes reported. */
 import type { ReportLine } from './reporter.ts';
 
+/** The reason for which a test of the long tier is skipped: nothing is missing here. */
+export const longTier = 'long tier: TEST_LONG=1';
+
 export interface FileResult {
   file: string;
   tests: number;
+  /** Of the long tier, not run. */
+  left: number;
   tookMs: number;
   failures: { name: string; place: string; reason: string }[];
   skips: string[];
@@ -16,7 +21,10 @@ export interface FileResult {
  */
 export function resultsOf(files: readonly string[], lines: readonly ReportLine[]): FileResult[] {
   const results = new Map<string, FileResult>(
-    files.map((file) => [file, { file, tests: 0, tookMs: 0, failures: [], skips: [], notes: [] }]),
+    files.map((file) => [
+      file,
+      { file, tests: 0, left: 0, tookMs: 0, failures: [], skips: [], notes: [] },
+    ]),
   );
   let current = results.get(files[0] ?? '');
   for (const line of lines) {
@@ -28,6 +36,10 @@ export function resultsOf(files: readonly string[], lines: readonly ReportLine[]
     }
     const { name, nesting, outcome, reason, tookMs } = line;
     if (nesting === 0) current.tookMs += tookMs;
+    if (outcome === 'skipped' && reason === longTier) {
+      current.left += 1;
+      continue;
+    }
     current.tests += 1;
     if (outcome === 'skipped') current.skips.push(reason === '' ? name : `${name}: ${reason}`);
     if (outcome === 'failed' && reason !== '') {
@@ -35,7 +47,7 @@ export function resultsOf(files: readonly string[], lines: readonly ReportLine[]
     }
   }
   for (const result of results.values()) {
-    if (result.tests > 0) continue;
+    if (result.tests + result.left > 0) continue;
     const reason = 'No test of this file was reported.';
     result.failures.push({ name: 'the file', place: result.file, reason });
   }
@@ -45,9 +57,12 @@ export function resultsOf(files: readonly string[], lines: readonly ReportLine[]
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
 /** The line of a file that ended, and what its tests said. */
-export function describeFile({ file, tests, tookMs, failures, skips, notes }: FileResult): string {
+export function describeFile(result: FileResult): string {
+  const { file, tests, left, tookMs, failures, skips, notes } = result;
+  const mark = failures.length > 0 ? '✖' : '✔';
+  const more = left === 0 ? '' : `, ${left} more in the long tier`;
   return [
-    `${failures.length > 0 ? '✖' : '✔'} ${file}  ${tests} tests, ${seconds(tookMs)}`,
+    `${mark} ${file}  ${tests} tests, ${seconds(tookMs)}${more}`,
     ...skips.map((skip) => `    skipped: ${skip}`),
     ...notes.map((note) => `    ${note}`),
     ...failures.map(({ name }) => `    failed: ${name}`),
@@ -60,6 +75,7 @@ export function describeRun(results: readonly FileResult[], tookMs: number): str
   const slowest = [...results].sort((one, other) => other.tookMs - one.tookMs).slice(0, 10);
   const count = (of: (result: FileResult) => number): number =>
     results.reduce((sum, result) => sum + of(result), 0);
+  const left = count((result) => result.left);
   return [
     ...failures.map(
       ({ name, place, reason }) => `\n✖ ${name}\n  ${place}\n  ${reason.replaceAll('\n', '\n  ')}`,
@@ -68,5 +84,8 @@ export function describeRun(results: readonly FileResult[], tookMs: number): str
     ...slowest.map((each) => `${seconds(each.tookMs).padStart(9)}  ${each.file}`),
     `\n${results.length} files, ${count(({ tests }) => tests)} tests, ${failures.length} failed, ` +
       `${count(({ skips }) => skips.length)} skipped, in ${seconds(tookMs)}`,
+    ...(left === 0
+      ? []
+      : [`${left} tests of the long tier were not run: TEST_LONG=1 runs them too`]),
   ].join('\n');
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
 import { makeAuthority } from '../support/certificates.ts';
+import { isLong } from '../support/random.ts';
 import { httpServer, httpsServer } from '../support/servers.ts';
 import { temporaryFolder } from '../support/system.ts';
 import { surroundings } from '../support/program.ts';
@@ -62,7 +63,8 @@ test('run takes a file with assertions, and names what is wrong with it', async 
   assert.match((await agent(['run', file])).error, /: "request" is required; give/);
   const bare = await agent(['run', 'example.test']);
   assert.match(bare.error, /, did you mean https:\/\/example\.test \?;/);
-  for (const argument of ['nowhere.json', 'tcp://host', 'dns://name?type=NOPE']) {
+  const others = isLong ? ['tcp://host', 'dns://name?type=NOPE'] : [];
+  for (const argument of ['nowhere.json', ...others]) {
     assert.equal((await agent(['run', argument])).code, 2, argument);
   }
 });
@@ -88,8 +90,9 @@ test('run refuses a file with fields that no check has, and one that is not JSON
     return error;
   };
   const misspelt = { checkType: 'URL', frequencee: 1, request: { ...request, asertions: [] } };
-  assert.match(await run(misspelt), /"frequencee" is not a field .*, did you mean "frequency"\?/);
-  assert.match(await run(misspelt), /"request\.asertions" .*, did you mean "assertions"\?/);
+  const refusal = await run(misspelt);
+  assert.match(refusal, /"frequencee" is not a field .*, did you mean "frequency"\?/);
+  assert.match(refusal, /"request\.asertions" .*, did you mean "assertions"\?/);
   assert.match(await run({ checkType: 'URL', request, colour: 1 }), /"colour" is not a field/);
   const text = '{\n  "checkType": "URL",\n}';
   assert.match(await run(text), /is not JSON: line 3, column 1: .*\n {2}3 \| \}\n {4}\| \^/);

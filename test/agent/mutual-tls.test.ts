@@ -14,6 +14,7 @@ import { makeAuthority, type Authority } from '../support/certificates.ts';
 import { mutualServer } from '../support/mutual-server.ts';
 import { proxyServer, type ProxyServer } from '../support/proxy-server.ts';
 import { definitionOf, runnerContext } from '../support/runner-context.ts';
+import { inLongTier } from '../support/random.ts';
 import { openScriptWorld, type ScriptWorld } from '../support/script-context.ts';
 
 /** What is stored for a server, and so is shown to it; `-` for nothing. */
@@ -90,13 +91,13 @@ suite('what is stored for a host is shown to it', () => {
   });
   after(() => stack.disposeAsync());
 
-  const ways: [string, (() => Promise<ProxyServer>) | null][] = [
-    ['directly', null],
-    ['by a proxy', () => proxyServer()],
-    ['by a proxy with a login', () => proxyServer({ credentials: login })],
+  const ways: [string, (() => Promise<ProxyServer>) | null, object][] = [
+    ['directly', null, {}],
+    ['by a proxy', () => proxyServer(), inLongTier],
+    ['by a proxy with a login', () => proxyServer({ credentials: login }), {}],
   ];
-  for (const [way, openProxy] of ways) {
-    suite(way, () => {
+  for (const [way, openProxy, options] of ways) {
+    suite(way, options, () => {
       let proxy: ProxyServer | null = null;
       before(async () => {
         proxy = openProxy === null ? null : stack.use(await openProxy());

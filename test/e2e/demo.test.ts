@@ -14,7 +14,7 @@ async function openViewer(link: string): Promise<string> {
   return body.text();
 }
 
-test('npm start shows results of every check type and links to files, ends with 0, and finds everything again', async () => {
+test('npm start shows results of every check type and links to files, ends with 0, finds everything again, and says where no browser is found', async () => {
   using folder = temporaryFolder();
   // The second agent listens beside the first; targets need three ports.
   const first = await freePort(6);
@@ -57,30 +57,20 @@ test('npm start shows results of every check type and links to files, ends with 
   const keyOf = (program: Program) =>
     program.lines.find((line) => line.startsWith('results'))?.match(/cu_\w+/)?.[0];
 
-  await using again = new Program(['scripts/demo.ts'], environment);
-  await again.line('PASSING  healthy website (URL');
-  assert.equal(keyOf(again), keyOf(demo));
-  again.signal('SIGTERM');
-  assert.deepEqual(await again.exited, { code: 0, signal: null });
-});
-
-test('npm start says what it is doing at once, and what to do where no browser is found', async () => {
-  using folder = temporaryFolder();
-  const first = await freePort(6);
-  await using demo = new Program(['scripts/demo.ts'], {
-    DEMO_DATA_DIR: folder.path,
-    PORT: String(first),
-    AGENT_HEALTH_PORT: String(first + 1),
-    DEMO_TARGET_PORT: String(first + 3),
+  // The browser has gone meanwhile.
+  await using again = new Program(['scripts/demo.ts'], {
+    ...environment,
     AGENT_CHROMIUM_PATH: '/nowhere/chromium',
   });
-  await demo.line('shop in a browser (BROWSER');
-  await demo.line('  AGENT_CHROMIUM_PATH: /nowhere/chromium is not there');
-  await demo.line('or set AGENT_CHROMIUM_PATH to one');
-  const steps = demo.lines.filter((line) => /^ *\d+ s {2}/.test(line));
-  assert.match(demo.lines[0] ?? '', /^ *0 s {2}opening targets/);
+  await again.line('PASSING  healthy website (URL');
+  assert.equal(keyOf(again), keyOf(demo));
+  await again.line('shop in a browser (BROWSER');
+  await again.line('  AGENT_CHROMIUM_PATH: /nowhere/chromium is not there');
+  await again.line('or set AGENT_CHROMIUM_PATH to one');
+  const steps = again.lines.filter((line) => /^ *\d+ s {2}/.test(line));
+  assert.match(again.lines[0] ?? '', /^ *0 s {2}opening targets/);
   assert.ok(steps.some((line) => line.includes('starting the control plane')));
   assert.ok(steps.some((line) => line.includes('starting two agents')));
-  demo.signal('SIGINT');
-  assert.deepEqual(await demo.exited, { code: 0, signal: null });
+  again.signal('SIGTERM');
+  assert.deepEqual(await again.exited, { code: 0, signal: null });
 });

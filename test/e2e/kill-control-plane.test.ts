@@ -4,7 +4,7 @@ import { makeChecks, moment } from '../support/killing.ts';
 import { isLong, seededRandom, testSeed } from '../support/random.ts';
 import { openTarget, System, temporaryFolder } from '../support/system.ts';
 
-const kills = isLong ? 50 : 12;
+const kills = isLong ? 50 : 8;
 
 test(`${kills} kills of the control plane lose and double nothing`, async (t) => {
   const seed = testSeed();

@@ -39,6 +39,15 @@ function describeUnfinished(file: string, slots: readonly string[]): string {
   return `slots without a FINAL: ${described.join(', ')}`;
 }
 
+/** The slots up to an instant that have no FINAL yet. */
+export function unfinishedSlots(
+  file: string,
+  checks: readonly CheckWire[],
+  until: number,
+): readonly string[] {
+  return tally(file, checks, until, null).unfinished;
+}
+
 /** Asserts what must hold at any moment: no slot with two FINALs, no attempt twice, a whole database. */
 export function assertNothingDoubled(file: string): void {
   const query = (sql: string) => queryDatabase<Record<string, unknown>>(file, sql);

@@ -2,7 +2,7 @@
  * An agent reduced to its script host, with a secret in its environment, its key file and its data:
  * runs every program of the hostile table beside runs that behave, and reports as JSON lines.
  *
- *   node hostile-agent.ts WORK_FOLDER WAY[,WAY] [NAME_PART]
+ *   node hostile-agent.ts WORK_FOLDER WAY[,WAY] all|everyWay [NAME_PART]
  */
 import { existsSync, lstatSync, readFileSync, readdirSync, realpathSync } from 'node:fs';
 import { randomInt } from 'node:crypto';
@@ -43,7 +43,7 @@ const limits: ScriptLimits = {
 const atOnce = 4;
 
 const { DATA_DIR = '', KEY_FILE = '', PRECIOUS = '' } = process.env;
-const [, , workFolder = '', wanted = '', namePart = ''] = process.argv;
+const [, , workFolder = '', wanted = '', which = 'all', namePart = ''] = process.argv;
 
 const environment = { DATA_DIR, KEY_FILE, PRECIOUS, SERVICE_SECRET_OWN: 'of the run' };
 
@@ -125,7 +125,9 @@ await using host = await createScriptHost({
   ),
 });
 const before = descriptors();
-const waiting = hostiles.filter(({ name }) => name.includes(namePart));
+const waiting = hostiles.filter(
+  ({ name, everyWay }) => name.includes(namePart) && (which === 'all' || everyWay === true),
+);
 const misbehaved: string[] = [];
 let behaved = 0;
 let isOver = false;

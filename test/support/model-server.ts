@@ -3,6 +3,7 @@
  * with tools) and Anthropic (messages) as strictly as the real ones, with a scripted brain. Requests
  * that the real ones would refuse are refused here too.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { httpServer, type TestServer } from './servers.ts';
 
@@ -23,7 +24,7 @@ export type Move =
   /** The arguments as text, for models that get JSON wrong. */
   | { tool: string; raw: string }
   | { say: string };
-export type Brain = (seen: Seen) => Move | Move[];
+export type Brain = (seen: Seen) => Move | Move[] | Promise<Move>;
 
 export interface ModelServer extends TestServer {
   /** Bodies of all requests, as they came. */
@@ -250,7 +251,7 @@ export async function modelServer(brain: Brain): Promise<ModelServer> {
   const server = await httpServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
+    const end = async (): Promise<void> => {
       const body = Buffer.concat(chunks).toString('utf8');
       requests.push(body);
       headers.push(request.headers);
@@ -276,13 +277,14 @@ export async function modelServer(brain: Brain): Promise<ModelServer> {
         try {
           const parsed: unknown = JSON.parse(body);
           const seen = isAnthropic ? readAnthropic(parsed) : readOpenai(parsed);
-          const moves = [brain(seen)].flat();
+          const moves = [await brain(seen)].flat();
           answer(200, (isAnthropic ? anthropicAnswer : openaiAnswer)(moves, body));
         } catch (error) {
           answer(400, { error: { message: error instanceof Error ? error.message : 'malformed' } });
         }
       }
-    });
+    };
+    request.on('end', () => void end());
   });
   return { ...server, requests, headers, faults };
 }
@@ -303,6 +305,7 @@ export function refOf(snapshot: string, text: string): string {
 }
 
 const mostLooks = 20;
+const betweenLooksMs = 500;
 
 /**
  * A brain that makes these moves one after another, each from what it sees then. It looks again, as a
@@ -321,7 +324,7 @@ export function inOrder(...moves: ((seen: Seen) => Move | Move[])[]): Brain {
       return made;
     } catch (error) {
       if (!(error instanceof NotShown) || ++looks > mostLooks) throw error;
-      return { tool: 'snapshot', input: {} };
+      return pause(betweenLooksMs, { tool: 'snapshot', input: {} });
     }
   };
 }

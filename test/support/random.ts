@@ -1,3 +1,5 @@
+import { longTier } from '../../scripts/tests/summary.ts';
+
 /** A small seeded generator (mulberry32): the same seed gives the same run. Values in [0, 1). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
@@ -17,6 +19,9 @@ export function testSeed(): number {
 
 /** True with `TEST_LONG=1`: properties are tried as often as it takes to find what is rare. */
 export const isLong = process.env['TEST_LONG'] === '1';
+
+/** The option of a test that proves once more what a quicker one proves, or waits long: only with `TEST_LONG=1`. */
+export const inLongTier = { skip: isLong ? false : longTier };
 
 /** How often a property is tried: a twentieth of `long`, but for `TEST_LONG=1`. */
 export function tries(long: number): number {

@@ -226,6 +226,7 @@ export async function eventually(
   const until = performance.now() + withinMs;
   while (!(await isTrue())) {
     if (performance.now() > until) throw new Error(`not within ${withinMs} ms: ${describe()}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    // What is asked is often a database file, which is opened each time.
+    await new Promise((resolve) => setTimeout(resolve, 250));
   }
 }

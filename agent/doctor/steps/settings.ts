@@ -1,7 +1,7 @@
 /** Settings that cannot be meant so. What makes them unusable altogether ends `doctor` before its steps. */
 import { join, sep } from 'node:path';
 import { describeSettings, type AgentConfig } from '../../config.ts';
-import { edits } from '@monitor/shared/nearest-word.ts';
+import { nearestWord } from '@monitor/shared/nearest-word.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import { shownUrl } from '../link/destination.ts';
 import type { Step } from '../step.ts';
@@ -90,12 +90,6 @@ function duplicates({ environment }: Given): Finding[] {
   });
 }
 
-/** Whether two words are different, and at most two single changes apart. */
-export function isMisspelling(word: string, of: string): boolean {
-  if (word === of || Math.abs(word.length - of.length) > 2) return false;
-  return edits(word, of) <= 2;
-}
-
 /** Variables of other programs that look like settings of the agent. */
 const foreign = /^(NODE_|OTEL_|npm_|FTP_PROXY$|LOG_FILE$)/i;
 /** Common other names of these settings. */
@@ -118,16 +112,15 @@ function misspellings({ environment }: Given): Finding[] {
     name,
     ...(isSecret ? [`${name}_FILE`] : []),
   ]);
+  const longNames = names.filter((name) => name.length > 6);
   return Object.keys(environment).flatMap((given) => {
     const upper = given.toUpperCase().replaceAll('-', '_');
     // Those that begin with AGENT_ were complained about already.
     const isKnown = names.includes(given as never) || lowerCased.includes(upper);
     if (isKnown || foreign.test(given) || given.startsWith('AGENT_')) return [];
     const isWrongCase = upper !== given && names.includes(upper as never);
-    const meant = isWrongCase
-      ? upper
-      : (aliases[upper] ?? names.find((name) => name.length > 6 && isMisspelling(upper, name)));
-    if (meant === undefined || environment[meant]) return [];
+    const meant = isWrongCase ? upper : (aliases[upper] ?? nearestWord(upper, longNames));
+    if (meant === null || environment[meant]) return [];
     return [warn(`${given} is not a setting and has no effect`, `did you mean ${meant}?`)];
   });
 }
@@ -137,99 +130,86 @@ function isInside(inner: string, outer: string): boolean {
 }
 
 function contradictions({ config, environment }: Given): Finding[] {
-  const found: Finding[] = [];
   const { AGENT_DATA_DIR: data, AGENT_WORK_DIR: work, AGENT_RUNTIMES_DIR: runtimes } = config;
-  if (isInside(data, work)) {
-    found.push(
+  const url = new URL(config.CONTROL_PLANE_URL);
+  const isLocal = /^(localhost|127\.|\[::1\])/.test(url.hostname);
+  const hasHttpProxy = config.HTTP_PROXY !== undefined || config.ALL_PROXY !== undefined;
+  const found: readonly (readonly [isSo: boolean, Finding])[] = [
+    [
+      isInside(data, work),
       fail(
         `AGENT_DATA_DIR (${data}) lies in AGENT_WORK_DIR (${work}), whose content is deleted`,
         'set them to folders beside each other',
       ),
-    );
-  }
-  if (isInside(runtimes, work)) {
-    found.push(
+    ],
+    [
+      isInside(runtimes, work),
       warn(
         `AGENT_RUNTIMES_DIR (${runtimes}) lies in AGENT_WORK_DIR (${work}), whose content is deleted`,
         'set them to folders beside each other',
       ),
-    );
-  }
-  const url = new URL(config.CONTROL_PLANE_URL);
-  if (!environment['CONTROL_PLANE_URL']) {
-    found.push(
+    ],
+    [
+      !environment['CONTROL_PLANE_URL'],
       warn(
         `CONTROL_PLANE_URL is not set: ${config.CONTROL_PLANE_URL} is used`,
         'set CONTROL_PLANE_URL to the address of your control plane',
       ),
-    );
-  }
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    found.push(
+    ],
+    [
+      `${url.username}${url.password}${url.search}${url.hash}` !== '',
       warn(
         `CONTROL_PLANE_URL has more than an address: ${shownUrl(`${url.origin}${url.pathname}`)} is all it may have`,
         'remove the login, "?" and "#"; the key goes into API_KEY',
       ),
-    );
-  }
-  if (/^\/(v1|api|console|docs)(\/|$)/.test(url.pathname)) {
-    found.push(
+    ],
+    [
+      /^\/(v1|api|console|docs)(\/|$)/.test(url.pathname),
       warn(
         `CONTROL_PLANE_URL ends with ${url.pathname}, to which the agent adds /v1/agent/…`,
         `set it to ${url.origin}`,
       ),
-    );
-  }
-  const isLocal = /^(localhost|127\.|\[::1\])/.test(url.hostname);
-  if (url.protocol === 'http:' && !isLocal) {
-    found.push(
+    ],
+    [
+      url.protocol === 'http:' && !isLocal,
       warn(
         'CONTROL_PLANE_URL is http: the key and all results travel unencrypted',
         'use https outside of a network that is yours alone',
       ),
-    );
-  }
-  if (
-    config.HTTPS_PROXY !== undefined &&
-    config.HTTP_PROXY === undefined &&
-    config.ALL_PROXY === undefined &&
-    url.protocol === 'http:'
-  ) {
-    found.push(
+    ],
+    [
+      config.HTTPS_PROXY !== undefined && !hasHttpProxy && url.protocol === 'http:',
       warn(
         'HTTPS_PROXY is set, but CONTROL_PLANE_URL is http: the proxy is not used',
         'set HTTP_PROXY, or make CONTROL_PLANE_URL https',
       ),
-    );
-  }
-  if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
-    found.push(
+    ],
+    [
+      environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0',
       warn(
         'NODE_TLS_REJECT_UNAUTHORIZED=0: every certificate is accepted, so anybody in between can read the key',
         'remove it, and set NODE_EXTRA_CA_CERTS to a file with the authority that is missing',
       ),
-    );
-  }
-  if (config.PROBE_CONFIG_FILE !== undefined && !config.PROBE_ENDPOINT) {
-    found.push(
-      warn('PROBE_CONFIG_FILE has no effect without PROBE_ENDPOINT=on', 'set both or none'),
-    );
-  }
-  if (
-    config.OTEL_EXPORTER_OTLP_HEADERS !== undefined &&
-    config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
-  ) {
-    found.push(
-      warn(
-        'OTEL_EXPORTER_OTLP_HEADERS has no effect without OTEL_EXPORTER_OTLP_ENDPOINT',
-        'set both or none',
-      ),
-    );
-  }
-  if (config.LLM_API_KEY !== undefined && config.LLM_MODEL === undefined) {
-    found.push(warn('LLM_API_KEY has no effect without LLM_MODEL', 'set both or none'));
-  }
-  return found;
+    ],
+    [
+      config.PROBE_CONFIG_FILE !== undefined && !config.PROBE_ENDPOINT,
+      uselessWithout('PROBE_CONFIG_FILE', 'PROBE_ENDPOINT=on'),
+    ],
+    [
+      config.OTEL_EXPORTER_OTLP_HEADERS !== undefined &&
+        config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined,
+      uselessWithout('OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_ENDPOINT'),
+    ],
+    [
+      config.LLM_API_KEY !== undefined && config.LLM_MODEL === undefined,
+      uselessWithout('LLM_API_KEY', 'LLM_MODEL'),
+    ],
+  ];
+  return found.flatMap(([isSo, finding]) => (isSo ? [finding] : []));
+}
+
+function uselessWithout(setting: string, other: string): Finding {
+  return warn(`${setting} has no effect without ${other}`, 'set both or none');
 }
 
 /** What looks wrong in settings that can be used. */

@@ -1,12 +1,13 @@
 /** A traceroute as people read it: a line for each hop, and a sentence that says what it comes to. */
 import type { TracerouteHop, TracerouteReport } from '@monitor/shared/contract/check-result.ts';
+import { table } from '@monitor/shared/text-table.ts';
 
 const titles = ['Hop', 'Address', 'Loss', 'Sent', 'Last', 'Avg', 'Best', 'Worst', 'StDev'];
 
 const silent = '(no answer)';
 
-/** Columns of numbers are read from the right. */
-const addressColumn = 1;
+/** All but the address and the words at the end. */
+const isNumber = (column: number): boolean => column !== 1 && column < titles.length;
 
 function milliseconds(value: number | null): string {
   if (value === null) return '-';
@@ -26,22 +27,6 @@ function cellsOf(hop: TracerouteHop): string[][] {
     ],
     ...others.map((address) => ['', address]),
   ];
-}
-
-function aligned(rows: readonly (readonly string[])[]): string[] {
-  const widths = titles.map((_title, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? '').length)),
-  );
-  return rows.map((row) =>
-    row
-      .map((cell, column) => {
-        const width = widths[column] ?? 0;
-        if (column >= titles.length) return cell;
-        return column === addressColumn ? cell.padEnd(width) : cell.padStart(width);
-      })
-      .join('  ')
-      .trimEnd(),
-  );
 }
 
 /** The two hops at which a router is met that the way had left in between. */
@@ -79,11 +64,6 @@ function heading({ address, port, method }: TracerouteReport): string {
   return `${address}, ${method === 'tcp' ? `port ${port ?? '?'}, TCP` : method.toUpperCase()}`;
 }
 
-/** A line for each hop under one with the titles. */
-function table({ hops }: TracerouteReport): string[] {
-  return aligned([titles, ...hops.flatMap(cellsOf)]);
-}
-
 /** The heading, a table and the conclusion, each line ended. Times are milliseconds. */
 export function tracerouteText(report: TracerouteReport): string {
   const when = new Date(report.startedAt).toISOString();
@@ -91,7 +71,7 @@ export function tracerouteText(report: TracerouteReport): string {
   const lines = [
     `Traceroute to ${heading(report)}, ${when}, ${took} s, times in ms`,
     '',
-    ...table(report),
+    table([titles, ...report.hops.flatMap(cellsOf)], isNumber),
     '',
     tracerouteConclusion(report),
   ];

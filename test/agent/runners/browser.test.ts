@@ -7,6 +7,7 @@ import type { CheckDefinition } from '@monitor/shared/contract/checks/check-type
 import { AgentError } from '../../../agent/errors.ts';
 import { runBrowser } from '../../../agent/runners/browser/run-browser.ts';
 import type { Observation } from '../../../agent/runners/runner.ts';
+import { inLongTier } from '../../support/random.ts';
 import { openScriptWorld, scriptWorld, type ScriptWorld } from '../../support/script-context.ts';
 import { webSite, type WebSite } from '../../support/web-site.ts';
 
@@ -105,19 +106,27 @@ describe('browser checks', () => {
     assert.equal((await readFile(trace?.path ?? '')).subarray(0, 2).toString(), 'PK');
   });
 
-  test('what goes wrong in pages is counted and listed', async () => {
+  test('what goes wrong in pages is counted and listed, and a target that does not answer has no vitals', async () => {
     const seen = await runBrowser(
-      definition(body(`await page.goto('${site.url}/errors'); await page.waitForTimeout(100);`)),
+      definition(
+        body(
+          `await page.goto('${site.url}/errors'); await page.waitForTimeout(100);
+          await (await context.newPage()).goto('http://127.0.0.1:65533/').catch(() => undefined);`,
+        ),
+      ),
       world.context(),
     );
     assert.equal(seen.failure, null);
     const { traceSummary, pages } = resultOf(seen);
+    const [wrong, silent] = pages;
     assert.ok(traceSummary.consoleErrors >= 1);
-    assert.equal(traceSummary.networkErrors, 1);
+    assert.equal(traceSummary.networkErrors, 2);
     assert.equal(traceSummary.documentErrors, 1);
-    assert.ok(pages[0]?.console.some(({ text, type }) => text === 'bad thing' && type === 'error'));
-    assert.ok(pages[0]?.console.some(({ text }) => text === 'fine'));
-    assert.ok(pages[0]?.network.some(({ url, status }) => url.endsWith('.png') && status === 404));
+    assert.ok(wrong?.console.some(({ text, type }) => text === 'bad thing' && type === 'error'));
+    assert.ok(wrong?.console.some(({ text }) => text === 'fine'));
+    assert.ok(wrong?.network.some(({ url, status }) => url.endsWith('.png') && status === 404));
+    assert.equal(silent?.network[0]?.failure, 'net::ERR_CONNECTION_REFUSED');
+    assert.deepEqual(silent.webVitals, {});
   });
 
   test('a soft failure fails the check, and degrades it when the script says so', async () => {
@@ -128,8 +137,12 @@ describe('browser checks', () => {
     const marked = await runBrowser(definition(body(`${soft}\n${mark}`)), world.context());
     assert.equal(marked.failure, null);
     assert.equal(marked.response?.['degraded'], 'slow shop');
+  });
+
+  test('a script that fails hard is not degraded, whatever it says', inLongTier, async () => {
+    const mark = `require('fs').writeFileSync('degraded.json', JSON.stringify({ messages: ['slow shop'] }));`;
     const hard = await runBrowser(
-      definition(body(`${mark}\n${soft}\nexpect(1).toBe(3);`)),
+      definition(body(`${mark}\nexpect.soft(1).toBe(2);\nexpect(1).toBe(3);`)),
       world.context(),
     );
     assert.equal(hard.failure?.code, 'SCRIPT_FAILED');
@@ -201,33 +214,30 @@ describe('browser checks', () => {
     assert.equal(empty.failure?.code, 'SCRIPT_INVALID');
   });
 
-  test('a page that never stops ends at the deadline, and the next run is green', async () => {
+  test('a page that never stops ends at the deadline; the next run is green, answers a dialog and has its secrets learned', async () => {
     const seen = await runBrowser(
       definition(
         body(
           `await page.goto('${site.url}/loop'); await page.evaluate(() => new Promise(() => {}));`,
         ),
       ),
-      world.context({ timeoutMs: 6_000 }),
+      world.context({ timeoutMs: 4_000 }),
     );
     assert.equal(seen.failure?.code, 'TIMEOUT');
     assert.deepEqual(resultOf(seen).jobAssets, []);
+    const context = world.context();
     const next = await runBrowser(
-      definition(body(`await page.goto('${site.url}/');`)),
-      world.context(),
+      definition(
+        body(
+          `await page.goto('${site.url}/dialogs'); await expect(page).toHaveTitle('Answered');
+          process.env.SERVICE_SECRET_TOKEN = 'found-at-run-time'; process.env['CHECKLY_SECRET_B'] = 'another-one';`,
+        ),
+      ),
+      context,
     );
     assert.equal(next.failure, null);
+    assert.deepEqual(context.secrets, ['found-at-run-time', 'another-one']);
     assert.ok(world.retired.includes('its last run ended in an unusual way'));
-  });
-
-  test('a target that does not answer has no web vitals', async () => {
-    const seen = await runBrowser(
-      definition(body(`await page.goto('http://127.0.0.1:65533/');`)),
-      world.context(),
-    );
-    const [page] = resultOf(seen).pages;
-    assert.equal(page?.network[0]?.failure, 'net::ERR_CONNECTION_REFUSED');
-    assert.deepEqual(page.webVitals, {});
   });
 
   test('a page that crashes is named', async () => {
@@ -237,29 +247,6 @@ describe('browser checks', () => {
     );
     assert.equal(seen.failure?.code, 'PAGE_CRASHED');
     assert.match(seen.failure.message, /crashed in the browser/);
-  });
-
-  test('a dialog does not hold a run up', async () => {
-    const seen = await runBrowser(
-      definition(
-        body(`await page.goto('${site.url}/dialogs'); await expect(page).toHaveTitle('Answered');`),
-      ),
-      world.context(),
-    );
-    assert.equal(seen.failure, null);
-  });
-
-  test('secrets that a script assigns are learned', async () => {
-    const context = world.context();
-    await runBrowser(
-      definition(
-        body(
-          `process.env.SERVICE_SECRET_TOKEN = 'found-at-run-time'; process.env['CHECKLY_SECRET_B'] = 'another-one';`,
-        ),
-      ),
-      context,
-    );
-    assert.deepEqual(context.secrets, ['found-at-run-time', 'another-one']);
   });
 
   test('a plain script runs with Node, and shows what it saw', async () => {

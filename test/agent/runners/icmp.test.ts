@@ -1,3 +1,4 @@
+// Own process: it starts many programs.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import test from 'node:test';

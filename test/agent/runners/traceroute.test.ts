@@ -1,3 +1,4 @@
+// Own process: it starts many programs.
 /** Traceroute monitors among real routers, and what happens where nothing can be traced. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

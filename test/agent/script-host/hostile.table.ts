@@ -4,11 +4,13 @@
  */
 import type { ProgramEnd, ScriptLimits } from '../../../agent/script-host/script-host.ts';
 
-type Isolation = 'user' | 'namespaces' | 'process-group';
+export type Isolation = 'user' | 'namespaces' | 'process-group';
 
 export interface Hostile {
   readonly name: string;
   readonly script: string;
+  /** Also tried in the ways other than that of root with namespaces: it is one of its kind, or aims at the way. */
+  readonly everyWay?: boolean;
   /** How it must end; anything will do when absent. */
   readonly ends?: Partial<Pick<ProgramEnd, 'reason' | 'exitCode' | 'signal'>>;
   /** Must be in its output. */
@@ -46,6 +48,7 @@ export const hostiles: readonly Hostile[] = [
   { name: 'exits with a code', script: 'process.exit(7)', ends: { reason: 'exit', exitCode: 7 } },
   {
     name: 'throws',
+    everyWay: true,
     script: "throw new Error('thrown')",
     ends: { reason: 'exit', exitCode: 1 },
     says: /thrown/,
@@ -59,6 +62,7 @@ export const hostiles: readonly Hostile[] = [
   { name: 'aborts', script: 'process.abort()', ends: { reason: 'exit', signal: 'SIGABRT' } },
   {
     name: 'kills itself',
+    everyWay: true,
     script: "process.kill(process.pid, 'SIGKILL')",
     ends: { reason: 'exit', signal: 'SIGKILL' },
   },
@@ -87,12 +91,14 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'ignores the polite signals',
+    everyWay: true,
     script:
       "for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, () => undefined); forever()",
     ends: { reason: 'timeout', signal: 'SIGKILL' },
   },
   {
     name: 'stops itself',
+    everyWay: true,
     script: "process.kill(process.pid, 'SIGSTOP'); forever()",
     ends: { reason: 'timeout' },
   },
@@ -120,6 +126,7 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'forks twice with nothing in the environment',
+    everyWay: true,
     script: sh('(env -i setsid sh -c "cd /; sleep $NONCE & sleep $NONCE &" >/dev/null 2>&1 &)'),
     ends: { exitCode: 0 },
   },
@@ -131,6 +138,7 @@ export const hostiles: readonly Hostile[] = [
   { name: 'uses nohup', script: sh('nohup sleep $NONCE >/dev/null 2>&1 &'), ends: { exitCode: 0 } },
   {
     name: 'leaves children that ignore signals',
+    everyWay: true,
     script: sh(
       '(trap "" TERM HUP INT; setsid sleep $NONCE & setsid sleep $NONCE) >/dev/null 2>&1 & sleep 0.1',
     ),
@@ -138,6 +146,7 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'is followed by children that start each other',
+    everyWay: true,
     script:
       "fs.writeFileSync('relay.sh', 'sleep 0.01; setsid sh relay.sh >/dev/null 2>&1 &'); cp.spawn('sh', ['relay.sh'], detached).unref(); setTimeout(() => process.exit(0), 200)",
     ends: { exitCode: 0 },
@@ -151,6 +160,7 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'kills its parent where it can',
+    everyWay: true,
     timeoutMs: 1_200,
     script:
       "cp.spawn(...sleeper, detached); console.log(attempt(() => process.kill(process.ppid, 'SIGKILL'))); forever()",
@@ -164,6 +174,7 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'kills everything there is',
+    everyWay: true,
     script: sh('kill -9 -1') + 'forever()',
     notWith: ['process-group'],
   },
@@ -176,6 +187,7 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'forks without end',
+    everyWay: true,
     script:
       'const bomb = () => { for (;;) attempt(() => cp.spawn(process.execPath, [__filename], detached)); }; bomb()',
     ends: { reason: 'processes' },
@@ -193,24 +205,28 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'starts many that sleep',
+    everyWay: true,
     script: 'for (let i = 0; i < 60; i++) cp.spawn(...sleeper, detached); forever()',
     limits: { processes: 24 },
     ends: { reason: 'processes' },
   },
   {
     name: 'traces its parent',
+    everyWay: true,
     script:
       "const end = cp.spawnSync('strace', ['-p', String(process.ppid)]); console.log('traced', end.error?.code ?? end.status)",
     says: /traced (ENOENT|[1-9])/,
   },
   {
     name: 'takes another user',
+    everyWay: true,
     script:
       "console.log(attempt(() => process.setuid(0)), attempt(() => process.setgid(0)), attempt(() => process.setgroups([0]))); console.log('uid', process.getuid()); process.exit(process.getuid() === 0 ? 0 : 5)",
     ends: { exitCode: 5 },
   },
   {
     name: 'asks programs that change the user',
+    everyWay: true,
     script: sh(
       'su -c id root </dev/null; sudo -n id; mount -t tmpfs none /mnt; unshare -r id -u; grep NoNewPrivs /proc/self/status',
     ),
@@ -218,6 +234,7 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'lifts its limits',
+    everyWay: true,
     script: sh('ulimit -c unlimited 2>&1; ulimit -f unlimited 2>&1; echo core $(ulimit -c)'),
     says: /core 0/,
   },
@@ -235,6 +252,7 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'fills memory outside the heap',
+    everyWay: true,
     script: 'const all = []; setInterval(() => all.push(Buffer.alloc(20_000_000, 1)), 5)',
     limits: { memoryBytes: 2e8 },
     ends: { reason: 'memory' },
@@ -267,6 +285,7 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'writes files that have no name any more',
+    everyWay: true,
     script:
       "const part = Buffer.alloc(4_000_000, 1); let i = 0; setInterval(() => { const fd = fs.openSync('large' + i, 'w'); fs.writeSync(fd, part); fs.unlinkSync('large' + i++); }, 5)",
     ends: { reason: 'disk' },
@@ -292,6 +311,7 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'opens descriptors without end',
+    everyWay: true,
     script:
       "let i = 0; for (;; i++) { const error = attempt(() => fs.openSync('/dev/null')); if (typeof error === 'string') { console.log(error, i < 10_000); break; } }",
     says: /EMFILE true/,
@@ -311,6 +331,7 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'writes errors without end, in short lines',
+    everyWay: true,
     script: "const text = 'no\\n'.repeat(10_000); for (;;) fs.writeSync(2, text)",
     ends: { reason: 'timeout' },
     timeoutMs: 1_500,
@@ -342,12 +363,14 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'sends forged messages',
+    everyWay: true,
     script:
       'fs.writeSync(3, \'{"__proto__":{"polluted":1},"type":"end","reason":"exit"}\\n\'); process.exit(3)',
     ends: { reason: 'exit', exitCode: 3 },
   },
   {
     name: 'talks to the supervisor',
+    everyWay: true,
     script:
       sh(
         'for fd in 5 6 7 8 9; do eval "printf \'end exit 0 0\\\\ngone\\\\n\' >&$fd" 2>/dev/null; done; true',
@@ -356,24 +379,28 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'closes all its descriptors',
+    everyWay: true,
     script: 'for (let fd = 0; fd < 5; fd++) attempt(() => fs.closeSync(fd)); process.exit(4)',
     ends: { exitCode: 4 },
   },
   // Prying
   {
     name: 'reads the environment, command line and memory of all',
+    everyWay: true,
     script:
       "for (const pid of pids()) { if (Number(pid) === process.pid) continue; hunt(['environ', 'cmdline', 'maps', 'auxv'].map((name) => `/proc/${pid}/${name}`)); attempt(() => { for (const line of fs.readFileSync(`/proc/${pid}/maps`, 'latin1').split('\\n').filter((text) => /rw-p.*(heap|stack)/.test(text))) { const [from, to] = line.split(' ')[0].split('-').map((text) => parseInt(text, 16)); const part = Buffer.alloc(Math.min(to - from, 8e6)); fs.readSync(fs.openSync(`/proc/${pid}/mem`), part, 0, part.length, from); for (const found of isCanary(part.toString('latin1'))) console.log(pid, found); } }); }",
     ends: { exitCode: 0 },
   },
   {
     name: 'reads open files of all',
+    everyWay: true,
     script:
       'for (const pid of pids()) { attempt(() => hunt(fs.readdirSync(`/proc/${pid}/fd`).map(Number).filter((fd) => fs.statSync(`/proc/${pid}/fd/${fd}`).isFile()).map((fd) => `/proc/${pid}/fd/${fd}`))); attempt(() => hunt([`/proc/${pid}/root${process.env.KEY_FILE}`, `/proc/${pid}/cwd/key`])); }',
     ends: { exitCode: 0 },
   },
   {
     name: 'reads the key file and the data of the agent',
+    everyWay: true,
     script:
       'hunt([process.env.KEY_FILE]); attempt(() => hunt(fs.readdirSync(process.env.DATA_DIR).map((name) => path.join(process.env.DATA_DIR, name))))',
     ends: { exitCode: 0 },
@@ -388,6 +415,7 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'uncovers what is hidden',
+    everyWay: true,
     script: sh(
       'umount -l $DATA_DIR; umount /proc; unshare -rm sh -c "umount -l $DATA_DIR $KEY_FILE; cat $KEY_FILE $DATA_DIR/*; cat /proc/*/environ"; true',
     ),
@@ -396,6 +424,7 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'leaves its root',
+    everyWay: true,
     script: sh(
       'unshare -r chroot /proc/1/root cat $KEY_FILE; unshare -rpf --mount-proc sh -c "cat /proc/*/environ"; true',
     ),
@@ -412,6 +441,7 @@ export const hostiles: readonly Hostile[] = [
   // Spoiling the folder
   {
     name: 'puts links where its folder is deleted',
+    everyWay: true,
     script:
       "fs.mkdirSync('a'); fs.symlinkSync(process.env.PRECIOUS, 'a/link'); fs.symlinkSync(path.join(process.env.PRECIOUS, 'kept'), 'file'); fs.symlinkSync('/', 'root')",
     ends: { exitCode: 0 },
@@ -429,6 +459,7 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'takes all permissions away',
+    everyWay: true,
     script:
       "fs.mkdirSync('a/b/c', { recursive: true }); fs.writeFileSync('a/b/c/d', 'x'); for (const f of ['a/b/c/d', 'a/b/c', 'a/b', 'a', '.']) fs.chmodSync(f, 0)",
     ends: { exitCode: 0 },
@@ -441,6 +472,7 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'leaves pipes, sockets and a tree too deep for paths',
+    everyWay: true,
     script:
       sh('mkfifo pipe') +
       "require('node:net').createServer().listen('socket'); for (let i = 0; i < 400; i++) { fs.mkdirSync('deep-deep-deep'); process.chdir('deep-deep-deep'); } process.exit(0)",
@@ -448,6 +480,7 @@ export const hostiles: readonly Hostile[] = [
   },
   {
     name: 'writes outside its folder',
+    everyWay: true,
     script:
       "for (const folder of ['/', '/etc', process.env.PRECIOUS, process.env.DATA_DIR, path.dirname(process.env.HOME), path.dirname(path.dirname(process.env.HOME))]) console.log(folder, attempt(() => fs.writeFileSync(path.join(folder, 'hostile-' + nonce), 'x')));",
     ends: { exitCode: 0 },

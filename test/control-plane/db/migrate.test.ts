@@ -107,3 +107,46 @@ test('a migration that fails leaves the database as it was, and can be tried aga
   assert.deepEqual(await migrateToLatest(db), laterMigrations);
   await db.destroy();
 });
+
+test('open alerts about agents stay open under their new names', async () => {
+  const db = openDatabase(':memory:');
+  await migrateToLatest(db, '0017-agent-wait');
+  await db.insertInto('accounts').values({ id: accountId, name: 'Main', created_at: 1 }).execute();
+  // Tables that this build no longer knows.
+  const insert = (table: string, row: Record<string, unknown>) =>
+    db
+      .insertInto(table as 'agents')
+      .values({ account_id: accountId, ...row } as never)
+      .execute();
+  await insert('location_notices', {
+    ...{ location: 'gone', unserved_since: 1, incident_key: 'location/1' },
+    ...{ channels_json: '[7]', sent_at: 2 },
+  });
+  for (const [location, conclusive_at] of [
+    ['broken', null],
+    ['mended', 3],
+  ]) {
+    await insert('location_faults', { location, since: 1 });
+    await insert('fault_notices', {
+      ...{ location, code: '', since: 1, incident_key: `faults/${location}` },
+      ...{ channels_json: '[8]', sent_at: 2, conclusive_at },
+    });
+  }
+  await migrateToLatest(db);
+  const alerts = await db
+    .selectFrom('agent_health_alerts')
+    .select(['location', 'code', 'since', 'incident_key', 'channels_json'])
+    .orderBy('location')
+    .execute();
+  assert.deepEqual(
+    alerts.map((row) => Object.values(row).join(' ')),
+    [
+      'broken  1 faults/broken [8]',
+      'gone NO_AGENT 1 location/1 [7]',
+      'mended  1 faults/mended [8]',
+    ],
+  );
+  const streaks = await db.selectFrom('location_error_streaks').select('location').execute();
+  assert.deepEqual(streaks, [{ location: 'broken' }], 'the other outage is over');
+  await db.destroy();
+});

@@ -1,9 +1,9 @@
-// Own process: it waits for time-outs.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import test from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { startTestControlPlane } from '../../support/control-plane.ts';
+import { inLongTier } from '../../support/random.ts';
 
 const check = { name: 'a', request: { url: 'https://a.example' } };
 
@@ -79,23 +79,24 @@ test('a path may end with a slash, HEAD answers like GET, other methods learn wh
   assert.equal((await cp.api('GET', '/V1/checks')).status, 404);
 });
 
-for (const [what, sent] of [
-  ['headers', 'GET /v1/checks HTTP/1.1\r\nhost: a\r\n'],
-  [
-    'a body',
-    'POST /v1/checks/url HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{',
-  ],
+const slowBody =
+  'POST /v1/checks/url HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 50\r\n';
+for (const [what, sent, status, options] of [
+  ['headers', () => 'GET /v1/checks HTTP/1.1\r\nhost: a\r\n', 408, {}],
+  ['a body', (key: string) => `${slowBody}authorization: Bearer ${key}\r\n\r\n{`, 408, {}],
+  // After the refusal it is the end of the keep-alive that does it.
+  ['a body without a key', () => `${slowBody}\r\n{`, 401, inLongTier],
 ] as const) {
-  test(`a client that sends ${what} byte by byte is disconnected`, async () => {
+  test(`a client that sends ${what} byte by byte is disconnected`, options, async () => {
     await using cp = await startTestControlPlane({ settings: { REQUEST_TIMEOUT_SECONDS: '1' } });
     const socket = connect(Number(new URL(cp.url).port), '127.0.0.1');
     let answer = '';
     socket.on('data', (chunk) => {
       answer += String(chunk);
     });
-    socket.write(sent);
+    socket.write(sent(cp.apiKey));
     await new Promise((resolve) => socket.once('close', resolve));
-    assert.match(answer, /^HTTP\/1\.1 (408|401) /);
+    assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `));
   });
 }
 

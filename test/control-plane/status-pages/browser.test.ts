@@ -7,7 +7,7 @@ import type { Browser, Page } from 'playwright-core';
 import { themeColorNames } from '@monitor/shared/contract/status-page.ts';
 import { launchBrowser } from '../../support/found-browser.ts';
 import { day, hour, iso, minute, PageVisitor } from '../../support/page-visitor.ts';
-import { seededRandom } from '../../support/random.ts';
+import { isLong, seededRandom } from '../../support/random.ts';
 
 interface Finding {
   id: string;
@@ -160,20 +160,22 @@ for (const theme of ['LIGHT', 'DARK'] as const) {
     const page = await browser.newPage({ viewport: { width: 360, height: 800 } });
     const paths = ['/', '/history', `/incidents/${incidentId}`, '/nothing'];
     const links = ['/subscriptions/verify?token=x', '/subscriptions/unsubscribe?token=x'];
+    // The theme decides about colours alone.
+    const rules = theme === 'DARK' && !isLong ? ['color-contrast'] : undefined;
     for (const path of [...paths, ...links]) {
       await page.goto(visitor.base + path);
-      assert.deepEqual(await violations(page), [], path);
+      assert.deepEqual(await violations(page, rules), [], path);
       const width = await page.evaluate('document.documentElement.scrollWidth');
       assert.ok(Number(width) <= 360, path);
     }
     await visitor.done('POST', `/v1/status-pages/${id}/password`);
     await page.goto(visitor.base);
-    assert.deepEqual(await violations(page), []);
+    assert.deepEqual(await violations(page, rules), []);
     await page.close();
   });
 }
 
-test('axe finds nothing to object to in twenty random palettes', async () => {
+test('axe finds nothing to object to in random palettes', async () => {
   const { visitor, id } = await openBusyPage();
   await using _ = visitor;
   const random = seededRandom(20);
@@ -182,7 +184,7 @@ test('axe finds nothing to object to in twenty random palettes', async () => {
   const palette = () => Object.fromEntries(themeColorNames.map((name) => [name, color()]));
   const { cards } = await visitor.done('GET', `/v1/status-pages/${id}`);
   const page = await browser.newPage();
-  for (let round = 0; round < 10; round += 1) {
+  for (let round = 0; round < (isLong ? 10 : 3); round += 1) {
     const themeColors = { light: palette(), dark: palette() };
     await visitor.done('PUT', `/v1/status-pages/${id}`, {
       name: 'Shop',

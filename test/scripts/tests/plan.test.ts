@@ -11,11 +11,32 @@ test('a file that says why it needs a process has one, each of e2e too, and they
     ['test/agent/a.test.ts', shared],
     ['test/e2e/z.test.ts', shared],
   ]);
-  assert.deepEqual(planGroups(sources), [
-    ['test/agent/c.test.ts'],
-    ['test/e2e/z.test.ts'],
-    ['test/agent/a.test.ts', 'test/agent/b.test.ts'],
-  ]);
+  assert.deepEqual(
+    planGroups(sources).map(({ files }) => files),
+    [
+      ['test/agent/c.test.ts'],
+      ['test/e2e/z.test.ts'],
+      ['test/agent/a.test.ts', 'test/agent/b.test.ts'],
+    ],
+  );
+});
+
+test('files of e2e wait, and those that give it as their reason', () => {
+  const reasons = { a: 'it waits for time-outs.', b: 'it starts browsers.' };
+  const sources = new Map(
+    Object.entries(reasons).flatMap(([name, reason]) =>
+      ['agent', 'e2e'].map((area) => [
+        `test/${area}/${name}.test.ts`,
+        `// Own process: ${reason}\n${shared}`,
+      ]),
+    ),
+  );
+  sources.set('test/e2e/c.test.ts', shared);
+  const waiting = planGroups(sources).filter(({ isWaiting }) => isWaiting);
+  assert.deepEqual(
+    waiting.flatMap(({ files }) => files),
+    ['test/agent/a.test.ts', 'test/e2e/a.test.ts', 'test/e2e/c.test.ts'],
+  );
 });
 
 test('no file is left out, none runs twice, and a process has files of one area', () => {
@@ -23,10 +44,10 @@ test('no file is left out, none runs twice, and a process has files of one area'
     Array.from({ length: 30 }, (_file, index) => `test/${area}/${index}.test.ts`),
   );
   const groups = planGroups(new Map(files.map((file) => [file, shared])));
-  assert.deepEqual(groups.flat().sort(), files.toSorted());
+  assert.deepEqual(groups.flatMap((group) => group.files).sort(), files.toSorted());
   for (const group of groups) {
-    assert.equal(new Set(group.map((file) => file.split('/')[1])).size, 1);
-    assert.ok(group.length <= 12);
+    assert.equal(new Set(group.files.map((file) => file.split('/')[1])).size, 1);
+    assert.ok(group.files.length <= 20);
   }
 });
 

@@ -36,6 +36,16 @@ test('a run in which all passes ends with 0, counts, and names skips and the slo
   );
 });
 
+test('tests of the long tier are counted, and nothing is missing for want of them', () => {
+  const { code, out } = run({
+    'a.test.ts':
+      "test('one', () => {}); test('two', { skip: 'long tier: TEST_LONG=1' }, () => {});",
+  });
+  assert.equal(code, 0, out);
+  assert.match(out, /1\/1 ✔ .*a\.test\.ts {2}1 tests, [\d.]+ s, 1 more in the long tier\n/);
+  assert.match(out, /1 tests, 0 failed, 0 skipped.*\n1 tests of the long tier were not run/);
+});
+
 test('what fails is shown with its place and its reason, and the others of its process run', () => {
   const { code, out } = run({
     'a.test.ts': "test('outer', (t) => t.test('inner', () => assert.equal(1, 2)));",
@@ -45,6 +55,43 @@ test('what fails is shown with its place and its reason, and the others of its p
   assert.match(out, /\n✖ inner\n.*a\.test\.ts:3\n[\s\S]*1 !== 2/);
   assert.match(out, /✔ .*b\.test\.ts/);
   assert.match(out, /2 files, 3 tests, 1 failed/);
+});
+
+test('an error that nobody catches fails the run, and is shown', () => {
+  const { code, out } = run({
+    'a.test.ts': `
+      const pause = () => new Promise((resolve) => setTimeout(resolve, 50));
+      test('throws', async () => {
+        setImmediate(() => { throw new Error('nobody caught it'); });
+        await pause();
+      });
+      test('rejects', async () => {
+        void Promise.reject(new Error('nobody waited for it'));
+        await pause();
+      });`,
+  });
+  assert.equal(code, 1);
+  assert.match(out, /nobody caught it/);
+  assert.match(out, /nobody waited for it/);
+});
+
+test('tests and hooks belong to the suite in which they are written', () => {
+  const { code, out } = run({
+    'a.test.ts': `
+      import { before, beforeEach, describe } from 'node:test';
+      for (const name of ['one', 'two']) {
+        describe(name, () => {
+          let seen = [];
+          before(() => { seen.push(name); });
+          beforeEach(() => { seen.push('each'); });
+          test('has its own', () => assert.deepEqual(seen, [name, 'each']));
+          describe('inner', () => {
+            test('and those around it', () => assert.deepEqual(seen, [name, 'each', 'each']));
+          });
+        });
+      }`,
+  });
+  assert.equal(code, 0, out);
 });
 
 test('a process that dies, and a file without tests, are failures', () => {

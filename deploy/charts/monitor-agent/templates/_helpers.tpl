@@ -361,3 +361,26 @@ spec:
     {{- toYaml . | nindent 4 }}
   {{- end }}
 {{- end -}}
+
+{{- define "monitor-agent.behavior" -}}
+scaleUp:
+  stabilizationWindowSeconds: 0
+  policies:
+    - type: Pods
+      value: 2
+      periodSeconds: 60
+scaleDown:
+  stabilizationWindowSeconds: 300
+  policies:
+    - type: Pods
+      value: 1
+      periodSeconds: 60
+{{- end -}}
+
+{{- define "monitor-agent.cidrsOfFamily" -}}
+{{- range $cidr := .cidrs }}
+{{- if eq $.isV6 (contains ":" $cidr) }}
+- {{ $cidr }}
+{{- end }}
+{{- end }}
+{{- end -}}

@@ -15,7 +15,7 @@ export interface Environment {
   readonly needs: 'nothing' | 'root' | 'lab';
   /** Programs it needs beyond Debian's base, with the package each is in; only where it is slow. */
   readonly packages?: Readonly<Record<string, string>>;
-  /** Waits for what never comes, or is much like another one: only in the lab. */
+  /** Waits for what never comes, or is much like another one: only with `TEST_LONG=1`, and in the lab. */
   readonly isSlow?: boolean;
   /** The first failure, or where there is none the first warning; null where all is well. */
   readonly first: { readonly id: string; readonly verdict: 'warn' | 'fail' } | null;
@@ -71,6 +71,9 @@ export class Ground implements AsyncDisposable {
   }
 
   static async open(office: Office | null): Promise<Ground> {
+    mkdirSync(compileCache, { recursive: true });
+    // Agents that are not root keep theirs in it as well.
+    chmodSync(compileCache, 0o1777);
     return new Ground(await FakeControlPlane.start({ key: locationKey }), office);
   }
 

@@ -27,6 +27,7 @@ export const keyEnvironments: readonly Environment[] = [
   {
     name: 'API_KEY_FILE has a line more than the key',
     needs: 'nothing',
+    isSlow: true,
     first: { id: 'settings', verdict: 'fail' },
     evidence: ['has more than one line'],
     fix: ['write the key and nothing else'],
@@ -41,6 +42,7 @@ export const keyEnvironments: readonly Environment[] = [
   {
     name: 'API_KEY_FILE does not exist',
     needs: 'nothing',
+    isSlow: true,
     first: { id: 'settings', verdict: 'fail' },
     evidence: ['/run/secrets/api-key', 'no such file'],
     fix: ['correct it'],
@@ -85,6 +87,7 @@ export const keyEnvironments: readonly Environment[] = [
   {
     name: 'the control plane is too old for the agent',
     needs: 'nothing',
+    isSlow: true,
     first: { id: 'protocol', verdict: 'fail' },
     evidence: ['the control plane is the older one'],
     fix: ['upgrade the control plane'],
@@ -95,6 +98,7 @@ export const keyEnvironments: readonly Environment[] = [
   {
     name: 'CONTROL_PLANE_URL is not an address',
     needs: 'nothing',
+    isSlow: true,
     first: { id: 'settings', verdict: 'fail' },
     evidence: ['must be an http or https URL'],
     fix: ['correct it'],

@@ -213,6 +213,7 @@ export const machineEnvironments: readonly Environment[] = [
   {
     name: 'a user id without an entry in /etc/passwd, and no HOME',
     needs: 'root',
+    isSlow: true,
     first: { id: 'data-directory', verdict: 'fail' },
     evidence: ['cannot be written', 'uid 54321'],
     fix: ['set AGENT_DATA_DIR'],
@@ -281,6 +282,7 @@ export const machineEnvironments: readonly Environment[] = [
   {
     name: 'the browser that is set is not there',
     needs: 'nothing',
+    isSlow: true,
     first: { id: 'browser', verdict: 'fail' },
     evidence: ['/opt/chromium/chrome is not there'],
     fix: ['AGENT_CHROMIUM_PATH'],

@@ -202,6 +202,7 @@ export const networkEnvironments: readonly Environment[] = [
   {
     name: 'the cable is pulled out and the address stays',
     needs: 'lab',
+    isSlow: true,
     first: { id: 'route', verdict: 'fail' },
     evidence: ['has no link (no carrier)'],
     fix: ['cable, switch port or virtual network'],
@@ -236,6 +237,7 @@ export const networkEnvironments: readonly Environment[] = [
   {
     name: 'a router says the host is unreachable',
     needs: 'lab',
+    isSlow: true,
     first: { id: 'connect', verdict: 'fail' },
     evidence: ['says the host cannot be reached'],
     fix: ['ip route get 10.80.0.10'],
@@ -285,6 +287,7 @@ export const networkEnvironments: readonly Environment[] = [
   {
     name: 'something resets each connection that asks',
     needs: 'nothing',
+    isSlow: true,
     first: { id: 'control-plane', verdict: 'fail' },
     evidence: ['cuts the connection instead of answering'],
     fix: ['what is in between'],
@@ -340,6 +343,7 @@ export const networkEnvironments: readonly Environment[] = [
   {
     name: 'a captive portal answers with its page',
     needs: 'nothing',
+    isSlow: true,
     first: { id: 'control-plane', verdict: 'fail' },
     evidence: ['"Guest network"', 'captive portal'],
     fix: ['sign in to the portal'],
@@ -380,6 +384,7 @@ export const networkEnvironments: readonly Environment[] = [
   {
     name: 'the gateway before the control plane has nobody behind it (502)',
     needs: 'nothing',
+    isSlow: true,
     first: { id: 'control-plane', verdict: 'fail' },
     evidence: ['502'],
     fix: ['log of the control plane'],

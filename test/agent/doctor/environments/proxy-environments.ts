@@ -92,6 +92,7 @@ export const proxyEnvironments: readonly Environment[] = [
   {
     name: 'the proxy offers only NTLM and Negotiate',
     needs: 'nothing',
+    isSlow: true,
     first: { id: 'proxy', verdict: 'fail' },
     evidence: ['Negotiate, NTLM', 'only knows Basic'],
     fix: ['let the proxy accept Basic'],
@@ -112,6 +113,7 @@ export const proxyEnvironments: readonly Environment[] = [
   {
     name: 'the proxy itself cannot reach the control plane',
     needs: 'nothing',
+    isSlow: true,
     first: { id: 'connect', verdict: 'fail' },
     evidence: ['could not connect to', '503'],
     fix: ['NO_PROXY'],

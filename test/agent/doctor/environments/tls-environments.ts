@@ -86,6 +86,7 @@ export const tlsEnvironments: readonly Environment[] = [
   {
     name: 'NODE_EXTRA_CA_CERTS names a file that is not PEM',
     needs: 'nothing',
+    isSlow: true,
     first: { id: 'tls', verdict: 'fail' },
     evidence: ['no certificate in PEM'],
     fix: ['openssl x509 -inform der'],
@@ -109,6 +110,7 @@ export const tlsEnvironments: readonly Environment[] = [
   {
     name: 'the authority that is needed has expired in the file of NODE_EXTRA_CA_CERTS',
     needs: 'nothing',
+    isSlow: true,
     first: { id: 'tls', verdict: 'fail' },
     evidence: ['authority "CN=Company authority"', 'expired on'],
     fix: ['ask for the successor of "CN=Company authority"'],
@@ -165,6 +167,7 @@ export const tlsEnvironments: readonly Environment[] = [
   {
     name: 'https is set, and http is spoken on the port',
     needs: 'nothing',
+    isSlow: true,
     first: { id: 'tls', verdict: 'fail' },
     evidence: ['does not speak TLS'],
     fix: ['http://'],

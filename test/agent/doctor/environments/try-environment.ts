@@ -7,8 +7,6 @@ import { labProblem } from '../../../support/network-lab.ts';
 import { Ground, type Environment } from './environment.ts';
 import type { Office } from './office.ts';
 
-const limitMs = 15_000;
-
 /** Why an environment cannot be made on this machine; null where it can. */
 export function whyNot({ needs }: Environment): string | null {
   if (needs === 'nothing') return process.platform === 'linux' ? null : 'needs Linux';
@@ -60,10 +58,11 @@ function assertOneCause(
   return { said, shown };
 }
 
+/** Tries an environment; where the machine has nothing else to do, within `limitMs`. */
 export async function tryEnvironment(
   environment: Environment,
   office: Office | null,
-  options: readonly string[] = [],
+  { options = [], limitMs = Infinity }: { options?: readonly string[]; limitMs?: number } = {},
 ): Promise<void> {
   const { first, evidence, fix } = environment;
   assertPackages(environment);

@@ -1,3 +1,4 @@
+// Own process: it starts many programs.
 /**
  * The capture among hosts, as a user without rights and as one with just the right to capture. The far
  * network is behind a router; what is sent to some of its addresses is dropped or refused.

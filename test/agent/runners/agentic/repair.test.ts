@@ -5,9 +5,10 @@ import {
   inOrder,
   modelServer,
   refOf,
-  type Brain,
+  type Move,
   type Seen,
 } from '../../../support/model-server.ts';
+import { inLongTier } from '../../../support/random.ts';
 import { webShop, type WebShop } from '../../../support/web-shop.ts';
 import { check, learn, mute } from './shop-brain.ts';
 
@@ -21,7 +22,7 @@ const finish = (passed: boolean, summary: string) => () => ({
 function relaunch(shop: WebShop): void {
   shop.look.buyLabel = 'Buy now';
 }
-const repairs: ((seen: Seen) => ReturnType<Brain>)[] = [
+const repairs: ((seen: Seen) => Move)[] = [
   look,
   ({ last }) => ({ tool: 'click', input: { ref: refOf(last, 'Buy now') } }),
   () => ({ tool: 'assert', input: { assertion: 1 } }),
@@ -107,8 +108,19 @@ suite('a learned step that no longer works', { concurrency: 3 }, () => {
     const endless = await check(shop, { model, learnedScript, maxSteps: 3 });
     assert.equal(endless.failure?.code, 'STEP_BROKEN');
     assert.match(endless.failure.message, /could not be repaired.*LLM_MAX_STEPS/s);
-    const refused = await check(shop, { model, learnedScript, key: 'wrong' });
-    assert.equal(refused.failure?.code, 'STEP_BROKEN');
-    assert.match(refused.failure.message, /could not be repaired.*LLM_API_KEY/s);
   });
+
+  test(
+    'a repair that the model refuses leaves the broken step as the failure',
+    inLongTier,
+    async () => {
+      await using shop = await webShop();
+      const learnedScript = await learn(shop);
+      relaunch(shop);
+      await using model = await modelServer(look);
+      const refused = await check(shop, { model, learnedScript, key: 'wrong' });
+      assert.equal(refused.failure?.code, 'STEP_BROKEN');
+      assert.match(refused.failure.message, /could not be repaired.*LLM_API_KEY/s);
+    },
+  );
 });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { modelServer } from '../../../support/model-server.ts';
+import { isLong } from '../../../support/random.ts';
 import { eventually } from '../../../support/system.ts';
 import { webShop } from '../../../support/web-shop.ts';
 import { buys, check, learn, mute, prompt } from './shop-brain.ts';
@@ -26,7 +27,8 @@ suite('repeating what was learned', { concurrency: 3 }, () => {
   test('another prompt, or other skills, make a run explore anew', async () => {
     await using shop = await webShop();
     const learnedScript = await learn(shop);
-    for (const changed of [{ prompt: `${prompt} Quickly.` }, { skills: ['hurry'] }]) {
+    const changes = [{ prompt: `${prompt} Quickly.` }, { skills: ['hurry'] }];
+    for (const changed of isLong ? changes : changes.slice(0, 1)) {
       await using model = await modelServer(buys(shop.url));
       const seen = await check(shop, { model, learnedScript, ...changed });
       assert.equal(seen.response?.['mode'], 'explored');
@@ -37,7 +39,7 @@ suite('repeating what was learned', { concurrency: 3 }, () => {
   test('a script that cannot be read is as good as none', async () => {
     await using shop = await webShop();
     const { promptHash } = await learn(shop);
-    for (const script of ['{', '{"version":9,"steps":[]}']) {
+    for (const script of ['{"version":9,"steps":[]}', ...(isLong ? ['{'] : [])]) {
       await using model = await modelServer(buys(shop.url));
       const learnedScript = { promptHash, script };
       const seen = await check(shop, { model, learnedScript });

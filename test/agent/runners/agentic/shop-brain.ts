@@ -51,17 +51,20 @@ export const mute: Brain = () => {
 };
 
 /** Learned once for each look of a shop: where the shop is does not matter. */
-const learnedByLook = new Map<string, LearnedScript>();
+const learnedByLook = new Map<string, Promise<LearnedScript>>();
 
-/** What the first run of the check learns. */
-export async function learn(shop: WebShop): Promise<LearnedScript> {
-  const look = JSON.stringify(shop.look);
-  const known = learnedByLook.get(look);
-  if (known !== undefined) return known;
+async function learnAnew(shop: WebShop): Promise<LearnedScript> {
   await using model = await modelServer(buys(shop.url));
   const { learnedScript, failure } = await check(shop, { model });
   assert.equal(failure, null);
   assert.ok(learnedScript);
-  learnedByLook.set(look, learnedScript);
   return learnedScript;
+}
+
+/** What the first run of the check learns. */
+export function learn(shop: WebShop): Promise<LearnedScript> {
+  const look = JSON.stringify(shop.look);
+  const learned = learnedByLook.get(look) ?? learnAnew(shop);
+  learnedByLook.set(look, learned);
+  return learned;
 }

@@ -1,7 +1,5 @@
 /**
- * The watchdog on outcomes, and what locations say of their load: people are told once when checks that
- * should have results have none, or when a location is overloaded, and once when that is over. All checks
- * of a location that lack results are one notice.
+ * Checks that should have results and have none, whatever the reason: all of a location are one alert.
  */
 import { sql, type Kysely } from 'kysely';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
@@ -11,16 +9,12 @@ import {
   checksWaitingIn,
   explainSilence,
   noResultsCode,
-  type Overload,
-  overloadedCode,
-  overloadedForMs,
   overloadOf,
-  quietForMs,
   silentAfterMs,
 } from '../scheduling/index.ts';
 import type { Services } from '../core/services.ts';
-import { closeNotice, openNotice, type Place } from './fault-notices.ts';
 import { maintenanceBetween } from '../maintenance/index.ts';
+import { type Finding, type HealthCondition, type Place, unknownKind } from './agent-health.ts';
 
 /** No check is silent sooner. */
 const leastMs = 5 * 60_000;
@@ -124,8 +118,6 @@ async function silentChecks(
   return { silent, excused };
 }
 
-const keyOf = ({ accountId, location }: Place): string => `${accountId}/${location}`;
-
 async function explain(
   services: Services,
   db: Kysely<Database>,
@@ -155,92 +147,48 @@ async function explain(
   });
 }
 
-const mostExplained = 200;
-/** No run names a code here. */
-const unknownKind = 'UNKNOWN';
+const maxExplained = 200;
 
-async function noticeSilence(
+async function findingsAt(
   services: Services,
+  db: Kysely<Database>,
   place: Place,
   silent: readonly SilentCheck[],
-): Promise<boolean> {
-  return services.db.transaction().execute(async (db) => {
-    const ids = new Set(silent.map(({ checkId }) => checkId));
-    const checks = (await checksWaitingIn(db, place)).filter(({ id }) => ids.has(id));
-    if (checks.length === 0) return false;
-    const since = Math.min(...silent.map((check) => check.since));
-    const message = await explain(services, db, place, [...ids].slice(0, mostExplained), since);
-    const kind = { code: unknownKind, runs: 0, message };
-    return openNotice(services, db, place, { code: noResultsCode, since, runs: 0, kind }, checks);
-  });
+): Promise<Finding[]> {
+  const ids = new Set(silent.map(({ checkId }) => checkId));
+  const checks = (await checksWaitingIn(db, place)).filter(({ id }) => ids.has(id));
+  if (checks.length === 0) return [];
+  const since = Math.min(...silent.map((check) => check.since));
+  const message = await explain(services, db, place, [...ids].slice(0, maxExplained), since);
+  return [{ code: noResultsCode, since, runs: 0, kind: unknownKind(message), checks }];
 }
 
-async function noticeOverload(
-  services: Services,
-  place: Place,
-  { since, reason }: Overload,
-): Promise<boolean> {
-  return services.db.transaction().execute(async (db) => {
-    const checks = await checksWaitingIn(db, place);
-    const kind = { code: unknownKind, runs: 0, message: reason };
-    return openNotice(services, db, place, { code: overloadedCode, since, runs: 0, kind }, checks);
-  });
-}
+const keyOf = ({ accountId, location }: Place): string => `${accountId}/${location}`;
 
-async function openNoticesOf(db: Kysely<Database>, code: string) {
-  return db.selectFrom('fault_notices').selectAll().where('code', '=', code).execute();
-}
-
-async function watchSilence(services: Services): Promise<boolean> {
-  const { db } = services;
-  let hasNews = false;
-  const { silent: found, excused } = await silentChecks(services, db);
-  const byPlace = Map.groupBy(found, keyOf);
-  const withoutResults = new Set([...found, ...excused].map(keyOf));
-  for (const [, silent] of byPlace) {
-    const [first] = silent;
-    if (first !== undefined && (await noticeSilence(services, first, silent))) hasNews = true;
-  }
-  for (const sent of await openNoticesOf(db, noResultsCode)) {
-    const place = { accountId: sent.account_id, location: sent.location };
-    if (withoutResults.has(keyOf(place))) continue;
-    // Without an agent there is another notice, and no result either.
-    if (!services.hub.isServed(place.accountId, place.location)) continue;
-    const close = (unit: Kysely<Database>) => closeNotice(services, unit, sent, true);
-    if (await db.transaction().execute(close)) hasNews = true;
-  }
-  return hasNews;
-}
-
-async function watchOverload(services: Services): Promise<boolean> {
-  const { db, reception } = services;
-  let hasNews = false;
-  const places = await db
-    .selectFrom('agents')
-    .select(['account_id as accountId', 'location'])
-    .distinct()
-    .where('overloaded_since', 'is not', null)
-    .where('gone_at', 'is', null)
-    .execute();
-  for (const place of places) {
-    const overload = await overloadOf(db, place);
-    if (overload === null || reception.since(overload.since) < overloadedForMs) continue;
-    if (await noticeOverload(services, place, overload)) hasNews = true;
-  }
-  for (const sent of await openNoticesOf(db, overloadedCode)) {
-    const place = { accountId: sent.account_id, location: sent.location };
-    const overload = await overloadOf(db, place);
-    if (overload?.endedAt === null) continue;
-    if (overload !== null && reception.since(overload.endedAt) < quietForMs) continue;
-    const close = (unit: Kysely<Database>) => closeNotice(services, unit, sent, true);
-    if (await db.transaction().execute(close)) hasNews = true;
-  }
-  return hasNews;
-}
-
-/** The operation of the timer. */
-export async function watchOutcomes(services: Services): Promise<false> {
-  const news = [await watchSilence(services), await watchOverload(services)];
-  if (news.some(Boolean)) services.deliveries.wake();
-  return false;
+export function missingResults(services: Services): HealthCondition {
+  const { db, hub } = services;
+  return {
+    name: 'watch-results',
+    everyMs: 20_000,
+    owns: (code) => code === noResultsCode,
+    look: async () => {
+      const { silent, excused } = await silentChecks(services, db);
+      const withoutResults = new Set([...silent, ...excused].map(keyOf));
+      return {
+        suspects: [...Map.groupBy(silent, keyOf).values()].flatMap((ofPlace) =>
+          ofPlace.slice(0, 1).map(({ accountId, location }) => ({
+            ...{ accountId, location },
+            findings: (unit) => findingsAt(services, unit, { accountId, location }, ofPlace),
+          })),
+        ),
+        // Without an agent there is another alert, and no result either.
+        endOf: (_unit, alert) =>
+          Promise.resolve(
+            !withoutResults.has(keyOf(alert)) && hub.isServed(alert.accountId, alert.location)
+              ? { isConclusive: true }
+              : null,
+          ),
+      };
+    },
+  };
 }

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
-import type { LocationFacts } from '../../control-plane/notifications/facts.ts';
-import { locationWatch } from '../../control-plane/alerting/watch-locations.ts';
-import { startTestControlPlane } from '../support/control-plane.ts';
-import { FakeAgent } from '../support/fake-agent.ts';
-import { temporaryFolder } from '../support/system.ts';
-import { TestClock } from '../support/test-clock.ts';
-import { makeChannel, makeCheck, Told } from '../support/told.ts';
+import type { LocationFacts } from '../../../control-plane/notifications/facts.ts';
+import { watchHealth } from '../../../control-plane/alerting/agent-health.ts';
+import { unservedLocations } from '../../../control-plane/alerting/unserved-locations.ts';
+import { startTestControlPlane } from '../../support/control-plane.ts';
+import { FakeAgent } from '../../support/fake-agent.ts';
+import { temporaryFolder } from '../../support/system.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { makeChannel, makeCheck, SentNotifications } from '../../support/sent-notifications.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
 const second = 1_000;
@@ -24,8 +25,9 @@ interface Start {
 /** A control plane on a file, with an agent that is alive when a test says so. */
 async function startOn({ file, clock, runningMs }: Start) {
   const cp = await startTestControlPlane({ clock, file });
-  const told = new Told<LocationFacts>(file);
-  const watch = locationWatch(cp.controlPlane.services);
+  const sent = new SentNotifications<LocationFacts>(file);
+  const { services } = cp.controlPlane;
+  const condition = unservedLocations(services);
   const agent = new FakeAgent(cp, await cp.locationKey(location));
   clock.advance(runningMs);
   /** Lets time pass; agents that are alive check in. */
@@ -37,16 +39,16 @@ async function startOn({ file, clock, runningMs }: Start) {
       clock.advance(step);
       passed += step;
       for (const each of alive) await each.checkIn();
-      await watch();
+      await watchHealth(services, condition);
     }
   };
-  const said = () =>
-    told.take().map(({ channel, facts }) => `${channel} ${facts.isServed ? 'up' : 'down'}`);
+  const notified = () =>
+    sent.take().map(({ channel, facts }) => `${channel} ${facts.isServed ? 'up' : 'down'}`);
   const stop = async (): Promise<void> => {
-    told[Symbol.dispose]();
+    sent[Symbol.dispose]();
     await cp[Symbol.asyncDispose]();
   };
-  return { cp, agent, told, pass, said, stop };
+  return { cp, agent, sent, pass, notified, stop };
 }
 
 async function setUp() {
@@ -62,16 +64,16 @@ async function setUp() {
   };
 }
 
-test('a location without an agent is told of once, and once more when it has one again', async () => {
+test('a location without an agent is notified once, and once more when it has one again', async () => {
   await using world = await setUp();
-  const { cp, agent, told, pass } = world;
+  const { cp, agent, sent, pass } = world;
   const channel = await makeChannel(cp);
   const ids = [await makeCheck(cp, [channel]), await makeCheck(cp, [channel], { name: 'about' })];
   await pass(20 * second, [agent]);
   await pass(4 * minute);
-  assert.deepEqual(told.take(), []);
+  assert.deepEqual(sent.take(), []);
   await pass(2 * minute);
-  const [down, ...furtherDown] = told.take();
+  const [down, ...furtherDown] = sent.take();
   assert.deepEqual(furtherDown, []);
   assert.ok(down !== undefined);
   const { facts } = down;
@@ -87,23 +89,23 @@ test('a location without an agent is told of once, and once more when it has one
   const waited = facts.at - facts.unservedSince;
   assert.ok(waited >= 5 * minute && waited <= 6 * minute, `${waited} ms`);
   await pass(60 * minute);
-  assert.deepEqual(told.take(), []);
+  assert.deepEqual(sent.take(), []);
   await pass(2 * minute, [agent]);
-  const [up, ...furtherUp] = told.take();
+  const [up, ...furtherUp] = sent.take();
   assert.deepEqual(furtherUp, []);
   assert.deepEqual(
     [up?.channel, up?.facts.isServed, up?.facts.incidentKey, up?.facts.unservedSince],
     [channel, true, facts.incidentKey, facts.unservedSince],
   );
   await pass(7 * minute);
-  const [again] = told.take();
+  const [again] = sent.take();
   assert.equal(again?.facts.isServed, false);
   assert.notEqual(again.facts.incidentKey, facts.incidentKey);
 });
 
-test('agents that come and go within five minutes are nobody’s business', async () => {
+test('agents that come and go within five minutes are not notified', async () => {
   await using world = await setUp();
-  const { cp, agent, pass, said } = world;
+  const { cp, agent, pass, notified } = world;
   await makeCheck(cp, [await makeChannel(cp)]);
   await pass(20 * second, [agent]);
   for (let round = 0; round < 4; round += 1) {
@@ -112,24 +114,24 @@ test('agents that come and go within five minutes are nobody’s business', asyn
   }
   await agent.call('goodbye', { agentId: agent.id }, 204);
   await pass(4 * minute + 50 * second);
-  assert.deepEqual(said(), []);
+  assert.deepEqual(notified(), []);
   await pass(30 * second);
-  assert.deepEqual(said().length, 1, 'a planned stop counts the same');
+  assert.deepEqual(notified().length, 1, 'a planned stop counts the same');
 });
 
 test('another agent of the location is enough', async () => {
   await using world = await setUp();
-  const { cp, agent, pass, said } = world;
+  const { cp, agent, pass, notified } = world;
   await makeCheck(cp, [await makeChannel(cp)]);
   const other = new FakeAgent(cp, await cp.locationKey(location));
   await pass(minute, [agent, other]);
   await pass(6 * minute, [other]);
-  assert.deepEqual(said(), []);
+  assert.deepEqual(notified(), []);
 });
 
-test('told are the channels of active, unmuted checks there, by check or group', async () => {
+test('the channels of active, unmuted checks there are notified, by check or group', async () => {
   await using world = await setUp();
-  const { cp, agent, pass, said } = world;
+  const { cp, agent, pass, notified } = world;
   const names = ['own', 'group', 'muted', 'mutedGroup', 'idle', 'elsewhere', 'off'] as const;
   const channel = {} as Record<(typeof names)[number] | 'failureOnly' | 'recoveryOnly', number>;
   for (const name of names) channel[name] = await makeChannel(cp);
@@ -155,31 +157,31 @@ test('told are the channels of active, unmuted checks there, by check or group',
   await pass(6 * minute);
   const wanted = [channel.own, channel.group, channel.failureOnly];
   assert.deepEqual(
-    said(),
+    notified(),
     wanted.map((id) => `${id} down`),
   );
   await cp.api('DELETE', `/v1/alert-channels/${channel.group}`);
   await pass(minute, [agent]);
-  assert.deepEqual(said(), [`${channel.own} up`]);
+  assert.deepEqual(notified(), [`${channel.own} up`]);
 });
 
-test('a location that nobody wants to hear of is told of as soon as somebody does', async () => {
+test('a location without subscribed channels is notified as soon as there is one', async () => {
   await using world = await setUp();
-  const { cp, agent, pass, said } = world;
+  const { cp, agent, pass, notified } = world;
   const channel = await makeChannel(cp);
   const id = await makeCheck(cp, []);
   await pass(20 * second, [agent]);
   await pass(10 * minute);
-  assert.deepEqual(said(), []);
+  assert.deepEqual(notified(), []);
   const alertChannelSubscriptions = [{ alertChannelId: channel, activated: true }];
   await cp.api('PUT', `/v1/checks/url/${id}`, { alertChannelSubscriptions });
   await pass(20 * second);
-  assert.deepEqual(said(), [`${channel} down`]);
+  assert.deepEqual(notified(), [`${channel} down`]);
 });
 
 test('a private location counts from its first check, a data-center location from its first agent', async () => {
   await using world = await setUp();
-  const { cp, told, pass } = world;
+  const { cp, sent, pass } = world;
   const channel = await makeChannel(cp);
   await pass(20 * minute);
   const place = { name: 'The basement', slugName: 'basement' };
@@ -188,31 +190,31 @@ test('a private location counts from its first check, a data-center location fro
   await makeCheck(cp, [channel], { locations: [], privateLocations: ['basement'] });
   await makeCheck(cp, [channel], { locations: ['us-east-1'] });
   await pass(4 * minute);
-  assert.deepEqual(told.take(), []);
+  assert.deepEqual(sent.take(), []);
   await pass(10 * minute);
   assert.deepEqual(
-    told.take().map(({ facts }) => [facts.location, facts.locationName, facts.checks.length]),
+    sent.take().map(({ facts }) => [facts.location, facts.locationName, facts.checks.length]),
     [['basement', 'The basement', 1]],
   );
 });
 
 test('checks that are assigned to a location that was left long ago get their five minutes', async () => {
   await using world = await setUp();
-  const { cp, agent, pass, said } = world;
+  const { cp, agent, pass, notified } = world;
   await pass(minute, [agent]);
   await pass(60 * minute);
   await makeCheck(cp, [await makeChannel(cp)]);
   await pass(4 * minute + 50 * second);
-  assert.deepEqual(said(), []);
+  assert.deepEqual(notified(), []);
   await pass(20 * second);
-  assert.equal(said().length, 1);
+  assert.equal(notified().length, 1);
 });
 
 test('a restart raises no false notice, and neither repeats nor loses one', async () => {
   using folder = temporaryFolder();
   const file = join(folder.path, 'control-plane.db');
   const clock = new TestClock(start);
-  let { cp, agent, pass, said, stop } = await startOn({ file, clock, runningMs: 10 * minute });
+  let { cp, agent, pass, notified, stop } = await startOn({ file, clock, runningMs: 10 * minute });
   const channel = await makeChannel(cp);
   await makeCheck(cp, [channel]);
   await pass(20 * second, [agent]);
@@ -221,22 +223,22 @@ test('a restart raises no false notice, and neither repeats nor loses one', asyn
   const restart = async (downMs: number): Promise<void> => {
     await stop();
     clock.advance(downMs);
-    ({ cp, agent, pass, said, stop } = await startOn({ file, clock, runningMs: 0 }));
+    ({ cp, agent, pass, notified, stop } = await startOn({ file, clock, runningMs: 0 }));
   };
   await restart(30 * minute);
   await pass(minute);
   await pass(minute, [agent]);
   await pass(4 * minute, [agent]);
-  assert.deepEqual(said(), [], 'it came back with the control plane');
+  assert.deepEqual(notified(), [], 'it came back with the control plane');
 
   await restart(minute);
   await pass(6 * minute);
-  assert.deepEqual(said(), [`${channel} down`]);
+  assert.deepEqual(notified(), [`${channel} down`]);
   await restart(minute);
   await pass(30 * minute);
-  assert.deepEqual(said(), [], 'it was said before');
+  assert.deepEqual(notified(), [], 'it was notified before');
   await restart(minute);
   await pass(minute, [agent]);
-  assert.deepEqual(said(), [`${channel} up`]);
+  assert.deepEqual(notified(), [`${channel} up`]);
   await stop();
 });

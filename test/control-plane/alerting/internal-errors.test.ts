@@ -2,15 +2,16 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
-import type { FaultFacts } from '../../control-plane/notifications/facts.ts';
-import { watchFaults } from '../../control-plane/alerting/watch-faults.ts';
-import { startTestControlPlane } from '../support/control-plane.ts';
-import { httpReceiver, reachesTestServers } from '../support/http-receiver.ts';
-import { FakeAgent, resultOf } from '../support/fake-agent.ts';
-import { makeChannel as makeWebhook } from '../support/notifications.ts';
-import { temporaryFolder } from '../support/system.ts';
-import { TestClock } from '../support/test-clock.ts';
-import { makeChannel, makeCheck, Told } from '../support/told.ts';
+import type { FaultFacts } from '../../../control-plane/notifications/facts.ts';
+import { watchHealth } from '../../../control-plane/alerting/agent-health.ts';
+import { internalErrors } from '../../../control-plane/alerting/internal-errors.ts';
+import { startTestControlPlane } from '../../support/control-plane.ts';
+import { httpReceiver, reachesTestServers } from '../../support/http-receiver.ts';
+import { FakeAgent, resultOf } from '../../support/fake-agent.ts';
+import { makeChannel as makeWebhook } from '../../support/notifications.ts';
+import { temporaryFolder } from '../../support/system.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { makeChannel, makeCheck, SentNotifications } from '../../support/sent-notifications.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
 const minute = 60_000;
@@ -22,9 +23,10 @@ const passed: Partial<ResultSubmission> = {};
 
 async function startOn(file: string, clock: TestClock) {
   const cp = await startTestControlPlane({ clock, file, settings: reachesTestServers });
-  const told = new Told<FaultFacts>(file);
+  const sent = new SentNotifications<FaultFacts>(file);
   const agent = new FakeAgent(cp, await cp.locationKey(location));
   const { services } = cp.controlPlane;
+  const watch = () => watchHealth(services, internalErrors(services));
   const submit = async (checkId: string, fields: Partial<ResultSubmission>): Promise<void> => {
     const startedAt = fields.startedAt ?? clock.now();
     const item = resultOf(checkId, {
@@ -43,11 +45,11 @@ async function startOn(file: string, clock: TestClock) {
       clock.advance(5 * minute);
       await agent.checkIn();
       for (const [checkId, fields] of Object.entries(endings)) await submit(checkId, fields);
-      await watchFaults(services);
+      await watch();
     }
   };
-  const said = () =>
-    told
+  const notified = () =>
+    sent
       .take()
       .filter(({ facts }) => facts.kind === 'faults')
       .map(({ channel, facts }) =>
@@ -60,10 +62,10 @@ async function startOn(file: string, clock: TestClock) {
     );
   };
   const stop = async (): Promise<void> => {
-    told[Symbol.dispose]();
+    sent[Symbol.dispose]();
     await cp[Symbol.asyncDispose]();
   };
-  return { cp, agent, clock, told, pass, submit, said, locationState, stop };
+  return { cp, agent, clock, sent, pass, submit, notified, watch, locationState, stop };
 }
 
 async function setUp() {
@@ -78,19 +80,19 @@ async function setUp() {
   };
 }
 
-test('a location that gives nothing but errors is told of once, and once more with a result', async () => {
+test('a location that gives nothing but errors is notified once, and once more with a result', async () => {
   await using world = await setUp();
-  const { cp, told, pass, locationState } = world;
+  const { cp, sent, pass, locationState } = world;
   const channel = await makeChannel(cp);
   const ids = [await makeCheck(cp, [channel]), await makeCheck(cp, [channel], { name: 'about' })];
   const [shop = '', about = ''] = ids;
   await pass(1, { [shop]: passed, [about]: passed });
   await pass(2, { [shop]: broken, [about]: browserless });
-  assert.deepEqual(told.take(), []);
+  assert.deepEqual(sent.take(), []);
   assert.deepEqual((await locationState())?.faults, []);
   await pass(1, { [shop]: broken, [about]: broken });
   const since = start + 10 * minute;
-  const [down, ...furtherDown] = told.take();
+  const [down, ...furtherDown] = sent.take();
   assert.deepEqual(furtherDown, []);
   assert.ok(down !== undefined);
   assert.deepEqual(down, {
@@ -113,55 +115,55 @@ test('a location that gives nothing but errors is told of once, and once more wi
     },
   ]);
   await pass(2, { [shop]: broken, [about]: broken });
-  assert.deepEqual(told.take(), [], 'it was said before');
+  assert.deepEqual(sent.take(), [], 'it was notified before');
   await pass(1, { [shop]: passed });
-  const [up, ...furtherUp] = told.take();
+  const [up, ...furtherUp] = sent.take();
   assert.deepEqual(furtherUp, []);
   assert.deepEqual(
     [up?.channel, up?.facts.isOver, up?.facts.isConclusive, up?.facts.incidentKey],
     [channel, true, true, down.facts.incidentKey],
   );
   await pass(3, { [shop]: passed });
-  assert.deepEqual(told.take(), [], 'what others had meanwhile was the doing of the location');
+  assert.deepEqual(sent.take(), [], 'what others had meanwhile was the doing of the location');
 });
 
-test('a check without results among others that are fine is told of by its error', async () => {
+test('a check without results among others that are fine is notified by its error', async () => {
   await using world = await setUp();
-  const { cp, pass, said } = world;
+  const { cp, pass, notified } = world;
   const channel = await makeChannel(cp);
   const others = await makeChannel(cp);
   const fine = await makeCheck(cp, [others]);
   const one = await makeCheck(cp, [channel]);
   const other = await makeCheck(cp, [channel]);
   await pass(2, { [fine]: passed, [one]: browserless, [other]: browserless });
-  assert.deepEqual(said(), []);
+  assert.deepEqual(notified(), []);
   await pass(4, { [fine]: passed, [one]: browserless, [other]: browserless });
-  assert.deepEqual(said(), [`${channel} BROWSER_MISSING`]);
+  assert.deepEqual(notified(), [`${channel} BROWSER_MISSING`]);
   await pass(1, { [one]: passed, [other]: browserless, [fine]: passed });
-  assert.deepEqual(said(), []);
+  assert.deepEqual(notified(), []);
   await pass(1, { [other]: passed });
-  assert.deepEqual(said(), [`${channel} BROWSER_MISSING over`]);
+  assert.deepEqual(notified(), [`${channel} BROWSER_MISSING over`]);
 });
 
 test('a check that runs rarely and passes does not make its location come and go', async () => {
   await using world = await setUp();
-  const { cp, pass, said } = world;
+  const { cp, pass, notified } = world;
   const channel = await makeChannel(cp);
   const often = await makeCheck(cp, [channel]);
   const rarely = await makeCheck(cp, [channel]);
   await pass(1, { [rarely]: passed });
   await pass(4, { [often]: browserless });
-  assert.deepEqual(said(), [`${channel} all`]);
+  assert.deepEqual(notified(), [`${channel} all`]);
   await pass(1, { [often]: browserless, [rarely]: passed });
-  assert.deepEqual(said(), [`${channel} all over`]);
+  assert.deepEqual(notified(), [`${channel} all over`]);
   for (let round = 0; round < 2; round += 1) {
     await pass(3, { [often]: browserless });
     await pass(1, { [rarely]: passed });
   }
-  assert.deepEqual(said(), [`${channel} BROWSER_MISSING`]);
+  assert.deepEqual(notified(), [`${channel} BROWSER_MISSING`]);
 });
 
-test('what is told names the error, in its own words, and arrives once', async () => {
+test('the notification names the error, in its own words, and arrives once', async () => {
   await using world = await setUp();
   await using receiver = await httpReceiver();
   const { cp, pass } = world;
@@ -170,31 +172,31 @@ test('what is told names the error, in its own words, and arrives once', async (
   const errorMessages = ['the gateway 10.0.0.1 of eth0 does not answer'];
   await pass(4, { [id]: { ...broken, errorMessages } });
   await pass(1, { [id]: passed });
-  const said = [await receiver.next(), await receiver.next()].map(({ body }) => {
+  const notified = [await receiver.next(), await receiver.next()].map(({ body }) => {
     const { type, data } = JSON.parse(body) as { type: string; data: Record<string, unknown> };
     return [type, data['REGION'], data['CHECK_ERROR_MESSAGE']];
   });
-  assert.deepEqual(said, [
+  assert.deepEqual(notified, [
     ['LOCATION_FAULTS', location, errorMessages[0]],
     ['LOCATION_FAULTS_OVER', location, null],
   ]);
 });
 
-test('failures of targets are results: nobody hears of errors because of them', async () => {
+test('failures of targets are results: they cause no alert about agents', async () => {
   await using world = await setUp();
-  const { cp, pass, said } = world;
+  const { cp, pass, notified } = world;
   const id = await makeCheck(cp, [await makeChannel(cp)]);
   await pass(4, { [id]: { hasFailures: true } });
   for (let round = 0; round < 2; round += 1) {
     await pass(2, { [id]: broken });
     await pass(1, { [id]: { hasFailures: true } });
   }
-  assert.deepEqual(said(), []);
+  assert.deepEqual(notified(), []);
 });
 
-test('muted checks and checks in maintenance are told of when they no longer are', async () => {
+test('muted checks and checks in maintenance are notified when they no longer are', async () => {
   await using world = await setUp();
-  const { cp, clock, pass, said } = world;
+  const { cp, clock, pass, notified } = world;
   const channel = await makeChannel(cp);
   const muted = await makeCheck(cp, [channel], { muted: true });
   const tagged = await makeCheck(cp, [channel], { tags: ['deploy'] });
@@ -205,14 +207,14 @@ test('muted checks and checks in maintenance are told of when they no longer are
   });
   assert.equal(status, 201);
   await pass(5, { [muted]: broken, [tagged]: broken });
-  assert.deepEqual(said(), []);
+  assert.deepEqual(notified(), []);
   await pass(1, { [muted]: broken, [tagged]: broken });
-  assert.deepEqual(said(), [`${channel} all`]);
+  assert.deepEqual(notified(), [`${channel} all`]);
 });
 
 test('a backlog of errors from before the newest results is no news', async () => {
   await using world = await setUp();
-  const { cp, clock, pass, submit, said } = world;
+  const { cp, clock, pass, submit, notified } = world;
   const id = await makeCheck(cp, [await makeChannel(cp)], { frequency: 60 });
   await pass(1, { [id]: passed });
   const from = clock.now() - 30 * minute;
@@ -220,41 +222,40 @@ test('a backlog of errors from before the newest results is no news', async () =
     await submit(id, { ...broken, startedAt: from + run * minute });
   }
   await pass(3);
-  assert.deepEqual(said(), []);
+  assert.deepEqual(notified(), []);
 });
 
 test('when nothing runs at the location any more, the notice is closed', async () => {
   await using world = await setUp();
-  const { cp, told, pass } = world;
+  const { cp, sent, pass } = world;
   const id = await makeCheck(cp, [await makeChannel(cp)]);
   await pass(3, { [id]: broken });
   assert.deepEqual(
-    told.take().map(({ facts }) => facts.isOver),
+    sent.take().map(({ facts }) => facts.isOver),
     [false],
   );
   assert.equal((await cp.api('DELETE', `/v1/checks/${id}`)).status, 204);
   await pass(1);
   assert.deepEqual(
-    told.take().map(({ facts }) => [facts.isOver, facts.isConclusive]),
+    sent.take().map(({ facts }) => [facts.isOver, facts.isConclusive]),
     [[true, false]],
   );
 });
 
 test('errors from before the agent or the check went away are no news when it is back', async () => {
   await using world = await setUp();
-  const { cp, agent, clock, pass, submit, said } = world;
-  const { services } = cp.controlPlane;
+  const { cp, agent, clock, pass, submit, notified, watch } = world;
   const channel = await makeChannel(cp);
   const id = await makeCheck(cp, [channel]);
   await pass(2, { [id]: broken });
   await submit(id, { ...broken, startedAt: clock.now() - minute });
   clock.advance(60 * minute);
   await agent.checkIn();
-  await watchFaults(services);
-  assert.deepEqual(said(), [], 'whoever stopped the agent may have mended it');
+  await watch();
+  assert.deepEqual(notified(), [], 'the stop of the agent may have been the repair');
   await submit(id, broken);
-  await watchFaults(services);
-  assert.deepEqual(said(), [`${channel} all`]);
+  await watch();
+  assert.deepEqual(notified(), [`${channel} all`]);
   const activate = async (activated: boolean) => {
     const request = { url: 'https://a.example' };
     const body = { name: 'shop', locations: [location], request, activated };
@@ -262,16 +263,16 @@ test('errors from before the agent or the check went away are no news when it is
   };
   await activate(false);
   await pass(1);
-  assert.deepEqual(said(), [`${channel} all over`]);
+  assert.deepEqual(notified(), [`${channel} all over`]);
   await activate(true);
   await pass(1);
   await pass(1, { [id]: broken });
-  assert.deepEqual(said(), [], 'one error says nothing');
+  assert.deepEqual(notified(), [], 'one error is no outage');
 });
 
 test('errors from before the maintenance are no news when it is over', async () => {
   await using world = await setUp();
-  const { cp, clock, pass, submit, said } = world;
+  const { cp, clock, pass, submit, notified, watch } = world;
   const channel = await makeChannel(cp);
   const id = await makeCheck(cp, [channel]);
   const { status } = await cp.api('POST', '/v1/maintenance-windows', {
@@ -287,16 +288,25 @@ test('errors from before the maintenance are no news when it is over', async () 
   clock.advance(10 * minute);
   await world.agent.checkIn();
   await db.updateTable('location_states').set({ served_since: start }).execute();
-  await watchFaults(cp.controlPlane.services);
-  assert.deepEqual(said(), []);
+  await watch();
+  assert.deepEqual(notified(), []);
   await submit(id, broken);
-  await watchFaults(cp.controlPlane.services);
-  assert.deepEqual(said(), [`${channel} all`]);
+  await watch();
+  assert.deepEqual(notified(), [`${channel} all`]);
 });
 
-test('two errors that take turns are one trouble', async () => {
+test('an agent cannot open the alerts of other conditions with their codes', async () => {
   await using world = await setUp();
-  const { cp, pass, said } = world;
+  const { cp, pass, sent } = world;
+  const fine = await makeCheck(cp, []);
+  const id = await makeCheck(cp, [await makeChannel(cp)]);
+  await pass(6, { [fine]: passed, [id]: { hasErrors: true, faultCode: 'NO_AGENT' } });
+  assert.deepEqual(sent.take(), []);
+});
+
+test('two errors that take turns are one outage', async () => {
+  await using world = await setUp();
+  const { cp, pass, notified } = world;
   const channel = await makeChannel(cp);
   const fine = await makeCheck(cp, []);
   const id = await makeCheck(cp, [channel]);
@@ -304,9 +314,9 @@ test('two errors that take turns are one trouble', async () => {
     await pass(1, { [fine]: passed, [id]: browserless });
     await pass(1, { [fine]: passed, [id]: broken });
   }
-  assert.deepEqual(said(), [`${channel} NETWORK_UNAVAILABLE`]);
+  assert.deepEqual(notified(), [`${channel} NETWORK_UNAVAILABLE`]);
   await pass(1, { [id]: passed });
-  assert.deepEqual(said(), [`${channel} NETWORK_UNAVAILABLE over`]);
+  assert.deepEqual(notified(), [`${channel} NETWORK_UNAVAILABLE over`]);
 });
 
 test('a restart neither repeats nor loses a notice', async () => {
@@ -325,13 +335,13 @@ test('a restart neither repeats nor loses a notice', async () => {
   };
   await restart();
   await world.pass(1, { [id]: broken });
-  assert.deepEqual(world.said(), [`${channel} all`]);
+  assert.deepEqual(world.notified(), [`${channel} all`]);
   await restart();
   await world.pass(1, { [id]: broken });
-  assert.deepEqual(world.said(), [], 'it was said before');
+  assert.deepEqual(world.notified(), [], 'it was notified before');
   clock.advance(minute);
   await world.submit(id, passed);
   await restart();
   await world.pass(1);
-  assert.deepEqual(world.said(), [`${channel} all over`]);
+  assert.deepEqual(world.notified(), [`${channel} all over`]);
 });

@@ -1,24 +1,26 @@
-/** What people are told about locations, and the checks and channels that it takes. */
+/** The notifications that alerts about agents send, and the checks and channels that it takes. */
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import type { NotificationFacts } from '../../control-plane/notifications/facts.ts';
 import type { TestControlPlane } from './control-plane.ts';
 
 /** What was ever put into the outbox, whoever delivers it. */
-export class Told<F extends NotificationFacts> implements Disposable {
+export class SentNotifications<F extends NotificationFacts> implements Disposable {
   readonly #db: DatabaseSync;
 
   constructor(file: string) {
     this.#db = new DatabaseSync(file);
-    this.#db.exec(`create table if not exists told (channel integer, content text);
+    this.#db.exec(`create table if not exists sent_notifications (channel integer, content text);
       create trigger if not exists listen after insert on outbox begin
-        insert into told values (new.alert_channel_id, new.content_json); end`);
+        insert into sent_notifications values (new.alert_channel_id, new.content_json); end`);
   }
 
   /** Since the last call. */
   take() {
-    const rows = this.#db.prepare('select channel, content from told order by channel').all();
-    this.#db.exec('delete from told');
+    const rows = this.#db
+      .prepare('select channel, content from sent_notifications order by channel')
+      .all();
+    this.#db.exec('delete from sent_notifications');
     return rows.map(({ channel, content }) => ({
       channel: Number(channel),
       facts: JSON.parse(String(content)) as F,

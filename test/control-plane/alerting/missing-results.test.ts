@@ -3,15 +3,17 @@ import { join } from 'node:path';
 import test from 'node:test';
 import type { CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
 import type { FleetAgent, LocationState } from '@monitor/shared/contract/fleet.ts';
-import type { AlertFacts, FaultFacts } from '../../control-plane/notifications/facts.ts';
-import { messageOf } from '../../control-plane/notifications/message.ts';
-import { locationWatch } from '../../control-plane/alerting/watch-locations.ts';
-import { watchOutcomes } from '../../control-plane/alerting/watch-outcomes.ts';
-import { startTestControlPlane } from '../support/control-plane.ts';
-import { checkInOf, FakeAgent, resultOf } from '../support/fake-agent.ts';
-import { temporaryFolder } from '../support/system.ts';
-import { TestClock } from '../support/test-clock.ts';
-import { makeChannel, makeCheck, Told } from '../support/told.ts';
+import type { AlertFacts, FaultFacts } from '../../../control-plane/notifications/facts.ts';
+import { messageOf } from '../../../control-plane/notifications/message.ts';
+import { watchHealth } from '../../../control-plane/alerting/agent-health.ts';
+import { missingResults } from '../../../control-plane/alerting/missing-results.ts';
+import { overloadedLocations } from '../../../control-plane/alerting/overloaded-locations.ts';
+import { unservedLocations } from '../../../control-plane/alerting/unserved-locations.ts';
+import { startTestControlPlane } from '../../support/control-plane.ts';
+import { checkInOf, FakeAgent, resultOf } from '../../support/fake-agent.ts';
+import { temporaryFolder } from '../../support/system.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { makeChannel, makeCheck, SentNotifications } from '../../support/sent-notifications.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
 const minute = 60_000;
@@ -26,9 +28,13 @@ async function setUp() {
   const clock = new TestClock(start);
   const file = join(folder.path, 'control-plane.db');
   const cp = await startTestControlPlane({ clock, file });
-  const told = new Told<FaultFacts | AlertFacts>(file);
+  const sent = new SentNotifications<FaultFacts | AlertFacts>(file);
   const agent = new FakeAgent(cp, await cp.locationKey(location));
   const { services } = cp.controlPlane;
+  const watch = async () => {
+    for (const condition of [missingResults(services), overloadedLocations(services)])
+      await watchHealth(services, condition);
+  };
   const checkIn = (load: Load) =>
     agent.call('check-in', checkInOf({ agentId: agent.id, load }, ['URL']));
   const submit = async (checkId: string, fields = {}) => {
@@ -47,11 +53,11 @@ async function setUp() {
       clock.advance(10_000);
       await checkIn(load);
       for (const checkId of checkIds) await submit(checkId);
-      await watchOutcomes(services);
+      await watch();
     }
   };
-  const said = () =>
-    told
+  const notified = () =>
+    sent
       .take()
       .filter(({ facts }) => facts.kind === 'faults')
       .map(({ channel, facts }) => ({ channel, facts: facts as FaultFacts }));
@@ -60,26 +66,26 @@ async function setUp() {
     return (body as LocationState[]).find((each) => each.location === location);
   };
   return {
-    ...{ cp, clock, told, agent, services, checkIn, submit, pass, said, state },
+    ...{ cp, clock, sent, agent, services, watch, checkIn, submit, pass, notified, state },
     async [Symbol.asyncDispose]() {
-      told[Symbol.dispose]();
+      sent[Symbol.dispose]();
       await cp[Symbol.asyncDispose]();
       folder[Symbol.dispose]();
     },
   };
 }
 
-test('a served check without results is told of once, with the others of its location, and once when it is over', async () => {
+test('a served check without results is notified once, with the others of its location, and once when it is over', async () => {
   await using world = await setUp();
-  const { cp, pass, said, state } = world;
+  const { cp, pass, notified, state } = world;
   const channel = await makeChannel(cp);
   const one = await makeCheck(cp, [channel], { frequency: 1 });
   const other = await makeCheck(cp, [channel], { frequency: 1, name: 'about' });
   await pass(3, [one, other]);
   await pass(4, []);
-  assert.deepEqual(said(), []);
+  assert.deepEqual(notified(), []);
   await pass(2, []);
-  const [notice, ...others] = said();
+  const [notice, ...others] = notified();
   assert.deepEqual(others, []);
   assert.deepEqual(
     [notice?.channel, notice?.facts.code, notice?.facts.checks.map(({ name }) => name)],
@@ -94,18 +100,18 @@ test('a served check without results is told of once, with the others of its loc
     [['NO_RESULTS', 2]],
   );
   await pass(10, [one]);
-  assert.deepEqual(said(), [], 'one of them is still silent, and that was said');
+  assert.deepEqual(notified(), [], 'one of them is still silent, and that was notified');
   await pass(1, [one, other]);
   assert.deepEqual(
-    said().map(({ facts }) => [facts.code, facts.isOver, facts.incidentKey]),
+    notified().map(({ facts }) => [facts.code, facts.isOver, facts.incidentKey]),
     [['NO_RESULTS', true, notice.facts.incidentKey]],
   );
   assert.deepEqual((await state())?.faults, []);
 });
 
-test('nobody hears of checks that are not to run, that run rarely, or while nothing could be heard', async () => {
+test('checks that are not to run or run rarely are not notified, nor is anything while nothing can be received', async () => {
   await using world = await setUp();
-  const { cp, clock, pass, said } = world;
+  const { cp, clock, pass, notified } = world;
   const channel = await makeChannel(cp);
   const rare = await makeCheck(cp, [channel], { frequency: 60 });
   const idle = await makeCheck(cp, [channel], { frequency: 1, activated: false });
@@ -124,9 +130,9 @@ test('nobody hears of checks that are not to run, that run rarely, or while noth
   await pass(1, []);
   clock.setWall(clock.now() - 180 * minute);
   await pass(1, []);
-  assert.deepEqual(said(), []);
+  assert.deepEqual(notified(), []);
   await pass(6, []);
-  const notices = said();
+  const notices = notified();
   assert.deepEqual(
     notices.map(({ facts }) => facts.checks.map(({ id }) => id)),
     [[often]],
@@ -135,9 +141,9 @@ test('nobody hears of checks that are not to run, that run rarely, or while noth
   assert.ok([rare, idle, muted, tagged].every((id) => id !== often));
 });
 
-test('an overloaded location says so once, in its state and in alerts about its runs', async () => {
+test('an overloaded location is notified once, and shown in its state and in alerts about its runs', async () => {
   await using world = await setUp();
-  const { cp, clock, told, pass, submit, said, state } = world;
+  const { cp, clock, sent, pass, submit, notified, state } = world;
   const channel = await makeChannel(cp);
   const id = await makeCheck(cp, [channel], { frequency: 1 });
   await pass(1, [id]);
@@ -147,7 +153,7 @@ test('an overloaded location says so once, in its state and in alerts about its 
     reason: 'threads waited\n\u202e70 % of the time',
   };
   await pass(2, [id], load);
-  const [notice, ...others] = said();
+  const [notice, ...others] = notified();
   assert.deepEqual(others, []);
   assert.equal(notice?.facts.code, 'LOCATION_OVERLOADED');
   assert.equal(notice.facts.message, 'threads waited 70 % of the time');
@@ -158,7 +164,7 @@ test('an overloaded location says so once, in its state and in alerts about its 
 
   clock.advance(1_000);
   await submit(id, { hasFailures: true, errorMessages: ['status was 500'] });
-  const alerts = told.take().filter(({ facts }) => facts.kind === 'alert');
+  const alerts = sent.take().filter(({ facts }) => facts.kind === 'alert');
   assert.equal(alerts.length, 1);
   const { reason } = messageOf(alerts[0]?.facts as AlertFacts, 'id', 'https://monitor.example');
   assert.match(
@@ -169,65 +175,65 @@ test('an overloaded location says so once, in its state and in alerts about its 
   await pass(2, [id]);
   await pass(1, [id], { ...load, overloadedSince: clock.now() });
   await pass(4, [id]);
-  assert.deepEqual(said(), [], 'what comes and goes is one overload');
+  assert.deepEqual(notified(), [], 'what comes and goes is one overload');
   assert.equal((await state())?.overloadedSince, null);
   await pass(3, [id]);
   assert.deepEqual(
-    said().map(({ facts }) => [facts.code, facts.isOver]),
+    notified().map(({ facts }) => [facts.code, facts.isOver]),
     [['LOCATION_OVERLOADED', true]],
   );
 });
 
 test('an overloaded agent that comes and goes is one overload', async () => {
   await using world = await setUp();
-  const { cp, clock, pass, said, services } = world;
+  const { cp, clock, pass, notified, services, watch } = world;
   const channel = await makeChannel(cp);
   const id = await makeCheck(cp, [channel], { frequency: 1 });
   const load: Load = { ...calm, overloadedSince: clock.now(), reason: 'threads waited' };
   await pass(2, [id], load);
   assert.deepEqual(
-    said().map(({ facts }) => facts.isOver),
+    notified().map(({ facts }) => facts.isOver),
     [false],
   );
   for (let round = 0; round < 3; round += 1) {
     clock.advance(2 * minute);
     assert.equal(services.hub.isServed(cp.accountId, location), false);
-    await watchOutcomes(services);
+    await watch();
     await pass(2, [id], load);
   }
-  assert.deepEqual(said(), []);
+  assert.deepEqual(notified(), []);
 });
 
-test('a run in progress, or maintenance, is no result: nobody hears that it is over', async () => {
+test('a run in progress, or maintenance, is no result: no recovery is notified', async () => {
   await using world = await setUp();
-  const { cp, clock, pass, said, submit } = world;
+  const { cp, clock, pass, notified, submit } = world;
   const channel = await makeChannel(cp);
   const id = await makeCheck(cp, [channel], { frequency: 1 });
   await pass(3, [id]);
   await pass(6, []);
-  assert.equal(said().length, 1);
+  assert.equal(notified().length, 1);
   await submit(id, { resultType: 'ATTEMPT', hasFailures: true });
   await pass(2, []);
-  assert.deepEqual(said(), [], 'its run goes on');
+  assert.deepEqual(notified(), [], 'its run goes on');
   await cp.api('POST', '/v1/maintenance-windows', {
     ...{ name: 'deploy', tags: [], pauseAllChecks: true, repeatUnit: null },
     startsAt: new Date(clock.now()).toISOString(),
     endsAt: new Date(clock.now() + 10 * minute).toISOString(),
   });
   await pass(5, []);
-  assert.deepEqual(said(), [], 'in maintenance');
+  assert.deepEqual(notified(), [], 'in maintenance');
   await pass(14, []);
-  assert.deepEqual(said(), [], 'it was said before');
+  assert.deepEqual(notified(), [], 'it was notified before');
   await pass(1, [id]);
   assert.deepEqual(
-    said().map(({ facts }) => facts.isOver),
+    notified().map(({ facts }) => facts.isOver),
     [true],
   );
 });
 
-test('a check in locations without agents warns at once, and is told of after half an hour', async () => {
+test('a check in locations without agents warns at once, and is notified after half an hour', async () => {
   await using world = await setUp();
-  const { cp, clock, told, services } = world;
+  const { cp, clock, sent, services } = world;
   const channel = await makeChannel(cp);
   await world.checkIn(calm);
   const save = async (locations: string[]) => {
@@ -257,16 +263,16 @@ test('a check in locations without agents warns at once, and is told of after ha
     [location],
   );
 
-  const watch = locationWatch(services);
+  const condition = unservedLocations(services);
   const wait = async (minutes: number) => {
     for (let passed = 0; passed < minutes; passed += 1) {
       for (let part = 0; part < 6; part += 1) {
         clock.advance(10_000);
         await world.checkIn(calm);
       }
-      await watch();
+      await watchHealth(services, condition);
     }
-    return told.take().filter(({ facts }) => (facts.kind as string) === 'location');
+    return sent.take().filter(({ facts }) => (facts.kind as string) === 'location');
   };
   assert.deepEqual(await wait(29), []);
   const notices = (await wait(20)).map(

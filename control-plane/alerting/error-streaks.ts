@@ -1,0 +1,191 @@
+/**
+ * Keeps the error streaks of checks and locations, within the commit of the results. As long as all is
+ * well there is nothing to keep, and a commit costs two look-ups.
+ */
+import type { Kysely } from 'kysely';
+import { fromJson } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
+import type { InternalError, ResultConsumer, RunEnding } from '../results/index.ts';
+import type { Place } from './agent-health.ts';
+import {
+  addError,
+  type CheckStreak,
+  type ErrorKind,
+  type LocationStreaks,
+} from './decide/error-streak.ts';
+
+type NotedStreak = Omit<CheckStreak, 'checkId'>;
+
+/** What is left of a streak after some endings, in the order in which they began. */
+function reduce<S extends { since: number }>(
+  before: S | undefined,
+  endings: readonly RunEnding[],
+  add: (streak: S | undefined, startedAt: number, error: InternalError) => S,
+): S | undefined {
+  let streak = before;
+  for (const { startedAt, fault } of endings.toSorted((a, b) => a.startedAt - b.startedAt)) {
+    if (fault !== null) streak = add(streak, startedAt, fault);
+    // What is older than the streak changes nothing about it.
+    else if (streak !== undefined && startedAt >= streak.since) streak = undefined;
+  }
+  return streak;
+}
+
+async function recordForChecks(
+  db: Kysely<Database>,
+  endings: readonly RunEnding[],
+  now: number,
+): Promise<void> {
+  const rows = await db
+    .selectFrom('error_streaks')
+    .selectAll()
+    .where('check_id', 'in', [...new Set(endings.map(({ checkId }) => checkId))])
+    .execute();
+  const keyOf = (checkId: string, location: string) => `${checkId}/${location}`;
+  const known = new Map(
+    rows.map((row): [string, NotedStreak] => [
+      keyOf(row.check_id, row.location),
+      {
+        ...{ since: row.since, notedAt: row.noted_at, lastAt: row.last_at, runs: row.runs },
+        kinds: fromJson<ErrorKind[]>(row.kinds_json),
+      },
+    ]),
+  );
+  const byKey = Map.groupBy(endings, ({ checkId, location }) => keyOf(checkId, location));
+  for (const [key, ofKey] of byKey) {
+    const [first] = ofKey;
+    const before = known.get(key);
+    if (first === undefined) continue;
+    if (before === undefined && ofKey.every(({ fault }) => fault === null)) continue;
+    const { accountId, checkId, location } = first;
+    const after = reduce(before, ofKey, (streak, startedAt, error) => ({
+      notedAt: streak?.notedAt ?? now,
+      lastAt: now,
+      ...addError(streak, startedAt, error),
+    }));
+    if (after === undefined) {
+      await db
+        .deleteFrom('error_streaks')
+        .where('check_id', '=', checkId)
+        .where('location', '=', location)
+        .execute();
+      continue;
+    }
+    const values = {
+      ...{ since: after.since, noted_at: after.notedAt, last_at: after.lastAt, runs: after.runs },
+      kinds_json: JSON.stringify(after.kinds),
+    };
+    await db
+      .insertInto('error_streaks')
+      .values({ check_id: checkId, account_id: accountId, location, ...values })
+      .onConflict((conflict) => conflict.columns(['check_id', 'location']).doUpdateSet(values))
+      .execute();
+  }
+}
+
+/**
+ * The location works again: what its checks had meanwhile was its doing. Whether some of them have an
+ * outage of their own, their next runs will say.
+ */
+async function countAnew(
+  db: Kysely<Database>,
+  { accountId, location }: Place,
+  since: number,
+  now: number,
+): Promise<void> {
+  await db
+    .updateTable('error_streaks')
+    .set({ noted_at: now, runs: 0, kinds_json: '[]' })
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .where('since', '>=', since)
+    .execute();
+}
+
+async function recordForLocations(
+  db: Kysely<Database>,
+  endings: readonly RunEnding[],
+  now: number,
+): Promise<void> {
+  const rows = await db
+    .selectFrom('location_error_streaks')
+    .selectAll()
+    .where('account_id', 'in', [...new Set(endings.map(({ accountId }) => accountId))])
+    .where('location', 'in', [...new Set(endings.map(({ location }) => location))])
+    .execute();
+  const keyOf = (accountId: string, location: string) => `${accountId}/${location}`;
+  const known = new Map(
+    rows.map(({ account_id, location, since }) => [keyOf(account_id, location), { since }]),
+  );
+  const byKey = Map.groupBy(endings, ({ accountId, location }) => keyOf(accountId, location));
+  for (const [key, ofKey] of byKey) {
+    const [place] = ofKey;
+    const before = known.get(key);
+    if (place === undefined) continue;
+    const after = reduce(before, ofKey, (streak, startedAt) => streak ?? { since: startedAt });
+    if (after?.since === before?.since) continue;
+    if (before !== undefined) await countAnew(db, place, before.since, now);
+    await forgetLocationStreak(db, place);
+    if (after === undefined) continue;
+    await db
+      .insertInto('location_error_streaks')
+      .values({ account_id: place.accountId, location: place.location, since: after.since })
+      .execute();
+  }
+}
+
+/** Notes how runs ended, within the transaction that stores their results. */
+export const recordErrorStreaks: ResultConsumer = async ({ clock }, db, { endings }) => {
+  if (endings.length === 0) return null;
+  const now = clock.now();
+  await recordForChecks(db, endings, now);
+  await recordForLocations(db, endings, now);
+  return null;
+};
+
+export async function forgetLocationStreak(
+  db: Kysely<Database>,
+  { accountId, location }: Place,
+): Promise<void> {
+  await db
+    .deleteFrom('location_error_streaks')
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .execute();
+}
+
+/** What a location and its active checks, muted ones too, have had since their last conclusive results. */
+export async function errorStreaksOf(
+  db: Kysely<Database>,
+  { accountId, location }: Place,
+): Promise<LocationStreaks> {
+  const rows = await db
+    .selectFrom('error_streaks')
+    .innerJoin('check_locations', (join) =>
+      join
+        .onRef('check_locations.check_id', '=', 'error_streaks.check_id')
+        .onRef('check_locations.location', '=', 'error_streaks.location'),
+    )
+    .innerJoin('schedule_periods', (join) =>
+      join
+        .onRef('schedule_periods.check_id', '=', 'error_streaks.check_id')
+        .on('schedule_periods.ends_at', 'is', null),
+    )
+    .selectAll('error_streaks')
+    .where('error_streaks.account_id', '=', accountId)
+    .where('error_streaks.location', '=', location)
+    .execute();
+  const streaks = rows.map((row) => ({
+    ...{ checkId: row.check_id, since: row.since, notedAt: row.noted_at, lastAt: row.last_at },
+    runs: row.runs,
+    kinds: fromJson<ErrorKind[]>(row.kinds_json),
+  }));
+  if (streaks.length === 0) return { since: null, streaks };
+  const row = await db
+    .selectFrom('location_error_streaks')
+    .select('since')
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .executeTakeFirst();
+  return { since: row?.since ?? null, streaks };
+}

@@ -1,0 +1,108 @@
+/** Locations whose checks wait for an agent: one alert for a location, not one for each check. */
+import type { Kysely } from 'kysely';
+import type { Database } from '../db/tables.ts';
+import type { Services } from '../core/services.ts';
+import { channelsToTell, checksWaitingIn, type WaitingCheck } from '../scheduling/index.ts';
+import { privateLocationName } from '../checks/index.ts';
+import { type Finding, type HealthCondition, noAgentCode, type Place } from './agent-health.ts';
+import { neverServedForMs, unservedForMs, waitingSince } from './decide/unserved.ts';
+
+/** Locations with checks and without an agent on record, of all accounts. */
+async function candidatesOf(db: Kysely<Database>): Promise<Place[]> {
+  return db
+    .selectFrom('check_locations')
+    .leftJoin('location_states', (join) =>
+      join
+        .onRef('location_states.account_id', '=', 'check_locations.account_id')
+        .onRef('location_states.location', '=', 'check_locations.location'),
+    )
+    .select(['check_locations.account_id as accountId', 'check_locations.location as location'])
+    .distinct()
+    .where((where) =>
+      where.or([
+        where('location_states.location', 'is', null),
+        where('location_states.unserved_since', 'is not', null),
+      ]),
+    )
+    .execute();
+}
+
+/** Of the checks of a location, those that run nowhere at all; each in the first of its locations. */
+async function checksNowhere(
+  { hub }: Services,
+  db: Kysely<Database>,
+  { accountId, location }: Place,
+  checks: readonly WaitingCheck[],
+): Promise<WaitingCheck[]> {
+  const ids = checks.map(({ id }) => id);
+  const rows = await db
+    .selectFrom('check_locations')
+    .select(['check_id', 'location'])
+    .where('check_id', 'in', ids)
+    .orderBy('position')
+    .execute();
+  const places = Map.groupBy(rows, (row) => row.check_id);
+  return checks.filter(({ id }) => {
+    const all = (places.get(id) ?? []).map((row) => row.location);
+    return all[0] === location && all.every((each) => !hub.isServed(accountId, each));
+  });
+}
+
+async function findingsAt(
+  services: Services,
+  db: Kysely<Database>,
+  place: Place,
+): Promise<Finding[]> {
+  const { hub, reception } = services;
+  const { accountId, location } = place;
+  const presence = await db
+    .selectFrom('location_states')
+    .select(['served_since as servedSince', 'unserved_since as unservedSince'])
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .executeTakeFirst();
+  const isForeign =
+    presence === undefined && (await privateLocationName(db, accountId, location)) === undefined;
+  const waiting = await checksWaitingIn(db, place);
+  const checks = isForeign ? await checksNowhere(services, db, place, waiting) : waiting;
+  const since = waitingSince({
+    isServed: hub.isServed(accountId, location),
+    presence,
+    assignedAt: checks.length === 0 ? null : Math.min(...checks.map((each) => each.assignedAt)),
+  });
+  const afterMs = isForeign ? neverServedForMs : unservedForMs;
+  if (since === null || reception.since(since) < afterMs) return [];
+  // Somebody who subscribes later is notified then.
+  if ((await channelsToTell(db, accountId, checks)).length === 0) return [];
+  const unservedSince = presence?.unservedSince ?? since;
+  return [{ code: noAgentCode, since: unservedSince, runs: 0, kind: null, checks }];
+}
+
+/** Remembers when this process began to listen to agents. */
+export function unservedLocations(services: Services): HealthCondition {
+  const { db, reception, hub } = services;
+  const startedAt = reception.receivableMs();
+  return {
+    name: 'watch-locations',
+    everyMs: 10_000,
+    owns: (code) => code === noAgentCode,
+    look: async () => {
+      // Until then an agent may just not have come back since the restart.
+      const isSettled = reception.receivableMs() - startedAt >= unservedForMs;
+      const places = isSettled ? await candidatesOf(db) : [];
+      return {
+        suspects: places
+          .filter(({ accountId, location }) => !hub.isServed(accountId, location))
+          .map((place) => ({
+            ...place,
+            findings: async (unit, open) =>
+              open.has(noAgentCode) ? [] : findingsAt(services, unit, place),
+          })),
+        endOf: async (unit, alert) =>
+          hub.isServed(alert.accountId, alert.location)
+            ? { isConclusive: true, checks: await checksWaitingIn(unit, alert) }
+            : null,
+      };
+    },
+  };
+}
