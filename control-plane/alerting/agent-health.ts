@@ -9,12 +9,12 @@ import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import {
   enqueueForChannel,
-  type FaultFacts,
+  type AgentHealthFacts,
   type LocationFacts,
   locationName,
 } from '../notifications/index.ts';
 import type { Services } from '../core/services.ts';
-import { channelsToRecover, channelsToTell, type WaitingCheck } from '../scheduling/index.ts';
+import { channelsToRecover, channelsToNotify, type WaitingCheck } from '../scheduling/index.ts';
 import { privateLocationName } from '../checks/index.ts';
 import type { ErrorKind, Outage, OutageCode } from './decide/error-streak.ts';
 import type { AgentHealthAlertsTable } from './tables.ts';
@@ -119,7 +119,7 @@ async function send(
     locationName: (await privateLocationName(db, accountId, location)) ?? locationName(location),
     checks: change.checks.map(({ id, name }) => ({ id, name })),
   };
-  const facts: FaultFacts | LocationFacts =
+  const facts: AgentHealthFacts | LocationFacts =
     code === noAgentCode
       ? { kind: 'location', ...about, isServed: isOver, unservedSince: since }
       : {
@@ -148,7 +148,7 @@ async function openAlert(
   const now = services.clock.now();
   const known = await ofAlert(db, { ...place, code, incidentKey: '' }).executeTakeFirst();
   const notified = known === undefined ? [] : fromJson<number[]>(known.channels_json);
-  const channels = (await channelsToTell(db, accountId, checks)).filter(
+  const channels = (await channelsToNotify(db, accountId, checks)).filter(
     (id) => !notified.includes(id),
   );
   const incidentKey =

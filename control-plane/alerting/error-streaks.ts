@@ -23,8 +23,8 @@ function reduce<S extends { since: number }>(
   add: (streak: S | undefined, startedAt: number, error: InternalError) => S,
 ): S | undefined {
   let streak = before;
-  for (const { startedAt, fault } of endings.toSorted((a, b) => a.startedAt - b.startedAt)) {
-    if (fault !== null) streak = add(streak, startedAt, fault);
+  for (const { startedAt, error } of endings.toSorted((a, b) => a.startedAt - b.startedAt)) {
+    if (error !== null) streak = add(streak, startedAt, error);
     // What is older than the streak changes nothing about it.
     else if (streak !== undefined && startedAt >= streak.since) streak = undefined;
   }
@@ -56,7 +56,7 @@ async function recordForChecks(
     const [first] = ofKey;
     const before = known.get(key);
     if (first === undefined) continue;
-    if (before === undefined && ofKey.every(({ fault }) => fault === null)) continue;
+    if (before === undefined && ofKey.every(({ error }) => error === null)) continue;
     const { accountId, checkId, location } = first;
     const after = reduce(before, ofKey, (streak, startedAt, error) => ({
       notedAt: streak?.notedAt ?? now,

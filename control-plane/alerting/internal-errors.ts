@@ -7,7 +7,7 @@ import type { Database } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 import { maintenanceBetween } from '../maintenance/index.ts';
 import {
-  channelsToTell,
+  channelsToNotify,
   checksWaitingIn,
   noResultsCode,
   overloadedCode,
@@ -172,7 +172,7 @@ async function findingsAt(
   for (const outage of newOutages(standing)) {
     const concerned = checks.filter(({ id }) => outage.checkIds.includes(id));
     // Somebody who subscribes later is notified then.
-    if ((await channelsToTell(db, place.accountId, concerned)).length === 0) continue;
+    if ((await channelsToNotify(db, place.accountId, concerned)).length === 0) continue;
     if (await forgetOutdated(db, place, outage, known)) continue;
     findings.push({ ...outage, checks: concerned });
   }

@@ -7,17 +7,17 @@ import { scheduleOf } from '@monitor/shared/domain/frequency.ts';
 import type { Database } from '../db/tables.ts';
 import {
   checksWaitingIn,
-  explainSilence,
+  explainMissingResults,
   noResultsCode,
   overloadOf,
-  silentAfterMs,
+  missingAfterMs,
 } from '../scheduling/index.ts';
 import type { Services } from '../core/services.ts';
 import { maintenanceBetween } from '../maintenance/index.ts';
 import { type Finding, type HealthCondition, type Place, unknownKind } from './agent-health.ts';
 
 /** No check is silent sooner. */
-const leastMs = 5 * 60_000;
+const minMs = 5 * 60_000;
 /** Attempts of a run that goes on say that it is monitored. */
 const runsGoOnMs = 25 * 60_000;
 
@@ -42,9 +42,9 @@ async function candidatesOf(db: Kysely<Database>, now: number) {
       'check_statuses.updated_at as heardAt',
     ])
     .where('schedule_periods.ends_at', 'is', null)
-    .where('schedule_periods.starts_at', '<=', now - leastMs)
+    .where('schedule_periods.starts_at', '<=', now - minMs)
     .where(({ eb, fn, lit }) =>
-      eb(fn.coalesce('check_statuses.updated_at', lit(0)), '<=', now - leastMs),
+      eb(fn.coalesce('check_statuses.updated_at', lit(0)), '<=', now - minMs),
     )
     .execute();
 }
@@ -97,7 +97,7 @@ async function silentChecks(
   const excused: SilentCheck[] = [];
   for (const check of await candidatesOf(db, now)) {
     const { checkId, accountId } = check;
-    const limitMs = silentAfterMs(check.type as CheckType, scheduleOf(check).intervalMs);
+    const limitMs = missingAfterMs(check.type as CheckType, scheduleOf(check).intervalMs);
     const lastAt = Math.max(check.startsAt, check.heardAt ?? 0);
     if (reception.since(lastAt) < limitMs) continue;
     const [first, ...others] = await servedPlaces(services, db, check);
@@ -139,7 +139,7 @@ async function explain(
     .groupBy('missed_reason')
     .execute();
   const overload = await overloadOf(db, place);
-  return explainSilence({
+  return explainMissingResults({
     missed: missed.map(({ reason, slots }) => ({ reason: reason ?? '', slots: Number(slots) })),
     overload: overload?.endedAt === null ? overload : null,
     wasClockSet: (reception.lastStep?.to ?? Number.NEGATIVE_INFINITY) >= since,

@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
-import { channelsToTell, checksWaitingIn, type WaitingCheck } from '../scheduling/index.ts';
+import { channelsToNotify, checksWaitingIn, type WaitingCheck } from '../scheduling/index.ts';
 import { privateLocationName } from '../checks/index.ts';
 import { type Finding, type HealthCondition, noAgentCode, type Place } from './agent-health.ts';
 import { neverServedForMs, unservedForMs, waitingSince } from './decide/unserved.ts';
@@ -73,7 +73,7 @@ async function findingsAt(
   const afterMs = isForeign ? neverServedForMs : unservedForMs;
   if (since === null || reception.since(since) < afterMs) return [];
   // Somebody who subscribes later is notified then.
-  if ((await channelsToTell(db, accountId, checks)).length === 0) return [];
+  if ((await channelsToNotify(db, accountId, checks)).length === 0) return [];
   const unservedSince = presence?.unservedSince ?? since;
   return [{ code: noAgentCode, since: unservedSince, runs: 0, kind: null, checks }];
 }

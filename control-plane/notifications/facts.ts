@@ -76,7 +76,7 @@ export interface LocationFacts {
 }
 
 /** Checks of a location with nothing but agent errors, or with conclusive results again. */
-export interface FaultFacts {
+export interface AgentHealthFacts {
   kind: 'faults';
   at: number;
   location: string;
@@ -103,7 +103,7 @@ export interface TestFacts {
   at: number;
 }
 
-export type NotificationFacts = AlertFacts | LocationFacts | FaultFacts | TestFacts;
+export type NotificationFacts = AlertFacts | LocationFacts | AgentHealthFacts | TestFacts;
 
 /** A complete mail. */
 export interface Mail {

@@ -3,7 +3,7 @@ export { brokenTemplate } from './channels/webhook.ts';
 export { startDeliveries } from './deliveries.ts';
 export { DeliverySignal, wakeDeliveries } from './delivery-signal.ts';
 export { abandonNotifications } from './due-deliveries.ts';
-export type { AlertFacts, FaultFacts, LocationFacts, RecentRun } from './facts.ts';
+export type { AlertFacts, AgentHealthFacts, LocationFacts, RecentRun } from './facts.ts';
 export { locationName } from './message.ts';
 export {
   dropMailsOfPage,

@@ -9,7 +9,7 @@ import type {
   NotificationFacts,
   RecentRun,
 } from './facts.ts';
-import { faultMessage } from './fault-message.ts';
+import { agentHealthMessage } from './agent-health-message.ts';
 import { linkToAgents, linkToCheck, linkToResult } from './links.ts';
 import { count, durationText, instantText, namesText } from './phrases.ts';
 
@@ -230,7 +230,7 @@ export function messageOf(facts: NotificationFacts, id: string, publicUrl: strin
     case 'location':
       return locationMessage(facts, publicUrl);
     case 'faults':
-      return faultMessage(facts, publicUrl);
+      return agentHealthMessage(facts, publicUrl);
     case 'test':
       return {
         tone: 'notice',

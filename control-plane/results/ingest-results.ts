@@ -502,8 +502,8 @@ class IngestUnit {
     this.verdicts.push(verdict);
     // Agents without error codes and codes without letters name no error.
     const code = faultCode === undefined || faultCode === '' ? 'UNKNOWN' : faultCode;
-    const fault = hasErrors ? { code, message: verdict.error } : null;
-    this.endings.push({ accountId, checkId, location, startedAt, fault });
+    const error = hasErrors ? { code, message: verdict.error } : null;
+    this.endings.push({ accountId, checkId, location, startedAt, error });
   }
 
   async #finishJob(accountId: string, item: ResultSubmission): Promise<void> {

@@ -25,7 +25,7 @@ export interface RunEnding {
   location: string;
   startedAt: number;
   /** Null for a conclusive result. */
-  fault: InternalError | null;
+  error: InternalError | null;
 }
 
 /** The FINAL results of one commit. */

@@ -4,7 +4,7 @@ import type { Database } from '../db/tables.ts';
 import type { WaitingCheck } from './checks-of-location.ts';
 
 /** The channels of these checks, or of their groups, that take failures. */
-export async function channelsToTell(
+export async function channelsToNotify(
   db: Kysely<Database>,
   accountId: string,
   checks: readonly WaitingCheck[],

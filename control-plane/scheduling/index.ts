@@ -2,12 +2,12 @@
 export { recordAgentsChanged } from './agent-presence.ts';
 export { pruneAgentReports, storeReports } from './agent-reports.ts';
 export { CapabilityGaps } from './capability-gaps.ts';
-export { channelsToRecover, channelsToTell } from './channels-of-location.ts';
+export { channelsToRecover, channelsToNotify } from './channels-of-location.ts';
 export { checkIn } from './check-in.ts';
 export { needsOfChecks } from './check-needs.ts';
 export { checksWaitingIn, type WaitingCheck } from './checks-of-location.ts';
 export { agentsFor, type Needs, whyNobodyCan } from './decide/assignment.ts';
-export { explainSilence, noResultsCode, silentAfterMs } from './decide/outcome-watch.ts';
+export { explainMissingResults, noResultsCode, missingAfterMs } from './decide/missing-results.ts';
 export { overloadedCode, overloadedForMs, quietForMs } from './decide/overload.ts';
 export {
   isRecordLost,

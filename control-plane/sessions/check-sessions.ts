@@ -92,7 +92,7 @@ export async function startSessions(
   { source, location: wanted, environmentUrl }: StartOptions,
 ): Promise<SessionRow[]> {
   const { clock, commits, newId, newRunId } = services;
-  const told: { accountId: string; location: string }[] = [];
+  const notified: { accountId: string; location: string }[] = [];
   const sessions = await commits.run(async (db) => {
     const started: SessionRow[] = [];
     for (const { id, account_id: accountId } of rows) {
@@ -146,13 +146,13 @@ export async function startSessions(
           expiresAt: session.deadline,
           environmentUrl: environmentUrl ?? null,
         });
-        told.push({ accountId: row.account_id, location });
+        notified.push({ accountId: row.account_id, location });
       }
       started.push(session);
     }
     return started;
   });
-  for (const { accountId, location } of told) notifyAgents(services, accountId, [location]);
+  for (const { accountId, location } of notified) notifyAgents(services, accountId, [location]);
   return sessions;
 }
 
@@ -276,14 +276,14 @@ async function callOffJobs(
   db: Kysely<Database>,
   jobs: readonly OpenJob[],
   now: number,
-): Promise<{ ended: string[]; told: string[] }> {
+): Promise<{ ended: string[]; notified: string[] }> {
   const waiting = jobs.filter((job) => job.agent_id === null);
   const taken = jobs.filter((job) => job.agent_id !== null);
   await endCancelled(db, waiting);
   for (const job of taken) {
     await requestCancellation(db, job.id, now);
   }
-  return { ended: waiting.map((job) => job.run_id), told: taken.map((job) => job.location) };
+  return { ended: waiting.map((job) => job.run_id), notified: taken.map((job) => job.location) };
 }
 
 /** Cancels runs of a session: all, or those with the given ids. */
@@ -293,7 +293,7 @@ export async function cancelSession(
   runIds: readonly string[] | undefined,
 ): Promise<void> {
   const { commits, clock, runs: signals } = services;
-  const { ended, told } = await commits.run(async (db) => {
+  const { ended, notified } = await commits.run(async (db) => {
     const now = clock.now();
     let open = db
       .selectFrom('jobs')
@@ -313,7 +313,7 @@ export async function cancelSession(
     }
     return callOffJobs(db, jobs, now);
   });
-  notifyAgents(services, session.account_id, told);
+  notifyAgents(services, session.account_id, notified);
   signals.ended(ended);
 }
 
@@ -324,7 +324,7 @@ export async function cancelRuns(
   runIds: readonly string[],
 ): Promise<boolean> {
   const { commits, clock, openRuns, runs: signals } = services;
-  const { ended, told } = await commits.run(async (db) => {
+  const { ended, notified } = await commits.run(async (db) => {
     const jobs = await db
       .selectFrom('jobs')
       .select(['id', 'run_id', 'agent_id', 'location'])
@@ -334,9 +334,9 @@ export async function cancelRuns(
     return callOffJobs(db, jobs, clock.now());
   });
   const running = openRuns.callOff(accountId, runIds);
-  notifyAgents(services, accountId, [...told, ...running.map(({ location }) => location)]);
+  notifyAgents(services, accountId, [...notified, ...running.map(({ location }) => location)]);
   signals.ended(ended);
-  return ended.length + told.length + running.length > 0;
+  return ended.length + notified.length + running.length > 0;
 }
 
 async function endCancelled(

@@ -66,7 +66,7 @@ export const locationFacts = {
   incidentKey: 'location-office-berlin-1',
 } as const satisfies NotificationFacts;
 
-export const faultFacts = {
+export const agentHealthFacts = {
   kind: 'faults',
   at,
   location: 'office-berlin',

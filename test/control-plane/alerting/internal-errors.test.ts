@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
-import type { FaultFacts } from '../../../control-plane/notifications/facts.ts';
+import type { AgentHealthFacts } from '../../../control-plane/notifications/facts.ts';
 import { watchHealth } from '../../../control-plane/alerting/agent-health.ts';
 import { internalErrors } from '../../../control-plane/alerting/internal-errors.ts';
 import { startTestControlPlane } from '../../support/control-plane.ts';
@@ -23,7 +23,7 @@ const passed: Partial<ResultSubmission> = {};
 
 async function startOn(file: string, clock: TestClock) {
   const cp = await startTestControlPlane({ clock, file, settings: reachesTestServers });
-  const sent = new SentNotifications<FaultFacts>(file);
+  const sent = new SentNotifications<AgentHealthFacts>(file);
   const agent = new FakeAgent(cp, await cp.locationKey(location));
   const { services } = cp.controlPlane;
   const watch = () => watchHealth(services, internalErrors(services));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import type { CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
 import type { FleetAgent, LocationState } from '@monitor/shared/contract/fleet.ts';
-import type { AlertFacts, FaultFacts } from '../../../control-plane/notifications/facts.ts';
+import type { AlertFacts, AgentHealthFacts } from '../../../control-plane/notifications/facts.ts';
 import { messageOf } from '../../../control-plane/notifications/message.ts';
 import { watchHealth } from '../../../control-plane/alerting/agent-health.ts';
 import { missingResults } from '../../../control-plane/alerting/missing-results.ts';
@@ -28,7 +28,7 @@ async function setUp() {
   const clock = new TestClock(start);
   const file = join(folder.path, 'control-plane.db');
   const cp = await startTestControlPlane({ clock, file });
-  const sent = new SentNotifications<FaultFacts | AlertFacts>(file);
+  const sent = new SentNotifications<AgentHealthFacts | AlertFacts>(file);
   const agent = new FakeAgent(cp, await cp.locationKey(location));
   const { services } = cp.controlPlane;
   const watch = async () => {
@@ -60,7 +60,7 @@ async function setUp() {
     sent
       .take()
       .filter(({ facts }) => facts.kind === 'faults')
-      .map(({ channel, facts }) => ({ channel, facts: facts as FaultFacts }));
+      .map(({ channel, facts }) => ({ channel, facts: facts as AgentHealthFacts }));
   const state = async (): Promise<LocationState | undefined> => {
     const { body } = await cp.api('GET', '/v1/location-states');
     return (body as LocationState[]).find((each) => each.location === location);

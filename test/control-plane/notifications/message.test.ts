@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { AlertFacts, FaultFacts } from '../../../control-plane/notifications/facts.ts';
+import type { AlertFacts, AgentHealthFacts } from '../../../control-plane/notifications/facts.ts';
 import { messageOf, subjectOf } from '../../../control-plane/notifications/message.ts';
-import { alertFacts, faultFacts } from '../../support/notifications.ts';
+import { alertFacts, agentHealthFacts } from '../../support/notifications.ts';
 
 const slow = (type: AlertFacts['check']['type'], error: string | null): AlertFacts => {
   const { check, result } = alertFacts();
@@ -13,7 +13,7 @@ const slow = (type: AlertFacts['check']['type'], error: string | null): AlertFac
   });
 };
 
-const subjectFor = (facts: AlertFacts | FaultFacts): string =>
+const subjectFor = (facts: AlertFacts | AgentHealthFacts): string =>
   subjectOf(messageOf(facts, 'id', 'https://monitor.example'));
 
 test('a message about a slow check says how slow, not that the response was good', () => {
@@ -34,10 +34,10 @@ test('where nothing says why it failed, the status does', () => {
 });
 
 test('of a location that measures nothing it is said since when, why, and what to do', () => {
-  const message = messageOf(faultFacts, 'id', 'https://monitor.example');
+  const message = messageOf(agentHealthFacts, 'id', 'https://monitor.example');
   assert.deepEqual(
     [message.tone, message.title, message.reason],
-    ['failing', 'Nothing but agent errors from location "Office Berlin"', faultFacts.message],
+    ['failing', 'Nothing but agent errors from location "Office Berlin"', agentHealthFacts.message],
   );
   assert.deepEqual(
     message.details.map(({ label, value }) => `${label}: ${value}`),
@@ -51,10 +51,16 @@ test('of a location that measures nothing it is said since when, why, and what t
     ],
   );
   assert.equal(
-    subjectFor({ ...faultFacts, message: null }),
+    subjectFor({ ...agentHealthFacts, message: null }),
     '[NOT MEASURING] Office Berlin: nothing is known about the target of 1 check',
   );
-  const isOver = { ...faultFacts, isOver: true, mostCommonCode: null, message: null, checks: [] };
+  const isOver = {
+    ...agentHealthFacts,
+    isOver: true,
+    mostCommonCode: null,
+    message: null,
+    checks: [],
+  };
   const over = messageOf({ ...isOver, isConclusive: true }, 'id', 'https://monitor.example');
   assert.deepEqual(
     [over.tone, over.title, over.incidentKey],
@@ -67,11 +73,11 @@ test('of a location that measures nothing it is said since when, why, and what t
 });
 
 test('of checks that share an error it is said which', () => {
-  const title = (facts: Partial<FaultFacts>) =>
-    messageOf({ ...faultFacts, code: 'BROWSER_MISSING', ...facts }, 'id', 'https://m.example')
+  const title = (facts: Partial<AgentHealthFacts>) =>
+    messageOf({ ...agentHealthFacts, code: 'BROWSER_MISSING', ...facts }, 'id', 'https://m.example')
       .title;
   const of = 'of location "Office Berlin"';
-  const two = [...faultFacts.checks, { id: 'b', name: 'Wiki' }];
+  const two = [...agentHealthFacts.checks, { id: 'b', name: 'Wiki' }];
   assert.equal(title({}), `1 check ${of} ends in BROWSER_MISSING every time`);
   assert.equal(title({ checks: two }), `2 checks ${of} end in BROWSER_MISSING every time`);
   assert.equal(title({ code: 'UNKNOWN' }), `1 check ${of} ends in an agent error every time`);

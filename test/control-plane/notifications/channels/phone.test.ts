@@ -8,7 +8,7 @@ import { startTestControlPlane } from '../../../support/control-plane.ts';
 import { httpReceiver, type Received } from '../../../support/http-receiver.ts';
 import {
   alertFacts,
-  faultFacts,
+  agentHealthFacts,
   locationFacts,
   makeChannel,
   notify,
@@ -72,7 +72,7 @@ test('a text message is short, in its alphabet, and for every kind of notificati
     ...facts,
     check: { ...facts.check, name: 'Zażółć “gęślą” 日本語 {jaźń} 🔥'.repeat(20) },
   };
-  for (const each of [facts, recoveryFacts(), locationFacts, faultFacts, testFacts, long]) {
+  for (const each of [facts, recoveryFacts(), locationFacts, agentHealthFacts, testFacts, long]) {
     const { status, result } = await notify(cp, channel, each);
     assert.equal(status, 'SUCCESS', result);
     assert.match(result, /"sid":"SM1"/);

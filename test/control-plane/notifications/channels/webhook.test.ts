@@ -7,7 +7,7 @@ import { startTestControlPlane } from '../../../support/control-plane.ts';
 import { httpReceiver, reachesTestServers } from '../../../support/http-receiver.ts';
 import {
   alertFacts,
-  faultFacts,
+  agentHealthFacts,
   locationFacts,
   makeChannel,
   notify,
@@ -83,8 +83,8 @@ test('without a template the body is the variables, signed so that every receive
   );
   for (const [other, type] of [
     [locationFacts, 'LOCATION_UNSERVED'],
-    [faultFacts, 'LOCATION_FAULTS'],
-    [{ ...faultFacts, isOver: true }, 'LOCATION_FAULTS_OVER'],
+    [agentHealthFacts, 'LOCATION_FAULTS'],
+    [{ ...agentHealthFacts, isOver: true }, 'LOCATION_FAULTS_OVER'],
     [testFacts, 'TEST'],
   ] as const) {
     await notify(cp, channel, other);

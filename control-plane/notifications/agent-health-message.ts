@@ -1,6 +1,6 @@
 import { noResultsCode, overloadedCode } from '../scheduling/index.ts';
 import { oneLine } from '../core/escape.ts';
-import type { FaultFacts } from './facts.ts';
+import type { AgentHealthFacts } from './facts.ts';
 import { linkToAgents } from './links.ts';
 import { count, durationText, instantText, namesText } from './phrases.ts';
 
@@ -37,7 +37,7 @@ const wordings: Readonly<
   },
 };
 
-function titleOf({ code, isOver, isConclusive, ...facts }: FaultFacts): string {
+function titleOf({ code, isOver, isConclusive, ...facts }: AgentHealthFacts): string {
   const location = `location "${oneLine(facts.locationName)}"`;
   const wording = wordings[code ?? ''];
   if (wording !== undefined) {
@@ -58,7 +58,7 @@ function titleOf({ code, isOver, isConclusive, ...facts }: FaultFacts): string {
 }
 
 /** The message about a location whose checks have nothing but agent errors. */
-export function faultMessage(facts: FaultFacts, publicUrl: string) {
+export function agentHealthMessage(facts: AgentHealthFacts, publicUrl: string) {
   const { isOver, since, runs, checks, at, location, mostCommonCode: code } = facts;
   const name = oneLine(facts.locationName);
   const said = oneLine(facts.message ?? '');

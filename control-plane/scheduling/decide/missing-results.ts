@@ -5,23 +5,23 @@
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { accountAfterMs } from './sweep.ts';
 
-/** The code under which people are told of it. */
+/** The code of this alert. */
 export const noResultsCode = 'NO_RESULTS';
 
-const leastMs = 5 * 60_000;
+const minMs = 5 * 60_000;
 const periods = 3;
 
 /**
  * After how much receivable time without a FINAL result a check counts as not monitored, in ms: three
  * periods, five minutes, and twice what a run of its type may take.
  */
-export function silentAfterMs(type: CheckType, intervalMs: number): number {
+export function missingAfterMs(type: CheckType, intervalMs: number): number {
   const runsLong = checkTypes[type].runtime !== 'never';
-  return Math.max(leastMs, periods * intervalMs, runsLong ? 2 * accountAfterMs(type) : 0);
+  return Math.max(minMs, periods * intervalMs, runsLong ? 2 * accountAfterMs(type) : 0);
 }
 
 /** What is known of why there are no results. */
-export interface SilenceEvidence {
+export interface MissingResultsEvidence {
   /** Slots since then that nobody ran, by reason. */
   missed: readonly { reason: string; slots: number }[];
   overload: { reason: string | null } | null;
@@ -41,7 +41,7 @@ const missedWords: Readonly<Record<string, string>> = {
 };
 
 /** One line on why, as far as it is known. */
-export function explainSilence(evidence: SilenceEvidence): string {
+export function explainMissingResults(evidence: MissingResultsEvidence): string {
   const { missed, overload, wasClockSet, clockProblem } = evidence;
   const [most] = missed.toSorted((one, other) => other.slots - one.slots);
   const causes = [
