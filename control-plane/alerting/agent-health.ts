@@ -1,8 +1,8 @@
 /**
- * Alerts about agents rather than targets: a location without an agent, nothing but internal errors,
- * checks without results, overload. Each condition says where it holds and when it is over; people are
- * notified once, and once when it is over. What they were notified of stands in `agent_health_alerts`,
- * written in the transaction that fills the outbox, so that a restart neither repeats nor loses it.
+ * Alerts about agents instead of targets: a location without an agent, only internal errors, checks
+ * without results, overload. Each condition finds where it holds and when it is over; people are
+ * notified at the start and at the end. Sent alerts are rows of `agent_health_alerts`, written in
+ * the transaction that fills the outbox, so that a restart neither repeats nor loses them.
  */
 import type { Kysely, Selectable } from 'kysely';
 import { fromJson } from '../db/columns.ts';
@@ -33,7 +33,7 @@ export interface HealthAlert extends Place {
   incidentKey: string;
 }
 
-/** Where no run names a code of an error. */
+/** Used when no run has an error code. */
 export const unknownKind = (message: string | null): ErrorKind => ({
   ...{ code: 'UNKNOWN', runs: 0, message },
 });
@@ -44,7 +44,7 @@ export interface Finding extends Omit<Outage, 'checkIds'> {
 }
 
 export interface Ending {
-  /** Over because there are results again, not because nothing runs any more. */
+  /** It ended because of conclusive results, not because nothing runs any more. */
   isConclusive: boolean;
   checks?: readonly WaitingCheck[];
 }
@@ -55,12 +55,12 @@ export interface Suspect extends Place {
 }
 
 export interface HealthCondition {
-  /** Of its timer. */
+  /** Name of its timer. */
   name: string;
   everyMs: number;
-  /** Whether alerts with this code are its own. */
+  /** True for alerts with this code. */
   owns: (code: OutageCode) => boolean;
-  /** Looks at all accounts once. */
+  /** Finds suspects of all accounts. */
   look: () => Promise<{
     suspects: readonly Suspect[];
     /** Null while it is not over. */
@@ -68,7 +68,7 @@ export interface HealthCondition {
   }>;
 }
 
-/** How the table writes the code of a location as a whole. */
+/** The stored code of a whole location. */
 const wholeLocation = '';
 
 function toAlert(row: Selectable<AgentHealthAlertsTable>): HealthAlert {
@@ -133,9 +133,9 @@ async function send(
 }
 
 /**
- * Opens an alert and sends it to the channels of the checks that it is about; of one that is open, only
- * to those that have not had it. It is on record also where no channel wants it. Gives whether anything
- * was put into the outbox.
+ * Opens an alert and sends it to the channels of the affected checks; for an open alert, only to
+ * channels that were not notified yet. It is stored even when no channel wants it. True when
+ * something was added to the outbox.
  */
 async function openAlert(
   services: Services,
@@ -172,7 +172,7 @@ async function openAlert(
   return send(services, db, place, channels, change);
 }
 
-/** Closes an alert and notifies those who had it. Gives whether anything was put into the outbox. */
+/** Closes an alert and notifies the notified channels. True when something was added to the outbox. */
 async function closeAlert(
   services: Services,
   db: Kysely<Database>,
@@ -194,7 +194,7 @@ async function closeAlert(
   return send(services, db, alert, channels, change);
 }
 
-/** The operation of the timer of a condition: closes what is over, opens what is due. */
+/** Operation of the timer of a condition: closes alerts that are over and opens alerts that are due. */
 export async function watchHealth(services: Services, condition: HealthCondition): Promise<void> {
   const { db, deliveries } = services;
   const rows = await db.selectFrom('agent_health_alerts').selectAll().execute();

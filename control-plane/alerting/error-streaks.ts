@@ -1,6 +1,6 @@
 /**
- * Keeps the error streaks of checks and locations, within the commit of the results. As long as all is
- * well there is nothing to keep, and a commit costs two look-ups.
+ * Stores the error streaks of checks and locations, in the commit of the results. Without errors
+ * nothing is stored, and a commit costs two look-ups.
  */
 import type { Kysely } from 'kysely';
 import { fromJson } from '../db/columns.ts';
@@ -16,7 +16,7 @@ import {
 
 type NotedStreak = Omit<CheckStreak, 'checkId'>;
 
-/** What is left of a streak after some endings, in the order in which they began. */
+/** Reduces endings, in the order of their start, into a streak. */
 function reduce<S extends { since: number }>(
   before: S | undefined,
   endings: readonly RunEnding[],
@@ -25,7 +25,7 @@ function reduce<S extends { since: number }>(
   let streak = before;
   for (const { startedAt, error } of endings.toSorted((a, b) => a.startedAt - b.startedAt)) {
     if (error !== null) streak = add(streak, startedAt, error);
-    // What is older than the streak changes nothing about it.
+    // A conclusive result from before the streak does not end it.
     else if (streak !== undefined && startedAt >= streak.since) streak = undefined;
   }
   return streak;
@@ -84,8 +84,8 @@ async function recordForChecks(
 }
 
 /**
- * The location works again: what its checks had meanwhile was its doing. Whether some of them have an
- * outage of their own, their next runs will say.
+ * The location works again: earlier errors of its checks belong to the outage of the location. The
+ * next runs show whether some checks still have errors.
  */
 async function countAnew(
   db: Kysely<Database>,
@@ -134,7 +134,7 @@ async function recordForLocations(
   }
 }
 
-/** Notes how runs ended, within the transaction that stores their results. */
+/** Records how runs ended, in the transaction that stores their results. */
 export const recordErrorStreaks: ResultConsumer = async ({ clock }, db, { endings }) => {
   if (endings.length === 0) return null;
   const now = clock.now();
@@ -154,7 +154,7 @@ export async function forgetLocationStreak(
     .execute();
 }
 
-/** What a location and its active checks, muted ones too, have had since their last conclusive results. */
+/** Streaks of a location and of its active checks, including muted ones. */
 export async function errorStreaksOf(
   db: Kysely<Database>,
   { accountId, location }: Place,

@@ -5,7 +5,7 @@ import { missingResults } from './missing-results.ts';
 import { overloadedLocations } from './overloaded-locations.ts';
 import { unservedLocations } from './unserved-locations.ts';
 
-/** What keeps locations from measuring, each looked for by a timer of its own. */
+/** The conditions that keep locations from measuring, each with a timer. */
 export function healthTimers(services: Services) {
   return [
     unservedLocations(services),

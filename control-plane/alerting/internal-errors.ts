@@ -1,6 +1,6 @@
 /**
- * Checks that get nothing but internal errors: their results say nothing about their targets, so that
- * nobody is alerted about those.
+ * Checks with nothing but internal errors. Their results say nothing about their targets and alert
+ * nobody.
  */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
@@ -32,7 +32,7 @@ const otherConditions: ReadonlySet<OutageCode> = new Set([
   overloadedCode,
 ]);
 
-/** Of some checks, or of all of the location, those with a conclusive result there at an instant or since. */
+/** Checks with a conclusive result at the location at or after an instant: of the given ones, or of all. */
 async function concludedSince(
   db: Kysely<Database>,
   { accountId, location }: Place,
@@ -60,8 +60,8 @@ async function concludedSince(
 }
 
 /**
- * Forgets errors that are older than what was already known when they were handed in: an agent that
- * was cut off hands in its runs after others have made theirs. Gives whether there were any.
+ * Deletes errors that were outdated when they arrived: a disconnected agent submits its runs after
+ * others have made theirs. True when there were any.
  */
 async function forgetOutdated(
   db: Kysely<Database>,
@@ -88,9 +88,9 @@ async function forgetOutdated(
 }
 
 /**
- * The streaks that say something about the present: those of checks that are not in maintenance and had
- * an error since they run as they do now, since their last maintenance and since there is an agent again.
- * Whatever was wrong before may have been put right, and the next run says so.
+ * The streaks that still matter: those of checks outside of maintenance with an error under their
+ * present schedule, since their last maintenance, and since the location has an agent again.
+ * Earlier problems may be fixed, and the next run shows it.
  */
 async function standingStreaks(
   db: Kysely<Database>,
@@ -118,7 +118,7 @@ async function standingStreaks(
   );
 }
 
-/** Forgets streaks of checks that no longer run at the location: later ones there are of another time. */
+/** Deletes streaks of checks that no longer run at the location. */
 async function forgetIdle(db: Kysely<Database>): Promise<void> {
   await db
     .deleteFrom('error_streaks')
@@ -171,7 +171,7 @@ async function findingsAt(
   const findings: Finding[] = [];
   for (const outage of newOutages(standing)) {
     const concerned = checks.filter(({ id }) => outage.checkIds.includes(id));
-    // Somebody who subscribes later is notified then.
+    // People who subscribe later are notified then.
     if ((await channelsToNotify(db, place.accountId, concerned)).length === 0) continue;
     if (await forgetOutdated(db, place, outage, known)) continue;
     findings.push({ ...outage, checks: concerned });
@@ -195,7 +195,7 @@ export function internalErrors(services: Services): HealthCondition {
         .execute();
       return {
         suspects: places
-          // Without an agent there is another alert, and nothing new to know.
+          // Without an agent there is another alert, and no new information.
           .filter(({ accountId, location }) => hub.isServed(accountId, location))
           .map((place) => ({
             ...place,

@@ -1,6 +1,4 @@
-/**
- * Checks that should have results and have none, whatever the reason: all of a location are one alert.
- */
+/** Checks that should have results and have none, for any reason; one alert per location. */
 import { sql, type Kysely } from 'kysely';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { scheduleOf } from '@monitor/shared/domain/frequency.ts';
@@ -16,9 +14,9 @@ import type { Services } from '../core/services.ts';
 import { maintenanceBetween } from '../maintenance/index.ts';
 import { type Finding, type HealthCondition, type Place, unknownKind } from './agent-health.ts';
 
-/** No check is silent sooner. */
+/** A check counts as silent after this time at the earliest. */
 const minMs = 5 * 60_000;
-/** Attempts of a run that goes on say that it is monitored. */
+/** A run whose attempts continue counts as monitoring. */
 const runsGoOnMs = 25 * 60_000;
 
 interface SilentCheck extends Place {
@@ -26,7 +24,7 @@ interface SilentCheck extends Place {
   since: number;
 }
 
-/** Active checks whose last FINAL may be too old, with all their locations. */
+/** Active checks whose last FINAL result may be too old, with all their locations. */
 async function candidatesOf(db: Kysely<Database>, now: number) {
   return db
     .selectFrom('schedule_periods')
@@ -49,7 +47,7 @@ async function candidatesOf(db: Kysely<Database>, now: number) {
     .execute();
 }
 
-/** The locations of a check that agents serve, and since when the first of them does. */
+/** The served locations of a check, and the start of the first service. */
 async function servedPlaces(
   { hub }: Services,
   db: Kysely<Database>,
@@ -84,8 +82,8 @@ async function hasRunGoingOn(db: Kysely<Database>, checkId: string, now: number)
 }
 
 /**
- * Checks without results for too long. Of those with an excuse, in maintenance or with a run in progress,
- * nobody is notified; they have no results either, so that nothing is over because of them.
+ * Checks without results for too long. Checks in maintenance or with a run in progress are not
+ * notified, but they do not end an alert either, because they have no results.
  */
 async function silentChecks(
   services: Services,
@@ -108,7 +106,7 @@ async function silentChecks(
     const windows = await maintenanceBetween(db, accountId, [checkId], {
       ...{ from: now - limitMs, to: now + 1 },
     });
-    // What follows maintenance has its time too.
+    // The time after a maintenance counts from its end.
     const isExcused =
       windows.get(checkId)?.some(({ endsAt }) => endsAt > now - limitMs) === true ||
       (await hasRunGoingOn(db, checkId, now));
@@ -181,7 +179,7 @@ export function missingResults(services: Services): HealthCondition {
             findings: (unit) => findingsAt(services, unit, { accountId, location }, ofPlace),
           })),
         ),
-        // Without an agent there is another alert, and no result either.
+        // Without an agent there is another alert, and there are no results.
         endOf: (_unit, alert) =>
           Promise.resolve(
             !withoutResults.has(keyOf(alert)) && hub.isServed(alert.accountId, alert.location)

@@ -1,4 +1,4 @@
-/** Locations with an agent that says it is overloaded. */
+/** Locations with an agent that reports an overload. */
 import type { Services } from '../core/services.ts';
 import {
   checksWaitingIn,

@@ -1,4 +1,4 @@
-/** Locations whose checks wait for an agent: one alert for a location, not one for each check. */
+/** Locations whose checks wait for an agent: one alert per location, not per check. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
@@ -7,7 +7,7 @@ import { privateLocationName } from '../checks/index.ts';
 import { type Finding, type HealthCondition, noAgentCode, type Place } from './agent-health.ts';
 import { neverServedForMs, unservedForMs, waitingSince } from './decide/unserved.ts';
 
-/** Locations with checks and without an agent on record, of all accounts. */
+/** Locations of all accounts with checks and without a recorded agent. */
 async function candidatesOf(db: Kysely<Database>): Promise<Place[]> {
   return db
     .selectFrom('check_locations')
@@ -27,7 +27,7 @@ async function candidatesOf(db: Kysely<Database>): Promise<Place[]> {
     .execute();
 }
 
-/** Of the checks of a location, those that run nowhere at all; each in the first of its locations. */
+/** Checks of a location without any served location; each is listed in its first location. */
 async function checksNowhere(
   { hub }: Services,
   db: Kysely<Database>,
@@ -72,13 +72,13 @@ async function findingsAt(
   });
   const afterMs = isForeign ? neverServedForMs : unservedForMs;
   if (since === null || reception.since(since) < afterMs) return [];
-  // Somebody who subscribes later is notified then.
+  // People who subscribe later are notified then.
   if ((await channelsToNotify(db, accountId, checks)).length === 0) return [];
   const unservedSince = presence?.unservedSince ?? since;
   return [{ code: noAgentCode, since: unservedSince, runs: 0, kind: null, checks }];
 }
 
-/** Remembers when this process began to listen to agents. */
+/** Remembers when this process began to receive check-ins. */
 export function unservedLocations(services: Services): HealthCondition {
   const { db, reception, hub } = services;
   const startedAt = reception.receivableMs();
@@ -87,7 +87,7 @@ export function unservedLocations(services: Services): HealthCondition {
     everyMs: 10_000,
     owns: (code) => code === noAgentCode,
     look: async () => {
-      // Until then an agent may just not have come back since the restart.
+      // Before that, an agent may just not have come back after the restart.
       const isSettled = reception.receivableMs() - startedAt >= unservedForMs;
       const places = isSettled ? await candidatesOf(db) : [];
       return {

@@ -1,17 +1,17 @@
 /**
- * Internal errors in a row, and when they are an outage that people are notified of. A streak begins with
- * the first error after a conclusive result and ends with the next conclusive one.
+ * Streaks of internal errors, and when a streak is an outage to notify. A streak begins with the
+ * first error after a conclusive result and ends with the next conclusive result.
  *
- * There is one alert for a location while all that comes from there is errors. While other checks of
- * the location are fine, there is one for each code: all checks that lack the same browser have one
- * outage. Nobody is notified twice: an alert about the location stands for its codes too.
+ * A location whose results are all errors has one alert. While other checks of the location have
+ * conclusive results, there is one alert per error code: all checks that lack the same browser are
+ * one outage. Nobody is notified twice: an alert about the location includes its codes.
  */
 
 /** Errors of one code. */
 export interface ErrorKind {
   code: string;
   runs: number;
-  /** The newest sentence that came with it. */
+  /** The newest message of this error. */
   message: string | null;
 }
 
@@ -22,10 +22,10 @@ export interface ErrorStreak {
   kinds: readonly ErrorKind[];
 }
 
-/** An agent of another version may have codes of its own, but not any number of them. */
+/** Agents of other versions may send further codes; their number is limited. */
 const maxKinds = 8;
 
-/** The streak with one more run, the first where there is none yet. */
+/** The streak with one more run; a new streak without a previous one. */
 export function addError(
   streak: ErrorStreak | undefined,
   startedAt: number,
@@ -39,7 +39,7 @@ export function addError(
   return { since, runs: runs + 1, kinds: [...others, newest] };
 }
 
-/** The most common kind of error in some streaks; of equals the one that was met last. */
+/** The most common kind of error in some streaks; of equal ones the latest. */
 export function mostCommonKind(streaks: readonly Pick<ErrorStreak, 'kinds'>[]): ErrorKind | null {
   const sums = new Map<string, ErrorKind>();
   for (const { code, runs, message } of streaks.flatMap(({ kinds }) => kinds)) {
@@ -55,15 +55,15 @@ export function mostCommonKind(streaks: readonly Pick<ErrorStreak, 'kinds'>[]): 
   );
 }
 
-/** Short outages pass unmentioned. */
+/** Shorter outages are not notified. */
 export const outageAfterMs = 10 * 60_000;
 const minRuns = 3;
-/** Of checks that run rarely the second error in a row is enough. */
+/** For checks that run rarely, the second consecutive error is enough. */
 const rareOutageAfterMs = 60 * 60_000;
 const minRareRuns = 2;
 
 interface Evidence {
-  /** When the first error was heard of: a backlog that arrives at once has not yet lasted. */
+  /** Arrival of the first error: a backlog that arrives at once has not lasted yet. */
   notedAt: number;
   runs: number;
 }
@@ -80,17 +80,20 @@ function isLasting({ notedAt, runs }: Evidence, passedSince: PassedSince): boole
   );
 }
 
-/** What a check has had at the location since its last conclusive result there. */
+/** Errors of a check at the location since its last conclusive result there. */
 export interface CheckStreak extends ErrorStreak, Evidence {
   checkId: string;
-  /** When the newest error was heard of. */
+  /** Arrival of the newest error. */
   lastAt: number;
 }
 
 export interface LocationStreaks {
-  /** Since when nothing but errors comes from there; null while other checks are fine. */
+  /**
+   * Start of the time in which all results were errors; null while other checks have conclusive
+   * results.
+   */
   since: number | null;
-  /** Of the checks that run there. */
+  /** Streaks of the checks of the location. */
   streaks: readonly CheckStreak[];
 }
 
@@ -118,22 +121,22 @@ function outageOf(code: OutageCode, since: number, streaks: readonly CheckStreak
 type Notified = ReadonlySet<OutageCode>;
 
 /**
- * The code that stands for the errors of a check: one that people were notified of as long as the streak
- * lasts, or two errors that take turns would be news with every run.
+ * The code that represents the errors of a check. A notified code is kept as long as the streak
+ * lasts; otherwise two alternating errors would be a new outage with every run.
  */
 function mainCode({ kinds }: Pick<ErrorStreak, 'kinds'>, notified: Notified): string {
   const known = kinds.filter(({ code }) => notified.has(code));
   return mostCommonKind([{ kinds: known.length > 0 ? known : kinds }])?.code ?? '';
 }
 
-/** What has lasted for long enough: the location as a whole, or else codes of errors. */
+/** Outages that have lasted long enough: the whole location, or else error codes. */
 export function outagesOf(
   { since, streaks }: LocationStreaks,
   passedSince: PassedSince,
   notified: Notified = new Set(),
 ): Outage[] {
-  // A check that had errors while others were still fine has an outage of its own: else one that
-  // runs once an hour and passes would make the location come and go.
+  // A check that had errors while others were conclusive has an outage of its own: otherwise a
+  // check that passes once an hour would open and close the outage of the location.
   const ofLocation = since === null ? [] : streaks.filter((streak) => streak.since >= since);
   if (since !== null && ofLocation.length > 0) {
     const evidence = {
@@ -148,12 +151,12 @@ export function outagesOf(
   );
 }
 
-/** Of the outages of a location, those that people have not been notified of. */
+/** Outages of a location that were not notified yet. */
 export function unnotified(outages: readonly Outage[], notified: Notified): Outage[] {
   return notified.has(null) ? [] : outages.filter(({ code }) => !notified.has(code));
 }
 
-/** Whether an outage that people were notified of is over. */
+/** True when a notified outage is over. */
 export function isOutageOver(
   { code, since }: Pick<Outage, 'code' | 'since'>,
   location: LocationStreaks,

@@ -1,6 +1,6 @@
 /**
- * Whether a check that should have results has none: the watchdog on outcomes. It does not ask why, so
- * that it also finds what nobody has thought of.
+ * Decides whether a check that should have results has none. The cause does not matter, so that
+ * unforeseen causes are found too.
  */
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { accountAfterMs } from './sweep.ts';
@@ -12,17 +12,17 @@ const minMs = 5 * 60_000;
 const periods = 3;
 
 /**
- * After how much receivable time without a FINAL result a check counts as not monitored, in ms: three
- * periods, five minutes, and twice what a run of its type may take.
+ * Receivable time without a FINAL result after which a check counts as not monitored, in ms: at
+ * least three periods, five minutes, and twice the maximum run time of its type.
  */
 export function missingAfterMs(type: CheckType, intervalMs: number): number {
   const runsLong = checkTypes[type].runtime !== 'never';
   return Math.max(minMs, periods * intervalMs, runsLong ? 2 * accountAfterMs(type) : 0);
 }
 
-/** What is known of why there are no results. */
+/** Facts that may explain missing results. */
 export interface MissingResultsEvidence {
-  /** Slots since then that nobody ran, by reason. */
+  /** Missed slots since then, by reason. */
   missed: readonly { reason: string; slots: number }[];
   overload: { reason: string | null } | null;
   /** The clock was set since then. */
@@ -40,7 +40,7 @@ const missedWords: Readonly<Record<string, string>> = {
   'not-run': 'an agent was there and did not run them',
 };
 
-/** One line on why, as far as it is known. */
+/** The most likely cause in one line. */
 export function explainMissingResults(evidence: MissingResultsEvidence): string {
   const { missed, overload, wasClockSet, clockProblem } = evidence;
   const [most] = missed.toSorted((one, other) => other.slots - one.slots);
