@@ -1,6 +1,6 @@
 /**
- * The newest mark that came with results that the control plane stored. It is shown with every check-in,
- * so that a control plane whose database has lost what it had acknowledged knows.
+ * The newest acknowledgement mark of stored results. It is sent with every check-in, so that a
+ * control plane notices when its database has lost acknowledged results.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ export class Acknowledgement {
       const text = readFileSync(this.#file, 'utf8');
       if (/^[\w.-]+$/.test(text) && text.length <= longest) this.#newest = text;
     } catch {
-      // None yet, or none that can be read: the next results bring one.
+      // Missing or unreadable: the next results bring a new one.
     }
   }
 
@@ -31,7 +31,7 @@ export class Acknowledgement {
       writeFileSync(`${this.#file}.new`, mark, { mode: 0o600 });
       renameSync(`${this.#file}.new`, this.#file);
     } catch {
-      // It is shown from memory; a full disk is what the outbox speaks of.
+      // It is sent from memory; the outbox reports a full disk.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Which proxy the agent itself goes through: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY. */
+/** Selects the proxy of the agent's own connections: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY. */
 import type { AgentConfig } from '../config.ts';
 import { parseHttpProxy, type HttpProxy } from '../net/http/proxy.ts';
 import { parseNoProxy } from './no-proxy.ts';
@@ -8,7 +8,7 @@ export type ProxySettings = Partial<
 >;
 
 export interface LinkProxy extends HttpProxy {
-  /** The setting that named it, for messages. */
+  /** The setting with the proxy, for messages. */
   readonly setting: 'HTTPS_PROXY' | 'HTTP_PROXY' | 'ALL_PROXY';
 }
 
@@ -19,7 +19,7 @@ export interface Destination {
   readonly port: number;
 }
 
-/** What a URL, or an origin, points at. */
+/** Host and port of a URL or origin. */
 export function destinationOf(address: string | URL): Destination {
   const { protocol, hostname, port } = new URL(address);
   const usual = protocol === 'https:' ? 443 : 80;

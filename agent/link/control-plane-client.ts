@@ -37,26 +37,26 @@ import { IdleTimeout } from './idle-timeout.ts';
 const compress = promisify(gzip);
 
 /**
- * A connection that is half-open is noticed within 30 s, whatever it is busy with: a poll waits 20 s
- * for news and its answer is due 8 s later; any other call has to move every 20 s. A link that is too
- * slow for that gets more time after each failure.
+ * A half-open connection is noticed within 30 s in any state: a poll waits 20 s for changes, and
+ * its answer is due 8 s later; any other call must make progress every 20 s. A slow link gets more
+ * time after each failure.
  */
 export const pollMs = 20_000;
 const pollAnswerMs = { least: 8_000, most: 64_000 };
 const answerMs = { least: 20_000, most: 160_000 };
 const fileMs = { least: 20_000, most: 320_000 };
-/** What is silent in calls that send much is buffers on the way that empty: they are as deep the next time. */
+/** Long uploads look idle while buffers on the way drain; they are as large the next time. */
 const buffersMargin = 2;
 /** How long the last message may delay the end of the process. */
 const goodbyeMs = 5_000;
-/** What is still to come when the connection should stand: its first bytes. */
+/** Time for the connection setup besides its first bytes. */
 const connectSlackMs = 8_000;
 const compressFromBytes = 4_096;
 const fileBlockBytes = 262_144;
-/** Bodies go out in pieces of this size, so that it shows when a slow link takes them. */
+/** Bodies are sent in pieces of this size, so that progress is visible on a slow link. */
 const pieceBytes = 16_384;
 
-/** A failed call: whether trying again can help, and when the server asked for it. */
+/** A failed call: whether a retry can help, and when the server asked for it. */
 export class CallFailure extends AgentError {
   readonly statusCode: number | null;
   readonly retryAfterMs: number | null;
@@ -97,14 +97,14 @@ interface Exchange {
   url: string;
   headers: Record<string, string>;
   body: AsyncIterable<Buffer> | Iterable<Buffer> | null;
-  /** How long the other side may hold the call before it answers. */
+  /** How long the server may hold the call before it answers. */
   waitMs?: number;
   timeouts: TimeoutPolicy;
   signal: AbortSignal | undefined;
 }
 
 type Answer = Dispatcher.ResponseData;
-/** Hands chunks on and notes that something moves. */
+/** Passes chunks on and records progress. */
 type Watched = (chunks: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
 
 function* piecesOf(bytes: Buffer): Generator<Buffer> {
@@ -123,17 +123,17 @@ function retryAfterMs(header: string | string[] | undefined): number | null {
 }
 
 /**
- * What an answer other than success means.
+ * Meaning of answers other than success.
  *   401, 403  the key is not (or no longer) accepted: only a person can help, but keys come back
  *   429, 503  too busy: later, when the server says so
- *   408       the body did not arrive in whole: it may the next time
+ * 408       the body did not arrive completely: a retry may work
  *   413       the batch is too large: smaller ones may pass
- *   400       about a header: something in between changed it, what was sent is good
- *   409       with its code: one of both sides is too old for the other
+ * 400       about a header: a proxy changed it; the body is good
+ * 409       with its code: one side is too old for the other
  *   404       not a control plane, or one from before this protocol
  *   other 4xx this call is wrong and stays wrong
  *   5xx       an error of the control plane, which may pass
- * A refusal without a message in JSON is not the control plane's: something in between said it.
+ * An error without a JSON message does not come from the control plane, but from a proxy.
  */
 function failureOf(
   status: number,
@@ -220,7 +220,7 @@ function isOfHeaders(text: string): boolean {
   return attributesIn(text).source === 'headers';
 }
 
-/** Longer than anything the control plane says of itself. */
+/** Longer than any message of the control plane. */
 const maxMessageLength = 1_000;
 
 function messageIn(text: string): string {
@@ -232,7 +232,7 @@ function messageIn(text: string): string {
   }
 }
 
-/** Passes chunks on; throws when there are more bytes than that. */
+/** Passes chunks on; throws beyond the limit. */
 function limitedTo(maxBytes: number) {
   return async function* (chunks: AsyncIterable<Buffer>) {
     let bytes = 0;
@@ -248,11 +248,11 @@ export interface ClientOptions {
   baseUrl: string;
   apiKey: { reveal(): string };
   dispatcher: Dispatcher;
-  /** Kept over restarts; without it this client shows no mark. */
+  /** Survives restarts; without it no mark is sent. */
   acknowledgement?: Acknowledgement;
   agentId: string;
   version: string;
-  /** Measures how long nothing moves. */
+  /** Measures idle time. */
   clock?: Clock;
 }
 
@@ -268,7 +268,7 @@ export class ControlPlaneClient {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** One request and its answer, ended when nothing moves any more. */
+  /** One request and its answer, with an idle timeout. */
   async #exchange<T>(
     { method, url, headers, body, waitMs = 0, timeouts, signal }: Exchange,
     read: (answer: Answer, watched: Watched) => Promise<T>,
@@ -276,7 +276,7 @@ export class ControlPlaneClient {
     const { apiKey, dispatcher } = this.#options;
     using watch = new IdleTimeout(this.#clock, connectWithinMs + connectSlackMs);
     const outgoing = async function* (chunks: AsyncIterable<Buffer> | Iterable<Buffer>) {
-      // The first piece is asked for when the connection stands.
+      // The first piece is read when the connection is established.
       watch.begin(timeouts.ms);
       for await (const chunk of chunks) {
         for (const piece of piecesOf(chunk)) {
@@ -307,7 +307,7 @@ export class ControlPlaneClient {
       watch.moved(0);
       watch.expect(timeouts.ms);
       const result = await read(answer, incoming);
-      // How long a poll was silent says nothing: see `checkIn`.
+      // The idle time of a poll says nothing: see `checkIn`.
       if (waitMs === 0) timeouts.answered(watch.maxIdleMs);
       return result;
     } catch (error) {
@@ -351,7 +351,7 @@ export class ControlPlaneClient {
     try {
       return route.response.parse(JSON.parse(text)) as never;
     } catch (cause) {
-      // Most often a proxy's own page with status 200: the real answer is lost, so ask again.
+      // Usually a proxy page with status 200: the real answer is lost, so the call is repeated.
       throw new CallFailure(
         'CONTROL_PLANE_ANSWER',
         `${url} answered ${status} with something else than the protocol says; a proxy in between may have answered`,
@@ -371,7 +371,7 @@ export class ControlPlaneClient {
     return answer;
   }
 
-  /** Hands in submissions that are JSON already, so that the outbox need not parse them again. */
+  /** Submits JSON submissions, so that the outbox need not parse them. */
   async submit(payloads: readonly string[], signal?: AbortSignal): Promise<ItemOutcome[]> {
     const { agentId, acknowledgement } = this.#options;
     const shown = acknowledgement?.newest;
@@ -393,7 +393,7 @@ export class ControlPlaneClient {
     await this.#call(releaseJobs, { body: this.#body({ jobIds }) });
   }
 
-  /** Tells all runs in progress. */
+  /** Reports all runs in progress. */
   async reportOpenRuns(runs: readonly OpenRun[]): Promise<void> {
     await this.#call(agentRoutes.reportOpenRuns, { body: this.#body({ runs }) });
   }
@@ -410,8 +410,8 @@ export class ControlPlaneClient {
   }
 
   /**
-   * Uploads a file as a stream. Throws CallFailure as every call does (404: its result is not there,
-   * or not yet), DATA_DIR_UNUSABLE when the file itself cannot be read.
+   * Uploads a file as a stream. Throws CallFailure like every call (404: its result is missing,
+   * perhaps not yet stored), and DATA_DIR_UNUSABLE when the file cannot be read.
    */
   async uploadArtifact(upload: ArtifactUpload, signal: AbortSignal): Promise<void> {
     const { baseUrl } = this.#options;
@@ -467,8 +467,8 @@ export class ControlPlaneClient {
   }
 
   /**
-   * Writes the code bundle of a check to a file, which must not exist. Throws CODE_BUNDLE_UNAVAILABLE,
-   * and leaves nothing behind then.
+   * Downloads the code bundle of a check into a new file. Throws CODE_BUNDLE_UNAVAILABLE and leaves
+   * no file in that case.
    */
   async downloadCodeBundle(checkId: string, file: string, signal: AbortSignal): Promise<void> {
     const { baseUrl } = this.#options;

@@ -1,7 +1,7 @@
 /**
- * How the agent's own calls leave this machine: directly, or through the proxy of the settings. To an
- * https address a proxy opens a tunnel (CONNECT); an http address goes to it in absolute form, since most proxies
- * open tunnels to no other port than 443.
+ * How the agent's own calls leave this machine: directly, or through the configured proxy. For
+ * https a proxy opens a tunnel (CONNECT); http requests are sent to it in absolute form, because
+ * most proxies open tunnels to port 443 only.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Agent, DecoratorHandler, Pool, type buildConnector, type Dispatcher } from 'undici';
@@ -25,7 +25,7 @@ function connectorOf(open: (origin: URL) => Promise<Socket>): buildConnector.con
   };
 }
 
-/** Status 407 is the proxy's, never the destination's. */
+/** Status 407 always comes from the proxy. */
 class ProxyAnswers extends DecoratorHandler {
   readonly #handler: Dispatcher.DispatchHandler;
   readonly #onRefusal: (headers: IncomingHttpHeaders) => Error;
@@ -50,7 +50,7 @@ class ProxyAnswers extends DecoratorHandler {
   }
 }
 
-/** Sends requests whole to the proxy, as `POST http://host/path`. */
+/** Sends requests to the proxy in absolute form: `POST http://host/path`. */
 function forwarding(proxy: LinkProxy, options: Pool.Options, urlSetting: string): Dispatcher {
   const authority = authorityOf(proxy.host, proxy.port);
   const place = { proxySetting: proxy.setting, authority, urlSetting };
@@ -85,8 +85,8 @@ function forwarding(proxy: LinkProxy, options: Pool.Options, urlSetting: string)
 }
 
 /**
- * For every call of the agent itself, whatever it talks to; checks do not use it. `urlSetting` is the
- * setting that names the destination, for messages. Failed connections reject with a LinkProblem.
+ * For all calls of the agent itself; checks do not use it. `urlSetting` is the setting with the
+ * destination, for messages. Failed connections reject with a LinkProblem.
  */
 export function createDispatcher(
   settings: ProxySettings,
@@ -96,7 +96,7 @@ export function createDispatcher(
   return new Agent({
     keepAliveTimeout: 60_000,
     pipelining: 1,
-    // Calls watch over their own progress: a slow link takes as long as it takes.
+    // Calls have their own idle timeouts: a slow link may take long.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: connectorOf((origin) => {

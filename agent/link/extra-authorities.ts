@@ -1,6 +1,6 @@
 /**
- * NODE_EXTRA_CA_CERTS, looked at before anything is trusted to it: Node itself reads the file at its
- * start and goes on without it when it cannot.
+ * Validates NODE_EXTRA_CA_CERTS. Node itself reads the file at its start and silently continues
+ * without it on errors.
  */
 import type { X509Certificate } from 'node:crypto';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
@@ -49,7 +49,7 @@ function reasonOf(path: string, problem: AuthoritiesProblem): string {
   }
 }
 
-/** The certificates of a file in PEM. Throws CONFIG_INVALID with the first that is wrong with it. */
+/** The certificates of a PEM file. Throws CONFIG_INVALID for the first problem. */
 function readAuthorities(path: string): readonly X509Certificate[] {
   const { certificates, problems } = readAuthoritiesFile(path);
   const [problem] = problems;
@@ -58,8 +58,8 @@ function readAuthorities(path: string): readonly X509Certificate[] {
 }
 
 /**
- * Makes sure that the settings about trust mean what the operator thinks. Gives warnings for the log;
- * throws CONFIG_INVALID where the authorities cannot be used.
+ * Checks that the trust settings have the intended effect. Gives warnings for the log; throws
+ * CONFIG_INVALID when the authorities cannot be used.
  */
 export function applyTrust(
   config: Pick<AgentConfig, 'NODE_EXTRA_CA_CERTS'>,
@@ -88,7 +88,7 @@ export function applyTrust(
     const list = expired.map(sayExpired).join(', ');
     warnings.push(`NODE_EXTRA_CA_CERTS: ${list}; the others in ${path} are used`);
   }
-  // Given by a flag, Node does not know of it.
+  // Node does not know a file that was given by a flag.
   if (environment['NODE_EXTRA_CA_CERTS'] !== path) {
     const known = getCACertificates('default');
     setDefaultCACertificates([...known, ...authorities.map((one) => one.toString())]);

@@ -1,11 +1,11 @@
 /**
- * Ends a call on which nothing has moved for too long: nothing was taken by the socket, nothing came.
- * Silence may last a given time, or as long as the last few megabytes took, whichever is longer: so
- * much may lie in the buffers of this machine, on its way over a slow link.
+ * Ends a call without progress: the socket accepted no bytes and received none. The timeout is a
+ * given time, or the time that the last few megabytes took, whichever is longer, because so much
+ * may be in the send buffers of this machine.
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 
-/** Linux keeps at most so much of one connection (`net.ipv4.tcp_wmem`). */
+/** Limit of the send buffer of a connection on Linux (`net.ipv4.tcp_wmem`). */
 const bufferBytes = 4_194_304;
 
 export class IdleTimeout implements Disposable {
@@ -27,12 +27,12 @@ export class IdleTimeout implements Disposable {
     this.#arm();
   }
 
-  /** Since the connection stood. */
+  /** Longest idle time since the connection was established. */
   get maxIdleMs(): number {
     return this.#maxIdleMs;
   }
 
-  /** Aborted when the time is up. */
+  /** Aborted at the timeout. */
   get signal(): AbortSignal {
     return this.#stalled.signal;
   }
@@ -41,13 +41,13 @@ export class IdleTimeout implements Disposable {
     return this.#stalled.signal.aborted;
   }
 
-  /** From now on the next movement is due within this. */
+  /** Sets the timeout for the next progress. */
   expect(withinMs: number): void {
     this.#withinMs = withinMs;
     this.#arm();
   }
 
-  /** The connection stands: times of sending count from here. */
+  /** The connection is established: sending times count from here. */
   begin(withinMs: number): void {
     this.#movedAt = this.#lastStretchAt = this.#stretchAt = this.#clock.monotonic();
     this.#maxIdleMs = 0;

@@ -1,36 +1,36 @@
-/** Why the way to the control plane (or another service of the agent) is closed, and what opens it. */
+/** Why the control plane (or another service of the agent) cannot be reached, and how to fix it. */
 import { codeOf } from '../net/failure.ts';
 
 export type LinkProblemKind =
-  /** No such name, or no resolver. */
+  /** The name does not exist, or no resolver answers. */
   | 'name'
   | 'refused'
   | 'no-route'
   | 'timeout'
   | 'reset'
-  /** TLS where there is none, or the other way round. */
+  /** TLS is expected but not spoken, or the other way round. */
   | 'scheme'
-  /** The authority is not known here: a private one, or a proxy that reads along. */
+  /** The authority is unknown: a private one, or an intercepting proxy. */
   | 'untrusted'
   | 'expired'
   | 'wrong-name'
   | 'tls'
-  /** The proxy wants credentials, others, or of another kind. */
+  /** The proxy requires credentials, other ones, or another scheme. */
   | 'proxy-credentials'
   | 'proxy-refused'
-  /** The proxy tried and could not reach the control plane. */
+  /** The proxy could not reach the control plane. */
   | 'proxy-target'
-  /** What answers is not a proxy. */
+  /** The answer is not from a proxy. */
   | 'proxy-answer'
   | 'other';
 
-/** Where it failed: at a proxy, or at what the URL names. */
+/** Where it failed: at a proxy, or at the destination. */
 export interface LinkPlace {
-  /** Null at the destination itself. */
+  /** Null at the destination. */
   readonly proxySetting: string | null;
   /** `host:port`, with brackets around IPv6. */
   readonly authority: string;
-  /** The setting that names the destination, such as CONTROL_PLANE_URL. */
+  /** The setting with the destination, such as CONTROL_PLANE_URL. */
   readonly urlSetting: string;
 }
 
@@ -59,14 +59,14 @@ export function authorityOf(host: string, port: number): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** The errors of several addresses as one; a single one as itself. */
+/** The errors of several addresses combined; a single one unchanged. */
 function flattened(error: unknown): { code: string; text: string } {
   if (error instanceof AggregateError && error.errors.length > 0) {
     const parts = (error.errors as unknown[]).map((one) => ({
       code: codeOf(one),
       text: one instanceof Error ? one.message : String(one),
     }));
-    // Missing IPv6 says least when there is an IPv4 address that failed as well.
+    // A missing IPv6 route says least when an IPv4 address failed as well.
     const telling = parts.find(({ code }) => code !== 'ENETUNREACH') ?? parts[0];
     return { code: telling?.code ?? 'UNKNOWN', text: parts.map(({ text }) => text).join(', ') };
   }
@@ -80,12 +80,12 @@ const untrustedCodes = new Set([
   'SELF_SIGNED_CERT_IN_CHAIN',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'CERT_UNTRUSTED',
-  // Another authority of the same name.
+  // Another authority with the same name.
   'CERT_SIGNATURE_FAILURE',
   'INVALID_CA',
 ]);
 
-/** What TLS says of an answer that is not TLS. */
+/** Error codes for an answer that is not TLS. */
 const notTlsCodes = new Set([
   'EPROTO',
   'ERR_SSL_WRONG_VERSION_NUMBER',
@@ -96,7 +96,7 @@ const notTlsCodes = new Set([
 
 const openWay = 'open the way in the firewall';
 
-/** A connection that could not be made. `certificate` is what the other side showed. */
+/** Explains a failed connection. `certificate` is the one that the other side presented. */
 export function connectProblem(
   error: unknown,
   place: LinkPlace,
@@ -207,7 +207,7 @@ export function connectProblem(
   );
 }
 
-/** The schemes of `Proxy-Authenticate`; several may stand in one header, between their parameters. */
+/** The schemes of `Proxy-Authenticate`; one header may contain several. */
 function schemesOf(header: string | readonly string[] | undefined): string[] {
   const text = [header ?? []].flat().join(', ');
   return [...text.matchAll(/(?:^|,)\s*([A-Za-z][\w-]*)(?=\s|,|$)/g)].flatMap(
@@ -215,7 +215,7 @@ function schemesOf(header: string | readonly string[] | undefined): string[] {
   );
 }
 
-/** What a proxy answered instead of opening the way. */
+/** Explains the answer of a proxy to CONNECT. */
 export function proxyAnswerProblem(
   place: LinkPlace,
   target: string,

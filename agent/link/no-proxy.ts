@@ -1,6 +1,6 @@
 /**
- * NO_PROXY as Go, curl and most others understand it. Entries are separated by commas or spaces; each
- * may end in a port:
+ * NO_PROXY as in Go, curl and most other programs. Entries are separated by commas or spaces, with
+ * an optional port:
  *
  *   *                    everything
  *   example.com          the name and all names below it
@@ -57,7 +57,7 @@ function ruleOf(entry: string): Rule {
     : (asked, askedPort) => askedPort === port && matches(asked, askedPort);
 }
 
-/** Parses NO_PROXY. The function it gives says whether a host (without brackets) is reached directly. */
+/** Parses NO_PROXY. The returned function tells whether a host (without brackets) is reached directly. */
 export function parseNoProxy(text: string): (host: string, port: number) => boolean {
   const rules = text
     .split(/[\s,]+/)

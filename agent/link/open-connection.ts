@@ -1,6 +1,6 @@
 /**
- * Connections of the agent's own calls: direct ones, and those through a tunnel that a proxy opens
- * (CONNECT). All of it within one time; what goes wrong is a LinkProblem that names the place.
+ * Opens connections of the agent's own calls: directly, or through a CONNECT tunnel of a proxy,
+ * with one timeout for everything. Errors are LinkProblems that name the place.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
@@ -21,11 +21,11 @@ import {
   type LinkPlace,
 } from './link-problem.ts';
 
-/** Time for names, proxy, tunnel and TLS together: six round trips of two seconds, and some more. */
+/** Timeout for DNS, proxy, tunnel and TLS together: six round trips of two seconds, with a margin. */
 export const connectWithinMs = 20_000;
-/** An idle connection whose other end is gone is noticed 15 s later: then a probe each second, ten times. */
+/** Keep-alive: a dead idle connection is noticed 15 s later, after ten probes. */
 const keepAliveAfterMs = 5_000;
-/** Before the next address of a name is tried as well: satellites need two seconds for an answer. */
+/** Delay before the next address is tried in parallel: satellite links need two seconds. */
 const nextAddressAfterMs = 2_500;
 
 interface Certificate {
@@ -39,7 +39,7 @@ function oneLine(name: object): string {
     .join(', ');
 }
 
-/** The last certificate that was shown tells whose chain it is. */
+/** The last presented certificate, which identifies the chain. */
 function certificateOf(socket: TLSSocket): Certificate | null {
   const shown = socket.getPeerCertificate(true);
   if (!('subject' in shown)) return null;
@@ -52,7 +52,7 @@ function certificateOf(socket: TLSSocket): Certificate | null {
   return { subject: oneLine(shown.subject), issuer: oneLine(last.issuer) };
 }
 
-/** What is being opened, so that all of it can be closed when the time is over. */
+/** Resources of a connection in progress, closed together at the timeout. */
 class Opening {
   readonly #sockets = new Set<Socket>();
   readonly urlSetting: string;
@@ -106,13 +106,13 @@ function tls(opening: Opening, below: Socket, host: string, place: LinkPlace): P
     socket: below,
     secureContext: defaultSecureContext(),
     ALPNProtocols: ['http/1.1'],
-    // An address is no server name; the certificate is then held against `host`.
+    // An IP address is no server name; the certificate is then verified against `host`.
     ...(isIP(host) === 0 ? { servername: host } : { host }),
   };
   return new Promise((resolve, reject) => {
     const socket = opening.keep(connectTls(options));
     let certificate: Certificate | null = null;
-    // Emitted before the certificate is judged; afterwards there is no connection to ask for it.
+    // Emitted before the certificate is verified; afterwards the connection is gone.
     socket.prependOnceListener('secure', () => {
       certificate = certificateOf(socket);
     });
@@ -132,7 +132,7 @@ function tls(opening: Opening, below: Socket, host: string, place: LinkPlace): P
   });
 }
 
-/** True for a page in place of a tunnel: after CONNECT there is no body. */
+/** True for a page instead of a tunnel: after CONNECT there is no body. */
 function isPage({ headers }: IncomingMessage, head: Buffer): boolean {
   return /^text\//.test(headers['content-type'] ?? '') || /^\s*</.test(head.toString('latin1'));
 }
@@ -166,7 +166,7 @@ function tunnel(below: Socket, proxy: LinkProxy, target: string, place: LinkPlac
   });
 }
 
-/** The connection to a proxy itself. */
+/** Connects to the proxy itself. */
 async function toProxy(opening: Opening, proxy: LinkProxy): Promise<Socket> {
   const place = opening.place(proxy.host, proxy.port, proxy.setting);
   const socket = await tcp(opening, proxy.host, proxy.port, place);
@@ -223,7 +223,7 @@ function placeOf(
     : { proxySetting: proxy.setting, authority: authorityOf(proxy.host, proxy.port), urlSetting };
 }
 
-/** A connection to a destination, ready for its requests. Rejects with a LinkProblem. */
+/** Connects to a destination, ready for requests. Rejects with a LinkProblem. */
 export function openConnection(
   destination: Destination,
   proxy: LinkProxy | null,
@@ -234,7 +234,7 @@ export function openConnection(
   );
 }
 
-/** A connection to a proxy for requests in absolute form. Rejects with a LinkProblem. */
+/** Connects to a proxy for requests in absolute form. Rejects with a LinkProblem. */
 export function openProxyConnection(proxy: LinkProxy, urlSetting: string): Promise<Socket> {
   const destination = { protocol: 'http:', host: proxy.host, port: proxy.port };
   return within(urlSetting, placeOf(destination, proxy, urlSetting), (opening) =>

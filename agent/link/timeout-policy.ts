@@ -1,11 +1,11 @@
 const growth = 2;
-/** An answer is due within so many times as long as answers took of late. */
+/** The timeout of an answer, as a multiple of recent answer times. */
 const usualMargin = 4;
 
 /**
- * How long to wait before a silent connection counts as dead. Little at first, so that a half-open one
- * is noticed soon; more after it was too little and where answers are seen to take long, so that a slow
- * link gets through in the end.
+ * Timeouts of silent connections. They are short at first, so that a half-open connection is
+ * noticed soon. They grow after they were too short, and where answers take long, so that slow
+ * links succeed.
  */
 export class TimeoutPolicy {
   readonly #minMs: number;
@@ -28,10 +28,10 @@ export class TimeoutPolicy {
     this.#ms = Math.min(this.#maxMs, this.#ms * growth);
   }
 
-  /** An answer came, after a silence of so long. */
+  /** An answer arrived after this idle time. */
   answered(silenceMs: number): void {
     const fitting = Math.min(this.#maxMs, Math.max(this.#minMs, silenceMs * this.#margin));
-    // Slow links have quick moments: the timeout shrinks step by step.
+    // Slow links have fast moments: the timeout shrinks step by step.
     this.#ms = Math.max(fitting, this.#ms / growth);
   }
 }

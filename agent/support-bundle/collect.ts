@@ -29,7 +29,7 @@ interface Manifest {
   madeAt: string;
   version: string;
   files: { name: string; what: string; bytes: number }[];
-  /** What one would look for, and why it is not there. */
+  /** Expected parts that are missing, with the reason. */
   leftOut: { what: string; why: string }[];
 }
 
@@ -43,7 +43,7 @@ const leftOutAlways = [
 const secretName = /key|token|secret|passw|credential|auth|private/i;
 const minSecretLength = 6;
 
-/** Values that must not be seen: of the settings, and of whatever else is named like a secret. */
+/** Values to hide: secrets among the settings, and values of other variables with secret names. */
 function secretsIn(
   environment: BundleOptions['environment'],
   config: AgentConfig | null,
@@ -131,7 +131,7 @@ async function addRunningAgent(
   } else folder.leaveOut('processes of the agent', 'it runs on another machine or container');
 }
 
-/** Gathers all of it: at most as long as `doctor` takes, and a moment. */
+/** Collects everything; it takes little longer than `doctor`. */
 export async function collectBundle(options: BundleOptions): Promise<ReadonlyMap<string, string>> {
   const { environment, clock, onStep, machine = openMachine() } = options;
   const config = loadConfig(environment);

@@ -30,7 +30,7 @@ const groupFiles: Readonly<Record<string, readonly string[]>> = {
   pids: ['pids.max', 'pids.current', 'pids.events'],
 };
 
-/** What is in the archive of the machine, by file: where it is read from, and what it is. */
+/** The files about the machine in the archive, with their sources. */
 const sources: readonly { file: string; what: string; paths: readonly string[] }[] = [
   { file: 'limits.txt', what: 'resource limits', paths: ['/proc/self/limits'] },
   { file: 'mounts.txt', what: 'mounts', paths: ['/proc/self/mountinfo'] },
@@ -56,7 +56,7 @@ const sources: readonly { file: string; what: string; paths: readonly string[] }
   },
 ];
 
-/** The group of this process and those above it; a limit of any of them holds. */
+/** The control group of this process and its parents; the limits of all of them apply. */
 function groupPaths(machine: Machine): string[] {
   const found = Object.entries(groupFiles).flatMap(([controller, names]) =>
     groupFolders(machine, controller).flatMap((folder) =>
@@ -111,7 +111,7 @@ export function processTree(machine: Machine, root: number): string {
     .map((pid) => processOf(machine, pid))
     .filter((one) => one !== null);
   const tree = new Set([root]);
-  // Ids are not always in the order of their birth: until nothing is added.
+  // Ids do not always ascend with the start of processes: repeat until nothing is added.
   for (let before = 0; before !== tree.size;) {
     before = tree.size;
     for (const { pid, parent } of all) if (tree.has(parent)) tree.add(pid);

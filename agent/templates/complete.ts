@@ -1,11 +1,11 @@
-/** Completing one field of a check, with errors and warnings that name the field. */
+/** Renders a field of a check, with errors and warnings that name the field. */
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { Place } from '@monitor/shared/templates/places.ts';
 import { render } from './render.ts';
 import { TemplateError } from '@monitor/shared/templates/template-error.ts';
 import type { TemplateValues } from './variables.ts';
 
-/** A field of the customer that cannot be completed: the check fails, and says which field. */
+/** A field of the customer that cannot be rendered: the check fails and names the field. */
 export class FieldProblem extends Error {
   readonly failure: Failure;
 
@@ -21,7 +21,7 @@ export interface Completion {
   warn: (message: string) => void;
 }
 
-/** Completes a field; `field` is how people call it. Throws FieldProblem. */
+/** Renders a field; `field` is its display name. Throws FieldProblem. */
 export function complete(
   field: string,
   template: string,
@@ -39,7 +39,7 @@ export function complete(
   }
 }
 
-/** The address of a request, which must be http or https once it is complete. Throws FieldProblem. */
+/** The URL of a request, which must be http(s) after rendering. Throws FieldProblem. */
 export function completeUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url !== null && /^https?:$/.test(url.protocol) && url.hostname !== '') return url;

@@ -1,7 +1,7 @@
 /**
- * Completes templates: variables, `moment`, `{{#if X}}…{{else}}…{{/if}}` and `{{#unless X}}`. Variables
- * are texts, so there is nothing to walk through with `each`, and no object whose prototype could be
- * reached. Work and output are bounded whatever the template and the values are.
+ * Renders templates with variables, `moment`, `{{#if X}}…{{else}}…{{/if}}` and `{{#unless X}}`.
+ * Variables are texts, so there is no `each`, and no prototype of an object can be reached. Work
+ * and output are limited.
  */
 import { parseTemplate } from '@monitor/shared/templates/parse-template.ts';
 import { inText, type Place } from '@monitor/shared/templates/places.ts';
@@ -15,14 +15,14 @@ const maxDepth = 100;
 interface Walk {
   readonly place: Place;
   readonly values: TemplateValues;
-  /** Names without a value. */
+  /** Unknown names. */
   readonly unknown: Set<string>;
   output: string;
 }
 
 export interface Rendered {
   text: string;
-  /** Names that have no value, each once. */
+  /** Unknown names, each once. */
   unknown: string[];
 }
 
@@ -87,7 +87,7 @@ function block(node: hbs.AST.BlockStatement, walk: Walk, depth: number): void {
     ? (valueOf(condition.original, walk.values) ?? '')
     : evaluate(condition, walk, depth);
   const isChosen = (value !== '') === (name === 'if');
-  // Handlebars leaves out the branch that was not written.
+  // Handlebars omits the missing branch from the tree.
   const branch = (isChosen ? node.program : node.inverse) as hbs.AST.Program | undefined;
   if (branch !== undefined) program(branch, walk, depth + 1);
 }
@@ -114,8 +114,8 @@ function program({ body }: hbs.AST.Program, walk: Walk, depth: number): void {
 }
 
 /**
- * Completes a template for the place where its text will stand. A name without a value becomes
- * nothing, and is reported. Throws TemplateError.
+ * Renders a template for its place. An unknown name becomes empty and is reported. Throws
+ * TemplateError.
  */
 export function render(template: string, values: TemplateValues, place: Place = inText): Rendered {
   if (!template.includes('{{')) return { text: place.literal(template), unknown: [] };

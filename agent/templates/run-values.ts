@@ -1,10 +1,10 @@
-/** The values that templates of a run are completed with. */
+/** Template values of a run. */
 import { randomBytes } from 'node:crypto';
 import type { EnvironmentEntry } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { TemplateValues } from './variables.ts';
 
-/** Merged variables by name; those that describe the run stand below them. */
+/** Merged variables by name; variables that describe the run have the lowest priority. */
 export function variablesOf(
   environment: readonly EnvironmentEntry[],
   below: Readonly<Record<string, string>> = {},
@@ -15,7 +15,7 @@ export function variablesOf(
   ]);
 }
 
-/** Template values of now. */
+/** Template values at this instant. */
 export function templateValues(
   variables: ReadonlyMap<string, string>,
   clock: Clock,

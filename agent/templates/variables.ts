@@ -1,7 +1,7 @@
-/** What the names in templates stand for. */
+/** Values of template names. */
 
 export interface TemplateValues {
-  /** Variables of the run, as they are when the template is completed. */
+  /** Variables of the run, at the time of rendering. */
   readonly variables: ReadonlyMap<string, string>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -26,7 +26,10 @@ function uuid(random: TemplateValues['random']): string {
     .join('-');
 }
 
-/** The value of a name, new at each place for `$UUID` and `$RANDOM_NUMBER`; undefined for none. */
+/**
+ * The value of a name; `$UUID` and `$RANDOM_NUMBER` are new at each place. Undefined for an unknown
+ * name.
+ */
 export function valueOf(name: string, values: TemplateValues): string | undefined {
   if (name === '$UUID') return uuid(values.random);
   if (name === '$RANDOM_NUMBER') {

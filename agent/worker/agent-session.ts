@@ -1,7 +1,7 @@
 /**
- * One agent from its start to its end: what the control plane assigned, where this agent stands
- * (`session-state.ts`), and how it stops. Stopping is not cancelling: `drain` lets runs finish and delivers
- * their results, `stop` ends what is measuring and leaves results on disk for the next start.
+ * One agent from start to end: its assignments, its state (`session-state.ts`), and its shutdown.
+ * Stopping is not cancelling: `drain` lets runs finish and delivers their results, `stop` aborts
+ * measurements and leaves results on disk for the next start.
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { AssignedCheck, CheckInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
@@ -23,17 +23,17 @@ import { nextState, sessionStates, type SessionEvent, type SessionState } from '
 import type { SubmitLoop } from './submit-loop.ts';
 import { tryUntil } from './try-until.ts';
 
-/** After the last run has ended: for its results, and for saying goodbye. */
+/** Time for the last results and the goodbye, after the last run has ended. */
 const flushWithinMs = 10_000;
-/** Results matter more than traces when time is short. */
+/** Results have priority over traces when time is short. */
 const tracesWithinMs = 2_000;
-/** Soon enough that a crash right after an assignment finds it; late enough to gather a burst. */
+/** Short enough for a crash right after an assignment, long enough to combine a burst of assignments. */
 const cacheWithinMs = 100;
 
 export interface AgentSessionParts {
-  /** By the control plane's time. */
+  /** The clock of the control plane. */
   clock: Clock;
-  /** By the time of this machine. */
+  /** The clock of this machine. */
   rawClock: Clock;
   logger: Logger;
   metrics: AgentMetrics;
@@ -87,7 +87,7 @@ export class AgentSession {
     return this.#ready.promise;
   }
 
-  /** Goes on with what is on disk, and begins to talk to the control plane. */
+  /** Continues with the state on disk, and connects to the control plane. */
   start(): void {
     const { clock, logger, outbox, cache, executor, submitLoop, uploads, checkIns } = this.#parts;
     const cached = cache.load(clock.now());
@@ -134,7 +134,7 @@ export class AgentSession {
     this.#parts.executor.miss(check, scheduledFor, this.#location, lateMs);
   }
 
-  /** Does what a check-in brought. */
+  /** Applies the answer to a check-in. */
   answer(answer: CheckInAnswer): void {
     const { executor, openRuns, ids, certificates, scheduler, rawClock } = this.#parts;
     const { location, epoch, upserts, removals, jobs, cancellations, full: isFull } = answer;
@@ -167,7 +167,7 @@ export class AgentSession {
     });
   }
 
-  /** Renews the leases of all jobs. One that fails is made up for by the next; three fit into a lease. */
+  /** Renews the leases of all jobs. After a failure the next renewal is in time: three fit into a lease. */
   renewLeases(): void {
     const { client, executor, leases } = this.#parts;
     const { jobIds } = leases;
@@ -181,8 +181,8 @@ export class AgentSession {
   }
 
   /**
-   * Ends gracefully: readiness turns 503 at once, running checks finish within the drain timeout, results
-   * are delivered. Gives the number of results that stay for the next start.
+   * Shuts down gracefully: readiness turns 503 at once, running checks finish within the drain
+   * timeout, and results are delivered. Gives the number of results that stay on disk.
    */
   drain(): Promise<number> {
     return (this.#draining ??= this.#drain());
@@ -216,7 +216,7 @@ export class AgentSession {
     this.#parts.certificates.stop();
   }
 
-  /** Results first, then files, then traces; the goodbye hands back the jobs that are left. */
+  /** Results first, then files, then traces; the goodbye releases the remaining jobs. */
   async #deliver(): Promise<number> {
     const { submitLoop, uploads, traces, leases, client, logger, rawClock } = this.#parts;
     const until = rawClock.monotonic() + flushWithinMs;
@@ -246,12 +246,12 @@ export class AgentSession {
     return left;
   }
 
-  /** Ends what is measuring, without results. */
+  /** Aborts measurements without results. */
   abort(): void {
     void this.#parts.executor.abort();
   }
 
-  /** Ends everything at once; what was measured is in the outbox when it resolves. */
+  /** Ends everything at once; finished measurements are in the outbox when it resolves. */
   stop(): Promise<void> {
     return (this.#stopping ??= this.#stop());
   }

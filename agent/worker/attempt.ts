@@ -40,28 +40,28 @@ export interface AttemptTools {
   runners: RunnerRegistry;
   network: NetworkAccess;
   processTime: ProcessTime;
-  /** Null where code of customers cannot run; `scriptingProblem` then says why. */
+  /** Null when customer code cannot run; `scriptingProblem` then says why. */
   scripting: Scripting | null;
   scriptingProblem: string | null;
   /** Called for each text and file in which something secret was removed. */
   onScrubbed?: () => void;
-  /** Called with each attempt that says nothing, because this process did not have its time. */
+  /** Called for each void attempt: the process did not have its time. */
   onVoid?: (run: RunFacts, attempt: VoidAttempt) => void;
-  /** Whether the agent is about to stop, and whether runs wait for a place in the pool. */
+  /** Whether the agent is about to stop, and whether runs wait for a permit. */
   pace?: (check: AssignedCheck) => { isStopping: boolean; isCrowded: boolean };
-  /** Takes the files of one attempt. */
+  /** Collects the files of one attempt. */
   artifactsOf(resultId: string, scrubber: Scrubber): RunArtifacts;
 }
 
-/** What is to be run, and as which run. */
+/** The check to run, and the identity of the run. */
 export interface Attempt {
   check: AssignedCheck;
   run: RunFacts;
-  /** Given with a trigger. */
+  /** From a trigger. */
   environmentUrl: string | null;
-  /** When the attempt may be made again at the latest, should this process be suspended in it. */
+  /** The latest start of a repeated attempt, if this process is suspended during the first one. */
   latestStart: number;
-  /** Called when it begins anew. */
+  /** Called when the attempt is repeated. */
   onRepeat?: () => void;
 }
 
@@ -92,10 +92,10 @@ type ResultFields = Required<
   >
 >;
 
-/** The fields of a result that the attempt itself decides. */
+/** The fields of a result that the attempt decides. */
 export type AttemptOutcome = ResultFields & {
   isNetworkError: boolean;
-  /** Why it is not a clean pass, as a sentence; null for one. */
+  /** Why it is not a clean pass, as a sentence; null for a clean pass. */
   reason: string | null;
   /** Code of the agent error; null without one. */
   faultCode: string | null;
@@ -123,7 +123,7 @@ const nothingElse = {
   learnedScript: null,
 } satisfies Partial<ResultFields>;
 
-/** Of a run that is called off before it begins. */
+/** The outcome of a run that was cancelled before it began. */
 export function outcomeWithoutAttempt(at: number): AttemptOutcome {
   return {
     ...nothingElse,
@@ -151,7 +151,7 @@ function agentWait({ suspendedMs, waitedMs }: TimeFacts): number {
   return Math.round((suspendedMs + waitedMs) * 10) / 10;
 }
 
-/** What an attempt of a monitor or an API check shows of its exchange, in the field of its type. */
+/** The exchange of a monitor or an API check, in the result field of its type. */
 function exchangeDetails(
   type: AgentCheckType,
   measurement: Measurement,
@@ -258,7 +258,7 @@ const outcomeShape = resultSubmission
   })
   .partial();
 
-/** What was learned is played back as it is: with a secret in it, it is not kept at all. */
+/** A learned script is replayed unchanged: one that contains a secret is not kept at all. */
 function withoutSecrets(outcome: AttemptOutcome, scrubber: Scrubber): AttemptOutcome {
   const { learnedScript, artifacts, requests, ...rest } = outcome;
   const isClean =
@@ -290,7 +290,7 @@ function errorOfVoid({ cause, time }: VoidAttempt, tries: number): AgentError {
   );
 }
 
-/** The same, with no more of the body of a clean pass than is kept. */
+/** The same, with the body of a clean pass cut to its stored length. */
 function withoutSecretsAndShort(
   outcome: AttemptOutcome,
   storedBodyLimit: number,
@@ -318,7 +318,7 @@ async function nothingOf(artifacts: RunArtifacts): Promise<[]> {
 
 interface Tried {
   outcome: AttemptOutcome;
-  /** Set when the attempt says nothing; `outcome` then stands if there is nothing better. */
+  /** Set for a void attempt; `outcome` applies if there is no better one. */
   isVoid: { cause: VoidCause; time: TimeFacts; isPass: boolean } | null;
 }
 
@@ -430,7 +430,7 @@ async function tryAttempt(
   const { isVoid } = seen;
   try {
     const isDiscarded = signal.aborted || (isVoid !== null && !isVoid.isPass);
-    // Files first: what they teach about secrets counts for the result as well.
+    // Files first: secrets that are found in them are removed from the result too.
     const declared = isDiscarded ? await nothingOf(artifacts) : await artifacts.finish();
     const isWhole = !isDiscarded && declared.every(({ withheld }) => withheld === null);
     const shown = isWhole ? outcome : withoutDeadLinks(outcome, declared, clock.now());
@@ -439,7 +439,7 @@ async function tryAttempt(
       isVoid,
     };
   } catch (error) {
-    // What cannot be freed of secrets stays here.
+    // A file that cannot be scrubbed stays on the agent.
     const nothing: JobLog = { setup: [], request: [], teardown: [] };
     const withoutDefinition = { ...check, definition: {} };
     const outcome = fromAgentError(error, withoutDefinition, startedAt, clock.now(), nothing);
@@ -448,10 +448,10 @@ async function tryAttempt(
 }
 
 /**
- * Runs one attempt. Never rejects: what breaks in the agent is an outcome with `hasErrors`. `evidence` is
- * begun when the attempt is over and has failed. An attempt in which this process was suspended, or waited
- * so much that a broken limit of time says nothing, is made again while there is time; it ends as an
- * agent error otherwise.
+ * Runs one attempt. Never rejects: an error of the agent is an outcome with `hasErrors`. `evidence`
+ * is collected after a failed attempt. An attempt is void when this process was suspended during
+ * it, or waited so long that an exceeded time limit means nothing. A void attempt is repeated while
+ * there is time; otherwise it ends as an agent error.
  */
 export async function makeAttempt(
   attempt: Attempt,

@@ -1,6 +1,6 @@
 /**
- * Looks at the certificates of the servers that checks are about: of each server once an hour, however
- * many checks share it, at a moment of the hour of its own. What is seen is submitted like a result.
+ * Reads the certificates of the servers of checks: each server once an hour, shared by all of its
+ * checks, at a fixed moment within the hour. A certificate is submitted like a result.
  *
  *   new        looked at within half a minute, unless it was shortly before a restart
  *   seen       looked at again at its moment of the hour, at least half an hour later
@@ -21,9 +21,9 @@ const soonMs = 30_000;
 const minPauseMs = hourMs / 2;
 const firstRetryMs = 5 * 60_000;
 const maxAtOnce = 4;
-/** A wake-up further away is made in steps, so that changes of the clock are noticed. */
+/** Longer waits are split, so that changes of the clock are noticed. */
 const maxSleepMs = 60_000;
-/** Servers that are due about the same time are looked for together. */
+/** Servers that are due at about the same time are read together. */
 const minSleepMs = 1_000;
 
 interface Watched {
@@ -41,14 +41,14 @@ export interface CertificateWatchOptions {
     question: CertificateQuestion,
     how: { clock: Clock; signal: AbortSignal },
   ) => Promise<CertificateReading>;
-  /** Keeps what was seen until it is submitted. */
+  /** Stores a certificate until it is submitted. */
   store: (entry: OutboxEntry) => Promise<void>;
   /** From before a restart. */
   seen: readonly SeenCertificate[];
   logger: Logger;
 }
 
-/** The same for all checks whose certificate is the same, seen the same way. */
+/** Equal for all checks that read the same certificate in the same way. */
 function questionOf(check: AssignedCheck): CertificateQuestion | null {
   const { certificateTarget: target, proxyUrl, clientCertificates } = check;
   if (target === null) return null;
@@ -61,7 +61,7 @@ function keyOf({ host, port, servername, proxyUrl }: CertificateQuestion): strin
   return JSON.stringify([host, port, servername, proxyUrl === null]);
 }
 
-/** The moment of the hour of a server that comes next, after an instant and a decent pause. */
+/** The next moment of a server after an instant and a minimum pause. */
 function nextMoment(key: string, after: number): number {
   const phase = hash32(key) % hourMs;
   const from = after + minPauseMs;
@@ -71,7 +71,7 @@ function nextMoment(key: string, after: number): number {
 export class CertificateWatch {
   readonly #options: CertificateWatchOptions;
   readonly #watched = new Map<string, Watched>();
-  /** By check; entries of other servers count for nothing. */
+  /** By check; entries of other servers do not count. */
   readonly #seen: Map<string, SeenCertificate>;
   readonly #stopping = new AbortController();
   #busy = 0;
@@ -82,7 +82,7 @@ export class CertificateWatch {
     this.#seen = new Map(options.seen.map((each) => [each.checkId, each]));
   }
 
-  /** Watches for these checks from now on, and for no others. */
+  /** Replaces the watched checks. */
   watch(checks: readonly AssignedCheck[]): void {
     if (this.#stopping.signal.aborted) return;
     for (const watched of this.#watched.values()) watched.checkIds.clear();
@@ -109,7 +109,7 @@ export class CertificateWatch {
     }
     known.question = question;
     known.checkIds.add(checkId);
-    // One whose last tries failed keeps its pause when other checks join.
+    // A server with failed tries keeps its pause when further checks join.
     if (known.failures === 0) known.dueAt = Math.min(known.dueAt, dueAt);
   }
 
@@ -184,7 +184,7 @@ export class CertificateWatch {
     });
   }
 
-  /** Ends what is in progress; what was seen is stored, or on its way to be. */
+  /** Ends reads in progress; finished ones are stored. */
   stop(): void {
     this.#stopping.abort();
     this.#cancelWake?.();

@@ -1,8 +1,8 @@
 /**
- * The conversation with the control plane: one long poll after another. It brings assignments, jobs
- * and cancellations, and measures the clock. While it fails, the schedule goes on as it is.
+ * The long polls to the control plane. They bring assignments, jobs and cancellations, and measure
+ * the clock offset. While they fail, the schedule continues.
  *
- *   unknown   nothing heard yet; the cached schedule, if there is one, is already running
+ * unknown   no answer yet; the cached schedule, if there is one, is running
  *   up        the last check-in was answered
  *   down      the last check-in failed; tried again with growing pauses
  *   refused   the key is not accepted, or the protocol not spoken: tried once a minute, since keys come
@@ -24,15 +24,15 @@ import type { CorrectedClock } from './corrected-clock.ts';
 import type { OutboxState } from './outbox.ts';
 
 const refusedPauseMs = 60_000;
-/** A sample that may be wrong by more is only used where it tells something new. */
+/** A less exact sample is used only when it adds information. */
 const vagueFromMs = 1_000;
-/** So much longer than asked, at most, so that agents that were sent away together come back one after the other. */
+/** Random extra delay, so that agents that were refused together come back one after the other. */
 const spread = 0.25;
 
 export interface CheckInLoopOptions {
   client: ControlPlaneClient;
   clock: CorrectedClock;
-  /** The uncorrected clock: what check-ins are stamped with, so that its offset can be measured. */
+  /** The uncorrected clock, which stamps check-ins, so that its offset can be measured. */
   rawClock: Clock;
   random: () => number;
   logger: Logger;
@@ -49,7 +49,7 @@ export interface CheckInLoopOptions {
 
 export type LinkState = 'unknown' | 'up' | 'down' | 'refused';
 
-/** The link as its operator wants to know it. Instants are by the agent's clock. */
+/** The history of the link for operators. Instants are by the agent's clock. */
 export interface LinkHistory {
   state: LinkState;
   since: number;
@@ -81,7 +81,7 @@ export class CheckInLoop {
     return this.#state;
   }
 
-  /** Control plane minus this machine, in ms; null before the first answer. */
+  /** Clock of the control plane minus clock of this machine, in ms; null before the first answer. */
   get offsetMs(): number | null {
     return this.#offsetMs;
   }
@@ -105,8 +105,8 @@ export class CheckInLoop {
   }
 
   /**
-   * Stays in touch, for leases and cancellations, and takes no more work: an agent that offers no
-   * check type is assigned nothing, so what it had moves to others while its last runs end.
+   * Keeps polling for leases and cancellations, without taking work: an agent that offers no check
+   * type is assigned nothing, so its checks move to others while its last runs end.
    */
   standDown(): void {
     this.#standingDown.abort();
@@ -177,7 +177,7 @@ export class CheckInLoop {
       return 0;
     } catch (error) {
       if (this.#stopping.signal.aborted) return 0;
-      // The poll was given up to say it.
+      // The poll was aborted for this message.
       if (wasUp && this.#standingDown.signal.aborted) return 0;
       return this.#fail(error);
     }
@@ -219,7 +219,7 @@ export class CheckInLoop {
     const theirs = answer.serverTime;
     const { offsetMs, uncertaintyMs } = clockOffsetOf({ receivedAt, tookMs, theirs });
     const known = this.#offsetMs;
-    // A vague sample that does not contradict the last good one says less than that.
+    // An inexact sample that agrees with the last good one adds nothing.
     const isNews = known === null || Math.abs(offsetMs - known) > uncertaintyMs;
     if (!isNews && uncertaintyMs > vagueFromMs) return;
     this.#offsetMs = offsetMs;

@@ -1,7 +1,4 @@
-/**
- * Encrypts what customers entrusted to us before it goes to disk: AES-256-GCM with a key derived from
- * the key of the location. Without that key the bytes are worth nothing.
- */
+/** Encrypts customer data on disk: AES-256-GCM with a key that is derived from the location key. */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { Secret } from '../secret.ts';
 
@@ -12,7 +9,7 @@ const tagBytes = 16;
 export class Cipher {
   readonly #key: Buffer;
 
-  /** `purpose` keeps what is encrypted for one thing from being decrypted as another. */
+  /** `purpose` separates the keys of different kinds of data. */
   constructor(apiKey: Secret, purpose: string) {
     this.#key = Buffer.from(hkdfSync('sha256', apiKey.reveal(), 'monitor-agent', purpose, 32));
   }
@@ -24,7 +21,7 @@ export class Cipher {
     return Buffer.concat([nonce, encryption.getAuthTag(), encrypted]);
   }
 
-  /** Throws when it is torn, or was encrypted with another key. */
+  /** Throws for damaged data, or data encrypted with another key. */
   decrypt(encrypted: Buffer): string {
     const decryption = createDecipheriv(algorithm, this.#key, encrypted.subarray(0, nonceBytes));
     decryption.setAuthTag(encrypted.subarray(nonceBytes, nonceBytes + tagBytes));

@@ -1,22 +1,22 @@
-/** How far two clocks are apart, from one call between them, as in NTP. */
+/** Measures the offset of two clocks with one call, as NTP does. */
 
 export interface ClockSample {
-  /** On our wall clock, when the answer came. */
+  /** Arrival of the answer, by the local wall clock. */
   receivedAt: number;
   /** Time from the question to the answer, on the monotonic clock. */
   tookMs: number;
-  /** On their wall clock: when the question came, and when the answer left. */
+  /** Arrival of the question and departure of the answer, by the remote wall clock. */
   theirs: { receivedAt: number; sentAt: number };
 }
 
 export interface ClockOffset {
   /** Clock of the control plane minus clock of the agent. */
   offsetMs: number;
-  /** The true offset is no further away: the way there may have taken all the time, or none. */
+  /** Upper bound of the error: one direction may have taken all of the time. */
   uncertaintyMs: number;
 }
 
-/** The offset in a sample. The time they held the call is not travel time. */
+/** The offset of a sample. The time in which the remote side held the call is not travel time. */
 export function clockOffsetOf({ receivedAt, tookMs, theirs }: ClockSample): ClockOffset {
   const heldMs = theirs.sentAt - theirs.receivedAt;
   const travelMs = Math.max(0, tookMs - heldMs);

@@ -1,4 +1,4 @@
-/** What follows from an attempt that is over: its result, and whether another attempt is made, and where. */
+/** Concludes a finished attempt: its result, and whether and where a retry is made. */
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { decideRetry } from '@monitor/shared/domain/retry.ts';
 import type { AttemptOutcome } from './attempt.ts';
@@ -9,23 +9,23 @@ export interface EndedAttempt {
   run: Run;
   outcome: AttemptOutcome;
   resultId: string;
-  /** A person ended the run: there is no other attempt, and nothing is claimed about the target. */
+  /** A user cancelled the run: there is no retry, and no statement about the target. */
   isCancelled: boolean;
   /** When the first attempt of the run began. */
   sequenceStartedAt: number;
-  /** Of the attempt itself: gathering evidence is neither its time nor delay before the next one. */
+  /** End of the attempt itself, without the time for evidence. */
   endedAt: number;
 }
 
 export interface Conclusion {
   submission: ResultSubmission;
-  /** The next attempt of this agent, and when it is due. */
+  /** The retry of this agent, and when it is due. */
   retry: { run: Run; dueAt: number } | null;
   /** Where the next attempt is made; null for a FINAL result. `elsewhere` is a label of the metric. */
   retriedWhere: 'here' | 'elsewhere' | null;
 }
 
-/** `isLinkUp`: only then can another location take the run over. */
+/** Only with `isLinkUp` can another location take over. */
 export function concludeAttempt(ended: EndedAttempt, isLinkUp: boolean): Conclusion {
   const { run, outcome, isCancelled, sequenceStartedAt, endedAt } = ended;
   const { check } = run;

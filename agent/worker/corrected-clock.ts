@@ -1,15 +1,14 @@
 import type { Clock } from '@monitor/shared/clock.ts';
 
-/** Below this the difference is noise of the network, not of a clock. */
+/** Smaller differences are network noise. */
 const tolerableMs = 2_000;
 const jumpMs = 1_000;
 
 /**
- * The wall clock of this machine, corrected. A clock that is seconds away from the control plane's
- * would put slots and results at the wrong moments, and one that is set while we run would skip or
- * repeat slots. So a jump of the wall clock against the monotonic one is taken out at once, but for
- * sleep of the machine, and the offset measured at check-ins takes its place when it is large enough to
- * be real: forward and back.
+ * The wall clock of this machine, corrected. A clock that is seconds off would put slots and
+ * results at wrong moments, and a clock that is set during operation would skip or repeat slots. So
+ * a jump of the wall clock against the monotonic clock is removed at once, except for sleep of the
+ * machine, and the offset measured at check-ins is applied when it is larger than noise.
  */
 export class CorrectedClock implements Clock {
   readonly #clock: Clock;
@@ -17,11 +16,11 @@ export class CorrectedClock implements Clock {
   #correctionMs = 0;
   #lastWall: number;
   #lastMonotonic: number;
-  /** Boot-time clock minus the monotonic one: what the machine has slept, and a constant. */
+  /** Boot-time clock minus monotonic clock: the sleep of the machine plus a constant. */
   #bootedAwake: number | null;
   #sleptMs = 0;
 
-  /** `boot` gives the time since the machine was started, including its sleep; in ms, null if unknown. */
+  /** `boot` gives the time since boot including sleep, in ms; null if unknown. */
   constructor(clock: Clock, boot: () => number | null = () => null) {
     this.#clock = clock;
     this.#boot = boot;
@@ -41,7 +40,7 @@ export class CorrectedClock implements Clock {
     return Math.round(wall + this.#correctionMs);
   }
 
-  /** Sleep of the machine: it passes for the world, and the monotonic clock does not count it. */
+  /** Sleep of the machine, which the monotonic clock does not count. */
   #sleepSince(monotonic: number): number {
     const awakeSince = this.#bootedAwake;
     const boot = this.#boot();
@@ -67,8 +66,8 @@ export class CorrectedClock implements Clock {
   }
 
   /**
-   * Takes a measurement of the control plane's clock minus this one, and by how much it may be wrong.
-   * Gives true when it was large enough to be followed.
+   * Takes a measured offset (control plane minus this clock) with its error bound. True when it was
+   * applied.
    */
   observeOffset(offsetMs: number, uncertaintyMs = 0): boolean {
     if (Math.abs(offsetMs) <= tolerableMs + uncertaintyMs) return false;

@@ -1,11 +1,11 @@
 /**
- * What an attempt says about its target when this process did not have all of its time. Pure.
+ * Judges an attempt in which this process did not have all of its time. Pure.
  *
- *   stands  the verdict holds: nothing was missing, or what was missing explains nothing
+ * stands  the verdict holds: no time was missing, or the missing time does not explain it
  *   void    the attempt says nothing: it is made again, or ends in an error of the agent
  *
- * Only limits of time are questioned. A status, a refused connection, a wrong body and an assertion about
- * them hold at once, however busy the agent was.
+ * Only time limits are in question. A status, a refused connection, a wrong body, and an assertion
+ * about them hold however busy the agent was.
  */
 import type {
   CheckDefinition,
@@ -21,13 +21,13 @@ export type AttemptDecision =
   | {
       kind: 'stands';
       verdict: Verdict;
-      /** True when a limit of time held only without the time that the agent waited. */
+      /** True when a time limit holds only without the time that the agent waited. */
       isCorrected: boolean;
     }
   | {
       kind: 'void';
       cause: VoidCause;
-      /** The verdict when the attempt cannot be made again: a pass without its time; null for none. */
+      /** The verdict when the attempt cannot be repeated: a pass without its time; null for none. */
       instead: Verdict | null;
     };
 
@@ -36,25 +36,25 @@ export interface AttemptFacts {
   definition: CheckDefinition;
   measurement: Measurement;
   time: TimeFacts;
-  /** It runs code of the customer: too dear, and not without effects, to repeat a pass. */
+  /** Customer code: too expensive, and with too many side effects, to repeat a pass. */
   isCode: boolean;
 }
 
-/** A suspension that overlaps by less than this did not disturb anything. */
+/** A shorter overlap with a suspension disturbs nothing. */
 const noticeableSuspensionMs = 500;
 const minWaitMs = 1;
-/** While the agent is starved, others on this machine may wait unseen, as a target beside it. */
+/** On a starved machine, other processes may wait unnoticed, such as a target on the same machine. */
 const hiddenFactor = 3;
-/** What was measured as waiting may be wrong by as much again. */
+/** Safety factor for the measured waiting time. */
 const doubtFactor = 2;
 
-/** Deadlines that the agent itself keeps and extends by what it waited. */
+/** Deadlines of the agent itself, which extends them by its waiting time. */
 const ownTimeouts = new Set(['TIMEOUT', 'SOCKET_TIMEOUT', 'CONNECT_TIMEOUT']);
-/** The deadline of the resolver, in this process but not extended. */
+/** The deadline of the resolver: in this process, but not extended. */
 const resolverTimeout = 'ETIMEOUT';
-/** Deadlines that other processes keep: scripts and test runners. */
+/** Deadlines of other processes: scripts and test runners. */
 const otherTimeouts = new Set(['SCRIPT_TIMEOUT', 'GLOBAL_TIMEOUT']);
-/** How test runners and scripts say that a limit of time was reached. */
+/** Messages of test runners and scripts about a time limit. */
 const timeoutWords =
   /\bTimeoutError\b|\btimeout of \d+\s?ms|\btimeout \d+\s?ms exceeded|timed out/i;
 
@@ -63,7 +63,7 @@ const severity = ({ hasFailures, isDegraded }: Verdict): number =>
 
 const isCleanPass = (verdict: Verdict): boolean => severity(verdict) === 0;
 
-/** The verdict as it would be with so much less time; never a worse one. */
+/** The verdict with a shorter time; never a worse one. */
 function judgeSooner(
   { judging, definition, measurement }: AttemptFacts,
   ms: number,
@@ -78,7 +78,7 @@ function judgeSooner(
   return severity(verdict) < severity(measured) ? verdict : measured;
 }
 
-/** True when the attempt ended at a deadline that may not have been reached without the agent's wait. */
+/** True when the attempt hit a deadline that it might have met without the agent's wait. */
 function isDoubtfulTimeout({ judging, measurement, time }: AttemptFacts): boolean {
   const { failure, startedAt, stoppedAt } = measurement;
   if (failure === null) return false;
@@ -98,7 +98,7 @@ function isDoubtfulTimeout({ judging, measurement, time }: AttemptFacts): boolea
   return isTimeout && (time.isStarved || isMostlyWait(time.waitedMs));
 }
 
-/** Decides on one attempt, with the verdict as measured. */
+/** Judges one attempt with its measured verdict. */
 export function decideAttempt(facts: AttemptFacts, measured: Verdict): AttemptDecision {
   const { judging, time, isCode } = facts;
   const stands = (verdict: Verdict): AttemptDecision => ({
@@ -130,21 +130,21 @@ export function decideAttempt(facts: AttemptFacts, measured: Verdict): AttemptDe
   return severity(atBest) < severity(corrected) ? overloaded : stands(corrected);
 }
 
-/** Most times that an attempt is made again, by why it was void. */
+/** Limit of repeats, by the cause of the void attempt. */
 const maxRepeats: Record<VoidCause, number> = { suspended: 3, overloaded: 1 };
 
 /**
- * Whether a void attempt is made again: within its slot, a few times, and not by an agent that is about
- * to stop. `before` counts what was void before; instants are of the wall clock.
+ * Whether a void attempt is repeated: within its slot, a few times, and not by an agent that is
+ * about to stop. `before` counts earlier void attempts; instants are of the wall clock.
  */
 export function mayRepeat(input: {
   cause: VoidCause;
   before: Record<VoidCause, number>;
   now: number;
-  /** The attempt may begin no later. */
+  /** The latest start of the attempt. */
   latestStart: number;
   isStopping: boolean;
-  /** Others wait for the place of this attempt. */
+  /** Other runs wait for the permit of this attempt. */
   isCrowded: boolean;
 }): boolean {
   const { cause, before, now, latestStart } = input;

@@ -1,24 +1,24 @@
 /**
- * How much evidence of failures is gathered at once. When a whole network fails there are more failures
- * than anybody will look at: beyond the first limit none waits for a traceroute any more, and beyond the
- * second the next ones come with the events of their sockets alone.
+ * Limits the evidence that is collected at once. When a whole network fails, there are more
+ * failures than anybody can read: beyond the first limit attempts do not wait for a traceroute, and
+ * beyond the second they keep socket events only.
  */
 import type { EvidenceLevel } from '../net/network-evidence.ts';
 
 const maxConcurrentTraceroutes = 100;
 const maxConcurrentCaptures = 300;
 
-/** `gathering` counts the attempt that asks. */
+/** `gathering` includes the asking attempt. */
 export function evidenceLevel(gathering: number): EvidenceLevel {
   if (gathering > maxConcurrentCaptures) return 'events';
   return gathering > maxConcurrentTraceroutes ? 'packets' : 'all';
 }
 
-/** The share of one attempt, until its result is stored. */
+/** The evidence of one attempt, until its result is stored. */
 export interface AttemptEvidence extends Disposable {
-  /** Aborted when evidence has to end with what there is: that costs evidence, never the result. */
+  /** Aborted when evidence must end with what there is; the result is not affected. */
   readonly deadline: AbortSignal;
-  /** Counts the attempt among those that gather. */
+  /** Counts the attempt as collecting evidence. */
   begin(): EvidenceLevel;
 }
 
@@ -41,7 +41,7 @@ export class EvidenceBudget {
     };
   }
 
-  /** Ends all that is gathered. Resolves when the results it belongs to are stored. */
+  /** Ends all collection of evidence. Resolves when the results are stored. */
   async cut(): Promise<void> {
     const gathering = [...this.#gathering];
     for (const [deadline] of gathering) deadline.abort();

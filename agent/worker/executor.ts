@@ -1,6 +1,6 @@
 /**
- * Makes runs, over all their attempts: takes them from the queue, makes an attempt, and stores its result
- * together with what follows. After an attempt a run
+ * Makes runs over all their attempts: it takes them from the queue, makes an attempt, and stores
+ * its result together with the next step. After an attempt a run
  *
  *   waits        here, for its next attempt; this state is on disk, so a restart goes on with it
  *   is gone      to another location, which makes the next attempt

@@ -1,6 +1,6 @@
 /**
- * What the kernel says about the CPU time of this process. Files stay open and are read again and
- * again: a read of a few bytes takes two microseconds. Where a file is missing, nothing is known.
+ * CPU times of this process from the kernel. Files stay open and are read repeatedly: a small read
+ * takes two microseconds. A missing file gives null.
  */
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import { uptime } from 'node:os';
@@ -13,19 +13,19 @@ export interface KernelTime extends Disposable {
   boot(): number | null;
   /** Of the main thread. */
   main(): ThreadTimes | null;
-  /** What each thread of the pool that was found has waited, in ms. */
+  /** Waiting time of each known thread of the pool, in ms. */
   poolWaitMs(): number[];
-  /** Looks for threads of the pool; they start with the first work for them. */
+  /** Finds threads of the pool; they start with their first work. */
   findThreads(): void;
-  /** Share of the last ten seconds in which some task waited for a CPU. */
+  /** Share of the last ten seconds in which a task waited for a CPU. */
   pressure(): number | null;
-  /** Milliseconds in which the control groups were throttled; grows. */
+  /** Milliseconds in which the control groups were throttled; monotonic. */
   throttledMs(): number;
 }
 
 const threads = '/proc/self/task';
 const poolThread = 'libuv-worker';
-/** Each search reads the names of all threads; by then the pool has long started. */
+/** Each search reads the names of all threads; the pool has started by then. */
 const searches = 12;
 const buffer = Buffer.alloc(256);
 const nsPerMs = 1e6;
@@ -39,7 +39,7 @@ class KernelFile implements Disposable {
     try {
       fd = openSync(path, 'r');
     } catch {
-      // Not a Linux, or one without it.
+      // Not Linux, or a kernel without this file.
     }
     this.#fd = fd;
   }
@@ -49,7 +49,7 @@ class KernelFile implements Disposable {
     try {
       return buffer.toString('latin1', 0, readSync(this.#fd, buffer, 0, buffer.length, 0));
     } catch {
-      // The thread has ended, or the kernel was built without.
+      // The thread has ended, or the kernel was built without this file.
       return null;
     }
   }
@@ -82,7 +82,7 @@ function poolThreads(): string[] {
   }
 }
 
-/** The real one. */
+/** The real kernel. */
 export function openKernelTime(): KernelTime {
   const main = new KernelFile('/proc/self/schedstat');
   const pressure = new KernelFile('/proc/pressure/cpu');

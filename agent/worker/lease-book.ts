@@ -1,20 +1,20 @@
-/** The jobs whose lease this agent holds, and the run that each of them is. */
+/** The leased jobs of this agent, with their runs. */
 export class LeaseBook {
   readonly #runs = new Map<string, string>();
 
-  /** False for a job that is held already: it is assigned anew until its result is stored. */
+  /** False for a job that is already held: it is assigned again until its result is stored. */
   hold(jobId: string, runId: string): boolean {
     if (this.#runs.has(jobId)) return false;
     this.#runs.set(jobId, runId);
     return true;
   }
 
-  /** The result of the job is stored, or another location goes on with it. */
+  /** The result of the job is stored, or another location continues it. */
   release(jobId: string): void {
     this.#runs.delete(jobId);
   }
 
-  /** The leases of these jobs are lost. Gives the runs to drop: another agent has them now. */
+  /** The leases of these jobs are lost. Gives the runs to drop: another agent runs them now. */
   lose(jobIds: readonly string[]): string[] {
     return jobIds.flatMap((jobId) => {
       const runId = this.#runs.get(jobId);

@@ -1,6 +1,6 @@
 /**
- * Reports to the control plane which runs are in progress, so that people see them and can cancel them. What
- * ends within a moment is never reported: most runs cost no call.
+ * Reports runs in progress to the control plane, so that users can see and cancel them. Runs that
+ * end within a moment are not reported, so most runs cost no call.
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 import { maxOpenRuns, type OpenRun } from '@monitor/shared/contract/agent-protocol.ts';
@@ -10,12 +10,12 @@ import { CallFailure, type ControlPlaneClient } from '../link/control-plane-clie
 const tellEveryMs = 1_000;
 /** Shorter runs are not reported: they end before anybody could read about them. */
 const momentMs = 1_000;
-/** The control plane may have lost what was reported. */
+/** The control plane may have lost earlier reports. */
 const repeatAfterMs = 30_000;
-/** One that does not know the call will not learn it soon. */
+/** A control plane without this call will not learn it soon. */
 const notKnownPauseMs = 600_000;
 
-/** The runs to report at an instant: those that last for a moment already, the oldest first. */
+/** The runs to report at an instant: those that have lasted for a moment, oldest first. */
 export function openRunsToReport(runs: Iterable<OpenRun>, now: number): OpenRun[] {
   return [...runs]
     .filter(({ startedAt }) => now - startedAt >= momentMs)
@@ -26,7 +26,7 @@ export function openRunsToReport(runs: Iterable<OpenRun>, now: number): OpenRun[
 export interface OpenRunReportsOptions {
   runs: () => Iterable<OpenRun>;
   client: Pick<ControlPlaneClient, 'reportOpenRuns'>;
-  /** By which runs are stamped. */
+  /** The clock that stamps runs. */
   clock: Clock;
   isLinkUp: () => boolean;
   logger: Logger;
@@ -45,7 +45,7 @@ export class OpenRunReports implements Disposable {
     this.#wait();
   }
 
-  /** The control plane does not remember what was reported. */
+  /** The control plane has lost the reports. */
   forget(): void {
     this.#toldAt = Number.NEGATIVE_INFINITY;
   }

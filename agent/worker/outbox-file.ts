@@ -1,6 +1,6 @@
 /**
- * The file of the outbox: opened, checked after an unclean end, and replaced when it is damaged. The
- * damaged one is moved aside; what can be read of it goes into a new one record by record.
+ * The file of the outbox: opened, checked after an unclean shutdown, and replaced when it is
+ * damaged. The damaged file is moved aside, and its readable records are copied into a new one.
  */
 import {
   closeSync,
@@ -23,13 +23,13 @@ import { missingFrom, newestSeqOf, OutboxMark } from './outbox-mark.ts';
 import { outboxSchema, salvageInto, type Salvaged } from './outbox-salvage.ts';
 
 const selectOldest = 'select min(seq) as seq from records';
-/** Logs are folded into the file long before they are so large. */
+/** Logs are checkpointed long before this size. */
 const maxLogBytes = 268_435_456;
 
 export interface OutboxFileOptions {
   /** AGENT_DATA_DIR. */
   directory: string;
-  /** Room for damaged files that are kept aside. */
+  /** Limit of kept damaged files. */
   maxBytes: number;
   /** The previous agent was killed instead of stopped. */
   hasEndedUncleanly: boolean;
@@ -41,10 +41,10 @@ const codeOf = (error: unknown): number =>
   error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0;
 
 const primaryCodes = { busy: 5, locked: 6, ioError: 10, corrupt: 11, cannotOpen: 14, notADb: 26 };
-/** Reading failed, or gave less than there should be. */
+/** Reading failed, or returned too little. */
 const readErrors: ReadonlySet<number> = new Set([266, 522, 8458]);
 
-/** Whether the content of the file is what an error is about, rather than the room around it. */
+/** True for an error about the content of the file, not about free space. */
 export function isDamage(error: unknown): boolean {
   const code = codeOf(error);
   const primary = code & 0xff;
@@ -59,7 +59,7 @@ function openFile(file: string): DatabaseSync {
     db.exec('pragma locking_mode = exclusive');
     db.exec('pragma journal_mode = wal');
     db.exec('pragma synchronous = full');
-    // A checkpoint of a small log is a short pause; the default of 1,000 pages is not.
+    // A checkpoint of a small log is short; with the default of 1,000 pages it is not.
     db.exec('pragma wal_autocheckpoint = 400');
     db.exec(outboxSchema);
     const columns = db.prepare('pragma table_info(records)').all();
@@ -73,7 +73,7 @@ function openFile(file: string): DatabaseSync {
   }
 }
 
-/** What a check of the whole file finds; null for nothing. */
+/** The first problem that a full check finds; null for none. */
 export function problemIn(db: DatabaseSync): string | null {
   try {
     const [first] = db.prepare('pragma quick_check(1)').all();
@@ -92,7 +92,7 @@ function bytesOf(content: Uint8Array): Bytes {
   };
 }
 
-/** What is in a file; nothing where there is none, or something that is no file, or may not be read. */
+/** The content of a file; empty when it is missing, no regular file, or unreadable. */
 function bytesOfFile(path: string | null): { bytes: Bytes; close: () => void } {
   try {
     if (path !== null && statSync(path).isFile()) {
@@ -112,7 +112,7 @@ function bytesOfFile(path: string | null): { bytes: Bytes; close: () => void } {
       };
     }
   } catch {
-    // Nothing of it can be read.
+    // Nothing is readable.
   }
   return { bytes: bytesOf(new Uint8Array()), close: () => undefined };
 }
@@ -182,14 +182,14 @@ export class OutboxFile {
   }
 
   #open(): DatabaseSync {
-    // Read first: SQLite writes over what it does not understand of it.
+    // Read first: SQLite overwrites parts of a damaged log.
     const log = readSmall(`${this.#path}-wal`);
     const wasEmpty = (log?.length ?? 0) > 0 && isEmpty(this.#path);
     let db: DatabaseSync | null = null;
     let found: string | null;
     try {
       db = openFile(this.#path);
-      // One that was closed has no log beside it.
+      // A cleanly closed database has no log.
       const isSuspect = this.#options.hasEndedUncleanly || (log?.length ?? 0) > 0;
       found = wasEmpty
         ? 'it is empty or gone, and its log is not'
@@ -205,7 +205,7 @@ export class OutboxFile {
     return this.#replace(found ?? 'it cannot be opened', log);
   }
 
-  /** A log that was cut off, or an older file in the place of this one. */
+  /** Detects a log that was cut off, or an older file in the place of this one. */
   #missingByMark(db: DatabaseSync): string | null {
     const mark = this.#mark.read();
     if (mark === null || mark.newestSeq <= newestSeqOf(db) || missingFrom(db, mark) === 0) {
@@ -214,13 +214,13 @@ export class OutboxFile {
     return `its newest records are missing, up to that of ${new Date(mark.at).toISOString()}`;
   }
 
-  /** Something that is no file, or may not be read, stands where the outbox should. */
+  /** True when the path of the outbox is not a readable file. */
   #isInTheWay(error: unknown): boolean {
     const primary = codeOf(error) & 0xff;
     if (primary !== primaryCodes.cannotOpen && primary !== primaryCodes.ioError) return false;
     const probe = join(this.#options.directory, '.probe');
     try {
-      // Neither a folder that cannot be written to nor a full disk is a damaged outbox.
+      // A read-only folder or a full disk is not a damaged outbox.
       writeFileSync(probe, new Uint8Array(65_536), { mode: 0o600 });
       return true;
     } catch {
@@ -230,7 +230,7 @@ export class OutboxFile {
     }
   }
 
-  /** Moves the file aside, and writes what can be read of it to a new one. */
+  /** Moves the file aside and copies its readable records into a new one. */
   #replace(found: string, log: Uint8Array | null): DatabaseSync {
     const { now, maxBytes, damages } = this.#options;
     const mark = this.#mark.read();
@@ -239,7 +239,7 @@ export class OutboxFile {
       maxBytes,
       suffixes: ['', '-wal', '-shm', '-journal'],
     });
-    // What SQLite has taken away of the log when it opened the file.
+    // The part of the log that SQLite removed when it opened the file.
     if (aside !== null && log !== null && !existsSync(`${aside}-wal`)) {
       writeFileSync(`${aside}-wal`, log, { mode: 0o600 });
     }
@@ -268,18 +268,18 @@ export class OutboxFile {
     return db;
   }
 
-  /** Replaces the file while the agent runs, because of what an error or a check says of it. */
+  /** Replaces the file at runtime because of an error or a failed check. */
   replace(found: string): void {
     const log = readSmall(`${this.#path}-wal`);
     try {
       this.#db.close();
     } catch {
-      // What it could not fold into the file is in the log.
+      // Pages that could not be checkpointed are in the log.
     }
     this.#db = this.#replace(found, log);
   }
 
-  /** Call after every change: what there should be when the agent starts again. */
+  /** Call it after every change: it records the expected content for the next start. */
   mark(newestSeq: number, depth: number): void {
     const oldest = this.#oldest?.get()?.['seq'] ?? null;
     this.#mark.write({

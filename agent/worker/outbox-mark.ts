@@ -1,6 +1,6 @@
 /**
- * What the outbox held after its last change, in a file of its own: a log that was cut off leaves no
- * trace inside of the outbox. Not synced, for it need not survive a loss of power.
+ * Records the content of the outbox after its last change in a separate file, because a log that
+ * was cut off leaves no trace in the outbox. It is not synced: it need not survive a power failure.
  */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ export class OutboxMark {
     if (this.#hasFailed) return;
     try {
       this.#descriptor ??= openSync(this.#path, 'w', 0o600);
-      // Of one length, so that nothing of a longer one is left behind it.
+      // Of fixed length, so that no rest of a longer text remains.
       writeSync(this.#descriptor, JSON.stringify(mark).padEnd(128), 0);
     } catch {
       this.#hasFailed = true;
@@ -57,9 +57,9 @@ export function newestSeqOf(db: DatabaseSync): number {
   return Number(row?.['seq'] ?? 0);
 }
 
-/** How many of the records that the mark counts are not there: at most, since some had been delivered. */
+/** Upper bound of the missing records; some of them may have been delivered. */
 export function missingFrom(db: DatabaseSync, { oldestSeq, newestSeq, depth }: Mark): number {
-  // A kill between a commit and its mark leaves the mark behind.
+  // A kill between a commit and its mark leaves an old mark.
   const newest = Math.max(newestSeq, newestSeqOf(db));
   const row = db
     .prepare('select count(*) as count from records where seq between ? and ?')

@@ -1,4 +1,4 @@
-/** What the outbox is made of, and how its rows are read out of a damaged file into a new one. */
+/** The schema of the outbox, and copying its rows from a damaged file into a new one. */
 import { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { DatabaseImage } from '@monitor/shared/sqlite/image.ts';
@@ -37,7 +37,7 @@ export function checksumOf(payload: string): number {
   return crc32(payload);
 }
 
-/** Which slot a payload is about, as far as it can be read. */
+/** The slot of a payload, if it is readable. */
 export function slotIn(payload: string): LostSlot | null {
   const checkId = /"checkId":"([0-9a-f-]{36})"/.exec(payload)?.[1];
   if (checkId === undefined) return null;
@@ -45,7 +45,7 @@ export function slotIn(payload: string): LostSlot | null {
   return { checkId, scheduledFor: scheduledFor === undefined ? null : Number(scheduledFor) };
 }
 
-/** What the tables of a new outbox look like on disk. */
+/** The on-disk shape of the outbox tables. */
 function shapes(): TableShape[] {
   using db = new DatabaseSync(':memory:');
   db.exec(outboxSchema);
@@ -71,13 +71,13 @@ function shapes(): TableShape[] {
 export interface Salvaged {
   records: number;
   newestSeq: number;
-  /** Rows that were there and are not whole. */
+  /** Rows that are only partly readable. */
   lost: number;
   lostSlots: LostSlot[];
 }
 
 /**
- * Writes what can be read into a new outbox. A record counts only when its checksum agrees; those before
+ * Copies the readable records into a new outbox. A record needs a matching checksum; records before
  * `oldestSeq` were delivered.
  */
 export function salvageInto(db: DatabaseSync, image: DatabaseImage, oldestSeq: number): Salvaged {
@@ -112,7 +112,7 @@ export function salvageInto(db: DatabaseSync, image: DatabaseImage, oldestSeq: n
     const whole = columns.map((column, index) =>
       column.isRowNumber ? rowid : (values[index] ?? null),
     );
-    // A page from before it was delivered.
+    // From a page that is older than its delivery.
     if (table === 'records' && Number(rowid) < oldestSeq) continue;
     if (table === 'records') {
       const payload = String(whole[5]);
@@ -138,7 +138,7 @@ export function salvageInto(db: DatabaseSync, image: DatabaseImage, oldestSeq: n
   return done;
 }
 
-/** Whether a payload is the one that was written. Those of older agents have no checksum. */
+/** True for an undamaged payload. Payloads of older agents have no checksum. */
 export function isWholePayload(payload: string, checksum: number | null): boolean {
   if (checksum !== null) return checksumOf(payload) === checksum;
   try {

@@ -1,12 +1,11 @@
 /**
- * What is not yet delivered, on disk. A record is durable when `put` resolves: records that come
- * within a few milliseconds share one commit. It also keeps what a restart needs: the id of this
- * agent, the last finished slot of each check, when its certificate was seen, and runs that wait
- * between two attempts.
+ * Undelivered data on disk. A record is durable when `put` resolves; records that arrive within a
+ * few milliseconds share one commit. The outbox also stores what a restart needs: the id of this
+ * agent, the last finished slot and certificate of each check, and runs between two attempts.
  *
- * Bounded by bytes and age. When it is full, ATTEMPTs go first; then results lose what their runs saw,
- * the oldest first, and only their tombstones stay; tombstones go last. Every loss is counted and
- * reported, and nothing here makes a run fail.
+ * Limited by bytes and age. When it is full, ATTEMPTs are dropped first; then results lose their
+ * details, oldest first, and only their tombstones stay; tombstones are dropped last. Every loss is
+ * counted and reported, and nothing here fails a run.
  */
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
@@ -18,17 +17,17 @@ import { isDamage, OutboxFile, problemIn } from './outbox-file.ts';
 import { checksumOf, isWholePayload, runIdOfRecord, slotIn } from './outbox-salvage.ts';
 import { tombstoneOf } from './tombstone.ts';
 
-/** `is_attempt` of a record; those with the highest go first when there is no room. */
+/** `is_attempt` of a record; the highest are dropped first. */
 const kinds = { attempt: 1, result: 0, tombstone: -1 } as const;
 
 const sizes = `coalesce(sum(iif(is_attempt >= 0, size_bytes, 0)), 0) as bytes,
   coalesce(sum(iif(is_attempt < 0, size_bytes, 0)), 0) as tombstoneBytes`;
 
-/** What counts against the bound. */
+/** Bytes that count for the limit. */
 const roomOf = (bytes: number, tombstoneBytes: number): number =>
   bytes + Math.max(0, tombstoneBytes - tombstoneReserveBytes);
 
-/** A run between two attempts: enough to go on with it after a restart. */
+/** A run between two attempts, complete enough to continue after a restart. */
 export interface PendingRetry {
   runId: string;
   dueAt: number;
@@ -36,21 +35,21 @@ export interface PendingRetry {
   payload: string;
 }
 
-/** When the certificate of a check was last seen; `target` is opaque here. */
+/** Time of the last certificate of a check; `target` is opaque here. */
 export interface SeenCertificate {
   checkId: string;
   target: string;
   measuredAt: number;
 }
 
-/** What one commit writes together. */
+/** The content of one commit. */
 export interface OutboxEntry {
   submission: Submission;
   /** Set when the submission ends the run of this slot. */
   finishedSlot?: { checkId: string; scheduledFor: number };
   /** The run goes on with another attempt. */
   pendingRetry?: PendingRetry;
-  /** The run that this submission continues no longer waits. */
+  /** The run of this submission, which no longer waits. */
   endsRetryOf?: string;
   /** Set when the submission is about a certificate. */
   seenCertificate?: SeenCertificate;
@@ -92,9 +91,9 @@ const deadLettersKept = 1_000;
 const inspectedWholeBytes = 4_000_000;
 const inspectedRecords = 200;
 const complainEveryMs = 60_000;
-/** Pages of what is dropped are seldom filled by what takes their place. */
+/** Pages of dropped records are rarely filled by new ones. */
 const roomFactor = 4;
-/** More at once would hold up the runs of this agent. */
+/** Larger steps would block the runs of this agent. */
 const maxStepBytes = 2_000_000;
 /** Room for tombstones besides OUTBOX_MAX_BYTES: for some 8,000 runs. */
 const tombstoneReserveBytes = 4_000_000;
@@ -113,7 +112,7 @@ function kindOf(submission: Submission): number {
   return submission.resultType === 'ATTEMPT' ? kinds.attempt : kinds.result;
 }
 
-/** Null for what needs none, and for what cannot be read. */
+/** Null for a payload that needs no tombstone, and for an unreadable one. */
 function tombstoneIn(payload: string): string | null {
   try {
     return tombstoneOf(JSON.parse(payload) as Submission);
@@ -177,9 +176,9 @@ export class Outbox implements AsyncDisposable {
   #forgottenSaidAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
   #newestSeq = 0;
-  /** No record up to here has a payload that could be dropped; 0 when that is not known. */
+  /** No record up to here has a payload to drop; 0 when unknown. */
   #tombstonesUpTo = 0;
-  /** Over and done with, and still there: deleting takes room, and the disk was full. */
+  /** Finished records that could not be deleted, because the disk was full. */
   readonly #leftOver = new Set<number>();
 
   constructor(options: OutboxOptions) {
@@ -201,7 +200,7 @@ export class Outbox implements AsyncDisposable {
     return this.#file.db;
   }
 
-  /** Does the work; where the file proves to be damaged, replaces it and does the work again. */
+  /** Runs the work; if the file is damaged, it is replaced and the work runs again. */
   #heal<T>(work: () => T): T {
     try {
       return work();
@@ -217,7 +216,7 @@ export class Outbox implements AsyncDisposable {
     this.#prepare();
   }
 
-  /** Of the file as it is now. */
+  /** Prepares the statements for the present file. */
   #prepare(): void {
     this.#insert = this.#db.prepare(
       'insert into records (id, is_attempt, created_at, size_bytes, payload, checksum) values (?, ?, ?, ?, ?, ?)',
@@ -278,8 +277,8 @@ export class Outbox implements AsyncDisposable {
   }
 
   /**
-   * Looks for damage that nothing has met yet: the structure of the file while it is small, then a few
-   * records. Gives the number to go on behind.
+   * Searches for damage: the structure of the file while it is small, then some records. Gives the
+   * number to continue after.
    */
   inspect(after: number): number {
     if (this.#bytes <= inspectedWholeBytes) {
@@ -306,7 +305,7 @@ export class Outbox implements AsyncDisposable {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Stores an entry; resolves when it is on disk, or was counted as dropped because it cannot be. */
+  /** Stores an entry; resolves when it is durable, or was counted as dropped. */
   put(entry: OutboxEntry): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push({ entry, resolve });
@@ -316,7 +315,7 @@ export class Outbox implements AsyncDisposable {
     });
   }
 
-  /** Writes what waits, at once. */
+  /** Commits waiting entries at once. */
   commit(): void {
     this.#cancelCommit?.();
     this.#cancelCommit = null;
@@ -337,9 +336,9 @@ export class Outbox implements AsyncDisposable {
   }
 
   /**
-   * On a full disk: folds the log into the file, which may be all the room it takes; then drops as much
-   * as the batch needs, whose pages it can have; then gives up what the runs of the batch saw. Writing
-   * may fail on such a disk in each of these steps.
+   * On a full disk: checkpoints the log, which may be all the space it takes; then drops as much as
+   * the batch needs and reuses those pages; then drops the details of the batch. Each step may fail
+   * on a full disk.
    */
   #writeInRoomMade(batch: readonly Waiting[]): boolean {
     const bytes = batch.reduce((sum, { entry }) => sum + sizeOf(entry.submission), 0);
@@ -362,7 +361,7 @@ export class Outbox implements AsyncDisposable {
         step();
         return true;
       } catch {
-        // The next step, or none: what is lost is counted by the caller.
+        // The next step follows, or none: the caller counts the loss.
       }
     }
     return false;
@@ -459,8 +458,8 @@ export class Outbox implements AsyncDisposable {
   }
 
   /**
-   * Puts tombstones in the place of records, or nothing where none is needed, until at most `target`
-   * bytes are left. Gives the numbers of those that lost something.
+   * Replaces records with tombstones, or deletes those without one, until at most `target` bytes
+   * are left. Gives the numbers of the changed records.
    */
   #reduceUntil(target: number, records: Iterable<Record<string, unknown>>): number[] {
     const gone: number[] = [];
@@ -513,7 +512,7 @@ export class Outbox implements AsyncDisposable {
     try {
       this.#setFact('droppedTotal', String(this.#dropped));
     } catch {
-      // Nothing can be written now; the count in memory still goes out with the next check-in.
+      // Nothing can be written now; the count in memory is reported with the next check-in.
     }
   }
 
@@ -533,7 +532,7 @@ export class Outbox implements AsyncDisposable {
     this.#file.mark(this.#newestSeq, this.#depth);
   }
 
-  /** Deletes them, or remembers to: they are neither given nor dropped any more. */
+  /** Deletes the records, or marks them for deletion: they are not returned or dropped any more. */
   #settle(seqs: readonly number[]): void {
     try {
       this.#heal(() => {
@@ -559,7 +558,7 @@ export class Outbox implements AsyncDisposable {
       lostSlots: damaged.flatMap(({ payload }) => slotIn(payload) ?? []),
     });
     this.#settle(damaged.map(({ seq }) => seq));
-    // There may be whole ones behind those that are gone now.
+    // There may be undamaged records after the deleted ones.
     return taken.length > 0 ? taken : this.take(after, upTo, limit, maxBytes);
   }
 
@@ -589,7 +588,7 @@ export class Outbox implements AsyncDisposable {
     return taken;
   }
 
-  /** True while it holds ATTEMPTs, which have to travel with the FINAL of their run. */
+  /** True while it holds ATTEMPTs, which must be sent with the FINAL of their run. */
   hasAttempts(): boolean {
     return this.#heal(() => this.#anyAttempt.get()) !== undefined;
   }
@@ -602,12 +601,12 @@ export class Outbox implements AsyncDisposable {
       .filter((record) => !this.#leftOver.has(record.seq));
   }
 
-  /** The control plane has them. */
+  /** The control plane has stored these records. */
   acknowledge(seqs: readonly number[]): void {
     this.#settle(seqs);
   }
 
-  /** The control plane will never take it: kept apart, so that the others flow on. */
+  /** The control plane will never accept this record: it is set aside, so that others are sent. */
   refuse(seq: number, reason: string): void {
     try {
       this.#heal(() => {
@@ -637,7 +636,7 @@ export class Outbox implements AsyncDisposable {
       .map((row) => ({ reason: String(row['reason']), payload: String(row['payload']) }));
   }
 
-  /** Gives up what runs saw when it is too old to matter, and their verdicts long after. */
+  /** Drops details that are too old to matter, and verdicts much later. */
   dropAged(): void {
     const { clock, maxAgeMs, logger } = this.#options;
     try {
@@ -678,7 +677,7 @@ export class Outbox implements AsyncDisposable {
     }));
   }
 
-  /** The number of the newest record there ever was; 0 before the first. */
+  /** The highest number ever given to a record; 0 before the first. */
   newestSeq(): number {
     return this.#newestSeq;
   }
@@ -697,7 +696,7 @@ export class Outbox implements AsyncDisposable {
     try {
       this.#heal(() => this.#endRetry.run(runId));
     } catch (error) {
-      // The next start finds it, and the control plane takes a run that has ended only once.
+      // The next start finds the record, and the control plane stores an ended run only once.
       this.#options.logger.warn({ err: error }, 'a retry that is given up stays in the outbox');
     }
   }
@@ -722,7 +721,7 @@ export class Outbox implements AsyncDisposable {
     try {
       this.#setFact('droppedTotal', String(this.#dropped));
     } catch {
-      // The disk may be full; the count is not worth failing the shutdown over.
+      // The disk may be full; the count must not fail the shutdown.
     }
     this.#file.close();
     return Promise.resolve();

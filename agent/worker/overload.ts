@@ -1,14 +1,14 @@
 /**
- * Whether this agent has too little CPU for its work. Pure.
+ * Decides whether this agent has too little CPU for its work. Pure.
  *
  *   well        measurements are as good as they can be
  *   overloaded  threads of the agent waited so much over the last half minute that its times say more
  *               about this machine than about targets; ends after a whole minute without
  */
 
-/** What happened in about a second. Milliseconds. */
+/** Measurements of about a second. Milliseconds. */
 export interface LoadSample {
-  /** When it ended, on the monotonic clock. */
+  /** Its end on the monotonic clock. */
   at: number;
   /** Its length, without suspension. */
   lengthMs: number;
@@ -17,17 +17,17 @@ export interface LoadSample {
   cpuWaitMs: number;
   /** How often the main thread got a CPU. */
   turns: number;
-  /** Time in which the control group was not let run. */
+  /** Time in which the control group was throttled. */
   throttledMs: number;
-  /** Share of the last ten seconds in which some task of the machine waited; null if not known. */
+  /** Share of the last ten seconds in which a task of the machine waited; null if unknown. */
   pressure: number | null;
 }
 
-/** Shares, from 0 to 1, over some time. */
+/** Shares from 0 to 1. */
 export interface LoadShares {
-  /** Of the time in which the agent waited, or was late. */
+  /** Time in which the agent waited or was late. */
   waited: number;
-  /** Of the time in which the main thread wanted a CPU, and did not have one. */
+  /** Time in which the main thread was runnable without a CPU. */
   cpuWait: number;
   throttled: number;
   pressure: number | null;
@@ -37,13 +37,13 @@ export type LoadState = { overloadedSince: number; reason: string } | null;
 
 export const overloadWindowMs = 60_000;
 const noticeWithinMs = 30_000;
-/** Less than this is not enough to judge by. */
+/** A shorter time is not judged. */
 const minSeenMs = 10_000;
 
 interface Limits {
   waited: number;
   throttled: number;
-  /** Of the machine, together with a share of waiting of its own. */
+  /** Pressure of the machine, together with a waiting share of this process. */
   pressure: number;
   cpuWait: number;
 }
@@ -54,7 +54,7 @@ const lasts: Limits = { waited: 0.05, throttled: 0.05, pressure: 0.4, cpuWait: 0
 const sum = (samples: readonly LoadSample[], of: (sample: LoadSample) => number): number =>
   samples.reduce((total, sample) => total + of(sample), 0);
 
-/** The shares over the samples that ended after an instant; null when they cover too little. */
+/** The shares of the samples after an instant; null for too little time. */
 export function loadShares(
   samples: readonly LoadSample[],
   after: number,
@@ -96,20 +96,20 @@ function reasonBy(shares: LoadShares, limits: Limits): string | null {
 /** CPU time of others that is invisible in an attempt: of the kernel, of a target on the same machine. */
 const hiddenTurns = 25;
 
-/** What others on this machine may have waited unseen in an attempt, by what a turn has cost since an instant. */
+/** Possible waiting time of other processes in an attempt, from the cost of a turn since an instant. */
 export function hiddenWaitMs(samples: readonly LoadSample[], after: number): number {
   const seen = samples.filter(({ at }) => at > after);
   const turns = sum(seen, (sample) => sample.turns);
   return turns === 0 ? 0 : (hiddenTurns * sum(seen, (sample) => sample.cpuWaitMs)) / turns;
 }
 
-/** Whether times that were measured since an instant are in doubt. */
+/** True when times measured since an instant are in doubt. */
 export function isStarved(samples: readonly LoadSample[], after: number): boolean {
   const shares = loadShares(samples, after, 1);
   return shares !== null && reasonBy(shares, begins) !== null;
 }
 
-/** The state after the newest sample. `now` is on the monotonic clock, `wall` the time of day. */
+/** The state after a new sample. `now` is on the monotonic clock, `wall` the time of day. */
 export function stepLoad(
   state: LoadState,
   samples: readonly LoadSample[],

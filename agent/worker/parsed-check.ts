@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { AgentError } from '../errors.ts';
 import type { RunnerEntry, RunnerRegistry } from '../runners/index.ts';
 
-/** A check that this agent can run, with everything its runs need. */
+/** A check with everything that its runs need. */
 export interface ParsedCheck {
   type: AgentCheckType;
   definition: CheckDefinition;
@@ -36,7 +36,7 @@ function parse(check: AssignedCheck, runners: RunnerRegistry): ParsedCheck {
       `the definition of the check cannot be understood: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`,
     );
   }
-  // Types without a request of their own are judged by the same rules, with no assertions.
+  // Types without a request are judged by the same rules, without assertions.
   const definition = {
     request: { assertions: [] },
     shouldFail: false,

@@ -1,6 +1,6 @@
 /**
- * How the previous agent ended. One that is asked to stop removes its mark; a mark that is still
- * there was left by one that was killed.
+ * How the previous agent ended. An agent that is stopped removes its mark; a remaining mark shows
+ * that it was killed.
  */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { groupFolders, kernelReader, killsIn, type Reader } from '../control-gro
 const markShape = z.object({
   startedAt: z.string(),
   bootId: z.string().nullable(),
-  /** Ended for want of memory in the group around the agent's, which outlives the agent's own. */
+  /** OOM kills in the parent control group, which outlives the agent's own. */
   killsAround: z.number().nullable(),
 });
 type Mark = z.infer<typeof markShape>;
@@ -29,7 +29,7 @@ function markIn(text: string | null): Mark | null {
   }
 }
 
-/** In a sentence, from the mark that was left and the one of now. */
+/** Explains the shutdown in a sentence, from the old and the new mark. */
 export function explainPreviousShutdown(left: Mark, now: Mark): string {
   const before = `the agent of ${left.startedAt} did not end by itself`;
   if (left.bootId !== now.bootId) {
@@ -39,7 +39,7 @@ export function explainPreviousShutdown(left: Mark, now: Mark): string {
   if (left.killsAround === null || kills <= 0) {
     return `${before}: it was killed, or crashed; look at the end of its log and at that of the kernel`;
   }
-  // Of runs and of other services too: which process it was, the kernel does not tell.
+  // The kernel counts runs and other services too, without naming the process.
   return (
     `${before}: it was killed, or crashed. It may have been for want of memory: the kernel has ended ` +
     `${kills} processes around this agent for that since; look at its log, and see the step "memory" of ` +
@@ -49,12 +49,12 @@ export function explainPreviousShutdown(left: Mark, now: Mark): string {
 
 const markFile = (directory: string): string => join(directory, 'running.json');
 
-/** True when the agent before this one was not asked to stop. Ask before `markRun`. */
+/** True when the previous agent was killed. Call it before `markRun`. */
 export function hasEndedUncleanly(directory: string): boolean {
   return existsSync(markFile(directory));
 }
 
-/** Logs how the previous agent ended if it was not asked to stop; dispose the mark when this one is. */
+/** Logs how the previous agent ended if it was killed; dispose the mark at a clean shutdown. */
 export function markRun(
   directory: string,
   { now, logger, reader = kernelReader }: { now: number; logger: Logger; reader?: Reader },
@@ -70,14 +70,14 @@ export function markRun(
   try {
     writeFileSync(file, JSON.stringify(mark), { mode: 0o600 });
   } catch {
-    // A full disk: the outbox speaks of that.
+    // The disk is full; the outbox reports that.
   }
   return {
     [Symbol.dispose]() {
       try {
         rmSync(file, { force: true });
       } catch {
-        // Then the next start is wrong about this end; nothing else hangs on it.
+        // The next start then misreports this shutdown; nothing else depends on it.
       }
     },
   };

@@ -1,6 +1,6 @@
 /**
- * Notices time in which this process did not run. Ticks often while something is measured, and once a
- * second otherwise; what it sees goes into a ledger, from which each attempt gets its own share.
+ * Notices time in which this process did not run. It ticks frequently during measurements and once
+ * a second otherwise, and records intervals in a ledger, from which each attempt gets its share.
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 import { openKernelTime, type KernelTime } from './kernel-time.ts';
@@ -23,27 +23,27 @@ import {
 
 const measuringEveryMs = 20;
 const idleEveryMs = 1_000;
-/** Load is summed up over about this long. */
+/** Length of a load sample. */
 const loadEveryMs = 1_000;
-/** Time with the sleep of the machine is read this often, or when the time of day has jumped. */
+/** Interval of readings of the boot-time clock; also read after a jump of the wall clock. */
 const bootEveryMs = 1_000;
 const minJumpMs = 500;
-/** Of load before an attempt, so that a short one is not judged by itself alone. */
+/** Load before an attempt that counts too, so that a short attempt is not judged alone. */
 const starvedWithinMs = 10_000;
-/** A tick that is later than this is not waited for. */
+/** Later ticks are handled without waiting for the timer. */
 const tickSlackMs = 5;
-/** A delay is not extended by less. */
+/** Smaller delays are not extended. */
 const timerNoiseMs = 5;
 
-/** What an attempt did not have of its time, in ms. */
+/** Missing time of an attempt, in ms. */
 export interface TimeFacts {
   /** The process was stopped, or the machine slept. */
   suspendedMs: number;
   /** The agent waited for a CPU, or was late because it was busy. */
   waitedMs: number;
-  /** Others on this machine may have waited as well, unseen: times are in doubt. */
+  /** Other processes of this machine may have waited too: times are in doubt. */
   isStarved: boolean;
-  /** What they may have waited while this is so. */
+  /** The possible waiting time of these processes. */
   hiddenWaitMs: number;
   /** The event loop lagged noticeably. */
   isLagging: boolean;
@@ -59,24 +59,24 @@ export interface Suspension {
 
 /** One measurement; ticks are frequent until it ends. */
 export interface Measuring {
-  /** What happened since it began: up to now, or unless `isExact` up to the last tick. */
+  /** The facts since it began: up to now, or unless `isExact` up to the last tick. */
   facts(isExact: boolean): TimeFacts;
   end(): void;
 }
 
 export interface Load {
-  /** Since when the agent is overloaded, on the wall clock; null when it is not. */
+  /** Start of the overload, on the wall clock; null without one. */
   overloadedSince: number | null;
   reason: string | null;
-  /** Share of the time in which the main thread wanted a CPU and had none, over the last minute. */
+  /** Share of the last minute in which the main thread was runnable without a CPU. */
   cpuWaitRatio: number | null;
   lastSuspension: { endedAt: number; lastedMs: number } | null;
 }
 
 export interface ProcessTimeOptions {
-  /** Of this machine, not corrected: a jump of its time of day is a reason to look for a sleep. */
+  /** The uncorrected clock of this machine: a jump of its wall clock may be sleep. */
   clock: Clock;
-  /** The time of day that is shown. */
+  /** The wall clock for displayed times. */
   now?: () => number;
   kernel?: KernelTime;
 }
@@ -110,7 +110,7 @@ export class ProcessTime implements Disposable {
     this.#sum.throttledMs = kernel.throttledMs();
   }
 
-  /** Watches also while nothing is measured, until it is disposed. */
+  /** Ticks also between measurements, until it is disposed. */
   watch(): void {
     this.#isWatching = true;
     this.#refresh();
@@ -124,12 +124,12 @@ export class ProcessTime implements Disposable {
     this.#kernel[Symbol.dispose]();
   }
 
-  /** Calls back at the end of each suspension, before anything draws conclusions from it. */
+  /** Called at the end of each suspension, before conclusions are drawn. */
   onSuspension(listener: (suspension: Suspension) => void): void {
     this.#listeners.add(listener);
   }
 
-  /** What is shown of the load. */
+  /** The load for status and check-ins. */
   get load(): Load {
     const { monotonic } = this.#last;
     const shares = loadShares(this.#samples, monotonic - overloadWindowMs, loadEveryMs);
@@ -143,7 +143,7 @@ export class ProcessTime implements Disposable {
     };
   }
 
-  /** True when a suspension ended within the last so many milliseconds. */
+  /** True when a suspension ended within this time. */
   wasSuspendedWithin(ms: number): boolean {
     this.#refresh();
     const last = this.#lastSuspension;
@@ -153,7 +153,7 @@ export class ProcessTime implements Disposable {
   begin(): Measuring {
     this.#refresh();
     this.#measuring += 1;
-    // The next tick would come too late to know when something happened.
+    // The next tick would be too late for the exact time.
     if (this.#measuring === 1) {
       this.#tick();
       this.#arm();
@@ -184,9 +184,9 @@ export class ProcessTime implements Disposable {
   }
 
   /**
-   * The same clock, whose delays leave out time in which this process did not run: a delay is extended
-   * by what was suspended, and by what was waited, the latter at most to twice its length. Before a
-   * delay ends that was extended, sockets are read.
+   * A clock whose delays exclude time in which this process did not run: a delay is extended by
+   * suspensions, and by waiting time up to twice its length. Sockets are read before an extended
+   * delay ends.
    */
   patient(clock: Clock): Clock {
     return {
@@ -226,8 +226,8 @@ export class ProcessTime implements Disposable {
   }
 
   /**
-   * A clock of the time in which this process ran: its monotonic time stands still while the process is
-   * suspended, and its delays are patient. For conversations in which the other side was not heard then.
+   * A clock of the running time of this process: its monotonic time stops during suspensions, and
+   * its delays are extended. For protocols whose other side could not be heard meanwhile.
    */
   running(clock: Clock): Clock {
     const patient = this.patient(clock);
@@ -247,7 +247,10 @@ export class ProcessTime implements Disposable {
     return { monotonic, boot: this.#bootAt(monotonic), main, poolWaitMs: kernel.poolWaitMs() };
   }
 
-  /** The machine has not slept while the time of day goes on as the monotonic clock does. */
+  /**
+   * Null without a boot-time clock. While the wall clock follows the monotonic one, the machine has
+   * not slept.
+   */
   #bootAt(monotonic: number): number | null {
     const { boot, ...known } = this.#boot;
     const wall = this.#clock.now();
@@ -271,7 +274,7 @@ export class ProcessTime implements Disposable {
     });
   }
 
-  /** Ticks at once when the next tick should have come already. */
+  /** Ticks at once when the next tick is overdue. */
   #refresh(): void {
     if (this.#clock.monotonic() > this.#dueAt + tickSlackMs) this.#tick();
   }
@@ -279,7 +282,7 @@ export class ProcessTime implements Disposable {
   #tick(): void {
     const before = this.#last;
     const after = this.#read();
-    // Before it is due a tick is on time; without a timer nothing can be late.
+    // A tick that is not due is on time; without a timer nothing can be late.
     const isTimed = this.#cancelTick !== null;
     const interval = measureInterval(before, after, isTimed ? this.#dueAt : after.monotonic);
     this.#last = after;

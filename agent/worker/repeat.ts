@@ -1,6 +1,6 @@
 import type { Clock } from '@monitor/shared/clock.ts';
 
-/** Calls something again and again until the returned function is called. */
+/** Calls `work` periodically until the returned function is called. */
 export function repeat(clock: Clock, everyMs: number, work: () => void): () => void {
   let cancel: () => void = () => undefined;
   const wait = (): void => {

@@ -1,6 +1,6 @@
 /**
- * Ids of runs and results of this agent. By the key of its location as soon as a control plane gave it;
- * as protocol 1 derives them until then, which every control plane understands.
+ * Ids of runs and results. They use the key of the location once a control plane has sent it; until
+ * then they are derived as in protocol 1, which every control plane accepts.
  */
 import { hash } from 'node:crypto';
 import {
@@ -18,7 +18,7 @@ const sha256Hex = (text: string): string => hash('sha256', text, 'hex');
 export class RunIds {
   #key: string | null = null;
 
-  /** The key as the control plane gives it, 32 bytes in base64; null for none. */
+  /** The key of the control plane, 32 bytes in base64; null without one. */
   get key(): string | null {
     return this.#key;
   }

@@ -1,12 +1,12 @@
 /**
- * Runs from the moment they are known until their attempt is over. A run goes through
+ * Runs from their creation to the end of their attempt. A run goes through
  *
  *   waiting      for its time: a job that is due later, or the delay before a retry
  *   queued       for a permit of its pool
  *   in progress  its attempt is being made
  *   measured     the attempt is over and gave its permit back; only evidence is gathered
  *
- * What an attempt is, and what follows from it, the queue does not know.
+ * The queue does not know what an attempt is, nor what follows from it.
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { OpenRun } from '@monitor/shared/contract/agent-protocol.ts';
@@ -21,27 +21,27 @@ export interface PoolState {
   permits: number;
 }
 
-/** The turn of one run: from the moment it asks for a permit. */
+/** The turn of one run, from its request for a permit. */
 export interface Turn {
-  /** Aborted when the run is cancelled or dropped, or when the agent ends. */
+  /** Aborted when the run is cancelled or dropped, or when the agent stops. */
   readonly signal: AbortSignal;
-  /** True when a person ended the run. */
+  /** True when a user cancelled the run. */
   isCancelled(): boolean;
-  /** The attempt is over: its permit goes to the next run, and `abort` spares it from here on. */
+  /** The attempt has ended: its permit goes to the next run, and `abort` no longer affects it. */
   measured(): void;
-  /** The run is not in progress any more; it may wait for its next attempt. */
+  /** The run is no longer in progress; it may wait for a retry. */
   end(): void;
 }
 
 export interface RunQueueOptions {
   clock: Clock;
-  /** Runs in progress at once, by pool. */
+  /** Number of permits by pool. */
   permits: Readonly<Record<PoolName, number>>;
   poolOf: (run: Run) => PoolName;
   /** Makes one attempt; called with a permit. */
   attempt: (run: Run, turn: Turn) => Promise<void>;
   onPermit: (pool: PoolName, queuedMs: number) => void;
-  /** A defect: an attempt, or other tracked work, was rejected. */
+  /** A bug: an attempt or other tracked work was rejected. */
   onBroken: (error: unknown) => void;
 }
 
@@ -67,7 +67,7 @@ export class RunQueue {
     this.#permits = { light: new Permits(light), heavy: new Permits(heavy) };
   }
 
-  /** Work that `drain` waits for: runs that are queued or in progress, and what was tracked. */
+  /** Work that `drain` waits for: queued and running runs, and tracked work. */
   get size(): number {
     return this.#busy.size;
   }
@@ -82,7 +82,7 @@ export class RunQueue {
     return { running, queued, permits: this.#options.permits[name] };
   }
 
-  /** Runs that have begun and not ended, those that wait for a retry among them. */
+  /** Runs that have begun and not ended, including those that wait for a retry. */
   *openRuns(): Generator<OpenRun, void> {
     for (const { openRun } of this.#inProgress.values()) yield openRun;
     for (const { run } of this.#waiting.values()) {
@@ -90,7 +90,7 @@ export class RunQueue {
     }
   }
 
-  /** Queues a run when its time has come, at once without a delay. */
+  /** Queues a run when its time has come; at once without a delay. */
   add(run: Run, delayMs = 0): void {
     if (delayMs <= 0) {
       this.#begin(run);
@@ -148,13 +148,13 @@ export class RunQueue {
     return waiting?.run ?? null;
   }
 
-  /** A person ends a run. Gives the run if it was waiting for its time: then no attempt records it. */
+  /** A user cancels a run. Gives the run if it was waiting for its time: then no attempt records it. */
   cancel(runId: string): Run | null {
     this.#inProgress.get(runId)?.controller.abort(cancelledByPerson);
     return this.#takeWaiting(runId);
   }
 
-  /** Ends a run that another agent has. */
+  /** Drops a run that another agent has. */
   drop(runId: string): void {
     this.#inProgress.get(runId)?.controller.abort();
     this.#takeWaiting(runId);
@@ -172,7 +172,7 @@ export class RunQueue {
     while (this.#busy.size > 0) await Promise.allSettled(this.#busy);
   }
 
-  /** Starts nothing more, and ends all attempts that are not over. */
+  /** Starts nothing more, and aborts all running attempts. */
   abort(): void {
     this.#isClosed = true;
     for (const { controller, isMeasured } of this.#inProgress.values()) {

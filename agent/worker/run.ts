@@ -1,4 +1,4 @@
-/** A run of a check, as it is carried from attempt to attempt, in memory and on disk. */
+/** A run of a check between attempts, in memory and on disk. */
 import {
   assignedCheck,
   type AssignedCheck,

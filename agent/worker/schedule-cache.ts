@@ -1,6 +1,6 @@
 /**
- * The assignments on disk, so that an agent restarted while the control plane is away goes on. They
- * hold what customers entrusted to us, so the file is encrypted.
+ * The assignments on disk, so that an agent can be restarted without a connection. They contain
+ * customer data, so the file is encrypted.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const keptAsideBytes = 64_000_000;
 const cached = z.object({
   location: z.string(),
   epoch: z.number(),
-  /** Of a control plane that gives one: ids of slots are derived with it, also while it is away. */
+  /** Key of the control plane for ids of slots, if it sent one. */
   idKey: z.string().nullable().default(null),
   checks: z.array(assignedCheck),
 });
@@ -37,7 +37,7 @@ export class ScheduleCache {
     this.#logger = logger;
   }
 
-  /** Writes the schedule; the file is whole or the one from before. */
+  /** Writes the schedule atomically. */
   save(schedule: CachedSchedule): void {
     const temporary = `${this.#file}.new`;
     try {
@@ -60,19 +60,19 @@ export class ScheduleCache {
     try {
       return cached.parse(JSON.parse(this.#cipher.decrypt(content)));
     } catch {
-      // A new key of the location is no damage, and nothing tells the two apart.
+      // After a change of the location key the file is unreadable too, which looks like damage.
       this.#logger.warn('cached schedule ignored: torn, or made with another key');
       return null;
     }
   }
 
-  /** Nothing is lost that the next check-in does not bring; until then no check is run. */
+  /** The next check-in brings everything again; until then no check is run. */
   #setAside(now: number, found: string): void {
     let aside: string | null = null;
     try {
       aside = setAside(this.#file, { now, maxBytes: keptAsideBytes });
     } catch {
-      // Then the schedule is not cached, which is said when it should be.
+      // Then the schedule is not cached, which is logged when it is written.
     }
     this.#damages.note({
       ...{ file: 'schedule cache', found, aside, salvaged: 0, lost: 0, lostSlots: [] },

@@ -1,16 +1,16 @@
 /**
- * Starts runs at their slots. Slots follow from the checks alone, so nothing is asked of anyone:
- * the scheduler goes on while the control plane is away.
+ * Starts runs at their slots. Slots are derived from the checks alone, so the scheduler works
+ * without a connection.
  *
  * For each check one slot is planned at a time. When it is due:
  *   in time     it runs, and the next one is planned
  *   too late    the process was stopped or overloaded: it is reported as missed
- *   in a pause  it is passed over in silence: the control plane knows its maintenance windows itself
- * A new assignment, and a restart, make up for the latest slot if it is recent and was not finished.
- * Slots that are made up for together are started one after the other over a few seconds, not at once.
+ * in a pause  it is skipped without a record: the control plane knows its maintenance windows
+ * A new assignment, and a restart, catch up on the latest slot if it is recent and not finished.
+ * Slots that are caught up together are started over a few seconds, not at once.
  *
- * When the clock is set, the slots that it passes over were never due; when it is set back, all that is
- * known of slots from then on is forgotten. A slot that is run twice has the same id, and counts once.
+ * When the clock is set ahead, skipped slots were never due; when it is set back, everything about
+ * later slots is forgotten. A slot that is run twice has the same id and counts once.
  */
 import {
   locationsOfSlot,
@@ -22,18 +22,18 @@ import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import type { CorrectedClock } from './corrected-clock.ts';
 import { SlotQueue } from './slot-queue.ts';
 
-/** A slot may start this late at most; a shorter interval shortens it. */
+/** Latest start of a slot; a shorter interval reduces it. */
 const latestStartMs = 30_000;
-/** A slot that starts later than this is made up for. */
+/** A slot that starts later than this is caught up. */
 const madeUpAfterMs = 1_000;
-/** What is made up for is started over this long, in so many portions. */
+/** Slots that are caught up are spread over this time. */
 const rampMs = 5_000;
 const portions = 100;
-/** Slots from before are not reported one by one after a long sleep: the control plane knows they passed. */
+/** Slots before a longer sleep are not reported one by one: the control plane knows that they passed. */
 const maxReportMs = 3_600_000;
-/** The clock was set, rather than corrected by the noise of a measurement. */
+/** A larger jump means that the clock was set. */
 const stepMs = 1_500;
-/** A wake-up further away than this is made in steps, so that changes of the clock are noticed. */
+/** Longer waits are split, so that changes of the clock are noticed. */
 const maxSleepMs = 5_000;
 
 function isPaused({ pauses }: AssignedCheck, slot: number): boolean {
@@ -43,7 +43,7 @@ function isPaused({ pauses }: AssignedCheck, slot: number): boolean {
 interface Planned {
   check: AssignedCheck;
   schedule: Schedule;
-  /** Identifies the schedule, so that other changes of a check keep its plan. */
+  /** Identifies the schedule, so that other changes of a check do not affect its plan. */
   key: string;
   /** Distinguishes this plan from earlier ones of the same check in the queue. */
   plan: number;
@@ -56,9 +56,9 @@ interface DueSlot {
 
 export interface SchedulerOptions {
   clock: CorrectedClock;
-  /** A slot is due. `lateMs` is how late it starts. */
+  /** A slot is due and starts `lateMs` late. */
   onSlot: (check: AssignedCheck, scheduledFor: number, lateMs: number) => void;
-  /** A slot came too late to run. */
+  /** A slot is too late to run. */
   onMissed: (check: AssignedCheck, scheduledFor: number, lateMs: number) => void;
   /** The clock was set by so many milliseconds. */
   onClockSet?: (byMs: number) => void;
@@ -70,18 +70,18 @@ export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #checks = new Map<string, Planned>();
   readonly #queue = new SlotQueue();
-  /** The newest slot of each check that was started or given up. */
+  /** The newest slot of each check that was started or missed. */
   readonly #lastSlot: Map<string, number>;
   #location: string | null = null;
   #plans = 0;
   #cancelWake: (() => void) | null = null;
   #wakeAt = 0;
   #isRunning = true;
-  /** Slots to make up for that wait for their turn. */
+  /** Slots to catch up on, in order. */
   #madeUp: DueSlot[] = [];
   #portion = 1;
   #cancelPortion: (() => void) | null = null;
-  /** The clock at the last look, and what had passed by then. */
+  /** The clock and the elapsed time at the last reading. */
   #seen: { now: number; elapsed: number };
 
   constructor(options: SchedulerOptions) {
@@ -139,14 +139,14 @@ export class Scheduler {
     this.#begin(check, schedule, key, this.#options.clock.now());
   }
 
-  /** Plans a check anew, from the latest slot that can still be made up for. */
+  /** Plans a check from the latest slot that can be caught up. */
   #begin(check: AssignedCheck, schedule: Schedule, key: string, now: number): void {
     this.#plans += 1;
     const planned: Planned = { check, schedule, key, plan: this.#plans };
     this.#checks.set(check.id, planned);
     const reach = Math.min(schedule.intervalMs, latestStartMs);
     const last = this.#lastSlot.get(check.id) ?? Number.NEGATIVE_INFINITY;
-    // Nothing begins or has been finished in the future: a clock was ahead when that was written.
+    // Stored future instants come from a clock that was ahead.
     const isKnown = last <= now + stepMs;
     if (!isKnown) this.#lastSlot.delete(check.id);
     const from = Math.max(
@@ -157,7 +157,7 @@ export class Scheduler {
     this.#plan(planned, from);
   }
 
-  /** The corrected time. When the clock was set since the last look, everything is planned anew. */
+  /** The corrected time. If the clock was set since the last reading, everything is planned again. */
   #now(): number {
     const { clock, onClockSet } = this.#options;
     const now = clock.now();
@@ -223,7 +223,7 @@ export class Scheduler {
     this.#sleep();
   }
 
-  /** Starts a portion of what is made up for, and the rest later. */
+  /** Starts some of the slots to catch up on, and the rest later. */
   #makeUp(): void {
     const { clock, onSlot } = this.#options;
     this.#cancelPortion = null;
@@ -241,7 +241,7 @@ export class Scheduler {
     });
   }
 
-  /** How long a wake-up is overdue, in ms: large when the loop itself is stuck. */
+  /** How long the timer is overdue, in ms: large when the event loop is blocked. */
   overdueMs(): number {
     if (this.#cancelWake === null) return 0;
     return Math.max(0, this.#options.clock.monotonic() - this.#wakeAt);

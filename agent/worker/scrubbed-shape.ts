@@ -1,7 +1,7 @@
 /**
- * Keeps the shape of what was scrubbed. Scrubbing knows nothing of shapes: a secret such as `test` is
- * also found in the name of a field, a PIN in the digits of an instant. A result without its shape is
- * refused by the control plane, and lost.
+ * Restores the shape of scrubbed results. The scrubber does not know shapes: a secret such as
+ * `test` may be the name of a field, and a PIN part of an instant. The control plane would refuse a
+ * result with a wrong shape.
  */
 import { z } from 'zod';
 
@@ -11,7 +11,7 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The schema of a value that is there. */
+/** The schema of a present value. */
 function presentOf(schema: z.ZodType): z.ZodType {
   let present = schema;
   while (
@@ -56,14 +56,14 @@ function restored(schema: z.ZodType, original: unknown, scrubbed: unknown): unkn
     }
   }
   if (type.safeParse(scrubbed).success) return scrubbed;
-  // Masks may be longer than what they hide.
+  // Masks may be longer than the masked value.
   const cut = typeof original === 'string' ? String(scrubbed).slice(0, original.length) : original;
   return type.safeParse(cut).success ? cut : original;
 }
 
 /**
- * `scrubbed`, which is `original` without its secrets, in the shape of the schema again. Where that
- * wants a number, an instant or one of a few words, it gets what was there.
+ * `scrubbed` is `original` without secrets; this gives it the shape of the schema again. Numbers,
+ * instants and enum values are restored from the original.
  */
 export function withShapeOf<T>(schema: z.ZodType, original: T, scrubbed: T): T {
   if (scrubbed === original || schema.safeParse(scrubbed).success) return scrubbed;

@@ -1,4 +1,4 @@
-/** The life of an agent, as its probes show it. Spec: Private location agent probes. */
+/** States of an agent, as its probes show them. Spec: Private location agent probes. */
 export type SessionState = 'starting' | 'ready' | 'draining' | 'stopped';
 
 export type SessionEvent = 'schedule-known' | 'stop-asked' | 'work-finished';
@@ -6,7 +6,7 @@ export type SessionEvent = 'schedule-known' | 'stop-asked' | 'work-finished';
 interface StateFacts {
   /** Why readiness is 503; null when it is 200. */
   readonly notReady: string | null;
-  /** True while assignments and jobs are taken; cancellations always are. */
+  /** True while assignments and jobs are accepted; cancellations always are. */
   readonly takesWork: boolean;
   /** The next state by event; other events change nothing. */
   readonly on: Readonly<Partial<Record<SessionEvent, SessionState>>>;

@@ -1,4 +1,4 @@
-/** A planned slot. `plan` tells it from an outdated plan of the same check. */
+/** A planned slot. `plan` distinguishes it from outdated plans of the same check. */
 export interface QueuedSlot {
   at: number;
   checkId: string;

@@ -1,14 +1,14 @@
 /**
- * What a result keeps of the body when its run was a clean pass: its beginning, as long as the type
- * says, or null. A body that explains a failure is kept as the runner gave it.
+ * The stored body of a clean pass: its beginning, up to the limit of the type, or null. The body of
+ * a failure is kept as the runner gave it.
  */
 import type { Scrubber } from '../scrub/scrubber.ts';
 
 type Response = Record<string, unknown> | null;
 
-/** Room for what masks make shorter; where they do more than that, the whole body is scrubbed. */
+/** Reserve for masks that shorten the text; if it is not enough, the whole body is scrubbed. */
 const roomForMasks = 1_024;
-/** How much longer a text can become when parts of it are masked: a mask is longer than short secrets. */
+/** Maximum growth of a text by masks, which are longer than short secrets. */
 const growth = 8;
 
 function without(response: Record<string, unknown>): Record<string, unknown> {
@@ -21,14 +21,14 @@ export function droppedBody(response: Response, keptLength: number): Response {
   if (response === null || !('body' in response)) return response;
   if (keptLength === 0) return without(response);
   const { body, bodyEncoding } = response;
-  // Part of a picture is no picture.
+  // Part of a picture is useless.
   const isTooLarge = typeof body === 'string' && body.length > keptLength;
   return isTooLarge && bodyEncoding === 'base64'
     ? { ...without(response), truncated: true }
     : response;
 }
 
-/** The first place from `from` on that no credential reaches across: they are within quotes or a line. */
+/** The first position after `from` that no credential spans: credentials are within quotes or a line. */
 function cutAfter(text: string, from: number): number {
   const ends = ['"', '\n'].map((end) => text.indexOf(end, from)).filter((at) => at !== -1);
   return ends.length === 0 ? text.length : Math.min(...ends) + 1;
@@ -36,7 +36,7 @@ function cutAfter(text: string, from: number): number {
 
 function scrubbedBody(body: string, keptLength: number, scrubber: Scrubber): string {
   const scrub = (text: string): string => scrubber.value({ body: text }).body;
-  // The cut may leave part of a declared secret, which then stands in the tail.
+  // The cut may split a declared secret; its rest is in the tail.
   const tail = growth * (scrubber.maxNeedleBytes + 8);
   const end = cutAfter(body, keptLength + tail + roomForMasks);
   if (end < body.length) {
@@ -47,9 +47,9 @@ function scrubbedBody(body: string, keptLength: number, scrubber: Scrubber): str
 }
 
 /**
- * Puts the beginning of the body, without secrets, into a response that is scrubbed already. Cut twice:
- * what is far behind the end costs nothing, and the end is made in scrubbed text, which holds no half of
- * a secret.
+ * Puts the beginning of the scrubbed body into a scrubbed response. It is cut twice: text far
+ * behind the end is not scrubbed at all, and the final cut is made in scrubbed text, so it cannot
+ * split a secret.
  */
 export function withScrubbedBody(
   response: Response,

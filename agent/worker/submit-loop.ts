@@ -1,6 +1,6 @@
 /**
- * Hands results in. New ones go at once, so that an alert about now never waits for history; what an
- * outage left behind follows oldest first, at a bounded rate.
+ * Submits results. New results are sent at once, so that an alert never waits for a backlog; the
+ * backlog of an outage follows oldest first, at a limited rate.
  *
  *   live     records newer than `liveAfter`, sent as soon as a few have come together
  *   backlog  records up to `liveAfter`: a quarter of each batch, and whole batches in the gaps
@@ -19,18 +19,18 @@ import type { AgentMetrics } from '../observability/metrics.ts';
 import { backoffMs } from '../link/backoff.ts';
 import type { Outbox, StoredRecord } from './outbox.ts';
 
-/** Results that come within this time travel together. */
+/** Results within this time are sent together. */
 const gatherMs = 150;
 const maxBatchBytes = 4_000_000;
-/** Pause after a batch of backlog: bounds the replay to about 2,000 results a second. */
+/** Pause after a batch of backlog: limits the replay to about 2,000 results a second. */
 const replayPauseMs = 250;
-/** The part of a batch that the backlog has, however much is new: without it, it would wait for a gap. */
+/** Share of the backlog in a batch, however many new results there are. */
 const backlogShare = 1 / 4;
-/** A single record that is refused whole this often is set aside. */
+/** A single record that is refused this often is set aside. */
 const triesOfOne = 3;
-/** Fewer at once gain nothing on any link. */
+/** Smaller batches are no faster on any link. */
 const smallestBatch = 20;
-/** So much longer than asked, at most, so that agents that were sent away together come back one after the other. */
+/** Random extra delay, so that agents that were refused together come back one after the other. */
 const spread = 0.25;
 
 export interface SubmitLoopOptions {
@@ -95,7 +95,7 @@ export class SubmitLoop {
     if (records.length === 0) return null;
     const isSent = await this.#send(records);
     if (!isSent) {
-      // What is new when the control plane is back is live again; the rest waits its turn.
+      // Results after the reconnection are live again; the others are backlog.
       this.#liveAfter = outbox.newestSeq();
       this.#backlogAfter = 0;
       return this.#failures === 0 ? 0 : backoffMs(this.#failures, this.#options.random);
@@ -105,12 +105,12 @@ export class SubmitLoop {
     return backlog.length + live.length < limit ? gatherMs : 0;
   }
 
-  /** What the next batch is about. */
+  /** Selects the next batch. */
   #choose(): { backlog: StoredRecord[]; live: StoredRecord[] } {
     const { outbox } = this.#options;
     const newest = outbox.newestSeq();
     const isLive = newest > this.#liveAfter;
-    // The search for a record that is not taken goes through the backlog alone.
+    // The search for a refused record goes through the backlog only.
     const share = isLive && this.#batchLimit >= smallestBatch ? backlogShare : 1;
     const backlog = outbox.take(
       this.#backlogAfter,
@@ -143,7 +143,7 @@ export class SubmitLoop {
       .slice(0, maxBatchItems);
   }
 
-  /** Sends a batch and settles each record. Gives false when the batch has to come again. */
+  /** Sends a batch and settles its records. False when the batch must be sent again. */
   async #send(records: readonly StoredRecord[]): Promise<boolean> {
     const { client, outbox, logger, metrics } = this.#options;
     try {
@@ -159,7 +159,7 @@ export class SubmitLoop {
       if (failure !== null && this.#isAboutTheBatch(failure)) return this.#narrow(records, failure);
       this.#failures += 1;
       if (this.#failures === 1) logger.warn({ err: error }, 'results could not be submitted, kept');
-      // A link that is cut again and again lets smaller batches through.
+      // On a link that breaks often, smaller batches succeed.
       this.#batchLimit = Math.max(smallestBatch, Math.floor(records.length / 2));
       if (failure?.retryAfterMs != null) {
         const pauseMs = failure.retryAfterMs * (1 + spread * this.#options.random());
@@ -175,7 +175,7 @@ export class SubmitLoop {
     return true;
   }
 
-  /** 400, 413, 422: something in the batch is wrong, not the control plane. */
+  /** 400, 413, 422: a record of the batch is wrong, not the control plane. */
   #isAboutTheBatch(failure: CallFailure): boolean {
     const { code, statusCode } = failure;
     const isRefused =
@@ -183,7 +183,7 @@ export class SubmitLoop {
     return isRefused || statusCode === 413;
   }
 
-  /** Halves the batch until the offender is alone; alone it is set aside after a few tries. */
+  /** Halves the batch until the refused record is alone; it is set aside after a few tries. */
   #narrow(records: readonly StoredRecord[], failure: CallFailure): boolean {
     const { outbox, logger } = this.#options;
     const [first] = records;

@@ -1,14 +1,14 @@
 /**
- * How much of a interval of time this process did not have. Pure: samples of the clocks and of the
- * scheduler of the kernel come in, and the usage of any interval come out.
+ * Measures the missing time of this process in an interval. Pure: samples of the clocks and of the
+ * kernel scheduler come in, and the usage of any interval comes out.
  *
  *   suspended  the process was stopped (SIGSTOP, a frozen container) or the machine slept: nothing ran
  *   waited     a thread waited for a CPU, or the event loop was late because it was busy
  *
- * A thread that is stopped neither runs nor waits for a CPU: this tells the two apart.
+ * A stopped thread neither runs nor waits for a CPU, which distinguishes the two.
  */
 
-/** Milliseconds; counters that only grow. */
+/** Milliseconds; monotonic counters. */
 export interface ThreadTimes {
   runMs: number;
   waitMs: number;
@@ -16,27 +16,27 @@ export interface ThreadTimes {
   turns: number;
 }
 
-/** What the clocks and the kernel say at one moment. Milliseconds. */
+/** The clocks and kernel counters at one moment. Milliseconds. */
 export interface TimeSample {
   monotonic: number;
-  /** Time since the machine was started, including its sleep; null where it is not known. */
+  /** Time since boot including sleep; null where unknown. */
   boot: number | null;
-  /** The thread of the event loop; null where the kernel does not say. */
+  /** The event loop thread; null where unknown. */
   main: ThreadTimes | null;
-  /** What each thread of the pool for files and names has waited. */
+  /** Waiting time of each thread of the libuv pool. */
   poolWaitMs: readonly number[];
 }
 
-/** What happened between two samples. Milliseconds. */
+/** The time between two samples. Milliseconds. */
 export interface Interval {
   lengthMs: number;
   suspendedMs: number;
-  /** The part of it that the monotonic clock counted: the process was stopped, the machine was not. */
+  /** The part that the monotonic clock counted: the process was stopped, but not the machine. */
   stoppedMs: number;
   waitedMs: number;
-  /** By how much the event loop lagged, where that was noticeable. */
+  /** Lag of the event loop, if noticeable. */
   laggedMs: number;
-  /** What the main thread ran, and waited for a CPU. */
+  /** Running and waiting time of the main thread. */
   runMs: number;
   cpuWaitMs: number;
   turns: number;
@@ -51,7 +51,7 @@ const noticeableLagMs = 20;
 const since = (before: number | undefined, after: number | undefined): number =>
   Math.max(0, (after ?? 0) - (before ?? after ?? 0));
 
-/** Explains an interval that ended with a tick which was due at `dueAt`, on the monotonic clock. */
+/** Explains an interval that ended with a tick due at `dueAt`, on the monotonic clock. */
 export function measureInterval(before: TimeSample, after: TimeSample, dueAt: number): Interval {
   const lengthMs = Math.max(0, after.monotonic - before.monotonic);
   const runMs = since(before.main?.runMs, after.main?.runMs);
@@ -68,7 +68,7 @@ export function measureInterval(before: TimeSample, after: TimeSample, dueAt: nu
     lengthMs,
     suspendedMs: stoppedMs + asleepMs,
     stoppedMs,
-    // They overlap for the most part: a loop is late because its thread waited.
+    // They overlap mostly: the loop is late because its thread waited.
     waitedMs: Math.min(lengthMs - stoppedMs, Math.max(lateMs, cpuWaitMs, ...poolMs)),
     laggedMs: lateMs > noticeableLagMs ? lateMs : 0,
     runMs,
@@ -84,7 +84,7 @@ export interface TimeUsage {
   laggedMs: number;
 }
 
-/** TimeUsage since the ledger was opened; `next` keeps the later entries for an interval that began here. */
+/** Totals since the ledger was opened; `next` keeps later entries for intervals that began here. */
 interface Entry extends TimeUsage {
   at: number;
   next: Entry | null;
@@ -103,7 +103,7 @@ const combine = (
   laggedMs: by(left.laggedMs, right.laggedMs),
 });
 
-/** The usage at an instant between two entries; what happened between them is spread evenly. */
+/** The usage at an instant between two entries, interpolated linearly. */
 function usageAt(entry: LedgerMark, instant: number): TimeUsage {
   const { next } = entry;
   if (next === null || instant <= entry.at || next.at <= entry.at) return entry;
@@ -118,7 +118,7 @@ export class TimeLedger {
     this.#last = { at, suspendedMs: 0, stoppedMs: 0, waitedMs: 0, laggedMs: 0, next: null };
   }
 
-  /** The newest entry: what an interval that begins now is counted from, and all there was before. */
+  /** The newest entry, from which a new interval is counted. */
   get mark(): LedgerMark {
     return this.#last;
   }
@@ -133,7 +133,7 @@ export class TimeLedger {
     };
   }
 
-  /** What happened from an instant up to the newest entry. `mark` is of when the interval began. */
+  /** The usage from an instant to the newest entry. `mark` is from the start of the interval. */
   since(mark: LedgerMark, from: number): TimeUsage {
     const start = usageAt(mark, from);
     return combine(this.#last, start, (end, begin) => Math.max(0, end - begin));

@@ -1,16 +1,16 @@
 import { resultFields } from '@monitor/shared/contract/check-result.ts';
 import type { Submission } from '@monitor/shared/contract/agent-protocol.ts';
 
-/** Enough for an alert to say why; more would take the room of other verdicts. */
+/** Enough for the text of an alert; longer messages would displace other verdicts. */
 const maxMessageLength = 300;
 
-/** What a run saw. The protocol supposes nothing where they are left out. */
+/** Details of a run. The protocol allows to omit them. */
 const seen = [...resultFields, 'errorMessages', 'artifacts', 'learnedScript'] as const;
 
 /**
- * What is kept of a submission for which there is no room, as JSON: the verdict of a run and its times,
- * without what the run saw. Null for what can go whole: an ATTEMPT that this agent follows up itself,
- * since the FINAL of its run says how it ended, and a certificate, which is read again.
+ * The part of a submission that is kept when there is no room, as JSON: the verdict and the times
+ * of a run. Null for a submission that can be dropped: an ATTEMPT that this agent follows up
+ * itself, because the FINAL tells how the run ended, and a certificate, which is read again.
  */
 export function tombstoneOf(submission: Submission): string | null {
   if (submission.kind === 'certificate') return null;
@@ -21,7 +21,7 @@ export function tombstoneOf(submission: Submission): string | null {
   const message = submission.errorMessages?.[0]?.slice(0, maxMessageLength);
   return JSON.stringify({
     ...verdict,
-    // The protocol once needed this one.
+    // Older control planes require this field.
     apiCheckResult: null,
     ...(message === undefined ? {} : { errorMessages: [message] }),
     isPayloadDropped: true,

@@ -3,9 +3,8 @@ import { sleep, type Clock } from '@monitor/shared/clock.ts';
 const pauseMs = 500;
 
 /**
- * Tries until it is done or the time on the monotonic clock is over; gives what the last try gave. For
- * the last words of an agent: a control plane that is being replaced is back in a moment, and an agent
- * that is asked to stop may have no disk to come back to.
+ * Repeats until success or a deadline on the monotonic clock; gives the last outcome. For the
+ * shutdown of an agent: a restarting control plane is back soon, and the agent may lose its disk.
  */
 export async function tryUntil<T>(
   clock: Clock,
