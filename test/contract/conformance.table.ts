@@ -2169,7 +2169,7 @@ export const sections: readonly Section[] = [
         says: 'agent 6.1.5: Playwright metrics',
         proof: {
           file: 'test/agent/runners/playwright/run-playwright.test.ts',
-          test: 'a suite runs with the browser of this machine, and every test is told apart',
+          test: 'a suite runs with the browser of this machine, and every test is listed',
         },
       },
       {
