@@ -4,7 +4,7 @@ import { AgentError } from '../errors.ts';
 import { alertOf, sentenceOfAlert } from './tls-alert.ts';
 
 /**
- * Codes that mean this machine could not even try. They say nothing about the target:
+ * Codes that mean that this machine could not even try. They say nothing about the target:
  *   EMFILE, ENFILE      no descriptor was left
  *   ENOBUFS, ENOMEM     the kernel had no memory for the socket
  *   EADDRNOTAVAIL       no local address or port to connect from
@@ -27,7 +27,7 @@ const agentErrorCodes = new Set([
   'EINVAL',
 ]);
 
-/** Of those, the ones that a router far away can cause as well, by answering to what we sent. */
+/** Codes of the above that a distant router can cause as well. */
 const saidByRouters = new Set(['ENETUNREACH', 'EACCES']);
 
 /** An agent error when no packet had left: then it comes from a route of this machine. */
@@ -74,28 +74,25 @@ const sentences: Record<string, string> = {
   HPE_HEADER_OVERFLOW: 'the response headers are too large',
 };
 
-/** Stable code of an error: its own, or its name. */
+/** Stable code of an error: its `code`, or its name. */
 export function codeOf(error: unknown): string {
   if (typeof error === 'object' && error !== null && 'code' in error) return String(error.code);
   return error instanceof Error ? error.name : 'UNKNOWN';
 }
 
-/** What is known of the way of a packet by the time an error came. */
+/** Facts about a packet before an error. */
 export interface Sent {
-  /**
-   * A packet had left this machine, so that what says there is no way stands further away; left out
-   * where that is not known.
-   */
+  /** A packet had left this machine, so a "no route" error came from a router; absent when unknown. */
   readonly hasLeft?: boolean;
 }
 
-/** True when this machine, not the target, is the cause. */
+/** True when this machine causes the error, not the target. */
 export function isAgentErrorCode(code: string, { hasLeft }: Sent = {}): boolean {
   if (code === saidByOwnRoute) return hasLeft === false;
   return agentErrorCodes.has(code) && !(hasLeft === true && saidByRouters.has(code));
 }
 
-/** An observation about the target. `subject` is what was being talked to, such as `10.0.0.1:443`. */
+/** A failure of the target. `subject` is the peer, such as `10.0.0.1:443`. */
 export function failureOf(phase: string, code: string, subject: string, detail?: string): Failure {
   const sentence = sentences[code] ?? detail ?? 'the exchange failed';
   return {
@@ -106,13 +103,13 @@ export function failureOf(phase: string, code: string, subject: string, detail?:
   };
 }
 
-/** OpenSSL says where in its sources it found out; only what it found out is of interest. */
+/** Removes source locations from messages of OpenSSL. */
 function plain(message: string): string {
   const reason = /:SSL routines:[^:]*:([^:]+):/.exec(message)?.[1];
   return reason === undefined ? message : `TLS failed with "${reason}"`;
 }
 
-/** Turns an error into an observation about the target, or throws an AgentError. */
+/** Turns an error into a failure of the target, or throws an AgentError. */
 export function observeError(
   phase: string,
   error: unknown,
@@ -132,7 +129,7 @@ export function observeError(
   return failureOf(phase, code, subject, alert === null ? detail : sentenceOfAlert(alert));
 }
 
-/** The time ran out in a phase. */
+/** A timeout in a phase. */
 export function timedOut(
   phase: string,
   subject: string,

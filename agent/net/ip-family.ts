@@ -7,8 +7,9 @@ let checkedAt = Number.NEGATIVE_INFINITY;
 let enabled: ReadonlySet<IpFamily> = new Set();
 
 /**
- * The families this machine can use at all, looked at every half minute: IPv6 where an interface has
- * an address of it, if only its own loopback; IPv4, whose loopback is always there, where another has.
+ * The usable address families, checked every half minute. IPv6 is usable when an interface has an
+ * IPv6 address, even if it is only the loopback; IPv4, whose loopback always exists, when another
+ * interface has an address.
  */
 function enabledFamilies(): ReadonlySet<IpFamily> {
   const now = performance.now();
@@ -27,8 +28,8 @@ function enabledFamilies(): ReadonlySet<IpFamily> {
 }
 
 /**
- * The family to use for a host: the wanted one, but the other where that is switched off on this
- * machine. An address is of the family it is.
+ * The family to use for a host: the requested one, or the other when it is disabled on this
+ * machine. An IP address keeps its family.
  */
 export function usableFamily(
   wanted: IpFamily,

@@ -1,7 +1,7 @@
 /**
- * What is gathered when an attempt failed in the network: the packets of the failing connection, the
- * way to its target, and what its sockets saw. All of it is over within seconds, none of it can make
- * a run fail, and none of it counts as time of the attempt: it is gathered afterwards.
+ * Collects evidence after a network failure: the packets of the failed connection, a traceroute,
+ * and socket events. It takes seconds, cannot fail a run, and does not count as time of the
+ * attempt.
  */
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
@@ -16,19 +16,19 @@ import { withNextHopProblem, type NextHopTools } from './next-hop/assert-reachab
 import { tracerouteText } from './traceroute/text.ts';
 
 /**
- * How much is gathered: `all` takes seconds, `packets` a fraction of one, since it waits for no
- * traceroute, and `events` no time at all.
+ * The extent of the evidence: `all` takes seconds, `packets` a fraction of one because it waits for
+ * no traceroute, and `events` no time.
  */
 export type EvidenceLevel = 'all' | 'packets' | 'events';
 
-/** What was found about a failure in the network. */
+/** Evidence of a network failure. */
 export interface Evidence {
   readonly diagnostics: NetworkDiagnostics;
-  /** What refers to the capture among the files of the run. */
+  /** Reference to the capture file of the run. */
   readonly pcapReference: string | null;
 }
 
-/** Takes a file of the run; gives what refers to it in the result until it is read. */
+/** Stores a file of the run; gives its reference for the result. */
 interface EvidenceSink {
   add(file: {
     bytes: Uint8Array;
@@ -39,7 +39,7 @@ interface EvidenceSink {
   }): Promise<string>;
 }
 
-/** What a run gives to it; part of the context of a runner. */
+/** The tools of a run for evidence; part of the context of a runner. */
 export interface EvidenceTools {
   readonly network: Pick<
     NetworkAccess,
@@ -51,7 +51,7 @@ export interface EvidenceTools {
 }
 
 const withinMs = 8_000;
-/** The last packets of a connection come after its failure: its end, errors from afar. */
+/** The last packets arrive after the failure: the end of the connection, and errors of distant routers. */
 const lastPacketsMs = 200;
 
 type Capture = NetworkDiagnostics['capture'] & { pcapReference: string | null };
@@ -161,14 +161,14 @@ function justEvents(trail: ConnectionTrail): Evidence {
   };
 }
 
-/** True for failures that packets and the way to the target can explain. */
+/** True for failures that packets and routes can explain. */
 function isOfNetwork(failure: Failure, trail: ConnectionTrail): boolean {
   if (failure.code === 'CANCELLED') return false;
   if (failure.isNetworkError) return true;
   return trail.target !== null && ['connect', 'tls'].includes(failure.phase);
 }
 
-/** The part of an observation that gathers evidence once the attempt is judged; empty without need. */
+/** Collects evidence once the attempt is judged; empty when it is not needed. */
 export function evidenceOf(
   failure: Failure | null,
   trail: ConnectionTrail,
@@ -185,7 +185,7 @@ export function evidenceOf(
 
 const agentError = 'the cause is this machine or its next hop';
 
-/** Does the work of an attempt; an agent error that ends it carries what the sockets saw until then. */
+/** Runs an attempt; an agent error that ends it carries the socket events so far. */
 export async function withEventsOf<T>(
   trail: ConnectionTrail,
   tools: NextHopTools,

@@ -1,6 +1,6 @@
 /**
- * The certificate a server shows. The handshake is all that is done, and whatever is wrong with the
- * certificate, it is read: one that has expired is the very one that somebody has to hear of.
+ * Reads the certificate of a server with a handshake only. Invalid certificates are read too: an
+ * expired one is the most important to report.
  */
 import type { Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
@@ -20,7 +20,7 @@ const maxNameLength = 2_048;
 
 export interface CertificateQuestion extends CertificateTarget {
   proxyUrl: string | null;
-  /** Some servers complete the handshake only with those who show one. */
+  /** Some servers require a client certificate for a complete handshake. */
   clientCertificate: AssignedCertificate | null;
 }
 
@@ -45,7 +45,7 @@ function shortName(name: string | undefined): string {
   return nameInOneLine(name ?? '').slice(0, maxNameLength);
 }
 
-/** What OpenSSL found first may be less than what counts: a date that has passed comes before all. */
+/** OpenSSL reports the first problem it finds; a passed date is more important than others. */
 function problemOf(
   socket: TLSSocket,
   validity: { validFrom: number; validTo: number },
@@ -76,12 +76,12 @@ function secureContextFor(certificate: AssignedCertificate | null) {
   try {
     return secureContextOf(certificate);
   } catch {
-    // Runs of the check say what is wrong with it; most servers show theirs all the same.
+    // Runs of the check report this problem; most servers present their certificate all the same.
     return defaultSecureContext();
   }
 }
 
-/** The way to the server: the proxy's address where there is one, else its own of either family. */
+/** The address to connect to: that of the proxy if there is one, else one of either family. */
 async function resolve(host: string): Promise<Address> {
   const byIpv4 = await resolveByOs(host, 'IPv4');
   if ('address' in byIpv4) return byIpv4.address;
@@ -91,8 +91,8 @@ async function resolve(host: string): Promise<Address> {
 }
 
 /**
- * Reads the certificate, at most ten seconds after the name is resolved. Throws when there was no
- * handshake, for whatever reason: that says nothing about the certificate.
+ * Reads the certificate within ten seconds after the name is resolved. Throws when there was no
+ * handshake, because that says nothing about the certificate.
  */
 export async function readCertificate(
   question: CertificateQuestion,
@@ -108,11 +108,11 @@ export async function readCertificate(
     const release = (): void => {
       cancelTimeout();
       signal.removeEventListener('abort', onAbort);
-      // From the inside out: Node crashes when what TLS stands on is taken away first.
+      // From the inside out: Node crashes when the socket below TLS is destroyed first.
       for (const socket of opened.toReversed()) socket.destroy();
     };
     const fail = (reason: unknown): void => {
-      // Settled first: a socket that is destroyed says at once that it was closed.
+      // Settled first: a destroyed socket emits `close` at once.
       reject(reason instanceof Error ? reason : new Error(String(reason)));
       release();
     };
@@ -128,7 +128,7 @@ export async function readCertificate(
         ...below,
         secureContext,
         rejectUnauthorized: false,
-        // Without a name the certificate is checked against `host`, the address.
+        // Without a server name the certificate is verified against `host`, the address.
         ...(servername === null ? { host } : { servername }),
       });
       opened.push(socket);
@@ -139,7 +139,8 @@ export async function readCertificate(
       socket.once('secureConnect', () => {
         try {
           resolveReading(readingOf(socket, clock.now()));
-          // Ended rather than cut off: to the server it was a whole handshake. `close` releases the rest.
+          // Ended instead of destroyed, so that the server sees a complete handshake; `close` frees
+          // the rest.
           socket.destroySoon();
         } catch (error) {
           fail(error);

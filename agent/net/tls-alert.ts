@@ -1,4 +1,4 @@
-/** Alerts by which the other end of a TLS connection ends it. RFC 8446, 6. */
+/** Alerts that end a TLS connection. RFC 8446, 6. */
 
 const names: Readonly<Record<number, string>> = {
   10: 'unexpected message',
@@ -23,14 +23,14 @@ const names: Readonly<Record<number, string>> = {
   120: 'no application protocol',
 };
 
-/** The number of the alert that an error or a failure is about, or null. OpenSSL names it in its text alone. */
+/** The alert number of an error or a failure, or null. OpenSSL has it in the message only. */
 export function alertOf(error: unknown): number | null {
   const text = (error as { message?: unknown } | null)?.message;
   const [, number] = /SSL alert number (\d+)/.exec(typeof text === 'string' ? text : '') ?? [];
   return number === undefined ? null : Number(number);
 }
 
-/** How it reads: `the server ended the TLS handshake: bad certificate (SSL alert number 42)`. */
+/** For example `the server ended the TLS handshake: bad certificate (SSL alert number 42)`. */
 export function sentenceOfAlert(number: number): string {
   return `the server ended the TLS handshake: ${names[number] ?? 'for another reason'} (SSL alert number ${number})`;
 }

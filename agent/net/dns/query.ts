@@ -15,9 +15,9 @@ const maxLabelLength = 63;
 const maxNameLength = 253;
 
 /**
- * The name as it is asked for: without the dot at its end, international names in their ASCII form.
- * Null when it cannot be asked for. ASCII is left alone, for `domainToASCII` follows the rules for
- * hosts and would turn `10` into `0.0.0.10`.
+ * The name for a query: without the final dot, international names in ASCII form. Null for an
+ * invalid name. ASCII names are left alone, because `domainToASCII` follows the rules for hosts and
+ * would turn `10` into `0.0.0.10`.
  */
 function toAscii(name: string): string | null {
   const isAscii = /^[\x21-\x7e]*$/.test(name);
@@ -31,8 +31,9 @@ function toAscii(name: string): string | null {
 }
 
 /**
- * Asks for one type of records of one name, recursion desired unless the options say otherwise. The bit AD asks the resolver to say
- * whether it validated the answer (RFC 6840 section 5.7). Null when the name cannot be asked for.
+ * Encodes a query for one record type of a name, with recursion unless the options say otherwise.
+ * The AD bit asks the resolver whether it validated the answer (RFC 6840 section 5.7). Null for an
+ * invalid name.
  */
 export function encodeQuery(
   name: string,
@@ -42,7 +43,7 @@ export function encodeQuery(
   const ascii = toAscii(name);
   if (ascii === null) return null;
   const id = randomInt(65_536);
-  // Types by number: dns-packet does not know all the names, but takes any number in this form.
+  // Types by number: dns-packet does not know all names, but accepts numbers.
   const question = { name: ascii, type: `UNKNOWN_${typeNumberOf(type)}` as Question['type'] };
   const message = dnsPacket.encode({
     type: 'query',

@@ -34,7 +34,7 @@ const namingAuthority: Present = (reader) => {
   return `${place} ${texts.join(' ')} ${reader.name()}`;
 };
 
-/** What a monitor can ask for, and what else commonly comes along. */
+/** Record types of monitors, and others that are common in answers. */
 const presenters: Record<Exclude<RecordType, 'ANY'> | 'DNAME' | 'SVCB', Present> = {
   A: (reader) => ipv4Text(reader.bytes(4)),
   AAAA: (reader) => ipv6Text(reader.bytes(16)),

@@ -1,7 +1,7 @@
-/** Names and numbers of the DNS registries, as far as a monitor meets them. */
+/** Names and numbers of the DNS registries that monitors need. */
 import type { DnsRequest } from '@monitor/shared/contract/checks/dns.ts';
 
-/** What can be asked for; monitors do not offer `ANY`. */
+/** Record types of queries; monitors do not offer `ANY`. */
 export type RecordType = DnsRequest['recordType'] | 'ANY';
 export type DnsProtocol = DnsRequest['protocol'];
 
@@ -39,7 +39,7 @@ export function typeNumberOf(type: RecordType): number {
   return typeNumbers[type];
 }
 
-/** `A` of 1; `TYPE4711` of one without a name here (RFC 3597 section 5). */
+/** `A` for 1; `TYPE4711` for an unnamed number (RFC 3597 section 5). */
 export function typeNameOf(number: number): string {
   return typeNames.get(number) ?? `TYPE${number}`;
 }
@@ -68,7 +68,7 @@ const returnCodes = [
   'NOTZONE',
 ];
 
-/** `NXDOMAIN` of 3; `RCODE12` of one without a name. */
+/** `NXDOMAIN` for 3; `RCODE12` for an unnamed number. */
 export function returnCodeNameOf(number: number): string {
   return returnCodes[number] ?? `RCODE${number}`;
 }

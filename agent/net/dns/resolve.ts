@@ -1,9 +1,9 @@
 /**
- * Names to addresses. Two ways: the operating system (hosts file, search domains, whatever the host
- * is set up for) and a plain DNS query. Literal addresses and `localhost` never ask anybody.
+ * Resolves names in two ways: through the operating system (hosts file, search domains and other
+ * configuration), or by a plain DNS query. Literal addresses and `localhost` need no resolver.
  *
- * The operating system's way occupies a thread of libuv's small pool until the resolver answers, so
- * at most `osLookups` names are looked up at once; the others wait in line and their time counts.
+ * The operating system's way blocks a thread of libuv's small pool until the resolver answers, so
+ * at most `osLookups` names are resolved at once; the waiting time of the others counts.
  */
 import { getServers, promises as dnsPromises, Resolver } from 'node:dns';
 import { isIP } from 'node:net';
@@ -31,7 +31,7 @@ function numberOf(family: IpFamily): 4 | 6 {
   return family === 'IPv6' ? 6 : 4;
 }
 
-/** An address that needs no resolver, a failure for one of the other family, or null for a name. */
+/** An address without a resolver, a failure for the wrong family, or null for a name. */
 function withoutResolver(host: string, family: IpFamily): Resolution | null {
   const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
   const version = isIP(bare);
@@ -72,8 +72,8 @@ function query(resolver: Resolver, host: string, family: IpFamily): Promise<stri
 }
 
 /**
- * True when a resolver answers at all. Everyone knows the root, or refuses to talk about it: then its
- * silence about a name is that name's own, whose servers are down.
+ * True when a resolver answers at all. Every resolver answers a query for the root, or refuses it.
+ * Then a missing answer about a name comes from the servers of the name.
  */
 async function isAnyoneThere(servers: readonly string[] | undefined): Promise<boolean> {
   const resolver = new Resolver({ timeout: canaryMs, tries: 1 });
@@ -85,7 +85,10 @@ async function isAnyoneThere(servers: readonly string[] | undefined): Promise<bo
   });
 }
 
-/** Answers that say nothing about the name: another resolver may know better. Node asks no other. */
+/**
+ * Answers that say nothing about the name. Another resolver may know it, but Node does not ask
+ * another one.
+ */
 const inconclusive = new Set(['EREFUSED', 'ESERVFAIL', 'ENOTIMP', 'EFORMERR']);
 
 type Queried = { addresses: string[] } | { code: string; error: unknown };
@@ -105,7 +108,7 @@ async function queryServers(
   }
 }
 
-/** As all resolvers say it: the first that is conclusive counts, failing that the first of all. */
+/** Queries all resolvers: the first conclusive answer counts, otherwise the first one. */
 async function queryAll(
   host: string,
   family: IpFamily,
@@ -136,7 +139,7 @@ export async function resolveByQuery(
     return { failure: failureOf('resolve', 'ENODATA', host) };
   }
   const { code, error } = found;
-  // Who refuses to answer at all is no resolver for this machine.
+  // A resolver that refuses everything is no resolver for this machine.
   const isGone = code === 'EREFUSED' || isResolverGone(code);
   const isSilentName = code === 'ETIMEOUT' && (await isAnyoneThere(servers));
   if (isGone && !isSilentName) throw resolverGone(host, error);
@@ -159,7 +162,7 @@ async function lookUp(host: string, family: IpFamily): Promise<string> {
   }
 }
 
-/** Resolves a name as the operating system does. */
+/** Resolves a name through the operating system. */
 export async function resolveByOs(host: string, family: IpFamily): Promise<Resolution> {
   const direct = withoutResolver(host, family);
   if (direct !== null) return direct;
@@ -167,7 +170,8 @@ export async function resolveByOs(host: string, family: IpFamily): Promise<Resol
     return { address: { address: await lookUp(host, family), family } };
   } catch (error) {
     const code = codeOf(error);
-    // Said both when the name's servers fail and when no resolver answers; a query tells which.
+    // This code has two causes: failing servers of the name, or silent resolvers; a query
+    // distinguishes them.
     if (code === 'EAI_AGAIN') return resolveByQuery(host, family);
     if (code === 'ENOTFOUND') return { failure: failureOf('resolve', code, host) };
     if (code === 'ETIMEOUT' && (await isAnyoneThere(undefined))) {

@@ -1,4 +1,4 @@
-/** Asking the resolvers of this machine, one after the other. */
+/** Queries the resolvers of this machine, one after the other. */
 import dns from 'node:dns';
 import { AgentError } from '../../errors.ts';
 import { askServer, type Asked, type AskServerOptions } from './ask.ts';
@@ -7,13 +7,13 @@ import { parseNameServer } from './name-server.ts';
 import { encodeQuery, type DnsQuery } from './query.ts';
 import type { DnsProtocol } from './registry.ts';
 
-/** Codes that say nothing about the name: another resolver may know better. */
+/** Codes that say nothing about the name: another resolver may know it. */
 const inconclusive = new Set(['SERVFAIL', 'REFUSED', 'NOTIMP', 'FORMERR']);
-/** So long, or this part of the time, is kept for finding out whether a silent resolver lives. */
+/** Time, or share of the time, for checking whether a silent resolver is alive. */
 const maxCanaryMs = 2_000;
 const canaryShare = 0.1;
 
-/** As `askServer`; what keeps this machine from asking one resolver need not keep it from the next. */
+/** Like `askServer`; a local problem with one resolver need not affect the next. */
 async function tryServer(
   query: DnsQuery,
   server: NameServer,
@@ -35,7 +35,7 @@ function reasonOf(asked: Asked): string {
     : asked.failure.message;
 }
 
-/** True when the resolver answers at all: everyone knows the root, or refuses to talk about it. */
+/** True when the resolver answers at all: it answers a query for the root, or refuses it. */
 async function isAlive(
   server: NameServer,
   protocol: DnsProtocol,
@@ -46,9 +46,9 @@ async function isAlive(
 }
 
 /**
- * Asks until one gives a conclusive answer; failing that, gives the first answer of any kind. Where
- * none answers, one that answers something else is in order, and its silence is the name's failure:
- * the name's own servers are down. Otherwise it is an agent error: throws RESOLVER_UNAVAILABLE.
+ * Queries until one answer is conclusive, otherwise gives the first answer of any kind. Without any
+ * answer, a resolver that answers another query shows that the servers of the name are down, which
+ * is a failure of the name. Otherwise it is an agent error: throws RESOLVER_UNAVAILABLE.
  */
 export async function askSystemResolvers(
   query: DnsQuery,
@@ -56,13 +56,13 @@ export async function askSystemResolvers(
   options: AskServerOptions,
 ): Promise<Asked> {
   const { clock, deadline, log } = options;
-  // Through the module's object: a name imported from it would miss `dns.setServers`.
+  // Through the module object: an imported function would not see `dns.setServers`.
   const servers = dns.getServers().flatMap((text) => parseNameServer(text) ?? []);
   const canaryMs = Math.min(maxCanaryMs, (deadline - clock.monotonic()) * canaryShare);
   const inVain: Asked[] = [];
   for (const [index, server] of servers.entries()) {
     const now = clock.monotonic();
-    // Each gets its share of what is left, so that the last one is asked too.
+    // Each resolver gets a share of the remaining time, so that the last one is asked too.
     const shareMs = (deadline - canaryMs - now) / (servers.length - index);
     const asked = await tryServer(query, server, protocol, { ...options, deadline: now + shareMs });
     if ('answer' in asked && !inconclusive.has(asked.answer.returnCode)) return asked;

@@ -27,7 +27,7 @@ function list(reader: MessageReader, item: Present): string {
   return items.join(',');
 }
 
-/** An entry of a list in quotation marks: escaped for the list, then for the marks (appendix A.1). */
+/** A quoted list entry: escaped for the list, then for the quotes (appendix A.1). */
 const listedString: Present = (reader) => {
   const entry = reader.string().toString('latin1').replace(/[\\,]/g, '\\$&');
   return quoted(Buffer.from(entry, 'latin1')).slice(1, -1);

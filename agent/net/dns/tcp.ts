@@ -14,7 +14,7 @@ import type { DnsQuery } from './query.ts';
 
 const lengthSize = 2;
 
-/** Collects one message. However small the pieces are, each byte is copied once. */
+/** Collects one message and copies each byte once, however small the pieces are. */
 class MessageCollector {
   #length = Buffer.alloc(lengthSize);
   #message: Buffer | null = null;
@@ -48,7 +48,7 @@ class MessageCollector {
   }
 }
 
-/** The answer, or a failure. Its time begins with the connection. */
+/** The answer, or a failure. The time includes the connection. */
 export function askOverTcp(
   query: DnsQuery,
   server: NameServer,
@@ -72,7 +72,7 @@ export function askOverTcp(
       }
     });
     socket.once('connectionAttempt', () => {
-      // Without a way out no port was chosen.
+      // Without a route no local port was chosen.
       process.nextTick(() => (hasLeft = (socket.localPort ?? 0) > 0));
     });
     socket.on('connect', () => {

@@ -16,7 +16,7 @@ import type { DnsQuery } from './query.ts';
 
 const tryMs = 5_000;
 const tries = 2;
-/** Of a server that floods us with anything else, no more than so many messages are read. */
+/** Limit of unrelated messages that are read from a flooding server. */
 const maxForeign = 100;
 
 /** The answer, a failure, or the sign that the answer is truncated and must be queried over TCP. */
@@ -84,7 +84,7 @@ export function askOverUdp(
     socket.connect(server.port, server.host);
     return () => {
       cancelTimer();
-      // A closed socket may still say that it is connected.
+      // A closed socket may still emit `connect`.
       socket.off('connect', send);
       socket.close();
     };

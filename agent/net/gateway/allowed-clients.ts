@@ -1,7 +1,7 @@
 /**
- * Who is at the other end of a connection over the loopback interface: the kernel says, nobody has to
- * show a secret. A run with a user of its own is known by its user; others share the user of the agent,
- * and are known by the process that holds the other end.
+ * Identifies the client of a loopback connection from kernel data, without a secret. A run with its
+ * own user is identified by the user; other runs share the user of the agent and are identified by
+ * the process that holds the other end.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
@@ -10,11 +10,11 @@ import { setImmediate as others } from 'node:timers/promises';
 import { codeOf } from '../failure.ts';
 import { CoalescedRead } from './coalesced-read.ts';
 
-/** The processes of one run, or of the browser that it has for itself. */
+/** The processes of one run, or of its own browser. */
 export interface AllowedClient {
   /** The exclusive user of the run, or null. */
   readonly uid: number | null;
-  /** The processes that the agent started for it: what descends from them belongs to it. */
+  /** Processes that the agent started for it; their descendants belong to it. */
   pids(): readonly number[];
 }
 
@@ -23,7 +23,7 @@ interface OtherEnd {
   readonly inode: string;
 }
 
-/** 127.0.0.1 as the kernel prints it: of sockets of its own kind, and of IPv6 sockets that speak IPv4. */
+/** 127.0.0.1 in kernel notation: in the IPv4 table, and as IPv4-mapped address in the IPv6 table. */
 const tables = [
   { path: '/proc/net/tcp', loopback: '0100007F' },
   { path: '/proc/net/tcp6', loopback: '0000000000000000FFFF00000100007F' },
@@ -31,7 +31,7 @@ const tables = [
 
 const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, '0');
 
-/** Of a machine without IPv6 there is no second table. */
+/** Without IPv6 the second table is missing. */
 async function readTable(path: string): Promise<string> {
   return readFile(path, 'latin1').catch((error: unknown) => {
     if (path !== tables[0].path && codeOf(error) === 'ENOENT') return '';
@@ -44,13 +44,13 @@ const connections = tables.map(({ path, loopback }) => ({
   lines: new CoalescedRead(() => readTable(path)),
 }));
 
-/** The table is read in pieces, and what is opened or closed meanwhile may hide a line: looked for so often. */
+/** The table is read in pieces, and concurrent changes may hide a line, so reading is repeated. */
 const maxReads = 3;
 
-/** The words of the line about the other end, in whichever table it stands. */
+/** The fields of the line about the other end, from either table. */
 async function lineOf(remotePort: number, localPort: number): Promise<string[] | null> {
   for (const { loopback, lines } of connections) {
-    // Local and remote address from the view of the other end, and state 01: established.
+    // Local and remote address as seen by the other end, and state 01: established.
     const wanted = `${loopback}:${hex(remotePort)} ${loopback}:${hex(localPort)} 01 `;
     const text = await lines.read();
     const at = text.indexOf(wanted);
@@ -59,7 +59,7 @@ async function lineOf(remotePort: number, localPort: number): Promise<string[] |
   return null;
 }
 
-/** Null when the connection is over. Rejects when the kernel cannot be asked. */
+/** Null when the connection has ended. Rejects when kernel data is not readable. */
 async function otherEndOf(socket: Socket): Promise<OtherEnd | null> {
   const { remotePort, localPort } = socket;
   if (remotePort === undefined || localPort === undefined) return null;
@@ -82,7 +82,7 @@ function ofProcess<T>(read: () => T, otherwise: T): T {
 
 function parentOf(pid: number): number {
   const stat = ofProcess(() => readFileSync(`/proc/${pid}/stat`, 'latin1'), '');
-  // The name of a program may hold anything, brackets too.
+  // The name of a program may contain any character, including parentheses.
   return Number(/^ \S (\d+)/.exec(stat.slice(stat.lastIndexOf(')') + 1))?.[1] ?? 0);
 }
 
@@ -104,10 +104,10 @@ function holds(pid: number, inode: string): boolean {
   );
 }
 
-/** So many processes are looked at before others have their turn. */
+/** Processes per batch, so that other work is not blocked. */
 const atOnce = 50;
 
-/** All processes and their parents. Those that begin or end meanwhile may be missing. */
+/** All processes and their parents. Processes that start or end meanwhile may be missing. */
 async function parents(): Promise<Map<number, number>> {
   const found = new Map<number, number>();
   for (const name of await readdir('/proc')) {
@@ -118,11 +118,11 @@ async function parents(): Promise<Map<number, number>> {
   return found;
 }
 
-/** Who may come in at one port. */
+/** The allowed clients of one port. */
 export class AllowedClients {
   readonly #admitted: AllowedClient[] = [];
   readonly #family = new CoalescedRead(() => this.#findFamily());
-  /** Browsers make all their connections in one process. */
+  /** A browser makes all its connections in one process. */
   #lastHolder: number | null = null;
 
   admit(allowedClient: AllowedClient): void {
@@ -134,7 +134,8 @@ export class AllowedClients {
     const end = await otherEndOf(socket);
     if (end === null) return false;
     if (this.#admitted.some(({ uid }) => uid === end.uid)) return true;
-    // Those without a user of their own have that of the agent: of others no process is looked at.
+    // Runs without their own user have that of the agent; processes of other users are not
+    // inspected.
     const isOfShared = this.#admitted.some(({ uid }) => uid === null);
     return isOfShared && end.uid === process.geteuid?.() && this.#isHeld(end);
   }
@@ -155,7 +156,7 @@ export class AllowedClients {
     return true;
   }
 
-  /** All processes of those who share the user of the agent. */
+  /** All processes of clients that share the user of the agent. */
   async #findFamily(): Promise<number[]> {
     const known = await parents();
     const ancestors = this.#ancestors();

@@ -1,4 +1,4 @@
-/** The first message of a TLS client, as far as an intercepting proxy must know it. */
+/** The first message of a TLS client, as far as an intercepting proxy needs it. */
 
 const handshakeRecord = 22;
 const clientHelloMessage = 1;
@@ -6,15 +6,15 @@ const applicationProtocols = 16;
 const recordHeader = 5;
 const maxBytes = 32_768;
 
-/** What the first bytes of a connection are. */
+/** The kind of a connection, from its first bytes. */
 export type Opening =
   | { readonly kind: 'incomplete' }
-  /** Something other than TLS. */
+  /** Not TLS. */
   | { readonly kind: 'other' }
-  /** `protocols` is what the client offers to speak, `h2` and `http/1.1` for browsers. */
+  /** `protocols` are the offered ALPN protocols, `h2` and `http/1.1` for browsers. */
   | { readonly kind: 'tls'; readonly protocols: readonly string[] };
 
-/** Reads numbers and runs of bytes, one after another. Throws RangeError at the end. */
+/** Reads numbers and byte strings in order. Throws RangeError at the end. */
 class Reader {
   readonly #bytes: Buffer;
   #at = 0;
@@ -33,7 +33,7 @@ class Reader {
     return value;
   }
 
-  /** Bytes whose length stands before them. */
+  /** Bytes with a length prefix. */
   vector(size: 1 | 2 | 3): Buffer {
     const length = this.number(size);
     return this.take(length);
@@ -47,7 +47,7 @@ class Reader {
   }
 }
 
-/** The handshake bytes of the records at the beginning; null while some are missing. */
+/** The handshake bytes of the first records; null while some are missing. */
 function handshakeOf(bytes: Buffer): Buffer | null {
   const parts: Buffer[] = [];
   let at = 0;
@@ -89,7 +89,7 @@ function protocolsOf(handshake: Buffer): string[] {
   return [];
 }
 
-/** Tells TLS from other things by the bytes that came so far. RFC 8446, 4.1.2; RFC 7301. */
+/** Recognises TLS from the bytes so far. RFC 8446, 4.1.2; RFC 7301. */
 export function readOpening(bytes: Buffer): Opening {
   if (bytes.length === 0) return { kind: 'incomplete' };
   if (bytes[0] !== handshakeRecord) return { kind: 'other' };

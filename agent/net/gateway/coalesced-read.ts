@@ -1,4 +1,4 @@
-/** Something costly to read, for many callers at once: one read serves all that asked before it began. */
+/** Shares an expensive read between callers: one read serves all callers from before its start. */
 export class CoalescedRead<T> {
   readonly #read: () => Promise<T>;
   #present: Promise<unknown> = Promise.resolve();
@@ -8,7 +8,7 @@ export class CoalescedRead<T> {
     this.#read = read;
   }
 
-  /** What a read that begins from now on gives; an older one may be outdated. */
+  /** The value of a read that begins from now on; an older one may be outdated. */
   read(): Promise<T> {
     if (this.#next !== null) return this.#next;
     const begin = (): Promise<T> => {

@@ -1,4 +1,4 @@
-/** Connections of the gateway to targets: by the proxy of the location where there is one. */
+/** Connections of the gateway to targets, through the proxy of the location if there is one. */
 import { lookup as lookupByOs, type LookupAddress } from 'node:dns';
 import { connect, type LookupFunction, type Socket } from 'node:net';
 import { AgentError } from '../../errors.ts';
@@ -12,32 +12,32 @@ import {
 } from '../http/proxy.ts';
 import { ClientGone, onEnding, type Ending } from './ending.ts';
 
-/** The target could not be reached; the message is a sentence for people. */
+/** The target could not be reached; the message is for users. */
 export class NotReached extends Error {}
 
 export interface Way {
   readonly proxy: HttpProxy | null;
-  /** Names that must not be connected to, and addresses, whatever name leads there. */
+  /** Forbidden names, and forbidden addresses of any name. */
   readonly isForbidden: (host: string) => boolean;
 }
 
 export interface Target {
-  /** A name or an address, without brackets. */
+  /** A name or an IP address, without brackets. */
   readonly host: string;
   readonly port: number;
 }
 
-/** `host:port`, with the brackets an IPv6 address needs. */
+/** `host:port`, with brackets around IPv6. */
 export function authorityOf({ host, port }: Target): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** This machine itself is nothing that a proxy could know. */
+/** A proxy cannot reach the loopback interface of this machine. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|::1)$/i.test(host);
 }
 
-/** The proxy that a target is reached by, or null. */
+/** The proxy for a target, or null. */
 export function proxyFor({ host }: Target, { proxy }: Way): HttpProxy | null {
   return isLoopback(host) ? null : proxy;
 }
@@ -57,7 +57,7 @@ function guardedLookup(host: string, { isForbidden }: Way): LookupFunction {
   };
 }
 
-/** True for what says itself what it means. */
+/** True for errors whose message is for users. */
 function isSaid(error: unknown): error is Error {
   return error instanceof AgentError || error instanceof NotReached || error instanceof ClientGone;
 }
@@ -65,7 +65,7 @@ function isSaid(error: unknown): error is Error {
 /** The meaning of an error: an AgentError when the agent caused it, else NotReached. */
 function reasonOf(error: unknown, target: Target): Error {
   if (isSaid(error)) return error;
-  // Several addresses were tried: the first failure stands for all.
+  // With several addresses, the first failure represents all.
   const [first = error] = error instanceof AggregateError ? (error.errors as unknown[]) : [];
   try {
     return new NotReached(observeError('connect', first, authorityOf(target)).message);
@@ -77,7 +77,7 @@ function reasonOf(error: unknown, target: Target): Error {
 function dialDirectly(target: Target, way: Way, ending: Ending): Promise<Socket> {
   const { host, port } = target;
   return new Promise((resolve, reject) => {
-    // RFC 6761, 6.3: as browsers have it, whatever the resolver of this machine says.
+    // RFC 6761, 6.3: `localhost` is resolved as in browsers, whatever the resolver says.
     const name = /\.localhost$/i.test(host) ? 'localhost' : host;
     const socket = connect({ host: name, port, lookup: guardedLookup(host, way) });
     const fail = (error: unknown): void => {
@@ -95,7 +95,7 @@ function dialDirectly(target: Target, way: Way, ending: Ending): Promise<Socket>
   });
 }
 
-/** A connection to the proxy itself. Rejects with an AgentError. */
+/** Connects to the proxy itself. Rejects with an AgentError. */
 export async function dialProxy(proxy: HttpProxy, ending: Ending): Promise<Socket> {
   const address = await resolveProxy(proxy);
   return new Promise((resolve, reject) => {
@@ -126,7 +126,7 @@ async function dialByProxy(proxy: HttpProxy, target: Target, ending: Ending): Pr
       reject(error);
       socket.destroy();
     };
-    // Whether the proxy sleeps or tries in vain to reach the target, it does not say.
+    // A proxy does not tell whether it hangs or tries to reach the target.
     const callOff = onEnding(ending, 'CONNECT_TIMEOUT', (error) => {
       const waited = `the proxy of the location opened no way to ${authorityOf(target)} within ${ending.withinMs / 1000} s`;
       fail(error instanceof ClientGone ? error : new NotReached(waited));
@@ -148,17 +148,14 @@ async function dialByProxy(proxy: HttpProxy, target: Target, ending: Ending): Pr
   });
 }
 
-/**
- * Connects to a target. Rejects with NotReached, with ClientGone, or with an AgentError where the
- * fault is ours.
- */
+/** Connects to a target. Rejects with NotReached, ClientGone, or an AgentError. */
 export async function dial(target: Target, way: Way, ending: Ending): Promise<Socket> {
   if (way.isForbidden(target.host)) throw forbidden(target.host);
   const proxy = proxyFor(target, way);
   return proxy === null ? dialDirectly(target, way, ending) : dialByProxy(proxy, target, ending);
 }
 
-/** What became of a connection that was open already, for people. */
+/** Explains the end of an established connection. */
 export function sentenceOf(error: unknown, target: Target): string {
   if (isSaid(error)) return error.message;
   try {

@@ -1,7 +1,7 @@
 /** When to give up on opening a connection for a client: at a time limit, or when the client is gone. */
 
 export interface Ending {
-  /** In ms, from the beginning of a step. */
+  /** Time limit of a step in ms. */
   readonly withinMs: number;
   /** Aborted when the client is gone. */
   readonly signal: AbortSignal;
@@ -15,7 +15,7 @@ interface Client {
   once(event: 'close', listener: () => void): unknown;
 }
 
-/** The ending of what is opened for a client. */
+/** The time limit and signal for a client. */
 export function endingWith(client: Client, withinMs: number): Ending {
   const controller = new AbortController();
   if (client.destroyed) controller.abort();
@@ -27,7 +27,10 @@ export function endingWith(client: Client, withinMs: number): Ending {
   return { withinMs, signal: controller.signal };
 }
 
-/** Calls back, never at once, when a step is to be given up, with why; what it gives calls that off. */
+/**
+ * Calls back asynchronously with the reason when a step must be given up; gives a function that
+ * cancels this.
+ */
 export function onEnding(
   { withinMs, signal }: Ending,
   code: 'CONNECT_TIMEOUT' | 'TIMEOUT',

@@ -1,4 +1,4 @@
-/** Requests that come whole rather than as a tunnel: http, and https of clients that know no better. */
+/** Plain requests to the proxy instead of tunnels: http, and https of clients without CONNECT. */
 import {
   request as httpRequest,
   type ClientRequest,
@@ -68,7 +68,7 @@ async function begin(
   });
 }
 
-/** Makes the request in place of the client. */
+/** Makes the request for the client. */
 export async function forward(
   request: IncomingMessage,
   response: ServerResponse,
@@ -100,7 +100,7 @@ export async function forward(
           onwardHeaders(answer.rawHeaders),
         );
       } catch (error) {
-        // A target may send what is not allowed to be sent on, such as status 000.
+        // A target may send values that must not be forwarded, such as status 000.
         sent.destroy();
         fail(error);
         return;

@@ -1,14 +1,14 @@
 /**
- * The way out for browsers and request contexts of runs, where a client certificate or the proxy of the
- * location has to be used. It stands in the agent, so that keys and the login of the proxy never get
- * into a run: neither its memory nor its folder, variables or arguments.
+ * The gateway for browsers and request contexts of runs, used when a client certificate or the
+ * proxy of the location is needed. It runs in the agent, so that keys and proxy credentials never
+ * get into a run: neither into its memory nor its folder, variables or arguments.
  *
- * To a run it is an HTTP proxy on the loopback interface, for that run alone and as long as it lasts:
- * who else connects to the port, another run or anybody of this machine, is refused.
- * Connections to hosts without a client certificate are passed through untouched. Those to hosts with
- * one end here and go on with the certificate shown; towards the run it shows a certificate of its own
- * authority, unless the one of the server is not to be trusted: then one that nobody trusts, so that
- * the run sees what it would have seen.
+ * For a run it is an HTTP proxy on the loopback interface, for this run only and while it lasts.
+ * Any other client of the port, another run or a process of this machine, is refused. Connections
+ * to hosts without a client certificate are passed through unchanged. A connection to a host with
+ * one is terminated here and continued with the certificate. Towards the run the gateway presents a
+ * certificate of its own authority. If the server's certificate is not trusted, it presents an
+ * untrusted one, so that the run sees the same error.
  */
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
@@ -27,32 +27,32 @@ import { makeOwnAuthority } from './own-authority.ts';
 import { certificateFor, join, interceptTls } from './intercept.ts';
 
 const maxNotes = 50;
-/** Browsers give up after 30 s; what is said before that is still heard. */
+/** Below the 30 s timeout of browsers, so that they still get the error. */
 const usualWithinMs = 20_000;
 
 export interface ProxySessionOptions {
   readonly clientCertificates: readonly AssignedCertificate[];
   readonly proxyUrl: string | null;
-  /** Names and addresses that must not be connected to. */
+  /** Forbidden names and addresses. */
   readonly isForbidden?: (address: string) => boolean;
-  /** Hears, in sentences, why connections failed; each sentence once. */
+  /** Called with the reasons of failed connections as sentences; each sentence once. */
   readonly onProblem: (sentence: string) => void;
 }
 
-/** The gateway as one run has it; dispose it when the run is over. */
+/** The gateway for one run; dispose it after the run. */
 export interface ProxySession extends AsyncDisposable {
-  /** `http://127.0.0.1:port`, for the proxy setting of a browser or a client. */
+  /** `http://127.0.0.1:port`, for the proxy setting of a client. */
   readonly server: string;
-  /** The first agent error that a connection met: a proxy of the location that refuses us. */
+  /** The first agent error of a connection: the proxy of the location refuses the agent. */
   readonly agentError: AgentError | null;
   /** Admits the run, or its own browser; until then every client is refused. */
   admit(allowedClient: AllowedClient): void;
 }
 
 export interface Gateway {
-  /** What a browser is started with so that it believes the gateway. */
+  /** Browser arguments that make a browser trust the gateway. */
   readonly browserArgs: readonly string[];
-  /** What other clients must trust, in PEM. */
+  /** Certificate that other clients must trust, in PEM. */
   readonly certificate: string;
   /** Opens a session for a run. Throws NETWORK_UNAVAILABLE when `proxyUrl` is invalid. */
   open(options: ProxySessionOptions): Promise<ProxySession>;
@@ -61,7 +61,7 @@ export interface Gateway {
 export interface GatewayOptions {
   /** Time in ms. */
   readonly now: () => number;
-  /** Longest time to wait for a connection, an answer of the proxy, a handshake. */
+  /** Timeout for a connection, an answer of the proxy, or a handshake. */
   readonly withinMs?: number;
 }
 
@@ -74,7 +74,7 @@ function refuse(client: Duplex, status: string): void {
   client.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
 }
 
-/** A client may end what it sends and still wait for the answer. To be called before it has ended. */
+/** Allows half-closed clients, which wait for the answer after their request. Call it before they end. */
 function mayEndFirst(client: Duplex): void {
   client.allowHalfOpen = true;
 }
@@ -82,7 +82,7 @@ function mayEndFirst(client: Duplex): void {
 function keepUntilClosed<S extends Duplex>(socket: S, open: Set<Duplex>): S {
   open.add(socket);
   socket.once('close', () => open.delete(socket));
-  // Its reader reports what ends it; nothing else has to.
+  // Errors are reported by the reader.
   socket.on('error', () => undefined);
   return socket;
 }
@@ -102,7 +102,7 @@ async function onConnect(
   const ending = endingWith(client, session.withinMs);
   try {
     onward = keepUntilClosed(await dial(target, session.way, ending), session.open);
-    // The client may have gone meanwhile.
+    // The client may have disconnected in the meantime.
     if (client.destroyed) {
       onward.destroy();
       return;
@@ -121,13 +121,13 @@ async function onConnect(
   }
 }
 
-/** Makes the gateway of this process. It opens nothing until a run needs it. */
+/** Creates the gateway of this process. It opens nothing until a run needs it. */
 export function createGateway({ now, withinMs = usualWithinMs }: GatewayOptions): Gateway {
   const trusted = makeOwnAuthority('Monitoring agent', now);
   const untrusted = makeOwnAuthority('Not trusted by the monitoring agent', now);
 
   return {
-    // Of this one key, all errors are ignored; whom to trust is decided here.
+    // Certificate errors of this key are ignored; trust is decided here.
     browserArgs: [`--ignore-certificate-errors-spki-list=${trusted.fingerprint}`],
     certificate: trusted.certificate,
     async open({ clientCertificates, proxyUrl, isForbidden = () => false, onProblem }) {

@@ -6,13 +6,13 @@ import { onEnding, type Ending } from './ending.ts';
 
 export interface HandshakeOptions {
   readonly secureContext: SecureContext;
-  /** What to offer to speak; the default of TLS when absent. */
+  /** ALPN protocols to offer; absent for none. */
   readonly protocols?: readonly string[];
-  /** Whether a certificate that is not to be trusted ends it. */
+  /** True when an untrusted certificate ends the handshake. */
   readonly rejectUnauthorized: boolean;
 }
 
-/** Shakes hands over a connection to the target, which is closed when that fails. */
+/** Makes a TLS handshake on a connection to the target, which is closed on failure. */
 export function shakeHands(
   below: Socket,
   { host }: Target,
@@ -29,11 +29,11 @@ export function shakeHands(
     const fail = (error: Error): void => {
       callOff();
       reject(error);
-      // From the inside out: Node crashes when what TLS stands on is taken away first.
+      // From the inside out: Node crashes when the socket below TLS is destroyed first.
       socket.destroy();
       below.destroy();
     };
-    // A connection that was closed meanwhile says nothing but this.
+    // The only event of a connection that was closed in the meantime.
     const onClose = (): void => {
       fail(Object.assign(new Error('closed in the TLS handshake'), { code: 'SOCKET_CLOSED' }));
     };

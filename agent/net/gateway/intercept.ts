@@ -1,4 +1,4 @@
-/** A TLS connection that ends here on one side and begins here on the other, with a certificate shown. */
+/** Terminates TLS of the client and opens TLS to the target, with a client certificate. */
 import type { Socket } from 'node:net';
 import { pipeline, type Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
@@ -17,7 +17,7 @@ import type { SessionContext } from './proxy-session.ts';
 const spoken = ['h2', 'http/1.1'];
 const internalError = 80;
 
-/** The certificate to show to a target, if any. */
+/** The client certificate for a target, if any. */
 export function certificateFor(
   { host, port }: Target,
   certificates: readonly AssignedCertificate[],
@@ -25,7 +25,7 @@ export function certificateFor(
   return chooseClientCertificate(certificates, host, port);
 }
 
-/** What comes in at one goes out at the other; when one ends, so does the other. */
+/** Pipes two streams into each other; when one ends, so does the other. */
 export function join(one: Duplex, other: Duplex, onError?: (error: Error) => void): void {
   const end = (error?: Error | null): void => {
     if (error) onError?.(error);
@@ -34,7 +34,7 @@ export function join(one: Duplex, other: Duplex, onError?: (error: Error) => voi
   pipeline(other, one, end);
 }
 
-/** The first bytes of a client, until it is clear what they are; they stay to be read. */
+/** Peeks at the first bytes of a client until their kind is clear. */
 function opening(client: Duplex): Promise<ReturnType<typeof readOpening>> {
   return new Promise((resolve, reject) => {
     let bytes = Buffer.alloc(0);
@@ -64,12 +64,12 @@ function opening(client: Duplex): Promise<ReturnType<typeof readOpening>> {
   });
 }
 
-/** Ends a handshake that has not begun, the way a server would. RFC 8446, 6. */
+/** Sends a TLS alert before the handshake, as a server would. RFC 8446, 6. */
 function alert(client: Duplex, description: number): void {
   client.end(Buffer.from([21, 3, 1, 0, 2, 2, description]));
 }
 
-/** Stands between a client and the connection to its target. What is not TLS is passed through. */
+/** Intercepts TLS between a client and its target. Other protocols are passed through. */
 export async function interceptTls(
   client: Duplex,
   onward: Socket,
@@ -94,7 +94,7 @@ export async function interceptTls(
       // Throws UnusableCertificate.
       secureContext: secureContextOf(certificate),
       protocols: offered,
-      // Decided below, when it is known what the client is to see.
+      // Decided below, when it is known which certificate the client must see.
       rejectUnauthorized: false,
     };
     server = await shakeHands(onward, target, options, endingWith(client, session.withinMs));
@@ -102,7 +102,7 @@ export async function interceptTls(
     if (error instanceof ClientGone) return;
     session.say(rejected(error, 'handshake') ?? handshakeFailure(error, target, certificate));
     alert(client, alertOf(error) ?? internalError);
-    // A certificate that cannot be used comes before any handshake.
+    // An unusable client certificate is reported before any handshake.
     onward.destroy();
     return;
   }

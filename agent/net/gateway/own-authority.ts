@@ -1,20 +1,20 @@
 /**
- * The authority of the gateway: a key that is made with the process, is never written down and is gone
- * with it. Browsers of runs believe what it signs and nobody else does.
+ * The certificate authority of the gateway. Its key is created with the process, never written to
+ * disk, and gone with the process. Only browsers of runs trust it.
  *
- * Certificates are written here rather than by a library: one shape is all there is to write, and the
- * libraries for it weigh five megabytes.
+ * Certificates are encoded here instead of by a library: there is only one shape, and the libraries
+ * have five megabytes.
  */
 import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { isIP } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
 
 const dayMs = 86_400_000;
-/** Clocks of containers on one machine are the same; this is for one that was just set back. */
+/** Containers of one machine share a clock; this covers a clock that was just set back. */
 const backdatedMs = 2 * dayMs;
 const authorityMs = 10 * 365 * dayMs;
 const leafMs = 90 * dayMs;
-/** Well before it ends a new one is made. */
+/** A new certificate is made well before the expiry. */
 const renewedAfterMs = 30 * dayMs;
 const maxRemembered = 500;
 
@@ -30,7 +30,7 @@ const sequence = (...parts: readonly Buffer[]): Buffer => tagged(0x30, ...parts)
 const octets = (content: Buffer): Buffer => tagged(0x04, content);
 const bits = (content: Buffer): Buffer => tagged(0x03, Buffer.from([0]), content);
 const isTrue = tagged(0x01, Buffer.from([0xff]));
-/** An object identifier by its bytes. */
+/** An object identifier from its bytes. */
 const identifier = (hex: string): Buffer => tagged(0x06, Buffer.from(hex, 'hex'));
 
 const ecdsaWithSha256 = sequence(identifier('2a8648ce3d040302'));
@@ -60,7 +60,7 @@ function addressBytes(address: string): Buffer {
   return Buffer.from(all.map((group) => group.padStart(4, '0')).join(''), 'hex');
 }
 
-/** The name of a host as WHATWG URLs write it: `::ffff:7f00:1`, never `::ffff:127.0.0.1`. */
+/** The host as WHATWG URLs write it: `::ffff:7f00:1`, never `::ffff:127.0.0.1`. */
 function alternativeName(host: string): Buffer {
   return isIP(host) === 0 ? tagged(0x82, Buffer.from(host)) : tagged(0x87, addressBytes(host));
 }
@@ -68,7 +68,7 @@ function alternativeName(host: string): Buffer {
 interface Wish {
   readonly subject: string;
   readonly issuer: string;
-  /** Null for an authority. */
+  /** Null for the authority itself. */
   readonly host: string | null;
   readonly notBefore: number;
   readonly notAfter: number;
@@ -81,7 +81,7 @@ interface Keys {
 
 function write(wish: Wish, { publicKey, privateKey }: Keys): string {
   const serial = randomBytes(16);
-  // Positive and without leading zeros, as RFC 5280 wants it.
+  // Positive and without leading zeros, as RFC 5280 requires.
   serial.writeUInt8((serial.readUInt8(0) & 0x7f) | 0x40, 0);
   const extension =
     wish.host === null
@@ -106,13 +106,13 @@ function write(wish: Wish, { publicKey, privateKey }: Keys): string {
 export interface OwnAuthority {
   /** Its certificate in PEM. */
   readonly certificate: string;
-  /** SHA-256 of its public key in base64, by which browsers are made to trust it. */
+  /** SHA-256 of its public key in base64, for the arguments of browsers. */
   readonly fingerprint: string;
-  /** What a server of this name shows, with the key to it. */
+  /** The certificate and key for a server name. */
   contextFor(host: string): SecureContext;
 }
 
-/** Makes an authority, with a key of its own. `now` gives the time in ms. */
+/** Creates an authority with a new key. `now` gives the time in ms. */
 export function makeOwnAuthority(name: string, now: () => number): OwnAuthority {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const key = keys.privateKey.export({ type: 'pkcs8', format: 'pem' });

@@ -1,4 +1,4 @@
-/** A request with the redirects it leads to. What URL monitors and API checks have in common. */
+/** A request with its redirects, for URL monitors and API checks. */
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
@@ -31,34 +31,34 @@ const maxRedirects = 20;
 export interface HttpRequest extends BodyLimits {
   method: string;
   url: URL;
-  /** They stand in place of the defaults of the same name. */
+  /** They replace default headers of the same name. */
   headers: Headers;
   body: Buffer | null;
   followRedirects: boolean;
   skipSsl: boolean;
   ipFamily: IpFamily;
-  /** Further headers, made anew for each request of the chain. */
+  /** Further headers, created for each request of the chain. */
   headersOfEach?: () => Headers;
-  /** Of the first host, where it is known already. */
+  /** Address of the first host, if it is known. */
   address?: Address;
-  /** What is trusted and shown on https, in place of what the surroundings say. */
+  /** TLS trust and identity, instead of those of the surroundings. */
   secureContext?: SecureContext;
-  /** Name that the first server is asked for, in place of its host. */
+  /** Server name for the first handshake, instead of the host. */
   serverName?: string;
-  /** Called with each connection whose handshake is complete. */
+  /** Called with each connection after its handshake. */
   onSecure?: (socket: TLSSocket) => void;
   /** Records the events of the exchange. */
   trail: ConnectionTrail;
 }
 
-/** What a run gives to its requests; part of the context of a runner. */
+/** The environment of requests; part of the context of a runner. */
 export interface HttpSurroundings {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly proxyUrl: string | null;
   readonly clientCertificates: readonly AssignedCertificate[];
-  /** Left out by callers without time to check the next hop of a silent target. */
+  /** Absent for callers without time to check the next hop of a silent target. */
   readonly network?: { readonly nextHops: NextHops };
   log(message: string, level?: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR'): void;
 }
@@ -78,26 +78,26 @@ export interface Hop {
 
 export interface HttpOutcome {
   failure: Failure | null;
-  /** What answered last; null when nothing did. */
+  /** The last response; null without one. */
   response: ExchangeResponse | null;
   /** The headers of the first request. */
   sentHeaders: Headers;
-  /** Where the chain ended. */
+  /** The last URL of the chain. */
   url: URL;
   redirects: number;
-  /** Of the target; null behind a proxy, which alone knows it. */
+  /** Address of the target; null behind a proxy. */
   remoteAddress: string | null;
   ipFamily: string;
   /** Every request of the chain, in order. */
   hops: readonly Hop[];
-  /** Of the chain, on the wall clock and on the monotonic one. */
+  /** Start of the chain, on the wall clock and on the monotonic one. */
   startedAt: { now: number; monotonic: number };
   timing: HttpTimings;
   /** Milliseconds of the whole chain, on the monotonic clock. */
   durationMs: number;
 }
 
-/** What stays the same along the chain. */
+/** The constant parts of a chain. */
 interface Journey {
   request: HttpRequest;
   surroundings: HttpSurroundings;
@@ -105,7 +105,7 @@ interface Journey {
   deadline: number;
 }
 
-/** What redirects change. */
+/** The parts that redirects change. */
 type Leg = Pick<HttpRequest, 'method' | 'url' | 'headers' | 'body'>;
 
 function headersFor({ url, headers }: Leg, ofThis: Headers): Record<string, string> {
@@ -125,10 +125,10 @@ function headersFor({ url, headers }: Leg, ofThis: Headers): Record<string, stri
   return withDefaults(defaults, headers);
 }
 
-/** Whom a request says it is, and whom it trusts. */
+/** Client identity and trust of a request. */
 interface Identity {
   secureContext: SecureContext;
-  /** The pattern of the client certificate, or null. */
+  /** Host pattern of the client certificate, or null. */
   shownFor: string | null;
 }
 
@@ -148,7 +148,7 @@ function identityFor(url: URL, certificates: readonly AssignedCertificate[]): Id
   }
 }
 
-/** What the server said of the client certificate, or of the want of one, instead of OpenSSL's words. */
+/** Explains a rejected or missing client certificate, instead of the message of OpenSSL. */
 function withRejection(failure: Failure, { times }: Exchange, shownFor: string | null): Failure {
   if (times.connect === null || times.response !== null) return failure;
   const moment = times.secureConnect === null ? 'handshake' : 'after';
@@ -237,7 +237,7 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
   };
 }
 
-/** Where a response redirects to: an address, a failure, or null when it does not. */
+/** The target of a redirect: a URL, a failure, or null when the response is no redirect. */
 function redirectOf(hop: Hop): URL | Failure | null {
   const response = hop.exchange?.response;
   if (response == null || hop.failure !== null) return null;
@@ -258,10 +258,10 @@ const contentHeaders = [
   'content-location',
   'transfer-encoding',
 ];
-/** Meant for the origin they were given for. */
+/** Headers for their original origin only. */
 const originHeaders = ['authorization', 'cookie', 'proxy-authorization', 'host'];
 
-/** RFC 9110, 15.4: 303 turns into GET, as 301 and 302 do for POST; 307 and 308 change nothing. */
+/** RFC 9110, 15.4: 303 changes the method to GET, as 301 and 302 do for POST; 307 and 308 keep it. */
 function nextLeg(leg: Leg, url: URL, status: number): Leg {
   const { method } = leg;
   const becomesGet =
@@ -273,7 +273,7 @@ function nextLeg(leg: Leg, url: URL, status: number): Leg {
   return becomesGet ? { url, headers, method: 'GET', body: null } : { ...leg, url, headers };
 }
 
-/** Makes the request and follows where it leads. Throws only an AgentError. */
+/** Makes the request and follows redirects. Throws only an AgentError. */
 export async function requestHttp(
   request: HttpRequest,
   surroundings: HttpSurroundings,
@@ -318,7 +318,7 @@ export async function requestHttp(
   };
 }
 
-/** An address as results show it: without the credentials it may carry. */
+/** A URL for results, without credentials. */
 export function shownUrl(url: URL): string {
   if (url.username === '' && url.password === '') return url.href;
   const shown = new URL(url.href);

@@ -1,4 +1,4 @@
-/** Undoes `Content-Encoding`, as a stream: its reader stops when it has enough. */
+/** Decodes `Content-Encoding` as a stream; the reader may stop early. */
 import type { Transform } from 'node:stream';
 import {
   constants,
@@ -9,15 +9,15 @@ import {
   createZstdDecompress,
 } from 'node:zlib';
 
-/** What a request may offer to a server. */
+/** The `Accept-Encoding` of requests. */
 export const acceptedEncodings = 'gzip, deflate, br, zstd';
 
 const maxEncodings = 3;
-/** Like browsers: a stream without its last bytes gives what it has. */
+/** As in browsers, a truncated stream gives the data it has. */
 const lenient = { finishFlush: constants.Z_SYNC_FLUSH };
 const lenientBrotli = { finishFlush: constants.BROTLI_OPERATION_FLUSH };
 
-/** Some servers send "deflate" without the wrapper of zlib that RFC 9110 wants. */
+/** Some servers send "deflate" without the zlib wrapper that RFC 9110 requires. */
 function openInflate(first: Buffer): Transform {
   const hasWrapper = (first.readUInt8(0) & 0x0f) === 8;
   return hasWrapper ? createInflate(lenient) : createInflateRaw(lenient);
@@ -32,8 +32,8 @@ const decoders: Record<string, (first: Buffer) => Transform> = {
 };
 
 /**
- * Decoders in the order bytes go through them, given the first bytes that arrived; empty when there
- * is nothing to undo or an encoding is not known.
+ * Decoders in the order of processing, given the first bytes; empty without an encoding, and for an
+ * unknown one.
  */
 export function openDecoders(contentEncoding: string | undefined, first: Buffer): Transform[] {
   const names = (contentEncoding ?? '')

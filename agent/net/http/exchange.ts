@@ -1,6 +1,6 @@
 /**
- * One HTTP request on a connection of its own, timed by the events of its socket. No agent, no
- * pool, no keep-alive: every probe pays for its own connection, as a new visitor would.
+ * One HTTP request on its own connection, timed by socket events. No agent, no pool, no keep-alive:
+ * every probe pays for its own connection, like a new visitor.
  */
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -37,22 +37,22 @@ import {
 export interface ExchangeRequest extends BodyLimits {
   method: string;
   url: URL;
-  /** Of the target, or of the proxy where there is one. */
+  /** Address of the target or of the proxy. */
   address: Address;
   proxy: HttpProxy | null;
   headers: Record<string, string>;
   body: Buffer | null;
-  /** Accept any certificate. */
+  /** Accepts any certificate. */
   skipSsl: boolean;
-  /** What is trusted and shown on https. */
+  /** TLS trust and identity. */
   secureContext: SecureContext;
-  /** Name that is asked for and checked in place of the host. */
+  /** Server name for handshake and verification, instead of the host. */
   serverName?: string;
-  /** Called with each connection whose handshake is complete. */
+  /** Called with each connection after its handshake. */
   onSecure?: (socket: TLSSocket) => void;
-  /** Ceiling from now, in ms. */
+  /** Timeout from now, in ms. */
   timeoutMs: number;
-  /** How the message about a timeout names the whole limit. */
+  /** The configured timeout, for messages. */
   limitMs: number;
   signal: AbortSignal;
   clock: Clock;
@@ -75,11 +75,11 @@ export interface ExchangeResponse {
   headers: IncomingMessage['headers'];
   httpVersion: string;
   certificate: CertificateFacts | null;
-  /** The part of the body that was to be kept, decoded. */
+  /** The kept part of the body, decoded. */
   bytes: Buffer;
-  /** Bytes of the body, decoded, as far as it was read. */
+  /** Decoded bytes of the body, as far as it was read. */
   size: number;
-  /** The body went on, but was not read further. */
+  /** Reading was stopped before the end of the body. */
   isStopped: boolean;
 }
 
@@ -97,20 +97,20 @@ function phaseOf(times: ExchangeTimes, isSecure: boolean): string {
   return isSecure && times.secureConnect === null ? 'tls' : 'headers';
 }
 
-/** Node says ECONNRESET ("socket hang up") also when the peer just closed. */
+/** Node also reports ECONNRESET ("socket hang up") when the peer just closed. */
 function isJustClosed(error: unknown): boolean {
   return (
     codeOf(error) === 'ECONNRESET' && error instanceof Error && error.message === 'socket hang up'
   );
 }
 
-/** What a request line names: to a proxy the whole address, otherwise its path. */
+/** The request target: the whole URL for a proxy, otherwise the path. */
 function requestTarget({ url, proxy }: ExchangeRequest, isSecure: boolean): string {
   const path = url.pathname + url.search;
   return proxy === null || isSecure ? path : `${url.protocol}//${url.host}${path}`;
 }
 
-/** Performs the exchange. Rejects only with an AgentError. */
+/** Makes the exchange. Rejects only with an AgentError. */
 export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
   const { url, clock, address, proxy, trail } = exchange;
   const isSecure = url.protocol === 'https:';
@@ -245,7 +245,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
         secureContext: exchange.secureContext,
         rejectUnauthorized: !exchange.skipSsl,
         ALPNProtocols: ['http/1.1'],
-        // Without a name the certificate is checked against `host`, the address.
+        // Without a server name the certificate is verified against `host`, the address.
         ...(isName ? { servername: name } : { host }),
       });
       if (!exchange.skipSsl) {

@@ -1,28 +1,28 @@
-/** Headers of requests: names keep the case their author gave them and are compared without it. */
+/** Request headers: names keep their case and are compared without it. */
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** The value of a header, whatever the case of its name. */
+/** The value of a header, ignoring the case of its name. */
 export function headerOf(headers: Headers, name: string): string | undefined {
   const wanted = name.toLowerCase();
   return Object.entries(headers).find(([key]) => key.toLowerCase() === wanted)?.[1];
 }
 
-/** The headers without those named, in lower case. */
+/** The headers without those in `names` (lower case). */
 export function withoutHeaders(headers: Headers, names: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([key]) => !names.includes(key.toLowerCase())),
   );
 }
 
-/** Defaults, and what was given in their place. */
+/** Default headers with the given ones in their place. */
 export function withDefaults(defaults: Headers, given: Headers): Record<string, string> {
   const names = Object.keys(given).map((key) => key.toLowerCase());
   return { ...withoutHeaders(defaults, names), ...given };
 }
 
-/** A list of headers as one object; several of one name are joined, as RFC 9110 allows. */
+/** A list of headers as an object; repeated names are joined, as RFC 9110 allows. */
 export function headersFrom(list: readonly { key: string; value: string }[]) {
   const headers = new Map<string, { key: string; value: string }>();
   for (const { key, value } of list) {
@@ -39,7 +39,7 @@ export function headersFrom(list: readonly { key: string; value: string }[]) {
   return Object.fromEntries([...headers.values()].map(({ key, value }) => [key, value]));
 }
 
-/** Why a header cannot be sent, or null. The value itself is not repeated: it may be a secret. */
+/** Why a header cannot be sent, or null. The message does not contain the value, which may be secret. */
 export function problemOfHeader(name: string, value: string): string | null {
   try {
     validateHeaderName(name);

@@ -1,7 +1,7 @@
 /**
- * The proxy of a location. It belongs to us, not to the target: when it cannot be reached or refuses
- * our credentials, that is an agent error. When it answers that it could not reach the target, it is
- * the target's.
+ * The proxy of a location. It belongs to the agent's side: an unreachable proxy, or one that
+ * refuses the credentials, is an agent error. When it answers that it could not reach the target,
+ * that is a failure of the target.
  */
 import { request as httpRequest } from 'node:http';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
@@ -20,7 +20,7 @@ export interface HttpProxy {
   readonly authorization: string | null;
 }
 
-/** An agent error about the proxy, without its credentials. */
+/** An agent error about the proxy, without credentials. */
 export function proxyProblem(proxy: HttpProxy, what: string, cause?: unknown): AgentError {
   return new AgentError(
     'NETWORK_UNAVAILABLE',
@@ -34,7 +34,7 @@ export function basicCredentials(username: string, password: string): string {
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }
 
-/** `%` in credentials may stand for itself. */
+/** Decodes percent escapes; an invalid text stays unchanged. */
 export function decodedOrAsIs(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -43,7 +43,7 @@ export function decodedOrAsIs(text: string): string {
   }
 }
 
-/** Reads `proxyUrl`. Throws NETWORK_UNAVAILABLE for what is not the address of an HTTP proxy. */
+/** Parses `proxyUrl`. Throws NETWORK_UNAVAILABLE for an invalid proxy URL. */
 export function parseHttpProxy(proxyUrl: string): HttpProxy {
   const url = URL.canParse(proxyUrl) ? new URL(proxyUrl) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
@@ -64,14 +64,14 @@ export function parseHttpProxy(proxyUrl: string): HttpProxy {
   };
 }
 
-/** The address of the proxy itself; names of targets are then for the proxy to resolve. */
+/** The address of the proxy; the proxy resolves the names of targets. */
 export async function resolveProxy(proxy: HttpProxy): Promise<Address> {
   const found = await resolveByOs(proxy.host, isIP(proxy.host) === 6 ? 'IPv6' : 'IPv4');
   if ('failure' in found) throw proxyProblem(proxy, `has no address (${found.failure.code})`);
   return found.address;
 }
 
-/** A connection to the proxy that calls back when it can be used. */
+/** Connects to the proxy and calls back when it is ready. */
 export function connectToProxy(proxy: HttpProxy, address: Address, onReady: () => void): Socket {
   const target = { host: address.address, port: proxy.port, autoSelectFamily: false };
   if (!proxy.isSecure) return connectTcp(target, onReady);
@@ -85,17 +85,17 @@ export function connectToProxy(proxy: HttpProxy, address: Address, onReady: () =
   );
 }
 
-/** Headers that are for the proxy alone. */
+/** Headers for the proxy only. */
 export function proxyHeaders(proxy: HttpProxy): Record<string, string> {
   return proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization };
 }
 
-/** Errors of RFC 9209 by which a proxy says that it does not want to, rather than that it could not. */
+/** RFC 9209 errors by which a proxy refuses a request, rather than fails to reach the target. */
 const refusals = /error=(http_request_denied|destination_ip_prohibited|proxy_configuration_error)/;
 
 /**
- * Why the proxy itself refused a request in absolute form, or null where the answer is that of the
- * target as far as anyone can tell. Only what proxies mark as their own counts.
+ * Why the proxy itself refused a request in absolute form; null when the answer seems to come from
+ * the target. Only marked answers of proxies count.
  */
 export function refusalOfProxy(
   status: number,
@@ -105,7 +105,7 @@ export function refusalOfProxy(
   const said = [
     headers['x-squid-error'],
     headers['proxy-status'],
-    // Its error pages come without a Via.
+    // Error pages of this proxy have no Via header.
     headers['via'] === undefined ? headers['server'] : undefined,
   ].join(' ');
   const isRefused = /ERR_ACCESS_DENIED/.test(said) || refusals.test(said) || /tinyproxy/.test(said);
@@ -120,7 +120,7 @@ interface TunnelEnd {
   onError(error: unknown): void;
 }
 
-/** Asks the proxy at the end of a socket for a tunnel to `host:port`. */
+/** Requests a tunnel to `host:port` from the proxy. */
 export function openTunnel(proxy: HttpProxy, socket: Socket, authority: string, end: TunnelEnd) {
   const request = httpRequest({
     method: 'CONNECT',
@@ -131,7 +131,7 @@ export function openTunnel(proxy: HttpProxy, socket: Socket, authority: string, 
   request.once('connect', (response, opened, head) => {
     const status = response.statusCode ?? 0;
     if (status >= 200 && status < 300) {
-      // Of a server that speaks first.
+      // A server that speaks first has sent these bytes.
       if (head.length > 0) opened.unshift(head);
       end.onOpen();
     } else if (status >= 500) {

@@ -1,11 +1,11 @@
-/** Reads the body of a response up to its limits, decoded, however little of it is kept. */
+/** Reads and decodes the body of a response up to its limits, and keeps a part of it. */
 import type { IncomingMessage } from 'node:http';
 import { openDecoders } from './content-decoding.ts';
 
 export interface BodyLimits {
-  /** How much to keep, decoded, given the headers. */
+  /** Bytes to keep, decoded, given the headers. */
   keepBytes: (headers: IncomingMessage['headers']) => number;
-  /** Where reading stops, on the wire and decoded. */
+  /** Limit of reading, on the wire and decoded. */
   stopBytes: number;
 }
 
@@ -13,25 +13,25 @@ export interface ReadBody {
   bytes: Buffer;
   /** Decoded, as far as it was read. */
   size: number;
-  /** Reading stopped before its end. */
+  /** Reading was stopped before the end. */
   isStopped: boolean;
 }
 
 export interface BodyReading {
   /** What has been read so far. */
   taken(): ReadBody;
-  /** Frees what decoding holds. */
+  /** Frees the decoders. */
   stop(): void;
 }
 
 interface Listener {
-  /** The last byte has come from the wire. */
+  /** The last byte has arrived. */
   onArrived(): void;
   onDone(): void;
   onError(error: unknown): void;
 }
 
-/** Begins to read; calls `onDone` or `onError` once. */
+/** Starts to read; calls `onDone` or `onError` once. */
 export function readBody(
   message: IncomingMessage,
   { keepBytes, stopBytes }: BodyLimits,

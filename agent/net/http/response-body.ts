@@ -1,9 +1,9 @@
-/** What bytes of a response become: text, a picture, or a note that they were left out. */
+/** Turns response bytes into a result: text, a picture, or a note that they were omitted. */
 
 const textual =
   /^(text\/|application\/(json|xml|javascript|x-www-form-urlencoded|.*\+(json|xml)))/i;
 
-/** True for what people read. */
+/** True for text formats. */
 export function isTextual(contentType: string | undefined): boolean {
   return textual.test(contentType ?? '');
 }
@@ -14,13 +14,13 @@ const picture = /^image\/(png|jpe?g|gif|webp|bmp|avif|x-icon|vnd\.microsoft\.ico
 
 export type BodyKind = 'text' | 'binary' | 'picture';
 
-/** What a content type is for results. Everything unknown is text: most of it is. */
+/** The kind of a content type in results. Unknown types count as text, because most of them are. */
 export function kindOfBody(contentType: string | undefined): BodyKind {
   if (binary.test(contentType ?? '')) return 'binary';
   return picture.test(contentType ?? '') ? 'picture' : 'text';
 }
 
-/** The text of bytes, by the charset their content type names, otherwise UTF-8. */
+/** Decodes text by the charset of the content type, otherwise as UTF-8. */
 export function decodeText(bytes: Buffer, contentType: string | undefined): string {
   const charset = /;\s*charset="?([^";\s]+)/i.exec(contentType ?? '')?.[1] ?? 'utf-8';
   try {
@@ -30,14 +30,14 @@ export function decodeText(bytes: Buffer, contentType: string | undefined): stri
   }
 }
 
-/** The forms in which a secret commonly stands in a body. */
+/** Common encodings of a secret in a body. */
 function formsOf(secret: string): string[] {
   return [secret, encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1)];
 }
 
 /**
- * The beginning of a text, at most `length` characters, that ends in front of a secret rather than
- * within it: half a secret would not be recognised by what removes secrets later.
+ * The beginning of a text, at most `length` characters, cut before a secret instead of within it: a
+ * part of a secret would not be recognised by the scrubber.
  */
 export function beginningOf(text: string, length: number, secrets: readonly string[]): string {
   if (text.length <= length) return text;

@@ -1,7 +1,7 @@
-/** Instants and phases of a chain of requests, as results show them. */
+/** Instants and phases of a chain of requests for results. */
 import type { ExchangeTimes } from './exchange.ts';
 
-/** When the last request of a chain began and its name was known, on the monotonic clock. */
+/** Start and DNS time of the last request of a chain, on the monotonic clock. */
 export interface HopTimes {
   begunAt: number;
   lookedUpAt: number;
@@ -18,9 +18,9 @@ function since(start: number, instant: number | null): number {
 }
 
 /**
- * Instants since the start of the run, and the phases of the last request. Earlier requests of a
- * chain are part of `wait`, the TLS handshake is part of `firstByte` (and shown apart as `tls`), so
- * the phases add up to `total`.
+ * Instants since the start of the run, and the phases of the last request. Earlier requests are
+ * part of `wait`, and the TLS handshake is part of `firstByte` (and listed as `tls`), so the phases
+ * add up to `total`.
  */
 export function timingsOf(start: number, hop: HopTimes, end: number): HttpTimings {
   const times = hop.exchange;

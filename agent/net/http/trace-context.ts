@@ -1,4 +1,4 @@
-/** W3C Trace Context of a run: one trace, with a parent of its own for each request. */
+/** W3C Trace Context of a run: one trace, with a parent span for each request. */
 import { randomBytes } from 'node:crypto';
 
 export type RandomBytes = (size: number) => Buffer;
@@ -6,18 +6,18 @@ export type RandomBytes = (size: number) => Buffer;
 export interface TraceContext {
   readonly traceId: string;
   readonly tracestate: string;
-  /** Names the attempt itself, for what runs inside of it. */
+  /** The span of the attempt, for everything inside of it. */
   readonly traceparent: string;
-  /** A new value for each call, for one request. */
+  /** A new value for each request. */
   nextTraceparent(): string;
 }
 
-/** A run is a trace, and its id follows from that of the run. All attempts share it, on any agent. */
+/** The trace id, derived from the run id. All attempts share it, on any agent. */
 export function traceIdOf(runId: string): string {
   return runId.replaceAll('-', '');
 }
 
-/** Span of a run, or of an attempt by the id of its result. The variant bits keep it from zero. */
+/** The span id of a run, or of an attempt by its result id. The variant bits keep it from zero. */
 export function spanIdOf(id: string): string {
   return id.replaceAll('-', '').slice(-16);
 }
@@ -28,8 +28,8 @@ export function spanIdIn(traceparent: string | undefined): string | null {
 }
 
 /**
- * The trace of one attempt. It is marked as sampled: the usual sampler of a monitored service follows
- * its caller, so without the mark it would record none of the requests of checks.
+ * The trace of one attempt, marked as sampled: the usual sampler of a monitored service follows its
+ * caller and would otherwise record no request of a check.
  */
 export function beginTrace(
   run: { readonly runId: string; readonly resultId: string },
@@ -41,7 +41,7 @@ export function beginTrace(
     traceId,
     tracestate: 'monitor=true',
     traceparent: naming(spanIdOf(run.resultId)),
-    // All zeros mean "invalid" in the standard, and never come out of a sound generator.
+    // All zeros are invalid in the standard, and a good generator never gives them.
     nextTraceparent: () => naming(random(8).toString('hex')),
   };
 }

@@ -1,13 +1,13 @@
-/** The requests of a chain as a trace shows them. */
+/** The requests of a chain for a trace. */
 import { shownUrl, type Hop, type HttpOutcome } from './chain.ts';
 import { spanIdIn } from './trace-context.ts';
 
 /** Instants are milliseconds of the wall clock, with fractions; null for what did not happen. */
 export interface TracedRequest {
-  /** What the target saw as its parent; null when none was sent. */
+  /** Span id that was sent to the target; null for none. */
   readonly spanId: string | null;
   readonly method: string;
-  /** Without credentials; secrets of the run may still be in it. */
+  /** Without credentials; it may still contain secrets of the run. */
   readonly url: string;
   readonly status: number | null;
   readonly httpVersion: string | null;

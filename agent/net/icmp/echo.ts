@@ -1,6 +1,6 @@
 /**
- * Echo requests over sockets this process was born with. One socket per family serves every check;
- * replies find their request by a random token in the payload and the sequence number.
+ * Sends echo requests on inherited sockets. One socket per family serves all checks; replies are
+ * matched by a random token in the payload and the sequence number.
  */
 import { randomBytes, randomInt } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
@@ -19,7 +19,7 @@ import {
   type Version,
 } from './packet.ts';
 
-/** How packets of one family get out; `send` reports a local failure. */
+/** Sends packets of one family; `send` reports a local failure. */
 interface Carrier {
   send(packet: Buffer, address: string, done: (error: Error | null) => void): void;
 }
@@ -39,7 +39,7 @@ function onDescriptor(type: 'udp4' | 'udp6', fd: number): Socket {
   return socket;
 }
 
-/** A datagram ICMP socket: the kernel rewrites the identifier and hands over only our replies. */
+/** A datagram ICMP socket: the kernel rewrites the identifier and delivers only replies to this socket. */
 function datagramCarrier(
   version: Version,
   fd: number,
@@ -59,7 +59,7 @@ function datagramCarrier(
   };
 }
 
-/** The relay's side of the conversation: see `agent/icmp-launcher.pl` for the frames. */
+/** The protocol of the relay; frames are described in `agent/icmp-launcher.pl`. */
 function relayCarriers(
   fd: number,
   port: number,
@@ -90,7 +90,7 @@ function relayCarriers(
   };
 }
 
-/** One series of requests that waits for its replies. */
+/** A series of requests that waits for replies. */
 interface Series {
   address: string;
   version: Version;
@@ -101,7 +101,7 @@ interface Series {
   fail: (error: AgentError) => void;
 }
 
-/** What the launcher left to this process. */
+/** Sockets that the launcher passed to this process. */
 export interface InheritedSockets {
   fd4: number | null;
   fd6: number | null;
@@ -172,8 +172,8 @@ export class SocketTransport implements IcmpTransport {
   }
 
   /**
-   * The kernel refused to send. Mostly that is this machine's doing; a host that no neighbour knows
-   * is an echo without a reply.
+   * The kernel refused to send. Usually this machine is the cause; a host that no neighbour knows
+   * counts as an echo without a reply.
    */
   #unsent(request: Buffer, code: string): void {
     const { token, sequence } = identifyRequest(request);

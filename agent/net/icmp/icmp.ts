@@ -5,16 +5,16 @@ export interface EchoReply {
   /** From 0. */
   sequence: number;
   success: boolean;
-  /** ICMP type and code of what came back; null when nothing did. */
+  /** ICMP type and code of the answer; null without one. */
   type: number | null;
   code: number | null;
   /** Round trip in milliseconds, fractional; null without a reply. */
   rtt: number | null;
-  /** Hop limit of the reply; null where the way used does not tell. */
+  /** TTL of the reply; null when it is unknown. */
   ttl: number | null;
 }
 
-/** The absence of a reply. */
+/** A missing reply. */
 export function noReply(sequence: number): EchoReply {
   return { sequence, success: false, type: null, code: null, rtt: null, ttl: null };
 }
@@ -24,12 +24,12 @@ export interface EchoRequest {
   family: IpFamily;
   count: number;
   intervalMs: number;
-  /** How long to wait for the reply to the last request. */
+  /** Timeout of the reply to the last request. */
   timeoutMs: number;
   signal: AbortSignal;
 }
 
-/** A way to send echo requests. Replies come in order of sequence, one per request. */
+/** Sends echo requests. Replies are in order of sequence, one per request. */
 export interface IcmpTransport {
   readonly way: 'datagram' | 'relay' | 'ping';
   /** Bytes of ICMP payload in each request. */

@@ -1,4 +1,4 @@
-/** Which way of sending echo requests this process has, and how it comes by the best one. */
+/** Selects the way of sending echo requests, and relaunches the process for the best one. */
 import { closeSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
@@ -12,11 +12,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const launcher = fileURLToPath(new URL('../../icmp-launcher.pl', import.meta.url));
 
 /**
- * Flags for V8 that the operator may override: a small nursery, and an old generation
- * that is collected rather than grown. It halves the memory of an agent with a thousand checks.
+ * V8 flags, which the operator may override: a small young generation, and an old generation that
+ * is collected instead of grown. They halve the memory of an agent with a thousand checks.
  */
 function memoryFlags(heavyRuns: number): string[] {
-  // Reports of scripts are read and freed of secrets in one piece each.
+  // Reports of scripts are read and scrubbed as a whole.
   const oldSpaceMb = 192 * (1 + heavyRuns);
   return ['--max-semi-space-size=1', `--max-old-space-size=${oldSpaceMb}`];
 }
@@ -26,16 +26,16 @@ function v8Flags(environment: Environment, heavyRuns: number): string[] {
   return memoryFlags(heavyRuns).filter((flag) => !given.includes(flag.split('=')[0] ?? flag));
 }
 
-/** The variables are meant for one process; those that it starts inherit them, but no sockets. */
+/** The variables are for one process; its children inherit them, but not the sockets. */
 function isLaunched(environment: Environment): boolean {
   return environment['AGENT_ICMP_LAUNCHED'] === String(process.pid);
 }
 
 /**
- * Becomes this program again, by way of the launcher that opens the ICMP sockets where there is a
- * perl to run it: same process id, same standard streams. The variables in `secrets` are then no longer
- * in the environment; `inheritedSecrets` gives them. Returns without doing anything where that was done
- * already or cannot be done. `heavyRuns` is how many runs of code there can be at once.
+ * Re-executes this program through the launcher, which opens the ICMP sockets where perl is
+ * available: same process id, same standard streams. Afterwards the variables in `secrets` are not
+ * in the environment; `inheritedSecrets` returns them. Does nothing when this was done before or is
+ * not possible. `heavyRuns` is the limit of concurrent runs with code.
  */
 export function relaunch(
   environment: Environment,
@@ -64,7 +64,7 @@ export function relaunch(
   );
 }
 
-/** The variables that the launcher took out of the environment. Can be asked once. */
+/** The variables that the launcher removed from the environment. Returned only once. */
 export function inheritedSecrets(environment: Environment): Record<string, string> {
   const fd = descriptor(environment['AGENT_SECRETS_FD']);
   if (fd === null || !isLaunched(environment)) return {};
@@ -114,7 +114,7 @@ export function explainMissingIcmp(environment: Environment): string {
   );
 }
 
-/** The best way of sending echo requests that this process has. Close it at the end. */
+/** Opens the best way of sending echo requests. Close it at the end. */
 export function openIcmp(
   environment: Environment,
   clock: Clock = systemClock,

@@ -1,4 +1,4 @@
-/** ICMP echo packets (RFC 792, RFC 4443): built, checked, read. */
+/** Encodes, verifies and decodes ICMP echo packets (RFC 792, RFC 4443). */
 import { isIPv4 } from 'node:net';
 
 /** Bytes after the ICMP header: what `ping` sends. */
@@ -21,7 +21,10 @@ function checksum(packet: Buffer): number {
   return ~sum & 0xffff;
 }
 
-/** An echo request. The token tells our packets from everybody else's, whatever the kernel does to the identifier. */
+/**
+ * An echo request. The token identifies packets of this process, whatever the kernel does to the
+ * identifier.
+ */
 export function encodeEcho(
   version: Version,
   identifier: number,
@@ -35,7 +38,7 @@ export function encodeEcho(
   packet.writeUInt16BE(identifier, 4);
   packet.writeUInt16BE(sequence, 6);
   token.copy(packet, headerBytes);
-  // The kernel fills in the checksum of ICMPv6, which covers addresses we do not know.
+  // The kernel computes the checksum of ICMPv6, which covers unknown addresses.
   if (version === 4) packet.writeUInt16BE(checksum(packet), 2);
   return packet;
 }
@@ -44,12 +47,12 @@ export interface ReceivedEcho {
   type: number;
   code: number;
   sequence: number;
-  /** Of the request: it comes back with the reply, and with the first bytes inside an error. */
+  /** Token of the request, from the reply or from the packet inside an error. */
   token: string | null;
   isReply: boolean;
 }
 
-/** Reads an echo reply or an error about an echo request; undefined for anything else. */
+/** Decodes an echo reply or an error about an echo request; undefined for other packets. */
 export function decodeEcho(version: Version, packet: Buffer): ReceivedEcho | undefined {
   if (packet.length < headerBytes) return undefined;
   const type = packet.readUInt8(0);

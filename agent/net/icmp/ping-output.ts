@@ -1,14 +1,14 @@
-/** What `ping` prints, read: that of iputils and that of busybox. */
+/** Parses the output of `ping`, from iputils and busybox. */
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { noReply, type EchoReply } from './icmp.ts';
 
 /** `64 bytes from 192.0.2.1: icmp_seq=1 ttl=64 time=0.131 ms`; busybox writes `seq`, from 0. */
 const replyLine =
   /: (?<counter>icmp_seq|seq)=(?<sequence>\d+) (?:ttl|hlim)=(?<ttl>\d+)(?: time[=<](?<rtt>[\d.]+) ms)?/;
-/** `From 192.0.2.9 icmp_seq=1 Destination Host Unreachable`; busybox is silent about these. */
+/** `From 192.0.2.9 icmp_seq=1 Destination Host Unreachable`; busybox does not print these. */
 const errorLine = /^From \S+:? icmp_seq=(?<sequence>\d+) (?<text>.+)$/;
 
-/** Type and code of the errors, as iputils words them. */
+/** Type and code by the texts of iputils. */
 const errors: Readonly<Record<string, readonly [type: number, code: number]>> = {
   'Destination Net Unreachable': [3, 0],
   'Destination Host Unreachable': [3, 1],
@@ -58,7 +58,7 @@ function readReply(line: string, family: IpFamily): EchoReply | null {
   return { sequence, success: false, type, code, rtt: null, ttl: null };
 }
 
-/** Reads all that `ping` printed, on both of its streams. */
+/** Parses the output of `ping` from both streams. */
 export function readPingOutput(output: string, count: number, family: IpFamily): PingOutcome {
   const replies = Array.from({ length: count }, (_reply, sequence): EchoReply => ({
     ...{ sequence, success: false, type: null, code: null },
@@ -68,7 +68,7 @@ export function readPingOutput(output: string, count: number, family: IpFamily):
   for (const line of lines) {
     const reply = readReply(line, family);
     const known = reply === null ? undefined : replies[reply.sequence];
-    // Duplicates change nothing, and a reply outweighs an error about the same request.
+    // Duplicates are ignored, and a reply wins over an error about the same request.
     if (reply !== null && known?.success === false) replies[reply.sequence] = reply;
   }
   if (replies.some(({ type }) => type !== null)) return { kind: 'replies', replies };

@@ -1,4 +1,4 @@
-/** Echo requests by the system's `ping`: the portable way, at the cost of a process for each check. */
+/** Sends echo requests with the system's `ping`: portable, at the cost of a process per check. */
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../../errors.ts';
@@ -7,14 +7,14 @@ import { payloadBytes } from './packet.ts';
 import { readPingOutput } from './ping-output.ts';
 import type { PingOrder, PingReport } from './ping-worker.ts';
 
-/** What starting `ping` may take on a busy machine, beyond its own times. */
+/** Time for starting `ping` on a busy machine. */
 const graceMs = 3_000;
 
 function unusable(why: string): AgentError {
   return new AgentError('ICMP_UNAVAILABLE', `ping could not be used: ${why}`);
 }
 
-/** What to do where `ping` cannot be started; by the end of the message of Node. */
+/** Advice when `ping` cannot be started, by the end of Node's message. */
 const advice: readonly [RegExp, string][] = [
   [
     /\bEPERM$/,
@@ -28,7 +28,7 @@ const advice: readonly [RegExp, string][] = [
   [/\bENOENT$/, 'it is not installed (Debian: iputils-ping)'],
 ];
 
-/** Why `ping` did not start, and what to do. */
+/** Why `ping` did not start, with advice. */
 export function startProblem(problem: string): string {
   const known = advice.find(([pattern]) => pattern.test(problem));
   return known === undefined ? problem : `${known[1]} (${problem})`;
@@ -38,7 +38,7 @@ function orderOf(id: number, request: EchoRequest): PingOrder {
   const { address, family, count, intervalMs, timeoutMs } = request;
   const config = {
     numeric: true,
-    // The family as a flag: the package would look for a program named ping6, which may be missing.
+    // The family as a flag: the package would use a program named ping6, which may be missing.
     v6: false,
     min_reply: count,
     packetSize: payloadBytes,
@@ -83,7 +83,7 @@ export class PingIcmp implements IcmpTransport {
     }
   }
 
-  /** All that `ping` printed. */
+  /** The whole output of `ping`. */
   #ping(request: EchoRequest): Promise<string> {
     const { count, intervalMs, timeoutMs, signal } = request;
     const id = (this.#lastId += 1);
@@ -128,7 +128,7 @@ export class PingIcmp implements IcmpTransport {
     return worker;
   }
 
-  /** Gives up what is under way; the next request begins with a new thread. */
+  /** Rejects pending requests; the next request starts a new thread. */
   #end(why: string): void {
     this.#worker = null;
     for (const settle of [...this.#waiting.values()]) settle({ error: unusable(why) });

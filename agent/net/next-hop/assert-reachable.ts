@@ -1,7 +1,7 @@
 /**
- * Whether it was the target that kept silent, or what stands before it on our side: an interface without
- * a link, or a gateway that nobody hears from. Asked after a failure only, and only what the kernel knows
- * for certain counts: whatever is not proven to be on this side counts against the target.
+ * Decides after a failure whether the target was silent, or something on the agent's side: an
+ * interface without a link, or a dead gateway. Only certain facts of the kernel count: what is not
+ * proven to be on this side is a failure of the target.
  */
 import dns from 'node:dns';
 import { isIPv6 } from 'node:net';
@@ -18,15 +18,15 @@ export interface NextHopTools {
   readonly signal: AbortSignal;
 }
 
-/** What failed attempts look like when nothing gets out: silence, or the kernel's word for it. */
+/** Error codes when no packet gets out: timeouts, or errors of the kernel. */
 const silence = new Set(['TIMEOUT', 'SOCKET_TIMEOUT', 'ETIMEDOUT']);
 const unreachable = new Set(['EHOSTUNREACH', 'EHOSTDOWN']);
 
-/** The kernel asks a neighbour three times, a second apart; then it knows. */
+/** The kernel asks a neighbour three times, a second apart, before it gives up. */
 const decidedWithinMs = 3_500;
 const pollMs = 250;
 
-/** In a few words, for the events of an attempt; null where there is nothing to say. */
+/** A short text for the events of an attempt; null without a fact. */
 export function describeNextHop(hop: NextHop | null): string | null {
   if (hop === null || hop.kind === 'here') return null;
   if (hop.kind === 'none') return `this machine has no route there (${hop.code})`;
@@ -41,13 +41,13 @@ export function describeNextHop(hop: NextHop | null): string | null {
   return `the next hop is the gateway ${address} on ${device}, whose neighbour entry is ${state ?? 'not there'}`;
 }
 
-/** Why nothing gets out, and what to do. */
+/** Why no packet gets out, with advice. */
 export interface NextHopProblem {
   readonly what: string;
   readonly fix: string;
 }
 
-/** Of a hop that is proven to be dead; null for any other. */
+/** The problem of a hop that is proven dead; null for any other hop. */
 export function nextHopProblem(hop: NextHop, target: string): NextHopProblem | null {
   const route = `ip route get ${target}`;
   if (hop.kind === 'here') return null;
@@ -80,10 +80,10 @@ function withState(hop: NextHop, state: 'failed'): NextHop {
 }
 
 /**
- * Reads the next hop, and again for as long as the kernel is still asking for the gateway. One that
- * is asked for all the time and never heard of is as failed as one that was given up: each packet makes
- * the kernel begin anew. `isRefused` says that the kernel has spoken already: with a gateway that is
- * still asked for, nobody further away can have been it.
+ * Reads the next hop, repeatedly while the kernel is still asking for the gateway. A gateway that
+ * never answers counts as failed, because each packet restarts the kernel's attempts. `isRefused`
+ * means that the kernel has reported an error already: while the gateway is unresolved, that error
+ * cannot come from a distant router.
  */
 export async function settledNextHop(
   address: string,
@@ -103,8 +103,8 @@ export async function settledNextHop(
 }
 
 /**
- * Throws NETWORK_UNAVAILABLE where a failure at `address` is proven to be of this machine or its gateway.
- * `subject` is what was being talked to.
+ * Throws NETWORK_UNAVAILABLE when a failure at `address` is proven to come from this machine or its
+ * gateway. `subject` is the peer.
  */
 export async function assertNextHopReachable(
   failure: Pick<Failure, 'code'>,
@@ -125,7 +125,7 @@ export async function assertNextHopReachable(
   );
 }
 
-/** Does the work of an attempt. Where it ends since no resolver answered, says why when the next hop is dead. */
+/** Runs an attempt. If it fails without an answer of a resolver, a dead next hop is reported. */
 export async function withNextHopProblem<T>(
   tools: NextHopTools,
   work: () => Promise<T>,
@@ -134,7 +134,7 @@ export async function withNextHopProblem<T>(
     return await work();
   } catch (error) {
     if (!(error instanceof AgentError) || error.code !== 'RESOLVER_UNAVAILABLE') throw error;
-    // Through the module's object: a name imported from it would miss `dns.setServers`.
+    // Through the module object: an imported function would not see `dns.setServers`.
     for (const text of dns.getServers()) {
       const host = parseNameServer(text)?.host;
       const hop = host === undefined ? null : await settledNextHop(host, tools);

@@ -1,25 +1,25 @@
-/** Next hops as /proc and /sys show them, where there is no perl: IPv4, and the main table alone. */
+/** Next hops from /proc and /sys, without perl: IPv4, and the main table only. */
 import { existsSync, readFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
 import type { NextHop, NextHops, NeighbourState } from './next-hop.ts';
 
-/** IPv4 of /proc/net/route: hexadecimal, least significant byte first. */
+/** An IPv4 address of /proc/net/route: hexadecimal, least significant byte first. */
 function fromHex(hex: string): number[] {
   return [6, 4, 2, 0].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
 }
 
-/** `unreachable` and `prohibit` routes, among the flags of a route. */
+/** The flag of `unreachable` and `prohibit` routes. */
 const rejects = 0x200;
 
 export interface Ipv4Route {
   readonly device: string;
-  /** Null where the address is on the link. */
+  /** Null for an on-link route. */
   readonly gateway: string | null;
   readonly isReject: boolean;
 }
 
-/** The most specific route of a /proc/net/route to an IPv4 address; the first of equals. */
+/** The most specific route of /proc/net/route to an IPv4 address; the first of equal ones. */
 export function ipv4RouteTo(table: string, address: string): Ipv4Route | null {
   const bytes = address.split('.').map(Number);
   let best: { length: number; metric: number; route: Ipv4Route } | null = null;
@@ -44,7 +44,7 @@ export function ipv4RouteTo(table: string, address: string): Ipv4Route | null {
   return best?.route ?? null;
 }
 
-/** What a /proc/net/arp says of a neighbour. It knows complete entries, and others. */
+/** The state of a neighbour in /proc/net/arp, which only distinguishes complete entries from others. */
 export function stateInArp(table: string, device: string, address: string): NeighbourState {
   for (const line of table.split('\n').slice(1)) {
     const [neighbour, , flags, , , through] = line.trim().split(/\s+/);
@@ -78,7 +78,8 @@ export class NextHopsFromFiles implements NextHops {
     if (route === null || route.isReject) return null;
     const { device, gateway } = route;
     const hasCarrier = this.#read(`sys/class/net/${device}/carrier`)?.trim() !== '0';
-    // Behind a bridge or a virtual cable the target may be all there is; not where all else leaves by it.
+    // Behind a bridge or a virtual cable the target may be the only host, unless the default route
+    // leaves by it.
     const isOwn =
       existsSync(join(this.#root, `sys/class/net/${device}/device`)) ||
       ipv4RouteTo(table, '192.0.2.1')?.device === device;

@@ -1,7 +1,7 @@
 /**
- * Next hops as the kernel knows them. Nothing is sent. The kernel is asked by a perl child, `agent/next-hop.pl`, since
- * Node has no netlink; it starts with the first question, which comes with the first failure, and ends
- * when nobody has asked for a while. Without perl the files of /proc tell about IPv4 alone.
+ * Next hops from the kernel, without sending packets. A perl child, `agent/next-hop.pl`, asks the
+ * kernel, because Node has no netlink. It starts with the first failure and ends when it is idle.
+ * Without perl, files of /proc give IPv4 only.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import type { NextHop, NextHops, NeighbourState } from './next-hop.ts';
 
 const program = fileURLToPath(new URL('../../next-hop.pl', import.meta.url));
 
-/** The kernel answers within a millisecond; a child that takes longer is stuck. */
+/** The kernel answers within a millisecond; a slower child hangs. */
 const answerWithinMs = 2_000;
 const idleMs = 30_000;
 
@@ -27,7 +27,7 @@ function isState(text: string | null): text is NeighbourState {
   return states.has(text);
 }
 
-/** Reads a line of `agent/next-hop.pl`; null for a line without an answer. */
+/** Parses a line of `agent/next-hop.pl`; null for a line without an answer. */
 export function readNextHop(line: string): NextHop | null {
   const [kind, ...words] = line.split(' ');
   if (kind === 'here') return { kind };
@@ -48,7 +48,7 @@ class FirstHopsOfPerl implements NextHops {
   readonly #perl: string;
   readonly #clock: Clock;
   #child: ChildProcess | null = null;
-  /** In the order in which the child answers. */
+  /** In the order of the answers. */
   #waiting: Answer[] = [];
   #cancelTimer: () => void = () => undefined;
 
@@ -69,7 +69,8 @@ class FirstHopsOfPerl implements NextHops {
     }
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
-      // The first of those that wait is watched: more questions give a stuck child no more time.
+      // Only the oldest question has a timer, so that new ones do not extend the time of a hanging
+      // child.
       if (this.#waiting.length === 1) this.#watch(child);
       child.stdin?.write(`${version} ${address}\n`);
     });
@@ -99,7 +100,7 @@ class FirstHopsOfPerl implements NextHops {
     });
   }
 
-  /** Gives up what is under way; the next question begins with a new child. */
+  /** Rejects pending questions; the next question starts a new child. */
   #end(child: ChildProcess): void {
     child.kill('SIGKILL');
     if (this.#child !== child) return;
@@ -117,7 +118,7 @@ class FirstHopsOfPerl implements NextHops {
   }
 }
 
-/** Opens the best way to learn about first hops that this machine has. Starts nothing yet. */
+/** Opens the best source of next hops on this machine. Starts nothing yet. */
 export function openNextHops({
   perl = findOfSystem('perl'),
   clock = systemClock,

@@ -1,8 +1,8 @@
-/** What comes first on the way to an address: the interface, and the gateway where there is one. */
+/** The next hop to an address: the interface, and the gateway if there is one. */
 
 /**
- * Of a gateway among the neighbours, as `ip neigh` names it. `incomplete` is asked for and did not answer
- * yet, `probe` is asked whether it is still there, `failed` was asked often enough; null is unknown.
+ * State of a gateway in the neighbour table, as in `ip neigh`. `incomplete`: it has not answered
+ * yet; `probe`: it is being checked; `failed`: it did not answer; null: unknown.
  */
 export type NeighbourState =
   | 'incomplete'
@@ -16,9 +16,9 @@ export type NeighbourState =
   | null;
 
 /**
- *   none   this machine has no way there; `code` as in ENETUNREACH
+ * none   this machine has no route; `code` as in ENETUNREACH
  *   here   the address is one of this machine
- *   hop    through a device, and by a gateway where the address is not on the link itself
+ * hop    through a device, and by a gateway unless the address is on the link
  */
 export type NextHop =
   | { kind: 'none'; code: string }
@@ -28,12 +28,12 @@ export type NextHop =
       device: string;
       isUp: boolean;
       hasCarrier: boolean;
-      /** Set where a link is missing and the target itself may be all that is at its other end. */
+      /** Set when the link is down and the target may be the only host on it. */
       mayEndAtTarget?: true;
       gateway: { address: string; state: NeighbourState } | null;
     };
 
 export interface NextHops extends AsyncDisposable {
-  /** Null where it cannot be found out. Never rejects. */
+  /** Null when it cannot be determined. Never rejects. */
   to(address: string): Promise<NextHop | null>;
 }

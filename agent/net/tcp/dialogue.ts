@@ -1,4 +1,4 @@
-/** A conversation by lines over TCP: what is waited for, what is said, and TLS from some point on. */
+/** A line-based dialogue over TCP: expected lines, sent lines, and optionally STARTTLS. */
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
@@ -7,9 +7,9 @@ import { failureOf, observeError, timedOut } from '../failure.ts';
 import type { Address } from '../dns/resolve.ts';
 
 export interface DialogueTurn {
-  /** Gives true for the line that is waited for; null says without waiting. */
+  /** Matches the expected line; null sends without waiting. */
   readonly awaits: ((line: string) => boolean) | null;
-  /** Gives what is said next, without the end of the line; empty for nothing. */
+  /** The next line to send, without its end; empty for none. */
   readonly says: () => string;
   readonly startsTls: boolean;
 }
@@ -25,7 +25,7 @@ export interface DialogueTls {
 export interface Dialogue {
   readonly address: Address;
   readonly port: number;
-  /** Secured from the first byte on. */
+  /** TLS from the first byte. */
   readonly isTls: boolean;
   readonly tls: DialogueTls;
   readonly turns: readonly DialogueTurn[];
@@ -34,10 +34,10 @@ export interface Dialogue {
   readonly signal: AbortSignal;
 }
 
-/** Lines longer than this are no lines. */
+/** Longer lines are refused. */
 const maxLineLength = 65_536;
 
-/** What has arrived, as lines; waits for the next one. */
+/** Received lines; waits for the next one. */
 class Lines {
   #text = '';
   #isOver = false;
@@ -54,7 +54,7 @@ class Lines {
     this.#wake();
   }
 
-  /** Null at the end; then what is left without an end of line has been given as a last line. */
+  /** Null at the end, after an unterminated last line. */
   async next(): Promise<string | null> {
     for (;;) {
       const end = this.#text.indexOf('\n');
@@ -69,10 +69,10 @@ class Lines {
   }
 }
 
-/** The peer closed before it said what was waited for. */
+/** The peer closed before the expected line. */
 export const nothingAwaited = 'NOT_SAID';
 
-/** Holds a conversation. Gives null when all of it took place; rejects with an AgentError for anything else. */
+/** Runs a dialogue. Gives null on success and a failure otherwise; rejects only with an AgentError. */
 export async function holdDialogue(dialogue: Dialogue): Promise<Failure | null> {
   const { address, port, clock, signal, tls, timeoutMs } = dialogue;
   const subject = `${address.address}:${port}`;
@@ -166,7 +166,7 @@ export async function holdDialogue(dialogue: Dialogue): Promise<Failure | null> 
   }
 }
 
-/** How a conversation is ended from outside. */
+/** The dialogue was ended from outside. */
 class Ended extends Error {
   readonly failure: Failure;
 

@@ -1,9 +1,9 @@
-/** What the other family would have done, for a check that could not connect by the family it asks for. */
+/** Tries the other address family for a check that could not connect. */
 import { connect, isIP } from 'node:net';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import type { Address, Resolution } from '../dns/resolve.ts';
 
-/** A failed attempt takes no longer for it than this, twice. */
+/** Limit of this attempt, twice. */
 const withinMs = 1_500;
 
 interface Question {
@@ -36,7 +36,7 @@ function answers({ address }: Address, port: number): Promise<boolean> {
   return promise.finally(() => socket.destroy());
 }
 
-/** Tries a name by the other family and writes what came of it into the log of the run. */
+/** Tries a name by the other family and logs the outcome in the run. */
 export async function logOtherFamily(
   { host, port, tried, resolve, signal }: Question,
   log: (message: string, level: 'INFO') => void,

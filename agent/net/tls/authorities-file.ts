@@ -1,13 +1,13 @@
 /**
- * A file of certificate authorities, as NODE_EXTRA_CA_CERTS names one: the certificates that can be
- * read, and what is wrong with all else. What follows from a problem is up to the caller: the agent
- * does not start with one, runs go without it, doctor explains it.
+ * Parses a file of certificate authorities, such as NODE_EXTRA_CA_CERTS: the readable certificates,
+ * and the problems. The caller decides about problems: the agent does not start, runs go on without
+ * the file, doctor explains them.
  */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { codeOf } from '../failure.ts';
 
-/** Why one certificate of a file is of no use. They are counted from 1. */
+/** A damaged certificate of a file, counted from 1. */
 export interface DamagedCertificate {
   readonly kind: 'damaged' | 'cut-off';
   readonly which: number;
@@ -15,11 +15,11 @@ export interface DamagedCertificate {
   readonly cause?: unknown;
 }
 
-/** Why nothing of a file is of use. */
+/** Why a file is useless as a whole. */
 export type UselessFile =
   | { readonly kind: 'unreadable'; readonly code: string; readonly cause: unknown }
   | { readonly kind: 'empty' | 'der' | 'not-pem' }
-  /** PEM of other things, such as keys. */
+  /** PEM blocks of other kinds, such as keys. */
   | { readonly kind: 'no-certificate'; readonly labels: readonly string[] };
 
 export type AuthoritiesProblem = UselessFile | DamagedCertificate;
@@ -27,7 +27,7 @@ export type AuthoritiesProblem = UselessFile | DamagedCertificate;
 export interface AuthoritiesFile {
   /** In the order of the file. */
   readonly certificates: readonly X509Certificate[];
-  /** Empty for a file of certificates alone; one of UselessFile, or one per damaged certificate. */
+  /** Empty for a valid file; else one UselessFile, or one entry per damaged certificate. */
   readonly problems: readonly AuthoritiesProblem[];
 }
 
@@ -36,7 +36,7 @@ const certificateLabel = /^(TRUSTED |X509 )?CERTIFICATE$/;
 
 interface Block {
   readonly label: string;
-  /** Null without an end before the next one begins. */
+  /** Null when the end marker is missing. */
   readonly pem: string | null;
 }
 
@@ -54,12 +54,12 @@ function useless(problem: UselessFile): AuthoritiesFile {
   return { certificates: [], problems: [problem] };
 }
 
-/** What the bytes of such a file hold. */
+/** Parses the bytes of such a file. */
 export function parseAuthorities(bytes: Buffer): AuthoritiesFile {
   const text = bytes.toString('latin1');
   if (text.trim() === '') return useless({ kind: 'empty' });
   const blocks = blocksOf(text);
-  // DER begins with a SEQUENCE of a length in two bytes.
+  // DER begins with a SEQUENCE of a two-byte length.
   const isDer = bytes[0] === 0x30 && bytes[1] === 0x82;
   if (blocks.length === 0) return useless({ kind: isDer ? 'der' : 'not-pem' });
   const shown = blocks.filter(({ label }) => certificateLabel.test(label));
@@ -101,7 +101,7 @@ export function describeDamaged({ kind, which, of }: DamagedCertificate): string
   return `certificate ${which} of ${of} ${what}`;
 }
 
-/** True for what is wrong with one certificate rather than with the file. */
+/** True for a problem of one certificate instead of the whole file. */
 export function isOfOneCertificate(problem: AuthoritiesProblem): problem is DamagedCertificate {
   return problem.kind === 'damaged' || problem.kind === 'cut-off';
 }

@@ -1,8 +1,8 @@
-/** What servers say of client certificates, in words. */
+/** Explains rejections of client certificates. */
 import { codeOf } from '../failure.ts';
 import { alertOf } from '../tls-alert.ts';
 
-/** Alerts by which a server speaks of the certificate it was shown; a client gets them for no other reason. */
+/** TLS alerts about the client certificate only. */
 const aboutTheCertificate: Readonly<Record<number, string>> = {
   42: 'it calls it bad',
   43: 'it does not support its kind',
@@ -15,20 +15,20 @@ const aboutTheCertificate: Readonly<Record<number, string>> = {
 };
 
 const certificateRequired = 116;
-/** Said by servers also for other reasons. */
+/** An alert with other causes too. */
 const handshakeFailure = 40;
 
-/** Ends of a connection without a word: some servers reject this way. */
+/** Errors without a TLS alert: some servers reject this way. */
 const wordless = new Set(['ECONNRESET', 'SOCKET_CLOSED', 'EPIPE']);
 
 export interface Rejection {
-  /** The pattern of the certificate that was shown, or null. */
+  /** Host pattern of the sent certificate, or null. */
   readonly shownFor: string | null;
-  /** `after`: the handshake was complete, and nothing had been answered yet. */
+  /** `after`: the handshake was complete, but nothing was answered yet. */
   readonly moment: 'handshake' | 'after' | 'later';
 }
 
-/** How an end of a connection reads that has, or may have, to do with client certificates; else null. */
+/** Explains an end of a connection that may be caused by client certificates; null for others. */
 export function clientCertificateRejection(
   error: unknown,
   { shownFor, moment }: Rejection,

@@ -1,6 +1,6 @@
 /**
- * NODE_EXTRA_CA_CERTS, read for those that Node does not read it for: browsers, and programs of runs
- * that may not look at the file.
+ * NODE_EXTRA_CA_CERTS for programs that Node does not configure: browsers, and programs of runs
+ * without access to the file.
  */
 import type { X509Certificate } from 'node:crypto';
 import { rootCertificates } from 'node:tls';
@@ -11,9 +11,9 @@ import {
 } from './authorities-file.ts';
 
 export interface ExtraAuthorities {
-  /** Those that are not well known anyway. */
+  /** Certificates that are not well known anyway. */
   readonly certificates: readonly X509Certificate[];
-  /** Why none or not all of them could be read, and what to do; else null. */
+  /** Why some or all are unreadable, with advice; else null. */
   readonly problem: string | null;
 }
 
@@ -33,7 +33,7 @@ function reasonOf(file: string, { problems }: AuthoritiesFile): string | null {
   return `${problems.length} of ${first.of} certificates in ${file} (NODE_EXTRA_CA_CERTS) are damaged and left out`;
 }
 
-/** Reads the file that the setting names; nothing when it names none. Never throws. */
+/** Reads the configured file; empty without the setting. Never throws. */
 export function readExtraAuthorities(file: string | undefined): ExtraAuthorities {
   if (file === undefined || file === '') return { certificates: [], problem: null };
   const read = readAuthoritiesFile(file);

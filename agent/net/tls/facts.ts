@@ -1,4 +1,4 @@
-/** What a TLS handshake is known by afterwards, in words. */
+/** Facts about a TLS handshake as text. */
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { codeOf } from '../failure.ts';
 
@@ -11,12 +11,12 @@ export interface CertificateFacts {
 
 const dayMs = 86_400_000;
 
-/** The name in a certificate, which Node gives as lines of `KEY=value`, as one line. */
+/** A distinguished name on one line, from Node's lines of `KEY=value`. */
 export function nameInOneLine(name: string): string {
   return name.trim().replaceAll('\n', ', ');
 }
 
-/** The certificate of the other side. To be asked once, after it was judged: Node gives it away. */
+/** Facts about the peer certificate. Call it once, after the verification, because Node frees it. */
 export function certificateFacts(socket: TLSSocket, now: number): CertificateFacts | null {
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined) return null;
@@ -25,7 +25,7 @@ export function certificateFacts(socket: TLSSocket, now: number): CertificateFac
   return { subject: subject ?? '', issuer: issuer ?? '', validTo, daysRemaining };
 }
 
-/** Protocol, cipher and whose certificate it was. */
+/** Protocol, cipher and certificate as text. */
 export function describeHandshake(socket: TLSSocket, certificate: CertificateFacts | null): string {
   const by = certificate === null ? '' : `, certificate by ${nameInOneLine(certificate.issuer)}`;
   return `${socket.getProtocol()} with ${socket.getCipher().name}${by}`;
@@ -34,9 +34,9 @@ export function describeHandshake(socket: TLSSocket, certificate: CertificateFac
 type Judge = Partial<Record<'verifyError', () => unknown>>;
 
 /**
- * Calls back with who made a certificate that is about to be refused for its chain: with the error, Node
- * has already let go of it. Whether it is refused only the handle of the socket tells by then; where a
- * Node has no such handle, nobody is called.
+ * Calls back with the issuer of a certificate that is about to be refused because of its chain:
+ * with the error, Node has freed the certificate. Only the internal handle of the socket shows the
+ * refusal at that time; without such a handle there is no call.
  */
 export function onRefusedChain(socket: TLSSocket, callback: (issuer: string) => void): void {
   socket.prependOnceListener('secure', () => {
@@ -46,7 +46,7 @@ export function onRefusedChain(socket: TLSSocket, callback: (issuer: string) => 
   });
 }
 
-/** What the other side, or we, complained about in a handshake; null for any other error. */
+/** The TLS alert or the verification error of a handshake; null for other errors. */
 export function complaintOf(error: unknown): string | null {
   const message = error instanceof Error ? error.message : '';
   const alert = /:SSL routines:[^:]*:(?:\w+ )?alert ([^:]+):/.exec(message)?.[1];

@@ -1,4 +1,4 @@
-/** What TLS connections trust, and whom they say they are. */
+/** Trust and client identity of TLS connections. */
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { codeOf } from '../failure.ts';
@@ -6,15 +6,15 @@ import { codeOf } from '../failure.ts';
 let shared: SecureContext | undefined;
 
 /**
- * The trust of this process: the well-known authorities and NODE_EXTRA_CA_CERTS. Built once, since
- * building one for each connection costs more than the handshake.
+ * The trust of this process: well-known authorities and NODE_EXTRA_CA_CERTS. Built once, because
+ * building it costs more than a handshake.
  */
 export function defaultSecureContext(): SecureContext {
   shared ??= createSecureContext();
   return shared;
 }
 
-/** A certificate to show, in PEM; its authority is trusted besides the well-known ones. */
+/** A client certificate in PEM; its authority is trusted in addition to the well-known ones. */
 export interface ClientIdentity {
   readonly cert: string;
   readonly key: string;
@@ -25,7 +25,7 @@ export interface ClientIdentity {
 const rememberedIdentities = 100;
 const remembered = new Map<string, SecureContext>();
 
-/** Why a certificate that is stored cannot be shown, in words that hold nothing of it. */
+/** Why a stored certificate cannot be used; the message contains nothing of it. */
 export class UnusableCertificate extends Error {
   readonly code = 'CLIENT_CERTIFICATE_UNUSABLE';
 }
@@ -44,14 +44,14 @@ function reasonOf(error: unknown): string {
   return known?.[1] ?? `its key or certificate cannot be read (${code})`;
 }
 
-/** OpenSSL keeps a key of one kind beside a certificate of another, and shows neither. */
+/** OpenSSL accepts a key of another type than the certificate and then sends neither. */
 function requirePair({ cert, key, passphrase }: ClientIdentity): void {
   const privateKey = createPrivateKey({ key, ...(passphrase === null ? {} : { passphrase }) });
   if (new X509Certificate(cert).checkPrivateKey(privateKey)) return;
   throw Object.assign(new Error('not a pair'), { code: 'KEY_MISMATCH' });
 }
 
-/** The context of a client certificate. Throws UnusableCertificate. */
+/** The context with a client certificate. Throws UnusableCertificate. */
 export function secureContextOf(identity: ClientIdentity): SecureContext {
   const { cert, key, passphrase, ca } = identity;
   const id = createHash('sha256')

@@ -1,4 +1,4 @@
-/** What `agent/tracer.pl` says, line by line, and the report that can be made of it at any moment. */
+/** Parses the output of `agent/tracer.pl` and builds a report at any time. */
 import type { TracerouteHop, TracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { icmpNote, isUnreachable } from './notes.ts';
@@ -8,25 +8,25 @@ interface Answer {
   readonly ms: number;
   readonly from: string;
   readonly isFromTarget: boolean;
-  /** Nothing beyond this hop answers in another way. */
+  /** Farther hops will not answer differently. */
   readonly isLast: boolean;
   readonly note: string | null;
 }
 
-/** Who is traced, and how. */
+/** Target and method of a trace. */
 interface Traced {
   readonly address: string;
   readonly family: IpFamily;
   readonly port: number | null;
 }
 
-/** What a check asked for. */
+/** Settings of a check. */
 interface Planned {
   readonly method: TracerouteReport['method'];
   readonly shownSilent: number;
 }
 
-/** Silent hops shown behind the last that answered: enough to see that nothing came. */
+/** Silent hops shown after the last answer. */
 const shownSilent = 3;
 
 const unansweredByTcp = (port: number): string => `TCP to port ${port} had no answer from anybody`;
@@ -51,7 +51,7 @@ function statistics(
   };
 }
 
-/** Each once, the most frequent first, else in the order in which they came. */
+/** Unique values, most frequent first, then in order of appearance. */
 function byFrequency(values: readonly string[]): string[] {
   const counts = new Map<string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
@@ -63,7 +63,7 @@ function count(counts: number[], hopText: string | undefined): void {
   if (Number.isInteger(hop)) counts[hop] = (counts[hop] ?? 0) + 1;
 }
 
-/** What it means that this machine sent a probe back to itself. */
+/** Explains a probe that this machine sent back to itself. */
 function ownReason(said: string | null): string {
   return said === null || said === 'host unreachable'
     ? 'nobody at the next hop answers'
@@ -78,7 +78,7 @@ export class TracerouteLog {
   #note: string | null = null;
   #sent: number[] = [];
   #answers: Answer[] = [];
-  /** What this machine would not do, as the name of the call and of the error. */
+  /** The failed system call and its error. */
   failure: { call: string; code: string } | null = null;
   isComplete = false;
 
@@ -88,7 +88,7 @@ export class TracerouteLog {
     this.#shownSilent = plan?.shownSilent ?? shownSilent;
   }
 
-  /** Takes one line. What it does not know it leaves out. */
+  /** Processes one line; unknown lines are ignored. */
   add(line: string): void {
     const [word, ...rest] = line.split(' ');
     if (word === 'method') this.#begin(rest);
@@ -157,7 +157,7 @@ export class TracerouteLog {
     };
   }
 
-  /** Probes that may still be answered count as lost: make it when the trace is over. */
+  /** Unanswered probes count as lost, so build it at the end of the trace. */
   report(startedAt: number, durationMs: number): TracerouteReport {
     const { address, family, port } = this.#traced;
     const hops: TracerouteHop[] = [];

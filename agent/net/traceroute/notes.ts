@@ -1,13 +1,13 @@
-/** What ICMP messages say besides "it may not travel further". */
+/** Texts for ICMP messages other than "time exceeded". */
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 
-/** Destination unreachable: RFC 792 and RFC 1812, and RFC 4443 for IPv6. Of other types no probe hears. */
+/** Destination unreachable: RFC 792 and RFC 1812, and RFC 4443 for IPv6. Probes get no other types. */
 const unreachableType: Record<IpFamily, number> = { IPv4: 3, IPv6: 1 };
 const timeExceededType: Record<IpFamily, number> = { IPv4: 11, IPv6: 3 };
 
 const administratively = 'administratively prohibited';
 
-/** Those that are met; the others are obsolete (RFC 6633, RFC 1812) and shown by their code. */
+/** Current codes; obsolete ones (RFC 6633, RFC 1812) are shown by number. */
 const reasons: Record<IpFamily, Readonly<Record<number, string>>> = {
   IPv4: {
     0: 'network unreachable',
@@ -28,12 +28,12 @@ const reasons: Record<IpFamily, Readonly<Record<number, string>>> = {
   },
 };
 
-/** True when the message ends the way: its sender does not forward to the target. */
+/** True for a message that ends the trace: its sender does not forward to the target. */
 export function isUnreachable(family: IpFamily, type: number): boolean {
   return type === unreachableType[family];
 }
 
-/** A few words, or null for "time exceeded", which is what a hop is expected to say. */
+/** A short text, or null for "time exceeded", the normal answer of a hop. */
 export function icmpNote(family: IpFamily, type: number, code: number): string | null {
   if (type === timeExceededType[family]) return code === 0 ? null : 'reassembly time exceeded';
   if (!isUnreachable(family, type)) return `ICMP type ${type} code ${code}`;

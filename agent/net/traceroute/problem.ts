@@ -1,4 +1,4 @@
-/** Why the way to a target could not be traced, in words, with what would help. */
+/** Why a route could not be traced, with advice. */
 import { readFileSync } from 'node:fs';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { AgentError } from '../../errors.ts';
@@ -13,7 +13,7 @@ const sandbox =
 
 const ipv6Switch = '/proc/sys/net/ipv6/conf/all/disable_ipv6';
 
-/** Why this machine has no IPv6 at all, as far as the kernel says; null where it may have. */
+/** Why this machine has no IPv6, if the kernel says so; null otherwise. */
 function ipv6Problem(): string | null {
   let value: string;
   try {
@@ -39,7 +39,7 @@ const localReasons: Readonly<Record<string, string>> = {
   ENOMEM: 'its kernel has no memory for the socket',
 };
 
-/** What the tracer said it could not do, before anything was sent. */
+/** The error of the tracer before it sent anything. */
 export function tracerFailure(
   { address, family }: Target,
   { call, code }: { call: string; code: string },
@@ -71,12 +71,12 @@ export function tracerFailure(
   );
 }
 
-/** Sockets do not tell who sent a packet back. */
+/** The error queue, which tells who sent a packet back, is not readable. */
 export function cannotReadErrors(call: string, code: string): string {
   return `the way to a target cannot be traced: the error queue of a socket cannot be read here (${call}: ${code}); ${sandbox}`;
 }
 
-/** The tracer ended without a word. */
+/** The tracer ended without an error message. */
 export function tracerBroken(how: string): AgentError {
   return new AgentError(
     'TRACEROUTE_UNAVAILABLE',
@@ -84,7 +84,7 @@ export function tracerBroken(how: string): AgentError {
   );
 }
 
-/** A link-local address without the interface it is meant on, which the kernel would refuse. */
+/** A link-local address needs its interface, or the kernel refuses it. */
 export function refuseWithoutScope({ address }: Target): void {
   if (!/^fe[89ab][0-9a-f]:/i.test(address) || address.includes('%')) return;
   throw new AgentError(

@@ -1,7 +1,7 @@
 /**
- * Traceroutes for many runs: those that fail at the same target at the same time share one, which also
- * serves who comes a moment later; only a few are made at once, and when too many wait, that is said
- * rather than waited for. A report says when it was begun.
+ * Shares traceroutes between runs: runs that fail at the same target at the same time share one,
+ * also shortly afterwards. Only a few run at once, and when too many wait, the caller gets a
+ * message instead. A report contains its start.
  */
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import type { TracerouteReport } from '@monitor/shared/contract/check-result.ts';
@@ -11,9 +11,9 @@ import type { TracedTarget, TraceOptions, Traceroute } from './traceroute.ts';
 
 const maxAtOnce = 4;
 const maxWaiting = 16;
-/** With less time than this a trace tells nothing. */
+/** A shorter trace is useless. */
 const minMs = 1_000;
-/** So long a report serves those who fail after it. */
+/** How long a report is reused. */
 const goodForMs = 5_000;
 
 interface SharedTrace {
@@ -26,7 +26,7 @@ class SharedTraces implements Traceroute {
   readonly #tracer: Traceroute;
   readonly #clock: Clock;
   readonly #shared = new Map<string, SharedTrace>();
-  /** Of the last few seconds, oldest first. */
+  /** Reports of the last seconds, oldest first. */
   readonly #reports = new Map<string, { report: TracerouteReport; until: number }>();
   readonly #permits = new Permits(maxAtOnce);
 
@@ -62,7 +62,7 @@ class SharedTraces implements Traceroute {
     const shared: SharedTrace = { report, abandoned, waiting: 0 };
     this.#shared.set(key, shared);
     const end = (): void => {
-      // A caller that comes now begins anew.
+      // A caller from now on starts a new trace.
       if (this.#shared.get(key) === shared) this.#shared.delete(key);
     };
     report.then((made) => {
@@ -87,9 +87,9 @@ class SharedTraces implements Traceroute {
     return this.#reports.get(key)?.report;
   }
 
-  /** With a `timeoutMs` of 0 it gives what is known already, and waits for nothing. */
+  /** With a `timeoutMs` of 0 it gives only a known report. */
   async trace(target: TracedTarget, options: TraceOptions): Promise<TracerouteReport> {
-    // A check that measures the way is a run of its own, and has had its place in the pool.
+    // A traceroute monitor has a permit of its own, so its trace does not wait here.
     if (options.plan !== undefined) return this.#tracer.trace(target, options);
     const { timeoutMs, signal } = options;
     const key = `${target.address} ${target.port}`;
@@ -118,7 +118,7 @@ class SharedTraces implements Traceroute {
   }
 }
 
-/** Puts limits around what traces. */
+/** Adds sharing and limits to a tracer. */
 export function shareTraces(tracer: Traceroute, clock: Clock = systemClock): Traceroute {
   return new SharedTraces(tracer, clock);
 }

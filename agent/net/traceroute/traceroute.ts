@@ -1,7 +1,6 @@
 /**
- * The way to a target, hop by hop, without any right: TCP to its port, or UDP. Each trace is a perl
- * child, `agent/tracer.pl`, since Node can neither limit how far a packet travels nor learn who sent it
- * back.
+ * Traces the route to a target without privileges: TCP to its port, or UDP. Each trace is a perl
+ * child, `agent/tracer.pl`, because Node can neither set the TTL nor read the error queue.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,33 +16,33 @@ import { TracerouteLog } from './log.ts';
 import { cannotReadErrors, refuseWithoutScope, tracerBroken, tracerFailure } from './problem.ts';
 
 export interface TracedTarget {
-  /** A link-local one with its interface, as `fe80::1%eth0`. */
+  /** A link-local address includes its interface, as `fe80::1%eth0`. */
   readonly address: string;
   readonly family: IpFamily;
-  /** The TCP port that was to be reached; null for none, which takes UDP. */
+  /** The TCP port; null uses UDP. */
   readonly port: number | null;
 }
 
-/** How a check wants the way to be probed. Such a trace is made for it alone. */
+/** Probe settings of a check. Such a trace is not shared. */
 export interface TracePlan {
   readonly method: 'tcp' | 'udp' | 'icmp';
   readonly maxHops: number;
-  /** Silent hops that are shown behind the last one that answered. */
+  /** Silent hops shown after the last answer. */
   readonly shownSilent: number;
 }
 
 export interface TraceOptions {
-  /** Of which a trace needs about one second, 3.4 where the target is silent. */
+  /** A trace needs about one second, 3.4 with a silent target. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Without one, TCP or UDP is chosen by the target, and 30 hops are probed. */
+  /** By default the method depends on the target, with up to 30 hops. */
   readonly plan?: TracePlan;
 }
 
 export interface Traceroute extends AsyncDisposable {
   /**
-   * Ends within `timeoutMs`, or when the signal aborts, with what is known by then. Rejects with an
-   * AgentError when the tracer itself fails, or this machine lets nothing out.
+   * Ends at `timeoutMs` or when the signal aborts, with the results so far. Rejects with an
+   * AgentError when the tracer fails, or when this machine lets no packet out.
    */
   trace(target: TracedTarget, options: TraceOptions): Promise<TracerouteReport>;
 }
@@ -53,7 +52,7 @@ const tracer = fileURLToPath(new URL('../../tracer.pl', import.meta.url));
 const maxHops = 30;
 const probesPerHop = 3;
 
-/** What the tracer gets less than the caller, to say its last words. */
+/** The tracer gets this much less time, to write its report. */
 const lastWordsMs = 100;
 
 /** A check takes some ten milliseconds. */
@@ -96,7 +95,7 @@ class PerlTraceroute implements Traceroute {
 
     const child = spawn(this.#perl, [tracer, process.arch, ...wordsOf(target, timeoutMs, plan)], {
       env: {},
-      // Its input is never written to: its end tells the tracer that the agent is dead.
+      // Nothing is written to its input: when it closes, the tracer knows that the agent is gone.
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     this.#children.add(child);
@@ -136,7 +135,7 @@ class PerlTraceroute implements Traceroute {
   }
 }
 
-/** What the tracer finds when it reads an error queue; null when all is well. */
+/** Tests the tracer's access to an error queue; null when it works. */
 function checkTracer(perl: string, architecture: string): string | null {
   const { stdout, stderr, error } = spawnSync(perl, [tracer, architecture, 'check'], {
     encoding: 'utf8',
@@ -153,14 +152,14 @@ function checkTracer(perl: string, architecture: string): string | null {
 }
 
 export interface TracerouteOptions {
-  /** Where perl is; null where there is none. */
+  /** Path of perl; null when it is missing. */
   readonly perl?: string | null;
   readonly architecture?: string;
   readonly platform?: string;
   readonly clock?: Clock;
 }
 
-/** Makes a traceroute, or says why that is not possible here. */
+/** Opens the tracer, or explains why it is not available. */
 export function openTraceroute({
   perl = findOfSystem('perl'),
   architecture = process.arch,
