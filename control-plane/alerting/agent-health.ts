@@ -24,6 +24,8 @@ export interface Place {
   location: string;
 }
 
+export const keyOfPlace = ({ accountId, location }: Place): string => `${accountId}/${location}`;
+
 /** The code of alerts about a location without an agent. */
 export const noAgentCode = 'NO_AGENT';
 
@@ -60,8 +62,8 @@ export interface HealthCondition {
   everyMs: number;
   /** True for alerts with this code. */
   owns: (code: OutageCode) => boolean;
-  /** Finds suspects of all accounts. */
-  look: () => Promise<{
+  /** Finds suspects of all accounts; `open` are its open alerts. */
+  look: (open: readonly HealthAlert[]) => Promise<{
     suspects: readonly Suspect[];
     /** Null while it is not over. */
     endOf: (db: Kysely<Database>, alert: HealthAlert) => Promise<Ending | null>;
@@ -82,7 +84,10 @@ function toAlert(row: Selectable<AgentHealthAlertsTable>): HealthAlert {
   };
 }
 
-const ofAlert = (db: Kysely<Database>, { accountId, location, code }: Omit<HealthAlert, 'since'>) =>
+const ofAlert = (
+  db: Kysely<Database>,
+  { accountId, location, code }: Place & { code: OutageCode },
+) =>
   db
     .selectFrom('agent_health_alerts')
     .selectAll()
@@ -146,7 +151,7 @@ async function openAlert(
   const { accountId, location } = place;
   const { code, since, kind, checks } = finding;
   const now = services.clock.now();
-  const known = await ofAlert(db, { ...place, code, incidentKey: '' }).executeTakeFirst();
+  const known = await ofAlert(db, { accountId, location, code }).executeTakeFirst();
   const notified = known === undefined ? [] : fromJson<number[]>(known.channels_json);
   const channels = (await channelsToNotify(db, accountId, checks)).filter(
     (id) => !notified.includes(id),
@@ -198,9 +203,10 @@ async function closeAlert(
 export async function watchHealth(services: Services, condition: HealthCondition): Promise<void> {
   const { db, deliveries } = services;
   const rows = await db.selectFrom('agent_health_alerts').selectAll().execute();
-  const { suspects, endOf } = await condition.look();
+  const open = rows.map(toAlert).filter(({ code }) => condition.owns(code));
+  const { suspects, endOf } = await condition.look(open);
   let hasNews = false;
-  for (const alert of rows.map(toAlert).filter(({ code }) => condition.owns(code))) {
+  for (const alert of open) {
     const isSent = await db.transaction().execute(async (unit) => {
       const ending = await endOf(unit, alert);
       return ending !== null && closeAlert(services, unit, alert, ending);

@@ -12,7 +12,13 @@ import {
 } from '../scheduling/index.ts';
 import type { Services } from '../core/services.ts';
 import { maintenanceBetween } from '../maintenance/index.ts';
-import { type Finding, type HealthCondition, type Place, unknownKind } from './agent-health.ts';
+import {
+  type Finding,
+  type HealthCondition,
+  keyOfPlace,
+  type Place,
+  unknownKind,
+} from './agent-health.ts';
 
 /** A check counts as silent after this time at the earliest. */
 const minMs = 5 * 60_000;
@@ -161,8 +167,6 @@ async function findingsAt(
   return [{ code: noResultsCode, since, runs: 0, kind: unknownKind(message), checks }];
 }
 
-const keyOf = ({ accountId, location }: Place): string => `${accountId}/${location}`;
-
 export function missingResults(services: Services): HealthCondition {
   const { db, hub } = services;
   return {
@@ -171,9 +175,9 @@ export function missingResults(services: Services): HealthCondition {
     owns: (code) => code === noResultsCode,
     look: async () => {
       const { silent, excused } = await silentChecks(services, db);
-      const withoutResults = new Set([...silent, ...excused].map(keyOf));
+      const withoutResults = new Set([...silent, ...excused].map(keyOfPlace));
       return {
-        suspects: [...Map.groupBy(silent, keyOf).values()].flatMap((ofPlace) =>
+        suspects: [...Map.groupBy(silent, keyOfPlace).values()].flatMap((ofPlace) =>
           ofPlace.slice(0, 1).map(({ accountId, location }) => ({
             ...{ accountId, location },
             findings: (unit) => findingsAt(services, unit, { accountId, location }, ofPlace),
@@ -182,7 +186,7 @@ export function missingResults(services: Services): HealthCondition {
         // Without an agent there is another alert, and there are no results.
         endOf: (_unit, alert) =>
           Promise.resolve(
-            !withoutResults.has(keyOf(alert)) && hub.isServed(alert.accountId, alert.location)
+            !withoutResults.has(keyOfPlace(alert)) && hub.isServed(alert.accountId, alert.location)
               ? { isConclusive: true }
               : null,
           ),

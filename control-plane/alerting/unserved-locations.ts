@@ -4,7 +4,13 @@ import type { Database } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 import { channelsToNotify, checksWaitingIn, type WaitingCheck } from '../scheduling/index.ts';
 import { privateLocationName } from '../checks/index.ts';
-import { type Finding, type HealthCondition, noAgentCode, type Place } from './agent-health.ts';
+import {
+  type Finding,
+  type HealthCondition,
+  keyOfPlace,
+  noAgentCode,
+  type Place,
+} from './agent-health.ts';
 import { neverServedForMs, unservedForMs, waitingSince } from './decide/unserved.ts';
 
 /** Locations of all accounts with checks and without a recorded agent. */
@@ -86,17 +92,19 @@ export function unservedLocations(services: Services): HealthCondition {
     name: 'watch-locations',
     everyMs: 10_000,
     owns: (code) => code === noAgentCode,
-    look: async () => {
+    look: async (open) => {
+      const notified = new Set(open.map(keyOfPlace));
       // Before that, an agent may just not have come back after the restart.
       const isSettled = reception.receivableMs() - startedAt >= unservedForMs;
       const places = isSettled ? await candidatesOf(db) : [];
       return {
         suspects: places
           .filter(({ accountId, location }) => !hub.isServed(accountId, location))
+          .filter((place) => !notified.has(keyOfPlace(place)))
           .map((place) => ({
             ...place,
-            findings: async (unit, open) =>
-              open.has(noAgentCode) ? [] : findingsAt(services, unit, place),
+            findings: async (unit, codes) =>
+              codes.has(noAgentCode) ? [] : findingsAt(services, unit, place),
           })),
         endOf: async (unit, alert) =>
           hub.isServed(alert.accountId, alert.location)

@@ -147,7 +147,7 @@ test('a failing check reaches a webhook, a mailbox, subscribers and the status p
   assert.ok(incident.duration > 0);
 });
 
-const kills = isLong ? 12 : 5;
+const kills = isLong ? 12 : 4;
 const checkCount = 6;
 /** Results of so long ago are handed in: of slots enough for all kills. */
 const backMs = 20 * 86_400_000;

@@ -319,20 +319,24 @@ test('a browser that does not start is an agent error, not a failure of the scri
   }
 });
 
-test('a page that eats memory ends its browser, and the run names the page', async (t) => {
-  const world = await scriptWorld(t, { limits: { memoryBytes: 800_000_000 } });
-  const site = await webSite(t);
-  const seen = await runBrowser(
-    definition(
-      `import { test } from '@playwright/test'; test('eats', async ({ page }) => {
+test(
+  'a page that eats memory ends its browser, and the run names the page',
+  inLongTier,
+  async (t) => {
+    const world = await scriptWorld(t, { limits: { memoryBytes: 800_000_000 } });
+    const site = await webSite(t);
+    const seen = await runBrowser(
+      definition(
+        `import { test } from '@playwright/test'; test('eats', async ({ page }) => {
         await page.goto('${site.url}/');
         await page.evaluate(async () => {
           const kept = []; for (;;) { kept.push(new Uint8Array(20_000_000).fill(1)); await new Promise((r) => setTimeout(r, 20)); }
         });
       });`,
-    ),
-    world.context(),
-  );
-  assert.match(seen.failure?.code ?? '', /^(BROWSER_CRASHED|PAGE_CRASHED)$/);
-  assert.ok(seen.failure?.message.includes(site.url));
-});
+      ),
+      world.context(),
+    );
+    assert.match(seen.failure?.code ?? '', /^(BROWSER_CRASHED|PAGE_CRASHED)$/);
+    assert.ok(seen.failure?.message.includes(site.url));
+  },
+);
