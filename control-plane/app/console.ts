@@ -1,17 +1,14 @@
 /**
  * The console, at `/console/`. Its files in `console/` are served as they are; libraries come from
- * their installed packages, and facts about check types (under `facts/`) from the table of types.
+ * their installed packages, and `facts.js` has the values of `console/facts.ts`.
  * Every path but the page itself contains the hash of all files, so browsers cache them for ever.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { exchangeFields } from '@monitor/shared/contract/check-result.ts';
-import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
-import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
-import { measuredMetrics } from '@monitor/shared/domain/metrics.ts';
 import { Router, type Request, type Response } from 'express';
+import * as facts from '../console/facts.ts';
 import { represent, type Representation } from '../http/representation.ts';
 
 const folder = join(import.meta.dirname, '..', 'console');
@@ -59,35 +56,11 @@ function ownSources(): [path: string, source: string][] {
     .map((path) => [path.replaceAll('\\', '/'), readFileSync(join(folder, path), 'utf8')]);
 }
 
-/** The facts about check types for the console, from the table of types. */
-function checkTypeFacts(): Record<string, unknown> {
-  const facts = Object.values(checkTypes).map((definition: CheckTypeDefinition) => {
-    const { type, label, target, runsOn, analytics } = definition;
-    const { time, parts, isStacked } = analytics.chart;
-    const shown = parts.map(({ name, label: partLabel, unit }) => ({
-      ...{ name, label: partLabel, unit },
-    }));
-    const numbers = analytics.operation && {
-      ...{ path: analytics.operation.path, time: time?.name ?? null, parts: shown, isStacked },
-    };
-    return [type, { label, target, isPinged: runsOn === 'control-plane', numbers }];
-  });
-  return Object.fromEntries(facts) as Record<string, unknown>;
-}
-
-/** The phases that results time, in order. */
-const phases = [...measuredMetrics.values()]
-  .filter(({ place, name }) => place?.[1] === 'timingPhases' && name !== 'total')
-  .toSorted((left, right) => left.storedAs - right.storedAs)
-  .map(({ place, label }) => ({ name: place?.at(-1), label }));
-
 function factSources(): [path: string, source: string][] {
-  const lines = [
-    ['checkTypes', checkTypeFacts()],
-    ['exchangeFields', exchangeFields],
-    ['phases', phases],
-  ].map(([name, value]) => `export const ${String(name)} = ${JSON.stringify(value)};\n`);
-  return [['facts/check-types.js', lines.join('')]];
+  const lines = Object.entries(facts).map(
+    ([name, value]) => `export const ${name} = ${JSON.stringify(value)};\n`,
+  );
+  return [['facts.js', lines.join('')]];
 }
 
 function toAsset(path: string, source: string): Representation {

@@ -1,4 +1,6 @@
-/** API calls in the session of the signed-in user. */
+/** API calls in the session of the signed-in user. Answers have the types of the contract. */
+/** @import { Answer, CallOptions, DataAt, PathOf } from './contract.ts' */
+/** @import { HttpMethod } from '@monitor/shared/contract/route.ts' */
 import { sessionEnded } from './session.js';
 
 /** The API is a sibling of the console, at any path. */
@@ -6,6 +8,11 @@ const base = new URL('..', location.href);
 
 /** An error answer, or no answer (`status` 0). */
 export class Problem extends Error {
+  /**
+   * @param {number} status
+   * @param {string} message
+   * @param {number | null} retryAfterMs
+   */
   constructor(status, message, retryAfterMs = null) {
     super(message);
     this.status = status;
@@ -13,23 +20,41 @@ export class Problem extends Error {
   }
 }
 
+/**
+ * What `call` has thrown; an error of the console itself has no status.
+ * @param {unknown} error
+ */
+export function toProblem(error) {
+  return error instanceof Problem ? error : new Problem(-1, String(error));
+}
+
+/**
+ * @param {unknown} body
+ * @param {string | null} etag
+ * @returns {Record<string, string>}
+ */
 function headersOf(body, etag) {
   return {
     // The server accepts the session cookie only with this header.
     'x-console': '1',
-    ...(etag ? { 'if-none-match': etag } : {}),
+    ...(etag === null ? {} : { 'if-none-match': etag }),
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
   };
 }
 
+/**
+ * @param {string} path
+ * @param {object} query
+ */
 function urlOf(path, query) {
-  const url = new URL(path.replace(/^\//, ''), base);
-  for (const [name, value] of Object.entries(query ?? {})) {
-    if (value !== undefined && value !== null && value !== '') url.searchParams.set(name, value);
+  const url = new URL(path, base);
+  for (const [name, value] of Object.entries(query)) {
+    if (value != null && value !== '') url.searchParams.set(name, String(value));
   }
   return url;
 }
 
+/** @param {Response} response */
 async function problemOf(response) {
   const body = await response.json().catch(() => null);
   const seconds = Number(response.headers.get('retry-after'));
@@ -37,7 +62,10 @@ async function problemOf(response) {
   return new Problem(response.status, message, seconds > 0 ? seconds * 1000 : null);
 }
 
-/** Total of a paged list: 120 in `items 0-9/120`. */
+/**
+ * Total of a paged list: 120 in `items 0-9/120`.
+ * @param {Response} response
+ */
 function totalOf(response) {
   const total = /\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1];
   return total === undefined ? null : Number(total);
@@ -47,16 +75,20 @@ function totalOf(response) {
 const timeoutMs = 60_000;
 
 /**
- * Gives `{ data, total, etag }`, or throws a `Problem`. With the `etag` of an earlier answer it
- * gives null when nothing has changed. A 401 ends the session.
+ * Gives the answer, or throws a `Problem`. A 401 ends the session.
+ * @template {PathOf<Method>} Path
+ * @template {HttpMethod} [Method='GET']
+ * @param {Path} path
+ * @param {CallOptions<Method, Path>} options
+ * @returns {Promise<Answer<DataAt<Path, Method>>>}
  */
-export async function call(path, { method = 'GET', query, body, signal, etag } = {}) {
+export async function call(path, { method, query, body, signal, known } = {}) {
   let response;
   try {
     const limits = [AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])];
-    response = await fetch(urlOf(path, query), {
-      method,
-      headers: headersOf(body, etag),
+    response = await fetch(urlOf(path, query ?? {}), {
+      method: method ?? 'GET',
+      headers: headersOf(body, known?.etag ?? null),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       cache: 'no-store',
       credentials: 'same-origin',
@@ -66,7 +98,7 @@ export async function call(path, { method = 'GET', query, body, signal, etag } =
     if (signal?.aborted) throw error;
     throw new Problem(0, 'the control plane cannot be reached');
   }
-  if (response.status === 304) return null;
+  if (response.status === 304 && known !== undefined) return known;
   if (!response.ok) {
     const problem = await problemOf(response);
     if (problem.status === 401) {
@@ -74,12 +106,14 @@ export async function call(path, { method = 'GET', query, body, signal, etag } =
     }
     throw problem;
   }
-  if (response.status === 204) return { data: null, total: null, etag: null };
-  const data = await response.json();
+  const data = response.status === 204 ? undefined : await response.json();
   return { data, total: totalOf(response), etag: response.headers.get('etag') };
 }
 
-/** Public address of a sibling of the console, such as a status page. */
+/**
+ * Public address of a sibling of the console, such as a status page.
+ * @param {string} path
+ */
 export function besideConsole(path) {
   return new URL(path, base).href;
 }

@@ -1,3 +1,6 @@
+/**
+ * @import { ComponentChildren } from 'preact'
+ */
 /** The view library: elements, state and templates. Text in templates is always escaped. */
 import { Component, Fragment, createContext, h, render } from './vendor/preact.js';
 import {
@@ -12,14 +15,29 @@ import htm from './vendor/htm.js';
 
 export const html = htm.bind(h);
 
-/** Renders again only when a property is another object; for rows of long lists. */
+/**
+ * Renders again only when a property is another object; for rows of long lists.
+ * @template {object} Props
+ * @param {(props: Props) => ComponentChildren} view
+ */
 export function memo(view) {
+  /** @extends {Component<Props>} */
   return class extends Component {
+    /**
+     * @override
+     * @param {Props} next
+     */
     shouldComponentUpdate(next) {
-      const names = new Set([...Object.keys(this.props), ...Object.keys(next)]);
-      return [...names].some((name) => name !== 'children' && this.props[name] !== next[name]);
+      const before = new Map(Object.entries(this.props));
+      const after = new Map(Object.entries(next));
+      const names = new Set([...before.keys(), ...after.keys()]);
+      return [...names].some((name) => name !== 'children' && before.get(name) !== after.get(name));
     }
 
+    /**
+     * @override
+     * @param {Props} props
+     */
     render(props) {
       return view(props);
     }

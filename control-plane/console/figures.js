@@ -1,15 +1,21 @@
-/** Availability and p95 of the last day for many checks: a hundred per request, cached for minutes. */
+/** Availability and p95 of the last day for many checks, cached for minutes. */
+/** @import { DataAt } from './contract.ts' */
 import { useEffect, useState } from './dom.js';
-import { call } from './api.js';
+import { call, toProblem } from './api.js';
+import { checkTypes, maxChecksPerRequest } from './facts.js';
 import { onSessionChange } from './session.js';
 
-const atOnce = 100;
 const keptMs = 5 * 60_000;
 /** Interval of refreshes, and delay after an error. */
 const askAgainMs = 60_000;
 
+/** @typedef {{ availability: number | null, p95: number | null, at: number }} Figures */
+
+/** @type {Map<string, Figures>} */
 const figures = new Map();
+/** @type {Set<() => void>} */
 const listeners = new Set();
+/** @type {string[]} */
 let wanted = [];
 let isAsking = false;
 
@@ -18,12 +24,15 @@ onSessionChange(() => {
   wanted = [];
 });
 
+/** @param {string} id */
 function isDue(id) {
   return Date.now() - (figures.get(id)?.at ?? 0) > keptMs;
 }
 
+/** @param {DataAt<'v1/analytics/checks', 'POST'>[number]} row */
 function p95Of(row) {
-  return row.responseTime_p95 ?? row.latency_p95 ?? null;
+  const field = checkTypes[row.checkType]?.p95 ?? null;
+  return field === null ? null : (row[field] ?? null);
 }
 
 async function ask() {
@@ -31,7 +40,7 @@ async function ask() {
   isAsking = true;
   try {
     for (;;) {
-      const checkIds = wanted.filter(isDue).slice(0, atOnce);
+      const checkIds = wanted.filter(isDue).slice(0, maxChecksPerRequest);
       if (checkIds.length === 0) break;
       const { data } = await call('v1/analytics/checks', {
         method: 'POST',
@@ -49,19 +58,22 @@ async function ask() {
       }
       for (const listener of listeners) listener();
     }
-  } catch (problem) {
-    setTimeout(() => void ask(), problem.retryAfterMs ?? askAgainMs);
+  } catch (error) {
+    setTimeout(() => void ask(), toProblem(error).retryAfterMs ?? askAgainMs);
   }
   isAsking = false;
 }
 
-/** Figures by check id. The first checks of the list are requested first. */
+/**
+ * Figures by check id. The first checks of the list are requested first.
+ * @param {string[]} ids
+ */
 export function useFigures(ids) {
   const [version, redraw] = useState(0);
   useEffect(() => {
     const listener = () => redraw((before) => before + 1);
     listeners.add(listener);
-    return () => listeners.delete(listener);
+    return () => void listeners.delete(listener);
   }, []);
   useEffect(() => {
     wanted = ids;

@@ -1,6 +1,6 @@
 /** Formats numbers and times in the time zone and language of the viewer. */
 
-import { checkTypes } from './facts/check-types.js';
+import { checkTypes } from './facts.js';
 
 const number = new Intl.NumberFormat();
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
@@ -19,11 +19,15 @@ const clockTime = new Intl.DateTimeFormat(undefined, {
 
 export const nothing = '–';
 
+/** @param {number | null | undefined} value */
 export function inNumbers(value) {
   return value == null ? nothing : number.format(value);
 }
 
-/** 0.4 ms, 87 ms, 1.24 s, 2 min 5 s. */
+/**
+ * 0.4 ms, 87 ms, 1.24 s, 2 min 5 s.
+ * @param {number | null | undefined} ms
+ */
 export function duration(ms) {
   if (ms == null) return nothing;
   if (ms < 10) return `${Number(ms.toFixed(1))} ms`;
@@ -32,29 +36,32 @@ export function duration(ms) {
   return span(ms);
 }
 
-/** Formats a duration in its two largest units: 3 h 20 min. */
+const spanUnits = [
+  { size: 86_400_000, unit: 'd' },
+  { size: 3_600_000, unit: 'h' },
+  { size: 60_000, unit: 'min' },
+  { size: 1000, unit: 's' },
+];
+
+/**
+ * Formats a duration in its two largest units: 3 h 20 min.
+ * @param {number} ms
+ */
 export function span(ms) {
-  const units = [
-    [86_400_000, 'd'],
-    [3_600_000, 'h'],
-    [60_000, 'min'],
-    [1000, 's'],
-  ];
-  const at = Math.max(
-    0,
-    units.findIndex(([size]) => ms >= size),
-  );
-  if (ms < 1000) return '0 s';
-  const [size, unit] = units[at];
-  const whole = Math.floor(ms / size);
-  const [nextSize, nextUnit] = units[at + 1] ?? [1, ''];
-  const rest = Math.floor((ms - whole * size) / nextSize);
-  return nextUnit === '' || rest === 0
-    ? `${whole} ${unit}`
-    : `${whole} ${unit} ${rest} ${nextUnit}`;
+  const at = spanUnits.findIndex(({ size }) => ms >= size);
+  const [one, next] = at === -1 ? [] : spanUnits.slice(at, at + 2);
+  if (one === undefined) return '0 s';
+  const whole = Math.floor(ms / one.size);
+  const rest = next === undefined ? 0 : Math.floor((ms - whole * one.size) / next.size);
+  return next === undefined || rest === 0
+    ? `${whole} ${one.unit}`
+    : `${whole} ${one.unit} ${rest} ${next.unit}`;
 }
 
-/** 100 %, 99.98 %, 97.2 %: never rounded up to 100 %. */
+/**
+ * 100 %, 99.98 %, 97.2 %: never rounded up to 100 %.
+ * @param {number | null | undefined} value
+ */
 export function percent(value) {
   if (value == null) return nothing;
   if (value === 100) return '100 %';
@@ -63,6 +70,7 @@ export function percent(value) {
   return `${number.format(down)} %`;
 }
 
+/** @param {number | null | undefined} count */
 export function bytes(count) {
   if (count == null) return nothing;
   const units = ['B', 'KB', 'MB', 'GB'];
@@ -71,51 +79,73 @@ export function bytes(count) {
   return `${at === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${units[at]}`;
 }
 
+/** @param {number | string} instant */
 export function wholeTime(instant) {
   return dateTime.format(new Date(instant));
 }
 
+/** @param {number | string} instant */
 export function shortTime(instant) {
   return shortDateTime.format(new Date(instant));
 }
 
+/** @param {number | string} instant */
 export function timeOfDay(instant) {
   return clockTime.format(new Date(instant));
 }
 
-/** "20 s ago", "in 3 h 5 min". */
+/**
+ * "20 s ago", "in 3 h 5 min".
+ * @param {number | string} instant
+ */
 export function ago(instant, now = Date.now()) {
   const ms = now - new Date(instant).getTime();
   if (Math.abs(ms) < 5000) return 'just now';
   return ms > 0 ? `${span(ms)} ago` : `in ${span(-ms)}`;
 }
 
-/** "every 30 s", "every 5 min", "every 2 h". */
+/**
+ * "every 30 s", "every 5 min", "every 2 h".
+ * @param {{ frequency: number, frequencyOffset: number }} check
+ */
 export function every({ frequency, frequencyOffset }) {
-  const ms = frequency === 0 ? (frequencyOffset ?? 0) * 1000 : frequency * 60_000;
+  const ms = frequency === 0 ? frequencyOffset * 1000 : frequency * 60_000;
   return ms === 0 ? nothing : span(ms);
 }
 
-/** "1 check", "3 checks". */
+/**
+ * "1 check", "3 checks".
+ * @param {number} amount
+ * @param {string} one
+ */
 export function count(amount, one, many = `${one}s`) {
   return `${inNumbers(amount)} ${amount === 1 ? one : many}`;
 }
 
-/** ALERT_FAILURE_REMAIN → "Alert failure remain". */
+/**
+ * ALERT_FAILURE_REMAIN → "Alert failure remain".
+ * @param {string} constant
+ */
 export function inWords(constant) {
-  const words = String(constant)
+  const words = constant
     .toLowerCase()
     .replaceAll('_', ' ')
     .replace(/\b(json|sms|ssl|url|api)\b/g, (word) => word.toUpperCase());
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** A type that this version does not know is shown by its name. */
+/**
+ * A type that this version does not know is shown by its name.
+ * @param {string} type
+ */
 export function typeName(type) {
   return checkTypes[type]?.label ?? inWords(type);
 }
 
-/** A link from untrusted data for an `href`; refuses schemes that run scripts. */
+/**
+ * A link from untrusted data for an `href`; refuses schemes that run scripts.
+ * @param {string | null | undefined} url
+ */
 export function safeLink(url) {
-  return /^(https?:|data:(application|image)\/)/i.test(String(url ?? '')) ? url : null;
+  return url != null && /^(https?:|data:(application|image)\/)/i.test(url) ? url : null;
 }

@@ -9,13 +9,16 @@ import { SignIn } from './views/sign-in.js';
 function App() {
   const [current, setCurrent] = useState(isSignedIn);
   useEffect(() => {
-    const look = () => isSignedIn() === undefined && findSession().catch(() => {});
+    const look = () => {
+      if (isSignedIn() === undefined) findSession().catch(() => {});
+    };
     const ends = [onSessionChange(() => setCurrent(isSignedIn())), onReachabilityChange(look)];
-    void look();
+    look();
     return () => ends.forEach((end) => end());
   }, []);
   if (current === undefined) return html`<${UnreachableNotice} />`;
   return current ? html`<${Shell} />` : html`<${SignIn} />`;
 }
 
-render(html`<${App} />`, document.getElementById('app'));
+const place = document.getElementById('app');
+if (place !== null) render(html`<${App} />`, place);

@@ -1,16 +1,15 @@
 /** The signed-in user, for every view: forbidden actions are disabled before they are tried. */
+/** @import { DataAt } from './contract.ts' */
 import { createContext, useContext } from './dom.js';
+import { roles } from './facts.js';
 
-export const Me = createContext(null);
+export const Me = createContext(/** @type {DataAt<'v1/users/me'> | null} */ (null));
 
-const roles = ['OWNER', 'ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'];
-
-/** `{ name, role, accountName, mayWrite, mayRun, problem? }`; all is forbidden until it is loaded. */
+/** What the role of the user allows; all is forbidden until it is loaded. */
 export function useMe() {
   const me = useContext(Me);
   const rank = me === null ? roles.length : roles.indexOf(me.role);
   return {
-    ...me,
     mayWrite: rank <= roles.indexOf('READ_WRITE'),
     mayRun: rank <= roles.indexOf('READ_RUN'),
   };

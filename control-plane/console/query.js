@@ -1,21 +1,33 @@
 /** Queries of views: cached data is shown at once and refreshed while the page is visible. */
+/** @import { Answer, CallOptions, DataAt, PathOf, Read } from './contract.ts' */
+/** @import { Problem } from './api.js' */
 import { useCallback, useEffect, useRef, useState } from './dom.js';
-import { call } from './api.js';
+import { call, toProblem } from './api.js';
 import { onReachabilityChange } from './reachable.js';
 import { onSessionChange } from './session.js';
 
 const maxKept = 200;
+/** @type {Map<string, Answer<unknown> & { at: number }>} */
 const known = new Map();
 
 onSessionChange(() => known.clear());
 
+/**
+ * @param {string} key
+ * @param {Answer<unknown> & { at: number }} entry
+ */
 function keep(key, entry) {
   known.delete(key);
   known.set(key, entry);
-  if (known.size > maxKept) known.delete(known.keys().next().value);
+  const [oldest] = known.keys();
+  if (known.size > maxKept && oldest !== undefined) known.delete(oldest);
 }
 
-/** Keeps the objects of unchanged list entries, so that their rows are not rendered again. */
+/**
+ * Keeps the objects of unchanged list entries, so that their rows are not rendered again.
+ * @param {unknown} before
+ * @param {unknown} next
+ */
 function settled(before, next) {
   if (!Array.isArray(before) || !Array.isArray(next)) return next;
   const texts = new Map(before.map((entry) => [entry?.id, entry]));
@@ -25,29 +37,33 @@ function settled(before, next) {
   });
 }
 
-function keyOf(path, query) {
-  return path === null ? null : `${path}?${new URLSearchParams(query ?? {})}`;
-}
-
 /**
- * Reads `path`; null reads nothing. With `everyMs` it reads again while the page is visible. Gives
- * the newest data, the problem of the last attempt, and `reload`.
+ * Reads `path`; null reads nothing. With `everyMs` it reads again while the page is visible.
+ * @template {PathOf<'GET'>} Path
+ * @param {Path | null} path
+ * @param {{ query?: CallOptions<'GET', Path>['query'], everyMs?: number | null }} options
+ * @returns {Read<DataAt<Path>>}
  */
-export function useQuery(path, { query, everyMs = null, method, body } = {}) {
-  const key = keyOf(path, {
-    ...query,
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+export function useQuery(path, { query, everyMs = null } = {}) {
+  const key = path === null ? null : `${path}?${JSON.stringify(query)}`;
+  /** The key contains the path, and the path decides about the type. */
+  const keptAt = () =>
+    /** @type {Answer<DataAt<Path>> & { at: number } | undefined} */ (known.get(key ?? ''));
   const [, redraw] = useState(0);
-  const state = useRef({ key: undefined, problem: null, isLoading: false });
-  const again = useRef(() => {});
+  const state = useRef({
+    key,
+    problem: /** @type {Problem | null} */ (null),
+    isLoading: path !== null,
+  });
+  const again = useRef(async () => {});
   if (state.current.key !== key) {
     state.current = { key, problem: null, isLoading: path !== null };
   }
 
   useEffect(() => {
-    if (path === null) return undefined;
+    if (path === null || key === null) return undefined;
     const stop = new AbortController();
+    /** @type {number | undefined} */
     let timer;
     const load = async () => {
       clearTimeout(timer);
@@ -55,16 +71,16 @@ export function useQuery(path, { query, everyMs = null, method, body } = {}) {
       mine.isLoading = true;
       let waitMs = everyMs;
       try {
-        const before = known.get(key);
-        const etag = before?.etag;
-        const answer = await call(path, { query, method, body, signal: stop.signal, etag });
-        const next = answer ?? before;
+        const before = keptAt();
+        const options = { ...(query && { query }), signal: stop.signal, known: before };
+        const next = await call(path, options);
         keep(key, { ...next, data: settled(before?.data, next.data), at: Date.now() });
         mine.problem = null;
       } catch (error) {
         if (stop.signal.aborted) return;
-        mine.problem = error;
-        waitMs = everyMs === null ? null : Math.max(everyMs, error.retryAfterMs ?? 0);
+        const problem = toProblem(error);
+        mine.problem = problem;
+        waitMs = everyMs === null ? null : Math.max(everyMs, problem.retryAfterMs ?? 0);
       }
       mine.isLoading = false;
       redraw((count) => count + 1);
@@ -74,12 +90,14 @@ export function useQuery(path, { query, everyMs = null, method, body } = {}) {
       if (!document.hidden) void load();
     };
     const onVisible = () => {
-      const age = Date.now() - (known.get(key)?.at ?? 0);
+      const age = Date.now() - (keptAt()?.at ?? 0);
       if (!document.hidden && everyMs !== null && age >= everyMs) void load();
     };
     again.current = load;
     document.addEventListener('visibilitychange', onVisible);
-    const unwatch = onReachabilityChange((change) => change === 'back' && load());
+    const unwatch = onReachabilityChange((change) => {
+      if (change === 'back') void load();
+    });
     void load();
     return () => {
       unwatch();
@@ -89,7 +107,7 @@ export function useQuery(path, { query, everyMs = null, method, body } = {}) {
     };
   }, [key, everyMs]);
 
-  const entry = key === null ? undefined : known.get(key);
+  const entry = keptAt();
   const { problem, isLoading } = state.current;
   return {
     data: entry?.data,

@@ -7,13 +7,19 @@ import { useEffect, useState } from './dom.js';
 const askEveryMs = 1_500;
 const timeoutMs = 2_500;
 const address = new URL('../-/liveness', location.href);
+/** @type {Set<(change: 'back' | 'unreachable') => void>} */
 const listeners = new Set();
 
-/** Time of the last answer while there are none; null while it answers. */
+/**
+ * Time of the last answer while there are none; null while it answers.
+ * @type {number | null}
+ */
 let unreachableSince = null;
 let heardAt = Date.now();
+/** @type {number | undefined} */
 let timer;
 
+/** @param {'back' | 'unreachable'} change */
 function announce(change) {
   for (const listener of listeners) listener(change);
 }
@@ -34,7 +40,7 @@ async function ask() {
       announce('unreachable');
     }
   }
-  timer = setTimeout(ask, askEveryMs);
+  timer = setTimeout(() => void ask(), askEveryMs);
 }
 
 document.addEventListener('visibilitychange', () => {
@@ -43,10 +49,13 @@ document.addEventListener('visibilitychange', () => {
 });
 void ask();
 
-/** Calls `listener` with `unreachable` or `back`; gives a function that unsubscribes. */
+/**
+ * Calls `listener` with `unreachable` or `back`; gives a function that unsubscribes.
+ * @param {(change: 'back' | 'unreachable') => void} listener
+ */
 export function onReachabilityChange(listener) {
   listeners.add(listener);
-  return () => listeners.delete(listener);
+  return () => void listeners.delete(listener);
 }
 
 /** Time of the last answer (ms since the epoch) while there are none; otherwise null. */

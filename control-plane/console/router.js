@@ -1,6 +1,10 @@
 /** Routes in the fragment of the address: a path and a query, so that every view can be linked. */
 import { useEffect, useState } from './dom.js';
 
+/** @typedef {Record<string, string>} Query */
+/** @typedef {{ parts: string[], query: Query }} Route */
+
+/** @returns {Route} */
 function parse() {
   const [path = '', search = ''] = location.hash.replace(/^#/, '').split('?');
   const parts = path.split('/').filter((part) => part !== '');
@@ -16,15 +20,21 @@ function parse() {
   };
 }
 
-/** `link('checks', id)` is `#/checks/<id>`. */
+/**
+ * `link('checks', id)` is `#/checks/<id>`.
+ * @param {(string | number)[]} parts
+ */
 export function link(...parts) {
   return `#/${parts.map((part) => encodeURIComponent(part)).join('/')}`;
 }
 
-/** Changes parts of the query; empty values are removed. Typing adds no history entries. */
+/**
+ * Changes parts of the query; empty values are removed. Typing adds no history entries.
+ * @param {Query} changes
+ */
 export function changeQuery(changes, { replace = true } = {}) {
   const { parts, query } = parse();
-  const next = Object.entries({ ...query, ...changes }).filter(([, value]) => value);
+  const next = Object.entries({ ...query, ...changes }).filter(([, value]) => value !== '');
   const search = new URLSearchParams(next).toString();
   const hash = link(...parts) + (search === '' ? '' : `?${search}`);
   if (replace) {
@@ -35,7 +45,15 @@ export function changeQuery(changes, { replace = true } = {}) {
   }
 }
 
-/** `{ parts, query }` of the current address. */
+/**
+ * Changes one part of the query to a chosen value.
+ * @param {string} name
+ */
+export function choosing(name) {
+  return (/** @type {string} */ value) => changeQuery({ [name]: value });
+}
+
+/** The route of the current address. */
 export function useRoute() {
   const [route, setRoute] = useState(parse);
   useEffect(() => {

@@ -4,9 +4,13 @@
  */
 const address = new URL('session', location.href);
 const headers = { 'x-console': '1' };
+/** @type {Set<() => void>} */
 const listeners = new Set();
 let notice = '';
-/** Undefined until the server has answered, then whether a user is signed in. */
+/**
+ * Undefined until the server has answered, then whether a user is signed in.
+ * @type {boolean | undefined}
+ */
 let current;
 
 // Earlier versions stored the key here, and a worker of the trace viewer beside this page.
@@ -16,6 +20,7 @@ void navigator.serviceWorker
   .then((workers) => workers.forEach((worker) => worker.unregister()))
   .catch(() => {});
 
+/** @param {boolean} isSignedIn */
 function change(isSignedIn) {
   if (current === isSignedIn) return;
   current = isSignedIn;
@@ -38,7 +43,10 @@ export async function findSession() {
   change((await answer.json()).isSignedIn);
 }
 
-/** Gives null, or the error: `status` (0 without an answer) and `message`. */
+/**
+ * Gives null, or the error: `status` (0 without an answer) and `message`.
+ * @param {{ key: string, account: string, isKept: boolean }} credentials
+ */
 export async function signIn({ key, account, isKept }) {
   let answer;
   try {
@@ -69,14 +77,18 @@ export async function signOut() {
   return true;
 }
 
-/** Call it when the server has ended the session. */
+/**
+ * Call it when the server has ended the session.
+ * @param {string} reason
+ */
 export function sessionEnded(reason) {
   if (current !== true) return;
   notice = reason;
   change(false);
 }
 
+/** @param {() => void} listener */
 export function onSessionChange(listener) {
   listeners.add(listener);
-  return () => listeners.delete(listener);
+  return () => void listeners.delete(listener);
 }

@@ -22,6 +22,8 @@ export type QuickRange = (typeof quickRanges)[number];
 export const maxResultsPerCheck = 50_000;
 /** Limit of single results that are read for an answer about many checks, in total. */
 export const maxResultsInAll = 200_000;
+/** Most checks that are answered for at once. */
+export const maxChecksPerRequest = 100;
 
 const inWords = (count: number) => count.toLocaleString('en-US');
 export const windowRules =
@@ -172,27 +174,30 @@ export const analyticsTypeRoutes = Object.values(checkTypes).flatMap(
 );
 
 const figureNames = Object.values(analyticsOf).flatMap(({ figures }) =>
-  figures.flatMap(({ prefix, statistics }) => statistics.map((one) => `${prefix}_${one}`)),
+  figures.flatMap(({ prefix, statistics }) => statistics.map((one) => `${prefix}_${one}` as const)),
+);
+const figure = value.exactOptional();
+const figureFields: Record<(typeof figureNames)[number], typeof figure> = Object.fromEntries(
+  figureNames.map((name) => [name, figure]),
 );
 
-export const checkFigures = z
-  .object({
-    checkId: z.uuid(),
-    checkType,
-    availability: value,
-    ...Object.fromEntries(figureNames.map((name) => [name, value.exactOptional()])),
-  })
-  .meta({
-    id: 'CheckFigures',
-    description: 'A field is absent when it does not apply to the type, null without data',
-  });
+const ofEveryCheck = { checkId: z.uuid(), checkType, availability: value };
+const fieldsOfFigures: typeof ofEveryCheck & typeof figureFields = {
+  ...ofEveryCheck,
+  ...figureFields,
+};
+
+export const checkFigures = z.object(fieldsOfFigures).meta({
+  id: 'CheckFigures',
+  description: 'A field is absent when it does not apply to the type, null without data',
+});
 
 const getAnalyticsOfChecks = defineRoute({
   operationId: 'getAnalyticsOfChecks',
   method: 'POST',
   path: '/v1/analytics/checks',
   tag: 'Analytics',
-  summary: 'The main figures of up to 100 checks',
+  summary: `The main figures of up to ${maxChecksPerRequest} checks`,
   description: `In the order asked for; ids that do not exist are left out. Times in milliseconds, the rest in percent. ${precision}`,
   authentication: 'apiKey',
   role: 'READ_ONLY',
@@ -203,7 +208,7 @@ const getAnalyticsOfChecks = defineRoute({
       .default('last24Hours'),
     format: csvFormat,
   }),
-  body: z.object({ checkIds: z.array(z.uuid()).min(1).max(100) }),
+  body: z.object({ checkIds: z.array(z.uuid()).min(1).max(maxChecksPerRequest) }),
   status: 200,
   orCsv: true,
   response: z.array(checkFigures),

@@ -166,7 +166,7 @@ function callGroupTrigger<const M extends 'GET' | 'POST'>(method: M) {
   });
 }
 
-/** Spec: open. The last five are terminal. */
+/** Spec: open. */
 export const sessionStatus = z
   .enum([
     'STARTED',
@@ -181,6 +181,15 @@ export const sessionStatus = z
   ])
   .meta({ id: 'CheckSessionStatus' });
 export type SessionStatus = z.infer<typeof sessionStatus>;
+
+/** Statuses after which nothing more comes. */
+export const terminalStatuses = [
+  'PASSED',
+  'FAILED',
+  'DEGRADED',
+  'TIMED_OUT',
+  'CANCELLED',
+] as const satisfies readonly SessionStatus[];
 
 /** The statuses of version 1; others are shown as the nearest one. */
 const sessionStatusV1 = sessionStatus.exclude(['CANCELLED']);
@@ -261,7 +270,9 @@ const triggerBody = z
   })
   .prefault({});
 
-function triggerRoute<const Id extends string>(operationId: Id, version: 'v1' | 'v2') {
+type Version = 'v1' | 'v2';
+
+function triggerRoute<const Id extends string, V extends Version>(operationId: Id, version: V) {
   return defineRoute({
     operationId,
     method: 'POST',
@@ -280,9 +291,9 @@ function triggerRoute<const Id extends string>(operationId: Id, version: 'v1' | 
   });
 }
 
-function getRoute<const Id extends string, S extends z.ZodType>(
+function getRoute<const Id extends string, V extends Version, S extends z.ZodType>(
   operationId: Id,
-  version: 'v1' | 'v2',
+  version: V,
   response: S,
 ) {
   return defineRoute({
@@ -300,9 +311,9 @@ function getRoute<const Id extends string, S extends z.ZodType>(
   });
 }
 
-function completionRoute<const Id extends string, S extends z.ZodType>(
+function completionRoute<const Id extends string, V extends Version, S extends z.ZodType>(
   operationId: Id,
-  version: 'v1' | 'v2',
+  version: V,
   response: S,
 ) {
   return defineRoute({

@@ -1,4 +1,5 @@
 /** The latest runs of a check as bars: the height shows the duration, the colour the outcome. */
+/** @import { CheckOverview } from '../contract.ts' */
 import { html, memo } from '../dom.js';
 import { count, duration } from '../format.js';
 import { outcomes } from '../state.js';
@@ -8,6 +9,7 @@ const gap = 1;
 const height = 22;
 const least = 3;
 
+/** @param {CheckOverview['recentRuns']} runs */
 function describe({ outcomes: letters, responseTimes }) {
   if (letters === '') return 'no runs yet';
   const parts = Object.entries(outcomes).flatMap(([letter, { word }]) => {
@@ -18,19 +20,21 @@ function describe({ outcomes: letters, responseTimes }) {
 }
 
 /** One path per outcome, so that thousands of bars are a few elements. */
-export const Bars = memo(({ runs, slots = 24 }) => {
-  const letters = [...runs.outcomes].slice(-slots);
-  const times = runs.responseTimes.slice(-slots);
-  const most = Math.max(1, ...times);
-  const paths = {};
-  for (const [index, letter] of letters.entries()) {
-    const share = letter === 'E' ? 0.5 : Math.sqrt((times[index] ?? 0) / most);
-    const tall = Math.round(least + share * (height - least));
-    const left = (slots - letters.length + index) * (width + gap);
-    paths[letter] = `${paths[letter] ?? ''}M${left} ${height - tall}h${width}v${tall}h-${width}z`;
-  }
-  const whole = slots * (width + gap) - gap;
-  return html`<svg
+export const Bars = memo(
+  (/** @type {{ runs: CheckOverview['recentRuns'], slots?: number }} */ { runs, slots = 24 }) => {
+    const letters = [...runs.outcomes].slice(-slots);
+    const times = runs.responseTimes.slice(-slots);
+    const most = Math.max(1, ...times);
+    /** @type {Record<string, string>} */
+    const paths = {};
+    for (const [index, letter] of letters.entries()) {
+      const share = letter === 'E' ? 0.5 : Math.sqrt((times[index] ?? 0) / most);
+      const tall = Math.round(least + share * (height - least));
+      const left = (slots - letters.length + index) * (width + gap);
+      paths[letter] = `${paths[letter] ?? ''}M${left} ${height - tall}h${width}v${tall}h-${width}z`;
+    }
+    const whole = slots * (width + gap) - gap;
+    return html`<svg
     class="bars"
     viewBox="0 0 ${whole} ${height}"
     width=${whole}
@@ -40,8 +44,10 @@ export const Bars = memo(({ runs, slots = 24 }) => {
   >
     <title>${describe(runs)}</title>
     <path class="base" d="M0 ${height - 1}h${whole}v1h-${whole}z" />
-    ${Object.entries(paths).map(
-      ([letter, path]) => html`<path key=${letter} class=${outcomes[letter].tone} d=${path} />`,
+    ${Object.entries(outcomes).map(
+      ([letter, { tone }]) =>
+        letter in paths && html`<path key=${letter} class=${tone} d=${paths[letter]} />`,
     )}
   </svg>`;
-});
+  },
+);

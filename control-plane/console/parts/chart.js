@@ -1,4 +1,7 @@
 /** Charts over time. The chart library is loaded with the first chart. */
+/** @import { MetricDefinition } from '@monitor/shared/contract/checks/metric.ts' */
+/** @import { uPlot as Plot } from '../vendor/uplot.js' */
+/** @import { Lines } from '../analytics.js' */
 import { html, useEffect, useRef, useState } from '../dom.js';
 import { duration, inNumbers, nothing, percent, shortTime } from '../format.js';
 
@@ -14,6 +17,19 @@ function nameKnownLanguage() {
   }
 }
 
+/**
+ * @typedef {{
+ *   title: string,
+ *   names: string[],
+ *   data: Lines,
+ *   unit: MetricDefinition['unit'],
+ *   isStacked?: boolean,
+ *   isStepped?: boolean,
+ *   most?: number,
+ * }} ChartProps
+ */
+
+/** @type {Promise<typeof Plot> | undefined} */
 let library;
 function loadLibrary() {
   nameKnownLanguage();
@@ -26,7 +42,7 @@ const colorNames = Array.from({ length: 8 }, (_, index) => `--line-${index + 1}`
 
 function readColors() {
   const style = getComputedStyle(document.documentElement);
-  const value = (name) => style.getPropertyValue(name).trim();
+  const value = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
   return {
     lines: colorNames.map(value),
     axis: value('--muted'),
@@ -34,9 +50,14 @@ function readColors() {
   };
 }
 
-const formats = { ms: duration, percent, count: inNumbers };
+/** @type {Record<MetricDefinition['unit'], (value: number | null | undefined) => string>} */
+const formats = { milliseconds: duration, percentage: percent, count: inNumbers, score: inNumbers };
 
-/** Stacks lines: each one on top of the previous ones. A missing value counts as 0 in the sum. */
+/**
+ * Stacks lines: each one on top of the previous ones. A missing value counts as 0 in the sum.
+ * @param {Lines} data
+ * @returns {Lines}
+ */
 function stacked([instants, ...lines]) {
   const sums = instants.map(() => 0);
   return [
@@ -44,23 +65,37 @@ function stacked([instants, ...lines]) {
     ...lines.map((line) =>
       line.map((value, index) => {
         if (value == null) return value;
-        sums[index] += value;
-        return sums[index];
+        const sum = (sums[index] ?? 0) + value;
+        sums[index] = sum;
+        return sum;
       }),
     ),
   ];
 }
 
-/** Points without neighbours, which would be invisible as lines. */
+/**
+ * Points without neighbours, which would be invisible as lines.
+ * @param {Plot} plot
+ * @param {number} line
+ */
 function alone(plot, line) {
-  const values = plot.data[line];
+  const values = plot.data[line] ?? [];
   const known = [...values.keys()].filter((at) => values[at] !== undefined);
   return known.filter(
     (at, index) =>
-      values[at] !== null && values[known[index - 1]] == null && values[known[index + 1]] == null,
+      values[at] !== null &&
+      values[known[index - 1] ?? -1] == null &&
+      values[known[index + 1] ?? -1] == null,
   );
 }
 
+/**
+ * @param {ChartProps} props
+ * @param {number} width
+ * @param {ReturnType<typeof readColors>} colors
+ * @param {typeof Plot} uPlot
+ * @returns {Plot.Options}
+ */
 function optionsOf({ names, unit, isStacked, isStepped, most }, width, colors, uPlot) {
   const format = formats[unit];
   const axis = {
@@ -69,14 +104,15 @@ function optionsOf({ names, unit, isStacked, isStepped, most }, width, colors, u
     grid: { stroke: colors.grid, width: 1 },
     ticks: { stroke: colors.grid, width: 1, size: 4 },
   };
+  const stepped = uPlot.paths.stepped?.({ align: 1 });
   const series = names.map((label, index) => {
-    const color = colors.lines[index % colors.lines.length];
+    const color = colors.lines[index % colors.lines.length] ?? '';
     return {
       label,
       stroke: color,
       width: isStacked ? 1 : 1.75,
       ...(isStacked || isStepped ? { fill: `${color}${isStacked ? '66' : '22'}` } : {}),
-      ...(isStepped ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}),
+      ...(isStepped && stepped !== undefined ? { paths: stepped } : {}),
       points: { size: 5, show: true, filter: alone },
       spanGaps: false,
     };
@@ -99,6 +135,7 @@ function optionsOf({ names, unit, isStacked, isStepped, most }, width, colors, u
   };
 }
 
+/** @param {ChartProps} props */
 function summary({ title, names, data, unit }) {
   const parts = names.map((name, index) => {
     const values = (data[index + 1] ?? []).filter((value) => value != null);
@@ -109,11 +146,12 @@ function summary({ title, names, data, unit }) {
   return `${title}. ${parts.join('; ')}`;
 }
 
+/** @param {ChartProps} props */
 function ValueTable({ names, data: [instants, ...lines], unit }) {
   const format = formats[unit];
   const rows = instants
-    .map((at, index) => [at, lines.map((line) => line[index])])
-    .filter(([, values]) => values.some((value) => value != null))
+    .map((at, index) => ({ at, values: lines.map((line) => line[index]) }))
+    .filter(({ values }) => values.some((value) => value != null))
     .reverse();
   return html`<div class="scroll short" tabindex="0" role="region" aria-label="Values of the chart">
     <table>
@@ -125,7 +163,7 @@ function ValueTable({ names, data: [instants, ...lines], unit }) {
       </thead>
       <tbody>
         ${rows.map(
-          ([at, values]) =>
+          ({ at, values }) =>
             html`<tr key=${at}>
               <td>${shortTime(at * 1000)}</td>
               ${values.map((value) => html`<td class="right">${value == null ? nothing : format(value)}</td>`)}
@@ -136,21 +174,25 @@ function ValueTable({ names, data: [instants, ...lines], unit }) {
   </div>`;
 }
 
-/** `data` comes from `toLines`. Values are shown in the legend and in a table below the chart. */
+/**
+ * `data` comes from `toLines`. Values are shown in the legend and in a table below the chart.
+ * @param {ChartProps} props
+ */
 export function Chart(props) {
   const { title, names, data, unit, isStacked = false } = props;
-  const place = useRef(null);
-  const plot = useRef(null);
-  const [at, setAt] = useState(null);
+  const place = useRef(/** @type {HTMLElement | null} */ (null));
+  const plot = useRef(/** @type {Plot | null} */ (null));
+  const [at, setAt] = useState(/** @type {number | null} */ (null));
   const [isTable, setTable] = useState(false);
   const shape = JSON.stringify([names, unit, isStacked, props.isStepped, props.most]);
   const drawn = isStacked ? stacked(data) : data;
 
   useEffect(() => {
     let isGone = false;
+    /** @type {(() => void)[]} */
     const stops = [];
-    const draw = (uPlot) => {
-      if (isGone) return;
+    const draw = (/** @type {typeof Plot} */ uPlot) => {
+      if (isGone || place.current === null) return;
       plot.current?.destroy();
       const options = optionsOf(props, place.current.clientWidth, readColors(), uPlot);
       options.hooks = { setCursor: [(one) => setAt(one.cursor.idx ?? null)] };
@@ -158,11 +200,12 @@ export function Chart(props) {
     };
     void loadLibrary().then((uPlot) => {
       draw(uPlot);
-      if (isGone) return;
+      if (isGone || place.current === null) return;
       const resize = new ResizeObserver(([entry]) => {
-        const width = Math.floor(entry.contentRect.width);
-        if (width > 0 && plot.current?.width !== width) {
-          plot.current?.setSize({ width, height: plot.current.height });
+        const width = Math.floor(entry?.contentRect.width ?? 0);
+        const drawnPlot = plot.current;
+        if (width > 0 && drawnPlot !== null && drawnPlot.width !== width) {
+          drawnPlot.setSize({ width, height: drawnPlot.height });
         }
       });
       resize.observe(place.current);
@@ -185,7 +228,7 @@ export function Chart(props) {
   useEffect(() => plot.current?.setData(drawn), [data]);
 
   const format = formats[unit];
-  const instant = data[0][at];
+  const instant = at === null ? undefined : data[0][at];
   return html`<figure class="chart">
     <figcaption>
       <strong>${title}</strong>
@@ -204,7 +247,7 @@ export function Chart(props) {
         (name, index) =>
           html`<li key=${name}>
             <span class="swatch line-${(index % 8) + 1}" aria-hidden="true"></span>${name}
-            ${instant !== undefined && html`<b>${format(data[index + 1]?.[at])}</b>`}
+            ${instant !== undefined && html`<b>${format(at === null ? null : data[index + 1]?.[at])}</b>`}
           </li>`,
       )}
     </ul>

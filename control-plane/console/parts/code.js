@@ -4,7 +4,10 @@ import { bytes } from '../format.js';
 
 const shownAtOnce = 20_000;
 
-/** Indented JSON; other text unchanged. */
+/**
+ * Indented JSON; other text unchanged.
+ * @param {string} text
+ */
 export function prettyJson(text) {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
@@ -14,6 +17,7 @@ export function prettyJson(text) {
   }
 }
 
+/** @param {{ text: string, what?: string }} props */
 export function CopyButton({ text, what = 'Copy' }) {
   const [word, setWord] = useState(what);
   if (navigator.clipboard === undefined) return null;
@@ -29,6 +33,7 @@ export function CopyButton({ text, what = 'Copy' }) {
   return html`<button type="button" class="plain-button" onClick=${copy}>${word}</button>`;
 }
 
+/** @param {{ text: string, label: string, isTruncated?: boolean }} props */
 export function Code({ text, label, isTruncated = false }) {
   const [isWhole, setWhole] = useState(false);
   const pretty = prettyJson(text);
@@ -49,7 +54,10 @@ ${isCut ? pretty.slice(0, shownAtOnce) : pretty}</pre>
   </div>`;
 }
 
-/** A list of names and values, such as headers. */
+/**
+ * A list of names and values, such as headers.
+ * @param {{ label: string, pairs?: Record<string, unknown> | { key: string, value: string }[] }} props
+ */
 export function Pairs({ label, pairs }) {
   const entries = Array.isArray(pairs)
     ? pairs.map(({ key, value }) => [key, value])

@@ -1,4 +1,9 @@
 /** The alerting decisions about a check: why alerts were sent or not. */
+/** @import { CallOptions, DataAt } from '../contract.ts' */
+/** @import { Tone } from '../state.js' */
+/** @typedef {`v1/check-alerts/${string}/decisions`} DecisionsPath */
+/** @typedef {DataAt<DecisionsPath>[number]} AlertDecision */
+/** @typedef {DataAt<'v1/check-alerts'>[number]['alertType']} AlertType */
 import { html } from '../dom.js';
 import { inWords } from '../format.js';
 import { useQuery } from '../query.js';
@@ -7,7 +12,10 @@ import { List } from './list.js';
 import { Empty } from './notices.js';
 import { Time } from './time.js';
 
-/** Tone and words of alert types. */
+/**
+ * Tone and words of alert types.
+ * @type {Record<AlertType, [Tone, string]>}
+ */
 const alerts = {
   NO_ALERT: ['quiet', 'No alert'],
   ALERT_FAILURE: ['bad', 'Failing'],
@@ -21,18 +29,23 @@ const alerts = {
   ALERT_SSL: ['warn', 'Certificate expires'],
 };
 
-/** `{ tone, word }` of an alert type. */
+/**
+ * `{ tone, word }` of an alert type.
+ * @param {AlertType} type
+ */
 export function alertState(type) {
-  const [tone, word] = alerts[type] ?? ['quiet', inWords(type)];
+  const [tone, word] = alerts[type];
   return { tone, word };
 }
 
+/** @param {{ channel: AlertDecision['channels'][number] }} props */
 function Channel({ channel: { type, alertChannelId, sent, explanation } }) {
   return html`<span class="tag" title=${explanation}>
     ${inWords(type)} ${alertChannelId}: ${sent ? 'notified' : `not notified, ${explanation}`}
   </span>`;
 }
 
+/** @param {{ decision: AlertDecision }} props */
 function Decision({ decision }) {
   const { checkId, checkResultId, alertType, outcome, channels } = decision;
   const { tone, word } = alertState(alertType);
@@ -57,21 +70,31 @@ function Decision({ decision }) {
   </tr>`;
 }
 
-/** The decisions of a check. `query` filters on the server, `pick` in the browser. */
-export function Decisions({ checkId, query, pick = () => true, everyMs = null }) {
-  const path = `v1/check-alerts/${encodeURIComponent(checkId)}/decisions`;
-  const read = useQuery(path, { query: { limit: 20, ...query }, everyMs });
+/**
+ * The decisions of a check. `query` filters on the server, `pick` in the browser.
+ * @param {{
+ *   checkId: string,
+ *   query?: CallOptions<'GET', DecisionsPath>['query'],
+ *   pick?: (decision: AlertDecision) => boolean,
+ *   everyMs?: number | null,
+ * }} props
+ */
+export function Decisions({ checkId, query = {}, pick = () => true, everyMs = null }) {
+  const read = useQuery(`v1/check-alerts/${encodeURIComponent(checkId)}/decisions`, {
+    query: { limit: 20, ...query },
+    everyMs,
+  });
   if (read.problem?.status === 404 && read.data === undefined) {
     return html`<${Empty} title="Nothing is known about it" />`;
   }
-  return html`<${List}
-    read=${read}
-    label="Decisions about alerts"
-    columns=${['When', 'Alert', 'Why']}
-    pick=${(decisions) => decisions.filter(pick)}
-    row=${(one, index) => html`<${Decision} key=${one.id ?? index} decision=${one} />`}
-    empty=${html`<${Empty} title="Nothing was decided lately">
+  return List({
+    read,
+    label: 'Decisions about alerts',
+    columns: ['When', 'Alert', 'Why'],
+    pick: (decisions) => decisions.filter(pick),
+    row: (one, index) => html`<${Decision} key=${one.id ?? index} decision=${one} />`,
+    empty: html`<${Empty} title="Nothing was decided lately">
       Passing runs of a passing check need no decision.
-    <//>`}
-  />`;
+    <//>`,
+  });
 }

@@ -1,6 +1,8 @@
 /** Shapes of states, which differ without colour. */
+/** @import { Tone } from '../state.js' */
 import { html } from '../dom.js';
 
+/** @type {Record<Tone, string>} */
 const shapes = {
   good: 'M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1Zm3.3 5.3-4 4.200-2.600-2.500',
   bad: 'M5 1h6l4 4v6l-4 4H5l-4-4V5Zm.5 4.500 5 5m0-5-5 5',
@@ -9,14 +11,20 @@ const shapes = {
   quiet: 'M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1ZM5 8h6',
 };
 
-/** Decorative: a word beside it says the same. */
+/**
+ * Decorative: a word beside it says the same.
+ * @param {{ tone: Tone }} props
+ */
 export function Icon({ tone }) {
   return html`<svg class="icon ${tone}" viewBox="0 0 16 16" aria-hidden="true">
-    <path d=${shapes[tone] ?? shapes.quiet} />
+    <path d=${shapes[tone]} />
   </svg>`;
 }
 
-/** A state as shape, colour and word. */
+/**
+ * A state as shape, colour and word.
+ * @param {{ tone: Tone, word: string }} props
+ */
 export function State({ tone, word }) {
   return html`<span class="state ${tone}"><${Icon} tone=${tone} /><span>${word}</span></span>`;
 }

@@ -2,10 +2,13 @@
 import { html } from '../dom.js';
 import { timeOfDay } from '../format.js';
 
+/** @typedef {{ time: number, level: string, msg: string }} LogLine */
+
+/** @type {Partial<Record<string, string>>} */
 const tones = { ERROR: 'bad', WARN: 'warn', WARNING: 'warn', DEBUG: 'quiet' };
 const shownAtMost = 2000;
 
-/** `lines` are `{ time, level, msg }`. */
+/** @param {{ label: string, lines?: LogLine[] }} props */
 export function Log({ label, lines }) {
   if (!lines || lines.length === 0) return null;
   const shown = lines.slice(0, shownAtMost);
@@ -17,7 +20,7 @@ export function Log({ label, lines }) {
           ({ time, level, msg }, index) =>
             html`<li key=${index}>
               <span class="muted">${timeOfDay(time)}</span>
-              <span class=${tones[String(level).toUpperCase()] ?? 'muted'}>${level}</span>
+              <span class=${tones[level.toUpperCase()] ?? 'muted'}>${level}</span>
               <span>${msg}</span>
             </li>`,
         )}

@@ -1,16 +1,23 @@
 /** Notices in place of data, or above data that could not be refreshed. */
+/** @import { ComponentChildren } from 'preact' */
+/** @import { Problem } from '../api.js' */
+/** @import { Read } from '../contract.ts' */
 import { html } from '../dom.js';
 import { timeOfDay } from '../format.js';
 import { useUnreachableSince } from '../reachable.js';
 import { Icon } from './icons.js';
 
+/** @param {{ what?: string }} props */
 export function Loading({ what = 'Loading' }) {
   return html`<p class="notice loading" role="status">
     <span class="spinner" aria-hidden="true"></span>${what} …
   </p>`;
 }
 
-/** An empty state with advice. */
+/**
+ * An empty state with advice.
+ * @param {{ title: string, children?: ComponentChildren }} props
+ */
 export function Empty({ title, children }) {
   return html`<div class="notice empty">
     <p><strong>${title}</strong></p>
@@ -18,6 +25,7 @@ export function Empty({ title, children }) {
   </div>`;
 }
 
+/** @param {Pick<Problem, 'status' | 'message'>} problem */
 export function wordsOf(problem) {
   switch (problem.status) {
     case 0:
@@ -33,6 +41,7 @@ export function wordsOf(problem) {
   }
 }
 
+/** @param {{ problem: Problem, reload?: () => unknown }} props */
 export function Failure({ problem, reload }) {
   return html`<div class="notice failure" role="alert">
     <p><${Icon} tone="bad" /> ${wordsOf(problem)}</p>
@@ -53,10 +62,18 @@ export function UnreachableNotice() {
 }
 
 /**
- * Loading, error, empty or data. `read` comes from `useQuery`. When a refresh fails, the old data
- * stays below a notice.
+ * Loading, error, empty or data.  When a refresh fails, the old data
+ * stays below a notice. Called as a function, so that the types of `read` reach the others.
+ * @template Data
+ * @param {{
+ *   read: Read<Data>,
+ *   what: string,
+ *   empty?: ComponentChildren,
+ *   isEmpty: (data: Data) => boolean,
+ *   children: (data: Data) => ComponentChildren,
+ * }} props
  */
-export function Answer({ read, what, empty, isEmpty = (data) => data?.length === 0, children }) {
+export function Answer({ read, what, empty, isEmpty, children }) {
   const { data, problem, isLoading, at, reload } = read;
   if (data === undefined) {
     if (problem !== null) return html`<${Failure} problem=${problem} reload=${reload} />`;
@@ -65,7 +82,7 @@ export function Answer({ read, what, empty, isEmpty = (data) => data?.length ===
   return html`${
     problem !== null &&
     html`<p class="notice stale" role="status">
-      ${wordsOf(problem)} Shown is what was known at ${timeOfDay(at)}.${' '}
+      ${wordsOf(problem)} Shown is what was known at ${timeOfDay(at ?? Date.now())}.${' '}
       <button type="button" class="plain-button" onClick=${reload}>Try again</button>
     </p>`
   }${isEmpty(data) ? empty : children(data)}`;

@@ -1,4 +1,5 @@
 /** The frame of every view: navigation and account. */
+/** @import { Route } from '../router.js' */
 import { html, useEffect, useRef, useState } from '../dom.js';
 import { Me } from '../me.js';
 import { useQuery } from '../query.js';
@@ -12,6 +13,7 @@ import { IncidentsView } from '../views/incidents.js';
 import { ResultView } from '../views/result.js';
 import { Empty, UnreachableNotice } from './notices.js';
 
+/** @type {[name: string, word: string][]} */
 const places = [
   ['checks', 'Checks'],
   ['alerts', 'Alerts'],
@@ -19,6 +21,7 @@ const places = [
   ['incidents', 'Incidents'],
 ];
 
+/** @param {Route} route */
 function viewOf({ parts, query }) {
   const [place = 'checks', id, what, resultId] = parts;
   switch (place) {
@@ -45,10 +48,10 @@ function viewOf({ parts, query }) {
 export function Shell() {
   const route = useRoute();
   const me = useQuery('v1/users/me');
-  const main = useRef(null);
+  const main = useRef(/** @type {HTMLElement | null} */ (null));
   const place = route.parts.join('/');
   const isFirst = useRef(true);
-  const [problem, setProblem] = useState(null);
+  const [problem, setProblem] = useState(/** @type {string | null} */ (null));
 
   // Screen readers and the keyboard start at the new view, not at the navigation.
   useEffect(() => {
@@ -65,12 +68,13 @@ export function Shell() {
       const title = main.current?.querySelector('h1')?.textContent;
       document.title = title ? `${title} · Console` : 'Console';
     });
+    if (main.current === null) return undefined;
     observer.observe(main.current, { childList: true, subtree: true, characterData: true });
     return () => observer.disconnect();
   }, []);
 
   const current = route.parts[0] ?? 'checks';
-  const skip = (event) => {
+  const skip = (/** @type {Event} */ event) => {
     event.preventDefault();
     main.current?.focus();
   };

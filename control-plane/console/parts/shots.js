@@ -2,21 +2,25 @@
 import { html, useEffect, useRef, useState } from '../dom.js';
 import { safeLink } from '../format.js';
 
+/** @param {{ link: string, name: string, onClose: () => void }} props */
 function Whole({ link, name, onClose }) {
-  const dialog = useRef(null);
-  useEffect(() => dialog.current.showModal(), []);
+  const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  useEffect(() => dialog.current?.showModal(), []);
   return html`<dialog ref=${dialog} aria-label=${name} onClose=${onClose}>
     <div class="actions">
-      <button type="button" onClick=${() => dialog.current.close()}>Close</button>
+      <button type="button" onClick=${() => dialog.current?.close()}>Close</button>
       <a class="button" href=${link} target="_blank" rel="noopener">Open by itself</a>
     </div>
     <img src=${link} alt=${name} />
   </dialog>`;
 }
 
+/** @param {{ links: string[], name: string }} props */
 export function Shots({ links, name }) {
-  const [opened, setOpened] = useState(null);
-  const usable = (links ?? []).filter((link) => safeLink(link));
+  const [opened, setOpened] = useState(
+    /** @type {{ link: string, title: string } | null} */ (null),
+  );
+  const usable = links.filter((link) => safeLink(link) !== null);
   if (usable.length === 0) return null;
   return html`<div class="shots">
       ${usable.map((link, index) => {

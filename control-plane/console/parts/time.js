@@ -3,6 +3,7 @@ import { html, useEffect, useState } from '../dom.js';
 import { ago, nothing, shortTime, wholeTime } from '../format.js';
 
 const tickMs = 10_000;
+/** @type {Set<() => void>} */
 const watchers = new Set();
 
 setInterval(() => {
@@ -16,23 +17,30 @@ export function useTick() {
   useEffect(() => {
     const watcher = () => redraw((count) => count + 1);
     watchers.add(watcher);
-    return () => watchers.delete(watcher);
+    return () => void watchers.delete(watcher);
   }, []);
 }
 
+/** @param {number | string} at */
 function titleOf(at) {
   const utc = new Date(at).toISOString().replace('T', ' ').replace('Z', ' UTC');
   return `${wholeTime(at)}\n${utc}`;
 }
 
-/** An instant to the second. */
+/**
+ * An instant to the second.
+ * @param {{ at: number | string | null | undefined }} props
+ */
 export function Time({ at }) {
   if (at == null) return nothing;
   const iso = new Date(at).toISOString();
   return html`<time datetime=${iso} title=${titleOf(at)}>${shortTime(at)}</time>`;
 }
 
-/** The age of an instant, kept up to date. */
+/**
+ * The age of an instant, kept up to date.
+ * @param {{ at: number | string | null | undefined, fallback?: string }} props
+ */
 export function Ago({ at, fallback = nothing }) {
   useTick();
   if (at == null) return fallback;

@@ -1,38 +1,46 @@
 /** Phases of a request in sequence, and requests in parallel. */
 import { html } from '../dom.js';
 import { duration } from '../format.js';
-import { phases as knownPhases } from '../facts/check-types.js';
+import { phases as knownPhases } from '../facts.js';
 
-/** In the order they happen. */
+/**
+ * In the order they happen.
+ * @param {Record<string, number>} phases
+ */
 function present(phases) {
   return knownPhases.filter(
-    ({ name }) => phases[name] > 0 || (name !== 'wait' && phases[name] === 0),
+    ({ name }) => (phases[name] ?? 0) > 0 || (name !== 'wait' && phases[name] === 0),
   );
 }
 
-/** Separates the TLS handshake from the first byte, where it is part of it. */
+/**
+ * Separates the TLS handshake from the first byte, where it is part of it.
+ * @param {Record<string, number>} phases
+ */
 function withHandshake(phases) {
-  const tls = phases.tls ?? 0;
+  const tls = phases['tls'] ?? 0;
   return present(phases).flatMap(({ name, label }) => {
-    if (name !== 'firstByte' || tls <= 0) return [[label, phases[name]]];
+    const ms = phases[name] ?? 0;
+    if (name !== 'firstByte' || tls <= 0) return [{ label, ms }];
     return [
-      ['TLS handshake', tls],
-      [label, Math.max(0, phases.firstByte - tls)],
+      { label: 'TLS handshake', ms: tls },
+      { label, ms: Math.max(0, ms - tls) },
     ];
   });
 }
 
+/** @param {{ phases: Record<string, number> }} props */
 export function Phases({ phases }) {
-  const parts = withHandshake(phases ?? {});
-  const total = phases?.total ?? parts.reduce((sum, [, ms]) => sum + ms, 0);
+  const parts = withHandshake(phases);
+  const total = phases['total'] ?? parts.reduce((sum, { ms }) => sum + ms, 0);
   if (parts.length === 0) return null;
   let before = 0;
   return html`<dl class="phases">
-    ${parts.map(([name, ms], index) => {
+    ${parts.map(({ label, ms }, index) => {
       const left = total > 0 ? (before / total) * 100 : 0;
       const wide = total > 0 ? Math.max(0.4, (ms / total) * 100) : 0;
       before += ms;
-      return html`<dt>${name}</dt>
+      return html`<dt>${label}</dt>
         <dd>
           <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
             <rect class=${`line-${(index % 8) + 1}`} x=${left} width=${wide} height="10" />
@@ -46,11 +54,14 @@ export function Phases({ phases }) {
   </dl>`;
 }
 
-/** A time range within a total, as a bar. */
+/**
+ * A time range within a total, as a bar.
+ * @param {{ from: number, ms: number, start: number, end: number, tone?: string }} props
+ */
 export function Span({ from, ms, start, end, tone = 'line-1' }) {
   const whole = Math.max(1, end - start);
   const left = Math.max(0, ((from - start) / whole) * 100);
-  const wide = Math.max(0.6, Math.min(100 - left, ((ms ?? 0) / whole) * 100));
+  const wide = Math.max(0.6, Math.min(100 - left, (ms / whole) * 100));
   return html`<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
     <rect class=${tone} x=${left} width=${wide} height="10" />
   </svg>`;

@@ -1,4 +1,6 @@
 /** Agents and the locations they serve. */
+/** @import { FleetAgent, LocationState } from '@monitor/shared/contract/fleet.ts' */
+/** @import { Tone } from '../state.js' */
 import { html } from '../dom.js';
 import { count, duration, inNumbers, span, typeName } from '../format.js';
 import { Icon, State } from '../parts/icons.js';
@@ -11,6 +13,10 @@ const refreshMs = 10_000;
 /** Larger clock offsets make results of the agent hard to compare. */
 const clockToleranceMs = 2000;
 
+/**
+ * @param {FleetAgent} agent
+ * @returns {{ tone: Tone, word: string }}
+ */
 function stateOf(agent) {
   if (!agent.isServing) return { tone: 'quiet', word: 'Gone' };
   return agent.load?.overloadedSince == null
@@ -18,7 +24,10 @@ function stateOf(agent) {
     : { tone: 'warn', word: 'Overloaded' };
 }
 
-/** Shows why times of this location may include delays of the agent. */
+/**
+ * Shows why times of this location may include delays of the agent.
+ * @param {{ load: NonNullable<FleetAgent['load']> }} props
+ */
 function Overload({ load }) {
   return html`<p class="warn">
     <${Icon} tone="warn" /> Overloaded since <${Time} at=${load.overloadedSince} />${
@@ -27,7 +36,9 @@ function Overload({ load }) {
   </p>`;
 }
 
+/** @param {FleetAgent} agent */
 function problemsOf({ outbox, clockOffsetMs, isServing }) {
+  const offsetMs = clockOffsetMs ?? 0;
   return [
     outbox.depth > 0 &&
       `${count(outbox.depth, 'result')} not handed in yet${
@@ -38,11 +49,12 @@ function problemsOf({ outbox, clockOffsetMs, isServing }) {
     outbox.droppedTotal > 0 &&
       `${count(outbox.droppedTotal, 'result')} kept only verdicts: its outbox was full`,
     isServing &&
-      Math.abs(clockOffsetMs ?? 0) > clockToleranceMs &&
-      `its clock is ${duration(Math.abs(clockOffsetMs))} ${clockOffsetMs > 0 ? 'behind' : 'ahead'}`,
+      Math.abs(offsetMs) > clockToleranceMs &&
+      `its clock is ${duration(Math.abs(offsetMs))} ${offsetMs > 0 ? 'behind' : 'ahead'}`,
   ].filter(Boolean);
 }
 
+/** @param {{ agent: FleetAgent }} props */
 function Agent({ agent }) {
   const { capabilities, capacity } = agent;
   const abilities = [
@@ -94,12 +106,18 @@ function Agent({ agent }) {
   </li>`;
 }
 
-/** True when the checks of a location wait for an agent. */
+/**
+ * True when the checks of a location wait for an agent.
+ * @param {LocationState} state
+ */
 function isMissing({ agentCount, checkCount }) {
   return agentCount === 0 && checkCount > 0;
 }
 
-/** Advice for checks without conclusive results. */
+/**
+ * Advice for checks without conclusive results.
+ * @param {{ outage: LocationState['faults'][number], location: string }} props
+ */
 function Outage({ outage, location }) {
   const { code, since, runs, checkCount, mostCommonCode, message } = outage;
   if (code === 'NO_RESULTS') {
@@ -122,6 +140,7 @@ function Outage({ outage, location }) {
   </p>`;
 }
 
+/** @param {{ state: LocationState, agents: FleetAgent[] }} props */
 function Location({ state, agents }) {
   const isMissed = isMissing(state);
   const since =
@@ -187,23 +206,27 @@ export function AgentsView() {
   const locations = useQuery('v1/location-states', { everyMs: refreshMs });
   const agents = useQuery('v1/agents', { everyMs: refreshMs });
   const byLocation = Map.groupBy(agents.data ?? [], ({ location }) => location);
-  const inOrder = (states) => {
-    const isWrong = (state) => Number(isMissing(state) || state.faults.length > 0);
+  const inOrder = (/** @type {LocationState[]} */ states) => {
+    const isWrong = (/** @type {LocationState} */ state) =>
+      Number(isMissing(state) || state.faults.length > 0);
     return states.toSorted((left, right) => isWrong(right) - isWrong(left));
   };
   return html`<h1>Agents</h1>
     <${Clock} />
-    <${Answer} read=${agents} what="Loading agents" isEmpty=${() => false}>
-      ${() =>
-        html`<${Answer}
-          read=${locations}
-          what="Loading locations"
-          empty=${html`<${Empty} title="No locations yet">
+    ${Answer({
+      read: agents,
+      what: 'Loading agents',
+      isEmpty: () => false,
+      children: () =>
+        Answer({
+          read: locations,
+          what: 'Loading locations',
+          isEmpty: (states) => states.length === 0,
+          empty: html`<${Empty} title="No locations yet">
             Create a private location and a key through the API, then start an agent with it:${' '}
             <a href="../docs">how</a>.
-          <//>`}
-        >
-          ${(states) =>
+          <//>`,
+          children: (states) =>
             inOrder(states).map(
               (state) =>
                 html`<${Location}
@@ -211,7 +234,7 @@ export function AgentsView() {
                   state=${state}
                   agents=${byLocation.get(state.location) ?? []}
                 />`,
-            )}
-        <//>`}
-    <//>`;
+            ),
+        }),
+    })}`;
 }

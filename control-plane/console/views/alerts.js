@@ -1,24 +1,31 @@
 /** Alerts of all checks, the sent notifications, and the channels. */
+/** @import { DataAt } from '../contract.ts' */
+/** @import { AlertDecision } from '../parts/decisions.js' */
+/** @import { Query } from '../router.js' */
+/** @import { Tone } from '../state.js' */
 import { html, useMemo, useState } from '../dom.js';
-import { call } from '../api.js';
+import { call, toProblem } from '../api.js';
+import { sixHoursMs as windowMs } from '../facts.js';
 import { inWords, span } from '../format.js';
 import { useMe } from '../me.js';
 import { Decisions, alertState } from '../parts/decisions.js';
 import { State } from '../parts/icons.js';
 import { Action, Choice, Section } from '../parts/layout.js';
-import { List } from '../parts/list.js';
+import { List, allOf } from '../parts/list.js';
 import { Empty, wordsOf } from '../parts/notices.js';
 import { Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
-import { changeQuery, link } from '../router.js';
+import { choosing, link } from '../router.js';
 import { Channels, destinationOf } from './channels.js';
 
-/** The API gives alerts of at most six hours at a time. */
-const windowMs = 6 * 3_600_000;
+/** @typedef {DataAt<'v1/check-alerts'>[number]} CheckAlert */
+/** @typedef {DataAt<'v1/alert-notifications'>[number]} AlertNotification */
+
 const minuteMs = 60_000;
 /** A decision and its alert are written together, within this time. */
 const besideSeconds = 60;
 
+/** @param {{ alert: CheckAlert }} props */
 function Alert({ alert }) {
   const [isOpen, setOpen] = useState(false);
   const at = Math.floor(Date.parse(alert.created_at) / 1000);
@@ -45,47 +52,57 @@ function Alert({ alert }) {
         <${Decisions}
           checkId=${alert.checkId}
           query=${{ from: at - besideSeconds, to: at + besideSeconds }}
-          pick=${({ checkAlertId }) => checkAlertId === alert.id}
+          pick=${(/** @type {AlertDecision} */ { checkAlertId }) => checkAlertId === alert.id}
         />
       </td>
     </tr>`
     }`;
 }
 
-/** Alerts between two instants, or of the last six hours. */
-function AlertWindow({ from, to }) {
-  const isLatest = to === undefined;
+/**
+ * Alerts between two instants, or of the last six hours.
+ * @param {{ window: { from: number, to: number } | null }} props
+ */
+function AlertWindow({ window }) {
   const read = useQuery('v1/check-alerts', {
-    query: { limit: 100, ...(isLatest ? {} : { from: from / 1000, to: to / 1000 }) },
-    everyMs: isLatest ? 20_000 : null,
+    query: {
+      limit: 100,
+      ...(window === null ? {} : { from: window.from / 1000, to: window.to / 1000 }),
+    },
+    everyMs: window === null ? 20_000 : null,
   });
-  const when = isLatest
-    ? 'in the last six hours'
-    : `${span(Date.now() - to)} to ${span(Date.now() - from)} ago`;
-  return html`<${List}
-    read=${read}
-    label=${`Alerts ${when}`}
-    columns=${['Alert', 'Check', '']}
-    empty=${html`<p class="notice empty">No alerts ${when}.</p>`}
-    row=${(alert) => html`<${Alert} key=${alert.id} alert=${alert} />`}
-    after=${({ length }) =>
-      read.total > length && html`<p class="muted">The newest ${length} of ${read.total}.</p>`}
-  />`;
+  const when =
+    window === null
+      ? 'in the last six hours'
+      : `${span(Date.now() - window.to)} to ${span(Date.now() - window.from)} ago`;
+  return List({
+    read,
+    label: `Alerts ${when}`,
+    columns: ['Alert', 'Check', ''],
+    empty: html`<p class="notice empty">No alerts ${when}.</p>`,
+    pick: allOf,
+    row: (alert) => html`<${Alert} key=${alert.id} alert=${alert} />`,
+    after: ({ length }) =>
+      (read.total ?? 0) > length &&
+      html`<p class="muted">The newest ${length} of ${read.total}.</p>`,
+  });
 }
 
 function Alerts() {
   const [windows, setWindows] = useState(1);
   const now = useMemo(() => Math.floor(Date.now() / minuteMs) * minuteMs, []);
   const older = Array.from({ length: windows - 1 }, (_, index) => now - (index + 1) * windowMs);
-  return html`<${AlertWindow} />
-    ${older.map((to) => html`<${AlertWindow} key=${to} from=${to - windowMs} to=${to} />`)}
+  return html`<${AlertWindow} window=${null} />
+    ${older.map((to) => html`<${AlertWindow} key=${to} window=${{ from: to - windowMs, to }} />`)}
     <button type="button" class="more" onClick=${() => setWindows(windows + 1)}>
       Six hours earlier
     </button>`;
 }
 
-const tones = { SUCCESS: 'good', FAILURE: 'bad', RATE_LIMITED: 'warn' };
+/** @type {Record<AlertNotification['status'], Tone>} */
+const tones = { IN_PROGRESS: 'quiet', SUCCESS: 'good', FAILURE: 'bad', RATE_LIMITED: 'warn' };
 
+/** @param {{ one: AlertNotification, onSent: () => Promise<void> }} props */
 function Notification({ one, onSent }) {
   const me = useMe();
   const [message, setMessage] = useState('');
@@ -94,12 +111,12 @@ function Notification({ one, onSent }) {
     try {
       await call(`v1/alert-notifications/${one.id}/redeliver`, { method: 'POST' });
       await onSent();
-    } catch (problem) {
-      setMessage(wordsOf(problem));
+    } catch (error) {
+      setMessage(wordsOf(toProblem(error)));
     }
   };
   return html`<tr>
-    <td><${State} tone=${tones[one.status] ?? 'quiet'} word=${inWords(one.status)} /></td>
+    <td><${State} tone=${tones[one.status]} word=${inWords(one.status)} /></td>
     <th scope="row"><${Time} at=${one.timestamp} /></th>
     <td>
       ${inWords(one.type)}
@@ -124,6 +141,7 @@ function Notification({ one, onSent }) {
   </tr>`;
 }
 
+/** @param {{ query: Query }} props */
 function Notifications({ query }) {
   const isFailed = query.notifications === 'failed';
   const read = useQuery('v1/alert-notifications', {
@@ -137,25 +155,25 @@ function Notifications({ query }) {
       ['failed', 'Not delivered'],
     ]}
     value=${query.notifications ?? ''}
-    onChange=${(notifications) => changeQuery({ notifications })}
+    onChange=${choosing('notifications')}
   />`;
   return html`<${Section} title="Notifications of the last day" id="notifications" aside=${aside}>
-    <${List}
-      read=${read}
-      label="Notifications"
-      columns=${['Status', 'Sent', 'Channel', 'About', 'Answer', '']}
-      row=${(one) => html`<${Notification} key=${one.id} one=${one} onSent=${read.reload} />`}
-      empty=${
-        isFailed
-          ? html`<${Empty} title="All were delivered" />`
-          : html`<${Empty} title="Nothing was sent">
+    ${List({
+      read,
+      label: 'Notifications',
+      columns: ['Status', 'Sent', 'Channel', 'About', 'Answer', ''],
+      pick: allOf,
+      row: (one) => html`<${Notification} key=${one.id} one=${one} onSent=${read.reload} />`,
+      empty: isFailed
+        ? html`<${Empty} title="All were delivered" />`
+        : html`<${Empty} title="Nothing was sent">
             A notification goes to every channel that a failing check uses.
-          <//>`
-      }
-    />
+          <//>`,
+    })}
   <//>`;
 }
 
+/** @param {{ query: Query }} props */
 export function AlertsView({ query }) {
   return html`<h1>Alerts</h1>
     <${Alerts} />

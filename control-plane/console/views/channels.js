@@ -1,23 +1,32 @@
 /** Alert channels, with a test button. */
+/** @import { DataAt } from '../contract.ts' */
 import { html, useState } from '../dom.js';
-import { call } from '../api.js';
+import { call, toProblem } from '../api.js';
 import { count, inWords } from '../format.js';
 import { useMe } from '../me.js';
 import { Action, Section } from '../parts/layout.js';
-import { List } from '../parts/list.js';
+import { List, allOf } from '../parts/list.js';
 import { Empty, wordsOf } from '../parts/notices.js';
 import { useQuery } from '../query.js';
 
-/** Only the host: the rest of such an address is often secret. */
+/** @typedef {DataAt<'v1/alert-channels'>[number]} AlertChannel */
+
+/**
+ * Only the host: the rest of such an address is often secret.
+ * @param {unknown} url
+ */
 function hostOf(url) {
   try {
-    return new URL(url).host;
+    return new URL(String(url)).host;
   } catch {
     return url;
   }
 }
 
-/** Destination of a channel as people know it; empty when its settings do not say. */
+/**
+ * Destination of a channel as people know it; empty when its settings do not say.
+ * @param {Pick<AlertChannel, 'type' | 'config'>} channel
+ */
 export function destinationOf({ type, config }) {
   switch (type) {
     case 'EMAIL':
@@ -36,6 +45,7 @@ export function destinationOf({ type, config }) {
   }
 }
 
+/** @param {AlertChannel} channel */
 function tellsOf(channel) {
   const events = [
     [channel.sendFailure, 'failures'],
@@ -46,17 +56,22 @@ function tellsOf(channel) {
   return events.flatMap(([isOn, word]) => (isOn ? [word] : [])).join(', ') || 'nothing';
 }
 
+/** @param {{ channel: AlertChannel }} props */
 function Channel({ channel }) {
   const me = useMe();
-  const [outcome, setOutcome] = useState(null);
+  const [outcome, setOutcome] = useState(
+    /** @type {{ isBad: boolean, text: string } | null} */ (null),
+  );
   const test = async () => {
     try {
-      const { data } = await call(`v1/alert-channels/${channel.id}/test`, { method: 'POST' });
+      const { data } = await call(`v1/alert-channels/${encodeURIComponent(channel.id)}/test`, {
+        method: 'POST',
+      });
       const word = data.status === 'SUCCESS' ? 'Sent' : inWords(data.status);
       const text = data.result === null ? word : `${word}: ${data.result}`;
       setOutcome({ isBad: data.status === 'FAILURE', text });
-    } catch (problem) {
-      setOutcome({ isBad: true, text: wordsOf(problem) });
+    } catch (error) {
+      setOutcome({ isBad: true, text: wordsOf(toProblem(error)) });
     }
   };
   const users = channel.subscriptions.filter(({ activated }) => activated).length;
@@ -91,14 +106,15 @@ function Channel({ channel }) {
 export function Channels() {
   const read = useQuery('v1/alert-channels', { query: { limit: 100 } });
   return html`<${Section} title="Channels">
-    <${List}
-      read=${read}
-      label="Channels"
-      columns=${['Type', 'Goes to', ['Used by', 'wide-only'], 'Try it']}
-      row=${(channel) => html`<${Channel} key=${channel.id} channel=${channel} />`}
-      empty=${html`<${Empty} title="No channels: nobody is notified">
+    ${List({
+      read,
+      label: 'Channels',
+      columns: ['Type', 'Goes to', ['Used by', 'wide-only'], 'Try it'],
+      pick: allOf,
+      row: (channel) => html`<${Channel} key=${channel.id} channel=${channel} />`,
+      empty: html`<${Empty} title="No channels: nobody is notified">
         Create one through the API: <a href="../docs">how</a>.
-      <//>`}
-    />
+      <//>`,
+    })}
   <//>`;
 }

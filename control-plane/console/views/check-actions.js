@@ -1,6 +1,9 @@
 /** Actions on a check: run now, mute, deactivate. */
+/** @import { Problem } from '../api.js' */
+/** @import { Check, CheckOverview, DataAt } from '../contract.ts' */
 import { html, useEffect, useRef, useState } from '../dom.js';
-import { call } from '../api.js';
+import { call, toProblem } from '../api.js';
+import { terminalStatuses } from '../facts.js';
 import { duration } from '../format.js';
 import { useMe } from '../me.js';
 import { State } from '../parts/icons.js';
@@ -9,9 +12,17 @@ import { wordsOf } from '../parts/notices.js';
 import { link } from '../router.js';
 import { isPinged, outcomeOf, outcomes } from '../state.js';
 
-const askAgainMs = 1500;
-const ended = new Set(['PASSED', 'FAILED', 'DEGRADED', 'TIMED_OUT', 'CANCELLED']);
+/** @typedef {DataAt<`v2/check-sessions/${string}`>} CheckSession */
 
+const askAgainMs = 1500;
+/** @type {ReadonlySet<CheckSession['status']>} */
+const ended = new Set(terminalStatuses);
+
+/**
+ * @param {number} ms
+ * @param {AbortSignal} signal
+ * @returns {Promise<void>}
+ */
 const pause = (ms, signal) =>
   new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
@@ -21,15 +32,20 @@ const pause = (ms, signal) =>
     });
   });
 
-/** Starts a session and polls it; calls `onChange` with each new state. */
+/**
+ * Starts a session and polls it; calls `onChange` with each new state.
+ * @param {string} checkId
+ * @param {(session: CheckSession) => void} onChange
+ * @param {AbortSignal} signal
+ */
 async function runNow(checkId, onChange, signal) {
   const { data } = await call('v2/check-sessions/trigger', {
     method: 'POST',
     body: { target: { checkId: [checkId] } },
     signal,
   });
-  const id = data.sessions[0].checkSessionId;
-  while (!signal.aborted) {
+  const id = data.sessions[0]?.checkSessionId;
+  while (id !== undefined && !signal.aborted) {
     const { data: current } = await call(`v2/check-sessions/${id}`, { signal });
     onChange(current);
     if (ended.has(current.status)) return;
@@ -37,6 +53,7 @@ async function runNow(checkId, onChange, signal) {
   }
 }
 
+/** @param {{ session: CheckSession }} props */
 function Session({ session }) {
   const finals = session.results.filter(({ resultType }) => resultType === 'FINAL');
   const isOver = ended.has(session.status);
@@ -61,19 +78,20 @@ function Session({ session }) {
   </div>`;
 }
 
+/** @param {{ overview: CheckOverview, check?: Check, reload: () => Promise<unknown> }} props */
 export function CheckActions({ overview, check, reload }) {
   const me = useMe();
-  const [session, setSession] = useState(null);
-  const [problem, setProblem] = useState(null);
+  const [session, setSession] = useState(/** @type {CheckSession | null} */ (null));
+  const [problem, setProblem] = useState(/** @type {Problem | null} */ (null));
   const gone = useRef(new AbortController());
   useEffect(() => () => gone.current.abort(), []);
 
-  const attempt = (work) => async () => {
+  const attempt = (/** @type {() => Promise<unknown>} */ work) => async () => {
     setProblem(null);
     try {
       await work();
     } catch (error) {
-      if (!gone.current.signal.aborted) setProblem(error);
+      if (!gone.current.signal.aborted) setProblem(toProblem(error));
     }
   };
   const run = attempt(async () => {
@@ -81,7 +99,7 @@ export function CheckActions({ overview, check, reload }) {
     await runNow(overview.id, setSession, gone.current.signal);
     await reload();
   });
-  const change = (body) =>
+  const change = (/** @type {Partial<Check>} */ body) =>
     attempt(async () => {
       await call(`v1/checks/${overview.id}`, { method: 'PUT', body });
       await reload();

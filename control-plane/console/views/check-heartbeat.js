@@ -1,4 +1,7 @@
 /** A heartbeat monitor: its ping address and its pings. */
+/** @import { HeartbeatState } from '@monitor/shared/contract/check-routes.ts' */
+/** @import { Check } from '../contract.ts' */
+/** @import { Tone } from '../state.js' */
 import { html } from '../dom.js';
 import { inWords } from '../format.js';
 import { CopyButton } from '../parts/code.js';
@@ -9,11 +12,17 @@ import { Empty } from '../parts/notices.js';
 import { Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
 
+/** @type {Record<HeartbeatState, Tone>} */
 const tones = { RECEIVED: 'good', EARLY: 'warn', GRACE: 'warn', LATE: 'warn', FAILING: 'bad' };
 
-/** Units come in the plural: `count(1, 'days')` is `1 day`. */
+/**
+ * Units come in the plural: `count(1, 'days')` is `1 day`.
+ * @param {number} number
+ * @param {string} unit
+ */
 const count = (number, unit) => `${number} ${number === 1 ? unit.replace(/s$/, '') : unit}`;
 
+/** @param {{ check?: Check, checkId: string }} props */
 export function CheckHeartbeat({ check, checkId }) {
   const read = useQuery(`v1/checks/heartbeats/${encodeURIComponent(checkId)}/events`, {
     everyMs: 15_000,
@@ -36,19 +45,19 @@ export function CheckHeartbeat({ check, checkId }) {
         ]}
       />`
     }
-    <${List}
-      read=${read}
-      label="Latest pings"
-      columns=${['State', 'When', 'From']}
-      pick=${([first]) => first?.events ?? []}
-      row=${(event) => html`<tr key=${event.id}>
-        <td><${State} tone=${tones[event.state] ?? 'quiet'} word=${inWords(event.state)} /></td>
+    ${List({
+      read,
+      label: 'Latest pings',
+      columns: ['State', 'When', 'From'],
+      pick: ([first]) => first?.events ?? [],
+      row: (event) => html`<tr key=${event.id}>
+        <td><${State} tone=${tones[event.state]} word=${inWords(event.state)} /></td>
         <th scope="row"><${Time} at=${event.timestamp} /></th>
         <td class="reason">${[event.source, event.userAgent].filter(Boolean).join(', ')}</td>
-      </tr>`}
-      empty=${html`<${Empty} title="No ping yet">
+      </tr>`,
+      empty: html`<${Empty} title="No ping yet">
         The monitor waits until the job pings its address for the first time.
-      <//>`}
-    />
+      <//>`,
+    })}
   <//>`;
 }

@@ -1,36 +1,48 @@
 /** Availability and times of a check, as figures and charts. */
+/** @import { Range } from '../analytics.js' */
+/** @import { Analytics, CheckOverview, NumberFacts, Read } from '../contract.ts' */
 import { html, useMemo } from '../dom.js';
-import { checkTypes } from '../facts/check-types.js';
-import { queriesOf, ranges, runsEveryMs, toLines } from '../analytics.js';
+import { checkTypes } from '../facts.js';
+import { numberIn, queriesOf, ranges, runsEveryMs, toLines } from '../analytics.js';
 import { duration, inNumbers, percent } from '../format.js';
 import { Bars } from '../parts/bars.js';
 import { Chart } from '../parts/chart.js';
 import { Choice, Section, Tile } from '../parts/layout.js';
 import { Empty, Failure, Loading } from '../parts/notices.js';
 import { useQuery } from '../query.js';
-import { changeQuery } from '../router.js';
+import { choosing } from '../router.js';
 
 const refreshMs = 60_000;
+/** @type {[string, string][]} */
 const statistics = [
   ['p50', 'Median'],
   ['p95', 'p95'],
   ['max', 'Worst'],
 ];
 
+/**
+ * @param {string} name
+ * @returns {name is Range}
+ */
+const isRange = (name) => name in ranges;
+
+/** @param {number | null} availability */
 function toneOf(availability) {
   if (availability == null) return '';
   if (availability >= 99.9) return 'good';
   return availability >= 99 ? 'warn' : 'bad';
 }
 
+/** @param {{ facts: NumberFacts, read: Read<Analytics>, overview: CheckOverview }} props */
 function Figures({ facts, read, overview }) {
-  const row = read.data?.series[0]?.data[0] ?? {};
-  const time = (name) => duration(row[`${facts.time}_${name}`]);
+  const point = read.data?.series[0]?.data[0];
+  const time = (/** @type {string} */ name) => duration(numberIn(point, `${facts.time}_${name}`));
+  const availability = numberIn(point, 'availability');
   return html`<div class="tiles">
     <${Tile}
       name="Availability"
-      value=${percent(row.availability)}
-      tone=${toneOf(row.availability)}
+      value=${percent(availability)}
+      tone=${toneOf(availability)}
       title="Share of runs that did not fail; runs with agent errors are not counted"
     />
     ${
@@ -40,19 +52,28 @@ function Figures({ facts, read, overview }) {
           value=${time('p95')}
         /><${Tile} name="p99" value=${time('p99')} />`
     }
-    <${Tile} name="Retries" value=${inNumbers(row.retries)} />
+    <${Tile} name="Retries" value=${inNumbers(numberIn(point, 'retries'))} />
     <div class="tile">
       <${Bars} runs=${overview.recentRuns} slots=${60} /><span>Last runs</span>
     </div>
   </div>`;
 }
 
+/**
+ * @param {{
+ *   facts: NumberFacts,
+ *   answer: Analytics,
+ *   interval: number,
+ *   statistic: string,
+ *   spacing: number,
+ * }} props
+ */
 function ByLocation({ facts, answer, interval, statistic, spacing }) {
   const lines = useMemo(() => {
     const metric = `${facts.time}_${statistic}`;
     const series = answer.series.filter(({ data }) => data.length > 0);
     return {
-      names: series.map(({ runLocation }) => runLocation),
+      names: series.map(({ runLocation }) => runLocation ?? ''),
       data: toLines(
         answer,
         interval,
@@ -62,24 +83,23 @@ function ByLocation({ facts, answer, interval, statistic, spacing }) {
     };
   }, [answer]);
   if (lines.names.length === 0) return null;
-  return html`<${Chart} title="Time by location" unit="ms" ...${lines} />`;
+  return html`<${Chart} title="Time by location" unit="milliseconds" ...${lines} />`;
 }
 
-/** Units of metrics, as `Chart` names them. */
-const chartUnits = { milliseconds: 'ms', percentage: 'percent', count: 'count' };
-
+/** @param {{ facts: NumberFacts, answer: Analytics, interval: number, spacing: number }} props */
 function Parts({ facts, answer, interval, spacing }) {
   const lines = useMemo(() => {
     const points = answer.series[0]?.data ?? [];
-    const of = (metrics) =>
+    const of = (/** @type {string[]} */ metrics) =>
       toLines(
         answer,
         interval,
         spacing,
         metrics.map((metric) => ({ points, metric })),
       );
-    const isMeasured = ({ name }) => points.some((point) => point[`${name}_avg`] > 0);
-    const parts = facts.parts.filter(isMeasured);
+    const parts = facts.parts.filter(({ name }) =>
+      points.some((point) => (numberIn(point, `${name}_avg`) ?? 0) > 0),
+    );
     return {
       availability: of(['availability']),
       parts,
@@ -87,12 +107,12 @@ function Parts({ facts, answer, interval, spacing }) {
     };
   }, [answer]);
   const names = lines.parts.map(({ label }) => label);
-  const [{ unit } = {}] = lines.parts;
+  const [first] = lines.parts;
   return html`${
-    lines.parts.length > 0 &&
+    first !== undefined &&
     html`<${Chart}
         title=${facts.isStacked ? 'Where the time goes' : 'What was measured'}
-        unit=${chartUnits[unit]}
+        unit=${first.unit}
         names=${names}
         data=${lines.data}
         isStacked=${facts.isStacked}
@@ -100,7 +120,7 @@ function Parts({ facts, answer, interval, spacing }) {
   }
     <${Chart}
       title="Availability"
-      unit="percent"
+      unit="percentage"
       names=${['Available']}
       data=${lines.availability}
       isStepped=${true}
@@ -108,8 +128,9 @@ function Parts({ facts, answer, interval, spacing }) {
     />`;
 }
 
+/** @param {{ facts: NumberFacts, overview: CheckOverview, range: Range, statistic: string }} props */
 function Numbers({ facts, overview, range, statistic }) {
-  const path = `v1/analytics/${facts.path}/${overview.id}`;
+  const path = /** @type {const} */ (`v1/analytics/${facts.path}/${overview.id}`);
   const queries = queriesOf(facts, range, statistic);
   const { interval } = ranges[range];
   const spacing = runsEveryMs(overview);
@@ -151,10 +172,11 @@ function Numbers({ facts, overview, range, statistic }) {
     </div>`;
 }
 
-export function CheckNumbers({ overview, range = 'last24Hours', statistic = 'p50' }) {
+/** @param {{ overview: CheckOverview, range?: string, statistic?: string }} props */
+export function CheckNumbers({ overview, range = '', statistic = 'p50' }) {
   const facts = checkTypes[overview.checkType]?.numbers ?? null;
   if (facts === null) return null;
-  const chosen = range in ranges ? range : 'last24Hours';
+  const chosen = isRange(range) ? range : 'last24Hours';
   const aside = html`<div class="actions">
     ${
       facts.time !== null &&
@@ -162,14 +184,14 @@ export function CheckNumbers({ overview, range = 'last24Hours', statistic = 'p50
         label="Which time"
         options=${statistics}
         value=${statistic}
-        onChange=${(one) => changeQuery({ statistic: one })}
+        onChange=${choosing('statistic')}
       />`
     }
     <${Choice}
       label="How far back"
       options=${Object.entries(ranges).map(([name, { word }]) => [name, word])}
       value=${chosen}
-      onChange=${(one) => changeQuery({ range: one })}
+      onChange=${choosing('range')}
     />
   </div>`;
   return html`<${Section} title="Numbers" aside=${aside}>

@@ -1,19 +1,27 @@
 /** The results of a check, newest first, in pages. */
+/** @import { CheckResult } from '@monitor/shared/contract/check-result-routes.ts' */
+/** @import { Problem } from '../api.js' */
+/** @import { CheckOverview } from '../contract.ts' */
+/** @import { Columns } from '../parts/layout.js' */
+/** @import { Query } from '../router.js' */
+/** @import { State as CheckState } from '../state.js' */
 import { html, useEffect, useState } from '../dom.js';
-import { call } from '../api.js';
+import { call, toProblem } from '../api.js';
 import { duration } from '../format.js';
 import { State } from '../parts/icons.js';
 import { Action, Choice, Section, Select, Table } from '../parts/layout.js';
 import { Answer, Empty, Failure } from '../parts/notices.js';
 import { Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
-import { changeQuery, link } from '../router.js';
+import { choosing, link } from '../router.js';
 import { isPinged, outcomeOf, outcomes, reasonOf, stateOfCheck } from '../state.js';
 
 const pageSize = 15;
 
+/** @type {Columns} */
 const columns = ['Outcome', 'Started', ['Location', 'wide-only'], ['Time', 'right'], 'Why'];
 
+/** @type {Partial<Record<CheckState, string>>} */
 const whyNone = {
   INACTIVE: 'The check is not active: nobody runs it.',
   UNPLACED: 'The check has no location: nobody runs it. Give it one through the API.',
@@ -21,7 +29,16 @@ const whyNone = {
   MAINTENANCE: 'The check is in maintenance: it runs afterwards.',
 };
 
-/** Explains when the first result of a check is expected. */
+/**
+ * Pages after the first one; `nextId` is undefined until one was read.
+ * @type {{ entries: CheckResult[], nextId: string | null | undefined, problem: Problem | null }}
+ */
+const none = { entries: [], nextId: undefined, problem: null };
+
+/**
+ * Explains when the first result of a check is expected.
+ * @param {CheckOverview} overview
+ */
 function whenFirst(overview) {
   const reason = whyNone[stateOfCheck(overview)];
   if (reason !== undefined) return reason;
@@ -30,6 +47,7 @@ function whenFirst(overview) {
     : 'The first one comes as soon as an agent has run the check.';
 }
 
+/** @param {{ result: CheckResult }} props */
 function Row({ result }) {
   const { word, tone } = outcomes[outcomeOf(result)];
   const isAttempt = result.resultType === 'ATTEMPT';
@@ -61,6 +79,7 @@ function Row({ result }) {
   </tr>`;
 }
 
+/** @param {{ locations: string[], query: Query }} props */
 function Filters({ locations, query }) {
   return html`<div class="actions">
     <${Choice}
@@ -70,7 +89,7 @@ function Filters({ locations, query }) {
         ['failed', 'Failed'],
       ]}
       value=${query.outcome ?? ''}
-      onChange=${(outcome) => changeQuery({ outcome })}
+      onChange=${choosing('outcome')}
     />
     <${Choice}
       label="Which results"
@@ -79,7 +98,7 @@ function Filters({ locations, query }) {
         ['ALL', 'With attempts'],
       ]}
       value=${query.results ?? ''}
-      onChange=${(results) => changeQuery({ results })}
+      onChange=${choosing('results')}
     />
     ${
       locations.length > 1 &&
@@ -87,12 +106,13 @@ function Filters({ locations, query }) {
         label="Location"
         value=${query.location ?? ''}
         options=${[['', 'All'], ...locations.map((one) => [one, one])]}
-        onChange=${(location) => changeQuery({ location })}
+        onChange=${choosing('location')}
       />`
     }
   </div>`;
 }
 
+/** @param {{ overview: CheckOverview, query: Query }} props */
 export function CheckResults({ overview, query }) {
   const filter = {
     limit: pageSize,
@@ -100,11 +120,11 @@ export function CheckResults({ overview, query }) {
     ...(query.outcome === 'failed' ? { hasFailures: true } : {}),
     location: query.location,
   };
-  const path = `v2/check-results/${encodeURIComponent(overview.id)}`;
+  const path = /** @type {const} */ (`v2/check-results/${encodeURIComponent(overview.id)}`);
   const read = useQuery(path, { query: filter });
-  const [older, setOlder] = useState({ entries: [], nextId: undefined, problem: null });
+  const [older, setOlder] = useState(none);
   const filterKey = JSON.stringify(filter);
-  useEffect(() => setOlder({ entries: [], nextId: undefined, problem: null }), [filterKey]);
+  useEffect(() => setOlder(none), [filterKey]);
 
   // Results are large: they are read again only when there is a new one.
   const { newestAt } = overview.recentRuns;
@@ -124,8 +144,8 @@ export function CheckResults({ overview, query }) {
         nextId: data.nextId,
         problem: null,
       }));
-    } catch (problem) {
-      setOlder((before) => ({ ...before, problem }));
+    } catch (error) {
+      setOlder((before) => ({ ...before, problem: toProblem(error) }));
     }
   };
 
@@ -136,13 +156,12 @@ export function CheckResults({ overview, query }) {
     title="Results"
     aside=${html`<${Filters} locations=${overview.locations} query=${query} />`}
   >
-    <${Answer}
-      read=${read}
-      what="Loading results"
-      empty=${empty}
-      isEmpty=${({ entries }) => entries.length === 0}
-    >
-      ${({ entries }) =>
+    ${Answer({
+      read,
+      what: 'Loading results',
+      empty,
+      isEmpty: ({ entries }) => entries.length === 0,
+      children: ({ entries }) =>
         html`<${Table} label="Results" columns=${columns} className="results">
             ${[...entries, ...older.entries].map(
               (result) => html`<${Row} key=${result.id} result=${result} />`,
@@ -152,7 +171,7 @@ export function CheckResults({ overview, query }) {
           ${
             nextId &&
             html`<${Action} word="Older results" busy="Loading" kind="more" run=${readOlder} />`
-          }`}
-    <//>
+          }`,
+    })}
   <//>`;
 }

@@ -1,10 +1,13 @@
 /** The settings of a check: a summary, and the JSON of the API. */
+/** @import { Assertion } from '@monitor/shared/contract/assertion.ts' */
+/** @import { Check } from '../contract.ts' */
 import { html } from '../dom.js';
 import { duration, inWords } from '../format.js';
 import { Code } from '../parts/code.js';
 import { Facts, Table } from '../parts/layout.js';
 import { isPinged } from '../state.js';
 
+/** @param {Check} check */
 function retriesOf({ retryStrategy: strategy, doubleCheck }) {
   if (strategy == null) return doubleCheck ? 'once, as by default' : 'none';
   if (strategy.type === 'SINGLE_RETRY') return 'once';
@@ -12,6 +15,7 @@ function retriesOf({ retryStrategy: strategy, doubleCheck }) {
   return `${inWords(strategy.type)}, up to ${strategy.maxRetries}, from ${base}`;
 }
 
+/** @param {Check} check */
 function alertingOf({ useGlobalAlertSettings, alertSettings: settings, muted }) {
   if (muted) return 'muted';
   if (useGlobalAlertSettings || settings == null) return 'as the account has it';
@@ -23,6 +27,7 @@ function alertingOf({ useGlobalAlertSettings, alertSettings: settings, muted }) 
   return amount === 0 ? when : `${when}, reminders every ${interval} min`;
 }
 
+/** @param {{ assertions?: Assertion[] }} props */
 function Assertions({ assertions }) {
   if (!assertions || assertions.length === 0) return null;
   return html`<h3>Assertions</h3>
@@ -39,8 +44,9 @@ function Assertions({ assertions }) {
     <//>`;
 }
 
+/** @param {{ check: Check }} props */
 export function CheckSettings({ check }) {
-  const channels = (check.alertChannelSubscriptions ?? []).filter(({ activated }) => activated);
+  const channels = check.alertChannelSubscriptions.filter(({ activated }) => activated);
   return html`<div class="card">
     <${Facts}
       wide

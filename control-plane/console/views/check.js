@@ -1,6 +1,8 @@
 /** The page of a check: state, figures, results, alerts and settings. */
+/** @import { Check, CheckOverview } from '../contract.ts' */
+/** @import { Query } from '../router.js' */
 import { html } from '../dom.js';
-import { checkTypes } from '../facts/check-types.js';
+import { checkTypes } from '../facts.js';
 import { every, inNumbers, safeLink, typeName } from '../format.js';
 import { Decisions } from '../parts/decisions.js';
 import { State } from '../parts/icons.js';
@@ -20,14 +22,28 @@ import { OpenRuns } from './open-runs.js';
 
 const refreshMs = 15_000;
 
-/** The target of a check in one line: the template of its type, filled with the fields of the check. */
+/**
+ * @param {unknown} value
+ * @param {string[]} path
+ * @returns {unknown}
+ */
+function valueAt(value, [key, ...further]) {
+  if (key === undefined || typeof value !== 'object' || value === null) return value;
+  return valueAt(new Map(Object.entries(value)).get(key), further);
+}
+
+/**
+ * The target of a check in one line: the template of its type, filled with the fields of the check.
+ * @param {Check} check
+ */
 export function targetOf(check) {
   const text = checkTypes[check.checkType]?.target ?? '';
   return text.replace(/\{([^}]+)\}/g, (_all, path) =>
-    String(path.split('.').reduce((value, key) => value?.[key], check) ?? ''),
+    String(valueAt(check, path.split('.')) ?? ''),
   );
 }
 
+/** @param {{ check: Check }} props */
 function Target({ check }) {
   const target = targetOf(check);
   return /^https?:/i.test(target) && safeLink(target)
@@ -35,7 +51,10 @@ function Target({ check }) {
     : target && html`<span class="mono">${target}</span>`;
 }
 
-/** Explains what keeps this check from conclusive results. */
+/**
+ * Explains what keeps this check from conclusive results.
+ * @param {{ overview: CheckOverview }} props
+ */
 function Warnings({ overview }) {
   const { unservedLocations, hasErrors, maintenance, muted, state } = overview;
   return html`${
@@ -68,6 +87,7 @@ function Warnings({ overview }) {
   ${muted && html`<p class="notice">Muted: no notifications are sent when it fails.</p>`}`;
 }
 
+/** @param {{ overview: CheckOverview, check?: Check, reload: () => Promise<unknown> }} props */
 function Head({ overview, check, reload }) {
   const { word, tone } = states[stateOfCheck(overview)];
   return html`<div class="title-line">
@@ -95,6 +115,7 @@ function Head({ overview, check, reload }) {
     <${Warnings} overview=${overview} />`;
 }
 
+/** @param {{ checkId: string, query: Query }} props */
 export function CheckView({ checkId, query }) {
   const overviewRead = useQuery('v1/check-overview', {
     query: { checkId, runs: 60 },

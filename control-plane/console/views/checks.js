@@ -1,4 +1,8 @@
 /** The list of all checks, with problems first. */
+/** @import { CheckOverview } from '../contract.ts' */
+/** @import { Figures } from '../figures.js' */
+/** @import { Query } from '../router.js' */
+/** @import { State as CheckState } from '../state.js' */
 import { html, memo, useEffect, useMemo, useRef, useState } from '../dom.js';
 import { useFigures } from '../figures.js';
 import { count, duration, every, inNumbers, nothing, percent, typeName } from '../format.js';
@@ -8,23 +12,35 @@ import { Select, Tags } from '../parts/layout.js';
 import { Answer, Empty } from '../parts/notices.js';
 import { Ago } from '../parts/time.js';
 import { useQuery } from '../query.js';
-import { changeQuery, link } from '../router.js';
+import { changeQuery, choosing, link } from '../router.js';
 import { isPinged, stateOfCheck, states } from '../state.js';
+
+/** @typedef {{ check: CheckOverview, state: CheckState }} Entry */
+/** @typedef {Entry & { figures: Figures | undefined }} Line */
+/** @typedef {(left: Line, right: Line) => number} Order */
 
 /** Rows rendered at first; the rest on demand. */
 const atFirst = 250;
 const manyChecks = 300;
 
+/** @type {Order} */
 const byName = (left, right) => left.check.name.localeCompare(right.check.name);
-/** Missing values are sorted last in both directions. */
+/**
+ * Missing values are sorted last in both directions.
+ * @param {(line: Line) => number | null | undefined} valueOf
+ * @returns {Order}
+ */
 const byNumber = (valueOf) => (left, right) => {
   const [a, b] = [valueOf(left), valueOf(right)];
   if (a == null || b == null) return Number(a == null) - Number(b == null);
   return a - b;
 };
 
+const byState = byNumber(({ state }) => states[state].rank);
+
+/** @type {Record<string, Order>} */
 const orders = {
-  state: byNumber(({ state }) => states[state].rank),
+  state: byState,
   name: byName,
   type: (left, right) => left.check.checkType.localeCompare(right.check.checkType),
   lastRun: byNumber(({ check }) =>
@@ -34,6 +50,7 @@ const orders = {
   p95: byNumber(({ figures }) => (figures?.p95 == null ? null : -figures.p95)),
 };
 
+/** @type {[order: string | null, word: string, className?: string][]} */
 const columns = [
   ['state', 'State'],
   ['name', 'Check'],
@@ -45,6 +62,10 @@ const columns = [
   ['p95', 'p95', 'wide-only right'],
 ];
 
+/**
+ * @param {Entry} entry
+ * @param {Query} query
+ */
 function matches({ check, state }, { q = '', state: wanted, type, tag }) {
   if (wanted && state !== wanted) return false;
   if (type && check.checkType !== type) return false;
@@ -56,12 +77,13 @@ function matches({ check, state }, { q = '', state: wanted, type, tag }) {
   return words.every((word) => text.includes(word));
 }
 
+/** @param {number | null | undefined} availability */
 function toneOf(availability) {
   if (availability == null || availability >= 99.9) return '';
   return availability >= 99 ? 'warn' : 'bad';
 }
 
-const Row = memo(({ check, state, figures }) => {
+const Row = memo((/** @type {Line} */ { check, state, figures }) => {
   const { word, tone } = states[state];
   const places = check.locations.length;
   return html`<tr>
@@ -100,8 +122,9 @@ const Row = memo(({ check, state, figures }) => {
   </tr>`;
 });
 
+/** @param {{ order: string, isReversed: boolean }} props */
 function Head({ order, isReversed }) {
-  const sort = (column) => () => {
+  const sort = (/** @type {string} */ column) => () => {
     const reverse = order === column && !isReversed;
     changeQuery({ sort: column === 'state' && !reverse ? '' : column + (reverse ? '!' : '') });
   };
@@ -126,20 +149,23 @@ function Head({ order, isReversed }) {
   </thead>`;
 }
 
+/** @param {{ entries: Entry[], query: Query }} props */
 function Filters({ entries, query }) {
   const typesPresent = [...new Set(entries.map(({ check }) => check.checkType))].sort();
   const tagsPresent = [...new Set(entries.flatMap(({ check }) => check.tags))].sort();
-  const search = useRef(null);
+  const search = useRef(/** @type {HTMLInputElement | null} */ (null));
   useEffect(() => {
-    const onKey = (event) => {
-      if (event.key !== '/' || event.target.closest('input, select, textarea')) return;
+    const onKey = (/** @type {KeyboardEvent} */ event) => {
+      if (event.key !== '/') return;
+      if (event.target instanceof Element && event.target.closest('input, select, textarea'))
+        return;
       event.preventDefault();
       search.current?.focus();
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
   }, []);
-  return html`<form class="filters" role="search" onSubmit=${(event) => event.preventDefault()}>
+  return html`<form class="filters" role="search" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
     <label class="field grow"
       ><span>Search</span
       ><input
@@ -147,29 +173,32 @@ function Filters({ entries, query }) {
         type="search"
         value=${query.q ?? ''}
         placeholder="Name, tag, location  ( / )"
-        onInput=${(event) => changeQuery({ q: event.currentTarget.value })}
+        onInput=${() => changeQuery({ q: search.current?.value ?? '' })}
     /></label>
     <${Select}
       label="Type"
       value=${query.type ?? ''}
       options=${[['', 'All'], ...typesPresent.map((type) => [type, typeName(type)])]}
-      onChange=${(type) => changeQuery({ type })}
+      onChange=${choosing('type')}
     />
     <${Select}
       label="Tag"
       value=${query.tag ?? ''}
       options=${[['', 'All'], ...tagsPresent.map((tag) => [tag, tag])]}
-      onChange=${(tag) => changeQuery({ tag })}
+      onChange=${choosing('tag')}
     />
   </form>`;
 }
 
-/** Counts per state, which are also filters. */
+/**
+ * Counts per state, which are also filters.
+ * @param {{ entries: Entry[], query: Query }} props
+ */
 function Summary({ entries, query }) {
-  const amounts = Map.groupBy(entries, ({ state }) => state);
-  const present = Object.keys(states).filter((state) => amounts.has(state));
+  const amounts = Map.groupBy(entries, ({ state }) => states[state]);
+  const present = Object.entries(states).filter(([, facts]) => amounts.has(facts));
   return html`<div class="summary" role="group" aria-label="States">
-    ${present.map((state) => {
+    ${present.map(([state, facts]) => {
       const isChosen = query.state === state;
       return html`<button
         type="button"
@@ -177,13 +206,14 @@ function Summary({ entries, query }) {
         aria-pressed=${String(isChosen)}
         onClick=${() => changeQuery({ state: isChosen ? '' : state })}
       >
-        <${Icon} tone=${states[state].tone} />
-        <b>${inNumbers(amounts.get(state).length)}</b> ${states[state].word.toLowerCase()}
+        <${Icon} tone=${facts.tone} />
+        <b>${inNumbers(amounts.get(facts)?.length)}</b> ${facts.word.toLowerCase()}
       </button>`;
     })}
   </div>`;
 }
 
+/** @param {{ checks: CheckOverview[], query: Query }} props */
 function List({ checks, query }) {
   const [isWhole, setWhole] = useState(false);
   const entries = useMemo(
@@ -192,8 +222,10 @@ function List({ checks, query }) {
   );
   const found = entries.filter((entry) => matches(entry, query));
   const { figures } = useFigures(found.map(({ check }) => check.id));
-  const [order, isReversed] = [(query.sort ?? 'state').replace('!', ''), query.sort?.endsWith('!')];
-  const compare = orders[order] ?? orders.state;
+  const { sort = 'state' } = query;
+  const order = sort.replace('!', '');
+  const isReversed = sort.endsWith('!');
+  const compare = orders[order] ?? byState;
   const rows = found
     .map((entry) => ({ ...entry, figures: figures.get(entry.check.id) }))
     .sort((left, right) => (isReversed ? -1 : 1) * compare(left, right) || byName(left, right));
@@ -232,19 +264,20 @@ function List({ checks, query }) {
     }`;
 }
 
+/** @param {{ query: Query }} props */
 export function ChecksView({ query }) {
   const [everyMs, setEvery] = useState(15_000);
   const read = useQuery('v1/check-overview', { everyMs });
   const amount = read.data?.length ?? 0;
   useEffect(() => setEvery(amount > manyChecks ? 30_000 : 15_000), [amount > manyChecks]);
   return html`<h1>Checks</h1>
-    <${Answer}
-      read=${read}
-      what="Loading checks"
-      empty=${html`<${Empty} title="There are no checks yet">
+    ${Answer({
+      read,
+      what: 'Loading checks',
+      isEmpty: (checks) => checks.length === 0,
+      empty: html`<${Empty} title="There are no checks yet">
         Create the first one through the API: <a href="../docs">how</a>.
-      <//>`}
-    >
-      ${(checks) => html`<${List} checks=${checks} query=${query} />`}
-    <//>`;
+      <//>`,
+      children: (checks) => html`<${List} checks=${checks} query=${query} />`,
+    })}`;
 }

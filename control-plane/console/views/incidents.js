@@ -1,17 +1,25 @@
 /** Incidents, status pages and maintenance windows. */
+/** @import { DataAt } from '../contract.ts' */
+/** @import { Tone } from '../state.js' */
 import { html } from '../dom.js';
 import { besideConsole } from '../api.js';
 import { count, inWords, span } from '../format.js';
 import { State } from '../parts/icons.js';
 import { Section, Tags } from '../parts/layout.js';
-import { List, entriesOf } from '../parts/list.js';
+import { List, allOf, entriesOf } from '../parts/list.js';
 import { Empty } from '../parts/notices.js';
 import { Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
 
+/** @typedef {DataAt<'v1/status-pages/incidents'>['entries'][number]} IncidentEntry */
+/** @typedef {DataAt<'v1/status-pages'>['entries'][number]} StatusPageEntry */
+/** @typedef {DataAt<'v1/maintenance-windows'>[number]} MaintenanceWindow */
+
+/** @type {Record<IncidentEntry['severity'], Tone>} */
 const severityTones = { CRITICAL: 'bad', MAJOR: 'bad', MEDIUM: 'warn', MINOR: 'warn' };
 const refreshMs = 30_000;
 
+/** @param {{ incident: IncidentEntry }} props */
 function Incident({ incident }) {
   const status = incident.lastUpdateStatus;
   const tone = status === 'RESOLVED' ? 'good' : severityTones[incident.severity];
@@ -29,6 +37,7 @@ function Incident({ incident }) {
   </tr>`;
 }
 
+/** @param {{ page: StatusPageEntry }} props */
 function StatusPage({ page }) {
   const { name, url, customDomain, customDomainChallenge, isPrivate, cards } = page;
   const isProven = page.customDomainStatus === 'VERIFIED';
@@ -55,6 +64,7 @@ function StatusPage({ page }) {
   </tr>`;
 }
 
+/** @param {MaintenanceWindow} window */
 function repeatOf({ repeatUnit, repeatInterval, repeatEndsAt }) {
   if (repeatUnit === null) return 'once';
   const unit = repeatUnit.toLowerCase();
@@ -62,6 +72,7 @@ function repeatOf({ repeatUnit, repeatInterval, repeatEndsAt }) {
   return html`${how}${repeatEndsAt !== null && html` until <${Time} at=${repeatEndsAt} />`}`;
 }
 
+/** @param {{ window: MaintenanceWindow }} props */
 function Window({ window }) {
   const [next = window] = window.nextOccurrences ?? [];
   const [from, to] = [Date.parse(next.startsAt), Date.parse(next.endsAt)];
@@ -89,35 +100,36 @@ export function IncidentsView() {
   const pages = useQuery('v1/status-pages', { query: { limit: 50 } });
   const windows = useQuery('v1/maintenance-windows', { query: { limit: 100 }, everyMs: refreshMs });
   return html`<h1>Incidents</h1>
-    <${List}
-      read=${incidents}
-      label="Incidents"
-      columns=${['Status', 'Incident', 'Began', ['Lasted', 'right']]}
-      pick=${entriesOf}
-      row=${(one) => html`<${Incident} key=${one.id} incident=${one} />`}
-      empty=${html`<${Empty} title="No incidents">
+    ${List({
+      read: incidents,
+      label: 'Incidents',
+      columns: ['Status', 'Incident', 'Began', ['Lasted', 'right']],
+      pick: entriesOf,
+      row: (one) => html`<${Incident} key=${one.id} incident=${one} />`,
+      empty: html`<${Empty} title="No incidents">
         A check can open one by itself, and people can through the API.
-      <//>`}
-    />
+      <//>`,
+    })}
     <${Section} title="Status pages">
-      <${List}
-        read=${pages}
-        label="Status pages"
-        columns=${['Page', 'Address', 'Shows']}
-        pick=${entriesOf}
-        row=${(page) => html`<${StatusPage} key=${page.id} page=${page} />`}
-        empty=${html`<${Empty} title="No status pages" />`}
-      />
+      ${List({
+        read: pages,
+        label: 'Status pages',
+        columns: ['Page', 'Address', 'Shows'],
+        pick: entriesOf,
+        row: (page) => html`<${StatusPage} key=${page.id} page=${page} />`,
+        empty: html`<${Empty} title="No status pages" />`,
+      })}
     <//>
     <${Section} title="Maintenance">
-      <${List}
-        read=${windows}
-        label="Maintenance windows"
-        columns=${['State', 'Window', 'Next begins', 'Lasts', 'Repeats']}
-        row=${(window) => html`<${Window} key=${window.id} window=${window} />`}
-        empty=${html`<${Empty} title="No maintenance is planned">
+      ${List({
+        read: windows,
+        label: 'Maintenance windows',
+        columns: ['State', 'Window', 'Next begins', 'Lasts', 'Repeats'],
+        pick: allOf,
+        row: (window) => html`<${Window} key=${window.id} window=${window} />`,
+        empty: html`<${Empty} title="No maintenance is planned">
           During maintenance checks with its tags do not run on schedule, and nobody is notified.
-        <//>`}
-      />
+        <//>`,
+      })}
     <//>`;
 }

@@ -1,6 +1,7 @@
 /** Queued and running runs of a check, with a cancel button; nothing without such runs. */
+/** @import { Problem } from '../api.js' */
 import { html, useState } from '../dom.js';
-import { call } from '../api.js';
+import { call, toProblem } from '../api.js';
 import { useMe } from '../me.js';
 import { Action, Section, Table } from '../parts/layout.js';
 import { wordsOf } from '../parts/notices.js';
@@ -11,17 +12,19 @@ const refreshMs = 5_000;
 
 const columns = ['State', 'Since', 'Location', 'Why it runs', ''];
 
+/** @param {{ checkId: string }} props */
 export function OpenRuns({ checkId }) {
   const me = useMe();
   const read = useQuery('v1/check-runs', { query: { checkId, limit: 100 }, everyMs: refreshMs });
-  const [problem, setProblem] = useState(null);
-  const cancel = (sequenceId) => async () => {
+  const [problem, setProblem] = useState(/** @type {Problem | null} */ (null));
+  const cancel = (/** @type {string} */ sequenceId) => async () => {
     setProblem(null);
     try {
       await call('v1/cancel', { method: 'POST', body: { sequenceId: [sequenceId] } });
     } catch (error) {
+      const failed = toProblem(error);
       // The run ended in the meantime.
-      if (error.status !== 404) setProblem(error);
+      if (failed.status !== 404) setProblem(failed);
     }
     await read.reload();
   };

@@ -1,10 +1,12 @@
 /** Actions and findings of an agentic check. */
+/** @import { CheckResult } from '@monitor/shared/contract/check-result-routes.ts' */
 import { html } from '../dom.js';
 import { Code } from '../parts/code.js';
 import { State } from '../parts/icons.js';
 import { Section, Table } from '../parts/layout.js';
 import { Time } from '../parts/time.js';
 
+/** @param {{ seen: NonNullable<CheckResult['agenticCheckResult']> }} props */
 export function AgenticDetail({ seen }) {
   return html`<${Section} title="What it found">
       <div class="card"><p>${seen.summary}</p></div>

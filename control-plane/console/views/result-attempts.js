@@ -1,4 +1,5 @@
 /** The other attempts of the same run. */
+/** @import { CheckResult } from '@monitor/shared/contract/check-result-routes.ts' */
 import { html } from '../dom.js';
 import { duration } from '../format.js';
 import { State } from '../parts/icons.js';
@@ -12,6 +13,7 @@ import { outcomeOf, outcomes, reasonOf } from '../state.js';
 /** A run with all its attempts ends within this time. */
 const maxRunMs = 45 * 60_000;
 
+/** @param {{ one: CheckResult, isThis: boolean }} props */
 function Attempt({ one, isThis }) {
   return html`<tr>
     <th scope="row">
@@ -29,9 +31,10 @@ function Attempt({ one, isThis }) {
   </tr>`;
 }
 
+/** @param {{ result: CheckResult }} props */
 export function Attempts({ result }) {
   const hasOthers = result.resultType === 'ATTEMPT' || result.attempts > 1;
-  const at = Date.parse(result.startedAt);
+  const at = Date.parse(result.startedAt ?? result.created_at);
   const read = useQuery(
     hasOthers ? `v2/check-results/${encodeURIComponent(result.checkId)}` : null,
     {
@@ -44,17 +47,16 @@ export function Attempts({ result }) {
     },
   );
   if (!hasOthers) return null;
-  const ofRun = ({ entries }) =>
-    entries
-      .filter(({ sequenceId }) => sequenceId === result.sequenceId)
-      .sort((left, right) => left.attempts - right.attempts);
   return html`<${Section} title="Attempts of this run">
-    <${List}
-      read=${read}
-      label="Attempts"
-      columns=${['Attempt', 'Outcome', 'Started', 'Location', ['Time', 'right'], 'Why']}
-      pick=${ofRun}
-      row=${(one) => html`<${Attempt} key=${one.id} one=${one} isThis=${one.id === result.id} />`}
-    />
+    ${List({
+      read,
+      label: 'Attempts',
+      columns: ['Attempt', 'Outcome', 'Started', 'Location', ['Time', 'right'], 'Why'],
+      pick: ({ entries }) =>
+        entries
+          .filter(({ sequenceId }) => sequenceId === result.sequenceId)
+          .sort((left, right) => left.attempts - right.attempts),
+      row: (one) => html`<${Attempt} key=${one.id} one=${one} isThis=${one.id === result.id} />`,
+    })}
   <//>`;
 }

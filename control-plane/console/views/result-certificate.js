@@ -1,23 +1,32 @@
 /** The TLS handshake of a server: its certificate chain and the security baseline. */
+/** @import { BaselineReport } from '@monitor/shared/contract/checks/ssl-baseline.ts' */
+/** @import { ShownCertificate, SslResponse } from '../contract.ts' */
+/** @import { Tone } from '../state.js' */
 import { html } from '../dom.js';
 import { count, inNumbers, inWords, nothing, wholeTime } from '../format.js';
 import { State } from '../parts/icons.js';
 import { Facts, Section, Table } from '../parts/layout.js';
 
-const yesOrNo = (value) => (value ? 'yes' : 'no');
+const yesOrNo = (/** @type {boolean} */ value) => (value ? 'yes' : 'no');
 
+/** @param {ShownCertificate} certificate */
 function keyOf({ keyAlgorithm, keySizeBits }) {
   return keySizeBits === null ? keyAlgorithm : `${keyAlgorithm}, ${keySizeBits} bits`;
 }
 
-/** `minTLSVersion` → "Min TLS version". */
+/**
+ * `minTLSVersion` → "Min TLS version".
+ * @param {string} rule
+ */
 function ruleName(rule) {
   const words = rule.replace(/([a-z])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])/g, '$& ');
   return inWords(words).replace(/\b(tls|ca|ocsp|sct)\b/gi, (word) => word.toUpperCase());
 }
 
+/** @type {Record<BaselineReport['rules'][keyof BaselineReport['rules']]['severity'], Tone>} */
 const toneOf = { fail: 'bad', degrade: 'warn', ignore: 'quiet' };
 
+/** @param {{ baseline: NonNullable<SslResponse['securityBaseline']> }} props */
 function Baseline({ baseline }) {
   const { verdict: _verdict, grade, ...rules } = baseline;
   return html`<${Table} label="Security baseline" columns=${[`Security baseline, ${grade}`, 'Outcome', 'When violated']}>
@@ -37,6 +46,7 @@ function Baseline({ baseline }) {
   <//>`;
 }
 
+/** @param {{ chain: ShownCertificate[] }} props */
 function Chain({ chain }) {
   return html`<${Table} label="Chain" columns=${['Issued by', 'Key', 'Signature', 'Valid until']}>
     ${chain.map(
@@ -51,6 +61,7 @@ function Chain({ chain }) {
   <//>`;
 }
 
+/** @param {{ response: SslResponse }} props */
 export function Certificate({ response }) {
   const { certificate, chain, securityBaseline: baseline } = response;
   const days = response.daysUntilExpiry;

@@ -1,8 +1,13 @@
 /** Network evidence of a failure: socket events, traceroute, packets. */
+/** @import { NetworkDiagnostics, TracerouteHop } from '@monitor/shared/contract/check-result.ts' */
+/** @import { Exchange } from '../contract.ts' */
 import { html } from '../dom.js';
 import { count, duration, inNumbers, inWords, percent, safeLink, shortTime } from '../format.js';
 import { Section, Table } from '../parts/layout.js';
 
+/** @typedef {Omit<TracerouteHop, 'received' | 'isTarget'>} HopRow */
+
+/** @param {{ events: NetworkDiagnostics['events'] }} props */
 function Events({ events }) {
   if (events.length === 0) return null;
   return html`<${Table}
@@ -20,6 +25,7 @@ function Events({ events }) {
   <//>`;
 }
 
+/** @param {{ hop: HopRow }} props */
 function Hop({ hop }) {
   const [address, ...others] = hop.addresses;
   const notes = [others.length > 0 && `also ${others.join(', ')}`, hop.note].filter(Boolean);
@@ -39,6 +45,7 @@ function Hop({ hop }) {
   </tr>`;
 }
 
+/** @param {{ hops: HopRow[] }} props */
 export function Hops({ hops }) {
   return html`<${Table}
     label="Hops to the target"
@@ -58,6 +65,7 @@ export function Hops({ hops }) {
   <//>`;
 }
 
+/** @param {{ route: NetworkDiagnostics['traceroute'], missing: string | null }} props */
 function Way({ route, missing }) {
   if (route === null) return missing && html`<p class="muted">No traceroute: ${missing}.</p>`;
   const { address, port, method, isReached, startedAt } = route;
@@ -71,6 +79,7 @@ function Way({ route, missing }) {
     <${Hops} hops=${route.hops} />`;
 }
 
+/** @param {{ capture: NetworkDiagnostics['capture'], link: string | null }} props */
 function Capture({ capture, link }) {
   const said =
     capture.kind === 'packets'
@@ -83,11 +92,14 @@ function Capture({ capture, link }) {
   </p>`;
 }
 
+/** @param {string} words */
 function inSentence(words) {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
-// Nothing when the attempt did not fail in the network.
-/** Nothing where the attempt did not fail in the network. */
+/**
+ * Nothing when the attempt did not fail in the network.
+ * @param {{ seen: Exchange }} props
+ */
 export function Evidence({ seen }) {
   const found = seen.networkDiagnostics ?? null;
   const link = safeLink(seen.pcapDataUrl);

@@ -1,4 +1,5 @@
 /** Files of a result: traces, videos and downloads. */
+/** @import { Asset } from '@monitor/shared/contract/check-result-routes.ts' */
 import { html } from '../dom.js';
 import { bytes, inWords, safeLink } from '../format.js';
 import { Section } from '../parts/layout.js';
@@ -8,12 +9,14 @@ import { useQuery } from '../query.js';
 /** Links expire after an hour, so the list is refreshed before that. */
 const refreshMs = 30 * 60_000;
 
+/** @type {Partial<Record<Asset['state'], string>>} */
 const withoutLink = {
   PENDING: 'not arrived yet',
   WITHHELD: 'kept on the agent',
   EXPIRED: 'deleted after its time',
 };
 
+/** @param {{ file: Asset }} props */
 function File({ file }) {
   const url = safeLink(file.url);
   const viewer = safeLink(file.viewerUrl);
@@ -50,21 +53,22 @@ function File({ file }) {
   </tr>`;
 }
 
+/** @param {{ checkId: string, resultId: string }} props */
 export function Files({ checkId, resultId }) {
   const read = useQuery(
     `v1/check-results/${encodeURIComponent(checkId)}/${encodeURIComponent(resultId)}/assets`,
     { everyMs: refreshMs },
   );
   return html`<${Section} title="Files">
-    <${List}
-      read=${read}
-      label="Files of the run"
-      columns=${['Name', 'Kind', ['Size', 'right'], 'Get it']}
-      pick=${({ assets }) => assets}
-      row=${(file) => html`<${File} key=${file.name} file=${file} />`}
-      after=${({ assets, truncated, entriesTotal }) =>
-        truncated && html`<p class="muted">${assets.length} of ${entriesTotal} files.</p>`}
-      empty=${html`<p class="muted">This run left no files.</p>`}
-    />
+    ${List({
+      read,
+      label: 'Files of the run',
+      columns: ['Name', 'Kind', ['Size', 'right'], 'Get it'],
+      pick: ({ assets }) => assets,
+      row: (file) => html`<${File} key=${file.name} file=${file} />`,
+      after: ({ assets, truncated, entriesTotal }) =>
+        truncated && html`<p class="muted">${assets.length} of ${entriesTotal} files.</p>`,
+      empty: html`<p class="muted">This run left no files.</p>`,
+    })}
   <//>`;
 }

@@ -1,4 +1,5 @@
 /** Request, response and assertions of a monitor or an API check. */
+/** @import { Exchange, ShownResponse } from '../contract.ts' */
 import { html } from '../dom.js';
 import { duration, inNumbers, inWords, nothing, percent } from '../format.js';
 import { Code, Pairs } from '../parts/code.js';
@@ -10,11 +11,13 @@ import { Certificate } from './result-certificate.js';
 import { Evidence } from './result-evidence.js';
 import { TracedWay } from './result-traceroute.js';
 
+/** @param {unknown} value */
 function textOf(value) {
   if (value === undefined) return nothing;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
+/** @param {{ assertions: Exchange['assertions'] }} props */
 function Assertions({ assertions }) {
   return html`<${Section} title="Assertions">
     <${Table}
@@ -43,12 +46,16 @@ function Assertions({ assertions }) {
   <//>`;
 }
 
+/** @param {unknown} body */
 function shownBody(body) {
   if (body == null || body === '') return null;
   return typeof body === 'string' ? body : JSON.stringify(body);
 }
 
-/** All values that have no place of their own, so that nothing recorded is hidden. */
+/**
+ * All values that have no place of their own, so that nothing recorded is hidden.
+ * @param {{ label: string, values: object, known: Set<string> }} props
+ */
 function Rest({ label, values, known }) {
   const rest = Object.fromEntries(
     Object.entries(values ?? {}).filter(([name, value]) => !known.has(name) && value != null),
@@ -66,6 +73,7 @@ const knownOfResponse = new Set(
   destinationReached truncationReason finalHopLatency hops timestamp`.split(/\s+/),
 );
 
+/** @param {{ request: Exchange['request'] }} props */
 function RequestPart({ request }) {
   const body = shownBody(request.data);
   const { hostname, port } = request.sslConfig ?? request;
@@ -80,6 +88,7 @@ function RequestPart({ request }) {
   </div>`;
 }
 
+/** @param {{ response: ShownResponse }} props */
 function Pings({ response }) {
   if (!Array.isArray(response.pingResults)) return null;
   return html`<${Table} label="Echo replies" columns=${['Packet', 'Outcome', ['Time', 'right']]}>
@@ -99,6 +108,7 @@ function Pings({ response }) {
   <//>`;
 }
 
+/** @param {{ response: ShownResponse | null }} props */
 function ResponsePart({ response }) {
   if (response === null) {
     return html`<div class="card">
@@ -133,13 +143,14 @@ function ResponsePart({ response }) {
       html`<${Code} label="Body" text=${body} isTruncated=${response.truncated === true} />`
     }
     ${
-      response.redirects?.length > 0 &&
+      (response.redirects?.length ?? 0) > 0 &&
       html`<${Code} label="Redirects" text=${JSON.stringify(response.redirects)} />`
     }
     <${Rest} label="More" values=${response} known=${knownOfResponse} />
   </div>`;
 }
 
+/** @param {{ seen: Exchange }} props */
 export function NetworkDetail({ seen }) {
   const { response, assertions, jobLog } = seen;
   const held = assertions.filter(({ error }) => error === undefined).length;
@@ -161,7 +172,7 @@ export function NetworkDetail({ seen }) {
     <//>
     <${Evidence} seen=${seen} />
     ${
-      Object.values(jobLog ?? {}).some((lines) => lines.length > 0) &&
+      Object.values(jobLog).some((lines) => lines.length > 0) &&
       html`<${Section} title="Log">
         <${Log} label="Setup" lines=${jobLog.setup} />
         <${Log} label="Request" lines=${jobLog.request} />

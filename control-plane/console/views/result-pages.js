@@ -1,14 +1,21 @@
 /** The pages that a browser visited: timings, console, requests, screenshots. */
+/** @import { BrowserCheckResult } from '@monitor/shared/contract/check-result.ts' */
 import { html } from '../dom.js';
 import { bytes, count, duration } from '../format.js';
 import { Section, Table } from '../parts/layout.js';
 import { Log } from '../parts/log.js';
 import { Shots } from '../parts/shots.js';
 
-const vitalTones = { GOOD: 'good', NEEDS_IMPROVEMENT: 'warn', POOR: 'bad' };
-const vitalWords = { GOOD: 'good', NEEDS_IMPROVEMENT: 'could be better', POOR: 'poor' };
+/** @typedef {BrowserCheckResult['pages'][number]} VisitedPage */
+
+const scores = {
+  GOOD: { tone: 'good', word: 'good' },
+  NEEDS_IMPROVEMENT: { tone: 'warn', word: 'could be better' },
+  POOR: { tone: 'bad', word: 'poor' },
+};
 const requestsShown = 200;
 
+/** @param {{ vitals: VisitedPage['webVitals'] }} props */
 function Vitals({ vitals }) {
   const entries = Object.entries(vitals);
   if (entries.length === 0) return null;
@@ -19,16 +26,22 @@ function Vitals({ vitals }) {
           <dt>${name}</dt>
           <dd>
             ${name === 'CLS' ? value.toFixed(3) : duration(value)}
-            <span class=${vitalTones[score] ?? 'muted'}> ${vitalWords[score] ?? score}</span>
+            <span class=${scores[score].tone}> ${scores[score].word}</span>
           </dd>
         </div>`,
     )}
   </dl>`;
 }
 
+/** @param {VisitedPage['network'][number]} request */
+function hasFailed({ failure, status }) {
+  return failure !== null || (status ?? 0) >= 400;
+}
+
+/** @param {{ requests: VisitedPage['network'] }} props */
 function Network({ requests }) {
   if (requests.length === 0) return null;
-  const failed = requests.filter(({ failure, status }) => failure !== null || status >= 400);
+  const failed = requests.filter(hasFailed);
   const shown = requests.slice(0, requestsShown);
   return html`<details open=${failed.length > 0}>
     <summary>
@@ -39,9 +52,8 @@ function Network({ requests }) {
       columns=${['Status', 'Request', 'Kind', ['Size', 'right'], ['Time', 'right']]}
     >
       ${shown.map((request, index) => {
-        const isBad = request.failure !== null || request.status >= 400;
         return html`<tr key=${index}>
-          <td class=${isBad ? 'bad' : ''}>${request.failure ?? request.status}</td>
+          <td class=${hasFailed(request) ? 'bad' : ''}>${request.failure ?? request.status}</td>
           <td class="mono">${request.method} ${request.url}</td>
           <td>${request.resourceType}</td>
           <td class="right">${bytes(request.sizeBytes)}</td>
@@ -56,6 +68,7 @@ function Network({ requests }) {
   </details>`;
 }
 
+/** @param {{ page: VisitedPage }} props */
 function Page({ page }) {
   const lines = page.console.map(({ time, type, text, location }) => ({
     time,
@@ -72,6 +85,7 @@ function Page({ page }) {
   </div>`;
 }
 
+/** @param {{ pages: VisitedPage[] }} props */
 export function Pages({ pages }) {
   return html`<${Section} title="Pages">
     ${pages.map((page, index) => html`<${Page} key=${index} page=${page} />`)}

@@ -1,12 +1,16 @@
 /** The requests of a multi-step check. */
+/** @import { MultiStepCheckResult } from '@monitor/shared/contract/check-result.ts' */
 import { html } from '../dom.js';
 import { duration } from '../format.js';
 import { Code, Pairs } from '../parts/code.js';
 import { Section } from '../parts/layout.js';
 import { Phases, Span } from '../parts/waterfall.js';
 
+/** @typedef {MultiStepCheckResult['requests'][number]} StepRequest */
+
+/** @param {{ request: StepRequest, number: number, start: number, end: number }} props */
 function Request({ request, number, start, end }) {
-  const total = request.timingPhases?.total ?? request.timings?.end ?? 0;
+  const total = request.timingPhases['total'] ?? request.timings['end'] ?? 0;
   const isBad = request.error !== null || request.status === null || request.status >= 400;
   return html`<details class="card">
     <summary class="step">
@@ -34,10 +38,11 @@ function Request({ request, number, start, end }) {
   </details>`;
 }
 
+/** @param {{ requests: StepRequest[] }} props */
 export function Requests({ requests }) {
   const start = Math.min(...requests.map(({ startTime }) => startTime));
   const end = Math.max(
-    ...requests.map(({ startTime, timingPhases }) => startTime + (timingPhases?.total ?? 0)),
+    ...requests.map(({ startTime, timingPhases }) => startTime + (timingPhases['total'] ?? 0)),
   );
   return html`<${Section} title="Requests">
     <div class="requests">

@@ -1,17 +1,29 @@
 /** A script or suite run: errors, tests with their steps, pages, requests, log. */
+/** @import { ScriptError, ScriptStep, ScriptTest } from '@monitor/shared/contract/check-result.ts' */
+/** @import { ScriptRun } from '../contract.ts' */
+/** @import { Tone } from '../state.js' */
 import { html } from '../dom.js';
 import { count, duration, inWords } from '../format.js';
 import { Code } from '../parts/code.js';
 import { State } from '../parts/icons.js';
 import { Facts, Section } from '../parts/layout.js';
 import { Log } from '../parts/log.js';
+import { errorsOf } from '../state.js';
 import { Pages } from './result-pages.js';
 import { Requests } from './result-requests.js';
 
-const statusTones = { passed: 'good', failed: 'bad', timedOut: 'bad', skipped: 'quiet' };
+/** @type {Record<ScriptTest['status'], Tone>} */
+const statusTones = {
+  passed: 'good',
+  failed: 'bad',
+  timedOut: 'bad',
+  skipped: 'quiet',
+  interrupted: 'bad',
+};
 /** Deeper steps are collapsed. */
 const openDepth = 2;
 
+/** @param {{ errors: ScriptError[] }} props */
 function Errors({ errors }) {
   return html`<${Section} title=${errors.length === 1 ? 'Error' : 'Errors'} id="errors">
     ${errors.map(
@@ -31,18 +43,19 @@ function Errors({ errors }) {
   <//>`;
 }
 
+/** @param {{ step: ScriptStep, depth: number }} props */
 function Step({ step, depth }) {
   const line = html`<span class=${step.error === null ? '' : 'bad'}>${step.title}</span>
     <span class="muted">${duration(step.durationMs)}</span>
     ${
-      step.requests?.length > 0 &&
+      step.requests.length > 0 &&
       html`<span class="muted">${count(step.requests.length, 'request')}</span>`
     }`;
   const error =
     step.error !== null &&
-    (step.steps ?? []).every((inner) => inner.error === null) &&
+    step.steps.every((inner) => inner.error === null) &&
     html`<p class="bad mono">${step.error}</p>`;
-  if (!step.steps || step.steps.length === 0) {
+  if (step.steps.length === 0) {
     return html`<li>
       <div class="step">${line}</div>
       ${error}
@@ -57,14 +70,16 @@ function Step({ step, depth }) {
   </li>`;
 }
 
+/** @param {{ steps: ScriptStep[], depth?: number }} props */
 function Steps({ steps, depth = 0 }) {
   return html`<ol>
     ${steps.map((step, index) => html`<${Step} key=${index} step=${step} depth=${depth} />`)}
   </ol>`;
 }
 
+/** @param {{ test: ScriptTest }} props */
 function Test({ test }) {
-  const tone = test.outcome === 'flaky' ? 'warn' : (statusTones[test.status] ?? 'bad');
+  const tone = test.outcome === 'flaky' ? 'warn' : statusTones[test.status];
   const word =
     test.outcome === 'flaky' ? 'Flaky' : inWords(test.status.replace('timedOut', 'timed out'));
   return html`<div class="card steps">
@@ -82,10 +97,14 @@ function Test({ test }) {
           .join(', ')}
       </span>
     </div>
-    ${test.steps?.length > 0 && html`<${Steps} steps=${test.steps} />`}
+    ${test.steps.length > 0 && html`<${Steps} steps=${test.steps} />`}
   </div>`;
 }
 
+/**
+ * @param {ScriptRun} seen
+ * @returns {[name: string, value: string][]}
+ */
 function suiteFacts({ metrics }) {
   if (metrics === undefined) return [];
   return [
@@ -98,6 +117,10 @@ function suiteFacts({ metrics }) {
   ];
 }
 
+/**
+ * @param {ScriptRun} seen
+ * @returns {[name: string, value: string][]}
+ */
 function traceFacts({ traceSummary }) {
   if (traceSummary === undefined) return [];
   return [
@@ -108,11 +131,9 @@ function traceFacts({ traceSummary }) {
   ];
 }
 
+/** @param {{ seen: ScriptRun }} props */
 export function ScriptDetail({ seen }) {
-  const inTests = (seen.tests ?? []).flatMap(({ errors }) => errors ?? []);
-  const errors = [
-    ...new Map([...(seen.errors ?? []), ...inTests].map((one) => [one.message, one])).values(),
-  ];
+  const errors = [...new Map(errorsOf(seen).map((one) => [one.message, one])).values()];
   return html`${errors.length > 0 && html`<${Errors} errors=${errors} />`}
     <${Section} title="Run">
       <div class="card">
@@ -126,16 +147,16 @@ export function ScriptDetail({ seen }) {
         />
       </div>
     <//>
-    ${seen.pages?.length > 0 && html`<${Pages} pages=${seen.pages} />`}
+    ${(seen.pages?.length ?? 0) > 0 && html`<${Pages} pages=${seen.pages} />`}
     ${
-      seen.tests?.length > 0 &&
+      seen.tests.length > 0 &&
       html`<${Section} title="Tests and steps">
         ${seen.tests.map((test, index) => html`<${Test} key=${index} test=${test} />`)}
       <//>`
     }
-    ${seen.requests?.length > 0 && html`<${Requests} requests=${seen.requests} />`}
+    ${(seen.requests?.length ?? 0) > 0 && html`<${Requests} requests=${seen.requests} />`}
     ${
-      seen.jobLog?.length > 0 &&
+      seen.jobLog.length > 0 &&
       html`<${Section} title="Log"><${Log} label="Log of the script" lines=${seen.jobLog} /><//>`
     }`;
 }

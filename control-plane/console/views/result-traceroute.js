@@ -1,9 +1,11 @@
 /** The route to a host as a traceroute monitor saw it. */
+/** @import { ShownHop, TracerouteResponse } from '../contract.ts' */
 import { html } from '../dom.js';
 import { duration, inNumbers, percent } from '../format.js';
 import { Facts, Section } from '../parts/layout.js';
 import { Hops } from './result-evidence.js';
 
+/** @type {Record<string, string>} */
 const endings = {
   destinationReached: 'the destination answered',
   maxHops: 'the destination is further away than the check looks',
@@ -11,17 +13,22 @@ const endings = {
   timeout: 'the time was over',
 };
 
-/** A hop as a row of the table of hops. */
+/**
+ * A hop as a row of the table of hops.
+ * @param {ShownHop} hop
+ */
 function rowOf(hop) {
-  const { last_ms: last, avg_ms: avg, best_ms: best, worst_ms: worst } = hop.rtt ?? {};
+  const { rtt } = hop;
   const names = [hop.main_host, hop.note].filter(Boolean).join('; ');
   return {
     ...{ hop: hop.hop_number, addresses: hop.main_ip === '' ? [] : [hop.main_ip], note: names },
-    ...{ lossPercent: hop.loss_percentage, sent: hop.sent, last, avg, best, worst },
-    stdDev: hop.rtt?.stddev_ms,
+    ...{ lossPercent: hop.loss_percentage, sent: hop.sent },
+    ...{ last: rtt?.last_ms ?? null, avg: rtt?.avg_ms ?? null, best: rtt?.best_ms ?? null },
+    ...{ worst: rtt?.worst_ms ?? null, stdDev: rtt?.stddev_ms ?? null },
   };
 }
 
+/** @param {{ response: TracerouteResponse }} props */
 export function TracedWay({ response }) {
   const { finalHopLatency: latency } = response;
   return html`<${Section} title="Way">

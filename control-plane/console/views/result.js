@@ -1,4 +1,5 @@
 /** One result: the verdict, then its evidence. */
+/** @import { CheckResult } from '@monitor/shared/contract/check-result-routes.ts' */
 import { html } from '../dom.js';
 import { duration, typeName } from '../format.js';
 import { Decisions } from '../parts/decisions.js';
@@ -8,14 +9,17 @@ import { Failure, Loading } from '../parts/notices.js';
 import { Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
 import { link } from '../router.js';
-import { exchangeOf, outcomeOf, outcomes, reasonOf } from '../state.js';
+import { exchangeOf, outcomeOf, outcomes, reasonOf, scriptOf } from '../state.js';
 import { AgenticDetail } from './result-agentic.js';
 import { Attempts } from './result-attempts.js';
 import { Files } from './result-files.js';
 import { NetworkDetail } from './result-network.js';
 import { ScriptDetail } from './result-script.js';
 
-/** The duration, and the part of it that the agent waited. */
+/**
+ * The duration, and the part of it that the agent waited.
+ * @param {CheckResult} result
+ */
 function took({ responseTime, agentWaitMs }) {
   const waited = Math.round(agentWaitMs ?? 0);
   return waited === 0
@@ -23,6 +27,7 @@ function took({ responseTime, agentWaitMs }) {
     : `${duration(responseTime)}, of which the agent waited ${duration(waited)}`;
 }
 
+/** @param {{ result: CheckResult }} props */
 function Verdict({ result }) {
   const letter = outcomeOf(result);
   const { word, tone } = outcomes[letter];
@@ -73,16 +78,16 @@ function Verdict({ result }) {
     </div>`;
 }
 
+/** @param {{ result: CheckResult }} props */
 function Detail({ result }) {
-  const script =
-    result.browserCheckResult ?? result.multiStepCheckResult ?? result.playwrightCheckResult;
+  const script = scriptOf(result);
   if (script !== null) return html`<${ScriptDetail} seen=${script} />`;
   if (result.agenticCheckResult !== null) {
     return html`<${AgenticDetail} seen=${result.agenticCheckResult} />`;
   }
   const exchange = exchangeOf(result);
   if (exchange !== undefined) {
-    return html`<${NetworkDetail} seen=${exchange} type=${result.checkType} />`;
+    return html`<${NetworkDetail} seen=${exchange} />`;
   }
   return html`<${Section} title="Detail"
     ><p class="notice empty">
@@ -95,6 +100,7 @@ function Detail({ result }) {
   >`;
 }
 
+/** @param {{ checkId: string, resultId: string }} props */
 export function ResultView({ checkId, resultId }) {
   const read = useQuery(
     `v1/check-results/${encodeURIComponent(checkId)}/${encodeURIComponent(resultId)}`,

@@ -3,6 +3,10 @@ import { html, useState } from '../dom.js';
 import { UnreachableNotice } from '../parts/notices.js';
 import { signIn, signOutNotice } from '../session.js';
 
+/**
+ * @param {{ status: number, message: string }} problem
+ * @param {string} account
+ */
 function wordsOf(problem, account) {
   switch (problem.status) {
     case 0:
@@ -20,7 +24,7 @@ export function SignIn() {
   const [message, setMessage] = useState(signOutNotice());
   const [isBusy, setBusy] = useState(false);
 
-  const submit = async (event) => {
+  const submit = async (/** @type {SubmitEvent & { currentTarget: HTMLFormElement }} */ event) => {
     event.preventDefault();
     const fields = new FormData(event.currentTarget);
     const key = String(fields.get('key')).trim();

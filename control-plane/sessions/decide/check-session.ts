@@ -9,7 +9,7 @@
  *   TIMED_OUT          at least one run has not ended by the deadline
  *   CANCELLED          called off before all runs had ended
  */
-import type { SessionStatus } from '@monitor/shared/contract/check-trigger.ts';
+import { terminalStatuses, type SessionStatus } from '@monitor/shared/contract/check-trigger.ts';
 
 export interface SessionRun {
   isCancelled: boolean;
@@ -17,13 +17,7 @@ export interface SessionRun {
   outcome: { hasFailures: boolean; hasErrors: boolean; isDegraded: boolean } | null;
 }
 
-const terminal: ReadonlySet<SessionStatus> = new Set<SessionStatus>([
-  'PASSED',
-  'FAILED',
-  'DEGRADED',
-  'TIMED_OUT',
-  'CANCELLED',
-]);
+const terminal: ReadonlySet<SessionStatus> = new Set(terminalStatuses);
 
 /** True for a final status. */
 export function isTerminal(status: SessionStatus): boolean {

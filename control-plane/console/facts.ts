@@ -1,0 +1,47 @@
+/**
+ * What the console takes from the contract and the table of check types. The values that this module
+ * exports are served to it as JSON, as `facts.js`.
+ */
+import { exchangeFields } from '@monitor/shared/contract/check-result.ts';
+import { sixHoursMs } from '@monitor/shared/contract/check-result-routes.ts';
+import { terminalStatuses } from '@monitor/shared/contract/check-trigger.ts';
+import { maxChecksPerRequest } from '@monitor/shared/contract/analytics.ts';
+import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
+import { checkTypes as definitions } from '@monitor/shared/contract/checks/index.ts';
+import { roles } from '@monitor/shared/contract/route.ts';
+import { measuredMetrics } from '@monitor/shared/domain/metrics.ts';
+
+function numbersOf({ operation, chart }: CheckTypeDefinition['analytics']) {
+  if (operation === null) return null;
+  const { time, parts, isStacked } = chart;
+  return {
+    path: operation.path,
+    time: time?.name ?? null,
+    parts: parts.map(({ name, label, unit }) => ({ name, label, unit })),
+    isStacked,
+  };
+}
+
+function factsOf({ type, label, target, runsOn, analytics }: CheckTypeDefinition) {
+  const [figure] = analytics.figures;
+  return {
+    label,
+    target,
+    isPinged: runsOn === 'control-plane',
+    numbers: numbersOf(analytics),
+    /** The field of the p95 among the figures of many checks. */
+    p95: figure?.base.unit === 'milliseconds' ? (`${figure.prefix}_p95` as const) : null,
+  };
+}
+
+export const checkTypes = Object.fromEntries(
+  Object.values(definitions).map((definition) => [definition.type, factsOf(definition)]),
+) as Readonly<Record<string, ReturnType<typeof factsOf>>>;
+
+/** The phases that results time, in order. */
+export const phases = [...measuredMetrics.values()]
+  .filter(({ place, name }) => place?.[1] === 'timingPhases' && name !== 'total')
+  .toSorted((left, right) => left.storedAs - right.storedAs)
+  .map(({ place, name, label }) => ({ name: place?.at(-1) ?? name, label }));
+
+export { terminalStatuses, exchangeFields, maxChecksPerRequest, roles, sixHoursMs };
