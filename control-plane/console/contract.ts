@@ -176,7 +176,7 @@ export interface ShownResponse extends Partial<
   latency?: Latency | null;
   pingResults?: { success: boolean; rtt: number | null }[];
   timingPhases?: Record<string, number>;
-  certificate?: ShownCertificate | { subject: string; issuer: string; validTo: string };
+  certificate?: ShownCertificate | { issuer: string; validTo: string } | null;
   [further: string]: unknown;
 }
 /** What all check types of the shape of an API check have. */

@@ -51,6 +51,14 @@ function phases(total: number) {
   return { ...Object.fromEntries(parts), tls: total * 0.15, total } as Record<string, number>;
 }
 
+/** As HTTP checks write it; that of SSL checks says more. */
+const certificate = {
+  subject: 'CN=shop.example',
+  issuer: 'C=US\nO=Example Trust\nCN=R11',
+  validTo: 'Jun  1 00:00:00 2027 GMT',
+  daysRemaining: 40,
+};
+
 function httpSeen(total: number, fields: Record<string, unknown> = {}) {
   return {
     assertions: [],
@@ -70,6 +78,7 @@ function httpSeen(total: number, fields: Record<string, unknown> = {}) {
       timingPhases: phases(total),
       remoteAddress: '192.0.2.7',
       ipFamily: 'IPv4',
+      certificate,
     },
     requestError: null,
     jobLog: { setup: [], request: [], teardown: [] },
@@ -272,6 +281,7 @@ async function addCheckout(build: Builder): Promise<{ checkout: string; checkout
         timingPhases: phases(1840),
         remoteAddress: '192.0.2.9',
         ipFamily: 'IPv4',
+        certificate,
       },
       jobLog: {
         setup: [logLine('token fetched'), logLine(hostile, 'WARN')],

@@ -1,7 +1,7 @@
 /** Request, response and assertions of a monitor or an API check. */
-/** @import { Exchange, ShownResponse } from '../contract.ts' */
+/** @import { Exchange, ShownResponse, SslResponse } from '../contract.ts' */
 import { html } from '../dom.js';
-import { duration, inNumbers, inWords, nothing, percent } from '../format.js';
+import { duration, inNumbers, inWords, nothing, percent, wholeTime } from '../format.js';
 import { Code, Pairs } from '../parts/code.js';
 import { State } from '../parts/icons.js';
 import { Facts, Section, Table } from '../parts/layout.js';
@@ -108,6 +108,22 @@ function Pings({ response }) {
   <//>`;
 }
 
+/**
+ * @param {ShownResponse} response
+ * @returns {response is ShownResponse & SslResponse}
+ */
+const isSsl = (response) => response.chain !== undefined;
+
+/**
+ * The certificate of an HTTPS server; SSL checks show theirs in a section of its own.
+ * @param {ShownResponse} response
+ */
+function certificateOf({ certificate }) {
+  if (certificate == null || !('validTo' in certificate)) return null;
+  const issuer = certificate.issuer.replaceAll('\n', ', ');
+  return `by ${issuer}, until ${wholeTime(certificate.validTo)}`;
+}
+
 /** @param {{ response: ShownResponse | null }} props */
 function ResponsePart({ response }) {
   if (response === null) {
@@ -134,6 +150,7 @@ function ResponsePart({ response }) {
         ['Packet loss', response.packetLoss === undefined ? null : percent(response.packetLoss)],
         ['Latency', latency && `${duration(latency.min)} to ${duration(latency.max)}`],
         ['Average', latency && duration(latency.avg)],
+        ['Certificate', certificateOf(response)],
       ]}
     />
     <${Pings} response=${response} />
@@ -161,7 +178,7 @@ export function NetworkDetail({ seen }) {
       <//>`
   }
     ${assertions.length > 0 && html`<${Assertions} assertions=${assertions} />`}
-    ${response?.certificate && html`<${Certificate} response=${response} />`}
+    ${response !== null && isSsl(response) && html`<${Certificate} response=${response} />`}
     ${response?.hops && html`<${TracedWay} response=${response} />`}
     <${Section} title="Request and response">
       ${seen.requestError && html`<p class="notice failure">${seen.requestError}</p>`}

@@ -10,6 +10,7 @@ import { consoleNow, openConsoleWorld, type ConsoleWorld } from '../../support/c
 import { resultOf } from '../../support/fake-agent.ts';
 import { launchBrowser } from '../../support/found-browser.ts';
 import { eventually } from '../../support/system.ts';
+import { nothingSeen } from '../../support/plain.ts';
 
 const require = createRequire(import.meta.url);
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
@@ -301,6 +302,7 @@ test('a failed API check says what was asserted, sent and received, and shows ho
     /Did not hold\s+Status code\s+Equals\s+200\s+503/,
     /Held\s+JSON body\s+\$\.error/,
     /503 Service Unavailable/,
+    /Certificate\s+by C=US, O=Example Trust, CN=R11, until .*2027/,
     /"code": "BASKET_DOWN"/,
     /retry-after/,
     /9 packets of the failing connection, headers only/,
@@ -317,6 +319,57 @@ test('a failed API check says what was asserted, sent and received, and shows ho
   assert.equal(await page.locator('main img').count(), 0);
   await page.getByRole('region', { name: 'Attempts' }).getByRole('link', { name: '1' }).click();
   await page.getByText('attempt 1, which was repeated').waitFor();
+});
+
+const sslCertificate = {
+  ...{ subject: 'CN=shop.example', issuer: 'CN=R11', subjectCN: 'shop.example', issuerCN: 'R11' },
+  ...{ serialNumber: '77', sans: ['shop.example', 'www.shop.example'], fingerprintSha256: 'ab12' },
+  ...{ notBefore: '2026-05-01T00:00:00.000Z', notAfter: '2027-05-01T00:00:00.000Z' },
+  ...{ keyAlgorithm: 'EC', keySizeBits: 256, signatureAlgorithm: 'SHA256', selfSigned: false },
+};
+
+test('an SSL check has its p95 in the list, and a result shows the certificate with its chain', async () => {
+  const { body } = await world.cp.api('POST', '/v1/checks/ssl', {
+    ...{ name: 'Certificate of the shop', locations: ['eu-west-1'], frequency: 10 },
+    request: { sslConfig: { hostname: 'shop.example' } },
+  });
+  const { id } = body as { id: string };
+  const seen = {
+    ...{ tlsVersion: 'TLS1.3', cipherSuite: 'TLS_AES_128_GCM_SHA256', daysUntilExpiry: 160 },
+    ...{ handshakeTimeMs: 42, chainTrusted: true, hostnameVerified: true },
+  };
+  const item = resultOf(id, {
+    ...{ checkType: 'SSL', startedAt: consoleNow - 60_000, scheduledFor: consoleNow - 60_000 },
+    apiCheckResult: null,
+    sslCheckResult: {
+      ...nothingSeen,
+      ...seen,
+      ...{ baselineVerdict: 'pass', baselineGrade: 'A-', failureCategory: null },
+      request: { sslConfig: { hostname: 'shop.example', port: 443 } },
+      response: {
+        ...{ ...seen, chainProblem: null, ocspStapled: false, ocspStatus: null },
+        timingPhases: { dns: 3, connect: 5, handshake: 42, total: 50 },
+        certificate: sslCertificate,
+        chain: [{ ...sslCertificate, subjectCN: 'R11', issuerCN: 'Example Root' }],
+        securityBaseline: {
+          ...{ verdict: 'pass', grade: 'A-' },
+          minTLSVersion: { violated: false, severity: 'fail' },
+        },
+      },
+    },
+  });
+  await world.agent.submit(item);
+  await using opened = await visit('#/checks');
+  const { page } = opened;
+  const row = page.locator('tbody tr').filter({ hasText: 'Certificate of the shop' });
+  await row.filter({ hasText: '42 ms' }).waitFor();
+  await page.goto(`${world.cp.url}/console/#/checks/${id}/results/${item.id}`);
+  await page.getByText('Security baseline, A-').waitFor();
+  const text = await textOf(page);
+  assert.match(text, /Names\s+shop\.example, www\.shop\.example/);
+  assert.match(text, /160 days left/);
+  assert.match(text, /Min TLS version\s+Held\s+fail/);
+  await world.cp.api('DELETE', `/v1/checks/${id}`);
 });
 
 test('a failed browser check shows its pages, vitals, console and what the page looked like', async () => {
