@@ -201,7 +201,7 @@ async function closeAlert(
 
 /** Operation of the timer of a condition: closes alerts that are over and opens alerts that are due. */
 export async function watchHealth(services: Services, condition: HealthCondition): Promise<void> {
-  const { db, deliveries } = services;
+  const { db, outbox } = services;
   const rows = await db.selectFrom('agent_health_alerts').selectAll().execute();
   const open = rows.map(toAlert).filter(({ code }) => condition.owns(code));
   const { suspects, endOf } = await condition.look(open);
@@ -220,5 +220,5 @@ export async function watchHealth(services: Services, condition: HealthCondition
       }
     });
   }
-  if (hasNews) deliveries.wake();
+  if (hasNews) outbox.wake();
 }

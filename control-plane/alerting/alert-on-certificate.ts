@@ -43,7 +43,7 @@ async function noticesOf(
 /**
  * Notifies the channels whose threshold the certificate of a check has passed, in the transaction
  * that stores what an agent saw. A notification that is held back (muted, maintenance) is sent
- * later. Gives true when a row was added to the outbox: call `services.deliveries.wake()` after the
+ * later. Gives true when a row was added to the outbox: call `services.outbox.wake()` after the
  * commit.
  */
 export async function alertOnCertificate(

@@ -8,7 +8,7 @@ import { explainReason } from './decide/explain.ts';
 import type { AlertState } from './decide/state.ts';
 import { stepAlert, type AlertEvent, type RunEvent, type Step } from './decide/step.ts';
 import type { Outcome } from './decide/tick.ts';
-import { wakeDeliveries } from '../notifications/index.ts';
+import { wakeOutbox } from '../notifications/index.ts';
 import type { Services } from '../core/services.ts';
 import { AlertedChecks, type AlertedCheck } from './alerted-checks.ts';
 import { applyEffects } from './apply-effects.ts';
@@ -232,5 +232,5 @@ export const alertOn: ResultConsumer = async (services, db, { verdicts }) => {
     await commit.take(accountId, checkId, ofCheck, states.get(checkId));
   }
   await commit.finish();
-  return wakeDeliveries(services, commit.isQueued);
+  return wakeOutbox(services, commit.isQueued);
 };

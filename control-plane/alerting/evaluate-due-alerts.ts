@@ -98,6 +98,6 @@ export async function evaluateDueAlerts(services: Services): Promise<boolean> {
     }
     return { isQueued: sweep.isQueued, isBehind: rows.length === checksPerSweep };
   });
-  if (isQueued) services.deliveries.wake();
+  if (isQueued) services.outbox.wake();
   return isBehind;
 }

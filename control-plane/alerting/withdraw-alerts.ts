@@ -8,7 +8,7 @@ import type { AlertState, OpenAlert } from './decide/state.ts';
 import { type CheckConsumer, isDeactivated, type SavedCheck } from '../checks/index.ts';
 import type { AfterCommit } from '../core/after-commit.ts';
 import type { Services } from '../core/services.ts';
-import { wakeDeliveries } from '../notifications/index.ts';
+import { wakeOutbox } from '../notifications/index.ts';
 import { AlertedChecks, type AlertedCheck } from './alerted-checks.ts';
 import { closeCertificateAlerts } from './close-certificate-alerts.ts';
 import { insertDecision } from './decision-rows.ts';
@@ -83,7 +83,7 @@ async function withdraw(
 /**
  * Closes the open alert of a check before its state is deleted, in the same transaction.
  * Maintenance does not delay the message, because no later evaluation could send it. Gives true
- * when something was added to the outbox: call `services.deliveries.wake()` after the commit.
+ * when something was added to the outbox: call `services.outbox.wake()` after the commit.
  */
 async function withdrawAlerts(
   services: Services,
@@ -110,7 +110,7 @@ const withdrawFor =
     const check = { accountId: row.account_id, checkId: row.id };
     const isQueued = await withdrawAlerts(services, db, check, withdrawn);
     await forgetState(db, row.id);
-    return wakeDeliveries(services, isQueued);
+    return wakeOutbox(services, isQueued);
   };
 
 /** Alerts are closed when their check is deactivated or deleted. */

@@ -35,7 +35,7 @@ import {
   openWhole,
   probeDisk,
 } from '../integrity/index.ts';
-import { DeliverySignal, startDeliveries } from '../notifications/index.ts';
+import { OutboxSignal, startOutboxSender } from '../notifications/index.ts';
 import { DiskWatch } from '../core/disk-watch.ts';
 import { ConsoleCookie } from '../http/console-cookie.ts';
 import { serveConsoleSessions } from './console-session.ts';
@@ -295,7 +295,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     openRuns,
     quotas: new Quotas(config, () => clock.monotonic()),
     statuses: new StatusCache(),
-    deliveries: new DeliverySignal(),
+    outbox: new OutboxSignal(),
     checkConsumers: [
       statusesOfChecks,
       sessionsOfChecks,
@@ -417,7 +417,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     clearInterval(closingIdle);
   });
 
-  stack.use(startDeliveries({ services, config }));
+  stack.use(startOutboxSender({ services, config }));
 
   const keptMs = config.ARTIFACT_RETENTION_DAYS * dayMs;
   const rollUp = new RollUp(services);

@@ -80,7 +80,7 @@ async function countDays(
 
 /**
  * Counts the days and evaluates certificate alerts, in the transaction of the caller. True when
- * `services.deliveries` must be woken after the commit.
+ * `services.outbox` must be woken after the commit.
  */
 export async function settleCertificate(
   services: Services,

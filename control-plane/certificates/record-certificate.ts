@@ -12,7 +12,7 @@ import {
   groupOf,
   locationsOf,
 } from '../checks/index.ts';
-import { wakeDeliveries } from '../notifications/index.ts';
+import { wakeOutbox } from '../notifications/index.ts';
 import { settleCertificate } from './count-certificate-days.ts';
 
 /** Stores one certificate in the transaction of its batch. */
@@ -60,6 +60,6 @@ export const recordCertificate: CertificateConsumer = async (
     .onConflict((conflict) => conflict.columns(['check_id', 'location']).doUpdateSet(seen))
     .execute();
   const isQueued = await settleCertificate(services, db, { accountId, checkId });
-  const afterCommit = wakeDeliveries(services, isQueued);
+  const afterCommit = wakeOutbox(services, isQueued);
   return { outcome: { id, outcome: 'accepted' }, afterCommit };
 };

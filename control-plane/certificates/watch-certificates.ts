@@ -12,7 +12,7 @@ export async function watchCertificates(
   services: Services,
   alert?: typeof alertOnCertificate,
 ): Promise<boolean> {
-  const { db, clock, deliveries } = services;
+  const { db, clock, outbox } = services;
   const { settled, hasNews } = await db.transaction().execute(async (transaction) => {
     const due = await transaction
       .selectFrom('check_certificates')
@@ -27,6 +27,6 @@ export async function watchCertificates(
     }
     return { settled: due.length, hasNews: isTold };
   });
-  if (hasNews) deliveries.wake();
+  if (hasNews) outbox.wake();
   return settled === checksAtOnce;
 }

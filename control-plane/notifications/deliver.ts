@@ -3,7 +3,7 @@ import type { Database } from '../db/tables.ts';
 import type { Selectable } from 'kysely';
 import { channelConfigs, type AlertChannelType } from '@monitor/shared/contract/alert-channel.ts';
 import { fromJson } from '../db/columns.ts';
-import type { OutboxRow } from './due-deliveries.ts';
+import type { OutboxRow } from './outbox-rows.ts';
 import { variablesOfCheck } from '../checks/index.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
 import type { Services } from '../core/services.ts';

@@ -1,8 +1,8 @@
 /** What other modules may use. */
 export { brokenTemplate } from './channels/webhook.ts';
-export { startDeliveries } from './deliveries.ts';
-export { DeliverySignal, wakeDeliveries } from './delivery-signal.ts';
-export { abandonNotifications } from './due-deliveries.ts';
+export { startOutboxSender } from './outbox-sender.ts';
+export { OutboxSignal, wakeOutbox } from './outbox-signal.ts';
+export { abandonNotifications } from './outbox-rows.ts';
 export type { AlertFacts, AgentHealthFacts, LocationFacts, RecentRun } from './facts.ts';
 export { locationName } from './message.ts';
 export {

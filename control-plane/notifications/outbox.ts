@@ -1,6 +1,6 @@
 /**
  * Notifications are written to the outbox in the transaction that causes them. Call
- * `services.deliveries.wake()` after the commit.
+ * `services.outbox.wake()` after the commit.
  */
 import type { DeleteResult, Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';

@@ -1,8 +1,8 @@
-import type { DeliverySignal } from './delivery-signal.ts';
+import type { OutboxSignal } from './outbox-signal.ts';
 
 declare module '../core/services.ts' {
   interface Services {
     /** Wake it after a commit that added something to the outbox. */
-    deliveries: DeliverySignal;
+    outbox: OutboxSignal;
   }
 }

@@ -23,7 +23,7 @@ import {
 } from './store.ts';
 
 export function statusPageHandlers(services: Services): Handlers<typeof statusPageRoutes> {
-  const { db, clock, commits, deliveries, domains, newId } = services;
+  const { db, clock, commits, outbox, domains, newId } = services;
 
   const pagesOf = (unit: Kysely<Database>, accountId: string) =>
     unit.selectFrom('status_pages').selectAll().where('account_id', '=', accountId);
@@ -149,7 +149,7 @@ export function statusPageHandlers(services: Services): Handlers<typeof statusPa
         const addresses = subscriptions.map(({ config }) => config);
         return subscribeAll(services, unit, page, { addresses, autoVerify });
       });
-      deliveries.wake();
+      outbox.wake();
       const status = autoVerify ? 'VERIFIED' : 'PENDING';
       return { created, skipped: subscriptions.length - created, status };
     },

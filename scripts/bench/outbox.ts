@@ -67,7 +67,7 @@ async function drain(pile: Pile): Promise<Figures> {
   const cpuBefore = process.cpuUsage();
   const startedAt = performance.now();
   turnedAt = startedAt;
-  services.deliveries.wake();
+  services.outbox.wake();
   await done;
   const perSecond = pile.notifications / ((performance.now() - startedAt) / 1000);
   clearInterval(watch);

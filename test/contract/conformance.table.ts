@@ -292,7 +292,7 @@ export const sections: readonly Section[] = [
       {
         says: '4: notifications go out; those sent can be listed',
         proof: {
-          file: 'test/control-plane/notifications/deliveries.test.ts',
+          file: 'test/control-plane/notifications/outbox-sender.test.ts',
           test: 'a receiver that recovers gets it once, and the record says how often it was tried',
         },
       },
@@ -1907,7 +1907,7 @@ export const sections: readonly Section[] = [
       {
         says: '2: each sent notification is recorded',
         proof: {
-          file: 'test/control-plane/notifications/deliveries.test.ts',
+          file: 'test/control-plane/notifications/outbox-sender.test.ts',
           test: 'a receiver that recovers gets it once, and the record says how often it was tried',
         },
       },

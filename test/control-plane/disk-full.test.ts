@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { pino } from 'pino';
 import { readConfig } from '../../control-plane/core/config.ts';
-import { startDeliveries } from '../../control-plane/notifications/deliveries.ts';
+import { startOutboxSender } from '../../control-plane/notifications/outbox-sender.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { httpReceiver, reachesTestServers } from '../support/http-receiver.ts';
 import { withLeases } from '../support/leased-runs.ts';
@@ -126,7 +126,7 @@ test('what was delivered while the disk is full is not sent again, and recorded 
       return Promise.reject(full);
     },
   } as never;
-  await using _deliveries = startDeliveries({
+  await using _deliveries = startOutboxSender({
     services: { ...services, commits },
     config: readConfig(reachesTestServers),
   });

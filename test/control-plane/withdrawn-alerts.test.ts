@@ -38,8 +38,8 @@ async function channel(
 
 /** Everything that is put into the outbox, oldest first: nobody empties it. */
 function watchOutbox(bench: Bench): () => Promise<(AlertFacts & { to: number | null })[]> {
-  const { db, deliveries } = bench.cp.controlPlane.services;
-  deliveries.onWake(() => {});
+  const { db, outbox } = bench.cp.controlPlane.services;
+  outbox.onWake(() => {});
   return async () => {
     const rows = await db.selectFrom('outbox').selectAll().orderBy('seq').execute();
     return rows.map((row) => ({

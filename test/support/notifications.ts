@@ -102,7 +102,7 @@ export async function enqueue(
   facts: NotificationFacts,
   id = randomUUID() as string,
 ): Promise<string> {
-  const { commits, db, clock, deliveries } = services;
+  const { commits, db, clock, outbox } = services;
   const envelope = { id, accountId, now: clock.now() };
   const channel = await db
     .selectFrom('alert_channels')
@@ -119,7 +119,7 @@ export async function enqueue(
         )
       : enqueueForChannel(unit, channelId, facts, envelope),
   );
-  deliveries.wake();
+  outbox.wake();
   return id;
 }
 
@@ -131,7 +131,7 @@ export async function notify(
 ): Promise<{ status: string; result: string; id: string }> {
   const { services } = cp.controlPlane;
   const id = randomUUID();
-  const ending = services.deliveries.whenEnded(id, AbortSignal.timeout(60_000));
+  const ending = services.outbox.whenEnded(id, AbortSignal.timeout(60_000));
   await enqueue(services, cp.accountId, channelId, facts, id);
   const outcome = await ending;
   assert.ok(outcome !== null, 'the notification has not ended');

@@ -53,7 +53,7 @@ export class PageVisitor implements AsyncDisposable {
       settings: { SMTP_URL: 'smtp://127.0.0.1:1', ...settings },
     });
     // Mails stay in the outbox.
-    cp.controlPlane.services.deliveries.onWake(() => {});
+    cp.controlPlane.services.outbox.onWake(() => {});
     return new PageVisitor(cp, clock);
   }
 

@@ -36,7 +36,7 @@ export class StatusPageBench implements AsyncDisposable {
     };
     const cp = await startTestControlPlane({ clock, settings, requestsPerMinute: 0, ...options });
     // Mails stay in the outbox, where tests read them.
-    cp.controlPlane.services.deliveries.onWake(() => {});
+    cp.controlPlane.services.outbox.onWake(() => {});
     const { body: service } = await cp.api('POST', '/v1/status-pages/services', { name: 'Search' });
     const { body: page } = await cp.api('POST', '/v1/status-pages', {
       name: 'Shop',

@@ -5,7 +5,7 @@ import { enqueueTest, redeliver } from '../redeliver.ts';
 import type { Services } from '../../core/services.ts';
 
 export function alertDeliveryHandlers(services: Services): Handlers<typeof alertDeliveryRoutes> {
-  const { deliveries, clock } = services;
+  const { outbox, clock } = services;
   return {
     testAlertChannel: async ({ params }, { principal, signal }) => {
       const id = services.newId();
@@ -15,10 +15,10 @@ export function alertDeliveryHandlers(services: Services): Handlers<typeof alert
       };
       const cancel = clock.after(testWaitMs, giveUp);
       signal.addEventListener('abort', giveUp, { once: true });
-      const ending = deliveries.whenEnded(id, enough.signal);
+      const ending = outbox.whenEnded(id, enough.signal);
       try {
         await enqueueTest(services, principal.accountId, params.id, id);
-        deliveries.wake();
+        outbox.wake();
       } catch (error) {
         giveUp();
         cancel();
@@ -33,7 +33,7 @@ export function alertDeliveryHandlers(services: Services): Handlers<typeof alert
 
     redeliverAlertNotification: async ({ params }, { principal }) => {
       const record = await redeliver(services, principal.accountId, params.id, principal.role);
-      deliveries.wake();
+      outbox.wake();
       return record;
     },
   };

@@ -149,7 +149,7 @@ const pauseAfterFaultMs = 60_000;
 
 /** Runs one batch of the longest due announcement. True when there may be more. */
 export async function announceDueUpdates(services: Services): Promise<boolean> {
-  const { db, clock, commits, deliveries, logger } = services;
+  const { db, clock, commits, outbox, logger } = services;
   const first = await findDue(db, clock.now());
   if (first === undefined) return false;
   let mails = 0;
@@ -170,6 +170,6 @@ export async function announceDueUpdates(services: Services): Promise<boolean> {
       updateAnnouncement(unit, accountId, updateId, { due_at: clock.now() + pauseAfterFaultMs }),
     );
   }
-  if (mails > 0) deliveries.wake();
+  if (mails > 0) outbox.wake();
   return true;
 }

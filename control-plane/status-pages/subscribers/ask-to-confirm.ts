@@ -25,7 +25,7 @@ export interface Asked {
 /**
  * Sends a confirmation mail, unless the subscription is confirmed or the address got too many of
  * these mails. The request is recorded in any case, so that the response time reveals nothing. Call
- * `services.deliveries.wake()` after the commit.
+ * `services.outbox.wake()` after the commit.
  */
 export async function askToConfirm(
   services: Services,

@@ -42,7 +42,7 @@ export async function subscribe(
   services: Services,
   { pageId, address: given, visitor }: SubscribeRequest,
 ): Promise<SubscribeOutcome> {
-  const { clock, commits, secrets, deliveries } = services;
+  const { clock, commits, secrets, outbox } = services;
   const parsed = emailAddress.safeParse(given.trim().toLowerCase());
   if (!parsed.success) return 'INVALID_ADDRESS';
   const address = parsed.data;
@@ -74,7 +74,7 @@ export async function subscribe(
     await askToConfirm(services, db, keys, { page, subscription, visitorHash });
     return 'SENT';
   });
-  deliveries.wake();
+  outbox.wake();
   return outcome;
 }
 
@@ -115,7 +115,7 @@ function insertSubscriptions(
 
 /**
  * Subscribes addresses for the owner of a page; with `autoVerify` without confirmation. Gives the
- * number of new subscriptions. Call `services.deliveries.wake()` after the commit.
+ * number of new subscriptions. Call `services.outbox.wake()` after the commit.
  */
 export async function subscribeAll(
   services: Services,

@@ -174,7 +174,7 @@ test('what was written while the clock was ahead is sent once it is right again'
   clock.setWall(now + 300 * hour);
   const tried = await enqueue(services, cp.accountId, channel, alertFacts());
   await recordWhen(services, tried, ({ attempts }) => attempts === 1);
-  services.deliveries.onWake(() => {});
+  services.outbox.onWake(() => {});
   const never = randomUUID();
   const other = alertFacts({ check: checkNumber(2) });
   await enqueue(services, cp.accountId, channel, other, never);

@@ -59,7 +59,7 @@ test('mails about one outage hang together, and say how it went on', async () =>
   await notify(cp, channel, { ...locationFacts, isServed: true });
   await notify(cp, channel, testFacts);
   const services = cp.controlPlane.services;
-  const ending = services.deliveries.whenEnded('ssl', AbortSignal.timeout(60_000));
+  const ending = services.outbox.whenEnded('ssl', AbortSignal.timeout(60_000));
   await enqueue(
     services,
     cp.accountId,
@@ -154,9 +154,9 @@ test('without a mail server a mail fails, and says which setting is missing', as
 test('a mail to a subscriber keeps its headers and leaves the outbox', async () => {
   await using mail = await mailServer();
   await using cp = await startTestControlPlane({ settings: { ...from, SMTP_URL: mail.url } });
-  const { commits, deliveries, clock } = cp.controlPlane.services;
+  const { commits, outbox, clock } = cp.controlPlane.services;
   const id = 'd6f1a7b2-0000-4000-8000-000000000001';
-  const ending = deliveries.whenEnded(id, AbortSignal.timeout(60_000));
+  const ending = outbox.whenEnded(id, AbortSignal.timeout(60_000));
   const headers = {
     'List-Unsubscribe': '<https://m.example/status/shop/unsubscribe/tok-en>',
     'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
@@ -181,7 +181,7 @@ test('a mail to a subscriber keeps its headers and leaves the outbox', async () 
       clock.now(),
     ),
   );
-  deliveries.wake();
+  outbox.wake();
   assert.equal((await ending)?.status, 'SUCCESS');
   const [got] = mail.received;
   assert.deepEqual(

@@ -1,22 +1,19 @@
 /** Signals between the writers of the outbox and its sender. */
 import type { AfterCommit } from '../core/after-commit.ts';
 import type { Services } from '../core/services.ts';
-import type { Outcome } from './due-deliveries.ts';
+import type { Outcome } from './outbox-rows.ts';
 
 export type DeliveryOutcome = Pick<Outcome, 'status' | 'result'>;
 
 /** Wakes the sender after the commit, if something was added to the outbox. */
-export function wakeDeliveries(
-  { deliveries }: Pick<Services, 'deliveries'>,
-  isQueued: boolean,
-): AfterCommit {
+export function wakeOutbox({ outbox }: Pick<Services, 'outbox'>, isQueued: boolean): AfterCommit {
   if (!isQueued) return null;
   return () => {
-    deliveries.wake();
+    outbox.wake();
   };
 }
 
-export class DeliverySignal {
+export class OutboxSignal {
   #wake: () => void = () => {};
   readonly #waiting = new Map<string, (outcome: DeliveryOutcome) => void>();
 

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
-import { startDeliveries } from '../../../control-plane/notifications/deliveries.ts';
+import { startOutboxSender } from '../../../control-plane/notifications/outbox-sender.ts';
 import { readConfig } from '../../../control-plane/core/config.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { Operator } from '../../support/control-plane-command.ts';
@@ -189,7 +189,7 @@ test('a row that makes no sense fails once', async () => {
         })
         .execute();
     });
-    cp.services.deliveries.wake();
+    cp.services.outbox.wake();
     const record = await recordWhen(cp.services, id, ({ status }) => status !== 'IN_PROGRESS');
     assert.deepEqual([record.status, record.attempts], ['FAILURE', 1], content);
   }
@@ -241,12 +241,12 @@ test('an outcome that cannot be written down leaves the row, which is sent again
   let id: string;
   {
     // In the place of the real one, which no longer hears of what is new.
-    await using _broken = startDeliveries({ services: failing, config });
+    await using _broken = startOutboxSender({ services: failing, config });
     id = await enqueue(cp.services, cp.accountId, channel, alertFacts());
     await receiver.next();
     assert.equal((await outboxOf(cp)).length, 1);
   }
-  await using _again = startDeliveries({ services: cp.services, config });
+  await using _again = startOutboxSender({ services: cp.services, config });
   await recordWhen(cp.services, id, ({ status }) => status === 'SUCCESS');
   assert.deepEqual(
     receiver.received.map(({ headers }) => headers['webhook-id']),
@@ -302,7 +302,7 @@ test('stopping waits for what is on its way, and leaves what does not end for th
   await using slow = await httpReceiver(() => ends.promise.then(() => ({})));
   const channels = [await webhook(cp, silent.url), await webhook(cp, slow.url)] as const;
   // In the place of the real ones, which no longer hear of what is new.
-  const deliveries = startDeliveries({
+  const deliveries = startOutboxSender({
     services: cp.services,
     config: readConfig(reachesTestServers),
   });

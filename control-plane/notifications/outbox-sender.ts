@@ -13,7 +13,7 @@ import {
   recordOutcome,
   recordRetry,
   type OutboxRow,
-} from './due-deliveries.ts';
+} from './outbox-rows.ts';
 import type { Services } from '../core/services.ts';
 import { afterAttempt, cannotBeSent, maxPauseMs, type Attempt } from './attempt.ts';
 import { deliveryOf, type ChannelRow, type Delivery, type SharedTransports } from './deliver.ts';
@@ -46,7 +46,7 @@ interface OnItsWay {
   done: Promise<void>;
 }
 
-class Deliveries {
+class OutboxSender {
   readonly #services: Services;
   readonly #transports: SharedTransports;
   readonly #logger: Logger;
@@ -242,7 +242,7 @@ class Deliveries {
     attempt: Attempt,
     configJson: string | null,
   ): Promise<void> {
-    const { commits, clock, deliveries, metrics } = this.#services;
+    const { commits, clock, outbox, metrics } = this.#services;
     const attempts = row.attempts + 1;
     const { result } = attempt;
     const next = afterAttempt(attempt, attempts, pausesMs);
@@ -262,7 +262,7 @@ class Deliveries {
     const { status } = next;
     await commits.run((unit) => recordOutcome(unit, row, { status, result, attempts, configJson }));
     metrics.deliveries.inc({ outcome: status.toLowerCase() });
-    deliveries.ended(row.id, { status, result });
+    outbox.ended(row.id, { status, result });
     if (status === 'SUCCESS') this.#logger.debug(facts, 'notification delivered');
     else this.#logger.warn({ ...facts, status, result }, 'notification not delivered');
   }
@@ -281,7 +281,7 @@ class Deliveries {
 }
 
 /** Starts deliveries from the outbox; they run until it is disposed. */
-export function startDeliveries({ services, config, resolve }: DeliveryParts): AsyncDisposable {
+export function startOutboxSender({ services, config, resolve }: DeliveryParts): AsyncDisposable {
   const stopping = new AbortController();
   const transports = openTransports({
     config,
@@ -289,13 +289,13 @@ export function startDeliveries({ services, config, resolve }: DeliveryParts): A
     signal: stopping.signal,
     ...(resolve === undefined ? {} : { resolve }),
   });
-  const deliveries = new Deliveries(services, transports);
-  services.deliveries.onWake(() => void deliveries.look());
-  void deliveries.look();
+  const sender = new OutboxSender(services, transports);
+  services.outbox.onWake(() => void sender.look());
+  void sender.look();
   return {
     async [Symbol.asyncDispose]() {
-      services.deliveries.onWake(() => {});
-      await deliveries.stop(() => {
+      services.outbox.onWake(() => {});
+      await sender.stop(() => {
         stopping.abort();
       });
       await transports[Symbol.asyncDispose]();
