@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ApiRequest } from '@monitor/shared/contract/checks/api.ts';
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import type { ShownResponse } from '@monitor/shared/contract/shown-exchange.ts';
 import { openProxySession } from './scripts/proxy-session.ts';
 import { acceptedEncodings } from '../net/http/content-decoding.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
@@ -128,7 +129,7 @@ async function withResponse(
       remoteAddress: outcome.remoteAddress,
       ipFamily: outcome.ipFamily,
       ...outcome.timing,
-    },
+    } satisfies ShownResponse,
     ...(whole === undefined ? {} : { wholeBody: whole }),
     ...(laterFailure === null ? {} : { laterFailure }),
   };

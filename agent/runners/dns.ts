@@ -1,6 +1,7 @@
 /** DNS monitor: one question, to the name server given or to the resolvers of this machine. */
 import { isIP } from 'node:net';
 import type { DnsRequest } from '@monitor/shared/contract/checks/dns.ts';
+import type { ShownResponse } from '@monitor/shared/contract/shown-exchange.ts';
 import { askServer, type Asked, type AskServerOptions } from '../net/dns/ask.ts';
 import { textOf, type NameServer } from '../net/dns/exchange.ts';
 import { parseNameServer } from '../net/dns/name-server.ts';
@@ -116,6 +117,6 @@ export const runDns: Runner<DnsRequest> = async ({ request }, context) => {
       protocol: asked.protocol,
       timings: { sent: roundMs(sentAt - began), answered: roundMs(receivedAt - began) },
       timingPhases: { total },
-    },
+    } satisfies ShownResponse,
   };
 };

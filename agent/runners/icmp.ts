@@ -1,6 +1,7 @@
 /** ICMP monitor: a series of echo requests half a second apart. */
 import type { CheckDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import type { IcmpRequest } from '@monitor/shared/contract/checks/icmp.ts';
+import type { ShownResponse } from '@monitor/shared/contract/shown-exchange.ts';
 import { AgentError } from '../errors.ts';
 import { withNextHopProblem, assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
 import type { EchoReply } from '../net/icmp/icmp.ts';
@@ -96,6 +97,6 @@ export async function runIcmp(
       dnsResolutionTime: round(dnsResolutionTime),
       latency,
       pingResults: replies,
-    },
+    } satisfies ShownResponse,
   };
 }

@@ -7,6 +7,7 @@ import type { SecureContext } from 'node:tls';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { judgeBaseline } from '@monitor/shared/contract/checks/ssl-baseline.ts';
 import type { SslRequest } from '@monitor/shared/contract/checks/ssl.ts';
+import type { SslResponse } from '@monitor/shared/contract/shown-exchange.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
 import { failureOf } from '../net/failure.ts';
 import { assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
@@ -71,7 +72,7 @@ function responseOf(
     now: number;
     furtherAuthority: string | null;
   },
-): Record<string, unknown> {
+): SslResponse {
   const { leaf, issuers } = seen;
   const certificate = readCertificateFacts(leaf, issuers[0]);
   const chain = issuers.map((issuer, index) => readCertificateFacts(issuer, issuers[index + 1]));

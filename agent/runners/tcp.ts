@@ -10,6 +10,7 @@ import type {
   Measurement,
 } from '@monitor/shared/contract/checks/check-type.ts';
 import { tcpMonitor, type TcpRequest } from '@monitor/shared/contract/checks/tcp.ts';
+import type { ShownResponse } from '@monitor/shared/contract/shown-exchange.ts';
 import { evaluateAssertions } from '@monitor/shared/domain/assertions.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
 import { failureOf, observeError, timedOut } from '../net/failure.ts';
@@ -220,13 +221,13 @@ async function observe(
     response:
       seen.failure !== null
         ? null
-        : {
+        : ({
             data: seen.data,
             remoteAddress: resolution.address.address,
             ipFamily: family,
             timings: { lookup: phases.dns, connect: connectedAt - start, end: phases.total },
             timingPhases: phases,
-          },
+          } satisfies ShownResponse),
     ...evidenceOf(seen.failure, trail, context),
   };
 }

@@ -6,6 +6,11 @@ import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { TracerouteHop, TracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import type { TracerouteRequest } from '@monitor/shared/contract/checks/traceroute.ts';
+import type {
+  ShownHop,
+  TracerouteResponse,
+  TruncationReason,
+} from '@monitor/shared/contract/shown-exchange.ts';
 import { AgentError } from '../errors.ts';
 import { withNextHopProblem, assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
 import { usableFamily } from '../net/ip-family.ts';
@@ -21,8 +26,6 @@ const deadlineSlackMs = 200;
 function roundMs(value: number): number {
   return Math.round(value * 1000) / 1000;
 }
-
-type TruncationReason = 'destinationReached' | 'maxHops' | 'maxUnknownHops' | 'timeout';
 
 /** The hops up to the destination, or to where the way counts as lost. */
 function cutWay(
@@ -58,7 +61,7 @@ async function namesOf(
 }
 
 /** A hop in the format of the field; owners of networks are unknown here. */
-function shownHop(hop: TracerouteHop, names: ReadonlyMap<string, string>): Record<string, unknown> {
+function shownHop(hop: TracerouteHop, names: ReadonlyMap<string, string>): ShownHop {
   const [address = ''] = hop.addresses;
   const { last, avg, best, worst, stdDev } = hop;
   return {
@@ -73,7 +76,7 @@ function shownHop(hop: TracerouteHop, names: ReadonlyMap<string, string>): Recor
   };
 }
 
-function latencyOf(hop: TracerouteHop | undefined): Record<string, number> | null {
+function latencyOf(hop: TracerouteHop | undefined) {
   if (hop === undefined || !hop.isTarget) return null;
   const { avg, best, worst, stdDev } = hop;
   if (avg === null || best === null || worst === null || stdDev === null) return null;
@@ -134,7 +137,7 @@ async function observe(request: TracerouteRequest, context: RunnerContext): Prom
   const finalHopLatency = isReached ? latencyOf(last) : null;
   return {
     ...ended(),
-    responseTime: finalHopLatency?.['avg'] ?? total,
+    responseTime: finalHopLatency?.avg ?? total,
     failure: null,
     response: {
       ...{ hostname: host, resolvedIp: address, port: port ?? 0, ipFamily: family },
@@ -145,7 +148,7 @@ async function observe(request: TracerouteRequest, context: RunnerContext): Prom
       hops: hops.map((hop) => shownHop(hop, names)),
       timestamp: Math.floor(startedAt / 1_000),
       timingPhases: { dns: roundMs(dns), total: roundMs(total) },
-    },
+    } satisfies TracerouteResponse,
   };
 }
 

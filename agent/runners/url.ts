@@ -1,6 +1,7 @@
 /** URL monitor: a GET request, redirects followed or not. */
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { UrlRequest } from '@monitor/shared/contract/checks/url.ts';
+import type { ShownResponse } from '@monitor/shared/contract/shown-exchange.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
 import { requestHttp, shownUrl, type HttpOutcome } from '../net/http/chain.ts';
 import { shownHeaders } from '../net/http/headers.ts';
@@ -56,7 +57,7 @@ function shownResponse(outcome: HttpOutcome, secrets: readonly string[]) {
     remoteAddress: outcome.remoteAddress,
     ipFamily: outcome.ipFamily,
     ...outcome.timing,
-  };
+  } satisfies ShownResponse;
 }
 
 export async function runUrl(

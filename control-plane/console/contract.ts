@@ -10,7 +10,7 @@ import type {
 } from '@monitor/shared/contract/check.ts';
 import type { HeartbeatSettings } from '@monitor/shared/contract/checks/heartbeat.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
-import type { BaselineReport } from '@monitor/shared/contract/checks/ssl-baseline.ts';
+import type { ShownRequest, ShownResponse } from '@monitor/shared/contract/shown-exchange.ts';
 import type { routeGroups } from '@monitor/shared/contract/index.ts';
 import type { HttpMethod, RouteOutput } from '@monitor/shared/contract/route.ts';
 import type { z } from 'zod';
@@ -90,95 +90,6 @@ type ValueOfAny<Union, Key> = Union extends unknown
 export type ScriptRun = Pick<Script, keyof Script> & {
   [Key in Exclude<KeyOfAny<Script>, keyof Script>]?: ValueOfAny<Script, Key>;
 };
-/** What agents write into the `request` of an exchange; which fields depends on the check type. */
-interface ShownRequest {
-  method?: string;
-  url?: string;
-  headers?: Headers;
-  params?: Headers;
-  data?: unknown;
-  hostname?: string;
-  port?: number;
-  sslConfig?: { hostname: string; port: number };
-  [further: string]: unknown;
-}
-type Headers = Record<string, string | string[]>;
-interface Latency {
-  avg: number;
-  min: number;
-  max: number;
-}
-/** A certificate as SSL checks show it. */
-export interface ShownCertificate {
-  subject: string;
-  issuer: string;
-  subjectCN: string;
-  issuerCN: string;
-  serialNumber: string;
-  notBefore: string;
-  notAfter: string;
-  sans: string[];
-  fingerprintSha256: string;
-  signatureAlgorithm: string;
-  keyAlgorithm: string;
-  keySizeBits: number | null;
-  selfSigned: boolean;
-}
-export interface ShownHop {
-  hop_number: number;
-  main_ip: string;
-  main_host: string;
-  sent: number;
-  loss_percentage: number;
-  rtt: Record<'last_ms' | 'avg_ms' | 'best_ms' | 'worst_ms' | 'stddev_ms', number | null> | null;
-  note: string | null;
-}
-/** The `response` of an SSL check. */
-export interface SslResponse {
-  certificate: ShownCertificate;
-  chain: ShownCertificate[];
-  securityBaseline: (Pick<BaselineReport, 'verdict' | 'grade'> & BaselineReport['rules']) | null;
-  daysUntilExpiry: number;
-  hostnameVerified: boolean;
-  chainTrusted: boolean;
-  chainProblem: string | null;
-  tlsVersion: string;
-  cipherSuite: string;
-  ocspStapled: boolean;
-  ocspStatus: string | null;
-}
-/** The `response` of a traceroute monitor. */
-export interface TracerouteResponse {
-  hops: ShownHop[];
-  truncationReason: string;
-  totalHops: number;
-  protocol: string;
-  port: number;
-  packetLoss: number;
-  finalHopLatency?: Latency;
-}
-/** What agents write into the `response` of an exchange; which fields depends on the check type. */
-export interface ShownResponse extends Partial<
-  Omit<SslResponse, 'certificate'> & TracerouteResponse
-> {
-  status?: number;
-  statusText?: string;
-  headers?: Headers;
-  body?: unknown;
-  data?: unknown;
-  answer?: unknown;
-  truncated?: boolean;
-  redirects?: unknown[];
-  returnCode?: string;
-  remoteAddress?: string | null;
-  resolvedIp?: string;
-  ipFamily?: string;
-  latency?: Latency | null;
-  pingResults?: { success: boolean; rtt: number | null }[];
-  timingPhases?: Record<string, number>;
-  certificate?: ShownCertificate | { issuer: string; validTo: string } | null;
-  [further: string]: unknown;
-}
 /** What all check types of the shape of an API check have. */
 export type Exchange = Omit<Seen<'apiCheckResult'>, 'request' | 'response'> & {
   request: ShownRequest;

@@ -281,6 +281,7 @@ async function addCheckout(build: Builder): Promise<{ checkout: string; checkout
         timingPhases: phases(1840),
         remoteAddress: '192.0.2.9',
         ipFamily: 'IPv4',
+        redirects: 2,
         certificate,
       },
       jobLog: {

@@ -1,30 +1,8 @@
 /** A certificate as results show it. Names and algorithms are spelt as Go spells them, which clients read. */
 import type { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
+import type { ShownCertificate } from '@monitor/shared/contract/shown-exchange.ts';
 import { child, children, integerText, oidOf, read, tags, textOf, type Element } from './der.ts';
-
-export interface CertificateFacts {
-  /** `CN=shop.example,O=Shop,C=DE`. */
-  subject: string;
-  issuer: string;
-  subjectCN: string;
-  issuerCN: string;
-  /** Decimal. */
-  serialNumber: string;
-  /** ISO 8601 in UTC. */
-  notBefore: string;
-  notAfter: string;
-  sans: string[];
-  /** 64 hexadecimal digits. */
-  fingerprintSha256: string;
-  /** Empty where the issuer was not sent. */
-  issuerFingerprintSha256: string;
-  signatureAlgorithm: string;
-  keyAlgorithm: string;
-  keySizeBits: number | null;
-  selfSigned: boolean;
-  isCA: boolean;
-}
 
 const nameParts: Readonly<Record<string, string>> = {
   '2.5.4.3': 'CN',
@@ -152,7 +130,7 @@ function keyOf(certificate: X509Certificate): { algorithm: string; bits: number 
 
 /** A certificate that was read whole. */
 export interface ReadCertificate {
-  facts: CertificateFacts;
+  facts: ShownCertificate;
   /** RFC 7633: it is only good with an OCSP answer in the handshake. */
   demandsStaple: boolean;
   hasSignedTimestamps: boolean;

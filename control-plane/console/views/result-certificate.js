@@ -1,6 +1,6 @@
 /** The TLS handshake of a server: its certificate chain and the security baseline. */
 /** @import { BaselineReport } from '@monitor/shared/contract/checks/ssl-baseline.ts' */
-/** @import { ShownCertificate, SslResponse } from '../contract.ts' */
+/** @import { ShownCertificate, SslResponse } from '@monitor/shared/contract/shown-exchange.ts' */
 /** @import { Tone } from '../state.js' */
 import { html } from '../dom.js';
 import { count, inNumbers, inWords, nothing, wholeTime } from '../format.js';

@@ -1,5 +1,6 @@
 /** Request, response and assertions of a monitor or an API check. */
-/** @import { Exchange, ShownResponse, SslResponse } from '../contract.ts' */
+/** @import { ShownResponse, SslResponse } from '@monitor/shared/contract/shown-exchange.ts' */
+/** @import { Exchange } from '../contract.ts' */
 import { html } from '../dom.js';
 import { duration, inNumbers, inWords, nothing, percent, wholeTime } from '../format.js';
 import { Code, Pairs } from '../parts/code.js';
@@ -150,6 +151,7 @@ function ResponsePart({ response }) {
         ['Packet loss', response.packetLoss === undefined ? null : percent(response.packetLoss)],
         ['Latency', latency && `${duration(latency.min)} to ${duration(latency.max)}`],
         ['Average', latency && duration(latency.avg)],
+        ['Redirects', (response.redirects ?? 0) > 0 && inNumbers(response.redirects)],
         ['Certificate', certificateOf(response)],
       ]}
     />
@@ -158,10 +160,6 @@ function ResponsePart({ response }) {
     ${
       body !== null &&
       html`<${Code} label="Body" text=${body} isTruncated=${response.truncated === true} />`
-    }
-    ${
-      (response.redirects?.length ?? 0) > 0 &&
-      html`<${Code} label="Redirects" text=${JSON.stringify(response.redirects)} />`
     }
     <${Rest} label="More" values=${response} known=${knownOfResponse} />
   </div>`;

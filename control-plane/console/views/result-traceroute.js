@@ -1,11 +1,11 @@
 /** The route to a host as a traceroute monitor saw it. */
-/** @import { ShownHop, TracerouteResponse } from '../contract.ts' */
+/** @import { ShownHop, TracerouteResponse } from '@monitor/shared/contract/shown-exchange.ts' */
 import { html } from '../dom.js';
 import { duration, inNumbers, percent } from '../format.js';
 import { Facts, Section } from '../parts/layout.js';
 import { Hops } from './result-evidence.js';
 
-/** @type {Record<string, string>} */
+/** @type {Record<TracerouteResponse['truncationReason'], string>} */
 const endings = {
   destinationReached: 'the destination answered',
   maxHops: 'the destination is further away than the check looks',
