@@ -1,7 +1,5 @@
-/**
- * @import { ComponentChildren } from 'preact'
- */
 /** The view library: elements, state and templates. Text in templates is always escaped. */
+/** @import { ComponentChildren } from 'preact' */
 import { Component, Fragment, createContext, h, render } from './vendor/preact.js';
 import {
   useCallback,

@@ -22,7 +22,7 @@ function numbersOf({ operation, chart }: CheckTypeDefinition['analytics']) {
   };
 }
 
-function factsOf({ type, label, target, runsOn, analytics }: CheckTypeDefinition) {
+function factsOf({ label, target, runsOn, analytics }: CheckTypeDefinition) {
   const [figure] = analytics.figures;
   return {
     label,
