@@ -101,6 +101,20 @@ test('a browser that does not start since its bytes have changed is unpacked aga
   assert.equal(await findAsAnAgent(), path);
 });
 
+test('doctor sees an empty page in it', async () => {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [join(rootFolder, 'agent', 'monitor-agent.js'), 'doctor', '--only', 'browser', '--json'],
+    {
+      env: {
+        ...{ PATH: process.env['PATH'], HOME: folder, TMPDIR: folder },
+        ...{ AGENT_DATA_DIR: join(folder, 'data'), API_KEY: 'pl_0123456789abcdef0123' },
+      },
+    },
+  );
+  assert.match(stdout, /version \d+[\d.]+, starts/);
+});
+
 test('a browser that cannot be unpacked says why', async () => {
   rmSync(unpackFolder, { recursive: true });
   writeFileSync(unpackFolder, 'not a folder');

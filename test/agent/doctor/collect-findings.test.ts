@@ -282,20 +282,14 @@ test('unusable settings are each named, and everything else waits for them', asy
   assert.equal(report.ok, false);
 });
 
-test('a browser that lacks a library, a browser that works', async () => {
+test('a browser that lacks a library', async () => {
   using folder = temporaryFolder();
   const path = join(folder.path, 'chromium');
-  const browser = async (script: string) => {
-    writeFileSync(path, `#!/bin/sh\n${script}\n`);
-    chmodSync(path, 0o755);
-    return collect({ AGENT_CHROMIUM_PATH: path }, { only: ['browser'] });
-  };
-  const lacking = await browser(
-    'echo "chromium: error while loading shared libraries: libnss3.so: cannot open shared object file: No such file or directory" >&2; exit 127',
+  writeFileSync(
+    path,
+    '#!/bin/sh\necho "chromium: error while loading shared libraries: libnss3.so: cannot open shared object file: No such file or directory" >&2; exit 127\n',
   );
+  chmodSync(path, 0o755);
+  const lacking = await collect({ AGENT_CHROMIUM_PATH: path }, { only: ['browser'] });
   assertCause(lacking, 'browser', /lacks libnss3\.so.*apt-get install libnss3/);
-  const working = await browser(
-    'case "$*" in *--version*) echo Chromium 1.2.3.4;; *) echo "<html></html>";; esac',
-  );
-  assert.match(find(working, 'browser')?.evidence ?? '', /version 1\.2\.3\.4, starts/);
 });
