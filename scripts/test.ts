@@ -75,6 +75,8 @@ async function runGroup({ files }: Group, number: number): Promise<FileResult[]>
       killSignal: 'SIGKILL',
       env: {
         ...process.env,
+        // A test of this program is run by the same runner, which marks its children.
+        NODE_TEST_CONTEXT: undefined,
         NODE_COMPILE_CACHE: join(rootFolder, 'node_modules', '.cache', 'compiled'),
       },
     },

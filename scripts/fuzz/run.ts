@@ -211,6 +211,8 @@ function checkAnswer({ route, statuses }: Operation, made: MadeRequest, answer: 
 /** Operations that give all of a resource only when asked to. */
 const wholeBy = new Map([['getDashboardIncident', '?includeAllIncidentUpdates=true']]);
 
+/** What answers never show: the values of secret variables. */
+const hidden: ReadonlySet<string> = new Set(['value']);
 /** Fields that differ between creating and reading for a reason. */
 const passing = new Set([
   'rawKey',
@@ -380,6 +382,11 @@ class Sequence {
     const path = pathOf(reader, { ...decoded(made.params), [name]: id });
     const read = await this.#get(path + (wholeBy.get(reader.operationId) ?? ''));
     this.#game.report.readBack += 1;
+    const sent = Object.entries((made.seen?.body ?? {}) as Record<string, unknown>);
+    const dropped = sent.filter(
+      ([key, value]) => Boolean(value) && created[key] === null && !hidden.has(key),
+    );
+    if (dropped.length > 0) throw new Problem(`accepts but drops: ${JSON.stringify(dropped)}`);
     if (read.status !== 200) throw new Problem(`created, but ${path} answers ${read.status}`);
     const shown = parseJson(read.text);
     const differing = Object.keys(created).filter(

@@ -56,6 +56,9 @@ export function resultsOf(files: readonly string[], lines: readonly ReportLine[]
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
+/** How much of a reason is shown at once; the end of the run has all of it. */
+const shownLines = 6;
+
 /** The line of a file that ended, and what its tests said. */
 export function describeFile(result: FileResult): string {
   const { file, tests, left, tookMs, failures, skips, notes } = result;
@@ -65,7 +68,10 @@ export function describeFile(result: FileResult): string {
     `${mark} ${file}  ${tests} tests, ${seconds(tookMs)}${more}`,
     ...skips.map((skip) => `    skipped: ${skip}`),
     ...notes.map((note) => `    ${note}`),
-    ...failures.map(({ name }) => `    failed: ${name}`),
+    ...failures.flatMap(({ name, reason }) => [
+      `    failed: ${name}`,
+      ...reason.split('\n', shownLines).map((line) => `      ${line}`),
+    ]),
   ].join('\n');
 }
 

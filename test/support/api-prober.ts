@@ -221,8 +221,13 @@ export class ApiProber implements AsyncDisposable {
 
 export async function startProber(): Promise<ApiProber> {
   const prober = new ApiProber(await startTestControlPlane({ requestsPerMinute: 0 }));
-  await prober.prepare();
-  return prober;
+  try {
+    await prober.prepare();
+    return prober;
+  } catch (error) {
+    await prober[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 const isEmptyArray = (value: unknown) => Array.isArray(value) && value.length === 0;

@@ -72,9 +72,10 @@ export async function startTestControlPlane(
       ? {}
       : { REQUESTS_PER_MINUTE: String(options.requestsPerMinute) }),
   });
+  const logged: string[] = [];
   const controlPlane = await startControlPlane({
     config,
-    logger: options.logger ?? pino({ level: 'silent' }),
+    logger: options.logger ?? pino({ level: 'error' }, { write: (line) => logged.push(line) }),
     clock: options.clock ?? systemClock,
     // No test asks the DNS of the machine.
     resolver: options.resolver ?? {
@@ -108,7 +109,7 @@ export async function startTestControlPlane(
         headers: response.headers,
         body: text === '' ? undefined : JSON.parse(text),
       };
-      assert.notEqual(answer.status, 500, text);
+      assert.notEqual(answer.status, 500, [text, ...logged.slice(-3)].join('\n'));
       // 503 is how a trigger says that a run failed; its body is the outcome.
       if (answer.status >= 400 && answer.status !== 503) assertErrorShape(answer);
       return answer;

@@ -25,6 +25,30 @@ test('a message about a slow check says how slow, not that the response was good
   assert.equal(subjectFor(slow('URL', 'too many hops')), '[DEGRADED] Checkout: too many hops');
 });
 
+test('the title says what has happened to the check, in words of each alert', () => {
+  const titles = {
+    ALERT_FAILURE: ['has failed', 'is still failing'],
+    ALERT_FAILURE_REMAIN: ['has failed', 'is still failing'],
+    ALERT_DEGRADED_FAILURE: ['has failed', 'is still failing'],
+    ALERT_DEGRADED: ['is degraded', 'is still degraded'],
+    ALERT_DEGRADED_REMAIN: ['is degraded', 'is still degraded'],
+    ALERT_FAILURE_DEGRADED: ['no longer fails, but is degraded', 'is still degraded'],
+    ALERT_RECOVERY: ['has recovered', 'has recovered'],
+    ALERT_DEGRADED_RECOVERY: ['has recovered', 'has recovered'],
+  } as const;
+  const titleOf = (facts: Partial<AlertFacts>): string =>
+    messageOf(alertFacts(facts), 'id', 'https://monitor.example').title;
+  for (const [alertType, [first, reminder]] of Object.entries(titles)) {
+    const facts = { alertType: alertType as keyof typeof titles };
+    assert.equal(titleOf(facts), `Check "Checkout" ${first}`, alertType);
+    assert.equal(
+      titleOf({ ...facts, isReminder: true, reminderSequence: 2 }),
+      `Check "Checkout" ${reminder}`,
+      `a reminder of ${alertType}`,
+    );
+  }
+});
+
 test('where nothing says why it failed, the status does', () => {
   const { result } = alertFacts();
   assert.equal(

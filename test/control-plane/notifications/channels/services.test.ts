@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { z } from 'zod';
+import { messageOf } from '../../../../control-plane/notifications/message.ts';
 import { startTestControlPlane } from '../../../support/control-plane.ts';
 import { httpReceiver, reachesTestServers, type Received } from '../../../support/http-receiver.ts';
 import {
@@ -61,31 +62,20 @@ test('Slack gets blocks beside a bar of colour, for every kind of notification',
   await using receiver = await slack();
   const url = `${receiver.url}/services/T0/B0/hook-secret`;
   const channel = await makeChannel(cp, 'SLACK', { url, channel: '#ops' });
-  for (const [facts, text, color] of [
-    [
-      alertFacts(),
-      'Check "Checkout" has failed: expected status to equal 200, it was 503',
-      '#c4314b',
-    ],
-    [
-      alertFacts({ alertType: 'ALERT_DEGRADED' }),
-      'Check "Checkout" is degraded: expected status to equal 200, it was 503',
-      '#c77700',
-    ],
-    [recoveryFacts(), 'Check "Checkout" has recovered', '#1f8a4c'],
-    [locationFacts, 'Location "Office Berlin" has no agent: 1 check does not run there', '#c4314b'],
-    [
-      testFacts,
-      'This is a test of an alert channel: a user tested this channel; nothing is wrong',
-      '#4a6fa5',
-    ],
+  for (const [facts, color] of [
+    [alertFacts(), '#c4314b'],
+    [alertFacts({ alertType: 'ALERT_DEGRADED' }), '#c77700'],
+    [recoveryFacts(), '#1f8a4c'],
+    [locationFacts, '#c4314b'],
+    [testFacts, '#4a6fa5'],
   ] as const) {
     const { status, result } = await notify(cp, channel, facts);
     assert.deepEqual([status, result], ['SUCCESS', 'HTTP 200 OK\nok']);
     const message = parsed(slackMessage, await receiver.next());
+    const { title, reason } = messageOf(facts, 'id', 'https://m.example');
     assert.deepEqual(
       [message?.text, message?.channel, message?.attachments[0]?.color],
-      [text, '#ops', color],
+      [reason === '' ? title : `${title}: ${reason}`, '#ops', color],
     );
   }
   assert.match(
