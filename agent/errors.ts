@@ -43,7 +43,7 @@ const catalogue = {
   TRACEROUTE_BUSY: { retryable: true },
   /** The process was stopped, or the machine slept, while an attempt was open. */
   AGENT_SUSPENDED: { retryable: true },
-  /** A limit of time was broken while the agent waited for a CPU. */
+  /** A time limit was exceeded while the agent waited for a CPU. */
   AGENT_OVERLOADED: { retryable: true },
   RUNNER_BROKEN: { retryable: false },
 } as const satisfies Record<string, { retryable: boolean }>;

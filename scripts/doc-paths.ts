@@ -3,6 +3,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+/** Of code: named from the folder of the document, or from the root. */
+const sourceFile = /^[\w./-]+\.(ts|cjs|pl)$/;
+/** Files that stand in many folders, and are spoken of in general. */
+const general = new Set(['index.ts', 'tables.ts', 'store.ts', 'handlers.ts']);
 const roots = /^(agent|control-plane|shared|scripts|test|\.ci)\//;
 
 const documents = execFileSync(
@@ -20,7 +24,8 @@ function citedPaths(file: string): string[] {
   const text = readFileSync(file, 'utf8');
   const quoted = [...text.matchAll(/`([\w./-]+)`/g)]
     .map((match) => match[1] ?? '')
-    .filter((path) => roots.test(path));
+    .filter((path) => roots.test(path) || (sourceFile.test(path) && !general.has(path)))
+    .map((path) => (roots.test(path) ? path : join(dirname(file), path)));
   const linked = [...text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)].map((match) =>
     join(dirname(file), match[1] ?? ''),
   );

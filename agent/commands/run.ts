@@ -163,7 +163,7 @@ function timeOf({ responseTime, agentWaitMs }: AttemptOutcome): string {
   const waited = Math.round(agentWaitMs);
   return waited === 0
     ? `${responseTime} ms`
-    : `${responseTime} ms, of which this machine waited ${waited} ms`;
+    : `${responseTime} ms (this machine was held up for ${waited} ms during the run)`;
 }
 
 function printForPeople(check: AssignedCheck, outcome: AttemptOutcome, colors: Colors): void {

@@ -275,18 +275,18 @@ function withoutSecrets(outcome: AttemptOutcome, scrubber: Scrubber): AttemptOut
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
 function errorOfVoid({ cause, time }: VoidAttempt, tries: number): AgentError {
-  const again = tries > 1 ? `, also when it was made ${tries} times` : '';
+  const attempts = tries > 1 ? ` (${tries} attempts were affected)` : '';
   if (cause === 'suspended') {
     return new AgentError(
       'AGENT_SUSPENDED',
-      `the agent was stopped, or its machine slept, for ${seconds(time.suspendedMs)} during this attempt${again}: ` +
-        'nothing is said about the target. Look for what stops it: a frozen or paused container, a suspended machine, a snapshot.',
+      `the agent was stopped, or its machine slept, for ${seconds(time.suspendedMs)} during this attempt${attempts}: ` +
+        'this says nothing about the target. Look for what stops it: a frozen or paused container, a suspended machine, a snapshot.',
     );
   }
   return new AgentError(
     'AGENT_OVERLOADED',
-    `a limit of time was broken while the agent waited ${Math.round(time.waitedMs)} ms for a CPU or for itself${again}: ` +
-      'nothing is said about the target. Give the agent more CPU, or fewer checks; "monitor-agent status" shows its load.',
+    `a time limit was exceeded, but the agent itself was held up for ${Math.round(time.waitedMs)} ms of that attempt${attempts}: ` +
+      'this says nothing about the target. Give the agent more CPU, or fewer checks; "monitor-agent status" shows its load.',
   );
 }
 

@@ -85,7 +85,7 @@ class Orders {
   }
 }
 
-/** What the webhook of the demo was told. */
+/** What the webhook of the demo received. */
 export interface ReceivedAlert {
   type: string;
   checkName: string;
@@ -95,8 +95,8 @@ export interface ReceivedAlert {
 /** The template of that webhook: one that anybody could write. */
 export const alertTemplate = `{
   "type": "{{ALERT_TYPE}}",
-  "checkName": "{{CHECK_NAME}}",
-  "reason": "{{CHECK_ERROR_MESSAGE}}"
+  "checkName": "{{{CHECK_NAME}}}",
+  "reason": "{{{CHECK_ERROR_MESSAGE}}}"
 }`;
 
 type OnAlert = (alert: ReceivedAlert) => void;

@@ -17,14 +17,14 @@ import { NetworkDetail } from './result-network.js';
 import { ScriptDetail } from './result-script.js';
 
 /**
- * The duration, and the part of it that the agent waited.
+ * The duration, and how long the agent itself was held up during the run.
  * @param {CheckResult} result
  */
 function took({ responseTime, agentWaitMs }) {
   const waited = Math.round(agentWaitMs ?? 0);
   return waited === 0
     ? duration(responseTime)
-    : `${duration(responseTime)}, of which the agent waited ${duration(waited)}`;
+    : `${duration(responseTime)} (the agent was held up for ${duration(waited)} during the run)`;
 }
 
 /** @param {{ result: CheckResult }} props */
