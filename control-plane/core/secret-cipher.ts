@@ -17,7 +17,7 @@ import { dirname } from 'node:path';
 import { tighten } from '@monitor/shared/private-files.ts';
 import { describeFailure, OperatorError } from '../errors/operator-error.ts';
 
-const version = 'v1.';
+export const encryptedPrefix = 'v1.';
 const ivBytes = 12;
 const tagBytes = 16;
 const keyBytes = 32;
@@ -51,7 +51,7 @@ export class SecretCipher {
     const cipher = createCipheriv('aes-256-gcm', this.#key, iv);
     cipher.setAAD(Buffer.from(accountId));
     const encrypted = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-    return version + Buffer.concat([iv, cipher.getAuthTag(), encrypted]).toString('base64url');
+    return encryptedPrefix + Buffer.concat([iv, cipher.getAuthTag(), encrypted]).toString('base64url');
   }
 
   /** Throws when the text was not encrypted with this key for this account. */
@@ -66,11 +66,11 @@ export class SecretCipher {
 
   /** Decrypts a stored value. Values from before encryption, and empty ones, are returned as they are. */
   decryptStored(stored: string, accountId: string): string {
-    return stored.startsWith(version) ? this.decrypt(stored, accountId) : stored;
+    return stored.startsWith(encryptedPrefix) ? this.decrypt(stored, accountId) : stored;
   }
 
   #decryptWith(key: Buffer, encrypted: string, accountId: string): string {
-    const bytes = Buffer.from(encrypted.slice(version.length), 'base64url');
+    const bytes = Buffer.from(encrypted.slice(encryptedPrefix.length), 'base64url');
     const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes));
     decipher.setAAD(Buffer.from(accountId));
     decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));

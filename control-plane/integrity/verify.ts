@@ -1,5 +1,6 @@
 /** Verifies a database: its structure, its log, every payload and every JSON column. */
 import { existsSync } from 'node:fs';
+import { encryptedPrefix } from '../core/secret-cipher.ts';
 import { payloadText, type StoredPayload } from '../db/columns.ts';
 import { integrityProblems, openRaw, type RawDatabase } from '../db/open.ts';
 import { describeFailure } from '../errors/operator-error.ts';
@@ -36,6 +37,7 @@ function payloadProblems(database: RawDatabase): string[] {
   ];
 }
 
+/** Values that are encrypted are JSON only once they are decrypted, for which this has no key. */
 function jsonProblems(database: RawDatabase): string[] {
   const columns = database
     .prepare(
@@ -48,10 +50,11 @@ function jsonProblems(database: RawDatabase): string[] {
     const count = database
       .prepare(
         `select count(*) from "${tableName}"
-         where "${columnName}" is not null and not json_valid("${columnName}")`,
+         where "${columnName}" is not null and not json_valid("${columnName}")
+         and substr("${columnName}", 1, length(?)) <> ?`,
       )
       .pluck()
-      .get() as number;
+      .get(encryptedPrefix, encryptedPrefix) as number;
     return count === 0 ? [] : [`${tableName}.${columnName}: ${count} values are not JSON`];
   });
 }

@@ -37,9 +37,13 @@ const wordings: Readonly<
   },
 };
 
+/** Codes come from agents: one may be called as a member that every object has. */
+const wordingOf = (code: string | null) =>
+  code !== null && Object.hasOwn(wordings, code) ? wordings[code] : undefined;
+
 function titleOf({ code, isOver, isConclusive, ...facts }: AgentHealthFacts): string {
   const location = `location "${oneLine(facts.locationName)}"`;
-  const wording = wordings[code ?? ''];
+  const wording = wordingOf(code);
   if (wording !== undefined) {
     return isOver
       ? `${wording.over} ${location}`
@@ -49,7 +53,7 @@ function titleOf({ code, isOver, isConclusive, ...facts }: AgentHealthFacts): st
     if (!isOver) return `Nothing but agent errors from ${location}`;
     return isConclusive
       ? `There are results from ${location} again`
-      : `No check of ${location} ends in agent errors any more`;
+      : `No check with agent errors runs at ${location} any more`;
   }
   const error = code === unknownCode ? 'an agent error' : oneLine(code);
   return isOver
@@ -62,7 +66,7 @@ export function agentHealthMessage(facts: AgentHealthFacts, publicUrl: string) {
   const { isOver, since, runs, checks, at, location, mostCommonCode: code } = facts;
   const name = oneLine(facts.locationName);
   const said = oneLine(facts.message ?? '');
-  const wording = wordings[facts.code ?? ''];
+  const wording = wordingOf(facts.code);
   const labels = wording ?? { label: 'NOT MEASURING', overLabel: 'MEASURING AGAIN' };
   const lines: [string, string][] = [
     ['Location', name === location ? name : `${name} (${location})`],

@@ -231,7 +231,7 @@ class OutboxSender {
     } catch (error) {
       this.#logger.error({ err: error, notificationId: row.id }, 'a notification cannot be made');
       return cannotBeSent(
-        'the notification could not be made: this is an internal error of the monitor',
+        'internal error: the notification could not be built; the log has its id',
       );
     }
   }

@@ -117,7 +117,7 @@ export function createMetrics(registry: Registry, version: string): ControlPlane
     ]),
     lostResults: new Gauge({
       name: name('lost_results'),
-      help: 'Acknowledged results that the database lost, at the last such loss',
+      help: 'Acknowledged results lost by the database in the most recent loss',
       registers,
     }),
     agentErrors: counter(

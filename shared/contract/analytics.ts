@@ -136,7 +136,7 @@ export const analytics = z
       }),
     ),
     truncated: z.boolean().meta({
-      description: 'True when the limit of single results for one answer was reached',
+      description: 'True when there are more single results than one answer reads',
     }),
   })
   .meta({ id: 'Analytics' });

@@ -137,7 +137,7 @@ const listInterruptions = defineRoute({
   status: 200,
   response: z.object({
     clockProblem: z.string().nullable().meta({
-      description: 'Present problem of the clock of the control plane',
+      description: "Current problem of the control plane's clock; null without one",
     }),
     interruptions: z.array(interruption),
   }),

@@ -37,6 +37,10 @@ async function fill(folder: string, snapshot: string, random: () => number): Pro
     ...{ clock, file: join(folder, 'cp.db'), requestsPerMinute: 0 },
   });
   const bench = new Bench(clock, cp);
+  await cp.api('POST', '/v1/alert-channels', {
+    type: 'WEBHOOK',
+    config: { name: 'hook', url: 'https://hook.example/', method: 'POST' },
+  });
   const ids: string[] = [];
   const checkId = await bench.check('url');
   const other = await bench.check('tcp');
@@ -88,6 +92,9 @@ test('after damage a control plane serves, or says what is wrong; what is whole 
   using folder = temporaryFolder();
   const whole = join(folder.path, 'whole');
   const ids = await fill(join(folder.path, 'live'), whole, random);
+  const control = join(folder.path, 'control');
+  cpSync(whole, control, { recursive: true });
+  assert.deepEqual(verifyDatabase(join(control, 'cp.db')).problems, []);
   const names = ['cp.db', 'cp.db-wal', 'cp.db.key', 'cp.db.lock', 'cp.db.holder', 'cp.db-shm'];
   // The last three hold nothing that could be lost, and of the key every byte counts: all with TEST_LONG=1.
   const usual: Record<string, readonly DamageKind[]> = {

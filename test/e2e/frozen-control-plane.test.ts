@@ -34,7 +34,7 @@ test('a control plane that was stopped over deadlines reads the pings that wait 
   for (let index = 0; index < heartbeats; index += 1) urls.push(await make(`job ${index}`, 3_600));
   system.controlPlane.signal('SIGSTOP');
   // All of them are due now, while it is stopped: nobody waits an hour for that.
-  const db = new DatabaseSync(system.databaseFile);
+  const db = new DatabaseSync(system.databaseFile, { timeout: 60_000 });
   db.prepare('update heartbeats set expected_at = $now, fails_at = $now').run({
     $now: Date.now(),
   });

@@ -164,6 +164,6 @@ export function isOutageOver(
   if (code !== null) {
     return location.streaks.every(({ kinds }) => kinds.every((kind) => kind.code !== code));
   }
-  // A conclusive result ends the streak; errors after it begin another.
-  return location.streaks.length === 0 || location.since === null || location.since > since;
+  // A conclusive result ends the streak. Errors after it begin another, with an earlier start when they were late.
+  return location.streaks.length === 0 || location.since !== since;
 }

@@ -17,6 +17,8 @@ const statements = [
       and a.location = location_error_streaks.location
       and a.code = '' and a.conclusive_at is not null)`,
   `alter table agent_health_alerts drop column conclusive_at`,
+  // Agents could send this as a code of their own.
+  `delete from agent_health_alerts where code = 'NO_AGENT'`,
   `insert into agent_health_alerts
     (account_id, location, code, since, incident_key, channels_json, sent_at, message, check_count)
     select account_id, location, 'NO_AGENT', unserved_since, incident_key, channels_json, sent_at, null, 0

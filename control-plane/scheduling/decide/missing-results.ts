@@ -50,6 +50,6 @@ export function explainMissingResults(evidence: MissingResultsEvidence): string 
     clockProblem ?? (wasClockSet && 'the clock of the control plane was set'),
   ].filter((cause) => typeof cause === 'string');
   return causes.length === 0
-    ? 'agents check in and hand in no results; nothing more is known'
+    ? 'agents check in but submit no results; nothing more is known'
     : causes.join('; ');
 }

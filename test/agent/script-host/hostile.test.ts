@@ -126,7 +126,7 @@ async function assertContained({ reports, final, precious, workFolder }: Outcome
   }
   assert.deepEqual(processesMarked(reports.map(({ nonce }) => nonce)), []);
   assert.deepEqual(final.misbehaved, []);
-  assert.ok(final.behaved > 1, `${final.behaved} runs behaved`);
+  assert.ok(final.behaved > (reports.length > 50 ? 5 : 1), `${final.behaved} runs behaved`);
   assert.equal(final.openDescriptors[1], final.openDescriptors[0]);
   assert.ok(final.peakRssBytes < 500e6, `the agent had ${final.peakRssBytes} bytes`);
   assert.deepEqual(precious, ['kept']);

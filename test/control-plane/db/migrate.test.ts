@@ -132,6 +132,11 @@ test('open alerts about agents stay open under their new names', async () => {
       ...{ channels_json: '[8]', sent_at: 2, conclusive_at },
     });
   }
+  // An agent may have sent this code as its own.
+  await insert('fault_notices', {
+    ...{ location: 'gone', code: 'NO_AGENT', since: 1, incident_key: 'faults/gone' },
+    ...{ channels_json: '[9]', sent_at: 2, conclusive_at: null },
+  });
   await migrateToLatest(db);
   const alerts = await db
     .selectFrom('agent_health_alerts')

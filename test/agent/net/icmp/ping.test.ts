@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { systemClock } from '@monitor/shared/clock.ts';
+import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import type { EchoReply } from '../../../../agent/net/icmp/icmp.ts';
 import { PingIcmp, startProblem } from '../../../../agent/net/icmp/ping.ts';
+import { TestClock } from '../../../support/test-clock.ts';
 
 const folders: string[] = [];
 after(() => {
@@ -29,8 +30,8 @@ function recorded(name: string): string {
   return pathWith(`cat '${file}'`);
 }
 
-function open(path: string): PingIcmp & Disposable {
-  const ping = new PingIcmp(path, systemClock);
+function open(path: string, clock: Clock = systemClock): PingIcmp & Disposable {
+  const ping = new PingIcmp(path, clock);
   return Object.assign(ping, {
     [Symbol.dispose]() {
       ping.close();
@@ -76,7 +77,8 @@ for (const [name, family, expected] of [
   ['busybox-silence', 'IPv4', [lost, lost, lost]],
 ] as const) {
   test(`what ping printed in ${name} is understood`, async () => {
-    using ping = open(recorded(name));
+    // Its clock stands still: how long the program takes is not the subject.
+    using ping = open(recorded(name), new TestClock(0));
     const replies = await echo(ping, expected.length, family);
     assert.deepEqual(
       replies.map(({ success, type, code, rtt, ttl }) => [success, type, code, rtt, ttl]),
@@ -96,7 +98,7 @@ for (const [name, code] of [
   ['busybox-no-route', 'NETWORK_UNAVAILABLE'],
 ] as const) {
   test(`what ping printed in ${name} is an agent error`, async () => {
-    using ping = open(recorded(name));
+    using ping = open(recorded(name), new TestClock(0));
     await assert.rejects(echo(ping, 2), { name: 'AgentError', code });
   });
 }

@@ -99,6 +99,8 @@ test('a location is over with a result, a code when no check has it any more', (
   assert.equal(isOutageOver(ofLocation, { since: start, streaks }), false);
   assert.equal(isOutageOver(ofLocation, { since: null, streaks }), true);
   assert.equal(isOutageOver(ofLocation, { since: start + 1, streaks }), true, 'another one began');
+  const late = { since: start - 1, streaks };
+  assert.equal(isOutageOver(ofLocation, late), true, 'a late error began another one');
   assert.equal(isOutageOver(ofLocation, { since: start, streaks: [] }), true, 'nothing runs there');
   const isOver = (code: string) => isOutageOver({ code, since: start }, { since: null, streaks });
   assert.equal(isOver('BROWSER_MISSING'), false);
