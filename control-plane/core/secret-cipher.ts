@@ -51,7 +51,9 @@ export class SecretCipher {
     const cipher = createCipheriv('aes-256-gcm', this.#key, iv);
     cipher.setAAD(Buffer.from(accountId));
     const encrypted = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-    return encryptedPrefix + Buffer.concat([iv, cipher.getAuthTag(), encrypted]).toString('base64url');
+    return (
+      encryptedPrefix + Buffer.concat([iv, cipher.getAuthTag(), encrypted]).toString('base64url')
+    );
   }
 
   /** Throws when the text was not encrypted with this key for this account. */
