@@ -17,7 +17,7 @@
 #
 # then it answers, perhaps several at once and not in order:
 #
-#   NUMBER FAMILY LOCAL PORT REMOTE PORT FROM TO     packets between FROM and TO ms ago
+#   NUMBER FAMILY LOCAL PORT REMOTE PORT FROM TO     packets between FROM and TO, ms of the epoch
 #   NUMBER PACKETS LEFT_OUT BYTES, newline, records of a pcap file with nanoseconds (BYTES of them)
 #
 # Ends when its input does. Holds no right once the socket is open. Core modules only.
@@ -339,16 +339,16 @@ sub send_all {
 # Answers several requests with one look through the ring.
 sub answer {
     my ($lines) = @_;
-    my ($now, %wanted, @requests) = (now_ns());
+    my (%wanted, @requests);
     for (@$lines) {
         my ($number, @flow) = split / /;
         my ($from_ms, $to_ms) = splice(@flow, -2);
         my $request = { number => $number, seen => {}, records => [], left_out => 0 };
-        ($request->{from}, $request->{to}) = map { int($now - $_ * 1_000_000) } $from_ms, $to_ms;
+        ($request->{from}, $request->{to}) = map { $_ * 1_000_000 } $from_ms, $to_ms;
         push @requests, $request;
         push @{ $wanted{$_} }, $request for keys_of(@flow);
     }
-    my ($from, $to) = ($now, 0);
+    my ($from, $to) = (now_ns(), 0);
     for (@requests) {
         $from = $_->{from} if $_->{from} < $from;
         $to = $_->{to} if $_->{to} > $to;

@@ -116,7 +116,8 @@ class RelayedCapture implements PacketCapture {
     if (relay === null) {
       return { missing: 'the process that keeps packets had ended and was not yet back' };
     }
-    const now = this.#clock.monotonic();
+    // Packets have times of the wall clock; an age would be wrong by the time the question takes.
+    const epoch = this.#clock.now() - this.#clock.monotonic();
     const plain = (address: string): string => address.replace(/%.*$/, '');
     const question = [
       flow.family === 'IPv6' ? 6 : 4,
@@ -124,8 +125,8 @@ class RelayedCapture implements PacketCapture {
       flow.localPort,
       plain(flow.remoteAddress),
       flow.remotePort,
-      Math.ceil(now - flow.from + slackMs),
-      Math.floor(now - flow.to - slackMs),
+      Math.floor(epoch + flow.from - slackMs),
+      Math.ceil(epoch + flow.to + slackMs),
     ];
     const answer = await relay.ask(question.join(' '), signal);
     if (answer === null) return { missing: 'the process that keeps packets did not answer' };
