@@ -1,7 +1,7 @@
 /**
- * `node scripts/test.ts [--concurrency 3] [--only shared|own] <glob>…`: runs test files, several to a
+ * `node scripts/test.ts [--concurrency 2] [--only shared|own] <glob>…`: runs test files, several to a
  * process (see `tests/plan.ts`) or only those that share one or need their own, so many processes that
- * compute and so many that wait at once; says how far it is, and names the slowest files. Ends with 1 when
+ * compute, and one more that wait, at once; says how far it is, and names the slowest files. Ends with 1 when
  * a test failed. One file alone: `node --test <file>`.
  */
 import { spawn } from 'node:child_process';
@@ -24,8 +24,7 @@ const part = (name: string): string => join(import.meta.dirname, 'tests', name);
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    // Tests wait for sockets and processes while they compute.
-    concurrency: { type: 'string', default: String(availableParallelism() + 1) },
+    concurrency: { type: 'string', default: String(availableParallelism()) },
     only: { type: 'string' },
   },
 });
@@ -125,9 +124,13 @@ async function work(isForWaiting: boolean): Promise<void> {
     }
   }
 }
-const lanes = Array.from({ length: Number(values.concurrency) });
+const lanes = Number(values.concurrency);
 try {
-  await Promise.all(lanes.flatMap(() => [work(false), work(true)]));
+  await Promise.all([
+    ...Array.from({ length: lanes }, () => work(false)),
+    // Those that wait leave the processors to others most of the time.
+    ...Array.from({ length: lanes + 1 }, () => work(true)),
+  ]);
 } finally {
   rmSync(reports, { recursive: true, force: true });
 }
