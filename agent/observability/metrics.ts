@@ -106,7 +106,7 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
     ]),
     retries: counter(
       'retries_total',
-      'Retries by place: here, or in another location (elsewhere)',
+      'Retries by place: at this location, or rescheduled to another',
       ['where'],
     ),
     underLoad: counter(

@@ -6,7 +6,7 @@ import type { Kysely } from 'kysely';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import type { InternalError, ResultConsumer, RunEnding } from '../results/index.ts';
-import type { Place } from './agent-health.ts';
+import { keyOfPlace, type Place } from './agent-health.ts';
 import {
   addError,
   type CheckStreak,
@@ -113,11 +113,13 @@ async function recordForLocations(
     .where('account_id', 'in', [...new Set(endings.map(({ accountId }) => accountId))])
     .where('location', 'in', [...new Set(endings.map(({ location }) => location))])
     .execute();
-  const keyOf = (accountId: string, location: string) => `${accountId}/${location}`;
   const known = new Map(
-    rows.map(({ account_id, location, since }) => [keyOf(account_id, location), { since }]),
+    rows.map(({ account_id: accountId, location, since }) => [
+      keyOfPlace({ accountId, location }),
+      { since },
+    ]),
   );
-  const byKey = Map.groupBy(endings, ({ accountId, location }) => keyOf(accountId, location));
+  const byKey = Map.groupBy(endings, keyOfPlace);
   for (const [key, ofKey] of byKey) {
     const [place] = ofKey;
     const before = known.get(key);

@@ -211,8 +211,6 @@ function checkAnswer({ route, statuses }: Operation, made: MadeRequest, answer: 
 /** Operations that give all of a resource only when asked to. */
 const wholeBy = new Map([['getDashboardIncident', '?includeAllIncidentUpdates=true']]);
 
-/** What answers never show: the values of secret variables. */
-const hidden: ReadonlySet<string> = new Set(['value']);
 /** Fields that differ between creating and reading for a reason. */
 const passing = new Set([
   'rawKey',
@@ -383,8 +381,9 @@ class Sequence {
     const read = await this.#get(path + (wholeBy.get(reader.operationId) ?? ''));
     this.#game.report.readBack += 1;
     const sent = Object.entries((made.seen?.body ?? {}) as Record<string, unknown>);
+    const isHidden = (key: string) => key === 'value' && created['secret'] === true;
     const dropped = sent.filter(
-      ([key, value]) => Boolean(value) && created[key] === null && !hidden.has(key),
+      ([key, value]) => Boolean(value) && created[key] === null && !isHidden(key),
     );
     if (dropped.length > 0) throw new Problem(`accepts but drops: ${JSON.stringify(dropped)}`);
     if (read.status !== 200) throw new Problem(`created, but ${path} answers ${read.status}`);

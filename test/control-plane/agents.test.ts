@@ -8,7 +8,8 @@ import { tombstoneOf } from '../../agent/worker/tombstone.ts';
 import { expireJobs } from '../../control-plane/results/expire-jobs.ts';
 import { sweepSlots } from '../../control-plane/results/sweep-slots.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
-import { checkInOf, FakeAgent, resultOf, resultOfJob, sha256Hex } from '../support/fake-agent.ts';
+import { sha256Hex } from '../../control-plane/core/keys.ts';
+import { checkInOf, FakeAgent, resultOf, resultOfJob } from '../support/fake-agent.ts';
 import { TestClock } from '../support/test-clock.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');

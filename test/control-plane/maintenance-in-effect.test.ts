@@ -5,7 +5,8 @@ import { maintenanceOf, maintenanceWindowsOf } from '../../control-plane/mainten
 import { sweepHeartbeats } from '../../control-plane/heartbeats/heartbeats.ts';
 import { sweepSlots } from '../../control-plane/results/sweep-slots.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
-import { FakeAgent, resultOf, resultOfJob, sha256Hex } from '../support/fake-agent.ts';
+import { sha256Hex } from '../../control-plane/core/keys.ts';
+import { FakeAgent, resultOf, resultOfJob } from '../support/fake-agent.ts';
 import { TestClock } from '../support/test-clock.ts';
 
 const minute = 60_000;

@@ -7,7 +7,8 @@ import type { ItemOutcome, ResultSubmission } from '@monitor/shared/contract/age
 import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { idSecretFact } from '../../control-plane/scheduling/id-keys.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
-import { FakeAgent, resultOf, resultOfJob, sha256Hex } from '../support/fake-agent.ts';
+import { sha256Hex } from '../../control-plane/core/keys.ts';
+import { FakeAgent, resultOf, resultOfJob } from '../support/fake-agent.ts';
 import { KeyedAgent, slotsOf, type SlotCheck } from '../support/keyed-agent.ts';
 import { dumpTables } from '../support/tables.ts';
 import { seededRandom, testSeed } from '../support/random.ts';

@@ -12,6 +12,7 @@ import {
 import { artifactRoutes } from '@monitor/shared/contract/check-result-routes.ts';
 import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { buildApp } from '../../control-plane/app/app.ts';
+import { sha256Hex } from '../../control-plane/core/keys.ts';
 import { DiskWatch } from '../../control-plane/core/disk-watch.ts';
 import type { ArtifactStore } from '../../control-plane/results/artifacts/artifact-store.ts';
 import { openFolderStore } from '../../control-plane/results/artifacts/folder-store.ts';
@@ -27,8 +28,6 @@ import { KeyStore } from '../../control-plane/accounts/keys/store.ts';
 import type { Services } from '../../control-plane/core/services.ts';
 import { now, setUp, type Bench } from './results.ts';
 import { temporaryFolder } from './system.ts';
-
-const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 export const sha256Base64 = (content: Uint8Array): string =>
   createHash('sha256').update(content).digest('base64');

@@ -1,6 +1,6 @@
 /** Speaks the agent protocol by hand, as agents of protocol 1 do: checks in, takes jobs, submits results. */
 import assert from 'node:assert/strict';
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type {
   CheckInAnswer,
   CheckInRequest,
@@ -9,11 +9,11 @@ import type {
   ResultSubmission,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
+import { sha256Hex } from '../../control-plane/core/keys.ts';
 import type { TestControlPlane } from './control-plane.ts';
 import { withLeases } from './leased-runs.ts';
 import { withoutDetails } from './plain.ts';
 
-export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 const start = Date.parse('2026-11-21T08:00:00Z');
 
 /** What an agent sends that reports for work and does not wait, unless the fields say otherwise. */

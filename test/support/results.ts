@@ -1,8 +1,9 @@
 /** A control plane with checks, and results handed in as agents do or put into the database. */
 import assert from 'node:assert/strict';
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
+import { sha256Hex } from '../../control-plane/core/keys.ts';
 import { encodePayload } from '../../control-plane/db/columns.ts';
 import { startTestControlPlane, type TestControlPlane } from './control-plane.ts';
 import { TestClock } from './test-clock.ts';
@@ -10,7 +11,6 @@ import { withLeases } from './leased-runs.ts';
 import { withoutDetails } from './plain.ts';
 import { resultRow, runRow } from './result-rows.ts';
 
-const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 export const minute = 60_000;
 export const hour = 60 * minute;
 /** A Saturday. */

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { hash } from 'node:crypto';
 import test from 'node:test';
 import {
   keyedResultIdOfAttempt,
@@ -8,8 +7,8 @@ import {
   resultIdOfAttempt,
   runIdOfSlot,
 } from '@monitor/shared/domain/run-id.ts';
+import { sha256Hex } from '../../../control-plane/core/keys.ts';
 
-const sha256Hex = (text: string): string => hash('sha256', text, 'hex');
 const slot = { checkId: 'check', location: 'office', scheduledFor: 1_764_000_000_000 };
 
 // Agents and control planes of neighbouring versions must derive the same: these never change.

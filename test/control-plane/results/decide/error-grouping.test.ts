@@ -5,7 +5,7 @@ import {
   cleanErrorMessage,
   errorHash,
 } from '../../../../control-plane/results/decide/error-grouping.ts';
-import { sha256Hex } from '../../../support/fake-agent.ts';
+import { sha256Hex } from '../../../../control-plane/core/keys.ts';
 import { workMs } from '../../../support/time-spent.ts';
 import { tries } from '../../../support/random.ts';
 
