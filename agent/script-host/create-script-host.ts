@@ -7,16 +7,15 @@ import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { kernelReader, memoryKills as killsSeenBy } from '../control-group.ts';
 import { AgentError } from '../errors.ts';
 import { deleteFolder, deleteSharedFilesOf } from './delete-folder.ts';
-import { endProcessesOf } from './end-processes.ts';
-import { findWay, ways } from './isolation.ts';
+import { endProcessesOf } from './processes.ts';
+import { findWay, nameOf, ways } from './isolation.ts';
 import { findOfSystem } from '../system/find-program.ts';
-import { launchPlain } from './launch-plain.ts';
-import { launchSupervised, type Way } from './launch-supervised.ts';
-import type { Launched, Order } from './launch.ts';
+import { launch } from './launch.ts';
 import type { OutputCeilings } from './program-output.ts';
 import { runProgram } from './run-program.ts';
+import type { SandboxPrograms, Way } from './sandbox.ts';
 import type { ScriptHost, ScriptLimits, Workspace } from './script-host.ts';
-import { sheddingRights } from '../system/shed-rights.ts';
+import { rightsIn } from '../system/shed-rights.ts';
 import { nothingTrusted, type TrustOfRuns } from './trust-of-runs.ts';
 import { isUserOfRuns, takeUserId } from './user-ids.ts';
 import { openWorkFolder, runFoldersIn, shortName, type OwnFolder } from './work-folder.ts';
@@ -37,12 +36,10 @@ export interface ScriptHostOptions {
   readonly ceilings?: Partial<Omit<OutputCeilings, 'outputBytes'>>;
   /** Ways of keeping runs apart that may be used, by preference. */
   readonly ways?: readonly Way[];
-  /** The program that runs the supervisor; null when it is missing. */
-  readonly perl?: string | null;
   /** How many processes the kernel has ended for want of memory; null where it is not known. */
   readonly memoryKills?: () => number | null;
-  /** The program that drops rights without perl; null when it is missing. */
-  readonly setpriv?: string | null;
+  /** What keeps runs apart, where it is not that of the system. */
+  readonly programs?: Partial<SandboxPrograms>;
 }
 
 const defaultCeilings = {
@@ -54,6 +51,10 @@ const defaultCeilings = {
 
 const probeTimeoutMs = 20_000;
 
+/** What the kernel says of a program; empty on systems other than Linux. */
+const statusExpression =
+  "(() => { try { return require('fs').readFileSync('/proc/self/status', 'latin1'); } catch { return ''; } })()";
+
 const killsOfAgent = (): number | null => killsSeenBy(kernelReader);
 
 /** What root must have to run code as other users. */
@@ -63,10 +64,8 @@ const capabilitiesOfRoot =
 /** What is settled once, before the first run. */
 interface Ground {
   readonly own: OwnFolder;
-  readonly perl: string | null;
   readonly way: Way;
-  /** Before commands that are started without perl. */
-  readonly prefix: readonly string[];
+  readonly programs: SandboxPrograms;
 }
 
 class LocalScriptHost implements ScriptHost, AsyncDisposable {
@@ -99,19 +98,15 @@ class LocalScriptHost implements ScriptHost, AsyncDisposable {
 
   async #settle(): Promise<Ground> {
     const { logger } = this.#options;
-    const perl = this.#options.perl === undefined ? findOfSystem('perl') : this.#options.perl;
+    const programs = {
+      bwrap: findOfSystem('bwrap'),
+      setpriv: findOfSystem('setpriv'),
+      unshare: findOfSystem('unshare'),
+      ...this.#options.programs,
+    };
     const own = await openWorkFolder(this.#options.workFolder, (folder) => sweep(folder, logger));
-    if (perl === null || process.platform !== 'linux') {
-      const plain: Way = { isolation: 'process-group', hasNamespaces: false };
-      const prefix = await this.#prefix(own);
-      logger?.warn(
-        { isolation: plain.isolation },
-        'perl is not installed: runs of code are neither limited nor kept apart from the agent',
-      );
-      return { own, perl: null, way: plain, prefix };
-    }
-    const { way, problems } = await findWay(this.#options.ways ?? ways, (candidate) =>
-      this.#probe({ own, perl, way: candidate, prefix: [] }),
+    const { way, problems } = await findWay(this.#options.ways ?? ways, programs, (candidate) =>
+      this.#probe({ own, way: candidate, programs }),
     );
     if (way === null) {
       await own[Symbol.asyncDispose]();
@@ -119,29 +114,18 @@ class LocalScriptHost implements ScriptHost, AsyncDisposable {
         'SCRIPTING_UNAVAILABLE',
         `no program could be run apart from the agent: ${problems.join('; ')}. As root, runs have users ` +
           `of their own, who must be able to reach ${process.execPath} and ${this.#options.workFolder}: ` +
-          'install where all users may read, or start the agent as another user.',
+          'install where all users may read, or start the agent as another user. Install bubblewrap and ' +
+          'util-linux where they are missing.',
       );
     }
+    const isolation = nameOf(way);
     if (way.isolation === 'process-group') {
       logger?.warn(
-        { isolation: way.isolation, problems },
+        { isolation, problems },
         'runs of code share the user of the agent and could read what it can read',
       );
-    } else logger?.info({ isolation: way.isolation, problems }, 'runs of code are kept apart');
-    return { own, perl, way, prefix: [] };
-  }
-
-  async #prefix(own: OwnFolder): Promise<readonly string[]> {
-    const { setpriv = findOfSystem('setpriv') } = this.#options;
-    const prefix = sheddingRights(setpriv);
-    if (prefix !== null) return prefix;
-    await own[Symbol.asyncDispose]();
-    throw new AgentError(
-      'SCRIPTING_UNAVAILABLE',
-      'no code is run: this agent has capabilities that its runs would have too, and there is neither ' +
-        'perl nor a setpriv that can take them away. Install perl, or start the agent as an ordinary ' +
-        'user without ambient capabilities.',
-    );
+    } else logger?.info({ isolation, problems }, 'runs of code are kept apart');
+    return { own, way, programs };
   }
 
   async #probe(ground: Ground): Promise<string | null> {
@@ -159,17 +143,21 @@ class LocalScriptHost implements ScriptHost, AsyncDisposable {
     await using workspace = await this.#openOn(ground, this.#options.limits);
     const end = await workspace.start({
       command: process.execPath,
-      args: ['--version'],
+      args: ['-p', statusExpression],
       environment: {},
       timeoutMs: probeTimeoutMs,
       signal: new AbortController().signal,
     }).done;
-    if (end.reason === 'exit' && end.exitCode === 0) return null;
+    if (end.reason === 'exit' && end.exitCode === 0) {
+      const rights = rightsIn(end.stdout);
+      if (rights.length === 0) return null;
+      return `a run would keep capabilities of this agent (${rights.join(', ')}), which setpriv of util-linux takes away`;
+    }
     return end.explanation ?? `ended with ${end.signal ?? end.exitCode}: ${end.stderr.slice(-200)}`;
   }
 
   async #openOn(ground: Ground, limits: ScriptLimits): Promise<Workspace> {
-    const { own, way } = ground;
+    const { own, way, programs } = ground;
     const user = way.isolation === 'user' ? await takeUserId() : null;
     if (way.isolation === 'user' && user === null) {
       throw new AgentError(
@@ -187,13 +175,22 @@ class LocalScriptHost implements ScriptHost, AsyncDisposable {
       ...this.#options.ceilings,
       outputBytes: limits.outputBytes,
     };
-    const launch = await this.#launcher(ground, folder, user?.uid ?? null, hidden, limits);
+    const real = await Promise.all(hidden.map((path) => realpath(path).catch(() => null)));
+    const { graceMs = 2_000 } = this.#options;
+    const sandbox = {
+      ...{ way, folder, programs, limits, uid: user?.uid ?? null },
+      hidden: real.filter((path) => path !== null),
+    };
     return openWorkspace({
       folder,
       isolation: way.isolation,
       trust: this.#options.trust ?? nothingTrusted,
       owner: user === null ? null : { uid: user.uid, gid: user.uid },
-      run: (program, order) => runProgram(program, order, { clock, ceilings, launch, memoryKills }),
+      run: (program, order) =>
+        runProgram(program, order, {
+          ...{ clock, ceilings, memoryKills },
+          launch: (given) => launch(given, sandbox, graceMs),
+        }),
       close: async () => {
         if (user !== null) await endProcessesOf(folder, user.uid);
         await deleteFolder(folder);
@@ -201,21 +198,6 @@ class LocalScriptHost implements ScriptHost, AsyncDisposable {
         await user?.[Symbol.asyncDispose]();
       },
     });
-  }
-
-  async #launcher(
-    { perl, way, prefix }: Ground,
-    folder: string,
-    uid: number | null,
-    hidden: readonly string[],
-    limits: ScriptLimits,
-  ): Promise<(order: Order) => Launched> {
-    const { graceMs = 2_000 } = this.#options;
-    if (perl === null) return (order) => launchPlain(order, { graceMs, prefix });
-    const real = await Promise.all(hidden.map((path) => realpath(path).catch(() => null)));
-    const present = real.filter((path) => path !== null);
-    return (order) =>
-      launchSupervised(order, { perl, way, folder, uid, hidden: present, limits, graceMs });
   }
 }
 

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { sharedFolders } from './usage.ts';
 
 const execute = promisify(execFile);
 
@@ -21,8 +22,6 @@ export async function deleteFolder(folder: string): Promise<void> {
   await execute('chmod', ['-R', 'u+rwx', '--', folder], options).catch(() => undefined);
   await execute('rm', ['-rf', '--', folder], options);
 }
-
-const sharedFolders = ['/tmp', '/var/tmp', '/dev/shm'];
 
 /** Deletes what a user left in the folders that are open to all. */
 export async function deleteSharedFilesOf(uid: number): Promise<void> {

@@ -1,6 +1,10 @@
-/** What starting a program gives, whichever way it is started. */
-import type { Readable, Writable } from 'node:stream';
-import type { Program, ProgramEnd } from './script-host.ts';
+/** Starting a program in its sandbox, and ending it with everything that it started. */
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import type { Duplex, Readable, Writable } from 'node:stream';
+import { watchRun } from './run-watch.ts';
+import { sandboxCommand, startedLine, startText, type Sandbox } from './sandbox.ts';
+import type { Order, ProgramEnd, ScriptLimits } from './script-host.ts';
 
 export type Ending = Pick<
   ProgramEnd,
@@ -22,15 +26,128 @@ export interface Launched {
   cancel(): void;
 }
 
-/** A program with everything in its place: absolute folder, whole environment. */
-export type Order = Pick<Program, 'command' | 'args' | 'environment' | 'timeoutMs'> & {
-  readonly cwd: string;
-};
-
 export function notStarted(explanation: string): Ending {
   return { reason: 'not-started', exitCode: null, signal: null, peakMemoryBytes: 0, explanation };
 }
 
-export function explainTimeout(timeoutMs: number): string {
-  return `did not end within ${timeoutMs / 1000} seconds`;
+/** Where a signal has two names, the first is the usual one. */
+const signalNames = new Map(
+  Object.entries(constants.signals)
+    .reverse()
+    .map(([name, number]) => [number, name]),
+);
+
+/** A shell and bubblewrap say of a program that a signal ended: 128 and the number of the signal. */
+const killedBy = 128;
+
+function inUnits(bytes: number): string {
+  const gib = bytes / 2 ** 30;
+  return gib >= 1 ? `${Number(gib.toFixed(1))} GiB` : `${Math.round(bytes / 2 ** 20)} MiB`;
+}
+
+/** The words for each reason other than the end of the program itself. */
+const explanations = {
+  timeout: ({ timeoutMs }: Order) => `did not end within ${timeoutMs / 1000} seconds`,
+  cancelled: () => 'was cancelled',
+  memory: (_order: Order, limits: ScriptLimits) =>
+    `used more than ${inUnits(limits.memoryBytes)} of memory`,
+  disk: (_order: Order, limits: ScriptLimits) =>
+    `wrote more than ${inUnits(limits.diskBytes)} or ${limits.files} files`,
+  processes: (_order: Order, limits: ScriptLimits) => `had more than ${limits.processes} processes`,
+} as const;
+
+type StopReason = keyof typeof explanations;
+
+/** The longest timer that Node takes. */
+const maxMs = 2_147_483_647;
+const maxStatusLength = 4_096;
+
+/** Starts a program. `graceMs` is what it gets between SIGTERM and SIGKILL. */
+export function launch(order: Order, sandbox: Sandbox, graceMs: number): Launched {
+  const { folder, uid, limits } = sandbox;
+  const { command, args, wrappers } = sandboxCommand(sandbox);
+  const child = spawn(command, args, {
+    cwd: '/',
+    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
+  });
+  // Types of Node leave out descriptor 5.
+  const streams = child.stdio as unknown as readonly Duplex[];
+  const [script, stdout, status, messages, commands, stderr] = streams as [
+    ...[Duplex, Duplex, Duplex, Duplex, Duplex, Duplex],
+  ];
+  let said = '';
+  status.on('data', (chunk: Buffer) => {
+    if (said.length < maxStatusLength) said += chunk.toString();
+  });
+  const isSaid = new Promise<void>((resolve) => void status.once('close', resolve));
+  for (const stream of [script, status]) stream.on('error', () => undefined);
+  script.end(startText(order));
+
+  let stopped: StopReason | null = null;
+  let killTimer: NodeJS.Timeout | undefined;
+  const stop = (reason: StopReason, afterMs: number): void => {
+    if (stopped !== null || watch === null) return;
+    stopped = reason;
+    if (afterMs > 0) watch.askToEnd();
+    killTimer = setTimeout(() => void watch.end(), afterMs);
+  };
+  const watch =
+    child.pid === undefined
+      ? null
+      : watchRun({ pid: child.pid, wrappers, uid, folder, limits }, (excess) => {
+          stop(excess, 0);
+        });
+  const deadline = setTimeout(
+    () => {
+      stop('timeout', graceMs);
+    },
+    Math.min(order.timeoutMs, maxMs),
+  );
+
+  const exit = new Promise<{ code: number | null; signal: string | null } | Error>((resolve) => {
+    child.once('error', resolve);
+    child.once('exit', (code, signal) => {
+      resolve({ code, signal });
+    });
+  });
+  const endingOf = (code: number | null, signal: string | null, peak: number): Ending => {
+    const isStarted = said.split('\n').includes(startedLine);
+    if (!isStarted && stopped === null) {
+      return notStarted(said.trim().replaceAll(/\s+/g, ' ') || `ended with ${signal ?? code}`);
+    }
+    const ownSignal = signalNames.get((code ?? 0) - killedBy);
+    const isBySignal = signal ?? ownSignal ?? null;
+    const reason = stopped ?? (isBySignal === 'SIGXFSZ' ? 'disk' : 'exit');
+    return {
+      reason,
+      exitCode: isBySignal === null ? code : null,
+      signal: isBySignal,
+      peakMemoryBytes: peak,
+      explanation: reason === 'exit' ? null : explanations[reason](order, limits),
+    };
+  };
+  const end = async (): Promise<Ending> => {
+    const ended = await exit;
+    clearTimeout(deadline);
+    clearTimeout(killTimer);
+    if (ended instanceof Error || watch === null) {
+      const why = ended instanceof Error ? ended.message : 'it has no process';
+      return notStarted(`${order.command} could not be started: ${why}`);
+    }
+    const { peakBytes, problem } = await watch.end();
+    if (problem !== null) return notStarted(`it could not be watched, and was ended: ${problem}`);
+    // What wrote to it is gone.
+    await isSaid;
+    return endingOf(ended.code, ended.signal, peakBytes);
+  };
+  return {
+    pid: child.pid ?? null,
+    ...{ stdout, stderr, messages, commands },
+    ended: end(),
+    cancel() {
+      stop('cancelled', graceMs);
+    },
+  };
 }

@@ -1,9 +1,9 @@
 /** One program from start to end: its output, its messages, its deadline and its cancellation. */
 import type { Writable } from 'node:stream';
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
-import { notStarted, type Ending, type Launched, type Order } from './launch.ts';
+import { notStarted, type Ending, type Launched } from './launch.ts';
 import { ProgramOutput, type OutputCeilings } from './program-output.ts';
-import type { Program, ProgramEnd, RunningProgram } from './script-host.ts';
+import type { Order, Program, ProgramEnd, RunningProgram } from './script-host.ts';
 
 export interface ProgramTools {
   readonly clock: Clock;

@@ -32,6 +32,11 @@ export interface Program {
   readonly onMessage?: (message: unknown) => void;
 }
 
+/** A program with everything in its place: absolute folder, whole environment. */
+export type Order = Pick<Program, 'command' | 'args' | 'environment' | 'timeoutMs'> & {
+  readonly cwd: string;
+};
+
 export interface ProgramEnd {
   readonly reason:
     | 'exit'

@@ -5,7 +5,7 @@
  */
 import { randomInt } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
-import { processesOfUser } from './end-processes.ts';
+import { processesOfUser } from './processes.ts';
 
 const first = 20_000;
 const last = 59_999;

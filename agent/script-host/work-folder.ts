@@ -7,6 +7,7 @@ import { lstatSync, readFileSync, readlinkSync, readdirSync, utimesSync } from '
 import { chmod, lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { AgentError } from '../errors.ts';
+import { readProcess } from './processes.ts';
 
 const ownerFile = 'owner';
 const touchEveryMs = 60_000;
@@ -17,17 +18,6 @@ const staleAfterMs = 5 * touchEveryMs;
 /** Short and without meaning: a browser's sockets in the folder must have paths below 107 bytes. */
 export function shortName(): string {
   return randomBytes(4).toString('hex');
-}
-
-/** Start time of a process in ticks since boot; null for a missing process. */
-export function startTimeOf(pid: number): string | null {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name in parentheses can hold anything; field 22 counts from after it.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
-  } catch {
-    return null;
-  }
 }
 
 function readOr(fallback: string, read: () => string): string {
@@ -67,7 +57,7 @@ async function isOwned(folder: string): Promise<boolean> {
   const here = whereabouts();
   if (owner.boot !== here.boot) return false;
   if (owner.container !== here.container) return isFresh;
-  return startTimeOf(owner.pid) === owner.startTime;
+  return (readProcess(owner.pid)?.startTime ?? null) === owner.startTime;
 }
 
 /** Folders that were made on the way to the shared one, from the first on. */
@@ -121,7 +111,7 @@ export async function openWorkFolder(
   const file = join(path, ownerFile);
   const owner: Owner = {
     pid: process.pid,
-    startTime: startTimeOf(process.pid),
+    startTime: readProcess(process.pid)?.startTime ?? null,
     ...whereabouts(),
   };
   await mkdir(path, { mode: 0o700 });

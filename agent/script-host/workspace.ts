@@ -2,8 +2,7 @@
 import { join } from 'node:path';
 import { AgentError } from '../errors.ts';
 import { makeFolderInside, openInside, stepsOf, writeInside, type Owner } from './inside.ts';
-import type { Order } from './launch.ts';
-import type { Program, RunningProgram, Workspace } from './script-host.ts';
+import type { Order, Program, RunningProgram, Workspace } from './script-host.ts';
 import type { TrustOfRuns } from './trust-of-runs.ts';
 
 export interface WorkspaceParts {

@@ -1,6 +1,5 @@
 /**
- * Takes the rights of the agent from programs that it starts without the supervisor, which does
- * this itself. An agent of an ordinary user may have NET_RAW as an ambient capability, which every
+ * Takes the rights of the agent from programs that it starts. An agent of an ordinary user may have NET_RAW as an ambient capability, which every
  * child inherits, and which would let code read every packet of the machine.
  */
 import { spawnSync } from 'node:child_process';
@@ -28,12 +27,15 @@ const inherited = ['--inh-caps', '-all', '--ambient-caps', '-all', '--no-new-pri
 /** Root gets all capabilities of the bounding set whenever it starts a program. */
 const ofRoot = ['--bounding-set', '-all'];
 
+/** Whether a program that the agent starts as it is would have capabilities. */
+export const hasRights = (): boolean => rightsIn(ownStatus()).length > 0;
+
 /**
  * The prefix of a command that drops its rights: empty when the agent has none itself, null when
  * they cannot be dropped. `setpriv` is the path of that program, if it exists.
  */
 export function sheddingRights(setpriv: string | null): readonly string[] | null {
-  if (rightsIn(ownStatus()).length === 0) return [];
+  if (!hasRights()) return [];
   if (setpriv === null) return null;
   const flags = process.geteuid?.() === 0 ? [...ofRoot, ...inherited] : inherited;
   const prefix = [setpriv, ...flags, '--'];

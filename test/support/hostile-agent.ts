@@ -7,7 +7,7 @@
 import { existsSync, lstatSync, readFileSync, readdirSync, realpathSync } from 'node:fs';
 import { randomInt } from 'node:crypto';
 import { createScriptHost } from '../../agent/script-host/create-script-host.ts';
-import { ways } from '../../agent/script-host/isolation.ts';
+import { nameOf, ways } from '../../agent/script-host/isolation.ts';
 import type { ScriptHost, ScriptLimits } from '../../agent/script-host/script-host.ts';
 import { hostiles, prelude, type Hostile } from '../agent/script-host/hostile.table.ts';
 
@@ -120,9 +120,7 @@ await using host = await createScriptHost({
   limits,
   hidden: [DATA_DIR, KEY_FILE],
   graceMs: 300,
-  ways: ways.filter(({ isolation, hasNamespaces }) =>
-    wanted.split(',').includes(`${isolation}${hasNamespaces ? '+' : ''}`),
-  ),
+  ways: ways.filter((way) => wanted.split(',').includes(nameOf(way))),
 });
 const before = descriptors();
 const waiting = hostiles.filter(

@@ -1,19 +1,18 @@
 /**
  * A process with a script host and a gateway: two runs go out by the port of the first. Prints as JSON
- * what each of them reached. Arguments: a folder to work in, the way of keeping runs apart as JSON, and
- * whether there is a perl.
+ * what each of them reached. Arguments: a folder to work in, and the way of keeping runs apart as JSON.
  */
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createGateway } from '../../agent/net/gateway/gateway.ts';
 import { createScriptHost } from '../../agent/script-host/create-script-host.ts';
-import type { Way } from '../../agent/script-host/launch-supervised.ts';
+import type { Way } from '../../agent/script-host/sandbox.ts';
 import type { Workspace } from '../../agent/script-host/script-host.ts';
 import { makeAuthority } from './certificates.ts';
 import { mutualServer } from './mutual-server.ts';
 
-const [workFolder = '', wayText = '', hasPerl = 'true'] = process.argv.slice(2);
+const [workFolder = '', wayText = ''] = process.argv.slice(2);
 
 /** Run as code of a customer: what a browser does at a proxy, without the browser. */
 const client = `
@@ -97,7 +96,6 @@ await using host = await createScriptHost({
   limits: { memoryBytes: 1e9, diskBytes: 1e8, files: 1e4, processes: 64, outputBytes: 1e5 },
   ways: [JSON.parse(wayText) as Way],
   graceMs: 200,
-  ...(hasPerl === 'true' ? {} : { perl: null }),
 });
 await using first = await host.open();
 await using second = await host.open();

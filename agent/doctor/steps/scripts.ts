@@ -1,6 +1,6 @@
 import { AgentError } from '../../errors.ts';
+import { openLibc } from '../../native/libc.ts';
 import { createScriptHost } from '../../script-host/create-script-host.ts';
-import { findOfSystem } from '../../system/find-program.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Step } from '../step.ts';
 
@@ -15,24 +15,27 @@ const limits = {
 
 const wayOf = { user: 'user of its own', namespaces: 'namespace of its own' };
 
-/** How runs are kept apart, by having prepared one. */
+/**
+ * How runs are kept apart, by having prepared one. `nativeProblem` is why system calls cannot be made;
+ * null where they can.
+ */
 export function judgeScripts(
-  hasPerl: boolean,
   isolation: 'user' | 'namespaces' | 'process-group',
+  nativeProblem: string | null,
 ): Finding[] {
-  if (!hasPerl) {
-    return [
-      warn(
-        'perl is not installed: runs of code are neither limited nor kept apart from the agent',
-        'install perl; checks without code are not affected',
-      ),
-    ];
-  }
   if (isolation === 'process-group') {
     return [
       warn(
         'runs of code share the user of the agent and could read what it can read',
-        'start the agent as root, or allow user namespaces (kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0, a seccomp profile that allows unshare)',
+        'install bubblewrap, and allow user namespaces (kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0, a seccomp profile that allows unshare), or start the agent as root',
+      ),
+    ];
+  }
+  if (nativeProblem !== null) {
+    return [
+      warn(
+        `each run of code is kept apart by a ${wayOf[isolation]}, but descriptors that the agent was started with are open to it`,
+        nativeProblem,
       ),
     ];
   }
@@ -46,10 +49,11 @@ export const scripts: Step = {
   limitMs: 8_000,
   isSlow: true,
   async check({ config }) {
+    const native = openLibc();
     await using host = await createScriptHost({ workFolder: config.AGENT_WORK_DIR, limits });
     try {
       await using workspace = await host.open();
-      return judgeScripts(findOfSystem('perl') !== null, workspace.isolation);
+      return judgeScripts(workspace.isolation, native.libc === null ? native.problem : null);
     } catch (error) {
       if (!(error instanceof AgentError)) throw error;
       return [fail(error.message, 'until then every check with code ends with an error')];

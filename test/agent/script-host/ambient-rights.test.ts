@@ -57,14 +57,14 @@ const skip = process.getuid?.() === 0 ? false : 'only root can give capabilities
 
 suite('code never has a right of its agent', { skip, concurrency: 2 }, () => {
   const ways: [isolation: string, uid: number, options: object][] = [
-    ['user', 0, { ways: [{ isolation: 'user', hasNamespaces: true }] }],
-    ['user', 0, { ways: [{ isolation: 'user', hasNamespaces: false }] }],
-    ['namespaces', user, { ways: [{ isolation: 'namespaces', hasNamespaces: true }] }],
-    ['process-group', user, { ways: [{ isolation: 'process-group', hasNamespaces: false }] }],
+    ['user', 0, { ways: [{ isolation: 'user', namespacesBy: 'bubblewrap' }] }],
+    ['user', 0, { ways: [{ isolation: 'user', namespacesBy: 'util-linux' }] }],
+    ['user', 0, { ways: [{ isolation: 'user', namespacesBy: null }] }],
+    ['namespaces', user, { ways: [{ isolation: 'namespaces', namespacesBy: 'bubblewrap' }] }],
+    ['namespaces', user, { ways: [{ isolation: 'namespaces', namespacesBy: 'util-linux' }] }],
+    ['process-group', user, { ways: [{ isolation: 'process-group', namespacesBy: null }] }],
     // Root in a container where users can be neither changed nor separated by namespaces.
-    ['process-group', 0, { ways: [{ isolation: 'process-group', hasNamespaces: false }] }],
-    ['process-group', user, { perl: null }],
-    ['process-group', 0, { perl: null }],
+    ['process-group', 0, { ways: [{ isolation: 'process-group', namespacesBy: null }] }],
   ];
   for (const [isolation, uid, options] of ways) {
     test(`of user ${uid}: ${JSON.stringify(options)}`, async () => {
@@ -81,10 +81,12 @@ suite('code never has a right of its agent', { skip, concurrency: 2 }, () => {
 
   for (const uid of [0, user]) {
     test(`and is not run where nothing can take them from it, by user ${uid}`, async () => {
-      const said = await statusOfCode(uid, { perl: null, setpriv: null });
-      assert.match(said, /^SCRIPTING_UNAVAILABLE no code is run: .* Install perl/);
-      const broken = await statusOfCode(uid, { perl: null, setpriv: '/bin/true' });
-      assert.match(broken, /^SCRIPTING_UNAVAILABLE/);
+      const alone = [{ isolation: 'process-group', namespacesBy: null }];
+      for (const setpriv of [null, '/bin/true']) {
+        const said = await statusOfCode(uid, { ways: alone, programs: { setpriv } });
+        assert.match(said, /^SCRIPTING_UNAVAILABLE no program could be run/);
+        if (setpriv === null) assert.match(said, /which setpriv of util-linux takes away/);
+      }
     });
   }
 });

@@ -10,7 +10,7 @@ import {
   createScriptHost,
   type ScriptHostOptions,
 } from '../../../agent/script-host/create-script-host.ts';
-import { processesIn } from '../../../agent/script-host/end-processes.ts';
+import { processesIn } from '../../../agent/script-host/processes.ts';
 import type { Program, Workspace } from '../../../agent/script-host/script-host.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'hosts-'));
@@ -53,8 +53,9 @@ async function until(what: string, isSo: () => boolean): Promise<void> {
 }
 
 for (const [title, options] of [
-  ['under a supervisor', {}],
-  ['without perl', { perl: null }],
+  ['kept apart as well as it goes', {}],
+  ['in namespaces of util-linux', { programs: { bwrap: null } }],
+  ['by process groups alone', { ways: [{ isolation: 'process-group', namespacesBy: null }] }],
 ] as const) {
   describe(`a program ${title}`, () => {
     test('has nothing in its environment but what it was given and needs', async () => {

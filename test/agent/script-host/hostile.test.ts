@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { processesOfUser } from '../../../agent/script-host/end-processes.ts';
+import { processesOfUser } from '../../../agent/script-host/processes.ts';
 import { claimUserId } from '../../../agent/script-host/user-ids.ts';
 import type { FinalReport, HostileReport } from '../../support/hostile-agent.ts';
 import { isLong } from '../../support/random.ts';
@@ -149,7 +149,8 @@ const sightings = ({ reports }: Outcome): string[] =>
 
 describe('hostile programs', () => {
   for (const [ways, which, title] of [
-    ['user+', 'all', 'users and namespaces of their own'],
+    ['user by bubblewrap', 'all', 'users and namespaces of their own by bubblewrap'],
+    ['user by util-linux', ofEveryWay, 'users and namespaces of their own by util-linux'],
     ['user', ofEveryWay, 'users of their own where namespaces are forbidden'],
   ] as const) {
     test(`leave nothing and see nothing of the agent, with ${title}`, async () => {
@@ -161,12 +162,14 @@ describe('hostile programs', () => {
     });
   }
 
-  test('leave nothing and see nothing of the agent, with namespaces for an agent without rights', async () => {
-    const outcome = await unleash('namespaces+', isRoot ? nobody : null, ofEveryWay);
-    assert.equal(outcome.reports.length, numberOf(ofEveryWay, 'namespaces'));
-    await assertContained(outcome);
-    assert.deepEqual(sightings(outcome), []);
-  });
+  for (const by of ['bubblewrap', 'util-linux']) {
+    test(`leave nothing and see nothing of the agent, with namespaces by ${by} for an agent without rights`, async () => {
+      const outcome = await unleash(`namespaces by ${by}`, isRoot ? nobody : null, ofEveryWay);
+      assert.equal(outcome.reports.length, numberOf(ofEveryWay, 'namespaces'));
+      await assertContained(outcome);
+      assert.deepEqual(sightings(outcome), []);
+    });
+  }
 
   test('leave nothing with process groups alone, which do not hide the agent', async () => {
     const outcome = await unleash('process-group', isRoot ? nobody : null, ofEveryWay);

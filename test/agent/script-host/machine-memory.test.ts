@@ -16,7 +16,7 @@ async function endOf(script: string, killed: number): Promise<ProgramEnd> {
   let kills = 3;
   await using host = await createScriptHost({
     workFolder: join(folder.path, 'runs'),
-    ways: [{ isolation: 'process-group', hasNamespaces: false }],
+    ways: [{ isolation: 'process-group', namespacesBy: null }],
     limits: {
       ...{ memoryBytes: 500e6, diskBytes: 1e6, files: 100, processes: 10, outputBytes: 10_000 },
     },

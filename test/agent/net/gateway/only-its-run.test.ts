@@ -17,14 +17,14 @@ interface Seen {
 }
 
 /** What two runs reach by the port of the first, in an agent of root or of an ordinary user. */
-async function reachedBy(uid: number, way: object, hasPerl = true): Promise<Seen> {
+async function reachedBy(uid: number, way: object): Promise<Seen> {
   const folder = mkdtempSync(join(tmpdir(), 'two-runs-'));
   chmodSync(folder, 0o711);
   chownSync(folder, uid, uid);
   try {
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      [program, join(folder, 'work'), JSON.stringify(way), String(hasPerl)],
+      [program, join(folder, 'work'), JSON.stringify(way)],
       { uid, gid: uid, encoding: 'utf8', timeout: 60_000 },
     );
     return JSON.parse(stdout) as Seen;
@@ -50,14 +50,14 @@ suite(
   'the port of a run serves that run alone, and for everything',
   { skip, concurrency: 2 },
   () => {
-    const cases: [string, number, object, boolean][] = [
-      ['user', 0, { isolation: 'user', hasNamespaces: true }, true],
-      ['namespaces', agentUser, { isolation: 'namespaces', hasNamespaces: true }, true],
-      ['process-group', agentUser, { isolation: 'process-group', hasNamespaces: false }, false],
+    const cases: [string, number, object][] = [
+      ['user', 0, { isolation: 'user', namespacesBy: 'bubblewrap' }],
+      ['namespaces', agentUser, { isolation: 'namespaces', namespacesBy: 'bubblewrap' }],
+      ['process-group', agentUser, { isolation: 'process-group', namespacesBy: null }],
     ];
-    for (const [isolation, uid, way, hasPerl] of cases) {
-      test(`where runs are kept apart by ${isolation}${hasPerl ? '' : ' without perl'}`, async () => {
-        const seen = await reachedBy(uid, way, hasPerl);
+    for (const [isolation, uid, way] of cases) {
+      test(`where runs are kept apart by ${isolation}`, async () => {
+        const seen = await reachedBy(uid, way);
         assert.equal(seen.isolation, isolation);
         assert.deepEqual(seen.first, everything);
         assert.deepEqual([...new Set(Object.values(seen.second))], ['ECONNRESET']);

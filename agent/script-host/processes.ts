@@ -1,0 +1,101 @@
+/** Processes of this machine, as /proc shows them. Without /proc there are none. */
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+
+export interface ProcessFacts {
+  readonly pid: number;
+  readonly parent: number;
+  readonly session: number;
+  /** In ticks since boot: together with the id it names one process. */
+  readonly startTime: string;
+  /** False for one that has ended and that its parent has not waited for. */
+  readonly isAlive: boolean;
+}
+
+function lookUp<T>(read: () => T, otherwise: T): T {
+  try {
+    return read();
+  } catch {
+    // The process has ended, or its facts are not readable.
+    return otherwise;
+  }
+}
+
+/** The text of a file of a process; empty when it has ended or must not be read. */
+export function readOf(pid: number, file: string): string {
+  return lookUp(() => readFileSync(`/proc/${pid}/${file}`, 'latin1'), '');
+}
+
+/** Null for a missing process. */
+export function readProcess(pid: number): ProcessFacts | null {
+  const stat = readOf(pid, 'stat');
+  if (stat === '') return null;
+  // The name in parentheses can hold anything; field 3 comes after it.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const hasEnded = fields[0] === 'Z' || fields[0] === 'X';
+  return {
+    pid,
+    parent: Number(fields[1]),
+    session: Number(fields[3]),
+    startTime: fields[19] ?? '',
+    // A process whose first thread has ended looks like one that has, and its other threads run on.
+    isAlive: !hasEnded || Number(fields[17]) > 1,
+  };
+}
+
+function pids(): number[] {
+  return lookUp(() => readdirSync('/proc'), [])
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number);
+}
+
+/** All processes by id. */
+export function listProcesses(): Map<number, ProcessFacts> {
+  const found = new Map<number, ProcessFacts>();
+  for (const pid of pids()) {
+    const facts = readProcess(pid);
+    if (facts !== null) found.set(pid, facts);
+  }
+  return found;
+}
+
+/** Ids of the processes of a user. */
+export function processesOfUser(uid: number): number[] {
+  return pids().filter((pid) => lookUp(() => lstatSync(`/proc/${pid}`).uid, null) === uid);
+}
+
+/** True for a process that is in the folder, or has a path in it in its environment. */
+export function isProcessIn(folder: string, pid: number): boolean {
+  const isInside = (path: string): boolean => path === folder || path.startsWith(`${folder}/`);
+  return (
+    isInside(lookUp(() => readlinkSync(`/proc/${pid}/cwd`), '')) ||
+    readOf(pid, 'environ')
+      .split('\0')
+      .some((entry) => isInside(entry.slice(entry.indexOf('=') + 1)))
+  );
+}
+
+/** Ids of the processes for which `isProcessIn` is true, without this one. */
+export function processesIn(folder: string): number[] {
+  return pids().filter((pid) => pid !== process.pid && isProcessIn(folder, pid));
+}
+
+/** Sends a signal, unless the process has ended. A negative id is that of a process group. */
+export function signalTo(pid: number, signal: NodeJS.Signals): void {
+  lookUp(() => process.kill(pid, signal), false);
+}
+
+const giveUpAfterMs = 3_000;
+
+/** Kills what is left of a run: by its user, where it had one, otherwise by its folder. */
+export async function endProcessesOf(folder: string, uid: number | null): Promise<void> {
+  const until = performance.now() + giveUpAfterMs;
+  while (performance.now() < until) {
+    const left = uid === null ? processesIn(folder) : processesOfUser(uid);
+    if (left.length === 0) return;
+    for (const signal of ['SIGSTOP', 'SIGKILL'] as const) {
+      for (const pid of left) signalTo(pid, signal);
+    }
+    await pause(10);
+  }
+}

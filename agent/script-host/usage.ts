@@ -1,0 +1,117 @@
+/** What the processes of a run use of this machine. */
+import { lstatSync, readdirSync, statSync, type Stats } from 'node:fs';
+import { join } from 'node:path';
+import { readOf } from './processes.ts';
+
+/** Bytes of a page of /proc/PID/statm on the machines that runs are limited on. */
+const pageBytes = 4_096;
+const blockBytes = 512;
+/** Folders where every user may write. */
+export const sharedFolders = ['/tmp', '/var/tmp', '/dev/shm'];
+
+/**
+ * Bytes of memory that processes have together. What they share is counted once; measured in full
+ * only when that decides whether it is more than `limit`.
+ */
+export function memoryOf(pids: readonly number[], limit: number): number {
+  let [resident, own, mostShared] = [0, 0, 0];
+  for (const pid of pids) {
+    const [, all = 0, shared = 0] = readOf(pid, 'statm').split(' ').map(Number);
+    resident += all;
+    own += all - shared;
+    mostShared = Math.max(mostShared, shared);
+  }
+  const estimate = (own + mostShared) * pageBytes;
+  if (resident * pageBytes <= limit || estimate > limit) return estimate;
+  const proportional = pids.reduce((sum, pid) => {
+    const kib = /^Pss:\s+(\d+)/m.exec(readOf(pid, 'smaps_rollup'))?.[1];
+    return sum + Number(kib ?? 0) * 1_024;
+  }, 0);
+  return Math.max(proportional, estimate);
+}
+
+/** Names may be of any bytes: as latin1 none is lost. */
+const bytesOf = (path: string): Buffer => Buffer.from(path, 'latin1');
+
+function entriesOf(folder: string): string[] {
+  try {
+    return readdirSync(bytesOf(folder), { encoding: 'latin1' });
+  } catch {
+    return [];
+  }
+}
+
+/** Null for what is gone or must not be looked at. */
+function factsOf(path: string, stat: (path: Buffer) => Stats): Stats | null {
+  try {
+    return stat(bytesOf(path));
+  } catch {
+    return null;
+  }
+}
+
+interface Disk {
+  bytes: number;
+  files: number;
+}
+
+/** Files that have no name any more still take room. */
+function addNameless(used: Disk, pids: readonly number[]): void {
+  const seen = new Set<string>();
+  for (const pid of pids) {
+    for (const descriptor of entriesOf(`/proc/${pid}/fd`)) {
+      const facts = factsOf(`/proc/${pid}/fd/${descriptor}`, statSync);
+      if (facts === null || !facts.isFile() || facts.nlink > 0) continue;
+      const name = `${facts.dev}:${facts.ino}`;
+      if (!seen.has(name)) used.bytes += facts.blocks * blockBytes;
+      seen.add(name);
+    }
+  }
+}
+
+export interface DiskLimits {
+  readonly diskBytes: number;
+  readonly files: number;
+}
+
+/** Longer paths cannot be looked at, and no honest program makes them. */
+const longestPath = 3_800;
+
+/**
+ * True when a folder, files without a name that processes have open, and what a user has in the shared
+ * folders are together more than the limits.
+ */
+export function usesTooMuchDisk(
+  folder: string,
+  uid: number | null,
+  pids: readonly number[],
+  limits: DiskLimits,
+): boolean {
+  const used: Disk = { bytes: 0, files: 0 };
+  const isTooMuch = (): boolean => used.bytes > limits.diskBytes || used.files > limits.files;
+  addNameless(used, pids);
+  const folders: string[] = [];
+  const add = (path: string, isCounted: (owner: number) => boolean): void => {
+    const facts = factsOf(path, lstatSync);
+    if (facts === null || !isCounted(facts.uid)) return;
+    used.files += 1;
+    used.bytes += facts.blocks * blockBytes;
+    if (facts.isDirectory()) folders.push(path);
+  };
+  if (uid !== null) {
+    for (const shared of sharedFolders) {
+      for (const name of entriesOf(shared)) add(join(shared, name), (owner) => owner === uid);
+    }
+  }
+  folders.push(Buffer.from(folder).toString('latin1'));
+  for (;;) {
+    if (isTooMuch()) return true;
+    const next = folders.pop();
+    if (next === undefined) return false;
+    if (next.length > longestPath) return true;
+    for (const name of entriesOf(next)) {
+      add(`${next}/${name}`, () => true);
+      if (isTooMuch()) return true;
+    }
+  }
+}

@@ -1,0 +1,126 @@
+/** One program while it is watched: which processes belong to it, and what they use. */
+import {
+  isProcessIn,
+  processesOfUser,
+  readProcess,
+  signalTo,
+  type ProcessFacts,
+} from './processes.ts';
+import type { ScriptLimits } from './script-host.ts';
+import { memoryOf, usesTooMuchDisk } from './usage.ts';
+
+/** What is watched. Structured data: it is sent to a thread. */
+export interface RunSpec {
+  /** The process that the others descend from; it leads a session of its own. */
+  readonly pid: number;
+  /** How many of the first processes are ours, each the parent of the next. */
+  readonly wrappers: number;
+  /** The user that only this run has; null for the user of the agent. */
+  readonly uid: number | null;
+  readonly folder: string;
+  readonly limits: ScriptLimits;
+}
+
+export type Excess = 'memory' | 'processes' | 'disk';
+
+const diskLookEveryMs = 250;
+/** Looking at large trees takes this part of a processor at most. */
+const diskShare = 0.1;
+
+/** The processes of this machine with their children. */
+export interface ProcessTable {
+  readonly all: ReadonlyMap<number, ProcessFacts>;
+  readonly children: ReadonlyMap<number, readonly ProcessFacts[]>;
+}
+
+export class WatchedRun {
+  readonly spec: RunSpec;
+  /** Most memory that was seen, in bytes. */
+  peakBytes = 0;
+  readonly #sessions: Set<number>;
+  readonly #ownSession: number;
+  /** Processes seen so far, with their start times. */
+  readonly #known = new Map<number, string>();
+  #nextDiskLook = 0;
+
+  constructor(spec: RunSpec, ownSession: number) {
+    this.spec = spec;
+    this.#ownSession = ownSession;
+    this.#sessions = new Set([spec.pid]);
+    const root = readProcess(spec.pid);
+    if (root !== null) this.#known.set(root.pid, root.startTime);
+  }
+
+  /** The processes of the run that are alive, the outermost first. */
+  members({ all, children }: ProcessTable): number[] {
+    const { uid, pid: root } = this.spec;
+    const found = new Set<number>();
+    const queue: number[] = [];
+    const add = (facts: ProcessFacts | undefined): void => {
+      if (facts === undefined || found.has(facts.pid)) return;
+      found.add(facts.pid);
+      queue.push(facts.pid);
+      this.#known.set(facts.pid, facts.startTime);
+      if (facts.session !== this.#ownSession) this.#sessions.add(facts.session);
+    };
+    const follow = (): void => {
+      for (let pid = queue.shift(); pid !== undefined; pid = queue.shift()) {
+        for (const child of children.get(pid) ?? []) add(child);
+      }
+    };
+    if (this.#isKnown(all.get(root))) add(all.get(root));
+    follow();
+    for (const [pid, startTime] of this.#known) {
+      if (all.get(pid)?.startTime === startTime) add(all.get(pid));
+      else this.#known.delete(pid);
+    }
+    for (const facts of all.values()) if (this.#sessions.has(facts.session)) add(facts);
+    if (uid !== null) for (const pid of processesOfUser(uid)) add(all.get(pid));
+    follow();
+    return [...found].filter((pid) => all.get(pid)?.isAlive === true);
+  }
+
+  #isKnown(facts: ProcessFacts | undefined): boolean {
+    return facts !== undefined && this.#known.get(facts.pid) === facts.startTime;
+  }
+
+  /** Takes in a process that lost its parent, where it can be seen to be of this run. */
+  adopts(orphan: ProcessFacts): boolean {
+    const isOurs = isProcessIn(this.spec.folder, orphan.pid);
+    if (isOurs) this.#known.set(orphan.pid, orphan.startTime);
+    return isOurs;
+  }
+
+  /** What of the members is of the customer. */
+  withoutWrappers(members: readonly number[], { children }: ProcessTable): number[] {
+    const wrappers = new Set<number>();
+    let pid: number | undefined = this.spec.pid;
+    while (pid !== undefined && wrappers.size < this.spec.wrappers) {
+      wrappers.add(pid);
+      pid = children.get(pid)?.[0]?.pid;
+    }
+    return members.filter((member) => !wrappers.has(member));
+  }
+
+  /** The limit that the processes are beyond; null when there is none. `now` is monotonic, in ms. */
+  excess(pids: readonly number[], now: () => number): Excess | null {
+    const { folder, uid, limits } = this.spec;
+    const memory = memoryOf(pids, limits.memoryBytes);
+    this.peakBytes = Math.max(this.peakBytes, memory);
+    // First, since so many have used up the memory as well.
+    if (pids.length > limits.processes) return 'processes';
+    if (memory > limits.memoryBytes) return 'memory';
+    const begun = now();
+    if (begun < this.#nextDiskLook) return null;
+    const isTooMuch = usesTooMuchDisk(folder, uid, pids, limits);
+    const tookMs = now() - begun;
+    this.#nextDiskLook = now() + Math.max(diskLookEveryMs, tookMs / diskShare);
+    return isTooMuch ? 'disk' : null;
+  }
+
+  signal(signal: NodeJS.Signals, pids: readonly number[]): void {
+    // Where there is no /proc, the process group is all that is known.
+    if (process.platform !== 'linux') signalTo(-this.spec.pid, signal);
+    for (const pid of pids) signalTo(pid, signal);
+  }
+}
