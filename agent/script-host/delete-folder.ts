@@ -1,9 +1,8 @@
 /** Deleting what a run leaves, whatever it did to it. Its processes must be gone. */
 import { execFile } from 'node:child_process';
-import { lstat, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { sharedFolders } from './usage.ts';
+import { sharedFilesOf } from './usage.ts';
 
 const execute = promisify(execFile);
 
@@ -25,11 +24,5 @@ export async function deleteFolder(folder: string): Promise<void> {
 
 /** Deletes what a user left in the folders that are open to all. */
 export async function deleteSharedFilesOf(uid: number): Promise<void> {
-  for (const shared of sharedFolders) {
-    for (const name of await readdir(shared).catch(() => [])) {
-      const path = join(shared, name);
-      const facts = await lstat(path).catch(() => null);
-      if (facts?.uid === uid) await deleteFolder(path);
-    }
-  }
+  for await (const path of sharedFilesOf(uid)) await deleteFolder(path);
 }

@@ -43,11 +43,13 @@ export function readProcess(pid: number): ProcessFacts | null {
   };
 }
 
-function pids(): number[] {
-  return lookUp(() => readdirSync('/proc'), [])
+function numbersIn(folder: string): number[] {
+  return lookUp(() => readdirSync(folder), [])
     .filter((entry) => /^\d+$/.test(entry))
     .map(Number);
 }
+
+const pids = (): number[] => numbersIn('/proc');
 
 /** All processes by id. */
 export function listProcesses(): Map<number, ProcessFacts> {
@@ -55,6 +57,26 @@ export function listProcesses(): Map<number, ProcessFacts> {
   for (const pid of pids()) {
     const facts = readProcess(pid);
     if (facts !== null) found.set(pid, facts);
+  }
+  return found;
+}
+
+/** The processes that descend from this one, by id; null where the kernel does not list children. */
+export function listDescendants(): Map<number, ProcessFacts> | null {
+  const found = new Map<number, ProcessFacts>();
+  const own = lookUp(() => readFileSync(`/proc/self/task/${process.pid}/children`), null);
+  if (own === null) return null;
+  const queue = [process.pid];
+  for (let parent = queue.pop(); parent !== undefined; parent = queue.pop()) {
+    // Children are listed by the thread that started them.
+    for (const thread of numbersIn(`/proc/${parent}/task`)) {
+      for (const text of readOf(parent, `task/${thread}/children`).split(' ')) {
+        const facts = text === '' ? null : readProcess(Number(text));
+        if (facts === null || found.has(facts.pid)) continue;
+        found.set(facts.pid, facts);
+        queue.push(facts.pid);
+      }
+    }
   }
   return found;
 }

@@ -1,43 +1,50 @@
 /**
- * Watches over programs by a thread (`watch-thread.ts`). The agent is the subreaper of its programs: a
- * process that loses its parent becomes a child of the agent, where it is found, ended and waited for.
+ * Watches over programs while they run, and ends what they leave. The agent is the subreaper of its
+ * programs: a process that loses its parent becomes a child of the agent, where it is found, ended and
+ * waited for.
  */
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
-import { Worker } from 'node:worker_threads';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import { openLibc, type Libc } from '../native/libc.ts';
 import { becomeSubreaper, keepDescriptorsFromChildren, reap } from '../native/process.ts';
-import { endProcessesOf, signalTo } from './processes.ts';
-import type { WatchOrder, WatchReport } from './watch-thread.ts';
-import type { Excess, RunSpec } from './watched-run.ts';
+import {
+  listDescendants,
+  listProcesses,
+  readProcess,
+  signalTo,
+  type ProcessFacts,
+} from './processes.ts';
+import { WatchedRun, type Excess, type ProcessTable, type RunSpec } from './watched-run.ts';
 
 export interface Watch {
   /** SIGTERM to every process of the program. */
   askToEnd(): void;
-  /** Kills every process; resolves when none is left. */
-  end(): Promise<WatchEnd>;
+  /** Kills every process; resolves with the most memory seen, in bytes, when none is left. */
+  end(): Promise<number>;
 }
 
-export interface WatchEnd {
-  /** Most memory that was seen. */
-  readonly peakBytes: number;
-  /** Why the program was watched no longer, and was ended for it; null when it was watched to its end. */
-  readonly problem: string | null;
-}
+const lookEveryMs = 250;
+const firstLookMs = 100;
+/** A new round of killing follows when something was started during the last one. */
+const betweenRoundsMs = 10;
+const mostStopped = 100_000;
 
-interface WatchedProgram {
-  readonly spec: RunSpec;
-  readonly onExcess: (excess: Excess) => void;
-  readonly onGone: (end: WatchEnd) => void;
+/** Everything of a user at once: the kernel goes through all processes while none can be started. */
+async function killUser(uid: number): Promise<void> {
+  const options = { uid, gid: uid, env: {}, stdio: 'ignore' } as const;
+  const child = spawn('/bin/sh', ['-c', 'kill -KILL -1'], options);
+  await once(child, 'close').catch(() => undefined);
 }
 
 class RunWatch {
-  readonly #programs = new Map<number, WatchedProgram>();
+  readonly #runs = new Map<WatchedRun, (excess: Excess) => void>();
   /** Children that Node waits for itself. */
   readonly #children = new Set<ChildProcess>();
   readonly #libc: Libc | null = openLibc().libc;
-  #worker: Worker | null = null;
-  #lastId = 0;
+  readonly #ownSession = readProcess(process.pid)?.session ?? 0;
+  #timer: NodeJS.Timeout | null = null;
 
   constructor() {
     // Without the library, orphans become children of process 1, and are found by their session.
@@ -48,83 +55,87 @@ class RunWatch {
     subscribe('child_process', (message) => {
       const { process: child } = message as { process: ChildProcess };
       this.#children.add(child);
-      child.once('exit', () => this.#children.delete(child));
-      child.once('error', () => this.#children.delete(child));
+      for (const event of ['exit', 'error']) child.once(event, () => this.#children.delete(child));
     });
   }
 
   watch(spec: RunSpec, onExcess: (excess: Excess) => void): Watch {
-    const id = (this.#lastId += 1);
-    const worker = (this.#worker ??= this.#start());
-    const order = (message: WatchOrder): void => {
-      worker.postMessage(message);
-    };
-    const gone = new Promise<WatchEnd>((onGone) => {
-      this.#programs.set(id, { spec, onExcess, onGone });
-    });
-    // It keeps the process running while there is something to watch.
-    worker.ref();
-    order({ kind: 'watch', run: id, spec });
+    const run = new WatchedRun(spec, this.#ownSession);
+    this.#runs.set(run, onExcess);
+    this.#timer ??= setTimeout(this.#look, firstLookMs).unref();
+    let ended: Promise<number> | null = null;
     return {
-      askToEnd() {
-        order({ kind: 'ask-to-end', run: id });
+      askToEnd: () => {
+        const table = this.#processes();
+        run.signal('SIGTERM', run.withoutWrappers(run.members(table), table));
       },
-      end() {
-        order({ kind: 'end', run: id });
-        return gone;
-      },
+      end: () => (ended ??= this.#end(run)),
     };
   }
 
-  #start(): Worker {
-    const worker = new Worker(new URL('watch-thread.ts', import.meta.url), {
-      env: {},
-      // Those of this process may be for a program given as text.
-      execArgv: [],
-      resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 96 },
-    });
-    worker.on('message', (report: WatchReport) => {
-      this.#hear(report);
-    });
-    let problem = 'its thread ended';
-    worker.on('error', (error) => {
-      problem = error instanceof Error ? error.message : String(error);
-    });
-    worker.once('exit', () => {
-      if (this.#worker === worker) this.#worker = null;
-      void this.#endUnwatched(problem);
-    });
-    return worker;
-  }
-
-  #hear(report: WatchReport): void {
-    if (report.kind === 'orphans') {
-      this.#endOrphans(report.alive, report.ended);
-      return;
+  readonly #look = (): void => {
+    const table = this.#processes();
+    for (const [run, onExcess] of this.#runs) {
+      const pids = run.withoutWrappers(run.members(table), table);
+      const excess = run.excess(pids);
+      if (excess !== null) onExcess(excess);
+      else {
+        void run.hasFilledDisk(pids).then((isFull) => {
+          if (isFull) onExcess('disk');
+        });
+      }
     }
-    const program = this.#programs.get(report.run);
-    if (report.kind === 'excess') program?.onExcess(report.excess);
-    else if (this.#programs.delete(report.run))
-      program?.onGone({ peakBytes: report.peakBytes, problem: null });
-    if (this.#programs.size === 0) this.#worker?.unref();
+    this.#timer = this.#runs.size === 0 ? null : setTimeout(this.#look, lookEveryMs).unref();
+  };
+
+  #processes(): ProcessTable {
+    // All that a run starts descends from the agent while that is the subreaper.
+    const own = this.#libc === null ? null : listDescendants();
+    const all = own ?? listProcesses();
+    const children = Map.groupBy(all.values(), ({ parent }) => parent);
+    const table = { all, children, isWhole: own === null };
+    this.#endOrphans(table, children.get(process.pid) ?? []);
+    return table;
   }
 
-  #endOrphans(alive: readonly number[], ended: readonly number[]): void {
-    const own = new Set([...this.#children].map(({ pid }) => pid));
-    for (const pid of alive) if (!own.has(pid)) signalTo(pid, 'SIGKILL');
-    if (this.#libc === null) return;
-    for (const pid of ended) if (!own.has(pid)) reap(this.#libc, pid);
-  }
-
-  /** What nobody watches cannot go on. */
-  async #endUnwatched(problem: string): Promise<void> {
-    const unwatched = [...this.#programs.values()];
-    this.#programs.clear();
-    for (const { spec, onGone } of unwatched) {
-      signalTo(-spec.pid, 'SIGKILL');
-      await endProcessesOf(spec.folder, spec.uid);
-      onGone({ peakBytes: 0, problem });
+  /** Kills children of the agent that belong to no run, and waits for those that have ended. */
+  #endOrphans({ all, isWhole }: ProcessTable, own: readonly ProcessFacts[]): void {
+    const known = new Set([...this.#children].map(({ pid }) => pid));
+    // What a worker thread of the agent starts is in the session of the agent.
+    const orphans = own.filter(
+      ({ pid, session }) => session !== this.#ownSession && !known.has(pid),
+    );
+    if (orphans.length === 0) return;
+    const runs = [...this.#runs.keys()];
+    const members = new Set(
+      runs.flatMap((run) => run.members({ all, children: new Map(), isWhole })),
+    );
+    for (const orphan of orphans) {
+      if (!orphan.isAlive) {
+        if (this.#libc !== null) reap(this.#libc, orphan.pid);
+      } else if (!members.has(orphan.pid) && !runs.some((run) => run.adopts(orphan))) {
+        signalTo(orphan.pid, 'SIGKILL');
+      }
     }
+  }
+
+  /** Stops what there is until nothing new appears, then kills it, until none is left. */
+  async #end(run: WatchedRun): Promise<number> {
+    for (let round = 0; ; round += 1) {
+      const stopped = new Set<number>();
+      for (let isNew = true; isNew && stopped.size < mostStopped;) {
+        const found = run.members(this.#processes()).filter((pid) => !stopped.has(pid));
+        run.signal('SIGSTOP', found);
+        for (const pid of found) stopped.add(pid);
+        isNew = found.length > 0;
+      }
+      if (stopped.size === 0) break;
+      run.signal('SIGKILL', [...stopped]);
+      if (round >= 2 && run.spec.uid !== null) await killUser(run.spec.uid);
+      await pause(betweenRoundsMs);
+    }
+    this.#runs.delete(run);
+    return run.peakBytes;
   }
 }
 

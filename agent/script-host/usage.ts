@@ -1,13 +1,14 @@
 /** What the processes of a run use of this machine. */
 import { lstatSync, readdirSync, statSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as others } from 'node:timers/promises';
 import { readOf } from './processes.ts';
 
 /** Bytes of a page of /proc/PID/statm on the machines that runs are limited on. */
 const pageBytes = 4_096;
 const blockBytes = 512;
 /** Folders where every user may write. */
-export const sharedFolders = ['/tmp', '/var/tmp', '/dev/shm'];
+const sharedFolders = ['/tmp', '/var/tmp', '/dev/shm'];
 
 /**
  * Bytes of memory that processes have together. What they share is counted once; measured in full
@@ -77,41 +78,77 @@ export interface DiskLimits {
 /** Longer paths cannot be looked at, and no honest program makes them. */
 const longestPath = 3_800;
 
+/** How long a look at files may hold up everything else. */
+const sliceMs = 2;
+
+/** Counts the time that work takes of this thread, and lets others have their turn. */
+class Slices {
+  #beforeMs = 0;
+  #since = performance.now();
+
+  get tookMs(): number {
+    return this.#beforeMs + performance.now() - this.#since;
+  }
+
+  async letOthers(): Promise<void> {
+    const tookMs = performance.now() - this.#since;
+    if (tookMs < sliceMs) return;
+    this.#beforeMs += tookMs;
+    await others();
+    this.#since = performance.now();
+  }
+}
+
+/** What a user has in the folders that are open to all. */
+export async function* sharedFilesOf(uid: number, slices = new Slices()): AsyncGenerator<string> {
+  for (const shared of sharedFolders) {
+    for (const name of entriesOf(shared)) {
+      const path = join(shared, name);
+      if (factsOf(path, lstatSync)?.uid === uid) yield path;
+      await slices.letOthers();
+    }
+  }
+}
+
+export interface DiskUse {
+  readonly isTooMuch: boolean;
+  /** Time that the look took of this thread. */
+  readonly tookMs: number;
+}
+
 /**
- * True when a folder, files without a name that processes have open, and what a user has in the shared
+ * Whether a folder, files without a name that processes have open, and what a user has in the shared
  * folders are together more than the limits.
  */
-export function usesTooMuchDisk(
+export async function lookAtDisk(
   folder: string,
   uid: number | null,
   pids: readonly number[],
   limits: DiskLimits,
-): boolean {
+): Promise<DiskUse> {
+  const slices = new Slices();
   const used: Disk = { bytes: 0, files: 0 };
   const isTooMuch = (): boolean => used.bytes > limits.diskBytes || used.files > limits.files;
-  addNameless(used, pids);
-  const folders: string[] = [];
-  const add = (path: string, isCounted: (owner: number) => boolean): void => {
+  const folders = [Buffer.from(folder).toString('latin1')];
+  const add = (path: string): void => {
     const facts = factsOf(path, lstatSync);
-    if (facts === null || !isCounted(facts.uid)) return;
+    if (facts === null) return;
     used.files += 1;
     used.bytes += facts.blocks * blockBytes;
     if (facts.isDirectory()) folders.push(path);
   };
-  if (uid !== null) {
-    for (const shared of sharedFolders) {
-      for (const name of entriesOf(shared)) add(join(shared, name), (owner) => owner === uid);
+  const isFull = async (): Promise<boolean> => {
+    addNameless(used, pids);
+    if (uid !== null) for await (const path of sharedFilesOf(uid, slices)) add(path);
+    for (let next = folders.pop(); next !== undefined && !isTooMuch(); next = folders.pop()) {
+      if (next.length > longestPath) return true;
+      for (const name of entriesOf(next)) {
+        add(`${next}/${name}`);
+        if (isTooMuch()) return true;
+        await slices.letOthers();
+      }
     }
-  }
-  folders.push(Buffer.from(folder).toString('latin1'));
-  for (;;) {
-    if (isTooMuch()) return true;
-    const next = folders.pop();
-    if (next === undefined) return false;
-    if (next.length > longestPath) return true;
-    for (const name of entriesOf(next)) {
-      add(`${next}/${name}`, () => true);
-      if (isTooMuch()) return true;
-    }
-  }
+    return isTooMuch();
+  };
+  return { isTooMuch: await isFull(), tookMs: slices.tookMs };
 }

@@ -7,9 +7,9 @@ import {
   type ProcessFacts,
 } from './processes.ts';
 import type { ScriptLimits } from './script-host.ts';
-import { memoryOf, usesTooMuchDisk } from './usage.ts';
+import { lookAtDisk, memoryOf } from './usage.ts';
 
-/** What is watched. Structured data: it is sent to a thread. */
+/** What is watched. */
 export interface RunSpec {
   /** The process that the others descend from; it leads a session of its own. */
   readonly pid: number;
@@ -31,6 +31,8 @@ const diskShare = 0.1;
 export interface ProcessTable {
   readonly all: ReadonlyMap<number, ProcessFacts>;
   readonly children: ReadonlyMap<number, readonly ProcessFacts[]>;
+  /** False for all that descend from the agent alone, which is then all that a run can have. */
+  readonly isWhole: boolean;
 }
 
 export class WatchedRun {
@@ -52,7 +54,7 @@ export class WatchedRun {
   }
 
   /** The processes of the run that are alive, the outermost first. */
-  members({ all, children }: ProcessTable): number[] {
+  members({ all, children, isWhole }: ProcessTable): number[] {
     const { uid, pid: root } = this.spec;
     const found = new Set<number>();
     const queue: number[] = [];
@@ -75,7 +77,7 @@ export class WatchedRun {
       else this.#known.delete(pid);
     }
     for (const facts of all.values()) if (this.#sessions.has(facts.session)) add(facts);
-    if (uid !== null) for (const pid of processesOfUser(uid)) add(all.get(pid));
+    if (isWhole && uid !== null) for (const pid of processesOfUser(uid)) add(all.get(pid));
     follow();
     return [...found].filter((pid) => all.get(pid)?.isAlive === true);
   }
@@ -102,20 +104,24 @@ export class WatchedRun {
     return members.filter((member) => !wrappers.has(member));
   }
 
-  /** The limit that the processes are beyond; null when there is none. `now` is monotonic, in ms. */
-  excess(pids: readonly number[], now: () => number): Excess | null {
-    const { folder, uid, limits } = this.spec;
+  /** The limit that the processes are beyond at the moment; null when there is none. */
+  excess(pids: readonly number[]): Excess | null {
+    const { limits } = this.spec;
     const memory = memoryOf(pids, limits.memoryBytes);
     this.peakBytes = Math.max(this.peakBytes, memory);
     // First, since so many have used up the memory as well.
     if (pids.length > limits.processes) return 'processes';
-    if (memory > limits.memoryBytes) return 'memory';
-    const begun = now();
-    if (begun < this.#nextDiskLook) return null;
-    const isTooMuch = usesTooMuchDisk(folder, uid, pids, limits);
-    const tookMs = now() - begun;
-    this.#nextDiskLook = now() + Math.max(diskLookEveryMs, tookMs / diskShare);
-    return isTooMuch ? 'disk' : null;
+    return memory > limits.memoryBytes ? 'memory' : null;
+  }
+
+  /** Whether it has written too much; false while the last look is not long enough ago. */
+  async hasFilledDisk(pids: readonly number[]): Promise<boolean> {
+    const { folder, uid, limits } = this.spec;
+    if (performance.now() < this.#nextDiskLook) return false;
+    this.#nextDiskLook = Infinity;
+    const { isTooMuch, tookMs } = await lookAtDisk(folder, uid, pids, limits);
+    this.#nextDiskLook = performance.now() + Math.max(diskLookEveryMs, tookMs / diskShare);
+    return isTooMuch;
   }
 
   signal(signal: NodeJS.Signals, pids: readonly number[]): void {
