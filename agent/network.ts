@@ -24,9 +24,8 @@ export async function openNetwork(
     ? await openPacketCapture({ bufferMb: config.PACKET_CAPTURE_BUFFER_MB, environment })
     : { capture: null, problem: switchedOff('PACKET_CAPTURE') };
   const tracing = config.TRACEROUTE
-    ? openTraceroute()
+    ? await openTraceroute()
     : { traceroute: null, problem: switchedOff('TRACEROUTE') };
-  const nextHops = openNextHops();
   return {
     useOsResolver: config.USE_OS_DNS_RESOLVER,
     icmp: echo.icmp,
@@ -35,12 +34,11 @@ export async function openNetwork(
     captureProblem: 'problem' in packets ? packets.problem : null,
     traceroute: tracing.traceroute === null ? null : shareTraces(tracing.traceroute),
     tracerouteProblem: 'problem' in tracing ? tracing.problem : null,
-    nextHops,
+    nextHops: openNextHops(),
     async [Symbol.asyncDispose]() {
       echo.icmp?.close();
       await packets.capture?.[Symbol.asyncDispose]();
       await tracing.traceroute?.[Symbol.asyncDispose]();
-      await nextHops[Symbol.asyncDispose]();
     },
   };
 }

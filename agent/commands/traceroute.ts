@@ -78,7 +78,7 @@ export function registerTraceroute(program: Command): void {
     .option('--json', 'print JSON')
     .addHelpText('after', examples)
     .action(async (argument: string, options: Options) => {
-      const opened = openTraceroute();
+      const opened = await openTraceroute();
       if (opened.traceroute === null)
         throw new AgentError('TRACEROUTE_UNAVAILABLE', opened.problem);
       await using traceroute = opened.traceroute;

@@ -285,10 +285,10 @@ export function interfaceIndex(libc: Libc, name: string): number {
 
 /** The name of an interface; its number where it has none. */
 export function interfaceName(libc: Libc, index: number): string {
-  using socket = new NativeSocket(libc, AF_INET, SOCK_DGRAM);
   const request = nativeMemory(40);
   request.writeInt32LE(index, 16);
   try {
+    using socket = new NativeSocket(libc, AF_INET, SOCK_DGRAM);
     socket.ioctl('interface', SIOCGIFNAME, request);
   } catch (error) {
     if (error instanceof SystemCallError) return String(index);

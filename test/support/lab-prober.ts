@@ -44,7 +44,7 @@ const runners: Record<LabQuestion['type'], Runner> = {
 
 /** While the machine is stuck no time limit of a check comes nearer: only the network may be slow here. */
 const clock = scaledClock(1);
-const nextHops = openNextHops({ clock });
+const nextHops = openNextHops();
 const { icmp } = openIcmp(process.env);
 
 process.on('message', ({ id, type, request, timeoutMs, useOsResolver, proxyUrl }: LabQuestion) => {

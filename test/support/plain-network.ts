@@ -11,8 +11,5 @@ export const plainNetwork: NetworkAccess = {
   captureProblem: notGiven,
   traceroute: null,
   tracerouteProblem: notGiven,
-  nextHops: {
-    to: () => Promise.resolve(null),
-    [Symbol.asyncDispose]: () => Promise.resolve(),
-  },
+  nextHops: { problem: notGiven, to: () => Promise.resolve(null) },
 };

@@ -11,15 +11,15 @@ export interface NumberedOrder {
   abortAfterMs: number | null;
 }
 
-const opened = openTraceroute();
+const opened = await openTraceroute();
+if (opened.traceroute === null) throw new Error(opened.problem);
 const { traceroute } = opened;
-if (traceroute === null) throw new Error(opened.problem);
 
 async function follow({ id, target, timeoutMs, abortAfterMs }: NumberedOrder): Promise<void> {
   const tookMs = stopwatch();
   const signal =
     abortAfterMs === null ? new AbortController().signal : AbortSignal.timeout(abortAfterMs);
-  const outcome = await traceroute?.trace(target, { timeoutMs, signal }).then(
+  const outcome = await traceroute.trace(target, { timeoutMs, signal }).then(
     (report) => ({ report }),
     (error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }),
   );

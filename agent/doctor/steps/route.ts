@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { fail, ok, type Finding } from '../finding.ts';
+import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { RouteFacts } from '../link/routes.ts';
 import type { Step } from '../step.ts';
 
@@ -63,6 +63,17 @@ export function judgeRoute(routes: readonly RouteFacts[], isIpv6Off: boolean): F
   });
 }
 
+/** What is lost where the kernel cannot be asked for next hops, and why. */
+export function judgeNextHops(problem: string | null): Finding[] {
+  if (problem === null) return [];
+  return [
+    warn(
+      `the next hop of a target is unknown: ${problem}`,
+      'see the reason; until then a dead gateway or link of this machine counts as a failure of the target',
+    ),
+  ];
+}
+
 export const route: Step = {
   id: 'route',
   name: 'route',
@@ -70,9 +81,11 @@ export const route: Step = {
   // The kernel asks for a gateway for three seconds.
   limitMs: 5_000,
   isOnline: true,
-  check: async ({ link, machine }) =>
-    judgeRoute(
+  check: async ({ link, machine, network }) => [
+    ...judgeRoute(
       await link.routes(),
       machine.read('/proc/sys/net/ipv6/conf/all/disable_ipv6')?.trim() === '1',
     ),
+    ...judgeNextHops(network.nextHops.problem),
+  ],
 };

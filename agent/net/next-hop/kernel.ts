@@ -1,127 +1,195 @@
-/**
- * Next hops from the kernel, without sending packets. A perl child, `agent/next-hop.pl`, asks the
- * kernel, because Node has no netlink. It starts with the first failure and ends when it is idle.
- * Without perl, files of /proc give IPv4 only.
- */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+/** Next hops as the kernel knows them, by netlink. Sends nothing to the network. */
 import { isIP } from 'node:net';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { systemClock, type Clock } from '@monitor/shared/clock.ts';
-import { findOfSystem } from '../../system/find-program.ts';
-import { NextHopsFromFiles } from './files.ts';
+import { openLibc, SystemCallError, type Libc, type OpenedLibc } from '../../native/libc.ts';
+import { Netlink, type Gateway, type Link } from '../../native/netlink.ts';
+import {
+  addressBytes,
+  addressText,
+  AF_INET,
+  AF_INET6,
+  interfaceIndex,
+} from '../../native/sockets.ts';
 import type { NextHop, NextHops, NeighbourState } from './next-hop.ts';
 
-const program = fileURLToPath(new URL('../../next-hop.pl', import.meta.url));
+const RTN_LOCAL = 2;
+/** Types of routes that refuse, with the error that a socket gets. */
+const refusals: Readonly<Record<number, string>> = {
+  6: 'EINVAL',
+  7: 'EHOSTUNREACH',
+  8: 'EACCES',
+};
+/** Answers to the question of a route that say that there is none; others say that it cannot be asked. */
+const noRoute = new Set('ENETUNREACH EHOSTUNREACH EINVAL EACCES ENODEV ENETDOWN'.split(' '));
 
-/** The kernel answers within a millisecond; a slower child hangs. */
-const answerWithinMs = 2_000;
-const idleMs = 30_000;
+const FRA_SRC = 2;
+const FRA_IP_PROTO = 22;
+const FRA_SPORT_RANGE = 23;
+const FRA_DPORT_RANGE = 24;
 
-const states = new Set(
-  'incomplete reachable stale delay probe failed noarp permanent'.split(' '),
-) as ReadonlySet<string | null>;
+const states: Readonly<Record<number, NeighbourState>> = {
+  0x01: 'incomplete',
+  0x02: 'reachable',
+  0x04: 'stale',
+  0x08: 'delay',
+  0x10: 'probe',
+  0x20: 'failed',
+  0x40: 'noarp',
+  0x80: 'permanent',
+};
 
-function isState(text: string | null): text is NeighbourState {
-  return states.has(text);
+/** Kinds of links behind which the target itself may be all there is. */
+const endsAtTarget: ReadonlySet<string | null> = new Set(['bridge', 'veth', 'netkit', 'tun']);
+/** Addresses for documentation, which only a default route leads to. */
+const farAway = { [AF_INET]: '192.0.2.1', [AF_INET6]: '2001:db8::1' };
+
+const mappedPrefix = Buffer.from('00000000000000000000ffff', 'hex');
+
+interface Target {
+  readonly family: typeof AF_INET | typeof AF_INET6;
+  readonly target: Buffer;
+  /** The index of the interface that a link-local address belongs to. */
+  readonly device: number | null;
 }
 
-/** Parses a line of `agent/next-hop.pl`; null for a line without an answer. */
-export function readNextHop(line: string): NextHop | null {
-  const [kind, ...words] = line.split(' ');
-  if (kind === 'here') return { kind };
-  if (kind === 'none') return { kind, code: words[0] ?? 'ENETUNREACH' };
-  if (kind !== 'hop') return null;
-  const [device = '?', up, carrier, gateway = '-', stateText = null] = words;
-  const state = isState(stateText) ? stateText : null;
-  return {
-    ...{ kind, device, isUp: up === 'up', hasCarrier: carrier === 'carrier' },
-    ...(carrier === 'no-peer' && { mayEndAtTarget: true }),
-    gateway: gateway === '-' ? null : { address: gateway, state },
-  };
+/** Sockets of IPv6 speak IPv4 to addresses such as ::ffff:10.0.0.1. */
+function targetOf(libc: Libc, address: string): Target {
+  const bytes = addressBytes(address);
+  const [, scope] = address.split('%');
+  const device = scope === undefined ? null : interfaceIndex(libc, scope);
+  if (bytes.length === 4) return { family: AF_INET, target: bytes, device };
+  return bytes.subarray(0, 12).equals(mappedPrefix)
+    ? { family: AF_INET, target: bytes.subarray(12), device }
+    : { family: AF_INET6, target: bytes, device };
 }
 
-type Answer = (hop: NextHop | null) => void;
+/** The result of a question; null where the kernel has none, or cannot be asked. */
+function orNull<T>(ask: () => T): T | null {
+  try {
+    return ask();
+  } catch (error) {
+    if (error instanceof SystemCallError) return null;
+    throw error;
+  }
+}
 
-class FirstHopsOfPerl implements NextHops {
-  readonly #perl: string;
-  readonly #clock: Clock;
-  #child: ChildProcess | null = null;
-  /** In the order of the answers. */
-  #waiting: Answer[] = [];
-  #cancelTimer: () => void = () => undefined;
+/** The result of a question, or that there is no route, where `call` fails with an error that says so. */
+function noneWhere<T>(ask: () => T, call: string): T | (NextHop & { kind: 'none' }) {
+  try {
+    return ask();
+  } catch (error) {
+    if (!(error instanceof SystemCallError) || error.call !== call) throw error;
+    if (!noRoute.has(error.code)) throw error;
+    return { kind: 'none', code: error.code };
+  }
+}
 
-  constructor(perl: string, clock: Clock) {
-    this.#perl = perl;
-    this.#clock = clock;
+function isSameGateway(one: Gateway | null, other: Gateway | null): boolean {
+  if (one === null || other === null) return one === other;
+  return one.family === other.family && one.address.equals(other.address);
+}
+
+/** Whether no packet leaves this machine by it. */
+const isDead = (hop: NextHop): boolean =>
+  hop.kind === 'none' ||
+  (hop.kind === 'hop' &&
+    (!hop.isUp ||
+      (!hop.hasCarrier && hop.mayEndAtTarget !== true) ||
+      hop.gateway?.state === 'incomplete' ||
+      hop.gateway?.state === 'failed'));
+
+class NextHopsOfKernel implements NextHops {
+  readonly #libc: Libc;
+  readonly #netlink: Netlink;
+
+  constructor(libc: Libc) {
+    this.#libc = libc;
+    this.#netlink = new Netlink(libc);
+  }
+
+  get problem(): string | null {
+    try {
+      this.#netlink.route(targetOf(this.#libc, '127.0.0.1'));
+      return null;
+    } catch (error) {
+      return `the kernel cannot be asked (${String(error instanceof Error ? error.message : error)})`;
+    }
   }
 
   to(address: string): Promise<NextHop | null> {
-    const version = isIP(address);
-    if (version === 0) return Promise.resolve(null);
-    let child: ChildProcess;
-    try {
-      child = this.#child ??= this.#start();
-    } catch {
-      // No descriptor is left: Node throws, or gives a child without streams.
-      return Promise.resolve(null);
-    }
-    return new Promise((resolve) => {
-      this.#waiting.push(resolve);
-      // Only the oldest question has a timer, so that new ones do not extend the time of a hanging
-      // child.
-      if (this.#waiting.length === 1) this.#watch(child);
-      child.stdin?.write(`${version} ${address}\n`);
-    });
+    if (isIP(address) === 0) return Promise.resolve(null);
+    return Promise.resolve(orNull(() => this.#observe(address)));
   }
 
-  #start(): ChildProcess {
-    const child = spawn(this.#perl, [program], { env: {}, stdio: ['pipe', 'pipe', 'ignore'] });
-    const end = (): void => {
-      this.#end(child);
+  #observe(address: string): NextHop | null {
+    const target = noneWhere(() => targetOf(this.#libc, address), 'interface');
+    if ('kind' in target) return target;
+    const hop = noneWhere(() => this.#hopTo(target), 'netlink');
+    return hop !== null && isDead(hop) && this.#mayGoAnotherWay(target) ? null : hop;
+  }
+
+  #hopTo(target: Target): NextHop | null {
+    const route = this.#netlink.route(target);
+    const refusal = route === null ? undefined : refusals[route.type];
+    if (refusal !== undefined) return { kind: 'none', code: refusal };
+    if (route?.type === RTN_LOCAL) return { kind: 'here' };
+    if (route === null || route.device === null) return null;
+    const { device, gateway } = route;
+    const link = this.#netlink.link(device);
+    if (link === null) return null;
+    const { name, isUp, hasCarrier } = link;
+    const mayEnd =
+      !hasCarrier && gateway === null && this.#mayEndAtTarget(target.family, device, link);
+    return {
+      ...{ kind: 'hop', device: name ?? '?', isUp, hasCarrier },
+      ...(mayEnd && { mayEndAtTarget: true }),
+      gateway: gateway === null ? null : this.#shownGateway(device, gateway),
     };
-    child.once('error', end);
-    child.once('close', end);
-    child.stdin.on('error', end);
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      if (this.#child !== child) return;
-      this.#waiting.shift()?.(readNextHop(line));
-      this.#watch(child);
-    });
-    return child;
   }
 
-  #watch(child: ChildProcess): void {
-    this.#cancelTimer();
-    const isIdle = this.#waiting.length === 0;
-    this.#cancelTimer = this.#clock.after(isIdle ? idleMs : answerWithinMs, () => {
-      this.#end(child);
-    });
+  #shownGateway(device: number, gateway: Gateway): { address: string; state: NeighbourState } {
+    const state = orNull(() => this.#netlink.neighbourState(device, gateway));
+    return {
+      address: addressText(gateway.address),
+      state: state === null ? null : (states[state] ?? null),
+    };
   }
 
-  /** Rejects pending questions; the next question starts a new child. */
-  #end(child: ChildProcess): void {
-    child.kill('SIGKILL');
-    if (this.#child !== child) return;
-    this.#child = null;
-    this.#cancelTimer();
-    for (const answer of this.#waiting.splice(0)) answer(null);
+  /**
+   * Whether the target itself may be all there is behind a link: a bridge without a member, as that
+   * of containers when the last has ended, or a virtual cable to one; not where all else leaves by it.
+   */
+  #mayEndAtTarget(family: Target['family'], device: number, { kind }: Link): boolean {
+    if (!endsAtTarget.has(kind)) return false;
+    const far = { family, target: addressBytes(farAway[family]) };
+    const route = orNull(() => this.#netlink.route(far));
+    return route === null || route.type in refusals || route.device !== device;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    const child = this.#child;
-    if (child === null) return;
-    const closed = once(child, 'close').catch(() => undefined);
-    this.#end(child);
-    await closed;
+  /**
+   * Whether packets may take another way than the one that was reported: a route has several
+   * gateways, or a rule looks at what the question did not say, ports or the address that a socket
+   * gets when it connects.
+   */
+  #mayGoAnotherWay(target: Target): boolean {
+    // A small kernel has no rules, and says so.
+    const looksAt = orNull(() => this.#netlink.ruleAttributes(target.family)) ?? new Set();
+    if ([FRA_IP_PROTO, FRA_SPORT_RANGE, FRA_DPORT_RANGE].some((type) => looksAt.has(type))) {
+      return true;
+    }
+    const inTable = orNull(() => this.#netlink.route({ ...target, isInTable: true }));
+    if (inTable?.isMultipath === true) return true;
+    if (inTable?.hasNextHopObject === true && inTable.device === null) return true;
+    if (!looksAt.has(FRA_SRC)) return false;
+    const way = orNull(() => this.#netlink.route(target));
+    const source = way?.source ?? null;
+    if (way === null || source === null) return false;
+    const bound = orNull(() => this.#netlink.route({ ...target, source }));
+    return way.device !== bound?.device || !isSameGateway(way.gateway, bound.gateway);
   }
 }
 
-/** Opens the best source of next hops on this machine. Starts nothing yet. */
-export function openNextHops({
-  perl = findOfSystem('perl'),
-  clock = systemClock,
-}: { perl?: string | null; clock?: Clock } = {}): NextHops {
-  return perl === null ? new NextHopsFromFiles() : new FirstHopsOfPerl(perl, clock);
+/** Next hops by system calls; without them each is unknown. */
+export function openNextHops(opened: OpenedLibc = openLibc()): NextHops {
+  if (opened.libc !== null) return new NextHopsOfKernel(opened.libc);
+  return { problem: opened.problem, to: () => Promise.resolve(null) };
 }

@@ -33,7 +33,9 @@ export type NextHop =
       gateway: { address: string; state: NeighbourState } | null;
     };
 
-export interface NextHops extends AsyncDisposable {
+export interface NextHops {
+  /** Why every hop is unknown here; null where the kernel can be asked. */
+  readonly problem: string | null;
   /** Null when it cannot be determined. Never rejects. */
   to(address: string): Promise<NextHop | null>;
 }

@@ -1,7 +1,8 @@
-/** Parses the output of `agent/tracer.pl` and builds a report at any time. */
+/** Keeps what a trace found, and builds a report at any time. */
 import type { TracerouteHop, TracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { icmpNote, isUnreachable } from './notes.ts';
+import type { ProbeAnswer } from './probe.ts';
 
 interface Answer {
   readonly hop: number;
@@ -58,11 +59,6 @@ function byFrequency(values: readonly string[]): string[] {
   return [...counts].sort(([, one], [, other]) => other - one).map(([value]) => value);
 }
 
-function count(counts: number[], hopText: string | undefined): void {
-  const hop = Number(hopText);
-  if (Number.isInteger(hop)) counts[hop] = (counts[hop] ?? 0) + 1;
-}
-
 /** Explains a probe that this machine sent back to itself. */
 function ownReason(said: string | null): string {
   return said === null || said === 'host unreachable'
@@ -78,9 +74,6 @@ export class TracerouteLog {
   #note: string | null = null;
   #sent: number[] = [];
   #answers: Answer[] = [];
-  /** The failed system call and its error. */
-  failure: { call: string; code: string } | null = null;
-  isComplete = false;
 
   constructor(traced: Traced, plan?: Planned) {
     this.#traced = traced;
@@ -88,40 +81,31 @@ export class TracerouteLog {
     this.#shownSilent = plan?.shownSilent ?? shownSilent;
   }
 
-  /** Processes one line; unknown lines are ignored. */
-  add(line: string): void {
-    const [word, ...rest] = line.split(' ');
-    if (word === 'method') this.#begin(rest);
-    else if (word === 'sent') count(this.#sent, rest[0]);
-    else if (word === 'answer') this.#answer(rest);
-    else if (word === 'end') this.isComplete = true;
-    else if (word === 'failed') {
-      const [call = '', code = ''] = rest;
-      this.failure = { call, code };
-    }
-  }
-
-  #begin([method, local]: readonly string[]): void {
+  /** Probes of a method are sent from now on, from a local address. Forgets all before. */
+  begin(method: TracerouteReport['method'], local: string): void {
     const { port } = this.#traced;
     if (method === 'udp' && this.#method === 'tcp' && port !== null) {
       this.#note = unansweredByTcp(port);
     }
-    this.#method = method === 'tcp' || method === 'icmp' ? method : 'udp';
-    this.#local = local ?? null;
+    this.#method = method;
+    this.#local = local;
     this.#sent = [];
     this.#answers = [];
   }
 
-  #answer([hopText, microseconds, from, what, typeText, codeText]: readonly string[]): void {
+  sent(hop: number): void {
+    this.#sent[hop] = (this.#sent[hop] ?? 0) + 1;
+  }
+
+  answered(hop: number, answer: ProbeAnswer): void {
     const { address, family } = this.#traced;
-    const [hop, ms] = [Number(hopText), Number(microseconds) / 1000];
-    if (!Number.isInteger(hop) || !Number.isFinite(ms) || from === undefined) return;
-    if (what !== 'icmp') {
-      const note = what === 'refused' ? 'connection refused' : null;
+    const { ms } = answer;
+    if (answer.by === 'target') {
+      const note = answer.isRefused ? 'connection refused' : null;
       this.#answers.push({ hop, ms, from: address, isFromTarget: true, isLast: true, note });
       return;
     }
-    const [type, code] = [Number(typeText), Number(codeText)];
+    const { from, type, code } = answer;
     const isLast = isUnreachable(family, type);
     const isFromTarget = isLast && from === address;
     const isOwn = from === this.#local && !isFromTarget;

@@ -39,7 +39,9 @@ const localReasons: Readonly<Record<string, string>> = {
   ENOMEM: 'its kernel has no memory for the socket',
 };
 
-/** The error of the tracer before it sent anything. */
+const sending = new Set(['socket', 'connect', 'send', 'epoll_create1', 'epoll_ctl']);
+
+/** The error of a failed system call of a trace; `ping` is the socket of echo requests. */
 export function tracerFailure(
   { address, family }: Target,
   { call, code }: { call: string; code: string },
@@ -50,14 +52,14 @@ export function tracerFailure(
       `the way to ${address} cannot be traced: there is no interface "${address.split('%')[1] ?? ''}" (${code}); "ip link" lists those that are`,
     );
   }
-  if (call === 'setsockopt' || call === 'recvmsg' || call === 'syscall') {
-    return new AgentError('TRACEROUTE_UNAVAILABLE', `${cannotReadErrors(call, code)}`);
-  }
   if (call === 'ping') {
     return new AgentError(
       'TRACEROUTE_UNAVAILABLE',
       `the way to ${address} cannot be traced with echo requests: this process may not send any (${code}); allow its group in net.ipv4.ping_group_range, or choose TCP or UDP`,
     );
+  }
+  if (!sending.has(call)) {
+    return new AgentError('TRACEROUTE_UNAVAILABLE', cannotReadErrors(call, code));
   }
   const ipv6 = family === 'IPv6' ? ipv6Problem() : null;
   const reason = ipv6 ?? localReasons[code] ?? 'it refused';
@@ -76,11 +78,11 @@ export function cannotReadErrors(call: string, code: string): string {
   return `the way to a target cannot be traced: the error queue of a socket cannot be read here (${call}: ${code}); ${sandbox}`;
 }
 
-/** The tracer ended without an error message. */
-export function tracerBroken(how: string): AgentError {
+/** The agent was stopped during a trace. */
+export function traceStopped(): AgentError {
   return new AgentError(
     'TRACEROUTE_UNAVAILABLE',
-    `the way to the target could not be traced: the tracer ended early (${how}); look for limits on processes and memory, and at the perl of this machine`,
+    'the way to the target was not traced to its end: the agent is stopping',
   );
 }
 

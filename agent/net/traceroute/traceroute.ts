@@ -1,19 +1,27 @@
 /**
- * Traces the route to a target without privileges: TCP to its port, or UDP. Each trace is a perl
- * child, `agent/tracer.pl`, because Node can neither set the TTL nor read the error queue.
+ * Traces the route to a target without privileges: TCP to its port, UDP, or echo requests, each of
+ * which may travel only so many hops. The routers that send them back are read from error queues.
  */
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { isIP } from 'node:net';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import type { TracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { AgentError } from '../../errors.ts';
-import { findOfSystem } from '../../system/find-program.ts';
+import { openLibc, SystemCallError, type OpenedLibc } from '../../native/libc.ts';
+import {
+  AF_INET,
+  interfaceIndex,
+  KernelClock,
+  NativeSocket,
+  readSocketAddress,
+  SOCK_DGRAM,
+  socketAddress,
+} from '../../native/sockets.ts';
 import { TracerouteLog } from './log.ts';
-import { cannotReadErrors, refuseWithoutScope, tracerBroken, tracerFailure } from './problem.ts';
+import { isUnreachable } from './notes.ts';
+import { Probe, type ProbeTools } from './probe.ts';
+import { cannotReadErrors, refuseWithoutScope, tracerFailure, traceStopped } from './problem.ts';
+import { TraceSchedule } from './schedule.ts';
 
 export interface TracedTarget {
   /** A link-local address includes its interface, as `fe80::1%eth0`. */
@@ -47,35 +55,183 @@ export interface Traceroute extends AsyncDisposable {
   trace(target: TracedTarget, options: TraceOptions): Promise<TracerouteReport>;
 }
 
-const tracer = fileURLToPath(new URL('../../tracer.pl', import.meta.url));
+const defaultMaxHops = 30;
+const firstUdpPort = 33_434;
 
-const maxHops = 30;
-const probesPerHop = 3;
+/** Errors of the socket of echo requests where nobody may open one. */
+const forbidden = new Set(['EACCES', 'EPERM', 'EPROTONOSUPPORT']);
 
-/** The tracer gets this much less time, to write its report. */
-const lastWordsMs = 100;
-
-/** A check takes some ten milliseconds. */
-const checkTimeoutMs = 3_000;
-
-function wordsOf(target: TracedTarget, timeoutMs: number, plan: TracePlan | undefined): string[] {
-  const deadlineMs = Math.max(1, Math.round(timeoutMs - lastWordsMs));
-  return [
-    ...[target.family === 'IPv6' ? '6' : '4', target.address, String(target.port ?? '-')],
-    plan === undefined ? '1' : '0',
-    ...[plan?.maxHops ?? maxHops, probesPerHop, deadlineMs].map(String),
-    ...(plan === undefined ? [] : [plan.method]),
-  ];
+interface Tools extends ProbeTools {
+  readonly clock: Clock;
 }
 
-class PerlTraceroute implements Traceroute {
-  readonly #perl: string;
-  readonly #clock: Clock;
-  readonly #children = new Set<ChildProcess>();
+/** One trace. Everything happens in timers and in callbacks of its sockets, a little at a time. */
+class Trace {
+  readonly #target: TracedTarget;
+  readonly #plan: TracePlan | undefined;
+  readonly #log: TracerouteLog;
+  readonly #tools: Tools;
+  readonly #deadline: number;
+  readonly #probes = new Set<Probe>();
+  readonly #ended = Promise.withResolvers<undefined>();
+  #scope = 0;
+  #method: TracerouteReport['method'];
+  #schedule: TraceSchedule;
+  #udpPort = firstUdpPort;
+  #isAnnounced = false;
+  #hasSent = false;
+  #isOver = false;
+  #cancelTimer: () => void = () => undefined;
 
-  constructor(perl: string, clock: Clock) {
-    this.#perl = perl;
-    this.#clock = clock;
+  constructor(
+    target: TracedTarget,
+    { plan, timeoutMs }: TraceOptions,
+    log: TracerouteLog,
+    tools: Tools,
+  ) {
+    this.#target = target;
+    this.#plan = plan;
+    this.#log = log;
+    this.#tools = tools;
+    const now = tools.monotonic();
+    this.#deadline = now + timeoutMs;
+    this.#method = plan?.method ?? (target.port === null ? 'udp' : 'tcp');
+    const mayFallBack = plan === undefined && this.#method === 'tcp';
+    this.#schedule = new TraceSchedule(
+      { maxHops: plan?.maxHops ?? defaultMaxHops, mayFallBack },
+      now,
+    );
+  }
+
+  /** Resolves at its end. Rejects with an AgentError when a system call fails. */
+  run(): Promise<undefined> {
+    this.#guarded(() => {
+      const [, scope] = this.#target.address.split('%');
+      if (scope !== undefined) this.#scope = interfaceIndex(this.#tools.libc, scope);
+      this.#advance();
+    });
+    return this.#ended.promise;
+  }
+
+  /** Closes all sockets; with an error the trace rejects. */
+  end(error?: unknown): void {
+    this.#isOver = true;
+    this.#cancelTimer();
+    for (const probe of this.#probes) this.#forget(probe);
+    if (error === undefined) this.#ended.resolve(undefined);
+    else this.#ended.reject(error);
+  }
+
+  /** A callback of the event loop must not throw. */
+  #guarded(work: () => void): void {
+    if (this.#isOver) return;
+    try {
+      work();
+    } catch (error) {
+      this.end(error instanceof SystemCallError ? this.#problemOf(error) : error);
+    }
+  }
+
+  #problemOf({ call, code }: SystemCallError): AgentError {
+    const isPing = call === 'socket' && this.#method === 'icmp' && forbidden.has(code);
+    return tracerFailure(this.#target, { call: isPing ? 'ping' : call, code });
+  }
+
+  #advance(): void {
+    while (!this.#isOver) {
+      const now = this.#tools.monotonic();
+      const decision =
+        now >= this.#deadline ? ({ do: 'end' } as const) : this.#schedule.decide(now, this.#probes);
+      if (decision.do === 'send') this.#send(decision.hop);
+      else if (decision.do === 'give up')
+        decision.probes.forEach((probe) => {
+          this.#forget(probe);
+        });
+      else if (decision.do === 'fall back') this.#fallBack(now);
+      else if (decision.do === 'end') this.end();
+      else {
+        this.#wait(Math.min(decision.until, this.#deadline) - now);
+        return;
+      }
+    }
+  }
+
+  #wait(ms: number): void {
+    this.#cancelTimer();
+    this.#cancelTimer = this.#tools.clock.after(Math.ceil(ms), () => {
+      this.#guarded(() => {
+        this.#advance();
+      });
+    });
+  }
+
+  #fallBack(now: number): void {
+    for (const probe of this.#probes) this.#forget(probe);
+    this.#method = 'udp';
+    this.#isAnnounced = false;
+    this.#schedule = this.#schedule.fallBack(now);
+  }
+
+  #nextPort(): number {
+    const { port } = this.#target;
+    if (this.#method === 'icmp') return 0;
+    if (this.#method === 'tcp' || this.#plan !== undefined) return port ?? firstUdpPort;
+    return this.#udpPort++;
+  }
+
+  #send(hop: number): void {
+    const { address, family } = this.#target;
+    let probe: Probe | null = null;
+    let isAnswered: boolean;
+    try {
+      const to = { address, family, scope: this.#scope, port: this.#nextPort() };
+      const made = (probe = new Probe(this.#method, hop, to, this.#tools));
+      made.watch(() => {
+        this.#guarded(() => {
+          this.#settle(made);
+          this.#advance();
+        });
+      });
+      isAnswered = made.send();
+    } catch (error) {
+      probe?.[Symbol.dispose]();
+      const isLimit = error instanceof SystemCallError && error.call !== 'setsockopt';
+      if (!this.#hasSent || !isLimit) throw error;
+      // What was sent until now is worth more than the reason why no more can be.
+      this.#schedule.stop();
+      return;
+    }
+    this.#probes.add(probe);
+    if (!this.#isAnnounced) this.#log.begin(this.#method, probe.localAddress);
+    this.#hasSent = this.#isAnnounced = true;
+    this.#log.sent(hop);
+    if (isAnswered) this.#settle(probe);
+  }
+
+  #settle(probe: Probe): void {
+    const outcome = this.#probes.has(probe) ? probe.outcome() : null;
+    if (outcome === null) return;
+    this.#forget(probe);
+    if (outcome === 'lost') return;
+    // All but "too far" ends the way.
+    const isEnd = outcome.by === 'target' || isUnreachable(this.#target.family, outcome.type);
+    if (this.#schedule.answered(probe.hop, outcome.ms, isEnd)) {
+      this.#log.answered(probe.hop, outcome);
+    }
+  }
+
+  #forget(probe: Probe): void {
+    this.#probes.delete(probe);
+    probe[Symbol.dispose]();
+  }
+}
+
+class NativeTraceroute implements Traceroute {
+  readonly #tools: Tools;
+  readonly #running = new Set<Trace>();
+
+  constructor(tools: Tools) {
+    this.#tools = tools;
   }
 
   async trace(target: TracedTarget, options: TraceOptions): Promise<TracerouteReport> {
@@ -86,100 +242,102 @@ class PerlTraceroute implements Traceroute {
       );
     }
     refuseWithoutScope(target);
-    const { timeoutMs, signal, plan } = options;
-    const startedAt = this.#clock.now();
-    const begun = this.#clock.monotonic();
+    const { clock } = this.#tools;
+    const { signal, plan } = options;
+    const startedAt = clock.now();
+    const begun = clock.monotonic();
     const log = new TracerouteLog(target, plan);
-    const report = (): TracerouteReport => log.report(startedAt, this.#clock.monotonic() - begun);
-    if (signal.aborted) return report();
-
-    const child = spawn(this.#perl, [tracer, process.arch, ...wordsOf(target, timeoutMs, plan)], {
-      env: {},
-      // Nothing is written to its input: when it closes, the tracer knows that the agent is gone.
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
-    this.#children.add(child);
-    let complaint = '';
-    child.stderr.on('data', (chunk) => (complaint = (complaint + String(chunk)).slice(0, 500)));
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      log.add(line);
-    });
-    let isCut = false;
-    const cut = (): void => {
-      isCut = true;
-      child.kill('SIGKILL');
-    };
-    const cancelTimer = this.#clock.after(timeoutMs, cut);
-    signal.addEventListener('abort', cut, { once: true });
-    let ending: string;
-    try {
-      const [code, killedBy] = (await once(child, 'close')) as [number | null, string | null];
-      ending = complaint.split('\n')[0] || `status ${code ?? killedBy ?? 'unknown'}`;
-    } catch (error) {
-      ending = error instanceof Error ? error.message : String(error);
-    } finally {
-      cancelTimer();
-      signal.removeEventListener('abort', cut);
-      this.#children.delete(child);
+    if (!signal.aborted) {
+      const trace = new Trace(target, options, log, this.#tools);
+      const abort = (): void => {
+        trace.end();
+      };
+      signal.addEventListener('abort', abort, { once: true });
+      this.#running.add(trace);
+      try {
+        await trace.run();
+      } finally {
+        signal.removeEventListener('abort', abort);
+        this.#running.delete(trace);
+      }
     }
-    if (log.failure !== null) throw tracerFailure(target, log.failure);
-    if (!log.isComplete && !isCut) throw tracerBroken(ending);
-    return report();
+    return log.report(startedAt, clock.monotonic() - begun);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    const children = [...this.#children];
-    const ends = children.map((child) => once(child, 'close').catch(() => undefined));
-    for (const child of children) child.kill('SIGKILL');
-    await Promise.all(ends);
+  [Symbol.asyncDispose](): Promise<void> {
+    for (const trace of this.#running) trace.end(traceStopped());
+    return Promise.resolve();
   }
 }
 
-/** Tests the tracer's access to an error queue; null when it works. */
-function checkTracer(perl: string, architecture: string): string | null {
-  const { stdout, stderr, error } = spawnSync(perl, [tracer, architecture, 'check'], {
-    encoding: 'utf8',
-    env: {},
-    timeout: checkTimeoutMs,
-    killSignal: 'SIGKILL',
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  if (error !== undefined) return `the way to a target cannot be traced: ${perl}: ${error.message}`;
-  if (stdout === 'ok\n') return null;
-  const [, call = '', code = ''] = /^failed (\S+) (\S+)$/m.exec(stdout) ?? [];
-  if (call === '') return tracerBroken(stderr.split('\n')[0] || 'it said nothing').message;
-  return cannotReadErrors(call, code);
+/** A port of this machine that nobody listens on; null without a loopback interface. */
+function closedPort({ libc }: Tools): number | null {
+  using socket = new NativeSocket(libc, AF_INET, SOCK_DGRAM);
+  try {
+    socket.bind(socketAddress('127.0.0.1'));
+  } catch (error) {
+    if (error instanceof SystemCallError) return null;
+    throw error;
+  }
+  const bound = socket.localAddress;
+  return bound === null ? null : (readSocketAddress(bound)?.port ?? null);
 }
 
-export interface TracerouteOptions {
-  /** Path of perl; null when it is missing. */
-  readonly perl?: string | null;
-  readonly architecture?: string;
-  readonly platform?: string;
-  readonly clock?: Clock;
+const checkMs = 500;
+
+/** Has this machine refuse a datagram, and reads who refused it. Gives what does not work; null if all does. */
+async function findProblem(tools: Tools): Promise<string | null> {
+  try {
+    const port = closedPort(tools);
+    if (port === null) return null;
+    const own = { address: '127.0.0.1', family: 'IPv4', scope: 0, port } as const;
+    using probe = new Probe('udp', 64, own, tools);
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const goOn = (): void => {
+      resolve(undefined);
+    };
+    probe.watch(goOn);
+    try {
+      probe.send();
+    } catch {
+      // Without a loopback interface there is nothing to find out.
+      return null;
+    }
+    let answer = probe.outcome();
+    if (answer === null) {
+      const cancel = tools.clock.after(checkMs, goOn);
+      await promise;
+      cancel();
+      answer = probe.outcome();
+    }
+    if (
+      answer === null ||
+      answer === 'lost' ||
+      answer.by !== 'icmp' ||
+      answer.from !== own.address
+    ) {
+      return cannotReadErrors('recvmsg', 'ENOMSG');
+    }
+    return null;
+  } catch (error) {
+    if (error instanceof SystemCallError) return cannotReadErrors(error.call, error.code);
+    throw error;
+  }
 }
 
 /** Opens the tracer, or explains why it is not available. */
-export function openTraceroute({
-  perl = findOfSystem('perl'),
-  architecture = process.arch,
-  platform = process.platform,
-  clock = systemClock,
-}: TracerouteOptions = {}): { traceroute: Traceroute } | { traceroute: null; problem: string } {
-  if (platform !== 'linux') {
-    return { traceroute: null, problem: 'the way to a target can be traced on Linux only' };
+export async function openTraceroute(
+  opened: OpenedLibc = openLibc(),
+  clock: Clock = systemClock,
+): Promise<{ traceroute: Traceroute } | { traceroute: null; problem: string }> {
+  const { libc } = opened;
+  if (libc === null) {
+    return { traceroute: null, problem: `the way to a target cannot be traced: ${opened.problem}` };
   }
-  if (architecture !== 'x64' && architecture !== 'arm64') {
-    const problem = `the way to a target can be traced on x64 and arm64 only, and this machine is ${architecture}`;
-    return { traceroute: null, problem };
-  }
-  if (perl === null) {
-    const problem =
-      'the way to a target cannot be traced: perl is not installed; install it (Debian: perl-base, Alpine: perl)';
-    return { traceroute: null, problem };
-  }
-  const problem = checkTracer(perl, architecture);
+  const monotonic = (): number => clock.monotonic();
+  const tools = { libc, clock, monotonic, kernelClock: new KernelClock(libc) };
+  const problem = await findProblem(tools);
   return problem === null
-    ? { traceroute: new PerlTraceroute(perl, clock) }
+    ? { traceroute: new NativeTraceroute(tools) }
     : { traceroute: null, problem };
 }

@@ -1,9 +1,8 @@
 /** What is read of the kernel's answers, and what is made of them. */
 import assert from 'node:assert/strict';
 import dns from 'node:dns';
+import { constants } from 'node:os';
 import { test } from 'node:test';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { AgentError } from '../../../../agent/errors.ts';
 import {
   nextHopProblem,
@@ -11,31 +10,14 @@ import {
   assertNextHopReachable,
   settledNextHop,
 } from '../../../../agent/net/next-hop/assert-reachable.ts';
-import { NextHopsFromFiles, ipv4RouteTo } from '../../../../agent/net/next-hop/files.ts';
-import { openNextHops, readNextHop } from '../../../../agent/net/next-hop/kernel.ts';
+import { openNextHops } from '../../../../agent/net/next-hop/kernel.ts';
 import type { NextHop, NeighbourState } from '../../../../agent/net/next-hop/next-hop.ts';
-import { temporaryFolder } from '../../../support/system.ts';
+import { faultyLibc, fillMessage, realLibc } from '../../../support/faulty-libc.ts';
 import { TestClock } from '../../../support/test-clock.ts';
 
 const by = (state: NeighbourState): NextHop => ({
   ...{ kind: 'hop', device: 'eth0', isUp: true, hasCarrier: true },
   gateway: { address: '10.0.0.1', state },
-});
-
-test('the lines of the program are read, and nonsense is nothing', () => {
-  assert.deepEqual(readNextHop('hop eth0 up carrier 10.0.0.1 failed'), by('failed'));
-  assert.deepEqual(readNextHop('hop eth0 up no-carrier - -'), {
-    ...{ kind: 'hop', device: 'eth0', isUp: true, hasCarrier: false, gateway: null },
-  });
-  assert.deepEqual(readNextHop('hop docker0 up no-peer - -'), {
-    ...{ kind: 'hop', device: 'docker0', isUp: true, hasCarrier: false, mayEndAtTarget: true },
-    gateway: null,
-  });
-  assert.equal(readNextHop('unsure'), null);
-  assert.deepEqual(readNextHop('here'), { kind: 'here' });
-  assert.deepEqual(readNextHop('none ENETUNREACH'), { kind: 'none', code: 'ENETUNREACH' });
-  assert.equal(readNextHop('failed socket EPERM'), null);
-  assert.equal(readNextHop(''), null);
 });
 
 test('only a gateway that was given up, a missing link and a missing route are proven dead', () => {
@@ -68,8 +50,8 @@ function knowing(...hops: (NextHop | null)[]) {
   const clock = new TestClock(0);
   let asked = 0;
   const nextHops = {
+    problem: null,
     to: () => Promise.resolve(hops[Math.min(asked++, hops.length - 1)] ?? null),
-    [Symbol.asyncDispose]: () => Promise.resolve(),
   };
   const { signal } = new AbortController();
   /** Lets time pass until it is settled, and gives how much. */
@@ -138,81 +120,72 @@ test('where no resolver answers, the dead hop on the way to it is named', async 
   }
 });
 
-const routes =
-  'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n' +
-  'wlan0\t00000000\t0200000A\t0003\t0\t0\t600\t00000000\t0\t0\t0\n' +
-  'eth0\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0\n' +
-  'eth1\t0000010A\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n';
-
-test('the most specific route counts, and of equals that of the smaller metric', () => {
-  const by = { isReject: false };
-  assert.deepEqual(ipv4RouteTo(routes, '192.0.2.1'), {
-    ...by,
-    device: 'eth0',
-    gateway: '10.0.0.1',
-  });
-  assert.deepEqual(ipv4RouteTo(routes, '10.1.2.3'), { ...by, device: 'eth1', gateway: null });
-});
-
-test('without perl, files tell about IPv4', async () => {
-  using folder = temporaryFolder();
-  for (const part of ['proc/net', 'sys/class/net/eth0']) {
-    mkdirSync(join(folder.path, part), { recursive: true });
-  }
-  const write = (name: string, text: string): void => {
-    writeFileSync(join(folder.path, name), text);
-  };
-  write('proc/net/route', routes);
-  write('sys/class/net/eth0/carrier', '1\n');
-  write('sys/class/net/eth0/flags', '0x1003\n');
-  const arp = (flags: string): void => {
-    write(
-      'proc/net/arp',
-      'IP address       HW type     Flags       HW address            Mask     Device\n' +
-        `10.0.0.1         0x1         ${flags}         00:00:00:00:00:00     *        eth0\n`,
-    );
-  };
-  await using files = new NextHopsFromFiles(folder.path);
-  arp('0x0');
-  assert.deepEqual(await files.to('192.0.2.1'), by('incomplete'));
-  arp('0x2');
-  assert.deepEqual(await files.to('192.0.2.1'), by('reachable'));
-  assert.equal(await files.to('fd00::1'), null);
-  mkdirSync(join(folder.path, 'sys/class/net/eth1'));
-  write('sys/class/net/eth1/carrier', '0\n');
-  const unplugged = async () => {
-    const hop = await files.to('10.1.2.3');
-    return hop !== null && nextHopProblem(hop, '10.1.2.3')?.what;
-  };
-  assert.equal(await unplugged(), undefined);
-  mkdirSync(join(folder.path, 'sys/class/net/eth1/device'));
-  assert.match((await unplugged()) || '', /eth1 of this machine has no link/);
-});
-
-test('the kernel tells of this machine, however often it is asked, and again after a pause', async () => {
-  const clock = new TestClock(0);
-  await using nextHops = openNextHops({ clock });
-  const answers = await Promise.all(
-    ['127.0.0.1', '::1', 'nonsense', '127.0.0.2'].map((address) => nextHops.to(address)),
-  );
+test('the kernel knows the addresses of this machine', async () => {
+  const nextHops = openNextHops();
+  assert.equal(nextHops.problem, null);
   const here = { kind: 'here' };
-  assert.deepEqual(answers, [here, here, null, here]);
-  clock.advance(60_000);
-  assert.deepEqual(await nextHops.to('127.0.0.1'), here);
+  for (const address of ['127.0.0.1', '::1', '127.0.0.2', '::ffff:127.0.0.1']) {
+    assert.deepEqual(await nextHops.to(address), here, address);
+  }
+  assert.equal(await nextHops.to('nonsense'), null);
+  assert.deepEqual(await nextHops.to('fe80::1%no0'), { kind: 'none', code: 'ENODEV' });
 });
 
-test('a program that is stuck is given up, however many go on asking it', async () => {
-  using folder = temporaryFolder();
-  const stuck = join(folder.path, 'perl');
-  writeFileSync(stuck, '#!/bin/sh\nexec sleep 60\n');
-  chmodSync(stuck, 0o755);
-  const clock = new TestClock(0);
-  await using nextHops = openNextHops({ perl: stuck, clock });
-  let answered = 0;
-  for (let second = 0; second < 3; second += 1) {
-    void nextHops.to('192.0.2.1').then(() => (answered += 1));
-    clock.advance(1_000);
-    await new Promise(setImmediate);
+test('without system calls every hop is unknown, and it says why', async () => {
+  const nextHops = openNextHops({ libc: null, problem: 'no package' });
+  assert.equal(nextHops.problem, 'no package');
+  assert.equal(await nextHops.to('127.0.0.1'), null);
+});
+
+test('a system call that fails makes a hop unknown, and leaves no socket behind', async () => {
+  for (const call of ['socket', 'sendto', 'recvmsg'] as const) {
+    for (const number of [
+      -constants.errno.EMFILE,
+      -constants.errno.EPERM,
+      -constants.errno.EBADF,
+    ]) {
+      for (let nth = 0; nth < 4; nth += 1) {
+        const { libc, open } = faultyLibc((made, before) =>
+          made === call && before >= nth ? number : null,
+        );
+        const nextHops = openNextHops({ libc });
+        for (const address of ['192.0.2.1', '127.0.0.1', '2001:db8::1', 'fe80::1%lo']) {
+          await nextHops.to(address);
+        }
+        assert.equal(await nextHops.to('192.0.2.1'), null);
+        assert.match(
+          nextHops.problem ?? '',
+          /^the kernel cannot be asked \((socket|sendto|recvmsg)/,
+        );
+        assert.equal(open.size, 0);
+      }
+    }
   }
-  assert.ok(answered >= 2, `${answered} of 3`);
+});
+
+test('a kernel that answers every question with an error has no route only where it says so', async () => {
+  const real = realLibc();
+  const answering = (code: keyof typeof constants.errno) =>
+    openNextHops({
+      libc: faultyLibc((call, before, given) => {
+        if (call !== 'recvmsg') return null;
+        const error = Buffer.alloc(20);
+        error.writeUInt32LE(20, 0);
+        error.writeUInt16LE(2, 4);
+        error.writeUInt32LE(before + 1, 8);
+        error.writeInt32LE(-constants.errno[code], 16);
+        return fillMessage(real, given[1] as Buffer, error);
+      }).libc,
+    });
+  assert.deepEqual(await answering('ENETUNREACH').to('192.0.2.1'), {
+    ...{ kind: 'none', code: 'ENETUNREACH' },
+  });
+  for (const code of ['EOPNOTSUPP', 'EPERM', 'ENOBUFS', 'EBUSY'] as const) {
+    const nextHops = answering(code);
+    assert.equal(await nextHops.to('192.0.2.1'), null, code);
+    assert.match(
+      nextHops.problem ?? '',
+      new RegExp(code.replace('EOPNOTSUPP', 'ENOTSUP|EOPNOTSUPP')),
+    );
+  }
 });

@@ -1,60 +1,64 @@
-// Own process: it counts the programs that the process has started.
+// Own process: it makes system calls fail, and counts what stays open.
 import assert from 'node:assert/strict';
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { constants } from 'node:os';
 import { test } from 'node:test';
-import { tracerouteReport } from '@monitor/shared/contract/check-result.ts';
+import { tracerouteReport, type TracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import { AgentError } from '../../../../agent/errors.ts';
-import { openTraceroute, type Traceroute } from '../../../../agent/net/traceroute/traceroute.ts';
+import type { Libc } from '../../../../agent/native/libc.ts';
+import {
+  openTraceroute,
+  type TracedTarget,
+  type Traceroute,
+} from '../../../../agent/net/traceroute/traceroute.ts';
+import { faultyLibc } from '../../../support/faulty-libc.ts';
 import { freePort } from '../../../support/program.ts';
-import { temporaryFolder } from '../../../support/system.ts';
 
 const never = new AbortController().signal;
 const here = { address: '127.0.0.1', family: 'IPv4' } as const;
+const udp = { ...here, port: null };
 
-function opened(perl?: string): Traceroute {
-  const result = openTraceroute(perl === undefined ? {} : { perl });
+async function opened(libc?: Libc): Promise<Traceroute> {
+  const result = await (libc === undefined ? openTraceroute() : openTraceroute({ libc }));
   assert.ok(result.traceroute !== null, 'problem' in result ? result.problem : '');
   return result.traceroute;
 }
 
-/** A perl that does what it is told: real for the check, something else for a trace. */
-function strangePerl(folder: string, instead: string): string {
-  const file = join(folder, 'perl');
-  writeFileSync(file, `#!/bin/sh\n[ "$3" = check ] && { echo ok; exit 0; }\n${instead}\n`);
-  chmodSync(file, 0o755);
-  return file;
+type Fail = Parameters<typeof faultyLibc>[0];
+
+/** A tracer that was opened with sound system calls, of which some fail from then on. */
+async function openedBefore(fail: Fail) {
+  let before: Record<string, number> | null = null;
+  const calls = faultyLibc((call, made, given) =>
+    before === null ? null : fail(call, made - (before[call] ?? 0), given),
+  );
+  const traceroute = await opened(calls.libc);
+  before = { ...calls.made };
+  return { traceroute, ...calls };
 }
 
-function childrenOfThisProcess(): string[] {
-  return readdirSync('/proc').filter((pid) => {
-    try {
-      return (
-        /^\d+$/.test(pid) &&
-        readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1] ===
-          String(process.pid)
-      );
-    } catch {
-      return false;
-    }
-  });
-}
+/** Nothing is sent, so that nothing is answered. */
+const silence: Fail = (call, _before, given) =>
+  call === 'sendto' ? (given[1] as Buffer).length : null;
 
-test('a port of this machine is one hop away, whether it is open or not', async () => {
-  await using traceroute = opened();
+async function listening(): Promise<{ port: number } & Disposable> {
   const server = createServer((socket) => socket.on('error', () => undefined).end());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port: open } = server.address() as AddressInfo;
+  const { port } = server.address() as AddressInfo;
+  return { port, [Symbol.dispose]: () => server.close() };
+}
+
+test('a port of this machine is one hop away, whether it is open or not', async () => {
+  await using traceroute = await opened();
+  using server = await listening();
   const closed = await freePort();
   const traces = await Promise.all(
-    [open, closed, null].map((port) =>
+    [server.port, closed, null].map((port) =>
       traceroute.trace({ ...here, port }, { timeoutMs: 5_000, signal: never }),
     ),
   );
-  server.close();
   for (const [index, [method, note]] of (
     [
       ['tcp', null],
@@ -71,56 +75,134 @@ test('a port of this machine is one hop away, whether it is open or not', async 
   }
 });
 
-test('a tracer that hangs is ended at the deadline, by a signal and by closing', async () => {
-  using folder = temporaryFolder();
-  await using traceroute = opened(
-    strangePerl(folder.path, 'echo "method udp 127.0.0.1"; echo "sent 1"; exec sleep 60'),
-  );
-  const target = { ...here, port: null };
-  const byDeadline = await traceroute.trace(target, { timeoutMs: 200, signal: never });
-  assert.deepEqual(
-    byDeadline.hops.map(({ sent, received }) => [sent, received]),
-    [[1, 0]],
-  );
+test('a trace is ended at its deadline, by a signal and by closing, and leaves no socket', async () => {
+  const { traceroute, open } = await openedBefore(silence);
+  const byDeadline = await traceroute.trace(udp, { timeoutMs: 200, signal: never });
+  const [first] = byDeadline.hops;
+  assert.deepEqual([first?.sent, first?.received, byDeadline.isReached], [1, 0, false]);
+  assert.equal(open.size, 0);
   const cancellation = new AbortController();
-  const cancelled = traceroute.trace(target, { timeoutMs: 60_000, signal: cancellation.signal });
+  const { signal } = cancellation;
+  const cancelled = traceroute.trace(udp, { timeoutMs: 60_000, signal });
+  assert.ok(open.size > 0);
   cancellation.abort();
+  assert.equal(open.size, 0);
   assert.equal((await cancelled).isReached, false);
-  const already = await traceroute.trace(target, {
-    timeoutMs: 60_000,
-    signal: cancellation.signal,
-  });
+  const already = await traceroute.trace(udp, { timeoutMs: 60_000, signal });
   assert.deepEqual(already.hops, []);
-  const closed = traceroute.trace(target, { timeoutMs: 60_000, signal: never });
+  const closed = traceroute.trace(udp, { timeoutMs: 60_000, signal: never });
   await traceroute[Symbol.asyncDispose]();
-  await assert.rejects(closed, AgentError);
-  assert.deepEqual(childrenOfThisProcess(), []);
+  assert.equal(open.size, 0);
+  await assert.rejects(closed, { code: 'TRACEROUTE_UNAVAILABLE', message: /agent is stopping/ });
 });
 
-test('a tracer that breaks is an agent error with its own message', async () => {
-  using folder = temporaryFolder();
+test('times are those of the network, however late this process reads an answer', async () => {
+  const lateMs = 50;
+  const { traceroute } = await openedBefore((call) => {
+    const until = performance.now() + lateMs;
+    while (call === 'recvmsg' && performance.now() < until);
+    return null;
+  });
+  const report = await traceroute.trace(udp, { timeoutMs: 20_000, signal: never });
+  const { best } = report.hops[0] ?? {};
+  assert.ok(typeof best === 'number' && best > 0 && best < lateMs, JSON.stringify(report.hops));
+});
+
+test('a system call that fails before anything was sent is an agent error that says why', async () => {
+  const { EMFILE, EPERM, ENOSPC, ENETUNREACH, EBADF, EACCES } = constants.errno;
   const cases = [
-    { instead: 'echo "Out of memory!" >&2; exit 1', message: /ended early \(Out of memory!\)/ },
-    { instead: 'kill -9 $$', message: /ended early \(status SIGKILL\)/ },
-    { instead: 'exit 0', message: /ended early \(status 0\)/ },
-    { instead: 'echo "failed socket EMFILE"', message: /no file descriptor is left/ },
-    { instead: 'echo "failed setsockopt EPERM"', message: /sandbox/ },
-  ];
-  for (const { instead, message } of cases) {
-    await using traceroute = opened(strangePerl(folder.path, instead));
+    { call: 'socket', error: EMFILE, message: /no file descriptor is left/ },
+    { call: 'epoll_ctl', error: ENOSPC, message: /sends nothing to 127\.0\.0\.1.*ENOSPC/ },
+    { call: 'setsockopt', error: EPERM, message: /sandbox/ },
+    { call: 'connect', error: ENETUNREACH, message: /it has no route/ },
+    { call: 'sendto', error: EPERM, message: /its firewall forbids that/ },
+    { call: 'recvmsg', error: EBADF, message: /recvmsg: EBADF/ },
+  ] as const;
+  for (const { call, error, message } of cases) {
+    const { traceroute, open } = await openedBefore((made) => (made === call ? -error : null));
     await assert.rejects(
-      traceroute.trace({ ...here, port: null }, { timeoutMs: 5_000, signal: never }),
-      (error) => error instanceof AgentError && message.test(error.message),
+      traceroute.trace(udp, { timeoutMs: 5_000, signal: never }),
+      (problem) => problem instanceof AgentError && message.test(problem.message),
+      call,
     );
+    assert.equal(open.size, 0, call);
   }
+  const plan = { method: 'icmp', maxHops: 4, shownSilent: 2 } as const;
+  const { traceroute } = await openedBefore((made) => (made === 'socket' ? -EACCES : null));
+  await assert.rejects(
+    traceroute.trace(udp, { timeoutMs: 5_000, signal: never, plan }),
+    /ping_group_range/,
+  );
+});
+
+test('what was sent before no more could be is reported', async () => {
+  const { traceroute, open } = await openedBefore((call, before) =>
+    call === 'socket' && before >= 1 ? -constants.errno.EMFILE : null,
+  );
+  const report = await traceroute.trace(udp, { timeoutMs: 5_000, signal: never });
+  assert.deepEqual([report.isReached, report.hops[0]?.sent], [true, 1]);
+  assert.equal(open.size, 0);
+});
+
+test('whatever call fails whenever, a trace is a report or an agent error, and leaves no socket', async () => {
+  using server = await listening();
+  const targets: TracedTarget[] = [udp, { ...here, port: server.port }];
+  targets.push({ ...here, port: await freePort() });
+  const calls = [
+    ...(['socket', 'setsockopt', 'getsockopt', 'connect', 'sendto', 'recvmsg'] as const),
+    ...([
+      'getsockname',
+      'getpeername',
+      'epoll_ctl',
+      'epoll_wait',
+      'clock_gettime',
+      'close',
+      'ioctl',
+    ] as const),
+  ];
+  const results = [-constants.errno.EMFILE, -constants.errno.EBADF, 0];
+  const cases = calls.flatMap((call) =>
+    results.flatMap((result) => [0, 2].map((from) => ({ call, result, from }))),
+  );
+  await Promise.all(
+    cases.map(async ({ call, result, from }) => {
+      // A socket of number 0 would be the standard input.
+      if (call === 'socket' && result === 0) return;
+      const { traceroute, open } = await openedBefore((made, before) =>
+        made === call && before >= from ? result : null,
+      );
+      await Promise.all(
+        targets.map(async (target) => {
+          const ended = traceroute.trace(target, { timeoutMs: 1_500, signal: never });
+          const report: TracerouteReport | null = await ended.catch((error: unknown) => {
+            assert.ok(error instanceof AgentError, `${call} ${result}: ${String(error)}`);
+            return null;
+          });
+          if (report !== null) tracerouteReport.parse(report);
+        }),
+      );
+      assert.equal(open.size, 0, `${call} ${result}`);
+    }),
+  );
+});
+
+test('a socket that is always ready and never says anything is given up', async () => {
+  const { traceroute, made } = await openedBefore((call) =>
+    call === 'recvmsg' ? -constants.errno.EAGAIN : null,
+  );
+  const report = await traceroute.trace(udp, { timeoutMs: 5_000, signal: never });
+  assert.equal(report.isReached, false);
+  const sent = made.sendto ?? 0;
+  assert.ok((made.recvmsg ?? 0) <= 4 + sent * 2 * 65, `${made.recvmsg} reads of ${sent} probes`);
 });
 
 test('an address that cannot be meant is refused before anything is sent', async () => {
-  await using traceroute = opened();
+  await using traceroute = await opened();
   for (const [address, family, message] of [
     ['shop.internal', 'IPv4', /is not an IPv4 address/],
     ['10.0.0.1', 'IPv6', /is not an IPv6 address/],
     ['fe80::1', 'IPv6', /fe80::1%eth0/],
+    ['fe80::1%no0', 'IPv6', /no interface "no0"/],
   ] as const) {
     await assert.rejects(
       traceroute.trace({ address, family, port: 1 }, { timeoutMs: 5_000, signal: never }),
@@ -129,27 +211,27 @@ test('an address that cannot be meant is refused before anything is sent', async
   }
 });
 
-test('where it cannot work it says why and what would help', () => {
-  using folder = temporaryFolder();
-  const perlThat = (does: string): string => {
-    const file = join(folder.path, 'perl');
-    writeFileSync(file, `#!/bin/sh\n${does}\n`);
-    chmodSync(file, 0o755);
-    return file;
+test('where it cannot work it says why and what would help', async () => {
+  const problemOf = async (fail: Fail) => {
+    const { libc, open } = faultyLibc(fail);
+    const result = await openTraceroute({ libc });
+    assert.equal(open.size, 0);
+    return 'problem' in result ? result.problem : null;
   };
-  const problems = [
-    [{ perl: null }, /perl is not installed; install it/],
-    [{ perl: '/nowhere/perl' }, /\/nowhere\/perl/],
-    [{ architecture: 's390x' }, /x64 and arm64 only, and this machine is s390x/],
-    [{ platform: 'darwin' }, /on Linux only/],
-    [
-      { perl: perlThat('echo "failed setsockopt ENOPROTOOPT"') },
-      /ENOPROTOOPT.*outside of it, or set TRACEROUTE=off/,
-    ],
-  ] as const;
-  for (const [means, problem] of problems) {
-    const result = openTraceroute(means);
-    assert.equal(result.traceroute, null);
-    assert.match('problem' in result ? result.problem : '', problem);
-  }
+  const { ENOPROTOOPT, EAGAIN, EPERM, EADDRNOTAVAIL } = constants.errno;
+  assert.match(
+    (await problemOf((call) => (call === 'setsockopt' ? -ENOPROTOOPT : null))) ?? '',
+    /setsockopt: ENOPROTOOPT.*outside of it, or set TRACEROUTE=off/,
+  );
+  assert.match(
+    (await problemOf((call) => (call === 'recvmsg' ? -EAGAIN : null))) ?? '',
+    /recvmsg: ENOMSG/,
+  );
+  assert.match((await problemOf((call) => (call === 'socket' ? -EPERM : null))) ?? '', /EPERM/);
+  // Without a loopback interface there is nothing to find out.
+  assert.equal(await problemOf((call) => (call === 'bind' ? -EADDRNOTAVAIL : null)), null);
+  const without = await openTraceroute({ libc: null, problem: 'no package' });
+  assert.deepEqual(without, {
+    ...{ traceroute: null, problem: 'the way to a target cannot be traced: no package' },
+  });
 });
