@@ -20,8 +20,6 @@ import type { Observation, Runner, RunnerContext } from './runner.ts';
 /** Minimum timeout: the kernel needs a moment to report a missing answer. */
 const minTraceMs = 1_000;
 const maxLookupMs = 2_000;
-/** The tracer ends a little before its time is over. */
-const deadlineSlackMs = 200;
 
 function roundMs(value: number): number {
   return Math.round(value * 1000) / 1000;
@@ -40,7 +38,7 @@ function cutWay(
       return { hops: hops.slice(0, index + 1), reason: 'maxUnknownHops' };
   }
   if (isReached) return { hops, reason: 'destinationReached' };
-  const isCutOff = hops.length < maxHops && durationMs > timeoutMs - deadlineSlackMs;
+  const isCutOff = hops.length < maxHops && durationMs >= Math.floor(timeoutMs);
   return { hops, reason: isCutOff ? 'timeout' : 'maxHops' };
 }
 

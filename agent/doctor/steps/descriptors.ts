@@ -4,6 +4,8 @@ import type { Step } from '../step.ts';
 
 /** The outbox, the log, probes, the link and what Node itself has open. */
 const own = 64;
+/** Four traceroutes of failures at once, with up to ninety probes each. */
+const traces = 4 * 90;
 const eachLight = 2;
 const eachHeavy = 16;
 /** Below it checks fail with EMFILE at any concurrency that is of use. */
@@ -11,14 +13,14 @@ const least = 128;
 
 /** Files that may be needed at once. */
 export function neededDescriptors(light: number, heavy: number): number {
-  return own + light * eachLight + heavy * eachHeavy;
+  return own + traces + light * eachLight + heavy * eachHeavy;
 }
 
 export function judgeDescriptors(limit: number | null, light: number, heavy: number): Finding[] {
   if (limit === null) return [ok('no limit on open files')];
   const needed = neededDescriptors(light, heavy);
   if (limit >= needed) return [ok(`at most ${limit} open files, ${needed} may be needed`)];
-  const fits = Math.max(1, Math.floor((limit - own - heavy * eachHeavy) / eachLight));
+  const fits = Math.max(1, Math.floor((limit - own - traces - heavy * eachHeavy) / eachLight));
   return [
     (limit < least ? fail : warn)(
       `at most ${limit} open files; UPTIME_CONCURRENCY=${light} and JOB_CONCURRENCY=${heavy} may need ${needed}`,

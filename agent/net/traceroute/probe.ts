@@ -10,8 +10,7 @@ import {
   type IcmpError,
 } from '../../native/error-queue.ts';
 import { checked, SystemCallError, type Libc } from '../../native/libc.ts';
-import type {
-  KernelClock} from '../../native/sockets.ts';
+import type { KernelClock } from '../../native/sockets.ts';
 import {
   addressBytes,
   addressText,
@@ -131,13 +130,16 @@ export class Probe implements Disposable {
   /** True when an answer is there already. Throws a SystemCallError when this machine lets nothing out. */
   send(): boolean {
     const { address, port, scope } = this.#target;
-    this.#sentAt = this.#tools.monotonic();
+    // Made before, so that the time for it is in no round trip.
+    const to = socketAddress(address, port, scope);
+    const datagram = this.#method === 'tcp' ? null : this.#datagram();
     let call = 'connect';
-    let result = this.#socket.connect(socketAddress(address, port, scope));
-    if (result === 0 && this.#method !== 'tcp') {
+    this.#sentAt = this.#tools.monotonic();
+    let result = this.#socket.connect(to);
+    if (result === 0 && datagram !== null) {
       call = 'send';
       this.#sentAt = this.#tools.monotonic();
-      result = this.#socket.send(this.#datagram());
+      result = this.#socket.send(datagram);
     }
     if (result !== -EINPROGRESS && !isRefusal(result)) checked(call, result);
     this.#error = isRefusal(result) ? result : 0;

@@ -20,7 +20,7 @@ import { judgeKey, maskedKey } from '../../../../agent/doctor/steps/key.ts';
 import { judgeTrips } from '../../../../agent/doctor/steps/link-quality.ts';
 import { judgeProtocol } from '../../../../agent/doctor/steps/protocol.ts';
 import { judgeProxy, offeredSchemes } from '../../../../agent/doctor/steps/proxy.ts';
-import { judgeRoute } from '../../../../agent/doctor/steps/route.ts';
+import { judgeNextHops, judgeRoute } from '../../../../agent/doctor/steps/route.ts';
 import { judgeTls, type TlsFacts } from '../../../../agent/doctor/steps/tls.ts';
 
 function assertSays(findings: readonly Finding[], verdict: string, words: RegExp): void {
@@ -184,6 +184,15 @@ test('files of the resolver are read as the C library reads them', () => {
   });
   const hosts = '127.0.0.1 localhost\n10.0.0.7 other CP.example # moved\n# 10.0.0.8 cp.example\n';
   assert.deepEqual(addressesInHosts(hosts, 'cp.example'), ['10.0.0.7']);
+});
+
+test('route: where the kernel cannot be asked for next hops, it says why and what is lost', () => {
+  assert.deepEqual(judgeNextHops(null), []);
+  assertSays(
+    judgeNextHops('the kernel cannot be asked (socket: EPERM)'),
+    'warn',
+    /socket: EPERM.*dead gateway.*failure of the target/,
+  );
 });
 
 test('route: one way is enough; without any, the kernel says why', () => {

@@ -138,8 +138,8 @@ test('the work directory: not writable, noexec, full', () => {
 test('limits are held against what the settings ask for', () => {
   const rows: [Finding[], string, RegExp][] = [
     [judgeDescriptors(null, 256, 10), 'ok', /no limit/],
-    [judgeDescriptors(1_048_576, 256, 10), 'ok', /736 may be needed/],
-    [judgeDescriptors(512, 256, 2), 'warn', /608 or more.*UPTIME_CONCURRENCY=208/],
+    [judgeDescriptors(1_048_576, 256, 10), 'ok', /1096 may be needed/],
+    [judgeDescriptors(512, 256, 2), 'warn', /968 or more.*UPTIME_CONCURRENCY=28/],
     [judgeDescriptors(64, 256, 2), 'fail', /at most 64 open files/],
     [judgeProcesses({ group: null, user: null, heavy: 2 }), 'ok', /no limit/],
     [
