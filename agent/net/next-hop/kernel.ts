@@ -62,25 +62,22 @@ function targetOf(libc: Libc, address: string): Target {
     : { family: AF_INET6, target: bytes, device };
 }
 
-/** The result of a question; null where the kernel has none, or cannot be asked. */
-function orNull<T>(ask: () => T): T | null {
+/** The result of a question, or what `otherwise` makes of an error that `call` ended with. */
+function askOr<T, U>(ask: () => T, call: string, otherwise: (error: SystemCallError) => U): T | U {
   try {
     return ask();
   } catch (error) {
-    if (error instanceof SystemCallError) return null;
+    if (error instanceof SystemCallError && error.call === call) return otherwise(error);
     throw error;
   }
 }
 
-/** The result of a question, or that there is no route, where `call` fails with an error that says so. */
-function noneWhere<T>(ask: () => T, call: string): T | (NextHop & { kind: 'none' }) {
-  try {
-    return ask();
-  } catch (error) {
-    if (!(error instanceof SystemCallError) || error.call !== call) throw error;
-    if (!noRoute.has(error.code)) throw error;
-    return { kind: 'none', code: error.code };
-  }
+/** The result of a question; null where the kernel answers that it has none. */
+const orNull = <T>(ask: () => T): T | null => askOr(ask, 'netlink', () => null);
+
+function noneBecauseOf(error: SystemCallError): NextHop & { kind: 'none' } {
+  if (!noRoute.has(error.code)) throw error;
+  return { kind: 'none', code: error.code };
 }
 
 function isSameGateway(one: Gateway | null, other: Gateway | null): boolean {
@@ -111,19 +108,25 @@ class NextHopsOfKernel implements NextHops {
       this.#netlink.route(targetOf(this.#libc, '127.0.0.1'));
       return null;
     } catch (error) {
-      return `the kernel cannot be asked (${String(error instanceof Error ? error.message : error)})`;
+      return `the kernel cannot be asked (${error instanceof Error ? error.message : String(error)})`;
     }
   }
 
   to(address: string): Promise<NextHop | null> {
-    if (isIP(address) === 0) return Promise.resolve(null);
-    return Promise.resolve(orNull(() => this.#observe(address)));
+    let hop: NextHop | null = null;
+    try {
+      if (isIP(address) !== 0) hop = this.#observe(address);
+    } catch (error) {
+      // A fact is missing then.
+      if (!(error instanceof SystemCallError)) throw error;
+    }
+    return Promise.resolve(hop);
   }
 
   #observe(address: string): NextHop | null {
-    const target = noneWhere(() => targetOf(this.#libc, address), 'interface');
+    const target = askOr(() => targetOf(this.#libc, address), 'interface', noneBecauseOf);
     if ('kind' in target) return target;
-    const hop = noneWhere(() => this.#hopTo(target), 'netlink');
+    const hop = askOr(() => this.#hopTo(target), 'netlink', noneBecauseOf);
     return hop !== null && isDead(hop) && this.#mayGoAnotherWay(target) ? null : hop;
   }
 

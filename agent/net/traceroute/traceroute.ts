@@ -142,17 +142,14 @@ class Trace {
       const now = this.#tools.monotonic();
       const decision =
         now >= this.#deadline ? ({ do: 'end' } as const) : this.#schedule.decide(now, this.#probes);
-      if (decision.do === 'send') this.#send(decision.hop);
-      else if (decision.do === 'give up')
-        decision.probes.forEach((probe) => {
-          this.#forget(probe);
-        });
-      else if (decision.do === 'fall back') this.#fallBack(now);
-      else if (decision.do === 'end') this.end();
-      else {
+      if (decision.do === 'wait') {
         this.#wait(Math.min(decision.until, this.#deadline) - now);
         return;
       }
+      if (decision.do === 'send') this.#send(decision.hop);
+      else if (decision.do === 'fall back') this.#fallBack(now);
+      else if (decision.do === 'give up') for (const probe of decision.probes) this.#forget(probe);
+      else this.end();
     }
   }
 
@@ -310,15 +307,8 @@ async function findProblem(tools: Tools): Promise<string | null> {
       cancel();
       answer = probe.outcome();
     }
-    if (
-      answer === null ||
-      answer === 'lost' ||
-      answer.by !== 'icmp' ||
-      answer.from !== own.address
-    ) {
-      return cannotReadErrors('recvmsg', 'ENOMSG');
-    }
-    return null;
+    const author = typeof answer === 'object' && answer?.by === 'icmp' ? answer.from : null;
+    return author === own.address ? null : cannotReadErrors('recvmsg', 'ENOMSG');
   } catch (error) {
     if (error instanceof SystemCallError) return cannotReadErrors(error.call, error.code);
     throw error;

@@ -12,7 +12,14 @@ import {
 } from '../../../../agent/net/next-hop/assert-reachable.ts';
 import { openNextHops } from '../../../../agent/net/next-hop/kernel.ts';
 import type { NextHop, NeighbourState } from '../../../../agent/net/next-hop/next-hop.ts';
-import { faultyLibc, fillMessage, realLibc } from '../../../support/faulty-libc.ts';
+import { faultyLibc } from '../../../support/faulty-libc.ts';
+import {
+  hex,
+  kernelThatKnows,
+  recorded,
+  refusal,
+  type Asked,
+} from '../../../support/netlink-messages.ts';
 import { TestClock } from '../../../support/test-clock.ts';
 
 const by = (state: NeighbourState): NextHop => ({
@@ -164,28 +171,101 @@ test('a system call that fails makes a hop unknown, and leaves no socket behind'
 });
 
 test('a kernel that answers every question with an error has no route only where it says so', async () => {
-  const real = realLibc();
-  const answering = (code: keyof typeof constants.errno) =>
-    openNextHops({
-      libc: faultyLibc((call, before, given) => {
-        if (call !== 'recvmsg') return null;
-        const error = Buffer.alloc(20);
-        error.writeUInt32LE(20, 0);
-        error.writeUInt16LE(2, 4);
-        error.writeUInt32LE(before + 1, 8);
-        error.writeInt32LE(-constants.errno[code], 16);
-        return fillMessage(real, given[1] as Buffer, error);
-      }).libc,
-    });
+  const answering = (code: 'ENETUNREACH' | 'EOPNOTSUPP' | 'EPERM' | 'ENOBUFS' | 'EBUSY') =>
+    openNextHops({ libc: kernelThatKnows(() => refusal(-constants.errno[code])) });
   assert.deepEqual(await answering('ENETUNREACH').to('192.0.2.1'), {
     ...{ kind: 'none', code: 'ENETUNREACH' },
   });
   for (const code of ['EOPNOTSUPP', 'EPERM', 'ENOBUFS', 'EBUSY'] as const) {
-    const nextHops = answering(code);
-    assert.equal(await nextHops.to('192.0.2.1'), null, code);
-    assert.match(
-      nextHops.problem ?? '',
-      new RegExp(code.replace('EOPNOTSUPP', 'ENOTSUP|EOPNOTSUPP')),
-    );
+    assert.equal(await answering(code).to('192.0.2.1'), null, code);
+    assert.match(answering(code).problem ?? '', /^the kernel cannot be asked \(netlink: E/);
+  }
+});
+
+/** The recorded messages with some bytes replaced. */
+function changed(message: Buffer, at: number, ...bytes: number[]): Buffer {
+  const copy = Buffer.from(message);
+  copy.set(bytes, at);
+  return copy;
+}
+
+const { neighbours, route, link, rules } = recorded;
+const defaultRules = rules.subarray(68);
+const routeType = 16 + 7;
+const linkFlags = 16 + 8;
+const neighbourState = 16 + 8;
+/** A route without its last attributes, from the gateway on. */
+const onLink = changed(route.subarray(0, 60), 0, 60);
+const unplugged = changed(link, linkFlags, 0x03, 0x10, 0, 0);
+const failed = changed(neighbours, neighbourState, 0x20);
+const throughGateway = (state: NeighbourState) => ({
+  ...{ kind: 'hop', device: 'br0', isUp: true, hasCarrier: true },
+  gateway: { address: '10.0.0.1', state },
+});
+const onBridge = { kind: 'hop', device: 'br0', isUp: true, hasCarrier: false, gateway: null };
+
+test('what the kernel answers decides about the next hop', async () => {
+  type Known = Partial<Record<Asked, Buffer | number | ((question: Buffer) => Buffer)>>;
+  const isFar = (question: Buffer): boolean => question.includes(hex('c0000201'));
+  const isInTable = (question: Buffer): boolean => question.readUInt32LE(16 + 8) === 0x2000;
+  const cases: readonly [name: string, known: Known, hop: unknown][] = [
+    ['a gateway', {}, throughGateway('permanent')],
+    ['no neighbour', { neighbours: recorded.done }, throughGateway(null)],
+    ['neighbours are not told', { neighbours: refusal(-95) }, throughGateway(null)],
+    ['a dead gateway', { neighbours: failed }, throughGateway('failed')],
+    ['the own address', { route: changed(route, routeType, 2) }, { kind: 'here' }],
+    ['a blackhole', { route: changed(route, routeType, 6) }, { kind: 'none', code: 'EINVAL' }],
+    [
+      'unreachable',
+      { route: changed(route, routeType, 7) },
+      { kind: 'none', code: 'EHOSTUNREACH' },
+    ],
+    ['prohibited', { route: recorded.refusal }, { kind: 'none', code: 'EACCES' }],
+    ['a bridge that all else leaves by', { route: onLink, link: unplugged }, onBridge],
+    [
+      'a bridge for the target alone',
+      {
+        route: (question) => (isFar(question) ? refusal(-101) : onLink),
+        link: unplugged,
+      },
+      { ...onBridge, mayEndAtTarget: true },
+    ],
+    [
+      'a rule that looks at ports',
+      { neighbours: failed, rules: changed(rules, 16 + 12 + 34, 24) },
+      null,
+    ],
+    [
+      'several gateways',
+      {
+        neighbours: failed,
+        route: (question) => (isInTable(question) ? changed(route, 16 + 12 + 2, 9) : route),
+      },
+      null,
+    ],
+    ['a rule for another source', { neighbours: failed, rules }, throughGateway('failed')],
+    [
+      'a rule for the own source',
+      {
+        ...{ neighbours: failed, rules },
+        route: (question) => (question.readUInt8(16 + 2) === 32 ? onLink : route),
+      },
+      null,
+    ],
+    ['rules are not told', { neighbours: failed, rules: refusal(-95) }, throughGateway('failed')],
+    ['rules cannot be asked for', { neighbours: failed, rules: -constants.errno.EMFILE }, null],
+    [
+      'a damaged route',
+      { route: changed(route, 16, ...Array.from({ length: 60 }, () => 0)) },
+      null,
+    ],
+  ];
+  const usual = { link, route, neighbours, rules: defaultRules };
+  for (const [name, known, hop] of cases) {
+    const libc = kernelThatKnows((asked, question) => {
+      const answer = known[asked] ?? usual[asked];
+      return typeof answer === 'function' ? answer(question) : answer;
+    });
+    assert.deepEqual(await openNextHops({ libc }).to('8.8.8.8'), hop, name);
   }
 });
