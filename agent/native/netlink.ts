@@ -6,34 +6,23 @@ import { constants } from 'node:os';
 import { checked, SystemCallError, type Libc } from './libc.ts';
 import { AF_INET, AF_NETLINK, NativeSocket, SOCK_RAW } from './sockets.ts';
 
-const NLMSG_ERROR = 2;
-const NLMSG_DONE = 3;
-const NLM_F_REQUEST = 1;
-const NLM_F_DUMP = 0x300;
-const RTM_NEWLINK = 16;
-const RTM_GETLINK = 18;
-const RTM_NEWROUTE = 24;
-const RTM_GETROUTE = 26;
-const RTM_NEWNEIGH = 28;
-const RTM_GETNEIGH = 30;
-const RTM_NEWRULE = 32;
-const RTM_GETRULE = 34;
-const RTA_DST = 1;
-const RTA_SRC = 2;
-const RTA_OIF = 4;
-const RTA_GATEWAY = 5;
-const RTA_PREFSRC = 7;
-const RTA_MULTIPATH = 9;
-const RTA_VIA = 18;
-const RTA_NH_ID = 30;
+const NLMSG = { ERROR: 2, DONE: 3 } as const;
+const NLM_F = { REQUEST: 1, DUMP: 0x300 } as const;
+const RTM_GET = { LINK: 18, ROUTE: 26, NEIGH: 30, RULE: 34 } as const;
+const RTA = {
+  DST: 1,
+  SRC: 2,
+  OIF: 4,
+  GATEWAY: 5,
+  PREFSRC: 7,
+  MULTIPATH: 9,
+  VIA: 18,
+  NH_ID: 30,
+} as const;
 const RTM_F_FIB_MATCH = 0x2000;
-const NDA_DST = 1;
-const NDA_IFINDEX = 8;
-const IFLA_IFNAME = 3;
-const IFLA_LINKINFO = 18;
-const IFLA_INFO_KIND = 1;
-const IFF_UP = 1;
-const IFF_LOWER_UP = 0x10000;
+const NDA = { DST: 1, IFINDEX: 8 } as const;
+const IFLA = { IFNAME: 3, LINKINFO: 18, INFO_KIND: 1 } as const;
+const IFF = { UP: 1, LOWER_UP: 0x10000 } as const;
 
 const headerBytes = 16;
 /** Types of attributes have flags in their upper two bits. */
@@ -106,7 +95,7 @@ export function encodeRequest(type: number, flags: number, sequence: number, bod
   const header = Buffer.alloc(headerBytes);
   header.writeUInt32LE(headerBytes + body.length, 0);
   header.writeUInt16LE(type, 4);
-  header.writeUInt16LE(NLM_F_REQUEST | flags, 6);
+  header.writeUInt16LE(NLM_F.REQUEST | flags, 6);
   header.writeUInt32LE(sequence, 8);
   return Buffer.concat([header, body]);
 }
@@ -155,38 +144,36 @@ export function encodeRouteQuestion(question: RouteQuestion): Buffer {
   header.set([family, target.length * 8, (source?.length ?? 0) * 8]);
   header.writeUInt32LE(isInTable === true ? RTM_F_FIB_MATCH : 0, 8);
   return Buffer.concat([
-    ...[header, attribute(RTA_DST, target)],
-    ...(source === undefined ? [] : [attribute(RTA_SRC, source)]),
-    ...(device === undefined || device === null ? [] : [attribute(RTA_OIF, uint32(device))]),
+    ...[header, attribute(RTA.DST, target)],
+    ...(source === undefined ? [] : [attribute(RTA.SRC, source)]),
+    ...(device === undefined || device === null ? [] : [attribute(RTA.OIF, uint32(device))]),
   ]);
 }
 
-function gatewayIn(found: Attributes, family: number): Gateway | null {
-  const via = found.get(RTA_VIA);
-  if (via !== undefined && via.length > 2) {
-    return { family: via.readUInt16LE(0), address: Buffer.from(via.subarray(2)) };
-  }
-  const address = found.get(RTA_GATEWAY);
-  return address === undefined ? null : { family, address: Buffer.from(address) };
+/** Null without a gateway; undefined where its address is damaged. */
+function gatewayIn(found: Attributes, asked: number): Gateway | null | undefined {
+  const via = found.get(RTA.VIA);
+  const bytes = via?.subarray(2) ?? found.get(RTA.GATEWAY);
+  if (bytes === undefined) return null;
+  const family = via !== undefined && via.length > 2 ? via.readUInt16LE(0) : asked;
+  if (bytes.length !== (family === AF_INET ? 4 : 16)) return undefined;
+  return { family, address: Buffer.from(bytes) };
 }
-
-const isWhole = ({ family, address }: Gateway): boolean =>
-  address.length === (family === AF_INET ? 4 : 16);
 
 /** `family` is that of the question. Null for a message that is damaged. */
 export function decodeRoute(content: Buffer, family: number): Route | null {
   if (content.length < 12) return null;
   const found = attributesOf(content.subarray(12));
   const gateway = gatewayIn(found, family);
-  if (gateway !== null && !isWhole(gateway)) return null;
-  const source = found.get(RTA_PREFSRC);
+  if (gateway === undefined) return null;
+  const source = found.get(RTA.PREFSRC);
   return {
     type: content.readUInt8(7),
-    device: readUInt32(found.get(RTA_OIF)),
+    device: readUInt32(found.get(RTA.OIF)),
     gateway,
     source: source === undefined ? null : Buffer.from(source),
-    isMultipath: found.has(RTA_MULTIPATH),
-    hasNextHopObject: found.has(RTA_NH_ID),
+    isMultipath: found.has(RTA.MULTIPATH),
+    hasNextHopObject: found.has(RTA.NH_ID),
   };
 }
 
@@ -194,31 +181,23 @@ export function decodeLink(content: Buffer): Link | null {
   if (content.length < 16) return null;
   const flags = content.readUInt32LE(8);
   const found = attributesOf(content.subarray(16));
-  const details = found.get(IFLA_LINKINFO);
+  const details = found.get(IFLA.LINKINFO);
   return {
-    name: textOf(found.get(IFLA_IFNAME)),
-    isUp: (flags & IFF_UP) !== 0,
-    hasCarrier: (flags & IFF_LOWER_UP) !== 0,
-    kind: details === undefined ? null : textOf(attributesOf(details).get(IFLA_INFO_KIND)),
+    name: textOf(found.get(IFLA.IFNAME)),
+    isUp: (flags & IFF.UP) !== 0,
+    hasCarrier: (flags & IFF.LOWER_UP) !== 0,
+    kind: details === undefined ? null : textOf(attributesOf(details).get(IFLA.INFO_KIND)),
   };
 }
 
-/** An entry of the table of neighbours; `state` is one of NUD_…. */
-export interface Neighbour {
-  readonly family: number;
-  readonly device: number;
-  readonly state: number;
-  /** A view of the message. */
-  readonly address: Buffer | null;
-}
-
-export function decodeNeighbour(content: Buffer): Neighbour | null {
+/** An entry of the table of neighbours; `state` is one of NUD_…, `address` a view of the message. */
+export function decodeNeighbour(content: Buffer) {
   if (content.length < 12) return null;
   return {
     family: content.readUInt8(0),
     device: content.readInt32LE(4),
     state: content.readUInt16LE(8),
-    address: attributesOf(content.subarray(12)).get(NDA_DST) ?? null,
+    address: attributesOf(content.subarray(12)).get(NDA.DST) ?? null,
   };
 }
 
@@ -231,8 +210,8 @@ export class Netlink {
     this.#libc = libc;
   }
 
-  /** The contents of the messages of a type. Each is used again when the next one is taken. */
-  *#ask(type: number, flags: number, body: Buffer, wanted: number): Generator<Buffer> {
+  /** The contents of the messages that answer. Each is used again when the next one is taken. */
+  *#ask(type: number, flags: number, body: Buffer): Generator<Buffer> {
     // A question that was given up leaves answers behind, so that each has a socket of its own.
     using socket = new NativeSocket(this.#libc, AF_NETLINK, SOCK_RAW);
     const sequence = (this.#sequence = (this.#sequence + 1) >>> 0);
@@ -242,14 +221,15 @@ export class Netlink {
       if (typeof received === 'number') throw new SystemCallError('recvmsg', received);
       for (const message of netlinkMessages(received.bytes)) {
         if (message.sequence !== sequence) continue;
-        if (message.type === NLMSG_DONE) return;
-        if (message.type === NLMSG_ERROR) {
+        if (message.type === NLMSG.DONE) return;
+        if (message.type === NLMSG.ERROR) {
           const { content } = message;
           const code = content.length < 4 ? 0 : content.readInt32LE(0);
           throw new SystemCallError('netlink', code === 0 ? constants.errno.EBADMSG : code);
         }
-        if (message.type === wanted) yield message.content;
-        if ((flags & NLM_F_DUMP) === 0) return;
+        // RTM_NEW… is two less than RTM_GET….
+        if (message.type === type - 2) yield message.content;
+        if ((flags & NLM_F.DUMP) === 0) return;
       }
     }
     throw new SystemCallError('recvmsg', constants.errno.EMSGSIZE);
@@ -257,7 +237,7 @@ export class Netlink {
 
   route(question: RouteQuestion): Route | null {
     const body = encodeRouteQuestion(question);
-    for (const content of this.#ask(RTM_GETROUTE, 0, body, RTM_NEWROUTE)) {
+    for (const content of this.#ask(RTM_GET.ROUTE, 0, body)) {
       return decodeRoute(content, question.family);
     }
     return null;
@@ -266,7 +246,7 @@ export class Netlink {
   link(device: number): Link | null {
     const body = Buffer.alloc(16);
     body.writeInt32LE(device, 4);
-    for (const content of this.#ask(RTM_GETLINK, 0, body, RTM_NEWLINK)) return decodeLink(content);
+    for (const content of this.#ask(RTM_GET.LINK, 0, body)) return decodeLink(content);
     return null;
   }
 
@@ -274,8 +254,8 @@ export class Netlink {
   neighbourState(device: number, { family, address }: Gateway): number | null {
     const header = Buffer.alloc(12);
     header.writeUInt8(family, 0);
-    const body = Buffer.concat([header, attribute(NDA_IFINDEX, uint32(device))]);
-    for (const content of this.#ask(RTM_GETNEIGH, NLM_F_DUMP, body, RTM_NEWNEIGH)) {
+    const body = Buffer.concat([header, attribute(NDA.IFINDEX, uint32(device))]);
+    for (const content of this.#ask(RTM_GET.NEIGH, NLM_F.DUMP, body)) {
       const found = decodeNeighbour(content);
       if (found?.family !== family || found.device !== device) continue;
       if (found.address?.equals(address) === true) return found.state;
@@ -288,7 +268,7 @@ export class Netlink {
     const found = new Set<number>();
     const body = Buffer.alloc(12);
     body.writeUInt8(family, 0);
-    for (const content of this.#ask(RTM_GETRULE, NLM_F_DUMP, body, RTM_NEWRULE)) {
+    for (const content of this.#ask(RTM_GET.RULE, NLM_F.DUMP, body)) {
       for (const type of attributesOf(content.subarray(12)).keys()) found.add(type);
     }
     return found;

@@ -9,33 +9,15 @@ import {
   AF_INET6,
   interfaceIndex,
 } from '../../native/sockets.ts';
-import type { NextHop, NextHops, NeighbourState } from './next-hop.ts';
+import { neighbourStates, type NeighbourState, type NextHop, type NextHops } from './next-hop.ts';
 
 const RTN_LOCAL = 2;
 /** Types of routes that refuse, with the error that a socket gets. */
-const refusals: Readonly<Record<number, string>> = {
-  6: 'EINVAL',
-  7: 'EHOSTUNREACH',
-  8: 'EACCES',
-};
+const refusals: Record<number, string> = { 6: 'EINVAL', 7: 'EHOSTUNREACH', 8: 'EACCES' };
 /** Answers to the question of a route that say that there is none; others say that it cannot be asked. */
 const noRoute = new Set('ENETUNREACH EHOSTUNREACH EINVAL EACCES ENODEV ENETDOWN'.split(' '));
 
-const FRA_SRC = 2;
-const FRA_IP_PROTO = 22;
-const FRA_SPORT_RANGE = 23;
-const FRA_DPORT_RANGE = 24;
-
-const states: Readonly<Record<number, NeighbourState>> = {
-  0x01: 'incomplete',
-  0x02: 'reachable',
-  0x04: 'stale',
-  0x08: 'delay',
-  0x10: 'probe',
-  0x20: 'failed',
-  0x40: 'noarp',
-  0x80: 'permanent',
-};
+const FRA = { SRC: 2, IP_PROTO: 22, SPORT_RANGE: 23, DPORT_RANGE: 24 } as const;
 
 /** Kinds of links behind which the target itself may be all there is. */
 const endsAtTarget: ReadonlySet<string | null> = new Set(['bridge', 'veth', 'netkit', 'tun']);
@@ -132,10 +114,11 @@ class NextHopsOfKernel implements NextHops {
 
   #hopTo(target: Target): NextHop | null {
     const route = this.#netlink.route(target);
-    const refusal = route === null ? undefined : refusals[route.type];
-    if (refusal !== undefined) return { kind: 'none', code: refusal };
-    if (route?.type === RTN_LOCAL) return { kind: 'here' };
-    if (route === null || route.device === null) return null;
+    if (route === null) return null;
+    const code = refusals[route.type];
+    if (code !== undefined) return { kind: 'none', code };
+    if (route.type === RTN_LOCAL) return { kind: 'here' };
+    if (route.device === null) return null;
     const { device, gateway } = route;
     const link = this.#netlink.link(device);
     if (link === null) return null;
@@ -151,10 +134,8 @@ class NextHopsOfKernel implements NextHops {
 
   #shownGateway(device: number, gateway: Gateway): { address: string; state: NeighbourState } {
     const state = orNull(() => this.#netlink.neighbourState(device, gateway));
-    return {
-      address: addressText(gateway.address),
-      state: state === null ? null : (states[state] ?? null),
-    };
+    const known = state === null ? null : (neighbourStates[Math.log2(state)] ?? null);
+    return { address: addressText(gateway.address), state: known };
   }
 
   /**
@@ -176,13 +157,13 @@ class NextHopsOfKernel implements NextHops {
   #mayGoAnotherWay(target: Target): boolean {
     // A small kernel has no rules, and says so.
     const looksAt = orNull(() => this.#netlink.ruleAttributes(target.family)) ?? new Set();
-    if ([FRA_IP_PROTO, FRA_SPORT_RANGE, FRA_DPORT_RANGE].some((type) => looksAt.has(type))) {
+    if ([FRA.IP_PROTO, FRA.SPORT_RANGE, FRA.DPORT_RANGE].some((type) => looksAt.has(type))) {
       return true;
     }
     const inTable = orNull(() => this.#netlink.route({ ...target, isInTable: true }));
     if (inTable?.isMultipath === true) return true;
     if (inTable?.hasNextHopObject === true && inTable.device === null) return true;
-    if (!looksAt.has(FRA_SRC)) return false;
+    if (!looksAt.has(FRA.SRC)) return false;
     const way = orNull(() => this.#netlink.route(target));
     const source = way?.source ?? null;
     if (way === null || source === null) return false;

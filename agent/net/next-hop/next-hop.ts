@@ -1,19 +1,16 @@
 /** The next hop to an address: the interface, and the gateway if there is one. */
 
+/** States in the neighbour table as `ip neigh` names them, in the order of their bits in the kernel. */
+export const neighbourStates = [
+  ...(['incomplete', 'reachable', 'stale', 'delay'] as const),
+  ...(['probe', 'failed', 'noarp', 'permanent'] as const),
+];
+
 /**
- * State of a gateway in the neighbour table, as in `ip neigh`. `incomplete`: it has not answered
- * yet; `probe`: it is being checked; `failed`: it did not answer; null: unknown.
+ * State of a gateway. `incomplete`: it has not answered yet; `probe`: it is being checked; `failed`:
+ * it did not answer; null: unknown.
  */
-export type NeighbourState =
-  | 'incomplete'
-  | 'reachable'
-  | 'stale'
-  | 'delay'
-  | 'probe'
-  | 'failed'
-  | 'noarp'
-  | 'permanent'
-  | null;
+export type NeighbourState = (typeof neighbourStates)[number] | null;
 
 /**
  * none   this machine has no route; `code` as in ENETUNREACH

@@ -1,5 +1,6 @@
 /** One probe: a packet that may travel only so many hops, and a socket that learns what became of it. */
 import { constants } from 'node:os';
+import type { Clock } from '@monitor/shared/clock.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import type { TracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import {
@@ -70,8 +71,7 @@ export type ProbeAnswer =
 export interface ProbeTools {
   readonly libc: Libc;
   readonly kernelClock: KernelClock;
-  /** Milliseconds on a monotonic clock. */
-  readonly monotonic: () => number;
+  readonly clock: Clock;
 }
 
 export class Probe implements Disposable {
@@ -134,11 +134,11 @@ export class Probe implements Disposable {
     const to = socketAddress(address, port, scope);
     const datagram = this.#method === 'tcp' ? null : this.#datagram();
     let call = 'connect';
-    this.#sentAt = this.#tools.monotonic();
+    this.#sentAt = this.#tools.clock.monotonic();
     let result = this.#socket.connect(to);
     if (result === 0 && datagram !== null) {
       call = 'send';
-      this.#sentAt = this.#tools.monotonic();
+      this.#sentAt = this.#tools.clock.monotonic();
       result = this.#socket.send(datagram);
     }
     if (result !== -EINPROGRESS && !isRefusal(result)) checked(call, result);
@@ -189,7 +189,7 @@ export class Probe implements Disposable {
 
   /** Since it was sent, without the time that a received packet waited in its queue. */
   #elapsedMs(control: readonly ControlMessage[] = []): number {
-    const elapsedMs = this.#tools.monotonic() - this.#sentAt;
+    const elapsedMs = this.#tools.clock.monotonic() - this.#sentAt;
     const stamp = stampOf(control);
     const waitedMs = stamp === null ? 0 : this.#tools.kernelClock.now() - stamp;
     // The wall clock may be set in between.

@@ -3,7 +3,7 @@
  * which may travel only so many hops. The routers that send them back are read from error queues.
  */
 import { isIP } from 'node:net';
-import { systemClock, type Clock } from '@monitor/shared/clock.ts';
+import { sleep, systemClock, type Clock } from '@monitor/shared/clock.ts';
 import type { TracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { AgentError } from '../../errors.ts';
@@ -61,16 +61,12 @@ const firstUdpPort = 33_434;
 /** Errors of the socket of echo requests where nobody may open one. */
 const forbidden = new Set(['EACCES', 'EPERM', 'EPROTONOSUPPORT']);
 
-interface Tools extends ProbeTools {
-  readonly clock: Clock;
-}
-
 /** One trace. Everything happens in timers and in callbacks of its sockets, a little at a time. */
 class Trace {
   readonly #target: TracedTarget;
   readonly #plan: TracePlan | undefined;
   readonly #log: TracerouteLog;
-  readonly #tools: Tools;
+  readonly #tools: ProbeTools;
   readonly #deadline: number;
   readonly #probes = new Set<Probe>();
   readonly #ended = Promise.withResolvers<undefined>();
@@ -78,8 +74,8 @@ class Trace {
   #method: TracerouteReport['method'];
   #schedule: TraceSchedule;
   #udpPort = firstUdpPort;
-  #isAnnounced = false;
-  #hasSent = false;
+  /** The method that something was sent by. */
+  #sentBy: TracerouteReport['method'] | null = null;
   #isOver = false;
   #cancelTimer: () => void = () => undefined;
 
@@ -87,13 +83,13 @@ class Trace {
     target: TracedTarget,
     { plan, timeoutMs }: TraceOptions,
     log: TracerouteLog,
-    tools: Tools,
+    tools: ProbeTools,
   ) {
     this.#target = target;
     this.#plan = plan;
     this.#log = log;
     this.#tools = tools;
-    const now = tools.monotonic();
+    const now = tools.clock.monotonic();
     this.#deadline = now + timeoutMs;
     this.#method = plan?.method ?? (target.port === null ? 'udp' : 'tcp');
     const mayFallBack = plan === undefined && this.#method === 'tcp';
@@ -139,7 +135,7 @@ class Trace {
 
   #advance(): void {
     while (!this.#isOver) {
-      const now = this.#tools.monotonic();
+      const now = this.#tools.clock.monotonic();
       const decision =
         now >= this.#deadline ? ({ do: 'end' } as const) : this.#schedule.decide(now, this.#probes);
       if (decision.do === 'wait') {
@@ -165,7 +161,6 @@ class Trace {
   #fallBack(now: number): void {
     for (const probe of this.#probes) this.#forget(probe);
     this.#method = 'udp';
-    this.#isAnnounced = false;
     this.#schedule = this.#schedule.fallBack(now);
   }
 
@@ -193,14 +188,14 @@ class Trace {
     } catch (error) {
       probe?.[Symbol.dispose]();
       const isLimit = error instanceof SystemCallError && error.call !== 'setsockopt';
-      if (!this.#hasSent || !isLimit) throw error;
+      if (this.#sentBy === null || !isLimit) throw error;
       // What was sent until now is worth more than the reason why no more can be.
       this.#schedule.stop();
       return;
     }
     this.#probes.add(probe);
-    if (!this.#isAnnounced) this.#log.begin(this.#method, probe.localAddress);
-    this.#hasSent = this.#isAnnounced = true;
+    if (this.#sentBy !== this.#method) this.#log.begin(this.#method, probe.localAddress);
+    this.#sentBy = this.#method;
     this.#log.sent(hop);
     if (isAnswered) this.#settle(probe);
   }
@@ -224,10 +219,10 @@ class Trace {
 }
 
 class NativeTraceroute implements Traceroute {
-  readonly #tools: Tools;
+  readonly #tools: ProbeTools;
   readonly #running = new Set<Trace>();
 
-  constructor(tools: Tools) {
+  constructor(tools: ProbeTools) {
     this.#tools = tools;
   }
 
@@ -267,51 +262,34 @@ class NativeTraceroute implements Traceroute {
   }
 }
 
-/** A port of this machine that nobody listens on; null without a loopback interface. */
-function closedPort({ libc }: Tools): number | null {
-  using socket = new NativeSocket(libc, AF_INET, SOCK_DGRAM);
-  try {
-    socket.bind(socketAddress('127.0.0.1'));
-  } catch (error) {
-    if (error instanceof SystemCallError) return null;
-    throw error;
-  }
-  const bound = socket.localAddress;
-  return bound === null ? null : (readSocketAddress(bound)?.port ?? null);
-}
-
-const checkMs = 500;
+/** What fails without a loopback interface: there is nothing to find out then. */
+const loopback = new Set(['bind', 'connect', 'send']);
 
 /** Has this machine refuse a datagram, and reads who refused it. Gives what does not work; null if all does. */
-async function findProblem(tools: Tools): Promise<string | null> {
+async function findProblem(tools: ProbeTools): Promise<string | null> {
+  const address = '127.0.0.1';
   try {
-    const port = closedPort(tools);
-    if (port === null) return null;
-    const own = { address: '127.0.0.1', family: 'IPv4', scope: 0, port } as const;
-    using probe = new Probe('udp', 64, own, tools);
-    const { promise, resolve } = Promise.withResolvers<undefined>();
-    const goOn = (): void => {
-      resolve(undefined);
-    };
-    probe.watch(goOn);
+    const other = new NativeSocket(tools.libc, AF_INET, SOCK_DGRAM);
+    let port: number;
     try {
-      probe.send();
-    } catch {
-      // Without a loopback interface there is nothing to find out.
-      return null;
+      other.bind(socketAddress(address));
+      port = readSocketAddress(other.localAddress ?? Buffer.alloc(0))?.port ?? firstUdpPort;
+    } finally {
+      // Nobody listens on its port from now on.
+      other[Symbol.dispose]();
     }
+    using probe = new Probe('udp', 64, { address, family: 'IPv4', scope: 0, port }, tools);
+    probe.send();
     let answer = probe.outcome();
-    if (answer === null) {
-      const cancel = tools.clock.after(checkMs, goOn);
-      await promise;
-      cancel();
+    for (let wait = 0; wait < 10 && answer === null; wait += 1) {
+      await sleep(tools.clock, 50);
       answer = probe.outcome();
     }
     const author = typeof answer === 'object' && answer?.by === 'icmp' ? answer.from : null;
-    return author === own.address ? null : cannotReadErrors('recvmsg', 'ENOMSG');
+    return author === address ? null : cannotReadErrors('recvmsg', 'ENOMSG');
   } catch (error) {
-    if (error instanceof SystemCallError) return cannotReadErrors(error.call, error.code);
-    throw error;
+    if (!(error instanceof SystemCallError)) throw error;
+    return loopback.has(error.call) ? null : cannotReadErrors(error.call, error.code);
   }
 }
 
@@ -324,8 +302,7 @@ export async function openTraceroute(
   if (libc === null) {
     return { traceroute: null, problem: `the way to a target cannot be traced: ${opened.problem}` };
   }
-  const monotonic = (): number => clock.monotonic();
-  const tools = { libc, clock, monotonic, kernelClock: new KernelClock(libc) };
+  const tools = { libc, clock, kernelClock: new KernelClock(libc) };
   const problem = await findProblem(tools);
   return problem === null
     ? { traceroute: new NativeTraceroute(tools) }
