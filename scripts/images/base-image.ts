@@ -113,7 +113,6 @@ export async function ensureBaseImage(dockerfile: string, arch: Architecture): P
   try {
     const root = join(folder, 'root');
     makeRoot(root, version, arch);
-    if (!existsSync(join(root, 'usr/bin/perl'))) throw new Error('the base has no perl');
     const container = await buildah('from', '--arch', arch, 'scratch');
     await buildah('add', '--quiet', container, root, '/');
     await buildah(

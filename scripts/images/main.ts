@@ -7,7 +7,8 @@
  *   npm run images -- sizes
  *   npm run images -- clean                removes what was built
  *
- * Targets: control-plane, uptime, full, migration, dev, or all; without any, the first two.
+ * Targets: control-plane, uptime, full, migration, dev, or all of these, and uptime-alpine; without any,
+ * the first two.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -10,6 +10,8 @@ export interface ImageTarget {
   /** An image that must be built before. */
   after?: { name: string; image: string };
   buildArgs?: Readonly<Record<string, string>>;
+  /** What it is built on; Debian by default. An image on Alpine needs that base from a registry. */
+  base?: 'alpine';
 }
 
 /** The targets for an architecture; those of another than this machine's have it in their tag. */
@@ -30,6 +32,7 @@ export function imageTargetsFor(arch: Architecture): readonly ImageTarget[] {
       image: `localhost/control-plane:latest${suffix}`,
     },
     agent('uptime'),
+    { ...agent('uptime-alpine'), base: 'alpine' },
     full,
     agent('migration'),
     {
@@ -55,5 +58,7 @@ export function chooseTargets(
   if (wrong !== undefined) {
     throw new Error(`there is no target "${wrong}"; there are ${known.join(', ')} and all`);
   }
-  return targets.filter(({ name }) => wanted.includes('all') || wanted.includes(name));
+  return targets.filter(
+    ({ name, base }) => wanted.includes(name) || (wanted.includes('all') && base === undefined),
+  );
 }

@@ -12,6 +12,8 @@ authorities=Acquire::Languages=none
 [ -s "$ca" ] && authorities=Acquire::https::CAInfo=$ca
 cp "$(dirname "$0")/dpkg-excludes" /etc/dpkg/dpkg.cfg.d/container
 apt-get -o "$authorities" update
+# An image may be built on one from which perl was removed.
+apt-get -o "$authorities" --fix-broken install --yes --no-install-recommends
 apt-get -o "$authorities" upgrade --yes
 apt-get -o "$authorities" install --yes --no-install-recommends "$@"
 apt-get clean

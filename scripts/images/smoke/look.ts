@@ -79,7 +79,7 @@ function packageProblems(modules: string, name: string): string[] {
 function leftovers(root: string, name: string): string[] {
   const traces = ['root/.npm', 'tmp/inside', 'var/lib/apt/lists/lock', 'opt/yarn-v1.22.22'];
   const tools = name === 'uptime' || name === 'control-plane' ? ['usr/local/bin/npm'] : [];
-  return [...traces, ...tools, 'usr/bin/curl', 'usr/bin/wget']
+  return [...traces, ...tools, 'usr/bin/curl', 'usr/bin/wget', 'usr/bin/perl']
     .filter((path) => existsSync(join(root, path)))
     .map((path) => `/${path} is in it`)
     .concat(readdirSync(join(root, 'tmp')).map((path) => `/tmp/${path} was left`));

@@ -32,11 +32,12 @@ interface Outcome {
 /** All with `TEST_LONG=1`. */
 const ofEveryWay = isLong ? 'all' : 'everyWay';
 
-/** Runs hostile programs in an agent of the given user. */
+/** Runs hostile programs in an agent of the given user, started by the given command. */
 async function unleash(
   ways: string,
   uid: number | null,
   which: 'all' | 'everyWay',
+  starter: readonly string[] = [],
 ): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
   folders.push(folder);
@@ -52,21 +53,22 @@ async function unleash(
     for (const path of all) chownSync(path, uid, uid);
   }
   chmodSync(folder, 0o711);
-  const child = spawn(
-    realpathSync(process.execPath),
-    ['test/support/hostile-agent.ts', work, ways, which],
-    {
-      env: {
-        PATH: process.env['PATH'],
-        API_KEY: canary,
-        DATA_DIR: data,
-        KEY_FILE: key,
-        PRECIOUS: precious,
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      ...(uid === null ? {} : { uid, gid: uid }),
+  const asUser =
+    uid === null ? [] : ['--reuid', String(uid), '--regid', String(uid), '--clear-groups'];
+  const [command = '', ...args] = [
+    ...(starter.length + asUser.length === 0 ? [] : ['setpriv', ...starter, ...asUser, '--']),
+    ...[realpathSync(process.execPath), 'test/support/hostile-agent.ts', work, ways, which],
+  ];
+  const child = spawn(command, args, {
+    env: {
+      PATH: process.env['PATH'],
+      API_KEY: canary,
+      DATA_DIR: data,
+      KEY_FILE: key,
+      PRECIOUS: precious,
     },
-  );
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const [out, errors] = await Promise.all([
     child.stdout.setEncoding('utf8').toArray() as Promise<string[]>,
     child.stderr.setEncoding('utf8').toArray() as Promise<string[]>,
@@ -168,6 +170,37 @@ describe('hostile programs', () => {
       assert.equal(outcome.reports.length, numberOf(ofEveryWay, 'namespaces'));
       await assertContained(outcome);
       assert.deepEqual(sightings(outcome), []);
+    });
+  }
+
+  // As in a container with such settings; the rest of them with `TEST_LONG=1`.
+  const noCapabilities = ['--bounding-set', '-all', '--inh-caps', '-all'];
+  const contexts: [title: string, starter: string[], uid: number | null, ways: string][] = [
+    ['no new privileges', ['--no-new-privs'], nobody, 'namespaces by bubblewrap'],
+    ['no capability', noCapabilities, null, 'process-group'],
+    ...(isLong
+      ? ([
+          ['no new privileges', ['--no-new-privs'], nobody, 'namespaces by util-linux'],
+          ['no new privileges', ['--no-new-privs'], nobody, 'process-group'],
+          ['no new privileges', ['--no-new-privs'], null, 'user by bubblewrap'],
+          ['no new privileges', ['--no-new-privs'], null, 'user by util-linux'],
+          ['no new privileges', ['--no-new-privs'], null, 'user'],
+          ['no capability', noCapabilities, null, 'namespaces by bubblewrap'],
+          ['no capability', noCapabilities, null, 'namespaces by util-linux'],
+          ['no capability', noCapabilities, nobody, 'namespaces by bubblewrap'],
+          ['no capability', noCapabilities, nobody, 'namespaces by util-linux'],
+          ['no capability', noCapabilities, nobody, 'process-group'],
+        ] as [string, string[], number | null, string][])
+      : []),
+  ];
+  for (const [title, starter, uid, ways] of contexts) {
+    test(`leave nothing where the agent of ${uid === null ? 'root' : 'an ordinary user'} has ${title}: ${ways}`, async () => {
+      assert.ok(isRoot, 'this test needs root, to take privileges away');
+      const outcome = await unleash(ways, uid, ofEveryWay, starter);
+      const isolation = ways.split(' ')[0] as Isolation;
+      assert.equal(outcome.reports.length, numberOf(ofEveryWay, isolation));
+      await assertContained(outcome);
+      if (isolation !== 'process-group') assert.deepEqual(sightings(outcome), []);
     });
   }
 
