@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Duplex, Readable, Writable } from 'node:stream';
-import { watchRun } from './run-watch.ts';
+import { runWatch } from './run-watch.ts';
 import { sandboxCommand, startedLine, startText, type Sandbox } from './sandbox.ts';
 import type { Order, ProgramEnd, ScriptLimits } from './script-host.ts';
 
@@ -66,6 +66,7 @@ const maxStatusLength = 4_096;
 export function launch(order: Order, sandbox: Sandbox, graceMs: number): Launched {
   const { folder, uid, limits } = sandbox;
   const { command, args, wrappers } = sandboxCommand(sandbox);
+  const watcher = runWatch();
   const child = spawn(command, args, {
     cwd: '/',
     env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
@@ -96,7 +97,7 @@ export function launch(order: Order, sandbox: Sandbox, graceMs: number): Launche
   const watch =
     child.pid === undefined
       ? null
-      : watchRun({ pid: child.pid, wrappers, uid, folder, limits }, (excess) => {
+      : watcher.watch({ pid: child.pid, wrappers, uid, folder, limits }, (excess) => {
           stop(excess, 0);
         });
   const deadline = setTimeout(

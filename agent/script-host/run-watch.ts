@@ -38,7 +38,7 @@ async function killUser(uid: number): Promise<void> {
   await once(child, 'close').catch(() => undefined);
 }
 
-class RunWatch {
+export class RunWatch {
   readonly #runs = new Map<WatchedRun, (excess: Excess) => void>();
   /** Children that Node waits for itself. */
   readonly #children = new Set<ChildProcess>();
@@ -59,6 +59,7 @@ class RunWatch {
     });
   }
 
+  /** Watches a program from now on. `onExcess` is called when it is beyond a limit. */
   watch(spec: RunSpec, onExcess: (excess: Excess) => void): Watch {
     const run = new WatchedRun(spec, this.#ownSession);
     this.#runs.set(run, onExcess);
@@ -139,9 +140,9 @@ class RunWatch {
   }
 }
 
-let runWatch: RunWatch | null = null;
+let opened: RunWatch | null = null;
 
-/** Watches a program from now on. `onExcess` is called when it is beyond a limit. */
-export function watchRun(spec: RunSpec, onExcess: (excess: Excess) => void): Watch {
-  return (runWatch ??= new RunWatch()).watch(spec, onExcess);
+/** The watch of this process. Open it before a program is started: it must know each from the start. */
+export function runWatch(): RunWatch {
+  return (opened ??= new RunWatch());
 }

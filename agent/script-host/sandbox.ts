@@ -95,7 +95,8 @@ function bubblewrap(sandbox: Sandbox): string[] {
   return [
     ...first,
     programs.bwrap ?? 'bwrap',
-    ...['--unshare-pid', '--unshare-ipc', '--die-with-parent'],
+    // What is process 1 cannot be killed by the program.
+    ...['--unshare-pid', '--as-pid-1', '--unshare-ipc', '--die-with-parent'],
     ...(isUser ? [] : ['--unshare-user', '--uid', userId, '--gid', groupId]),
     ...(isUser ? ['--dev-bind', '/', '/'] : ['--ro-bind', '/', '/', '--dev-bind', '/dev', '/dev']),
     ...covered.flatMap((path) =>
@@ -113,19 +114,25 @@ function bubblewrap(sandbox: Sandbox): string[] {
 /** Options of a mount that must stay when it becomes read-only in a user namespace. */
 const keptOptions = new Set(['nosuid', 'nodev', 'noexec', 'noatime', 'nodiratime', 'relatime']);
 
-/** Mount points that can be written to, with the options to keep. */
-function writableMounts(): { path: string; options: string[] }[] {
+/** File systems of the kernel, where rights decide alone. Some cannot be made read-only. */
+const ofKernel =
+  /^(?:proc|sysfs|cgroup2?|devpts|mqueue|debugfs|tracefs|securityfs|bpf|pstore|configfs|fusectl|hugetlbfs|autofs|binfmt_misc|efivarfs|nsfs)$/;
+
+/** Mount points that can be written to, with the options to keep. `line` is as the kernel writes it. */
+function writableMounts(): { path: string; options: string[]; line: string }[] {
   return readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
     .flatMap((line) => {
       const [, , , , path = '', options = ''] = line.split(' ');
+      const type = / - (\S+)/.exec(line)?.[1] ?? '';
       const given = options.split(',');
-      if (!given.includes('rw') || path === '/proc' || path.startsWith('/proc/')) return [];
+      if (!given.includes('rw') || ofKernel.test(type)) return [];
       // Blanks and the like are written in octal.
       const plain = path.replace(/\\(\d{3})/g, (_all, octal: string) =>
         String.fromCharCode(Number.parseInt(octal, 8)),
       );
-      return [{ path: plain, options: given.filter((option) => keptOptions.has(option)) }];
+      const kept = given.filter((option) => keptOptions.has(option));
+      return [{ path: plain, options: kept, line: path }];
     });
 }
 
@@ -147,8 +154,9 @@ function mountLines(sandbox: Sandbox): string[] {
     `mkdir -p ${quoted(folder)}`,
     `mount --no-canonicalize --bind . ${quoted(folder)}`,
     ...readOnly.map(
-      ({ path, options }) =>
-        `mount -o ${['remount', 'bind', 'ro', ...options].join()} ${quoted(path)}`,
+      ({ path, options, line }) =>
+        // It may be gone by now.
+        `mount -o ${['remount', 'bind', 'ro', ...options].join()} ${quoted(path)} || ! grep -qF ${quoted(` ${line} `)} /proc/self/mountinfo`,
     ),
     `mount -t tmpfs -o nosuid,nodev,size=${Math.floor(limits.memoryBytes / 2)},mode=1777 none /dev/shm`,
     'mount -t proc -o nosuid,nodev,noexec proc /proc',
@@ -216,7 +224,7 @@ export function sandboxCommand(sandbox: Sandbox): SandboxCommand {
   return {
     command: 'nice',
     args: ['-n', niceness, ...enter, shell, '-c', outerScript(sandbox), 'sh', ...inner],
-    wrappers: by === 'bubblewrap' ? 3 : by === 'util-linux' ? 2 : 1,
+    wrappers: by === null ? 1 : 2,
   };
 }
 

@@ -221,7 +221,7 @@ export const hostiles: readonly Hostile[] = [
     name: 'takes another user',
     everyWay: true,
     script:
-      "console.log(attempt(() => process.setuid(0)), attempt(() => process.setgid(0)), attempt(() => process.setgroups([0]))); console.log('uid', process.getuid()); process.exit(process.getuid() === 0 ? 0 : 5)",
+      "const before = process.getuid(), other = before === 0 ? 1 : 0; console.log(attempt(() => process.setuid(other)), attempt(() => process.setgid(other)), attempt(() => process.setgroups([other]))); console.log('uid', process.getuid()); process.exit(process.getuid() === before ? 5 : 0)",
     ends: { exitCode: 5 },
   },
   {

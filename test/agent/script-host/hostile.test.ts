@@ -185,8 +185,6 @@ describe('hostile programs', () => {
           ['no new privileges', ['--no-new-privs'], null, 'user by bubblewrap'],
           ['no new privileges', ['--no-new-privs'], null, 'user by util-linux'],
           ['no new privileges', ['--no-new-privs'], null, 'user'],
-          ['no capability', noCapabilities, null, 'namespaces by bubblewrap'],
-          ['no capability', noCapabilities, null, 'namespaces by util-linux'],
           ['no capability', noCapabilities, nobody, 'namespaces by bubblewrap'],
           ['no capability', noCapabilities, nobody, 'namespaces by util-linux'],
           ['no capability', noCapabilities, nobody, 'process-group'],
