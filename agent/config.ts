@@ -286,7 +286,7 @@ const settings = {
   PACKET_CAPTURE_BUFFER_MB: {
     schema: wholeNumber(1, 1_024),
     fallback: '32',
-    meaning: 'Room for recent packets, in memory',
+    meaning: 'Maximum memory for recent packets; it begins with 2 MB and grows as they come',
   },
   TRACEROUTE: {
     schema: flag('must be on or off'),

@@ -21,7 +21,7 @@ export async function openNetwork(
 ): Promise<OpenNetwork> {
   const echo = openIcmp(environment);
   const packets = config.PACKET_CAPTURE
-    ? await openPacketCapture({ bufferMb: config.PACKET_CAPTURE_BUFFER_MB, environment })
+    ? openPacketCapture({ bufferMb: config.PACKET_CAPTURE_BUFFER_MB })
     : { capture: null, problem: switchedOff('PACKET_CAPTURE') };
   const tracing = config.TRACEROUTE
     ? await openTraceroute()
@@ -37,7 +37,7 @@ export async function openNetwork(
     nextHops: openNextHops(),
     async [Symbol.asyncDispose]() {
       echo.icmp?.close();
-      await packets.capture?.[Symbol.asyncDispose]();
+      packets.capture?.[Symbol.dispose]();
       await tracing.traceroute?.[Symbol.asyncDispose]();
     },
   };

@@ -4,9 +4,10 @@
  * tests can fake the kernel and inject errors. Where the package cannot be loaded, `openLibc` says why.
  *
  * Three rules keep native memory safe. A buffer that the kernel gets the address of is made by
- * `nativeMemory` and held in a field as long as the kernel may use it. A mapping is unmapped only after
- * the last reference to its view is gone. Only the epoll descriptor of `poller.ts`, which is never
- * closed, is given to the event loop: that ends the process over a descriptor that is not open.
+ * `nativeMemory` and held in a field as long as the kernel may use it. The view of a mapping is detached
+ * before it is unmapped, so that nothing can read what is gone. Only the epoll descriptor of `poller.ts`,
+ * which is never closed, is given to the event loop: that ends the process over a descriptor that is not
+ * open.
  */
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
@@ -66,7 +67,7 @@ export interface Libc {
 
 export interface Mapping {
   readonly bytes: Buffer;
-  /** The view must not be used afterwards. */
+  /** Afterwards the view and all that was made of it are empty. */
   unmap(): void;
 }
 
@@ -176,8 +177,13 @@ function bindLibc(ffi: Ffi): Libc {
     mmap(length, descriptor) {
       const at = BigInt(map(null, length, protectReadWrite, mapShared, descriptor, 0));
       if (at === -1n) return -ffi.errno();
-      const bytes = Buffer.from(ffi.view(at, length));
-      return { bytes, unmap: () => void munmap(at, length) };
+      const memory = ffi.view(at, length);
+      const unmap = (): void => {
+        if (memory.detached) return;
+        memory.transfer(0);
+        munmap(at, length);
+      };
+      return { bytes: Buffer.from(memory), unmap };
     },
     addressOf: (memory) => ffi.address(memory),
     view: (at, length) => Buffer.from(ffi.view(at, length)),

@@ -185,12 +185,16 @@ export function evidenceOf(
 
 const agentError = 'the cause is this machine or its next hop';
 
-/** Runs an attempt; an agent error that ends it carries the socket events so far. */
+/**
+ * Runs an attempt whose failure may be explained by packets: they are kept from before it begins. An
+ * agent error that ends it carries the socket events so far.
+ */
 export async function withEventsOf<T>(
   trail: ConnectionTrail,
-  tools: NextHopTools,
+  tools: NextHopTools & { readonly network: Pick<NetworkAccess, 'capture'> },
   work: () => Promise<T>,
 ): Promise<T> {
+  tools.network.capture?.start();
   try {
     return await withNextHopProblem(tools, work);
   } catch (error) {

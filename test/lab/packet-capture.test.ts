@@ -25,13 +25,15 @@ function dissect(file: Buffer | undefined, ...fields: string[]): string[] {
 
 suite('a capture opened by tshark', () => {
   let capture: PacketCapture;
-  before(async () => {
+  before(() => {
     assert.equal(spawnSync('tshark', ['--version']).status, 0, 'install the package tshark');
-    const opened = await openPacketCapture({ bufferMb: 4, environment: process.env });
+    const opened = openPacketCapture({ bufferMb: 4 });
     assert.ok(opened.capture !== null, 'this test needs the right to capture (CAP_NET_RAW)');
     ({ capture } = opened);
   });
-  after(() => capture[Symbol.asyncDispose]());
+  after(() => {
+    capture[Symbol.dispose]();
+  });
 
   test('shows one stream from its SYN to its RST, with the lengths of what was cut off', async () => {
     await using server = await rawServer(`HTTP/1.1 200 OK\r\nx: ${canary}`, 'reset');

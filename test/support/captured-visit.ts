@@ -61,7 +61,7 @@ export interface PrintedVisit {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const [url = '', timeoutMs = '2000', family = 'IPv4'] = process.argv.slice(2);
-  const opened = await openPacketCapture({ bufferMb: 4, environment: { PATH: '/usr/bin:/bin' } });
+  const opened = openPacketCapture({ bufferMb: 4 });
   const problem = 'problem' in opened ? opened.problem : null;
   const visited = await visit(
     url,
@@ -79,5 +79,5 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
     pcap: files?.get('capture.pcap')?.toString('base64') ?? null,
   };
   console.log(JSON.stringify(printed));
-  await opened.capture?.[Symbol.asyncDispose]();
+  opened.capture?.[Symbol.dispose]();
 }

@@ -50,3 +50,42 @@ export function fillMessage(real: Libc, header: Buffer, bytes: Buffer): number {
   const room = real.view(vector.readBigUInt64LE(0), Number(vector.readBigUInt64LE(8)));
   return bytes.copy(room);
 }
+
+export interface MadeCall {
+  readonly call: keyof Libc;
+  /** How often it was made before. */
+  readonly before: number;
+}
+
+/** The system calls that a piece of work makes, to let each of them fail in turn. */
+export function callsOf(work: (libc: Libc) => void): MadeCall[] {
+  const calls: MadeCall[] = [];
+  const { libc } = faultyLibc((call, before) => {
+    if (!['addressOf', 'view', 'watchEpoll', 'close'].includes(call)) calls.push({ call, before });
+    return null;
+  });
+  work(libc);
+  return calls;
+}
+
+/** A library in which every call that is not given succeeds and does nothing, on any platform. */
+export function stubbedLibc(calls: Partial<Libc>): Libc {
+  const given: Partial<Libc> = { addressOf: () => 0n, watchEpoll: () => null, ...calls };
+  return new Proxy(given, {
+    get: (target, name) => (Reflect.get(target, name) as unknown) ?? (() => 0),
+  }) as Libc;
+}
+
+/** A library whose mappings are memory that the test writes to. */
+export function mappedLibc(calls: Partial<Libc> = {}): { libc: Libc; memory: () => Buffer } {
+  let memory: Buffer = Buffer.alloc(0);
+  const libc = stubbedLibc({
+    mmap(length) {
+      const buffer = new ArrayBuffer(length);
+      memory = Buffer.from(buffer);
+      return { bytes: memory, unmap: () => void buffer.transfer(0) };
+    },
+    ...calls,
+  });
+  return { libc, memory: () => memory };
+}

@@ -6,24 +6,17 @@ export interface CaptureFacts {
   isWanted: boolean;
   /** Why packets cannot be captured; null where they can. */
   problem: string | null;
-  hasNetRaw: boolean | null;
   mayHaveNetRaw: boolean | null;
 }
 
-export function judgeCapture({
-  isWanted,
-  problem,
-  hasNetRaw,
-  mayHaveNetRaw,
-}: CaptureFacts): Finding[] {
+export function judgeCapture({ isWanted, problem, mayHaveNetRaw }: CaptureFacts): Finding[] {
   if (!isWanted) return [ok('switched off by PACKET_CAPTURE=off')];
   if (problem === null) return [ok('packets of failures are kept as evidence')];
-  const rights =
-    hasNetRaw === false
-      ? mayHaveNetRaw === false
-        ? 'start the container with CAP_NET_RAW (docker --cap-add NET_RAW, capabilities.add of Kubernetes)'
-        : 'give this user CAP_NET_RAW as an ambient capability (AmbientCapabilities of systemd, setpriv --ambient-caps +net_raw)'
-      : 'see the reason';
+  const rights = problem.includes('CAP_NET_RAW')
+    ? mayHaveNetRaw === false
+      ? 'start the container with CAP_NET_RAW (docker --cap-add NET_RAW, capabilities.add of Kubernetes)'
+      : 'give this user CAP_NET_RAW as an ambient capability (AmbientCapabilities of systemd, setpriv --ambient-caps +net_raw)'
+    : 'see the reason';
   return [
     warn(
       problem,
@@ -42,7 +35,6 @@ export const packetCapture: Step = {
       isWanted: config.PACKET_CAPTURE,
       problem:
         network.capture === null ? (network.captureProblem ?? 'packets cannot be captured') : null,
-      hasNetRaw: hasCapability(machine, 'CapEff', netRaw),
       mayHaveNetRaw: hasCapability(machine, 'CapBnd', netRaw),
     }),
 };

@@ -44,8 +44,9 @@ function tracer(answer: () => Promise<TracerouteReport> = () => Promise.resolve(
 const bytes = Buffer.from('a capture');
 const capture: PacketCapture = {
   cut: () => Promise.resolve({ bytes, packets: 3, leftOut: 0 }),
+  start: () => undefined,
   onFailure: () => undefined,
-  [Symbol.asyncDispose]: () => Promise.resolve(),
+  [Symbol.dispose]: () => undefined,
 };
 
 /** A clock on which pauses cost nothing. Time limits stay: a busy machine needs them. */

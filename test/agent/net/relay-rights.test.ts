@@ -62,17 +62,5 @@ suite(
         child.kill();
       }
     });
-
-    test('the process that keeps packets', async () => {
-      const capture = ['/usr/bin/perl', programOf('packet-capture.pl'), '8'];
-      const child = spawn('unshare', [...asUser, ...capture], {
-        stdio: ['pipe', 'ignore', 'inherit'],
-      });
-      try {
-        assertGuarded(await statusWithoutRights((pid) => pid === String(child.pid)));
-      } finally {
-        child.kill('SIGKILL');
-      }
-    });
   },
 );

@@ -309,11 +309,12 @@ test('packet capture says which right is missing, and how to give it', () => {
   const facts = {
     isWanted: true,
     problem: 'no CAP_NET_RAW',
-    hasNetRaw: false,
     mayHaveNetRaw: false,
   };
   assertSays(judgeCapture(facts), 'warn', /--cap-add NET_RAW/);
   assertSays(judgeCapture({ ...facts, mayHaveNetRaw: true }), 'warn', /AmbientCapabilities/);
+  const noPackage = 'the package koffi cannot be loaded; install the agent again';
+  assertSays(judgeCapture({ ...facts, problem: noPackage }), 'warn', /again -> see the reason/);
   assertSays(judgeCapture({ ...facts, isWanted: false }), 'ok', /PACKET_CAPTURE=off/);
   assertSays(judgeCapture({ ...facts, problem: null }), 'ok', /kept as evidence/);
 });
