@@ -104,7 +104,10 @@ test('the uptime image takes monitors only, and nothing of what the others need'
   const types = inForce(agent, 'uptime', 'ENV')[0]?.text;
   assert.equal(types, 'AGENT_CHECK_TYPES=MONITORS');
   const install = agent.find(({ name, stage }) => name === 'RUN' && stage === 'packages-uptime');
-  assert.match(install?.text ?? '', /install-packages\.sh agent --without playwright --without @playwright\/test --without tsx/);
+  assert.match(
+    install?.text ?? '',
+    /install-packages\.sh agent --without playwright --without @playwright\/test --without tsx/,
+  );
 });
 
 test('the full image has 2026.04 and 2025.04, the migration image 2024.09 too', () => {
