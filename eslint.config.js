@@ -69,7 +69,7 @@ export default [
         {
           object: 'process',
           property: 'env',
-          message: 'Only config.ts reads the environment; take the value as an argument.',
+          message: 'One file reads the environment; take the value as an argument.',
         },
       ],
       'no-console': 'error',
@@ -82,7 +82,7 @@ export default [
     rules: { 'no-console': 'off' },
   },
   {
-    files: ['agent/config.ts', 'control-plane/core/config.ts', 'scripts/**', 'test/**'],
+    files: ['agent/guard-process.ts', 'control-plane/core/config.ts', 'scripts/**', 'test/**'],
     rules: { 'no-restricted-properties': 'off' },
   },
 ];

@@ -1,7 +1,7 @@
 /** Everything a running agent is made of, top to bottom. Stopping undoes it in reverse. */
 import { resolve } from 'node:path';
 import { Registry } from 'prom-client';
-import { leaseRenewMs } from '@monitor/shared/contract/agent-protocol.ts';
+import { leaseRenewMs, type Capabilities } from '@monitor/shared/contract/agent-protocol.ts';
 import { tightenTree } from '@monitor/shared/private-files.ts';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import type { Logger } from 'pino';
@@ -74,6 +74,11 @@ export interface RunningAgent extends AsyncDisposable {
   drain(): Promise<number>;
   /** Ends what is measuring, without results. What is in the outbox stays there. */
   abort(): void;
+}
+
+/** compatibility: control planes of protocol 2 may not know `raw`, and call it by what once held the socket. */
+function reportedIcmp({ icmp }: NetworkAccess): Capabilities['icmp'] {
+  return icmp?.way === 'raw' ? 'relay' : (icmp?.way ?? 'none');
 }
 
 /** The scheduler loop is stuck when a wake-up is overdue by this much. */
@@ -241,7 +246,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     capabilities: {
       checkTypes: Object.keys(runners),
       runtimes: code?.runtimes ?? [],
-      icmp: network.icmp?.way ?? 'none',
+      icmp: reportedIcmp(network),
       capture: network.capture !== null,
       traceroute: network.traceroute !== null,
       browsers: code?.browsers ?? [],

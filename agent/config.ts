@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import { AgentError } from './errors.ts';
+import { secretSettings } from './guard-process.ts';
 import { homeFolder } from './home-folder.ts';
 import { Secret } from './secret.ts';
 
@@ -89,8 +90,6 @@ interface Setting {
   readonly fallback?: string | ((surroundings: Surroundings) => string);
   /** How the default reads where it depends on the machine. */
   readonly fallbackShown?: string;
-  /** A secret has no flag and may come from a file named by `NAME_FILE`. */
-  readonly isSecret?: true;
 }
 
 const gigabyte = 1_000_000_000;
@@ -105,7 +104,6 @@ const settings = {
   API_KEY: {
     schema: secret,
     meaning: 'Key of the private location (its rawKey); `start` needs it',
-    isSecret: true,
   },
   CONTROL_PLANE_URL: {
     schema: z
@@ -259,7 +257,6 @@ const settings = {
   LLM_API_KEY: {
     schema: secret,
     meaning: 'Key of the language model; stays on this machine',
-    isSecret: true,
   },
   LLM_MAX_TOKENS: {
     schema: wholeNumber(1, 100_000_000),
@@ -314,7 +311,6 @@ const settings = {
   OTEL_EXPORTER_OTLP_HEADERS: {
     schema: secret,
     meaning: 'Headers for it, as name=value separated by commas',
-    isSecret: true,
   },
   OTEL_SERVICE_NAME: {
     schema: z.string().trim().min(1, { error: 'must be a name' }),
@@ -330,17 +326,14 @@ const settings = {
     schema: proxy,
     meaning:
       'Proxy to an https control plane, http://user:password@host:port; checks do not use it',
-    isSecret: true,
   },
   HTTP_PROXY: {
     schema: proxy,
     meaning: 'Proxy to an http control plane; checks do not use it',
-    isSecret: true,
   },
   ALL_PROXY: {
     schema: proxy,
     meaning: 'Proxy where neither of the two before is set for the scheme',
-    isSecret: true,
   },
   NODE_EXTRA_CA_CERTS: {
     schema: z.string().min(1, { error: 'must be the path of a file' }),
@@ -355,6 +348,9 @@ const settings = {
 
 export type SettingName = keyof typeof settings;
 type Value<Name extends SettingName> = z.output<(typeof settings)[Name]['schema']>;
+type SecretName = {
+  [Name in SettingName]: Value<Name> extends Secret ? Name : never;
+}[SettingName];
 type WithFallback = {
   [Name in SettingName]: (typeof settings)[Name] extends { readonly fallback: unknown }
     ? Name
@@ -366,6 +362,11 @@ export type AgentConfig = Readonly<
     [Name in Exclude<SettingName, WithFallback>]?: Value<Name>;
   }
 >;
+
+/** A secret has no flag and may come from a file named by `NAME_FILE`. */
+function isSecret(name: SettingName): boolean {
+  return name in (secretSettings satisfies Record<SecretName, true>);
+}
 
 type Texts = Readonly<Record<string, string | undefined>>;
 
@@ -395,16 +396,8 @@ export function surroundingsOf(environment: Texts): Surroundings {
 
 /** `--control-plane-url` of CONTROL_PLANE_URL, `--api-key-file` of API_KEY. */
 export function flagOf(name: SettingName): string {
-  const setting: Setting = settings[name];
   const kebab = name.toLowerCase().replaceAll('_', '-');
-  return setting.isSecret === true ? `--${kebab}-file` : `--${kebab}`;
-}
-
-/** The variables that hold secrets themselves, in every spelling. */
-export function secretVariables(): string[] {
-  const names = entries.filter(([, { isSecret }]) => isSecret === true).map(([name]) => name);
-  const lower = names.filter((name) => lowerCaseAliases.includes(name));
-  return [...names, ...lower.map((name) => name.toLowerCase())];
+  return isSecret(name) ? `--${kebab}-file` : `--${kebab}`;
 }
 
 /** Name, flag, default and meaning of every setting. */
@@ -415,20 +408,20 @@ export function describeSettings(): {
   default: string;
   meaning: string;
 }[] {
-  return entries.map(([name, { fallback, fallbackShown, meaning, isSecret }]) => ({
+  return entries.map(([name, { fallback, fallbackShown, meaning }]) => ({
     name,
     flag: flagOf(name),
-    isSecret: isSecret === true,
+    isSecret: isSecret(name),
     default: fallbackShown ?? (typeof fallback === 'string' ? fallback : ''),
     meaning,
   }));
 }
 
-function given(name: SettingName, setting: Setting, sources: ConfigSources): string | undefined {
+function given(name: SettingName, sources: ConfigSources): string | undefined {
   const { flags = {}, environment } = sources;
   const lowerCase = lowerCaseAliases.includes(name) ? environment[name.toLowerCase()] : undefined;
   const text = flags[name] || lowerCase || environment[name];
-  if (setting.isSecret !== true) return text || undefined;
+  if (!isSecret(name)) return text || undefined;
   const file = flags[`${name}_FILE`] || environment[`${name}_FILE`];
   if (text && file) {
     throw new Error(`is given twice: as ${name} and as ${name}_FILE; keep one of them`);
@@ -443,8 +436,8 @@ function given(name: SettingName, setting: Setting, sources: ConfigSources): str
   }
 }
 
-function shown(text: string, setting: Setting): string {
-  return setting.isSecret === true ? `a value of ${text.length} characters` : `"${text}"`;
+function shown(text: string, name: SettingName): string {
+  return isSecret(name) ? `a value of ${text.length} characters` : `"${text}"`;
 }
 
 function closestTo(name: string): string | undefined {
@@ -461,7 +454,7 @@ function closestTo(name: string): string | undefined {
 
 function warningsFor(environment: Texts): string[] {
   return Object.keys(environment)
-    .filter((name) => /^AGENT_(?!ICMP_|SECRETS_FD$)/.test(name) && !(name in settings))
+    .filter((name) => /^AGENT_(?!RELAUNCHED$)/.test(name) && !(name in settings))
     .map((name) => {
       const guess = closestTo(name);
       const hint = guess === undefined ? '' : `; did you mean ${guess}?`;
@@ -486,14 +479,14 @@ export function readConfig(sources: ConfigSources): {
     try {
       const { fallback } = setting;
       const text =
-        given(name, setting, sources) ??
+        given(name, sources) ??
         (typeof fallback === 'function' ? fallback(surroundings) : fallback);
       if (text === undefined) continue;
       const parsed = setting.schema.safeParse(text);
       if (parsed.success) values[name] = parsed.data;
       else
         problems.push(
-          `${name} ${parsed.error.issues[0]?.message ?? 'is not valid'} (given: ${shown(text, setting)})`,
+          `${name} ${parsed.error.issues[0]?.message ?? 'is not valid'} (given: ${shown(text, name)})`,
         );
     } catch (error) {
       problems.push(`${name} ${error instanceof Error ? error.message : String(error)}`);
@@ -510,9 +503,9 @@ export function readConfig(sources: ConfigSources): {
   return {
     config: Object.freeze(values) as AgentConfig,
     warnings: warningsFor(sources.environment),
-    secretFiles: entries.flatMap(([name, { isSecret }]) => {
+    secretFiles: entries.flatMap(([name]) => {
       const file = sources.flags?.[`${name}_FILE`] || sources.environment[`${name}_FILE`];
-      return isSecret === true && file ? [file] : [];
+      return isSecret(name) && file ? [file] : [];
     }),
   };
 }
@@ -544,6 +537,3 @@ export function settingsTable(): string {
     '\n',
   );
 }
-
-/** The environment of this process. */
-export const processEnvironment: Texts = process.env;

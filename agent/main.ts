@@ -3,6 +3,7 @@ import { registerNamed, withVersionCommand } from '@monitor/shared/named-command
 import { makeFilesPrivate } from '@monitor/shared/private-files.ts';
 import { AgentError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
+import { guardProcess } from './guard-process.ts';
 import { printableValue } from './printable.ts';
 import { commands, newProgram } from './program.ts';
 
@@ -10,6 +11,8 @@ makeFilesPrivate();
 
 const program = newProgram();
 const given = withVersionCommand(process.argv.slice(2));
+// Before a command is loaded, which takes a while. Help is no command and needs no system calls.
+if (Object.hasOwn(commands, given[0] ?? '')) guardProcess();
 await registerNamed(program, commands, given);
 
 // What reads this output may stop before its end, as `head` does.

@@ -1,7 +1,7 @@
 /** Everything that runners use to reach targets, opened and closed together. */
 import type { AgentConfig } from './config.ts';
 import { openNextHops } from './net/next-hop/kernel.ts';
-import { openIcmp } from './net/icmp/launcher.ts';
+import { openIcmp } from './net/icmp/open-icmp.ts';
 import { openPacketCapture } from './net/capture/packet-capture.ts';
 import { shareTraces } from './net/traceroute/shared-traces.ts';
 import { openTraceroute } from './net/traceroute/traceroute.ts';

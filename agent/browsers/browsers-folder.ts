@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { homeFolder } from '../home-folder.ts';
-import { processEnvironment } from '../config.ts';
+import { processEnvironment } from '../guard-process.ts';
 import { ffmpegRevision } from '../runtimes/ffmpeg-revision.ts';
 
 /** Where Playwright keeps the browsers it downloads; runs have another home, so the path is given to them. */

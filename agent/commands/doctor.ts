@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { systemClock } from '@monitor/shared/clock.ts';
 import { wrapped } from '@monitor/shared/wrapped-text.ts';
-import { processEnvironment } from '../config.ts';
+import { processEnvironment } from '../guard-process.ts';
 import { counted } from '../doctor/units.ts';
 import type { StepFinding, Report } from '../doctor/finding.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { relaunch } from '../net/icmp/launcher.ts';
+import { relaunch } from '../relaunch.ts';
 import { printableValue } from '../printable.ts';
 import { colorsFor, type Colors } from './output.ts';
 

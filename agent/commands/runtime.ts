@@ -1,7 +1,8 @@
 import { systemClock } from '@monitor/shared/clock.ts';
 import type { Substitution } from '@monitor/shared/contract/runtime-substitutions.ts';
 import type { Command } from 'commander';
-import { processEnvironment, readConfig } from '../config.ts';
+import { readConfig } from '../config.ts';
+import { processEnvironment } from '../guard-process.ts';
 import { AgentError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { builtinRuntime } from '../runtimes/builtin-runtime.ts';

@@ -1,19 +1,14 @@
 import { namedText } from '@monitor/shared/wrapped-text.ts';
 import type { Command } from 'commander';
 import { startAgent, type RunningAgent } from '../compose.ts';
-import {
-  describeSettings,
-  processEnvironment,
-  readConfig,
-  requireKey,
-  secretVariables,
-} from '../config.ts';
+import { describeSettings, readConfig, requireKey } from '../config.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { guardDescriptors, processEnvironment } from '../guard-process.ts';
 import { applyTrust } from '../link/extra-authorities.ts';
-import { inheritedSecrets, relaunch } from '../net/icmp/launcher.ts';
 import { openNetwork } from '../network.ts';
 import { LogRing } from '../observability/log-ring.ts';
 import { createLogger } from '../observability/logger.ts';
+import { relaunch } from '../relaunch.ts';
 import { version } from '../version.ts';
 
 const examples = `
@@ -75,13 +70,11 @@ export function registerStart(program: Command): void {
         return value === undefined ? [] : [[isSecret ? `${name}_FILE` : name, value]];
       }),
     );
-    const environment = { ...processEnvironment, ...inheritedSecrets(processEnvironment) };
+    const environment = processEnvironment;
     const { config, warnings, secretFiles } = readConfig({ environment, flags });
     requireKey(config);
-    relaunch(environment, {
-      secrets: secretVariables(),
-      heavyRuns: config.JOB_CONCURRENCY,
-    });
+    relaunch(environment, config.JOB_CONCURRENCY);
+    guardDescriptors();
     const logRing = new LogRing();
     const logger = createLogger(config, logRing.before(process.stdout));
     for (const warning of warnings) logger.warn({ warning }, 'setting ignored');

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { processEnvironment, readConfig } from '../config.ts';
+import { readConfig } from '../config.ts';
+import { processEnvironment } from '../guard-process.ts';
 import { bytesText, counted, longTime } from '../doctor/units.ts';
 import { degradations } from '../doctor/judge-status.ts';
 import { askStatus } from '../doctor/running-agent.ts';

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { systemClock } from '@monitor/shared/clock.ts';
-import { processEnvironment } from '../config.ts';
+import { processEnvironment } from '../guard-process.ts';
 import { bytesText } from '../doctor/units.ts';
 import { AgentError } from '../errors.ts';
-import { relaunch } from '../net/icmp/launcher.ts';
+import { relaunch } from '../relaunch.ts';
 import { collectBundle } from '../support-bundle/collect.ts';
 import { tarArchive } from '../support-bundle/tar-archive.ts';
 

@@ -28,22 +28,24 @@ export function reap(libc: Libc, pid: number): void {
 }
 
 /**
- * Overwrites variables where the kernel shows them (`/proc/PID/environ`) and deletes them from
- * `environment`, that of this process. Gives what they were.
+ * Overwrites variables where the kernel shows them (`/proc/PID/environ`), if there is a library, and
+ * deletes them from `environment`, that of this process.
  */
 export function takeFromEnvironment(
-  libc: Libc,
+  libc: Libc | null,
   names: readonly string[],
   environment: Record<string, string | undefined>,
-): Record<string, string> {
-  const taken: Record<string, string> = {};
+): void {
   for (const name of names) {
     const value = environment[name];
     if (value === undefined) continue;
-    taken[name] = value;
-    const at = libc.getenv(name);
-    if (at !== null) libc.view(at, Buffer.byteLength(value)).fill(0);
+    const at = libc?.getenv(name) ?? null;
+    if (libc !== null && at !== null) {
+      const bytes = libc.view(at, Buffer.byteLength(value));
+      // What is no UTF-8 has become longer as text: behind its end are other variables.
+      const end = bytes.indexOf(0);
+      bytes.fill(0, 0, end === -1 ? bytes.length : end);
+    }
     delete environment[name];
   }
-  return taken;
 }

@@ -3,7 +3,8 @@
  * no results.
  */
 import type { Clock } from '@monitor/shared/clock.ts';
-import { readConfig, secretVariables, type AgentConfig } from '../config.ts';
+import { readConfig, type AgentConfig } from '../config.ts';
+import { secretVariables } from '../guard-process.ts';
 import { secretsOf } from '../config-secrets.ts';
 import { collectFindings } from '../doctor/collect-findings.ts';
 import { openMachine, type Machine } from '../doctor/machine.ts';
@@ -50,7 +51,7 @@ function secretsIn(
 ): string[] {
   const named = Object.entries(environment).flatMap(([name, value = '']) => {
     const isPath = name.endsWith('_FILE') || value.startsWith('/');
-    const isSecretSetting = secretVariables().includes(name) && !/_PROXY$/i.test(name);
+    const isSecretSetting = secretVariables.includes(name) && !/_PROXY$/i.test(name);
     const isNamedSo = secretName.test(name) && !isPath && value.length >= minSecretLength;
     return isSecretSetting || isNamedSo ? [value, value.trim()] : [];
   });

@@ -27,6 +27,6 @@ export function findOnPath(
 }
 
 /** Where the system has a program, whatever PATH says, or null. */
-export function findOfSystem(program: 'bwrap' | 'perl' | 'setpriv' | 'unshare'): string | null {
+export function findOfSystem(program: 'bwrap' | 'setpriv' | 'unshare'): string | null {
   return findIn(['/usr/bin', '/usr/local/bin', '/bin'], program);
 }

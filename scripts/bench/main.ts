@@ -4,14 +4,14 @@
  * loop of the same calls, in turn, several rounds; medians and ratios are what to compare. Nothing
  * here passes or fails: machines differ.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { inflateRawSync } from 'node:zlib';
 import { Program } from '../../test/support/program.ts';
 import { backdateSchedules, System, temporaryFolder } from '../../test/support/system.ts';
 import { benchAnalytics } from './analytics.ts';
 import { benchApi } from './api.ts';
 import { benchBrowser } from './browser.ts';
-import { median, pssMib, quantile, treeCpuMs } from './process-cost.ts';
+import { median, pssMib, quantile, treeCpuMs, treePssMib } from './process-cost.ts';
 import { benchOutbox } from './outbox.ts';
 import { benchScrub } from './scrub.ts';
 import { benchStatusPage } from './status-page.ts';
@@ -151,8 +151,38 @@ async function benchKind(system: System, kind: Kind, ports: Ports): Promise<void
           'plain flat out': ms(median(flat)),
         }),
     'PSS with 1,000 checks': `${pssMib(load.pid).toFixed(0)} MiB`,
+    'of all its processes': `${treePssMib(load.pid).toFixed(0)} MiB`,
   });
   await load.agent.kill9();
+}
+
+/** Echo requests on loopback: a target that takes no time, so that what is measured is the measuring. */
+async function benchRoundTrip(busy: number): Promise<void> {
+  const spinning = Array.from({ length: busy }, () =>
+    // They end with this program, however it ends.
+    spawn(process.execPath, ['-e', `while (process.ppid === ${process.pid});`], {
+      stdio: 'ignore',
+    }),
+  );
+  const found: Record<string, Record<string, number[]>> = {};
+  for (let round = 0; round < rounds; round += 1) {
+    for (const who of ['agent', 'plain']) {
+      for (const [name, value] of Object.entries(script('round-trip', who))) {
+        ((found[who] ??= {})[name] ??= []).push(value);
+      }
+    }
+  }
+  for (const child of spinning) child.kill('SIGKILL');
+  const [agent = {}, plain = {}] = [found['agent'], found['plain']];
+  for (const name of ['p50', 'p99']) {
+    const [own, other] = [median(agent[name] ?? []), median(plain[name] ?? [])];
+    show(`echo ${name}, ${busy} busy`, {
+      agent: `${own.toFixed(4)} ms`,
+      'raw socket read at once': `${other.toFixed(4)} ms`,
+      ratio: (own / other).toFixed(2),
+    });
+  }
+  await pause(100);
 }
 
 async function benchTiming(system: System, ports: Ports): Promise<void> {
@@ -263,5 +293,6 @@ if (wants('browser')) await benchBrowser();
 if (wants('ingest')) await benchIngest(system);
 if (wants('start')) await benchStart(system);
 for (const kind of kinds) if (wants(kind.name)) await benchKind(system, kind, ports);
+if (wants('icmp')) for (const busy of [0, 20]) await benchRoundTrip(busy);
 if (wants('timing')) await benchTiming(system, ports);
 if (wants('slots')) await benchLateness(system, ports);

@@ -20,8 +20,8 @@ function statOf(pid: number): Stat | null {
   }
 }
 
-/** CPU of a process and its descendants so far, in ms. */
-export function treeCpuMs(root: number): number {
+/** A process and its descendants. */
+function treeOf(root: number): { pid: number; cpuMs: number }[] {
   const stats = new Map<number, Stat>();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
@@ -34,13 +34,23 @@ export function treeCpuMs(root: number): number {
     }
     return false;
   };
-  return [...stats].reduce((sum, [pid, stat]) => sum + (isBelow(pid) ? stat.cpuMs : 0), 0);
+  return [...stats].flatMap(([pid, { cpuMs }]) => (isBelow(pid) ? [{ pid, cpuMs }] : []));
+}
+
+/** CPU of a process and its descendants so far, in ms. */
+export function treeCpuMs(root: number): number {
+  return treeOf(root).reduce((sum, { cpuMs }) => sum + cpuMs, 0);
 }
 
 /** Proportional set size of a process in MiB: shared pages count in part. */
 export function pssMib(pid: number): number {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? Number.NaN) / 1024;
+}
+
+/** That of a process and its descendants. */
+export function treePssMib(root: number): number {
+  return treeOf(root).reduce((sum, { pid }) => sum + pssMib(pid), 0);
 }
 
 export function median(values: readonly number[]): number {

@@ -153,7 +153,8 @@ const count = z.int().min(0);
 const capabilities = z.object({
   checkTypes: abilityNames,
   runtimes: abilityNames,
-  icmp: z.enum(['datagram', 'relay', 'ping', 'none']),
+  // compatibility: agents of protocol 2 report a raw socket as `relay`, by what once held it.
+  icmp: z.enum(['datagram', 'raw', 'relay', 'ping', 'none']),
   capture: z.boolean(),
   traceroute: z.boolean(),
   browsers: abilityNames,

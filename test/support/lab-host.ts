@@ -18,9 +18,8 @@ export async function serveIn(host: LabHost, zones: Record<string, Zone>): Promi
 /** Asks in a host what a check would see there. */
 export type Prober = (question: Omit<LabQuestion, 'id'>) => Promise<LabAnswer>;
 
-/** Starts a prober in a host, with the means for echo requests where they are asked for. */
-export async function proberIn(host: LabHost, { hasIcmp = false } = {}): Promise<Prober> {
-  const before = hasIcmp ? ['perl', 'agent/icmp-launcher.pl'] : [];
+/** Starts a prober in a host, behind the words of a program such as setpriv. */
+export async function proberIn(host: LabHost, before: readonly string[] = []): Promise<Prober> {
   const [first = '', ...rest] = [...before, process.execPath, 'test/support/lab-prober.ts'];
   const child = host.spawn(first, rest, {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

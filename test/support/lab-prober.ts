@@ -4,7 +4,7 @@
  */
 import { AgentError } from '../../agent/errors.ts';
 import { openNextHops } from '../../agent/net/next-hop/kernel.ts';
-import { openIcmp } from '../../agent/net/icmp/launcher.ts';
+import { openIcmp } from '../../agent/net/icmp/open-icmp.ts';
 import { runApi } from '../../agent/runners/api.ts';
 import { runDns } from '../../agent/runners/dns.ts';
 import { runIcmp } from '../../agent/runners/icmp.ts';

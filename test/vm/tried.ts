@@ -2,7 +2,7 @@
  * What a part of the agent makes of where it is, as a program to be started there: prints JSON.
  *
  *   tried.ts run SCRIPT   how a run of code is kept apart, and how it ended
- *   tried.ts ping         an ICMP check of this machine; by way of the launcher
+ *   tried.ts ping         an ICMP check of this machine
  *   tried.ts limits       what doctor says about control groups and about folders
  */
 import { kernelReader, memoryKills } from '../../agent/control-group.ts';
@@ -10,7 +10,7 @@ import { cpuLimit, memoryLimit, processLimit } from '../../agent/doctor/cgroup.t
 import { openMachine } from '../../agent/doctor/machine.ts';
 import { coresOf, judgeCpu } from '../../agent/doctor/steps/cpu.ts';
 import { mountBelow } from '../../agent/doctor/mounts.ts';
-import { openIcmp } from '../../agent/net/icmp/launcher.ts';
+import { openIcmp } from '../../agent/net/icmp/open-icmp.ts';
 import { runIcmp } from '../../agent/runners/icmp.ts';
 import { createScriptHost } from '../../agent/script-host/create-script-host.ts';
 import { definitionOf, runnerContext } from '../support/runner-context.ts';

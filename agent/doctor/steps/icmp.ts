@@ -1,3 +1,4 @@
+import { openLibc } from '../../native/libc.ts';
 import type { IcmpTransport } from '../../net/icmp/icmp.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import { hasCapability, netRaw } from '../limits.ts';
@@ -13,7 +14,8 @@ export interface IcmpFacts {
   groups: readonly number[];
   /** CAP_NET_RAW in the effective set. */
   hasNetRaw: boolean | null;
-  hasPerl: boolean;
+  /** Why this process can open no sockets itself; null where it can. */
+  callProblem: string | null;
   ping: 'works' | 'missing' | 'forbidden' | 'broken';
 }
 
@@ -25,15 +27,15 @@ function isInRange({ range, groups }: IcmpFacts): boolean {
 
 /** One sentence for each of the three ways. */
 function ways(facts: IcmpFacts): string[] {
-  const { range, groups, hasNetRaw, hasPerl, ping, way } = facts;
+  const { range, groups, hasNetRaw, callProblem, ping, way } = facts;
   const shown = range === null ? 'unknown' : `${range.from} ${range.to}`;
-  const perl = hasPerl ? '' : ', but perl, which opens sockets, is not installed';
+  const but = callProblem === null ? '' : `, but ${callProblem}`;
   const datagram = isInRange(facts)
-    ? `datagram socket: allowed (net.ipv4.ping_group_range "${shown}")${way === 'datagram' ? '' : perl}`
+    ? `datagram socket: allowed (net.ipv4.ping_group_range "${shown}")${way === 'datagram' ? '' : but}`
     : `datagram socket: net.ipv4.ping_group_range "${shown}" has none of the groups ${groups.join(', ')}`;
   const raw =
     hasNetRaw === true
-      ? `raw socket: allowed (CAP_NET_RAW)${way === 'relay' ? '' : perl}`
+      ? `raw socket: allowed (CAP_NET_RAW)${way === 'raw' ? '' : but}`
       : 'raw socket: no CAP_NET_RAW';
   const program = {
     works: 'ping program: works',
@@ -47,21 +49,21 @@ function ways(facts: IcmpFacts): string[] {
 
 const name = {
   datagram: 'an unprivileged ICMP socket',
-  relay: 'a raw socket held by a small relay process',
+  raw: 'a raw socket',
   ping: 'the ping program, at the cost of a process each',
 };
 
 /** Which way echo requests take, and for each way that is closed, why. */
 export function judgeIcmp(facts: IcmpFacts): Finding[] {
-  const { way, echo, ping, hasPerl } = facts;
+  const { way, echo, ping, callProblem } = facts;
   const each = ways(facts).join('; ');
   const open =
     'set the sysctl net.ipv4.ping_group_range to "0 2147483647" (docker --sysctl, securityContext.sysctls of Kubernetes; no right is needed then), or grant CAP_NET_RAW';
   if (way === null || (way === 'ping' && ping !== 'works')) {
-    const perl = hasPerl ? '' : 'install perl; ';
+    const calls = callProblem === null ? '' : 'install the agent with its optional packages; ';
     const program =
       ping === 'forbidden' ? '; or remove the file capability: setcap -r "$(command -v ping)"' : '';
-    return [fail(`echo requests cannot be sent: ${each}`, `${perl}${open}${program}; ${only}`)];
+    return [fail(`echo requests cannot be sent: ${each}`, `${calls}${open}${program}; ${only}`)];
   }
   if (echo.v4 === false) {
     return [
@@ -72,8 +74,7 @@ export function judgeIcmp(facts: IcmpFacts): Finding[] {
     ];
   }
   const evidence = `echo requests go out by ${name[way]}; ${each}`;
-  if (way === 'ping')
-    return [warn(evidence, hasPerl ? `for less CPU ${open}` : `install perl; ${open}`)];
+  if (way === 'ping') return [warn(evidence, callProblem ?? `for less CPU ${open}`)];
   const v6 = echo.v6 === true ? '; IPv6 too' : '';
   return [ok(`${evidence}${v6}`)];
 }
@@ -115,15 +116,11 @@ export const icmp: Step = {
   name: 'ICMP',
   needs: [],
   limitMs: 6_000,
-  async check({ machine, network, environment }, signal) {
+  async check({ machine, network }, signal) {
     const { icmp: transport } = network;
     const hasIpv6 = machine.read('/proc/net/if_inet6') !== null;
     const ping = lookAtPing(machine);
-    const path = environment['PATH'];
-    const perl = machine.run('perl', ['-e', '0'], {
-      environment: path === undefined ? {} : { PATH: path },
-      timeoutMs: 2_000,
-    });
+    const opened = openLibc();
     const echo = async (address: string, family: 'IPv4' | 'IPv6'): Promise<boolean | null> =>
       transport === null ? null : echoesBack(transport, address, family, signal);
     return judgeIcmp({
@@ -135,7 +132,7 @@ export const icmp: Step = {
       range: parseRange(machine.read('/proc/sys/net/ipv4/ping_group_range')),
       groups: [...new Set([process.getegid?.() ?? 0, ...(process.getgroups?.() ?? [])])],
       hasNetRaw: hasCapability(machine, 'CapEff', netRaw),
-      hasPerl: (await perl).problem === null,
+      callProblem: opened.libc === null ? opened.problem : null,
       ping: await ping,
     });
   },

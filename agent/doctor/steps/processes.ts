@@ -5,7 +5,7 @@ import { limitOf } from '../limits.ts';
 import type { Machine } from '../machine.ts';
 import type { Step } from '../step.ts';
 
-/** Node's own threads, the launcher, relays and a spare. */
+/** Node's own threads, helper processes and a spare. */
 const own = 32;
 /** Threads count too: a browser with one page has about so many. */
 const eachHeavy = 150;

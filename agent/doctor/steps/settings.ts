@@ -1,6 +1,8 @@
 /** Settings that cannot be meant so. What makes them unusable altogether ends `doctor` before its steps. */
 import { join, sep } from 'node:path';
 import { describeSettings, type AgentConfig } from '../../config.ts';
+import { secretVariables } from '../../guard-process.ts';
+import { openLibc } from '../../native/libc.ts';
 import { nearestWord } from '@monitor/shared/nearest-word.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import { shownUrl } from '../link/destination.ts';
@@ -14,6 +16,8 @@ interface Given {
   warnings: readonly string[];
   /** The content of a file; null where it cannot be read. */
   read(path: string): string | null;
+  /** Why secrets cannot be taken out of the environment that the kernel shows; null where they can. */
+  exposedBecause: string | null;
 }
 
 const known = describeSettings();
@@ -55,6 +59,18 @@ function secretStatements(given: Given): Finding[] {
           `write the key and nothing else into ${found.where}: in env files of docker quotes are not removed, and YAML needs "|-" or one line`,
         ),
       ];
+}
+
+/** Secrets that stay readable in /proc/PID/environ. */
+function exposedSecrets({ environment, exposedBecause }: Given): Finding[] {
+  const names = secretVariables.filter((name) => environment[name]);
+  if (exposedBecause === null || names.length === 0) return [];
+  return [
+    warn(
+      `code of the same user can read ${names.join(', ')} in /proc/PID/environ of the agent: ${exposedBecause}`,
+      `give ${names.map((name) => `${name.toUpperCase()}_FILE`).join(', ')} instead, the path of a file that holds the value`,
+    ),
+  ];
 }
 
 function plainStatements({ environment }: Given): Finding[] {
@@ -216,6 +232,7 @@ function uselessWithout(setting: string, other: string): Finding {
 export function judgeSettings(given: Given): Finding[] {
   const found = [
     ...secretStatements(given),
+    ...exposedSecrets(given),
     ...contradictions(given),
     ...plainStatements(given),
     ...duplicates(given),
@@ -234,6 +251,10 @@ export const settings: Step = {
   needs: [],
   limitMs: 1_000,
   check({ environment, config, warnings, machine }) {
-    return judgeSettings({ environment, config, warnings, read: (path) => machine.read(path) });
+    const opened = openLibc();
+    return judgeSettings({
+      ...{ environment, config, warnings, read: (path) => machine.read(path) },
+      exposedBecause: opened.libc === null ? opened.problem : null,
+    });
   },
 };

@@ -1,214 +1,202 @@
 /**
- * Sends echo requests on inherited sockets. One socket per family serves all checks; replies are
- * matched by a random token in the payload and the sequence number.
+ * Sends echo requests on sockets of this process. One socket per family serves all checks; replies are
+ * matched by a random token in the payload and the sequence number. Round trips end at the kernel's
+ * stamp of the reply, so that a late event loop is in none of them.
  */
 import { randomBytes, randomInt } from 'node:crypto';
-import { createSocket, type Socket } from 'node:dgram';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../../errors.ts';
-import { codeOf, isAgentErrorCode } from '../failure.ts';
+import { SystemCallError, type Libc } from '../../native/libc.ts';
+import { interfaceIndex, KernelClock, socketAddress } from '../../native/sockets.ts';
+import { openEchoSocket, type EchoSocket, type HeardEcho } from './echo-socket.ts';
 import { noReply, type EchoReply, type EchoRequest, type IcmpTransport } from './icmp.ts';
-import {
-  addressBytes,
-  decodeEcho,
-  encodeEcho,
-  identifyRequest,
-  payloadBytes,
-  tokenBytes,
-  type ReceivedEcho,
-  type Version,
-} from './packet.ts';
+import { encodeEcho, payloadBytes, tokenBytes, type Version } from './packet.ts';
 
-/** Sends packets of one family; `send` reports a local failure. */
-interface Carrier {
-  send(packet: Buffer, address: string, done: (error: Error | null) => void): void;
+/** A host that no neighbour knows is an echo without a reply; this machine causes every other error. */
+const lostCodes: ReadonlySet<string> = new Set(['EHOSTUNREACH', 'EHOSTDOWN']);
+/** How often a full socket is tried again, and after how long. */
+const fullTries = 50;
+const fullWaitMs = 20;
+/** A wall clock that was set by less changes no round trip by more. */
+const clockStepMs = 1;
+
+/** The same instant by both clocks, in milliseconds; `wall` is null where it cannot be read. */
+export interface Instant {
+  monotonic: number;
+  wall: number | null;
 }
 
-interface Handlers {
-  onReceived: (version: Version, packet: Buffer, ttl: number | null) => void;
-  /** A request did not leave this machine; `code` is the name of the error. */
-  onUnsent: (request: Buffer, code: string) => void;
-}
-
-const hopLimitUnknown = 255;
-const unsentFrame = 0;
-
-function onDescriptor(type: 'udp4' | 'udp6', fd: number): Socket {
-  const socket = createSocket(type);
-  socket.bind({ fd });
-  return socket;
-}
-
-/** A datagram ICMP socket: the kernel rewrites the identifier and delivers only replies to this socket. */
-function datagramCarrier(
-  version: Version,
-  fd: number,
-  { onReceived }: Handlers,
-): Carrier & { socket: Socket } {
-  const socket = onDescriptor(version === 4 ? 'udp4' : 'udp6', fd);
-  socket.on('message', (packet) => {
-    onReceived(version, packet, null);
-  });
-  socket.on('error', () => undefined);
-  return {
-    socket,
-    send(packet, address, done) {
-      // The port means nothing to ICMP, but the call insists on one.
-      socket.send(packet, 1, address, done);
-    },
-  };
-}
-
-/** The protocol of the relay; frames are described in `agent/icmp-launcher.pl`. */
-function relayCarriers(
-  fd: number,
-  port: number,
-  { onReceived, onUnsent }: Handlers,
-): { socket: Socket; of: (version: Version) => Carrier } {
-  const socket = onDescriptor('udp4', fd);
-  socket.on('message', (frame, from) => {
-    if (from.port !== port || from.address !== '127.0.0.1') return;
-    if (frame[0] === unsentFrame) {
-      const packetAt = 2 + (frame[1] ?? 0);
-      onUnsent(frame.subarray(packetAt), frame.toString('latin1', 2, packetAt));
-      return;
-    }
-    const version: Version = frame[0] === 6 ? 6 : 4;
-    const ttl = frame[1] ?? hopLimitUnknown;
-    const packet = frame.subarray(2 + (version === 4 ? 4 : 16));
-    onReceived(version, packet, ttl === hopLimitUnknown ? null : ttl);
-  });
-  socket.on('error', () => undefined);
-  return {
-    socket,
-    of: (version) => ({
-      send(packet, address, done) {
-        const frame = Buffer.concat([Buffer.from([version]), addressBytes(address), packet]);
-        socket.send(frame, port, '127.0.0.1', done);
-      },
-    }),
-  };
+/**
+ * The round trip of a reply that the kernel stamped with the wall clock, in milliseconds. Without a stamp,
+ * or when that clock was set meanwhile, it is the time until the reply was read, which is never less.
+ */
+export function roundTrip(sent: Instant, read: Instant, stamp: number | null): number {
+  const elapsed = read.monotonic - sent.monotonic;
+  if (sent.wall === null || read.wall === null || stamp === null) return elapsed;
+  const wasSet = Math.abs(read.wall - sent.wall - elapsed) > clockStepMs;
+  const stamped = stamp - sent.wall;
+  return wasSet || stamped < 0 || stamped > elapsed ? elapsed : stamped;
 }
 
 /** A series of requests that waits for replies. */
 interface Series {
   address: string;
   version: Version;
-  sentAt: (number | null)[];
+  sentAt: (Instant | null)[];
   replies: (EchoReply | null)[];
   open: number;
   settle: () => void;
   fail: (error: AgentError) => void;
 }
 
-/** Sockets that the launcher passed to this process. */
-export interface InheritedSockets {
-  fd4: number | null;
-  fd6: number | null;
-  relay: { fd: number; port: number } | null;
+function socketError(
+  code: 'ICMP_UNAVAILABLE' | 'NETWORK_UNAVAILABLE',
+  what: string,
+  error: unknown,
+): AgentError {
+  if (!(error instanceof SystemCallError)) throw error;
+  const message = `${what} (${error.message}); run "monitor-agent doctor"`;
+  return new AgentError(code, message, { cause: error });
 }
 
 export class SocketTransport implements IcmpTransport {
-  readonly way: 'datagram' | 'relay';
+  readonly way: 'datagram' | 'raw';
   readonly packetSize = payloadBytes;
+  readonly #libc: Libc;
   readonly #clock: Clock;
-  readonly #carriers = new Map<Version, Carrier>();
-  readonly #sockets: Socket[] = [];
+  readonly #wallClock: KernelClock;
+  readonly #sockets = new Map<Version, EchoSocket>();
   readonly #series = new Map<string, Series>();
   readonly #identifier = randomInt(1, 65_536);
 
-  constructor(inherited: InheritedSockets, clock: Clock) {
+  /** Throws a SystemCallError when this machine allows no socket for IPv4. */
+  constructor(libc: Libc, clock: Clock) {
+    this.#libc = libc;
     this.#clock = clock;
-    const handlers: Handlers = {
-      onReceived: (version, packet, ttl) => {
-        this.#receive(version, packet, ttl);
-      },
-      onUnsent: (request, code) => {
-        this.#unsent(request, code);
-      },
-    };
-    if (inherited.relay !== null) {
-      this.way = 'relay';
-      const relay = relayCarriers(inherited.relay.fd, inherited.relay.port, handlers);
-      this.#sockets.push(relay.socket);
-      for (const version of [4, 6] as const) this.#carriers.set(version, relay.of(version));
-      return;
+    this.#wallClock = new KernelClock(libc);
+    this.way = this.#socket(4).way;
+  }
+
+  /** The socket of a family, opened when it is first needed, and again after it has failed. */
+  #socket(version: Version): EchoSocket {
+    const known = this.#sockets.get(version);
+    if (known !== undefined) return known;
+    const socket = openEchoSocket(this.#libc, version, this.#identifier);
+    try {
+      socket.watch(() => {
+        this.#read(version);
+      });
+    } catch (error) {
+      socket[Symbol.dispose]();
+      throw error;
     }
-    this.way = 'datagram';
-    for (const [version, fd] of [
-      [4, inherited.fd4],
-      [6, inherited.fd6],
-    ] as const) {
-      if (fd === null) continue;
-      const carrier = datagramCarrier(version, fd, handlers);
-      this.#sockets.push(carrier.socket);
-      this.#carriers.set(version, carrier);
+    this.#sockets.set(version, socket);
+    return socket;
+  }
+
+  #now(): Instant {
+    const monotonic = this.#clock.monotonic();
+    try {
+      return { monotonic, wall: this.#wallClock.now() };
+    } catch {
+      return { monotonic, wall: null };
     }
   }
 
-  #receive(version: Version, packet: Buffer, ttl: number | null): void {
-    const receivedAt = this.#clock.monotonic();
-    const echo = decodeEcho(version, packet);
-    if (echo?.token == null) return;
-    const series = this.#series.get(echo.token);
-    if (series?.version === version) this.#record(series, echo, receivedAt, ttl);
+  #read(version: Version): void {
+    try {
+      this.#sockets.get(version)?.read(this.#onHeard);
+    } catch (error) {
+      this.#drop(version, error);
+    }
   }
 
-  #record(series: Series, echo: ReceivedEcho, receivedAt: number, ttl: number | null): void {
-    const { sequence, type, code, isReply } = echo;
-    const sentAt = series.sentAt[sequence];
-    if (sentAt == null || series.replies[sequence] !== null) return;
-    const rtt = isReply ? receivedAt - sentAt : null;
-    series.replies[sequence] = {
-      sequence,
-      success: isReply,
-      type,
-      code,
-      rtt,
-      ttl: isReply ? ttl : null,
-    };
+  /** A socket that fails loses replies: what waits for them says nothing about its target. */
+  #drop(version: Version, error: unknown): void {
+    const what = `the ICMP socket for IPv${version} failed and is opened again`;
+    const failure = socketError('NETWORK_UNAVAILABLE', what, error);
+    this.#sockets.get(version)?.[Symbol.dispose]();
+    this.#sockets.delete(version);
+    for (const series of [...this.#series.values()]) {
+      if (series.version === version) series.fail(failure);
+    }
+  }
+
+  readonly #onHeard = ({ token, sequence, type, code, isReply, ttl, stamp }: HeardEcho): void => {
+    const series = this.#series.get(token);
+    const sentAt = series?.sentAt[sequence];
+    if (series === undefined || sentAt == null) return;
+    const rtt = isReply ? roundTrip(sentAt, this.#now(), stamp) : null;
+    this.#record(series, { sequence, success: isReply, type, code, rtt, ttl });
+  };
+
+  #record(series: Series, reply: EchoReply): void {
+    if (series.replies[reply.sequence] !== null) return;
+    series.replies[reply.sequence] = reply;
     series.open -= 1;
     if (series.open === 0) series.settle();
   }
 
-  /**
-   * The kernel refused to send. Usually this machine is the cause; a host that no neighbour knows
-   * counts as an echo without a reply.
-   */
-  #unsent(request: Buffer, code: string): void {
-    const { token, sequence } = identifyRequest(request);
-    const series = this.#series.get(token);
-    if (series === undefined) return;
-    if (isAgentErrorCode(code)) {
-      series.fail(
-        new AgentError(
-          'NETWORK_UNAVAILABLE',
-          `this machine could not send echo requests to ${series.address} (${code}); check its routes and firewall, or run "monitor-agent doctor"`,
-        ),
-      );
-    } else if (series.replies[sequence] === null) {
-      series.replies[sequence] = noReply(sequence);
-      series.open -= 1;
-      if (series.open === 0) series.settle();
+  /** Sends one request of a series. False when there is no room for it yet. */
+  #send(series: Series, sequence: number, packet: Buffer, to: Buffer): boolean {
+    let code: string | null;
+    try {
+      code = this.#socket(series.version).send(packet, to, {
+        onTry: () => (series.sentAt[sequence] = this.#now()),
+        onHeard: this.#onHeard,
+      });
+    } catch (error) {
+      this.#drop(series.version, error);
+      return true;
+    }
+    if (code === 'EAGAIN') return false;
+    if (code !== null) this.#unsent(series, sequence, code);
+    return true;
+  }
+
+  #unsent(series: Series, sequence: number, code: string): void {
+    if (lostCodes.has(code)) {
+      this.#record(series, noReply(sequence));
+      return;
+    }
+    series.fail(
+      new AgentError(
+        'NETWORK_UNAVAILABLE',
+        `this machine could not send echo requests to ${series.address} (${code}); check its routes and firewall, or run "monitor-agent doctor"`,
+      ),
+    );
+  }
+
+  /** Where to send: opens the socket of the family. Throws an AgentError. */
+  #destination(version: Version, address: string): Buffer {
+    try {
+      this.#socket(version);
+    } catch (error) {
+      const what = `this machine opens no ICMP socket for IPv${version}`;
+      throw socketError('ICMP_UNAVAILABLE', what, error);
+    }
+    const zone = /%(.+)$/.exec(address)?.[1];
+    try {
+      return socketAddress(address, 0, zone === undefined ? 0 : interfaceIndex(this.#libc, zone));
+    } catch (error) {
+      throw socketError('NETWORK_UNAVAILABLE', `this machine has no interface ${zone}`, error);
     }
   }
 
-  echo(request: EchoRequest): Promise<EchoReply[]> {
+  async echo(request: EchoRequest): Promise<EchoReply[]> {
     const { address, family, count, intervalMs, timeoutMs, signal } = request;
     const version: Version = family === 'IPv6' ? 6 : 4;
-    const carrier = this.#carriers.get(version);
-    if (carrier === undefined) {
-      return Promise.reject(
-        new AgentError('ICMP_UNAVAILABLE', `this process has no ICMP socket for ${family}`),
-      );
-    }
+    const to = this.#destination(version, address);
     const token = randomBytes(tokenBytes);
     const key = token.toString('latin1');
     return new Promise((resolve, reject) => {
       let cancelNext: () => void = () => undefined;
+      /** Requests that the socket has no room for yet, with what ends their next try. */
+      const waiting = new Map<number, () => void>();
       const release = (): boolean => {
         if (!this.#series.delete(key)) return false;
         cancelNext();
+        for (const cancel of waiting.values()) cancel();
         signal.removeEventListener('abort', series.settle);
         return true;
       };
@@ -228,17 +216,31 @@ export class SocketTransport implements IcmpTransport {
       };
       this.#series.set(key, series);
       signal.addEventListener('abort', series.settle, { once: true });
-      const send = (sequence: number): void => {
-        const packet = encodeEcho(version, this.#identifier, sequence, token);
-        series.sentAt[sequence] = this.#clock.monotonic();
-        carrier.send(packet, address, (error) => {
-          if (error !== null) this.#unsent(packet, codeOf(error));
+      const tryToSend = (sequence: number, packet: Buffer, triesLeft: number): void => {
+        waiting.delete(sequence);
+        if (this.#send(series, sequence, packet, to)) return;
+        if (triesLeft === 0) {
+          this.#unsent(series, sequence, 'EAGAIN');
+          return;
+        }
+        const next = this.#clock.after(fullWaitMs, () => {
+          tryToSend(sequence, packet, triesLeft - 1);
         });
+        waiting.set(sequence, next);
+      };
+      const send = (sequence: number): void => {
         const isLast = sequence + 1 === count;
         cancelNext = this.#clock.after(isLast ? timeoutMs : intervalMs, () => {
-          if (isLast) series.settle();
-          else send(sequence + 1);
+          if (!isLast) {
+            send(sequence + 1);
+            return;
+          }
+          // Replies that came while the event loop was late are still to be read.
+          this.#read(version);
+          for (const [unsent] of waiting) this.#unsent(series, unsent, 'EAGAIN');
+          series.settle();
         });
+        tryToSend(sequence, encodeEcho(version, this.#identifier, sequence, token), fullTries);
       };
       send(0);
     });
@@ -246,6 +248,7 @@ export class SocketTransport implements IcmpTransport {
 
   close(): void {
     for (const series of [...this.#series.values()]) series.settle();
-    for (const socket of this.#sockets) socket.close();
+    for (const socket of this.#sockets.values()) socket[Symbol.dispose]();
+    this.#sockets.clear();
   }
 }

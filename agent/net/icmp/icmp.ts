@@ -31,7 +31,7 @@ export interface EchoRequest {
 
 /** Sends echo requests. Replies are in order of sequence, one per request. */
 export interface IcmpTransport {
-  readonly way: 'datagram' | 'relay' | 'ping';
+  readonly way: 'datagram' | 'raw' | 'ping';
   /** Bytes of ICMP payload in each request. */
   readonly packetSize: number;
   echo(request: EchoRequest): Promise<EchoReply[]>;

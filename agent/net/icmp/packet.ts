@@ -1,14 +1,18 @@
 /** Encodes, verifies and decodes ICMP echo packets (RFC 792, RFC 4443). */
-import { isIPv4 } from 'node:net';
 
 /** Bytes after the ICMP header: what `ping` sends. */
 export const payloadBytes = 56;
 export const tokenBytes = 16;
 const headerBytes = 8;
+const ipv6HeaderBytes = 40;
 
 const echoRequest = { 4: 8, 6: 128 } as const;
-const echoReply = { 4: 0, 6: 129 } as const;
-const errors = { 4: [3, 11], 6: [1, 3] } as const;
+export const echoReply = { 4: 0, 6: 129 } as const;
+/** Types of messages that a request did not arrive: unreachable and time exceeded. */
+export const errorTypes: Readonly<Record<4 | 6, readonly [number, number]>> = {
+  4: [3, 11],
+  6: [1, 3],
+};
 
 export type Version = 4 | 6;
 
@@ -48,55 +52,36 @@ export interface ReceivedEcho {
   code: number;
   sequence: number;
   /** Token of the request, from the reply or from the packet inside an error. */
-  token: string | null;
+  token: string;
   isReply: boolean;
+}
+
+/** Token and sequence number of a request or reply, by its ICMP header; undefined for what is too short. */
+export function identifyRequest(packet: Buffer): { token: string; sequence: number } | undefined {
+  if (packet.length < headerBytes + tokenBytes) return undefined;
+  return {
+    token: packet.toString('latin1', headerBytes, headerBytes + tokenBytes),
+    sequence: packet.readUInt16BE(6),
+  };
+}
+
+/** What an IPv4 header is in front of; nothing where there is none. */
+export function withoutIpHeader(packet: Buffer): Buffer {
+  return packet.subarray(((packet[0] ?? 0) & 0x0f) * 4);
 }
 
 /** Decodes an echo reply or an error about an echo request; undefined for other packets. */
 export function decodeEcho(version: Version, packet: Buffer): ReceivedEcho | undefined {
   if (packet.length < headerBytes) return undefined;
-  const type = packet.readUInt8(0);
-  const code = packet.readUInt8(1);
-  if (type === echoReply[version]) {
-    if (packet.length < headerBytes + tokenBytes) return undefined;
-    const token = packet.toString('latin1', headerBytes, headerBytes + tokenBytes);
-    return { type, code, sequence: packet.readUInt16BE(6), token, isReply: true };
-  }
-  if (!(errors[version] as readonly number[]).includes(type)) return undefined;
+  const [type, code] = [packet.readUInt8(0), packet.readUInt8(1)];
+  const isReply = type === echoReply[version];
+  if (!isReply && !errorTypes[version].includes(type)) return undefined;
   const original = packet.subarray(headerBytes);
-  const ipHeader = version === 4 ? ((original[0] ?? 0) & 0x0f) * 4 : 40;
-  if (original.length < ipHeader + headerBytes) return undefined;
-  const request = original.subarray(ipHeader);
-  const hasToken = request.length >= headerBytes + tokenBytes;
-  return {
-    type,
-    code,
-    sequence: request.readUInt16BE(6),
-    token: hasToken ? request.toString('latin1', headerBytes, headerBytes + tokenBytes) : null,
-    isReply: false,
-  };
-}
-
-/** Token and sequence number of a request that `encodeEcho` made. */
-export function identifyRequest(request: Buffer): { token: string; sequence: number } {
-  return {
-    token: request.toString('latin1', headerBytes, headerBytes + tokenBytes),
-    sequence: request.readUInt16BE(6),
-  };
-}
-
-/** An address as its 4 or 16 bytes. */
-export function addressBytes(address: string): Buffer {
-  if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
-  const plain = address.replace(/%.*$/, '');
-  const [head = '', tail] = plain.split('::');
-  const groups = (text: string): string[] => (text === '' ? [] : text.split(':'));
-  const left = groups(head);
-  const right = tail === undefined ? [] : groups(tail);
-  const zeros = Array.from<string>({ length: 8 - left.length - right.length }).fill('0');
-  const bytes = Buffer.alloc(16);
-  [...left, ...(tail === undefined ? [] : zeros), ...right].forEach((group, index) => {
-    bytes.writeUInt16BE(Number.parseInt(group, 16), index * 2);
-  });
-  return bytes;
+  const named = isReply
+    ? packet
+    : version === 4
+      ? withoutIpHeader(original)
+      : original.subarray(ipv6HeaderBytes);
+  const request = identifyRequest(named);
+  return request === undefined ? undefined : { type, code, ...request, isReply };
 }

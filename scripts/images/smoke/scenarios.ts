@@ -9,7 +9,7 @@ export interface Scenario {
   /** `net.ipv4.ping_group_range`: Docker opens it in its containers, other engines may not. */
   pingRange: 'everybody' | 'nobody';
   hasUserNamespaces: boolean;
-  icmp: 'datagram' | 'relay' | 'none';
+  icmp: 'datagram' | 'raw' | 'none';
   /** Whether packets of failing connections can be kept. */
   hasCapture: boolean;
   /** How runs of code are kept apart, in images that run code. */
@@ -44,7 +44,7 @@ const scenarios: readonly Scenario[] = [
     capabilities: ['net_raw'],
     pingRange: 'nobody',
     hasUserNamespaces: false,
-    icmp: 'relay',
+    icmp: 'raw',
     hasCapture: true,
     isolation: 'process-group',
   },
@@ -54,7 +54,7 @@ const scenarios: readonly Scenario[] = [
     capabilities: dockerCapabilities,
     pingRange: 'nobody',
     hasUserNamespaces: false,
-    icmp: 'relay',
+    icmp: 'raw',
     hasCapture: true,
     isolation: 'user',
   },

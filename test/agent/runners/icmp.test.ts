@@ -1,11 +1,13 @@
 // Own process: it starts many programs.
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'node:test';
-import { setInterval } from 'node:timers/promises';
 import { AgentError } from '../../../agent/errors.ts';
-import { addressBytes, decodeEcho, encodeEcho } from '../../../agent/net/icmp/packet.ts';
+import { decodeEcho, encodeEcho } from '../../../agent/net/icmp/packet.ts';
 import { runIcmp } from '../../../agent/runners/icmp.ts';
+import { temporaryFolder } from '../../support/system.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 
 const request = { hostname: '127.0.0.1', pingCount: 2 };
@@ -60,112 +62,58 @@ test('a packet comes back from its own encoding, with a checksum that sums to no
   assert.equal(decodeEcho(6, Buffer.from([1, 0, 0, 0, 0, 0, 0, 0, 1])), undefined);
 });
 
-test('addresses become their bytes', () => {
-  assert.equal(addressBytes('192.0.2.1').toString('hex'), 'c0000201');
-  assert.equal(addressBytes('::1').toString('hex'), `${'00'.repeat(15)}01`);
-  assert.equal(
-    addressBytes('2001:db8::ff:1').toString('hex'),
-    '20010db80000000000000000 00ff0001'.replace(' ', ''),
-  );
-  assert.equal(addressBytes('fe80::1%eth0').length, 16);
-});
-
-function hasPerl(): boolean {
-  return spawnSync('perl', ['-e', '1']).status === 0;
-}
-
 const isRoot = process.getuid?.() === 0;
-const bringLoopbackUp = `
-use Socket; socket(my $s, AF_INET, SOCK_DGRAM, 0) or die $!;
-my $request = pack("a16 s", "lo", 0x1 | 0x40); ioctl($s, 0x8914, $request) or die $!;`;
-
-function canUnshare(): boolean {
-  return spawnSync('unshare', ['-n', 'true']).status === 0;
-}
+const skip = isRoot ? false : 'needs root to make a network namespace';
 
 interface RunOutput {
   verdict: string;
-  apiCheckResult: { response: { packetsReceived: number; packetsSent: number } };
+  apiCheckResult: {
+    response: { packetsReceived: number; packetsSent: number; pingResults: { ttl: number }[] };
+  };
 }
 
-function runThroughLauncher(wrapper: string[]): RunOutput {
-  const [command = '', ...rest] = [
-    ...wrapper,
-    process.execPath,
-    'agent/monitor-agent.js',
-    'run',
-    'icmp://127.0.0.1',
-    '--json',
-  ];
-  return JSON.parse(execFileSync(command, rest, { encoding: 'utf8' })) as RunOutput;
-}
-
-test(
-  'echo requests go out through a relay where only raw sockets are allowed',
-  { skip: !isRoot ? 'needs root (CAP_NET_RAW)' : !hasPerl() ? 'needs perl' : false },
-  () => {
-    const { verdict, apiCheckResult } = runThroughLauncher([]);
-    assert.equal(verdict, 'passed');
-    assert.equal(apiCheckResult.response.packetsReceived, apiCheckResult.response.packetsSent);
-  },
-);
-
-test(
-  'echo requests go out through an unprivileged socket where the group range allows it',
-  {
-    skip: !isRoot
-      ? 'needs root to make a network namespace'
-      : !hasPerl()
-        ? 'needs perl'
-        : !canUnshare()
-          ? 'needs unshare and the right to make a network namespace'
-          : false,
-  },
-  () => {
-    const script = `echo "0 2147483647" > /proc/sys/net/ipv4/ping_group_range && perl -e '${bringLoopbackUp}' && exec "$@"`;
-    const { verdict } = runThroughLauncher(['unshare', '-n', 'sh', '-c', script, 'sh']);
-    assert.equal(verdict, 'passed');
-  },
-);
-
-for (const [way, range] of [
-  ['a relay', '1 0'],
-  ['an unprivileged socket', '0 2147483647'],
-] as const) {
-  test(
-    `that nothing can be sent by ${way} is our fault, not lost packets`,
-    {
-      skip:
-        !isRoot || !hasPerl() || !canUnshare()
-          ? 'needs root, perl and unshare to make a network namespace'
-          : false,
-    },
-    () => {
-      const script = `echo "${range}" > /proc/sys/net/ipv4/ping_group_range && perl -e '${bringLoopbackUp}' && exec "$@"`;
-      const agent = [process.execPath, 'agent/monitor-agent.js', 'run', 'icmp://192.0.2.1'];
-      const { status, stdout, stderr } = spawnSync(
-        'unshare',
-        ['-n', 'sh', '-c', script, 'sh', ...agent],
-        { encoding: 'utf8' },
-      );
-      assert.match(stdout + stderr, /could not send echo requests to 192\.0\.2\.1 \(ENETUNREACH\)/);
-      assert.equal(status, 2);
-    },
-  );
-}
-
-test(
-  'the relay ends with its agent, however early that is killed',
-  { skip: !isRoot ? 'needs root (CAP_NET_RAW)' : !hasPerl() ? 'needs perl' : false },
-  async () => {
-    // The command the launcher becomes is gone at once, most likely before its relay has begun.
-    const pids = Array.from({ length: 10 }, () => {
-      const { pid } = spawnSync('perl', ['agent/icmp-launcher.pl', 'sh', '-c', 'kill -9 $$']);
-      return pid;
+/** What a command does in a network with a loopback interface and nothing else, perhaps as an ordinary user. */
+function inOwnNetwork(range: string, command: readonly string[]) {
+  const script = `echo "${range}" > /proc/sys/net/ipv4/ping_group_range && ip link set lo up && exec "$@"`;
+  const [agent, ...words] = ['agent/monitor-agent.js', 'run'];
+  const all = [...command, process.execPath, agent ?? '', ...words];
+  return (target: string, ...options: string[]) =>
+    spawnSync('unshare', ['--net', 'sh', '-c', script, 'sh', ...all, target, ...options], {
+      encoding: 'utf8',
     });
-    const relays = (): string =>
-      spawnSync('pgrep', ['-f', `icmp-relay .*--relay (${pids.join('|')}) `], { encoding: 'utf8' })
-        .stdout;
-    for await (const _tick of setInterval(50)) if (relays() === '') break;
-  },
-);
+}
+
+const asUser = ['setpriv', '--reuid', '10001', '--regid', '10001', '--clear-groups'];
+const withNetRaw = [...asUser, '--inh-caps', '+net_raw', '--ambient-caps', '+net_raw'];
+
+for (const [who, range, command] of [
+  ['root, where only raw sockets are allowed', '1 0', []],
+  ['a user with NET_RAW', '1 0', withNetRaw],
+  ['a user without any right, where the group range allows it', '0 2147483647', asUser],
+] as const) {
+  for (const [hostname, ipFamily] of [
+    ['127.0.0.1', 'IPv4'],
+    ['::1', 'IPv6'],
+  ]) {
+    test(`echo requests go out as ${who}, by ${ipFamily}`, { skip }, () => {
+      using folder = temporaryFolder();
+      chmodSync(folder.path, 0o755);
+      const file = join(folder.path, 'check.json');
+      const checked = { hostname, ipFamily, pingCount: 2 };
+      writeFileSync(file, JSON.stringify({ name: 'ping', checkType: 'ICMP', request: checked }));
+      const { stdout, stderr } = inOwnNetwork(range, command)(file, '--json');
+      assert.notEqual(stdout, '', stderr);
+      const { verdict, apiCheckResult } = JSON.parse(stdout) as RunOutput;
+      assert.equal(verdict, 'passed');
+      const { packetsReceived, packetsSent, pingResults } = apiCheckResult.response;
+      assert.equal(packetsReceived, packetsSent);
+      assert.deepEqual([...new Set(pingResults.map(({ ttl }) => ttl))], [64]);
+    });
+  }
+
+  test(`that nothing can be sent as ${who} is an agent error, not lost packets`, { skip }, () => {
+    const { status, stdout, stderr } = inOwnNetwork(range, command)('icmp://192.0.2.1');
+    assert.match(stdout + stderr, /could not send echo requests to 192\.0\.2\.1 \(ENETUNREACH\)/);
+    assert.equal(status, 2);
+  });
+}

@@ -271,7 +271,7 @@ test('icmp: the way it goes, and for each closed way why', () => {
     range: { from: 1, to: 0 },
     groups: [1001],
     hasNetRaw: false,
-    hasPerl: true,
+    callProblem: null,
     ping: 'missing',
   };
   const rows: [Partial<IcmpFacts>, string, RegExp][] = [
@@ -282,7 +282,11 @@ test('icmp: the way it goes, and for each closed way why', () => {
     ],
     [{ ping: 'forbidden' }, 'fail', /file capability.*setcap -r/],
     [{ way: 'ping', ping: 'forbidden' }, 'fail', /may not be executed/],
-    [{ hasPerl: false, hasNetRaw: true }, 'fail', /perl.*not installed.*install perl/],
+    [
+      { callProblem: 'the package is missing', hasNetRaw: true },
+      'fail',
+      /raw socket: allowed.*, but the package is missing.*optional packages/,
+    ],
     [
       { way: 'ping', ping: 'works', echo: { v4: true, v6: null } },
       'warn',
@@ -294,7 +298,7 @@ test('icmp: the way it goes, and for each closed way why', () => {
       /unprivileged ICMP socket.*IPv6 too/,
     ],
     [
-      { way: 'relay', hasNetRaw: true, echo: { v4: false, v6: false } },
+      { way: 'raw', hasNetRaw: true, echo: { v4: false, v6: false } },
       'fail',
       /not even this machine answers/,
     ],

@@ -3,11 +3,15 @@ import test from 'node:test';
 import { readConfig } from '../../../../agent/config.ts';
 import { judgeSettings } from '../../../../agent/doctor/steps/settings.ts';
 
-function judged(given: Record<string, string>, files: Record<string, string> = {}) {
+function judged(
+  given: Record<string, string>,
+  files: Record<string, string> = {},
+  exposedBecause: string | null = null,
+) {
   const environment = { CONTROL_PLANE_URL: 'https://cp.example', ...given };
   const read = (path: string): string => files[path] ?? '';
   const { config, warnings } = readConfig({ environment, readFile: read });
-  return judgeSettings({ environment, config, warnings, read });
+  return judgeSettings({ environment, config, warnings, read, exposedBecause });
 }
 
 test('what cannot be meant so is named, with what to do', () => {
@@ -49,6 +53,17 @@ test('a key file may end with a line break, and with nothing else', () => {
   assert.equal(judged(given, { '/run/key': 'pl_0123456789\n' })[0]?.verdict, 'ok');
   const [twoLines] = judged(given, { '/run/key': 'pl_0123456789\npl_9876543210\n' });
   assert.match(twoLines?.evidence ?? '', /from the file \/run\/key\) has more than one line/);
+});
+
+test('secrets that cannot be taken out of the environment are named, with the way out', () => {
+  const given = { API_KEY: 'pl_0123456789', https_proxy: 'http://user:s3cret@proxy:1' };
+  const [found] = judged(given, {}, 'the package cannot be loaded');
+  assert.equal(found?.verdict, 'warn');
+  assert.match(found.evidence, /API_KEY, https_proxy in \/proc\/PID\/environ.*cannot be loaded$/);
+  assert.match(found.fix ?? '', /^give API_KEY_FILE, HTTPS_PROXY_FILE instead/);
+  assert.equal(judged(given)[0]?.verdict, 'ok');
+  const file = judged({ API_KEY_FILE: '/key' }, { '/key': 'pl_0123456789' }, 'no package');
+  assert.equal(file[0]?.verdict, 'ok');
 });
 
 test('valid settings are listed by name, and variables of other programs are ignored', () => {

@@ -57,7 +57,7 @@ before(async () => {
       `route add default via 10.90.${number}.1`,
       `route add default via fd90:${number}::1`,
     ]);
-    probers[name] = await proberIn(host, { hasIcmp: true });
+    probers[name] = await proberIn(host);
     return otherInterface;
   };
   [, , cableOfUnlucky] = await Promise.all([
