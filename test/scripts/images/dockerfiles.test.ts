@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import test from 'node:test';
 import { imageTargets } from '../../../scripts/images/targets.ts';
 import { inForce, lineage, readDockerfile } from '../../support/dockerfile.ts';
@@ -108,6 +109,32 @@ test('the uptime image takes monitors only, and nothing of what the others need'
     install?.text ?? '',
     /install-packages\.sh agent --without playwright --without @playwright\/test --without tsx/,
   );
+});
+
+/** The files that one of the repository loads, itself included. */
+function loadedBy(file: string, found = new Set<string>()): Set<string> {
+  if (found.has(file)) return found;
+  found.add(file);
+  const imports = readFileSync(file, 'utf8').matchAll(/^import (?!type )[^;]*? from '([^']+)';/gm);
+  for (const [, from = ''] of imports) {
+    if (from.startsWith('.')) loadedBy(join(dirname(file), from), found);
+    else if (from.startsWith('@monitor/shared/')) {
+      loadedBy(from.replace('@monitor/shared', 'shared'), found);
+    }
+  }
+  return found;
+}
+
+test('the stage that installs runtimes has every file that this loads', () => {
+  const copied = agent
+    .filter(({ name, stage }) => name === 'COPY' && stage === 'runtime-installer')
+    .flatMap(({ words }) => words.slice(0, -1));
+  const loaded = [...loadedBy('scripts/images/inside/install-runtimes.ts')];
+  assert.ok(loaded.length > 10, loaded.join());
+  const missing = loaded.filter(
+    (file) => !copied.some((each) => file === each || file.startsWith(`${each}/`)),
+  );
+  assert.deepEqual(missing, []);
 });
 
 test('the full image has 2026.04 and 2025.04, the migration image 2024.09 too', () => {
