@@ -7,30 +7,13 @@
  * It is a program of the kernel's small language ("Linux Socket Filtering" in its documentation), for
  * packets that begin with their IP header.
  */
-import { nativeMemory } from './libc.ts';
-
-/** `headerToX` sets X to the length of an IPv4 header; `keep` ends the program. */
-const operations = {
-  ...{ byte: 0x30, half: 0x28, byteAtX: 0x50, length: 0x80, headerToX: 0xb1, loadX: 0x01 },
-  ...{ save: 0x02, restore: 0x60, toX: 0x07, keep: 0x06, keepA: 0x16 },
-  ...{ add: 0x04, and: 0x54, left: 0x64, right: 0x74, addX: 0x0c, subtractX: 0x1c },
-  ...{ equal: 0x15, above: 0x25, atLeast: 0x35, any: 0x45 },
-};
-
-/** A label, an operation, its operand, and for jumps where to go if so and if not; '' is the next line. */
-type Line = readonly [
-  label: string,
-  operation: keyof typeof operations,
-  operand: number,
-  ifSo?: string,
-  ifNot?: string,
-];
+import { assembleFilter, type FilterLine } from './socket-filter.ts';
 
 const facts = 0xffff_f000;
 const [protocol, direction, device] = [facts, facts + 4, facts + 28];
 const [loopback, outgoing, ipv4, ipv6, icmp, tcp, icmpv6] = [772, 4, 0x0800, 0x86dd, 1, 6, 58];
 
-const program: readonly Line[] = [
+const program: readonly FilterLine[] = [
   // What loopback sends it receives as well: one of the two is enough.
   ['', 'half', device],
   ['', 'equal', loopback, '', 'family'],
@@ -96,18 +79,5 @@ const program: readonly Line[] = [
   ['no', 'keep', 0],
 ];
 
-/** The program as the kernel reads it: 8 bytes a line. */
-export function packetFilter(): Buffer {
-  const lineOf = new Map(program.map(([label], line) => [label, line]));
-  const bytes = nativeMemory(program.length * 8);
-  program.forEach(([, operation, operand, ...ways], line) => {
-    const [ifSo = 0, ifNot = 0] = ways.map((way) =>
-      way === undefined || way === '' ? 0 : (lineOf.get(way) ?? line) - line - 1,
-    );
-    bytes.writeUInt16LE(operations[operation], line * 8);
-    bytes.writeUInt8(ifSo, line * 8 + 2);
-    bytes.writeUInt8(ifNot, line * 8 + 3);
-    bytes.writeUInt32LE(operand, line * 8 + 4);
-  });
-  return bytes;
-}
+/** The program as the kernel reads it. */
+export const packetFilter = (): Buffer => assembleFilter(program);

@@ -5,13 +5,13 @@
  * After it is closed it has no blocks, and views of its blocks are empty: `unmap` sees to that. What
  * stands in a block is what strangers sent: offsets and lengths in it count only within the block.
  */
-import { errorName, nativeMemory, SystemCallError, type Libc, type Mapping } from './libc.ts';
+import { errorName, SystemCallError, type Libc, type Mapping } from './libc.ts';
 import { packetFilter } from './packet-filter.ts';
+import { attachFilter } from './socket-filter.ts';
 import { pollerOf } from './poller.ts';
 import { AF_PACKET, NativeSocket, SOCK_DGRAM, SOL_SOCKET } from './sockets.ts';
 
 const SO_ERROR = 4;
-const SO_ATTACH_FILTER = 26;
 const SO_LOCK_FILTER = 44;
 const SOL_PACKET = 263;
 const PACKET_RX_RING = 5;
@@ -64,7 +64,6 @@ export class PacketRing implements Disposable {
   readonly #mapping: Mapping;
   readonly #words: Int32Array;
   readonly #blockBytes: number;
-  readonly #filter = packetFilter();
   readonly #resources: DisposableStack;
   #watch: Disposable | null = null;
   /** The block that the kernel fills, or has filled and not yet been given back. */
@@ -80,10 +79,7 @@ export class PacketRing implements Disposable {
 
     using resources = new DisposableStack();
     this.#socket = resources.use(new NativeSocket(libc, AF_PACKET, SOCK_DGRAM));
-    const filter = nativeMemory(16);
-    filter.writeUInt16LE(this.#filter.length / 8, 0);
-    filter.writeBigUInt64LE(libc.addressOf(this.#filter), 8);
-    this.#socket.setOption(SOL_SOCKET, SO_ATTACH_FILTER, filter);
+    attachFilter(libc, this.#socket, packetFilter());
     this.#socket.setOption(SOL_SOCKET, SO_LOCK_FILTER, 1);
     this.#socket.setOption(SOL_PACKET, PACKET_VERSION, TPACKET_V3);
     const frames = this.bytes / frameBytes;

@@ -7,7 +7,7 @@ import {
   stampOf,
 } from '../../native/error-queue.ts';
 import { errorName, SystemCallError, type Libc } from '../../native/libc.ts';
-import { attachFilter, type Instruction } from '../../native/socket-filter.ts';
+import { assembleFilter, attachFilter } from '../../native/socket-filter.ts';
 import {
   NativeSocket,
   SOCK_DGRAM,
@@ -47,50 +47,37 @@ export interface HeardEcho extends ReceivedEcho {
   stamp: number | null;
 }
 
-const [loadByte, loadByteAt, loadHalf, loadHalfAt, loadIpHeaderLength] = [
-  0x30, 0x50, 0x28, 0x48, 0xb1,
-];
-const [and, shiftLeft, addX, toX, isEqual, accept] = [0x54, 0x64, 0x0c, 0x07, 0x15, 0x06];
-
 /**
  * Accepts replies with an identifier, and errors about requests with it. A raw socket hears all ICMP of
  * the machine. The kernel shows filters the IP header for IPv4, and not for IPv6.
  */
-export function echoFilter(version: Version, identifier: number): Instruction[] {
+export function echoFilter(version: Version, identifier: number): Buffer {
   const [first, second] = errorTypes[version];
-  if (version === 4) {
-    return [
-      [loadIpHeaderLength, 0, 0, 0],
-      [loadByteAt, 0, 0, 0],
-      [isEqual, 9, 0, echoReply[4]],
-      [isEqual, 1, 0, first],
-      [isEqual, 0, 9, second],
-      // Behind the header of the error is the IP header of the request, and then the request.
-      [loadByteAt, 0, 0, 8],
-      [and, 0, 0, 0x0f],
-      [shiftLeft, 0, 0, 2],
-      [addX, 0, 0, 0],
-      [toX, 0, 0, 0],
-      [loadHalfAt, 0, 0, 12],
-      [isEqual, 3, 2, identifier],
-      [loadHalfAt, 0, 0, 4],
-      [isEqual, 1, 0, identifier],
-      [accept, 0, 0, 0],
-      [accept, 0, 0, 0xffff],
-    ];
-  }
-  return [
-    [loadByte, 0, 0, 0],
-    [isEqual, 4, 0, echoReply[6]],
-    [isEqual, 1, 0, first],
-    [isEqual, 0, 4, second],
-    [loadHalf, 0, 0, 52],
-    [isEqual, 3, 2, identifier],
-    [loadHalf, 0, 0, 4],
-    [isEqual, 1, 0, identifier],
-    [accept, 0, 0, 0],
-    [accept, 0, 0, 0xffff],
-  ];
+  const isFour = version === 4;
+  return assembleFilter([
+    ...(isFour
+      ? [['', 'headerToX', 0] as const, ['', 'byteAtX', 0] as const]
+      : [['', 'byte', 0] as const]),
+    ['', 'equal', echoReply[version], 'reply', ''],
+    ['', 'equal', first, 'error', ''],
+    ['', 'equal', second, 'error', 'no'],
+    ['reply', isFour ? 'halfAtX' : 'half', 4],
+    ['', 'equal', identifier, 'yes', 'no'],
+    // Behind the header of the error is the IP header of the request, and then the request.
+    ...(isFour
+      ? ([
+          ['error', 'byteAtX', 8],
+          ['', 'and', 0x0f],
+          ['', 'left', 2],
+          ['', 'addX', 0],
+          ['', 'toX', 0],
+          ['', 'halfAtX', 12],
+        ] as const)
+      : [['error', 'half', 52] as const]),
+    ['', 'equal', identifier, 'yes', 'no'],
+    ['yes', 'keep', 0xffff],
+    ['no', 'keep', 0],
+  ]);
 }
 
 /** Does what is of use, and can be done without. */
