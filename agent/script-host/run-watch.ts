@@ -5,6 +5,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
+import { existsSync } from 'node:fs';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openLibc, type Libc } from '../native/libc.ts';
@@ -31,6 +32,10 @@ const firstLookMs = 100;
 const betweenRoundsMs = 10;
 const mostStopped = 100_000;
 
+function signalAll(signal: NodeJS.Signals, pids: readonly number[]): void {
+  for (const pid of pids) signalTo(pid, signal);
+}
+
 /** Everything of a user at once: the kernel goes through all processes while none can be started. */
 async function killUser(uid: number): Promise<void> {
   const options = { uid, gid: uid, env: {}, stdio: 'ignore' } as const;
@@ -42,11 +47,15 @@ export class RunWatch {
   readonly #runs = new Map<WatchedRun, (excess: Excess) => void>();
   /** Children that Node waits for itself. */
   readonly #children = new Set<ChildProcess>();
-  readonly #libc: Libc | null = openLibc().libc;
+  readonly #libc: Libc | null;
+  readonly #hasProc: boolean;
   readonly #ownSession = readProcess(process.pid)?.session ?? 0;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor() {
+  /** `hasProc` is false on systems other than Linux: the process group is all that is known there. */
+  constructor(libc = openLibc().libc, hasProc = existsSync('/proc/self/stat')) {
+    this.#libc = libc;
+    this.#hasProc = hasProc;
     // Without the library, orphans become children of process 1, and are found by their session.
     if (this.#libc !== null) {
       becomeSubreaper(this.#libc);
@@ -67,8 +76,9 @@ export class RunWatch {
     let ended: Promise<number> | null = null;
     return {
       askToEnd: () => {
+        if (!this.#hasProc) signalTo(-spec.pid, 'SIGTERM');
         const table = this.#processes();
-        run.signal('SIGTERM', run.withoutWrappers(run.members(table), table));
+        signalAll('SIGTERM', run.withoutWrappers(run.members(table), table));
       },
       end: () => (ended ??= this.#end(run)),
     };
@@ -92,7 +102,7 @@ export class RunWatch {
   #processes(): ProcessTable {
     // All that a run starts descends from the agent while that is the subreaper.
     const own = this.#libc === null ? null : listDescendants();
-    const all = own ?? listProcesses();
+    const all = own ?? (this.#hasProc ? listProcesses() : new Map<number, ProcessFacts>());
     const children = Map.groupBy(all.values(), ({ parent }) => parent);
     const table = { all, children, isWhole: own === null };
     this.#endOrphans(table, children.get(process.pid) ?? []);
@@ -122,16 +132,17 @@ export class RunWatch {
 
   /** Stops what there is until nothing new appears, then kills it, until none is left. */
   async #end(run: WatchedRun): Promise<number> {
+    if (!this.#hasProc) signalTo(-run.spec.pid, 'SIGKILL');
     for (let round = 0; ; round += 1) {
       const stopped = new Set<number>();
       for (let isNew = true; isNew && stopped.size < mostStopped;) {
         const found = run.members(this.#processes()).filter((pid) => !stopped.has(pid));
-        run.signal('SIGSTOP', found);
+        signalAll('SIGSTOP', found);
         for (const pid of found) stopped.add(pid);
         isNew = found.length > 0;
       }
       if (stopped.size === 0) break;
-      run.signal('SIGKILL', [...stopped]);
+      signalAll('SIGKILL', [...stopped]);
       if (round >= 2 && run.spec.uid !== null) await killUser(run.spec.uid);
       await pause(betweenRoundsMs);
     }

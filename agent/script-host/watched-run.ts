@@ -1,11 +1,5 @@
 /** One program while it is watched: which processes belong to it, and what they use. */
-import {
-  isProcessIn,
-  processesOfUser,
-  readProcess,
-  signalTo,
-  type ProcessFacts,
-} from './processes.ts';
+import { isProcessIn, processesOfUser, readProcess, type ProcessFacts } from './processes.ts';
 import type { ScriptLimits } from './script-host.ts';
 import { lookAtDisk, memoryOf } from './usage.ts';
 
@@ -122,11 +116,5 @@ export class WatchedRun {
     const { isTooMuch, tookMs } = await lookAtDisk(folder, uid, pids, limits);
     this.#nextDiskLook = performance.now() + Math.max(diskLookEveryMs, tookMs / diskShare);
     return isTooMuch;
-  }
-
-  signal(signal: NodeJS.Signals, pids: readonly number[]): void {
-    // Where there is no /proc, the process group is all that is known.
-    if (process.platform !== 'linux') signalTo(-this.spec.pid, signal);
-    for (const pid of pids) signalTo(pid, signal);
   }
 }
