@@ -13,7 +13,7 @@ export interface Scenario {
   /** Whether packets of failing connections can be kept. */
   hasCapture: boolean;
   /** How runs of code are kept apart, in images that run code. */
-  isolation: 'namespaces' | 'user' | 'process-group';
+  isolation: 'namespaces by bubblewrap' | 'user' | 'process-group';
 }
 
 export const pingRanges = { everybody: '0 2147483647', nobody: '1 0' };
@@ -26,7 +26,7 @@ const scenarios: readonly Scenario[] = [
     hasUserNamespaces: true,
     icmp: 'datagram',
     hasCapture: false,
-    isolation: 'namespaces',
+    isolation: 'namespaces by bubblewrap',
   },
   {
     says: 'any user, no rights',
