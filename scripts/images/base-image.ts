@@ -91,6 +91,21 @@ function makeRoot(root: string, version: string, arch: Architecture): void {
   installNode(root, version, arch);
 }
 
+/** Makes sure that Node on Alpine is in the store. It comes from a registry alone: throws where that cannot be reached. */
+export async function ensureAlpineImage(dockerfile: string, arch: Architecture): Promise<void> {
+  const name = `docker.io/library/node:${nodeVersionOf(dockerfile)}-alpine`;
+  if ((await architectureOf(name)) === arch) return;
+  try {
+    await buildah('pull', '--arch', arch, name);
+  } catch (error) {
+    const why = error instanceof Error ? error.message.split('\n').at(-1) : String(error);
+    throw new Error(
+      `${name} cannot be pulled, and there is no other way to it: ${why}. Load it into the store of this machine, or build "uptime"`,
+      { cause: error },
+    );
+  }
+}
+
 /** Makes sure that the base image is in the store: the registry's, or else one of our own making. */
 export async function ensureBaseImage(dockerfile: string, arch: Architecture): Promise<void> {
   const version = nodeVersionOf(dockerfile);

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { architectureProblem, thisArchitecture, type Architecture } from './architecture.ts';
-import { ensureBaseImage } from './base-image.ts';
+import { ensureAlpineImage, ensureBaseImage } from './base-image.ts';
 import { hasImage, showBuildah } from './buildah.ts';
 import type { ImageTarget } from './targets.ts';
 
@@ -51,6 +51,7 @@ export async function buildImages(
       throw new Error(`${target.name} is built from ${target.after.name}; build that first`);
     }
     await ensureBaseImage(target.file, arch);
+    if (target.base === 'alpine') await ensureAlpineImage(target.file, arch);
     const all = {
       VERSION: versionOf(target.file),
       REVISION: revision,
