@@ -98,7 +98,7 @@ export async function ensureAlpineImage(dockerfile: string, arch: Architecture):
   try {
     await buildah('pull', '--arch', arch, name);
   } catch (error) {
-    const why = error instanceof Error ? error.message.split('\n').at(-1) : String(error);
+    const why = error instanceof Error ? error.message.trim().split('\n').at(-1) : String(error);
     throw new Error(
       `${name} cannot be pulled, and there is no other way to it: ${why}. Load it into the store of this machine, or build "uptime"`,
       { cause: error },
