@@ -32,6 +32,8 @@ export const processEnvironment: Readonly<Record<string, string | undefined>> = 
 export function guardProcess({ libc }: OpenedLibc = openLibc()): void {
   takeFromEnvironment(libc, secretVariables, process.env);
   ifPossible(libc, guardFromOwnUser);
+  // Without a listener Node opens its debugger, at which every user of the machine may read the memory.
+  process.on('SIGUSR1', () => undefined);
 }
 
 /** Keeps descriptors that this process was started with from its children. Only after a relaunch: it would lose them. */

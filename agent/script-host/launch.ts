@@ -2,8 +2,9 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Duplex, Readable, Writable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { runWatch } from './run-watch.ts';
-import { sandboxCommand, startedLine, startText, type Sandbox } from './sandbox.ts';
+import { failedLine, sandboxCommand, startedLine, startText, type Sandbox } from './sandbox.ts';
 import type { Order, ProgramEnd, ScriptLimits } from './script-host.ts';
 
 export type Ending = Pick<
@@ -61,10 +62,12 @@ type StopReason = keyof typeof explanations;
 /** The longest timer that Node takes. */
 const maxMs = 2_147_483_647;
 const maxStatusLength = 4_096;
+const lastStatusMs = 500;
 
 /** Starts a program. `graceMs` is what it gets between SIGTERM and SIGKILL. */
 export function launch(order: Order, sandbox: Sandbox, graceMs: number): Launched {
-  const { folder, uid, limits } = sandbox;
+  const { folder, uid, limits, way } = sandbox;
+  const hasNamespaces = way.namespacesBy !== null;
   const { command, args, wrappers } = sandboxCommand(sandbox);
   const watcher = runWatch();
   const child = spawn(command, args, {
@@ -87,9 +90,10 @@ export function launch(order: Order, sandbox: Sandbox, graceMs: number): Launche
   script.end(startText(order));
 
   let stopped: StopReason | null = null;
+  let hasEnded = false;
   let killTimer: NodeJS.Timeout | undefined;
   const stop = (reason: StopReason, afterMs: number): void => {
-    if (stopped !== null || watch === null) return;
+    if (stopped !== null || hasEnded || watch === null) return;
     stopped = reason;
     if (afterMs > 0) watch.askToEnd();
     killTimer = setTimeout(() => void watch.end(), afterMs);
@@ -97,12 +101,16 @@ export function launch(order: Order, sandbox: Sandbox, graceMs: number): Launche
   const watch =
     child.pid === undefined
       ? null
-      : watcher.watch({ pid: child.pid, wrappers, uid, folder, limits }, (excess) => {
-          stop(excess, 0);
-        });
+      : watcher.watch(
+          { pid: child.pid, wrappers, uid, folder, hasNamespaces, limits },
+          (excess) => {
+            stop(excess, 0);
+          },
+        );
   const deadline = setTimeout(
     () => {
-      stop('timeout', graceMs);
+      // When the agent was stopped meanwhile, the end of the program may wait to be noticed.
+      setImmediate(stop, 'timeout', graceMs);
     },
     Math.min(order.timeoutMs, maxMs),
   );
@@ -110,16 +118,22 @@ export function launch(order: Order, sandbox: Sandbox, graceMs: number): Launche
   const exit = new Promise<{ code: number | null; signal: string | null } | Error>((resolve) => {
     child.once('error', resolve);
     child.once('exit', (code, signal) => {
+      hasEnded = true;
       resolve({ code, signal });
     });
   });
   const endingOf = (code: number | null, signal: string | null, peak: number): Ending => {
-    const isStarted = said.split('\n').includes(startedLine);
+    const lines = said.split('\n');
+    const isStarted = lines.includes(startedLine);
+    if (lines.includes(failedLine)) {
+      return notStarted(`${order.command} could not be started: its error output says why`);
+    }
     if (!isStarted && stopped === null) {
       return notStarted(said.trim().replaceAll(/\s+/g, ' ') || `ended with ${signal ?? code}`);
     }
-    const ownSignal = signalNames.get((code ?? 0) - killedBy);
-    const isBySignal = signal ?? ownSignal ?? null;
+    // Without wrappers the code is the program's own.
+    const reported = wrappers === 0 ? undefined : signalNames.get((code ?? 0) - killedBy);
+    const isBySignal = signal ?? reported ?? null;
     const reason = stopped ?? (isBySignal === 'SIGXFSZ' ? 'disk' : 'exit');
     return {
       reason,
@@ -138,8 +152,9 @@ export function launch(order: Order, sandbox: Sandbox, graceMs: number): Launche
       return notStarted(`${order.command} could not be started: ${why}`);
     }
     const peakBytes = await watch.end();
-    // What wrote to it is gone.
-    await isSaid;
+    // What wrote to it is gone, unless the program has sent it to a process of others.
+    await Promise.race([isSaid, pause(lastStatusMs)]);
+    status.destroy();
     return endingOf(ended.code, ended.signal, peakBytes);
   };
   return {

@@ -10,6 +10,7 @@ export interface ProcessFacts {
   readonly startTime: string;
   /** False for one that has ended and that its parent has not waited for. */
   readonly isAlive: boolean;
+  readonly threads: number;
 }
 
 function lookUp<T>(read: () => T, otherwise: T): T {
@@ -22,8 +23,13 @@ function lookUp<T>(read: () => T, otherwise: T): T {
 }
 
 /** The text of a file of a process; empty when it has ended or must not be read. */
-export function readOf(pid: number, file: string): string {
+export function readOf(pid: number | 'self', file: string): string {
   return lookUp(() => readFileSync(`/proc/${pid}/${file}`, 'latin1'), '');
+}
+
+/** Where a link of a process leads; empty when it has ended or must not be read. */
+export function linkOf(pid: number, link: string): string {
+  return lookUp(() => readlinkSync(`/proc/${pid}/${link}`), '');
 }
 
 /** Null for a missing process. */
@@ -32,6 +38,7 @@ export function readProcess(pid: number): ProcessFacts | null {
   if (stat === '') return null;
   // The name in parentheses can hold anything; field 3 comes after it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const threads = Number(fields[17]);
   const hasEnded = fields[0] === 'Z' || fields[0] === 'X';
   return {
     pid,
@@ -39,7 +46,8 @@ export function readProcess(pid: number): ProcessFacts | null {
     session: Number(fields[3]),
     startTime: fields[19] ?? '',
     // A process whose first thread has ended looks like one that has, and its other threads run on.
-    isAlive: !hasEnded || Number(fields[17]) > 1,
+    isAlive: !hasEnded || threads > 1,
+    threads,
   };
 }
 
@@ -61,36 +69,48 @@ export function listProcesses(): Map<number, ProcessFacts> {
   return found;
 }
 
-/** The processes that descend from this one, by id; null where the kernel does not list children. */
+/** Looking at all processes takes less time than at more threads than these. */
+const mostThreads = 512;
+
+/** The processes that descend from this one, by id; null where the kernel does not list children, or they have too many threads. */
 export function listDescendants(): Map<number, ProcessFacts> | null {
   const found = new Map<number, ProcessFacts>();
   const own = lookUp(() => readFileSync(`/proc/self/task/${process.pid}/children`), null);
   if (own === null) return null;
   const queue = [process.pid];
+  let threads = 0;
   for (let parent = queue.pop(); parent !== undefined; parent = queue.pop()) {
+    threads += found.get(parent)?.threads ?? 0;
+    if (threads > mostThreads) return null;
     // Children are listed by the thread that started them.
     for (const thread of numbersIn(`/proc/${parent}/task`)) {
       for (const text of readOf(parent, `task/${thread}/children`).split(' ')) {
         const facts = text === '' ? null : readProcess(Number(text));
         if (facts === null || found.has(facts.pid)) continue;
         found.set(facts.pid, facts);
-        queue.push(facts.pid);
+        // What has ended has no children any more.
+        if (facts.isAlive) queue.push(facts.pid);
       }
     }
   }
   return found;
 }
 
+/** The user of a process; null when it has ended. Root, of one that is closed to its own user. */
+export function ownerOf(pid: number): number | null {
+  return lookUp(() => lstatSync(`/proc/${pid}`).uid, null);
+}
+
 /** Ids of the processes of a user. */
 export function processesOfUser(uid: number): number[] {
-  return pids().filter((pid) => lookUp(() => lstatSync(`/proc/${pid}`).uid, null) === uid);
+  return pids().filter((pid) => ownerOf(pid) === uid);
 }
 
 /** True for a process that is in the folder, or has a path in it in its environment. */
 export function isProcessIn(folder: string, pid: number): boolean {
   const isInside = (path: string): boolean => path === folder || path.startsWith(`${folder}/`);
   return (
-    isInside(lookUp(() => readlinkSync(`/proc/${pid}/cwd`), '')) ||
+    isInside(linkOf(pid, 'cwd')) ||
     readOf(pid, 'environ')
       .split('\0')
       .some((entry) => isInside(entry.slice(entry.indexOf('=') + 1)))

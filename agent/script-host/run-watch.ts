@@ -13,10 +13,12 @@ import { becomeSubreaper, keepDescriptorsFromChildren, reap } from '../native/pr
 import {
   listDescendants,
   listProcesses,
+  ownerOf,
   readProcess,
   signalTo,
   type ProcessFacts,
 } from './processes.ts';
+import { isUserOfRuns } from './user-ids.ts';
 import { WatchedRun, type Excess, type ProcessTable, type RunSpec } from './watched-run.ts';
 
 export interface Watch {
@@ -31,6 +33,8 @@ const firstLookMs = 100;
 /** A new round of killing follows when something was started during the last one. */
 const betweenRoundsMs = 10;
 const mostStopped = 100_000;
+/** A program that goes from process to process can be missed, and leaves dead ones behind. */
+const mostEmptyRounds = 50;
 
 function signalAll(signal: NodeJS.Signals, pids: readonly number[]): void {
   for (const pid of pids) signalTo(pid, signal);
@@ -50,6 +54,8 @@ export class RunWatch {
   readonly #libc: Libc | null;
   readonly #hasProc: boolean;
   readonly #ownSession = readProcess(process.pid)?.session ?? 0;
+  /** Whether runs had neither a user nor namespaces of their own: what they leave looks like anything else. */
+  #hasSharedUser = false;
   #timer: NodeJS.Timeout | null = null;
 
   /** `hasProc` is false on systems other than Linux: the process group is all that is known there. */
@@ -72,6 +78,7 @@ export class RunWatch {
   watch(spec: RunSpec, onExcess: (excess: Excess) => void): Watch {
     const run = new WatchedRun(spec, this.#ownSession);
     this.#runs.set(run, onExcess);
+    this.#hasSharedUser ||= spec.uid === null && !spec.hasNamespaces;
     this.#timer ??= setTimeout(this.#look, firstLookMs).unref();
     let ended: Promise<number> | null = null;
     return {
@@ -96,7 +103,8 @@ export class RunWatch {
         });
       }
     }
-    this.#timer = this.#runs.size === 0 ? null : setTimeout(this.#look, lookEveryMs).unref();
+    const isDone = this.#runs.size === 0 && !table.hadOrphans;
+    this.#timer = isDone ? null : setTimeout(this.#look, lookEveryMs).unref();
   };
 
   #processes(): ProcessTable {
@@ -104,45 +112,60 @@ export class RunWatch {
     const own = this.#libc === null ? null : listDescendants();
     const all = own ?? (this.#hasProc ? listProcesses() : new Map<number, ProcessFacts>());
     const children = Map.groupBy(all.values(), ({ parent }) => parent);
-    const table = { all, children, isWhole: own === null };
-    this.#endOrphans(table, children.get(process.pid) ?? []);
-    return table;
+    const table = { all, children, isWhole: own === null, hadOrphans: false };
+    return { ...table, hadOrphans: this.#endOrphans(table, children.get(process.pid) ?? []) };
   }
 
-  /** Kills children of the agent that belong to no run, and waits for those that have ended. */
-  #endOrphans({ all, isWhole }: ProcessTable, own: readonly ProcessFacts[]): void {
+  /** Kills children of the agent that belong to no run, and waits for those that have ended. True when there were such. */
+  #endOrphans(table: ProcessTable, own: readonly ProcessFacts[]): boolean {
     const known = new Set([...this.#children].map(({ pid }) => pid));
     // What a worker thread of the agent starts is in the session of the agent.
     const orphans = own.filter(
       ({ pid, session }) => session !== this.#ownSession && !known.has(pid),
     );
-    if (orphans.length === 0) return;
+    if (orphans.length === 0) return false;
     const runs = [...this.#runs.keys()];
-    const members = new Set(
-      runs.flatMap((run) => run.members({ all, children: new Map(), isWhole })),
-    );
+    const members = new Set(runs.flatMap((run) => run.members({ ...table, children: new Map() })));
+    let hadSome = false;
     for (const orphan of orphans) {
       if (!orphan.isAlive) {
+        hadSome = true;
         if (this.#libc !== null) reap(this.#libc, orphan.pid);
-      } else if (!members.has(orphan.pid) && !runs.some((run) => run.adopts(orphan))) {
+      } else if (
+        !members.has(orphan.pid) &&
+        !runs.some((run) => run.adopts(orphan)) &&
+        this.#mayBeOfRun(orphan.pid)
+      ) {
+        hadSome = true;
         signalTo(orphan.pid, 'SIGKILL');
       }
     }
+    return hadSome;
+  }
+
+  /** As process 1 of a container, or behind a shell, the agent has children that nothing of it has started. */
+  #mayBeOfRun(pid: number): boolean {
+    const owner = ownerOf(pid);
+    return owner !== null && (isUserOfRuns(owner) || this.#hasSharedUser);
   }
 
   /** Stops what there is until nothing new appears, then kills it, until none is left. */
   async #end(run: WatchedRun): Promise<number> {
     if (!this.#hasProc) signalTo(-run.spec.pid, 'SIGKILL');
+    let emptyRounds = 0;
     for (let round = 0; ; round += 1) {
       const stopped = new Set<number>();
+      let table = this.#processes();
+      const { hadOrphans } = table;
       for (let isNew = true; isNew && stopped.size < mostStopped;) {
-        const found = run.members(this.#processes()).filter((pid) => !stopped.has(pid));
+        const found = run.members(table).filter((pid) => !stopped.has(pid));
         signalAll('SIGSTOP', found);
         for (const pid of found) stopped.add(pid);
         isNew = found.length > 0;
+        if (isNew) table = this.#processes();
       }
-      if (stopped.size === 0) break;
-      signalAll('SIGKILL', [...stopped]);
+      if (stopped.size === 0 && (!hadOrphans || (emptyRounds += 1) > mostEmptyRounds)) break;
+      run.kill([...stopped], table);
       if (round >= 2 && run.spec.uid !== null) await killUser(run.spec.uid);
       await pause(betweenRoundsMs);
     }

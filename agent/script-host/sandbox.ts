@@ -5,7 +5,7 @@
  * the customer reaches a program that has rights (`LD_PRELOAD`), and nothing secret stands in a command
  * line that everybody can read.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { hasRights } from '../system/shed-rights.ts';
 import type { Order, ScriptLimits } from './script-host.ts';
@@ -49,6 +49,7 @@ const niceness = '5';
 const fileBlockBytes = 512;
 
 /** Options of setpriv. */
+const diesWithParent = ['--pdeathsig', 'KILL'];
 const noCapabilities = ['--inh-caps', '-all', '--ambient-caps', '-all', '--'];
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
@@ -72,7 +73,9 @@ function coveredFor({ way, folder, hidden }: Sandbox): string[] {
     way.isolation === 'user'
       ? parentsOf(folder).find((path) => (statSync(path).mode & 1) === 0)
       : undefined;
-  const covered = barrier === undefined ? hidden : [barrier, ...hidden];
+  // A file system of the program's own could keep the agent waiting when it looks at open files.
+  const devices = existsSync('/dev/fuse') ? ['/dev/fuse'] : [];
+  const covered = [...(barrier === undefined ? [] : [barrier]), ...hidden, ...devices];
   return covered.filter((path) => !isIn(dirname(path), covered));
 }
 
@@ -165,9 +168,14 @@ function mountLines(sandbox: Sandbox): string[] {
   ];
 }
 
+/** What runs after it ends when the agent does, and what hangs on that as well. */
+const dyingWithAgent = ({ setpriv }: SandboxPrograms): string[] =>
+  setpriv === null ? [] : [setpriv, ...diesWithParent, '--'];
+
 function unshare({ way, programs }: Sandbox): string[] {
   const [userId = nobody, groupId = nobody] = idsInside();
   return [
+    ...dyingWithAgent(programs),
     programs.unshare ?? 'unshare',
     ...['--mount', '--pid', '--ipc', '--fork', '--kill-child', '--propagation', 'private'],
     ...(way.isolation === 'user'
@@ -177,7 +185,11 @@ function unshare({ way, programs }: Sandbox): string[] {
   ];
 }
 
-/** Runs the command that follows within limits, and ends as it does, with 128 more for a signal. */
+/** Whether the program is a child of the agent itself, which then sees how it ends. */
+const hasNoWrapper = ({ isolation, namespacesBy }: Way): boolean =>
+  isolation === 'user' && namespacesBy === null;
+
+/** Runs the command that follows within limits. Through a wrapper, a signal that ends it is an exit code, with 128 added. */
 function outerScript(sandbox: Sandbox): string {
   const { way, uid, limits } = sandbox;
   const processes = limits.processes * threadsPerProcess;
@@ -194,8 +206,8 @@ function outerScript(sandbox: Sandbox): string {
     // The option has two names in the shells of this world.
     ...(isCounted ? [`ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes}`] : []),
     'umask 077',
-    '"$@"',
-    'exit $?',
+    // Process 1 of a namespace must not be the program, nor its parent an agent that it may end.
+    ...(hasNoWrapper(way) ? ['exec "$@"'] : ['"$@"', 'exit $?']),
   ].join('\n');
 }
 
@@ -212,31 +224,40 @@ function shedding({ way, uid, programs: { setpriv } }: Sandbox): string[] {
     setpriv,
     ...(hasOwnUser ? ['--reuid', `${uid}`, '--regid', `${uid}`, '--clear-groups'] : []),
     ...(mayBound ? ['--bounding-set', '-all'] : []),
-    ...['--no-new-privs', '--pdeathsig', 'KILL', ...noCapabilities],
+    ...['--no-new-privs', ...diesWithParent, ...noCapabilities],
   ];
 }
 
 /** The command that waits for a program on its standard input: see `startText`. */
 export function sandboxCommand(sandbox: Sandbox): SandboxCommand {
-  const by = sandbox.way.namespacesBy;
-  const enter = by === null ? [] : by === 'bubblewrap' ? bubblewrap(sandbox) : unshare(sandbox);
+  const { way, programs } = sandbox;
+  const by = way.namespacesBy;
+  const outermost = hasNoWrapper(way) ? [] : dyingWithAgent(programs);
+  const enter =
+    by === null ? outermost : by === 'bubblewrap' ? bubblewrap(sandbox) : unshare(sandbox);
   const inner = [...shedding(sandbox), shell, '-s'];
   return {
     command: 'nice',
     args: ['-n', niceness, ...enter, shell, '-c', outerScript(sandbox), 'sh', ...inner],
-    wrappers: by === null ? 1 : 2,
+    wrappers: hasNoWrapper(way) ? 0 : by === null ? 1 : 2,
   };
 }
 
 /** What a shell takes for itself, or refuses to change. */
 const shellNames = new Set([
   ...['BASHOPTS', 'BASH_VERSINFO', 'EUID', 'LINENO', 'OPTIND', 'PPID', 'SHELLOPTS', 'UID', '_'],
+  // Bash computes these, and gives the program what it has computed.
+  ...['BASHPID', 'BASH_ALIASES', 'BASH_ARGC', 'BASH_ARGV', 'BASH_ARGV0', 'BASH_CMDS'],
+  ...['BASH_COMMAND', 'BASH_LINENO', 'BASH_SOURCE', 'BASH_SUBSHELL', 'COMP_WORDBREAKS', 'DIRSTACK'],
+  ...['EPOCHREALTIME', 'EPOCHSECONDS', 'FUNCNAME', 'GROUPS', 'HISTCMD', 'PIPESTATUS', 'RANDOM'],
+  ...['SECONDS', 'SRANDOM'],
 ]);
 const isPlainName = (name: string): boolean =>
   /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !shellNames.has(name);
 
-/** The line that says that the program takes over. */
+/** The line that says that the program takes over, and the one that says that it could not. */
 export const startedLine = 'started';
+export const failedLine = 'failed';
 
 /** What the last shell reads: it becomes the program, whose error output is descriptor 5 until then. */
 export function startText({ command, args, environment, cwd }: Order): string {
@@ -244,6 +265,10 @@ export function startText({ command, args, environment, cwd }: Order): string {
   const odd = variables.filter(([name]) => !isPlainName(name));
   const words = [...odd.map(([name, value]) => `${name}=${value}`), command, ...args].map(quoted);
   const fail = (text: string): string => `{ echo ${quoted(text)} >&2; exit 126; }`;
+  if ([cwd, ...words, ...variables.flat()].some((text) => text.includes('\0'))) {
+    // Shells leave it out.
+    return `${fail('an argument or a variable of the program has a NUL byte')}\n`;
+  }
   return [
     `cd ${quoted(cwd)} 2>/dev/null || ${fail(`the folder ${cwd} cannot be used`)}`,
     'unset PWD OLDPWD SHLVL',
@@ -251,8 +276,12 @@ export function startText({ command, args, environment, cwd }: Order): string {
       .filter(([name]) => isPlainName(name))
       .map(([name, value]) => `export ${name}=${quoted(value)}`),
     `command -v ${quoted(command)} >/dev/null || ${fail(`${command} could not be started: there is no such program, or it must not be run`)}`,
+    // Some shells end when the program cannot be executed, and bash is made to go on: both come to the trap.
+    `trap 'echo ${failedLine} >&2' EXIT`,
+    '[ -z "$BASH_VERSION" ] || shopt -s execfail </dev/null 2>&1',
     `echo ${startedLine} >&2`,
-    `exec ${odd.length === 0 ? '' : 'env '}${words.join(' ')} </dev/null 2>&5 5>&-`,
+    `{ exec ${odd.length === 0 ? '' : 'env -- '}${words.join(' ')}; } </dev/null 2>&5 5>&-`,
+    'exit 126',
     '',
   ].join('\n');
 }

@@ -2,7 +2,7 @@
 import { lstatSync, readdirSync, statSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as others } from 'node:timers/promises';
-import { readOf } from './processes.ts';
+import { linkOf, readOf } from './processes.ts';
 
 /** Bytes of a page of /proc/PID/statm on the machines that runs are limited on. */
 const pageBytes = 4_096;
@@ -56,11 +56,23 @@ interface Disk {
   files: number;
 }
 
-/** Files that have no name any more still take room. */
-function addNameless(used: Disk, pids: readonly number[]): void {
+/** The ids of the mounts that processes see. */
+function mountsOf(pids: readonly (number | 'self')[]): Set<string> {
+  const lines = pids.flatMap((pid) => readOf(pid, 'mountinfo').split('\n'));
+  return new Set(lines.map((line) => line.slice(0, line.indexOf(' '))));
+}
+
+/**
+ * Files that have no name any more still take room. Those of mounts that a program made are left out:
+ * its own file system need not answer, and the agent would wait for it.
+ */
+function addNameless(used: Disk, pids: readonly number[], mounts: ReadonlySet<string>): void {
   const seen = new Set<string>();
   for (const pid of pids) {
     for (const descriptor of entriesOf(`/proc/${pid}/fd`)) {
+      if (!linkOf(pid, `fd/${descriptor}`).endsWith(' (deleted)')) continue;
+      const [, mount = ''] = /^mnt_id:\s+(\d+)/m.exec(readOf(pid, `fdinfo/${descriptor}`)) ?? [];
+      if (!mounts.has(mount)) continue;
       const facts = factsOf(`/proc/${pid}/fd/${descriptor}`, statSync);
       if (facts === null || !facts.isFile() || facts.nlink > 0) continue;
       const name = `${facts.dev}:${facts.ino}`;
@@ -118,12 +130,12 @@ export interface DiskUse {
 
 /**
  * Whether a folder, files without a name that processes have open, and what a user has in the shared
- * folders are together more than the limits.
+ * folders are together more than the limits. `wrappers` are processes of ours in the mounts of the run.
  */
 export async function lookAtDisk(
   folder: string,
   uid: number | null,
-  pids: readonly number[],
+  { pids, wrappers }: { pids: readonly number[]; wrappers: readonly number[] },
   limits: DiskLimits,
 ): Promise<DiskUse> {
   const slices = new Slices();
@@ -138,7 +150,7 @@ export async function lookAtDisk(
     if (facts.isDirectory()) folders.push(path);
   };
   const isFull = async (): Promise<boolean> => {
-    addNameless(used, pids);
+    addNameless(used, pids, mountsOf(['self', ...wrappers]));
     if (uid !== null) for await (const path of sharedFilesOf(uid, slices)) add(path);
     for (let next = folders.pop(); next !== undefined && !isTooMuch(); next = folders.pop()) {
       if (next.length > longestPath) return true;

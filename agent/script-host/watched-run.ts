@@ -1,5 +1,12 @@
 /** One program while it is watched: which processes belong to it, and what they use. */
-import { isProcessIn, processesOfUser, readProcess, type ProcessFacts } from './processes.ts';
+import {
+  isProcessIn,
+  ownerOf,
+  processesOfUser,
+  readProcess,
+  signalTo,
+  type ProcessFacts,
+} from './processes.ts';
 import type { ScriptLimits } from './script-host.ts';
 import { lookAtDisk, memoryOf } from './usage.ts';
 
@@ -12,6 +19,7 @@ export interface RunSpec {
   /** The user that only this run has; null for the user of the agent. */
   readonly uid: number | null;
   readonly folder: string;
+  readonly hasNamespaces: boolean;
   readonly limits: ScriptLimits;
 }
 
@@ -27,6 +35,8 @@ export interface ProcessTable {
   readonly children: ReadonlyMap<number, readonly ProcessFacts[]>;
   /** False for all that descend from the agent alone, which is then all that a run can have. */
   readonly isWhole: boolean;
+  /** Whether the agent had children that lost their parent and have ended, or belong to no run. */
+  readonly hadOrphans: boolean;
 }
 
 export class WatchedRun {
@@ -37,6 +47,7 @@ export class WatchedRun {
   readonly #ownSession: number;
   /** Processes seen so far, with their start times. */
   readonly #known = new Map<number, string>();
+  #wrappers: readonly number[] = [];
   #nextDiskLook = 0;
 
   constructor(spec: RunSpec, ownSession: number) {
@@ -70,6 +81,8 @@ export class WatchedRun {
       if (all.get(pid)?.startTime === startTime) add(all.get(pid));
       else this.#known.delete(pid);
     }
+    // The id of a session that is over may be that of another program by now.
+    for (const id of this.#sessions) if (all.has(id) && !found.has(id)) this.#sessions.delete(id);
     for (const facts of all.values()) if (this.#sessions.has(facts.session)) add(facts);
     if (isWhole && uid !== null) for (const pid of processesOfUser(uid)) add(all.get(pid));
     follow();
@@ -82,7 +95,8 @@ export class WatchedRun {
 
   /** Takes in a process that lost its parent, where it can be seen to be of this run. */
   adopts(orphan: ProcessFacts): boolean {
-    const isOurs = isProcessIn(this.spec.folder, orphan.pid);
+    const { uid, folder } = this.spec;
+    const isOurs = (uid !== null && ownerOf(orphan.pid) === uid) || isProcessIn(folder, orphan.pid);
     if (isOurs) this.#known.set(orphan.pid, orphan.startTime);
     return isOurs;
   }
@@ -95,6 +109,7 @@ export class WatchedRun {
       wrappers.add(pid);
       pid = children.get(pid)?.[0]?.pid;
     }
+    this.#wrappers = [...wrappers];
     return members.filter((member) => !wrappers.has(member));
   }
 
@@ -113,8 +128,20 @@ export class WatchedRun {
     const { folder, uid, limits } = this.spec;
     if (performance.now() < this.#nextDiskLook) return false;
     this.#nextDiskLook = Infinity;
-    const { isTooMuch, tookMs } = await lookAtDisk(folder, uid, pids, limits);
+    const { isTooMuch, tookMs } = await lookAtDisk(
+      folder,
+      uid,
+      { pids, wrappers: this.#wrappers },
+      limits,
+    );
     this.#nextDiskLook = performance.now() + Math.max(diskLookEveryMs, tookMs / diskShare);
     return isTooMuch;
+  }
+
+  /** Kills processes with the groups of their sessions, in which something could be started meanwhile. */
+  kill(pids: readonly number[], { all }: ProcessTable): void {
+    for (const pid of pids) signalTo(pid, 'SIGKILL');
+    const sessions = new Set(pids.map((pid) => all.get(pid)?.session ?? 0));
+    for (const id of sessions) if (id > 1 && id !== this.#ownSession) signalTo(-id, 'SIGKILL');
   }
 }

@@ -4,7 +4,17 @@
  */
 import { randomBytes } from 'node:crypto';
 import { lstatSync, readFileSync, readlinkSync, readdirSync, utimesSync } from 'node:fs';
-import { chmod, lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import {
+  access,
+  chmod,
+  constants,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { AgentError } from '../errors.ts';
 import { readProcess } from './processes.ts';
@@ -79,6 +89,7 @@ async function makeShared(path: string): Promise<void> {
     }
     // Runs with a user of their own must get through to their folders.
     if (facts.uid === uid) await chmod(path, 0o711);
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new AgentError(

@@ -116,6 +116,19 @@ test(
   },
 );
 
+test('the signal that opens the debugger of Node, which every user can reach, has a listener', () => {
+  const program = `
+    const { guardProcess } = await import('./agent/guard-process.ts');
+    guardProcess();
+    const { url } = await import('node:inspector');
+    const heard = process.listenerCount('SIGUSR1');
+    process.kill(process.pid, 'SIGUSR1');
+    console.log(heard, url());`;
+  const words = ['--input-type=module-typescript', '-e', program];
+  const { stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' });
+  assert.equal(stdout, '1 undefined\n', stderr);
+});
+
 test('a secret that is no text overwrites nothing behind it', linuxRoot, () => {
   const program = `exec env -i PATH="$PATH" API_KEY="$(printf 'secret\\\\377\\\\377\\\\377\\\\377')" AFTER=it-is-there "$@"`;
   const words = [

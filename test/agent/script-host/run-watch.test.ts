@@ -33,7 +33,7 @@ for (const [title, watch] of [
     const session = child.pid ?? 0;
     const ended = once(child, 'close');
     const watched = watch.watch(
-      { pid: session, wrappers: 0, uid: null, folder: tmpdir(), limits },
+      { pid: session, wrappers: 0, uid: null, folder: tmpdir(), hasNamespaces: false, limits },
       () => undefined,
     );
     watched.askToEnd();
