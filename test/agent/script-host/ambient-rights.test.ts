@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
+import { needsBubblewrap } from '../../support/bubblewrap.ts';
 import { rightsIn } from '../../../agent/system/shed-rights.ts';
 
 const module = new URL('../../../agent/script-host/create-script-host.ts', import.meta.url).href;
@@ -67,7 +68,8 @@ suite('code never has a right of its agent', { skip, concurrency: 2 }, () => {
     ['process-group', 0, { ways: [{ isolation: 'process-group', namespacesBy: null }] }],
   ];
   for (const [isolation, uid, options] of ways) {
-    test(`of user ${uid}: ${JSON.stringify(options)}`, async () => {
+    const by = JSON.stringify(options);
+    test(`of user ${uid}: ${by}`, by.includes('bubblewrap') ? needsBubblewrap : {}, async () => {
       const said = await statusOfCode(uid, options);
       assert.match(said, new RegExp(`^${isolation} `), said);
       assert.match(said, /^CapAmb:\s*0+$/m);

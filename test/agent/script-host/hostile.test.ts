@@ -10,6 +10,7 @@ import { after, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { processesOfUser } from '../../../agent/script-host/processes.ts';
 import { claimUserId } from '../../../agent/script-host/user-ids.ts';
+import { needsBubblewrap } from '../../support/bubblewrap.ts';
 import type { FinalReport, HostileReport } from '../../support/hostile-agent.ts';
 import { isLong } from '../../support/random.ts';
 import { hostiles, type Isolation } from './hostile.table.ts';
@@ -149,13 +150,15 @@ function numberOf(which: 'all' | 'everyWay', isolation: Isolation): number {
 const sightings = ({ reports }: Outcome): string[] =>
   reports.filter(({ output }) => output.includes(canary)).map(({ name }) => name);
 
+const optionsOf = (ways: string) => (ways.includes('bubblewrap') ? needsBubblewrap : {});
+
 describe('hostile programs', () => {
   for (const [ways, which, title] of [
     ['user by bubblewrap', 'all', 'users and namespaces of their own by bubblewrap'],
     ['user by util-linux', ofEveryWay, 'users and namespaces of their own by util-linux'],
     ['user', ofEveryWay, 'users of their own where namespaces are forbidden'],
   ] as const) {
-    test(`leave nothing and see nothing of the agent, with ${title}`, async () => {
+    test(`leave nothing and see nothing of the agent, with ${title}`, optionsOf(ways), async () => {
       assert.ok(isRoot, 'this test needs root: only root can give runs users of their own');
       const outcome = await unleash(ways, null, which);
       assert.equal(outcome.reports.length, numberOf(which, 'user'));
@@ -165,12 +168,16 @@ describe('hostile programs', () => {
   }
 
   for (const by of ['bubblewrap', 'util-linux']) {
-    test(`leave nothing and see nothing of the agent, with namespaces by ${by} for an agent without rights`, async () => {
-      const outcome = await unleash(`namespaces by ${by}`, isRoot ? nobody : null, ofEveryWay);
-      assert.equal(outcome.reports.length, numberOf(ofEveryWay, 'namespaces'));
-      await assertContained(outcome);
-      assert.deepEqual(sightings(outcome), []);
-    });
+    test(
+      `leave nothing and see nothing of the agent, with namespaces by ${by} for an agent without rights`,
+      optionsOf(by),
+      async () => {
+        const outcome = await unleash(`namespaces by ${by}`, isRoot ? nobody : null, ofEveryWay);
+        assert.equal(outcome.reports.length, numberOf(ofEveryWay, 'namespaces'));
+        await assertContained(outcome);
+        assert.deepEqual(sightings(outcome), []);
+      },
+    );
   }
 
   // As in a container with such settings; the rest of them with `TEST_LONG=1`.
@@ -192,14 +199,18 @@ describe('hostile programs', () => {
       : []),
   ];
   for (const [title, starter, uid, ways] of contexts) {
-    test(`leave nothing where the agent of ${uid === null ? 'root' : 'an ordinary user'} has ${title}: ${ways}`, async () => {
-      assert.ok(isRoot, 'this test needs root, to take privileges away');
-      const outcome = await unleash(ways, uid, ofEveryWay, starter);
-      const isolation = ways.split(' ')[0] as Isolation;
-      assert.equal(outcome.reports.length, numberOf(ofEveryWay, isolation));
-      await assertContained(outcome);
-      if (isolation !== 'process-group') assert.deepEqual(sightings(outcome), []);
-    });
+    test(
+      `leave nothing where the agent of ${uid === null ? 'root' : 'an ordinary user'} has ${title}: ${ways}`,
+      optionsOf(ways),
+      async () => {
+        assert.ok(isRoot, 'this test needs root, to take privileges away');
+        const outcome = await unleash(ways, uid, ofEveryWay, starter);
+        const isolation = ways.split(' ')[0] as Isolation;
+        assert.equal(outcome.reports.length, numberOf(ofEveryWay, isolation));
+        await assertContained(outcome);
+        if (isolation !== 'process-group') assert.deepEqual(sightings(outcome), []);
+      },
+    );
   }
 
   test('leave nothing with process groups alone, which do not hide the agent', async () => {

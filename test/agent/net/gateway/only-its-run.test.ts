@@ -51,8 +51,8 @@ suite(
   { skip, concurrency: 2 },
   () => {
     const cases: [string, number, object][] = [
-      ['user', 0, { isolation: 'user', namespacesBy: 'bubblewrap' }],
-      ['namespaces', agentUser, { isolation: 'namespaces', namespacesBy: 'bubblewrap' }],
+      ['user', 0, { isolation: 'user', namespacesBy: 'util-linux' }],
+      ['namespaces', agentUser, { isolation: 'namespaces', namespacesBy: 'util-linux' }],
       ['process-group', agentUser, { isolation: 'process-group', namespacesBy: null }],
     ];
     for (const [isolation, uid, way] of cases) {
