@@ -15,7 +15,8 @@ import type { FinalReport, HostileReport } from '../../support/hostile-agent.ts'
 import { isLong } from '../../support/random.ts';
 import { hostiles, type Isolation } from './hostile.table.ts';
 
-const nobody = 65_534;
+/** An ordinary user of this test alone: the kernel counts processes by user. */
+const ordinaryUser = 10_002;
 const isRoot = process.geteuid?.() === 0;
 const canary = `canary_${randomBytes(16).toString('hex')}`;
 const folders: string[] = [];
@@ -172,7 +173,11 @@ describe('hostile programs', () => {
       `leave nothing and see nothing of the agent, with namespaces by ${by} for an agent without rights`,
       optionsOf(by),
       async () => {
-        const outcome = await unleash(`namespaces by ${by}`, isRoot ? nobody : null, ofEveryWay);
+        const outcome = await unleash(
+          `namespaces by ${by}`,
+          isRoot ? ordinaryUser : null,
+          ofEveryWay,
+        );
         assert.equal(outcome.reports.length, numberOf(ofEveryWay, 'namespaces'));
         await assertContained(outcome);
         assert.deepEqual(sightings(outcome), []);
@@ -183,18 +188,18 @@ describe('hostile programs', () => {
   // As in a container with such settings; the rest of them with `TEST_LONG=1`.
   const noCapabilities = ['--bounding-set', '-all', '--inh-caps', '-all'];
   const contexts: [title: string, starter: string[], uid: number | null, ways: string][] = [
-    ['no new privileges', ['--no-new-privs'], nobody, 'namespaces by bubblewrap'],
+    ['no new privileges', ['--no-new-privs'], ordinaryUser, 'namespaces by bubblewrap'],
     ['no capability', noCapabilities, null, 'process-group'],
     ...(isLong
       ? ([
-          ['no new privileges', ['--no-new-privs'], nobody, 'namespaces by util-linux'],
-          ['no new privileges', ['--no-new-privs'], nobody, 'process-group'],
+          ['no new privileges', ['--no-new-privs'], ordinaryUser, 'namespaces by util-linux'],
+          ['no new privileges', ['--no-new-privs'], ordinaryUser, 'process-group'],
           ['no new privileges', ['--no-new-privs'], null, 'user by bubblewrap'],
           ['no new privileges', ['--no-new-privs'], null, 'user by util-linux'],
           ['no new privileges', ['--no-new-privs'], null, 'user'],
-          ['no capability', noCapabilities, nobody, 'namespaces by bubblewrap'],
-          ['no capability', noCapabilities, nobody, 'namespaces by util-linux'],
-          ['no capability', noCapabilities, nobody, 'process-group'],
+          ['no capability', noCapabilities, ordinaryUser, 'namespaces by bubblewrap'],
+          ['no capability', noCapabilities, ordinaryUser, 'namespaces by util-linux'],
+          ['no capability', noCapabilities, ordinaryUser, 'process-group'],
         ] as [string, string[], number | null, string][])
       : []),
   ];
@@ -214,7 +219,7 @@ describe('hostile programs', () => {
   }
 
   test('leave nothing with process groups alone, which do not hide the agent', async () => {
-    const outcome = await unleash('process-group', isRoot ? nobody : null, ofEveryWay);
+    const outcome = await unleash('process-group', isRoot ? ordinaryUser : null, ofEveryWay);
     assert.equal(outcome.reports.length, numberOf(ofEveryWay, 'process-group'));
     await assertContained(outcome);
     // Also shows that the programs which look for secrets can find them.
