@@ -1,5 +1,5 @@
 /** Keeps the secrets of this process from other processes of its user, and from those that it starts. */
-import { openLibc, SystemCallError, type Libc, type OpenedLibc } from './native/libc.ts';
+import { ifPossible, openLibc, type OpenedLibc } from './native/libc.ts';
 import {
   guardFromOwnUser,
   keepDescriptorsFromChildren,
@@ -31,22 +31,19 @@ export const processEnvironment: Readonly<Record<string, string | undefined>> = 
  */
 export function guardProcess({ libc }: OpenedLibc = openLibc()): void {
   takeFromEnvironment(libc, secretVariables, process.env);
-  ifPossible(libc, guardFromOwnUser);
+  if (libc !== null) {
+    ifPossible(() => {
+      guardFromOwnUser(libc);
+    });
+  }
   // Without a listener Node opens its debugger, at which every user of the machine may read the memory.
   process.on('SIGUSR1', () => undefined);
 }
 
 /** Keeps descriptors that this process was started with from its children. Only after a relaunch: it would lose them. */
 export function guardDescriptors({ libc }: OpenedLibc = openLibc()): void {
-  ifPossible(libc, keepDescriptorsFromChildren);
-}
-
-/** Kernels may refuse or not know a call. */
-function ifPossible(libc: Libc | null, guard: (libc: Libc) => void): void {
   if (libc === null) return;
-  try {
-    guard(libc);
-  } catch (error) {
-    if (!(error instanceof SystemCallError)) throw error;
-  }
+  ifPossible(() => {
+    keepDescriptorsFromChildren(libc);
+  });
 }

@@ -102,6 +102,15 @@ export function checked(call: string, result: number): number {
   return result;
 }
 
+/** Does what is of use and can be done without: kernels may refuse or not know a call. */
+export function ifPossible(act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    if (!(error instanceof SystemCallError)) throw error;
+  }
+}
+
 /** Memory whose address the kernel may keep: it never moves. */
 export function nativeMemory(length: number): Buffer {
   return Buffer.from(new ArrayBuffer(length));

@@ -8,7 +8,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { existsSync } from 'node:fs';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { openLibc, type Libc } from '../native/libc.ts';
+import { ifPossible, openLibc, type Libc } from '../native/libc.ts';
 import { becomeSubreaper, keepDescriptorsFromChildren, reap } from '../native/process.ts';
 import {
   listDescendants,
@@ -63,9 +63,12 @@ export class RunWatch {
     this.#libc = libc;
     this.#hasProc = hasProc;
     // Without the library, orphans become children of process 1, and are found by their session.
-    if (this.#libc !== null) {
-      becomeSubreaper(this.#libc);
-      keepDescriptorsFromChildren(this.#libc);
+    if (libc !== null) {
+      becomeSubreaper(libc);
+      // Kernels before 5.11 do not know the call: code runs there all the same.
+      ifPossible(() => {
+        keepDescriptorsFromChildren(libc);
+      });
     }
     subscribe('child_process', (message) => {
       const { process: child } = message as { process: ChildProcess };

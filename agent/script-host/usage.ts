@@ -130,7 +130,8 @@ export interface DiskUse {
 
 /**
  * Whether a folder, files without a name that processes have open, and what a user has in the shared
- * folders are together more than the limits. `wrappers` are processes of ours in the mounts of the run.
+ * folders are together more than the limits. `wrappers` are processes that the agent put
+ * around the program, in the mounts of the run.
  */
 export async function lookAtDisk(
   folder: string,

@@ -14,7 +14,7 @@ import { lookAtDisk, memoryOf } from './usage.ts';
 export interface RunSpec {
   /** The process that the others descend from; it leads a session of its own. */
   readonly pid: number;
-  /** How many of the first processes are ours, each the parent of the next. */
+  /** How many of the first processes the agent put around the program, each the parent of the next. */
   readonly wrappers: number;
   /** The user that only this run has; null for the user of the agent. */
   readonly uid: number | null;

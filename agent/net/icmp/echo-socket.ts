@@ -6,7 +6,7 @@ import {
   SO_TIMESTAMPNS,
   stampOf,
 } from '../../native/error-queue.ts';
-import { errorName, SystemCallError, type Libc } from '../../native/libc.ts';
+import { errorName, ifPossible, SystemCallError, type Libc } from '../../native/libc.ts';
 import { assembleFilter, attachFilter } from '../../native/socket-filter.ts';
 import {
   NativeSocket,
@@ -78,15 +78,6 @@ export function echoFilter(version: Version, identifier: number): Buffer {
     ['yes', 'keep', 0xffff],
     ['no', 'keep', 0],
   ]);
-}
-
-/** Does what is of use, and can be done without. */
-function ifPossible(act: () => void): void {
-  try {
-    act();
-  } catch (error) {
-    if (!(error instanceof SystemCallError)) throw error;
-  }
 }
 
 export class EchoSocket implements Disposable {

@@ -11,11 +11,11 @@ import {
   type IcmpError,
 } from '../../native/error-queue.ts';
 import { checked, SystemCallError, type Libc } from '../../native/libc.ts';
-import type { KernelClock } from '../../native/sockets.ts';
 import {
   addressBytes,
   addressText,
   interfaceName,
+  type KernelClock,
   NativeSocket,
   readSocketAddress,
   SOCK_DGRAM,

@@ -5,6 +5,10 @@ import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { listProcesses } from '../../../agent/script-host/processes.ts';
 import { RunWatch } from '../../../agent/script-host/run-watch.ts';
+import { faultyLibc } from '../../support/faulty-libc.ts';
+
+/** ENOSYS, as before Linux 5.9. */
+const oldKernel = faultyLibc((call) => (call === 'close_range' ? -38 : null)).libc;
 
 const limits = { memoryBytes: 1e9, diskBytes: 1e9, files: 1e6, processes: 64, outputBytes: 1e5 };
 
@@ -25,6 +29,7 @@ const aliveIn = (session: number): number[] =>
 
 for (const [title, watch] of [
   ['with system calls', new RunWatch()],
+  ['with a kernel that does not know close_range', new RunWatch(oldKernel)],
   ['without system calls', new RunWatch(null)],
   ['without /proc, as on macOS', new RunWatch(null, false)],
 ] as const) {

@@ -211,7 +211,7 @@ test('what the kernel answers decides about the next hop', async () => {
   const cases: readonly [name: string, known: Known, hop: unknown][] = [
     ['a gateway', {}, throughGateway('permanent')],
     ['no neighbour', { neighbours: recorded.done }, throughGateway(null)],
-    ['neighbours are not told', { neighbours: refusal(-95) }, throughGateway(null)],
+    ['neighbours cannot be listed', { neighbours: refusal(-95) }, throughGateway(null)],
     ['a dead gateway', { neighbours: failed }, throughGateway('failed')],
     ['the own address', { route: changed(route, routeType, 2) }, { kind: 'here' }],
     ['a blackhole', { route: changed(route, routeType, 6) }, { kind: 'none', code: 'EINVAL' }],
@@ -252,7 +252,11 @@ test('what the kernel answers decides about the next hop', async () => {
       },
       null,
     ],
-    ['rules are not told', { neighbours: failed, rules: refusal(-95) }, throughGateway('failed')],
+    [
+      'rules cannot be listed',
+      { neighbours: failed, rules: refusal(-95) },
+      throughGateway('failed'),
+    ],
     ['rules cannot be asked for', { neighbours: failed, rules: -constants.errno.EMFILE }, null],
     [
       'a damaged route',

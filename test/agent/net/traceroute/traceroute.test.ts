@@ -1,5 +1,7 @@
 // Own process: it makes system calls fail, and counts what stays open.
 import assert from 'node:assert/strict';
+import { SO_TIMESTAMPNS } from '../../../../agent/native/error-queue.ts';
+import { AF_INET, NativeSocket, SOCK_DGRAM, SOL_SOCKET } from '../../../../agent/native/sockets.ts';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { constants } from 'node:os';
@@ -12,7 +14,7 @@ import {
   type TracedTarget,
   type Traceroute,
 } from '../../../../agent/net/traceroute/traceroute.ts';
-import { faultyLibc } from '../../../support/faulty-libc.ts';
+import { faultyLibc, realLibc } from '../../../support/faulty-libc.ts';
 import { freePort } from '../../../support/program.ts';
 
 const never = new AbortController().signal;
@@ -98,6 +100,9 @@ test('a trace is ended at its deadline, by a signal and by closing, and leaves n
 
 test('times are those of the network, however late this process reads an answer', async () => {
   const lateMs = 50;
+  // The kernel stamps packets while some socket wants it, as those for ICMP of an agent do.
+  using stamps = new NativeSocket(realLibc(), AF_INET, SOCK_DGRAM);
+  stamps.setOption(SOL_SOCKET, SO_TIMESTAMPNS, 1);
   const { traceroute } = await openedBefore((call) => {
     const until = performance.now() + lateMs;
     while (call === 'recvmsg' && performance.now() < until);
