@@ -20,6 +20,7 @@ import * as web from './migrations/0015-web.ts';
 import * as credentials from './migrations/0016-credentials.ts';
 import * as agentWait from './migrations/0017-agent-wait.ts';
 import * as agentHealth from './migrations/0018-agent-health.ts';
+import * as bundlesInTheStore from './migrations/0022-bundles-in-the-store.ts';
 
 /** In order of their names. A new migration is a new file and a line here. */
 const migrations = {
@@ -41,6 +42,7 @@ const migrations = {
   '0016-credentials': credentials,
   '0017-agent-wait': agentWait,
   '0018-agent-health': agentHealth,
+  '0022-bundles-in-the-store': bundlesInTheStore,
 };
 
 export type MigrationName = keyof typeof migrations;
