@@ -158,23 +158,30 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const { acceptNewKey = false } = parts;
   await using stack = new AsyncDisposableStack();
 
-  if (config.DATABASE_FILE !== ':memory:') {
-    mkdirSync(dirname(config.DATABASE_FILE), { recursive: true, mode: 0o700 });
+  // A server has no file here, as a database in memory.
+  const databaseFile = config.DATABASE_URL === undefined ? config.DATABASE_FILE : ':memory:';
+  if (databaseFile !== ':memory:') {
+    mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 });
   }
   const integrity = stack.use(
     new IntegrityWatch({
-      databaseFile: config.DATABASE_FILE,
+      databaseFile,
       clock,
       logger: logger.child({ subsystem: 'integrity' }),
     }),
   );
-  const db = await openWhole(config, integrity);
+  const replicaId = randomUUID();
+  const db = await openWhole(config, integrity, { replicaId, logger });
   stack.defer(() => db.destroy());
-  const secrets = await openFittingKey(db, config, acceptNewKey);
+  const secrets = await openFittingKey(
+    db,
+    { ...config, DATABASE_FILE: databaseFile },
+    acceptNewKey,
+  );
   const encrypted = await encryptStoredCredentials(db, secrets);
   if (encrypted?.isRewritten === false) {
     logger.warn(
-      { database: config.DATABASE_FILE },
+      { database: databaseFile },
       'credentials are encrypted now, but pages that were freed before may still hold old values: run VACUUM on the file once',
     );
   }
@@ -231,7 +238,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     server.closeAllConnections();
   });
   const metrics = createMetrics(new Registry(), version);
-  observeState(metrics.registry, { db, hub, clock, databaseFile: config.DATABASE_FILE });
+  observeState(metrics.registry, { db, hub, clock, databaseFile });
   const scraped =
     config.METRICS_PORT === undefined
       ? null
@@ -428,7 +435,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
         {
           name: 'probe-disk',
           everyMs: 1_000,
-          run: () => probeDisk(services, config.DATABASE_FILE),
+          run: () => probeDisk(services, databaseFile),
         },
         { name: 'expire-jobs', everyMs: 10_000, run: settled(() => expireJobs(services)) },
         { name: 'rename-future-runs', everyMs: 60_000, run: () => renameFutureRuns(services) },

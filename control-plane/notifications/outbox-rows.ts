@@ -1,7 +1,7 @@
 /** Queries of the outbox for its sender: due rows, and outcomes. */
 import { sql, type Kysely, type Selectable } from 'kysely';
 import type { CommitQueue } from '../db/commit-queue.ts';
-import { eachOf } from '../db/expressions.ts';
+import { eachNumberOf, eachOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import type { OutboxTable } from './tables.ts';
 
@@ -29,7 +29,7 @@ export async function dueRows(
   db: Kysely<Database>,
   { now, exceptSeqs, exceptAccounts, exceptChannels, exceptMail, limit }: DueQuery,
 ): Promise<OutboxRow[]> {
-  const excepted = eachOf(exceptSeqs);
+  const excepted = eachNumberOf(exceptSeqs);
   const { rows } = await sql<OutboxRow>`
     with recursive lanes (lane, account_id, channel_id) as (
       select lane, account_id, coalesce(alert_channel_id, 0) from outbox
@@ -48,7 +48,7 @@ export async function dueRows(
       )
       from lanes
       where account_id not in ${eachOf(exceptAccounts)}
-        and channel_id not in ${eachOf(exceptMail ? [0, ...exceptChannels] : exceptChannels)}
+        and channel_id not in ${eachNumberOf(exceptMail ? [0, ...exceptChannels] : exceptChannels)}
     ),
     longest_waiting (lane) as (
       select lane from open_lanes where due_at <= ${now} order by due_at limit ${limit}

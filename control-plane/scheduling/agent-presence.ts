@@ -2,6 +2,7 @@
 import type { AgentsChanged } from './location-hub.ts';
 import type { Services } from '../core/services.ts';
 import { releaseJobsOf } from './jobs.ts';
+import { inTransaction } from '../db/unit.ts';
 
 /** Records a change of the agents of a location. Jobs of agents that left are released at once. */
 export async function recordAgentsChanged(
@@ -10,7 +11,7 @@ export async function recordAgentsChanged(
 ): Promise<void> {
   const { accountId, location, gone, servingCount } = change;
   const now = services.clock.now();
-  await services.db.transaction().execute(async (db) => {
+  await inTransaction(services.db, async (db) => {
     const before = await db
       .selectFrom('location_states')
       .selectAll()

@@ -11,6 +11,7 @@ import {
 import { ApiError, badToken } from '../errors/api-error.ts';
 import { agentOfCheck, agentsFor, type Candidate } from './decide/assignment.ts';
 import type { Database } from '../db/tables.ts';
+import { inTransaction } from '../db/unit.ts';
 import type { JobsTable } from './tables.ts';
 import { checkAssembly, type CheckRow, groupsOf, runsOnAgents } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
@@ -269,7 +270,7 @@ async function leaseJobs(services: Services, caller: Caller, agent: Candidate): 
   await services.reception.recorded();
   const now = services.clock.now();
   const leaseUntil = now + leaseMs;
-  const rows = await services.db.transaction().execute(async (db) => {
+  const rows = await inTransaction(services.db, async (db) => {
     const waiting = await findJobs(services, db, caller, agent, now);
     if (waiting.length > 0) {
       const jobIds = waiting.map((row) => row.id);

@@ -10,6 +10,7 @@ import type { Config } from '../../core/config.ts';
 import type { Services } from '../../core/services.ts';
 import { fromJson } from '../../db/columns.ts';
 import { jsonValue } from '../../db/expressions.ts';
+import { lockRows } from '../../db/lock.ts';
 import type { Database } from '../../db/tables.ts';
 import type { CodeBundlesTable } from '../tables.ts';
 import { IncomingBundle } from './receive-bundle.ts';
@@ -64,7 +65,7 @@ async function writeRow(
     .select('object_key')
     .where('account_id', '=', row.account_id)
     .where('path', '=', row.path);
-  const before = await known.executeTakeFirst();
+  const before = await lockRows(known).executeTakeFirst();
   // It was pruned in between.
   if (before === undefined) return writeRow(db, row);
   await db
