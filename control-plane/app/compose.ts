@@ -173,11 +173,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const replicaId = randomUUID();
   const db = await openWhole(config, integrity, { replicaId, logger });
   stack.defer(() => db.destroy());
-  const secrets = await openFittingKey(
-    db,
-    { ...config, DATABASE_FILE: databaseFile },
-    acceptNewKey,
-  );
+  const secrets = await openFittingKey(db, config, acceptNewKey);
   const encrypted = await encryptStoredCredentials(db, secrets);
   if (encrypted?.isRewritten === false) {
     logger.warn(

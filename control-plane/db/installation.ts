@@ -17,6 +17,19 @@ export async function writeFact(db: Kysely<Database>, name: string, value: strin
   await upsert.run(db, { name, value });
 }
 
+/**
+ * Writes a fact unless it is known; gives the value that is known then. Of several replicas that
+ * start at once, all get the value of one.
+ */
+export async function addFact(db: Kysely<Database>, name: string, value: string): Promise<string> {
+  await db
+    .insertInto('installation')
+    .values({ name, value })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .execute();
+  return (await readFact(db, name)) ?? value;
+}
+
 /** Undefined for an unknown fact. */
 export async function readFact(db: Kysely<Database>, name: string): Promise<string | undefined> {
   const row = await db

@@ -10,6 +10,7 @@ import type { Database } from '../db/tables.ts';
 import { describeFailure, OperatorError } from '../errors/operator-error.ts';
 import { damageAdvice, refusalToOpen } from './decide-opening.ts';
 import { commitsBehindDamage, findFiles } from './files.ts';
+import { nameOfServer } from './name-of-database.ts';
 import { logDamage } from './verify.ts';
 import type { IntegrityWatch } from './watch.ts';
 
@@ -41,20 +42,14 @@ type ServerSettings = Pick<Config, 'DATABASE_POOL' | 'DATABASE_PREPARED'> & {
   DATABASE_URL: string;
 };
 
-/** Host and database of a URL, without what is secret. */
-export function nameOfServer(url: string): string {
-  const { host, pathname, searchParams } = new URL(url);
-  return `${host === '' ? (searchParams.get('host') ?? '') : host}${pathname}`;
-}
-
 /** Its id names the connections in the lists of the server. */
 interface Replica {
   replicaId: string;
-  logger: Logger;
+  logger: Pick<Logger, 'warn'>;
 }
 
 /** Opens the database of DATABASE_URL. Throws an OperatorError when it cannot be reached or used. */
-async function openServer(
+export async function openServer(
   { DATABASE_URL, DATABASE_POOL, DATABASE_PREPARED }: ServerSettings,
   { replicaId, logger }: Replica,
 ): Promise<Kysely<Database>> {
