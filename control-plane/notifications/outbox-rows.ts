@@ -1,6 +1,7 @@
 /** Queries of the outbox for its sender: due rows, and outcomes. */
 import { sql, type Kysely, type Selectable } from 'kysely';
 import type { CommitQueue } from '../db/commit-queue.ts';
+import { byEngine } from '../db/engine.ts';
 import { eachNumberOf, eachOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import type { OutboxTable } from './tables.ts';
@@ -16,6 +17,9 @@ interface DueQuery {
   exceptMail: boolean;
   limit: number;
 }
+
+/** SQLite reads the tables of a cross join in the order of the text. */
+const joinInOrder = byEngine({ sqlite: sql`cross join`, postgres: sql`join` });
 
 /** Enough for the mail limit, and more than the limit of a channel. */
 const rowsOfLane = 8;
@@ -53,7 +57,7 @@ export async function dueRows(
     longest_waiting (lane) as (
       select lane from open_lanes where due_at <= ${now} order by due_at limit ${limit}
     )
-    select outbox.* from longest_waiting cross join outbox on outbox.seq in (
+    select outbox.* from longest_waiting ${joinInOrder} outbox on outbox.seq in (
       select waiting.seq from outbox as waiting
       where waiting.comes_next = 1 and waiting.lane = longest_waiting.lane
         and waiting.next_attempt_at <= ${now} and waiting.seq not in ${excepted}
