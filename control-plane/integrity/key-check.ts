@@ -62,6 +62,12 @@ function opens(secrets: SecretCipher, encrypted: Encrypted): boolean {
   }
 }
 
+/** True when no value in the database is encrypted with another key. */
+export async function fits(db: Kysely<Database>, secrets: SecretCipher): Promise<boolean> {
+  const encrypted = await anyEncrypted(db);
+  return encrypted === undefined || opens(secrets, encrypted);
+}
+
 const anew =
   'to go on without what was encrypted with it, start once with "control-plane serve --new-key", and enter those values again';
 

@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Config } from '../core/config.ts';
+import { readMove } from '../db/installation.ts';
 import { migrateToLatest, migrationState } from '../db/migrate.ts';
 import { openDatabase, openInMemory } from '../db/open.ts';
 import { openPostgres, refusalOfServer } from '../db/postgres.ts';
@@ -78,6 +79,15 @@ export async function openServer(
   }
 }
 
+/** Refuses a database to which a copy of another one did not end. */
+export async function refuseUnfinishedMove(db: Kysely<Database>, name: string): Promise<void> {
+  const move = await readMove(db);
+  if (move?.state !== 'copying') return;
+  throw refused(
+    `DATABASE_URL: the database ${name} holds a part of ${move.from}: run \`control-plane move --from ${move.from}\` to its end`,
+  );
+}
+
 /** Opens and migrates the database. Throws an OperatorError when it is damaged, empty or away. */
 export async function openWhole(
   { DATABASE_FILE, DATABASE_URL, ENCRYPTION_KEY, ...settings }: Config,
@@ -88,6 +98,7 @@ export async function openWhole(
     const server = await openServer({ ...settings, DATABASE_URL }, replica);
     try {
       await migrateToLatest(server);
+      await refuseUnfinishedMove(server, nameOfServer(DATABASE_URL));
       return server;
     } catch (error) {
       await server.destroy();

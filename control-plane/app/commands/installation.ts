@@ -8,7 +8,13 @@ import { processEnvironment, readConfig, type Config } from '../../core/config.t
 import { migrateToLatest, migrationState, refuseNewer } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
 import type { Database } from '../../db/tables.ts';
-import { findFiles, nameOfDatabase, openServer, refusalToOpen } from '../../integrity/index.ts';
+import {
+  findFiles,
+  nameOfDatabase,
+  openServer,
+  refusalToOpen,
+  refuseUnfinishedMove,
+} from '../../integrity/index.ts';
 import { OperatorError, trying } from '../../errors/operator-error.ts';
 
 /** Tells sessions of commands from those of replicas. */
@@ -166,6 +172,7 @@ export async function withInstallation<T>(
         `the database ${name} lacks migrations (${state.pending.join(', ')}): run \`control-plane migrate\`, or start \`serve\` of this build`,
       );
     }
+    if (config.DATABASE_URL !== undefined) await refuseUnfinishedMove(db, name);
     return work({ db, clock: systemClock, newId: randomUUID });
   });
 }
