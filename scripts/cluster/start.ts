@@ -24,8 +24,11 @@ export interface ClusterOptions {
   replicas: number;
   /** Of the balancer; 0 for any. */
   port?: number;
-  /** Settings of each replica, beside those of the cluster. */
-  settings?: Readonly<Record<string, string>>;
+  /** Settings of the replica at a place, beside those of the cluster. */
+  settingsOf?: (
+    place: number,
+    database: { port: number; url: string },
+  ) => Promise<Readonly<Record<string, string>>>;
   step?: (what: string) => void;
 }
 
@@ -42,7 +45,7 @@ export interface Cluster extends AsyncDisposable {
   command(args: readonly string[]): Promise<Record<string, string>>;
   /** Ends a replica at once; `startReplica` puts another in its place. */
   kill(place: number): Promise<void>;
-  startReplica(place: number, settings?: Readonly<Record<string, string>>): Promise<void>;
+  startReplica(place: number): Promise<void>;
   startAgent(name: string, key: string): RunningProgram;
 }
 
@@ -78,7 +81,6 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     ARTIFACTS_S3_SECRET_ACCESS_KEY: 'S3RVER',
     OUTGOING_ALLOWED_NETWORKS: '127.0.0.1',
     REQUESTS_PER_MINUTE: '0',
-    ...options.settings,
   };
   const command = async (args: readonly string[]): Promise<Record<string, string>> => {
     const { stdout } = await promisify(execFile)(
@@ -129,8 +131,12 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       replica?.program.signal('SIGKILL');
       await replica?.program.ended;
     },
-    async startReplica(place, settings = {}) {
+    async startReplica(place) {
       const port = await freePort();
+      const settings = await options.settingsOf?.(place, {
+        port: postgres.port,
+        url: environment.DATABASE_URL,
+      });
       const name = `replica-${place + 1}`;
       const program = start(name, ['control-plane/control-plane.js', 'serve'], {
         ...environment,
