@@ -26,6 +26,8 @@ export class LeaseLost extends Error {
 
 /** The leases of this replica, by name of the operation. */
 export interface Leases {
+  holds: (name: string) => boolean;
+  /** The same after an attempt to take it. */
   tryHold: (name: string) => Promise<boolean>;
 }
 
@@ -53,7 +55,8 @@ export function startTimers(
     const begunAt = clock.monotonic();
     let isBehind = false;
     try {
-      if (operation.on === 'one' && !(await leases.tryHold(name))) {
+      const isMine = operation.on === 'all' || leases.holds(name);
+      if (!isMine && !(await leases.tryHold(name))) {
         schedule(operation, Math.min(everyMs, lookAgainMs));
         return;
       }

@@ -13,7 +13,7 @@ import { stepHeartbeat, type HeartbeatInput } from './decide/heartbeat.ts';
 import type { Services } from '../core/services.ts';
 import { excuseByOthers } from './move-deadlines.ts';
 import { postponeForMaintenance } from './postpone-heartbeats.ts';
-import { silentAfterMs } from '../replicas/index.ts';
+import { unreachableAfterMs } from '../replicas/index.ts';
 import { runAll } from '../core/after-commit.ts';
 import {
   insertResult,
@@ -251,10 +251,10 @@ export async function sweepHeartbeats(services: Services): Promise<boolean> {
   if (!reception.hasReadAll()) return false;
   const now = services.clock.now();
   // Beside others, only then it is known which of them could not take a ping by the deadline.
-  const before = replicas.aliveCount() > 1 ? now - silentAfterMs : now;
+  const before = replicas.aliveCount() > 1 ? now - unreachableAfterMs : now;
   const overdue = await findOverdue(db, before);
   if (overdue.length === 0) return false;
-  const silences = replicas.silences();
+  const outages = replicas.outages();
   const { steps } = await inTransaction(db, async (unit) => {
     const locked = await lockHeartbeats(unit, overdue, { skipLocked: true });
     const rows = await heartbeatRows(unit)
@@ -264,7 +264,7 @@ export async function sweepHeartbeats(services: Services): Promise<boolean> {
     const verdicts: RunVerdict[] = [];
     for (const row of rows) {
       if (await postponeForMaintenance(unit, row)) continue;
-      if (await excuseByOthers(unit, row, silences, now)) continue;
+      if (await excuseByOthers(unit, row, outages, now)) continue;
       const nobody = { source: null, userAgent: null };
       const verdict = await apply(services, unit, row, { kind: 'tick' }, nobody);
       if (verdict !== null) verdicts.push(verdict);

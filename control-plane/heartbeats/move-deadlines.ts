@@ -9,7 +9,7 @@ import {
   readGaps,
   shiftOf,
 } from '../reception/index.ts';
-import type { Silence } from '../replicas/index.ts';
+import type { Outage } from '../replicas/index.ts';
 import { excusedUntil, maxPeriods } from './decide/heartbeat.ts';
 import type { HeartbeatsTable } from './tables.ts';
 
@@ -47,7 +47,7 @@ async function excusePings(db: Kysely<Database>, gap: Gap): Promise<void> {
 export async function excuseByOthers(
   db: Kysely<Database>,
   row: Selectable<HeartbeatsTable>,
-  silences: readonly Silence[],
+  outages: readonly Outage[],
   now: number,
 ): Promise<boolean> {
   const failsAt = excusedUntil(
@@ -55,7 +55,7 @@ export async function excuseByOthers(
       ...{ periodMs: row.period_ms, graceMs: row.grace_ms, lastPingAt: row.last_ping_at },
       ...{ expectedAt: row.expected_at, failsAt: row.fails_at },
     },
-    silences,
+    outages,
     now,
   );
   if (failsAt === null) return false;

@@ -339,7 +339,10 @@ class OutboxSender {
 
   /** Its channel was deleted meanwhile, or the claim of this replica ended while it stood still. */
   #noteTakenOver(facts: Record<string, unknown>): void {
-    this.#logger.info(facts, 'the outcome of a notification is left to whoever has taken it over');
+    this.#logger.info(
+      facts,
+      'the outcome of a notification is left to the replica that has claimed it since',
+    );
   }
 
   /** Starts nothing new, and waits a moment for running deliveries. */

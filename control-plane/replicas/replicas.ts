@@ -20,8 +20,8 @@ import {
   type Doubt,
   judgeDoubt,
   type SignOfLife,
-  type Silence,
-  silenceOf,
+  type Outage,
+  outageOf,
 } from './decide/absence.ts';
 import type { ReplicasTable } from './tables.ts';
 
@@ -29,7 +29,7 @@ const beatEveryMs = 2_000;
 const leaseMs = 10_000;
 /** A holder gives up this long before others may take the lease. */
 const leaseMarginMs = 1_000;
-const silencesKeptMs = 3_600_000;
+const outagesKeptMs = 3_600_000;
 const rowsKeptMs = 86_400_000;
 /** The lock of whoever decides whether any replica was there. */
 export const absenceLock = 'replicas';
@@ -77,7 +77,7 @@ export class Replicas implements AsyncDisposable {
   /** Held leases, by name; `until` on the monotonic clock. */
   readonly #held = new Map<string, { token: number; until: number }>();
   /** Times in which requests to some replica may have been lost. */
-  #silences: Silence[] = [];
+  #outages: Outage[] = [];
   #doubt: Doubt | null = { since: null, cause: 'down' };
   #isStarted = false;
   #isColdStart = true;
@@ -130,10 +130,10 @@ export class Replicas implements AsyncDisposable {
   }
 
   /** Times within the last hour in which a replica did not answer, for pings that it may have lost. */
-  silences(): readonly Silence[] {
+  outages(): readonly Outage[] {
     const now = this.#parts.clock.now();
-    const present = this.#others().flatMap((row) => silenceOf(signOf(row), now) ?? []);
-    return [...this.#silences, ...present].filter(({ to }) => to > now - silencesKeptMs);
+    const present = this.#others().flatMap((row) => outageOf(signOf(row), now) ?? []);
+    return [...this.#outages, ...present].filter(({ to }) => to > now - outagesKeptMs);
   }
 
   /**
@@ -240,7 +240,7 @@ export class Replicas implements AsyncDisposable {
     if (!this.#isStarted && verdict !== null) this.#isColdStart = verdict.isColdStart;
     this.#isStarted = true;
     for (const { name, token } of renewed) this.#held.set(name, { token, until });
-    this.#noteSilences(rows);
+    this.#noteOutages(rows);
     this.#rows = rows;
     return at;
   }
@@ -312,14 +312,14 @@ export class Replicas implements AsyncDisposable {
       .execute();
   }
 
-  #noteSilences(rows: readonly Row[]): void {
+  #noteOutages(rows: readonly Row[]): void {
     const now = this.#parts.clock.now();
     const before = new Map(this.#rows.map((row) => [row.id, row]));
-    this.#silences = this.#silences.filter(({ to }) => to > now - silencesKeptMs);
+    this.#outages = this.#outages.filter(({ to }) => to > now - outagesKeptMs);
     for (const row of rows) {
       const last = before.get(row.id);
-      const silence = last === undefined ? null : silenceOf(signOf(last), row.alive_at);
-      if (silence !== null) this.#silences.push(silence);
+      const outage = last === undefined ? null : outageOf(signOf(last), row.alive_at);
+      if (outage !== null) this.#outages.push(outage);
     }
   }
 

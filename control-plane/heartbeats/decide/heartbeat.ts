@@ -46,13 +46,13 @@ export const maxPeriods = 3;
  */
 export function excusedUntil(
   { periodMs, graceMs, lastPingAt, expectedAt, failsAt }: Heartbeat,
-  silences: readonly { from: number; to: number }[],
+  outages: readonly { from: number; to: number }[],
   now: number,
 ): number | null {
   if (expectedAt === null || failsAt === null) return null;
   const wholeMs = periodMs + graceMs;
   const since = Math.max(expectedAt - onTimeMsOf(periodMs), failsAt - wholeMs);
-  const isMaybeLost = silences.some(({ from, to }) => to > since && from < failsAt);
+  const isMaybeLost = outages.some(({ from, to }) => to > since && from < failsAt);
   if (!isMaybeLost || now - (lastPingAt ?? now) >= maxPeriods * wholeMs) return null;
   return now + wholeMs;
 }

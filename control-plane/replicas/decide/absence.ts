@@ -53,7 +53,7 @@ export function judgeDoubt(
   return { absence: counts ? { from, to: now, cause } : null, isColdStart };
 }
 
-export interface Silence {
+export interface Outage {
   from: number;
   to: number;
 }
@@ -61,10 +61,10 @@ export interface Silence {
 /** A balancer sends requests to a replica that does not answer for at most this long. */
 const maxRoutedMs = 60_000;
 /** Two signs of life are missing. */
-export const silentAfterMs = 5_000;
+export const unreachableAfterMs = 5_000;
 
 /** The time in which requests to a replica may have been lost; null while it gives signs of life. */
-export function silenceOf({ aliveAt, isStopped }: SignOfLife, nextSignAt: number): Silence | null {
-  if (isStopped || nextSignAt - aliveAt < silentAfterMs) return null;
+export function outageOf({ aliveAt, isStopped }: SignOfLife, nextSignAt: number): Outage | null {
+  if (isStopped || nextSignAt - aliveAt < unreachableAfterMs) return null;
   return { from: aliveAt, to: Math.min(nextSignAt, aliveAt + maxRoutedMs) };
 }

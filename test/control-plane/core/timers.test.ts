@@ -14,7 +14,11 @@ function setUp(on: 'all' | 'one', run: () => Promise<unknown>) {
   const logged: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line) => logged.push(line) });
   const metrics = createMetrics(new Registry(), 'test');
-  const leases = { isHeld: false, tryHold: () => Promise.resolve(leases.isHeld) };
+  const leases = {
+    isHeld: false,
+    holds: () => leases.isHeld,
+    tryHold: () => Promise.resolve(leases.isHeld),
+  };
   const timers = startTimers(
     [{ name: 'count', everyMs: 10_000, on, run }],
     clock,

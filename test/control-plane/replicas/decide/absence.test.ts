@@ -4,7 +4,7 @@ import {
   type Doubt,
   judgeDoubt,
   type SignOfLife,
-  silenceOf,
+  outageOf,
 } from '../../../../control-plane/replicas/decide/absence.ts';
 
 const second = 1_000;
@@ -62,7 +62,7 @@ test('a replica is silent from its last sign of life, for as long as it gets req
     [false, 600 * second, 60 * second],
     [true, 600 * second, null],
   ] as const) {
-    const silence = silenceOf({ aliveAt, isStopped }, nextSignAt);
-    assert.deepEqual(silence, to === null ? null : { from: 0, to });
+    const outage = outageOf({ aliveAt, isStopped }, nextSignAt);
+    assert.deepEqual(outage, to === null ? null : { from: 0, to });
   }
 });
