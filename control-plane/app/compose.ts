@@ -1,13 +1,11 @@
 /** Composes the control plane, top to bottom. Closing it undoes the steps in reverse order. */
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
-import { tighten } from '@monitor/shared/private-files.ts';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { bindApi } from './api.ts';
 import { buildApp } from './app.ts';
@@ -16,6 +14,7 @@ import {
   expireJobs,
   moveRuns,
   openArtifactStore,
+  ownedObjects,
   pruneArtifacts,
   RecordLosses,
   renameFutureRuns,
@@ -117,7 +116,12 @@ import { dropCancelledJobs, forgetSessions, sessionsOfChecks } from '../sessions
 import { createMetrics } from '../observability/metrics.ts';
 import { observeState } from './observe-state.ts';
 import { serveMetrics } from './serve-metrics.ts';
-import { CodeBundleStore, pruneCodeBundles } from '../checks/index.ts';
+import {
+  adoptFolder,
+  CodeBundleStore,
+  folderOfBundles,
+  pruneCodeBundles,
+} from '../checks/index.ts';
 import { pruneRollUps, RollUp, setRawFrom } from '../analytics/index.ts';
 import {
   createApiKey,
@@ -159,22 +163,6 @@ const closeIdleEveryMs = 50;
 const stateMetrics = 'state-metrics';
 const dayMs = 86_400_000;
 
-/** Folder for code bundles beside the database; for a database in memory a temporary one. */
-function codeBundleFolder(databaseFile: string): Disposable & { path: string } {
-  if (databaseFile !== ':memory:') {
-    const kept = join(dirname(databaseFile), 'code-bundles');
-    tighten(kept);
-    return { path: kept, [Symbol.dispose]() {} };
-  }
-  const path = mkdtempSync(join(tmpdir(), 'control-plane-bundles-'));
-  return {
-    path,
-    [Symbol.dispose]() {
-      rmSync(path, { recursive: true, force: true });
-    },
-  };
-}
-
 /** Opens the database, serves the API and starts the timers. Throws when any of this fails. */
 export async function startControlPlane(parts: ControlPlaneParts): Promise<ControlPlane> {
   const { config, logger, clock: ownClock = systemClock, random = Math.random } = parts;
@@ -202,11 +190,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       ? stack.use(await DatabaseClock.open(ownClock, () => askDatabase(db), logger))
       : null;
   const clock: Clock = databaseClock ?? ownClock;
-  const secrets = await openFittingKey(
-    db,
-    { ...config, DATABASE_FILE: databaseFile },
-    acceptNewKey,
-  );
+  const secrets = await openFittingKey(db, config, acceptNewKey);
   const encrypted = await encryptStoredCredentials(db, secrets);
   if (encrypted?.isRewritten === false) {
     logger.warn(
@@ -215,7 +199,8 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     );
   }
 
-  const disk = new DiskWatch(clock, logger);
+  const failoverMs = config.DATABASE_FAILOVER_SECONDS * 1_000;
+  const disk = new DiskWatch(clock, logger, config.DATABASE_URL === undefined ? 0 : failoverMs);
   const reception = new Reception({
     ...{ clock, machine, disk },
     logger: logger.child({ subsystem: 'reception' }),
@@ -370,9 +355,11 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     keptMs: resultsKeptMs,
     takeCertificate: recordCertificate,
   });
-  const bundleFolder = codeBundleFolder(databaseFile);
-  stack.use(bundleFolder);
-  const codeBundles = new CodeBundleStore({ db, clock, folder: bundleFolder.path });
+  const bundleParts = {
+    ...{ db, clock, commits: services.commits, objects: ownedObjects(services) },
+    folder: folderOfBundles(config),
+  };
+  const codeBundles = new CodeBundleStore(bundleParts);
   const forget = (): void => {
     keys.forget();
   };
@@ -426,6 +413,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       serveTraceViewer({ viewerUrl, publicUrl, links, now: () => clock.now() }),
       serveHealth(
         db,
+        clock,
         reception,
         () =>
           disk.problem ??
@@ -542,6 +530,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       everyMs: 3_600_000,
       run: trusted(() => pruneCodeBundles(codeBundles, clock)),
     },
+    { name: 'adopt-code-bundles', on: 'all', everyMs: 60_000, run: () => adoptFolder(bundleParts) },
     { name: 'verify-domains', on: 'one', everyMs: 60_000, run: () => verifyDomains(services) },
     {
       name: 'announce-updates',

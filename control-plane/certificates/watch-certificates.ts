@@ -1,7 +1,5 @@
 import type { Services } from '../core/services.ts';
 import type { alertOnCertificate } from '../alerting/index.ts';
-import { lockChecks } from '../checks/index.ts';
-import { eachOf } from '../db/expressions.ts';
 import { settleCertificate } from './count-certificate-days.ts';
 import { inTransaction } from '../db/unit.ts';
 
@@ -17,17 +15,13 @@ export async function watchCertificates(
 ): Promise<boolean> {
   const { db, clock, outbox } = services;
   const { settled, hasNews } = await inTransaction(db, async (transaction) => {
-    const now = clock.now();
-    const dueChecks = transaction
+    const due = await transaction
       .selectFrom('check_certificates')
       .select(['account_id as accountId', 'check_id as checkId'])
       .distinct()
-      .where('due_at', '<=', now);
-    const found = await dueChecks.limit(checksAtOnce).execute();
-    const checkIds = found.map(({ checkId }) => checkId);
-    const locked = await lockChecks(transaction, checkIds, { skipLocked: true });
-    // Another replica may have counted the day before this one got the lock.
-    const due = await dueChecks.where('check_id', 'in', eachOf(locked)).execute();
+      .where('due_at', '<=', clock.now())
+      .limit(checksAtOnce)
+      .execute();
     let isTold = false;
     for (const check of due) {
       if (await settleCertificate(services, transaction, check, alert)) isTold = true;

@@ -1,10 +1,8 @@
 /** Records pings and missed deadlines of heartbeat monitors, each as an event, a result and a status. */
 import type { Kysely, Selectable } from 'kysely';
-import { lockChecks } from '../checks/index.ts';
 import { notFound } from '../errors/api-error.ts';
 import { toFlag } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
-import { lockRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { HeartbeatsTable } from './tables.ts';
@@ -14,6 +12,7 @@ import type { Services } from '../core/services.ts';
 import { excuseByOthers } from './move-deadlines.ts';
 import { postponeForMaintenance } from './postpone-heartbeats.ts';
 import { unreachableAfterMs } from '../replicas/index.ts';
+import { lockChecks } from '../checks/index.ts';
 import { runAll } from '../core/after-commit.ts';
 import {
   insertResult,
@@ -180,28 +179,6 @@ export async function findPinged(
   return row?.check_id;
 }
 
-/**
- * Locks monitors before they are read, so that what is decided elsewhere is seen. A new monitor may
- * have no status yet, which is the lock of its check.
- */
-async function lockHeartbeats(
-  db: Kysely<Database>,
-  checkIds: readonly string[],
-  options: { skipLocked?: boolean } = {},
-): Promise<string[]> {
-  const lockedIds = await lockChecks(db, checkIds, options);
-  const freeIds = options.skipLocked === true ? lockedIds : checkIds;
-  const rows = await lockRows(
-    db
-      .selectFrom('heartbeats')
-      .select('check_id')
-      .where('check_id', 'in', eachOf(freeIds))
-      .orderBy('check_id'),
-    options,
-  ).execute();
-  return rows.map((row) => row.check_id);
-}
-
 /** Records a ping. Throws 404 for an unknown token; a ping of a deactivated monitor has no effect. */
 export async function recordPing(
   services: Services,
@@ -211,7 +188,7 @@ export async function recordPing(
   await services.reception.recorded();
   const steps = await services.commits.run(async (db) => {
     const checkId = await findPinged(db, pingToken);
-    if (checkId !== undefined) await lockHeartbeats(db, [checkId]);
+    if (checkId !== undefined) await lockChecks(db, [checkId]);
     const row = await heartbeatRows(db)
       .where('ping_token', '=', sha256Hex(pingToken))
       .executeTakeFirst();
@@ -241,8 +218,7 @@ async function findOverdue(db: Kysely<Database>, before: number): Promise<string
 }
 
 /**
- * Fails the monitors whose deadline has passed. Every replica does so, and leaves out monitors that
- * another one has locked. True when there may be more.
+ * Fails the monitors whose deadline has passed; every replica does so. True when there may be more.
  */
 export async function sweepHeartbeats(services: Services): Promise<boolean> {
   const { db, reception, replicas } = services;
@@ -256,13 +232,15 @@ export async function sweepHeartbeats(services: Services): Promise<boolean> {
   if (overdue.length === 0) return false;
   const outages = replicas.outages();
   const { steps } = await inTransaction(db, async (unit) => {
-    const locked = await lockHeartbeats(unit, overdue, { skipLocked: true });
+    // Those that another replica fails meanwhile are not overdue any more.
+    const locked = await lockChecks(unit, overdue);
     const rows = await heartbeatRows(unit)
       .where('heartbeats.check_id', 'in', eachOf(locked))
       .where('heartbeats.fails_at', '<=', before)
       .execute();
     const verdicts: RunVerdict[] = [];
     for (const row of rows) {
+      if (row.activated !== 1 || row.group_activated !== 1) continue;
       if (await postponeForMaintenance(unit, row)) continue;
       if (await excuseByOthers(unit, row, outages, now)) continue;
       const nobody = { source: null, userAgent: null };

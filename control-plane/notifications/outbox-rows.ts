@@ -67,6 +67,7 @@ export async function dueRows(
       select lane from open_lanes where due_at <= ${now} order by due_at limit ${limit}
     )
     select outbox.* from longest_waiting ${byEngine({
+      // In the order of the text.
       sqlite: sql`cross join outbox on outbox.seq in (select waiting.seq ${ofLane})`,
       postgres: sql`cross join lateral (select waiting.* ${ofLane}) as outbox`,
     })}

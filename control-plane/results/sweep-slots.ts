@@ -12,15 +12,13 @@ import {
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { keyedRunIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
-import { eachNumberOf } from '../db/expressions.ts';
-import { lockRows } from '../db/lock.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Services } from '../core/services.ts';
 import { MaintenanceSlots } from '../maintenance/index.ts';
 import { inTransaction } from '../db/unit.ts';
 
 /** Batch size, because other writers wait meanwhile. */
-const periodsPerSweep = 200;
+const periodsPerSweep = 500;
 /** A long outage is accounted for in steps, so that transactions stay small. */
 const maxStepMs = 3_600_000;
 
@@ -77,27 +75,19 @@ async function sweep(
   onMissed: (reason: string) => void,
 ): Promise<boolean> {
   return inTransaction(services.db, async (db) => {
-    const due = await lockRows(
-      db
-        .selectFrom('schedule_periods')
-        .select('id')
-        .where('sweep_at', '<', now)
-        .where((where) =>
-          where.or([where('ends_at', 'is', null), where('swept_until', '<', where.ref('ends_at'))]),
-        )
-        .orderBy('sweep_at')
-        .limit(periodsPerSweep),
-      { skipLocked: true },
-    ).execute();
-    if (due.length === 0) return false;
     const periods = await db
       .selectFrom('schedule_periods')
       .innerJoin('checks', 'checks.id', 'schedule_periods.check_id')
       .selectAll('schedule_periods')
       .select('checks.type')
-      .where('schedule_periods.id', 'in', eachNumberOf(due.map(({ id }) => id)))
+      .where('sweep_at', '<', now)
+      .where((where) =>
+        where.or([where('ends_at', 'is', null), where('swept_until', '<', where.ref('ends_at'))]),
+      )
       .orderBy('sweep_at')
+      .limit(periodsPerSweep)
       .execute();
+    if (periods.length === 0) return false;
     const states = await db.selectFrom('location_states').selectAll().execute();
     const presence = new Map<string, Presence>(
       states.map((state) => [
@@ -108,7 +98,7 @@ async function sweep(
     const maintenanceSlots = new MaintenanceSlots(db);
     const capabilityGaps = new CapabilityGaps(db);
     const losses = await db.selectFrom('record_losses').select(['since', 'until']).execute();
-    let isBehind = due.length === periodsPerSweep;
+    let isBehind = periods.length === periodsPerSweep;
     for (const row of periods) {
       const dueAfterMs = accountAfterMs(row.type as CheckType);
       const horizon = Math.max(row.swept_until, now - dueAfterMs);
