@@ -22,6 +22,7 @@ import * as web from './migrations/0015-web.ts';
 import * as credentials from './migrations/0016-credentials.ts';
 import * as agentWait from './migrations/0017-agent-wait.ts';
 import * as agentHealth from './migrations/0018-agent-health.ts';
+import * as rollUpInbox from './migrations/0020-roll-up-inbox.ts';
 
 /** Up to 0018, for SQLite. */
 const onSqlite = {
@@ -50,7 +51,9 @@ interface MigrationOfBoth {
 }
 
 /** In order of their names. A new migration is a new file and a line here. */
-const onBoth = {} satisfies Record<string, MigrationOfBoth>;
+const onBoth = {
+  '0020-roll-up-inbox': rollUpInbox,
+} satisfies Record<string, MigrationOfBoth>;
 
 function migrationsOf(engine: Engine): Record<string, Migration> {
   const later = Object.entries<MigrationOfBoth>(onBoth).map(([name, { up }]) => [

@@ -8,7 +8,7 @@ import type { Database } from '../db/tables.ts';
 import type { CheckSessionsTable } from './tables.ts';
 import {
   agentsFor,
-  createJob,
+  createJobs,
   dropJob,
   type Needs,
   needsOfChecks,
@@ -137,15 +137,17 @@ export async function startSessions(
           });
           continue;
         }
-        await createJob(services, db, {
-          accountId: row.account_id,
-          checkId: row.id,
-          location,
-          source,
-          runId,
-          expiresAt: session.deadline,
-          environmentUrl: environmentUrl ?? null,
-        });
+        await createJobs(services, db, [
+          {
+            accountId: row.account_id,
+            checkId: row.id,
+            location,
+            source,
+            runId,
+            expiresAt: session.deadline,
+            environmentUrl: environmentUrl ?? null,
+          },
+        ]);
         notified.push({ accountId: row.account_id, location });
       }
       started.push(session);
