@@ -6,14 +6,12 @@ import type { Database } from '../db/tables.ts';
 
 /**
  * Locks checks until the transaction ends, in the order of their ids. Whoever decides on results,
- * alerts or the schedule of a check holds its lock, and reads what it decides on after it got it. With
- * `skipLocked`, checks that another transaction has locked are left out. Gives the ids of the locked
- * checks; deleted ones are not among them.
+ * alerts or the schedule of a check holds its lock, and reads what it decides on after it got it. Gives
+ * the ids of the locked checks; deleted ones are not among them.
  */
 export async function lockChecks(
   db: Kysely<Database>,
   checkIds: readonly string[],
-  { skipLocked = false }: { skipLocked?: boolean } = {},
 ): Promise<string[]> {
   // SQLite has one writer.
   if (checkIds.length === 0 || engineOf(db) === 'sqlite') return [...checkIds];
@@ -23,7 +21,6 @@ export async function lockChecks(
       .select('check_id')
       .where('check_id', 'in', eachOf(checkIds))
       .orderBy('check_id'),
-    { skipLocked },
   ).execute();
   return rows.map((row) => row.check_id);
 }

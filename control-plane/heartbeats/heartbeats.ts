@@ -2,6 +2,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import { notFound } from '../errors/api-error.ts';
 import { toFlag } from '../db/columns.ts';
+import { eachOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { HeartbeatsTable } from './tables.ts';
@@ -9,6 +10,7 @@ import { sha256Hex } from '../core/keys.ts';
 import { stepHeartbeat, type HeartbeatInput } from './decide/heartbeat.ts';
 import type { Services } from '../core/services.ts';
 import { postponeForMaintenance } from './postpone-heartbeats.ts';
+import { lockChecks } from '../checks/index.ts';
 import { runAll } from '../core/after-commit.ts';
 import {
   publishResults,
@@ -171,6 +173,8 @@ export async function recordPing(
 ): Promise<void> {
   await services.reception.recorded();
   const steps = await services.commits.run(async (db) => {
+    const checkId = await findPinged(db, pingToken);
+    if (checkId !== undefined) await lockChecks(db, [checkId]);
     const row = await heartbeatRows(db)
       .where('ping_token', '=', sha256Hex(pingToken))
       .executeTakeFirst();
@@ -183,6 +187,12 @@ export async function recordPing(
   runAll(steps);
 }
 
+const overdueRows = (db: Kysely<Database>, now: number) =>
+  heartbeatRows(db)
+    .where('heartbeats.fails_at', '<=', now)
+    .where('checks.activated', '=', 1)
+    .where((where) => where(where.fn.coalesce('check_groups.activated', where.lit(1)), '=', 1));
+
 /** Fails the monitors whose deadline has passed. True when there may be more. */
 export async function sweepHeartbeats(services: Services): Promise<boolean> {
   await services.reception.recorded();
@@ -190,11 +200,11 @@ export async function sweepHeartbeats(services: Services): Promise<boolean> {
   if (!services.reception.hasReadAll()) return false;
   const now = services.clock.now();
   const { isBehind, steps } = await inTransaction(services.db, async (db) => {
-    const rows = await heartbeatRows(db)
-      .where('heartbeats.fails_at', '<=', now)
-      .where('checks.activated', '=', 1)
-      .where((where) => where(where.fn.coalesce('check_groups.activated', where.lit(1)), '=', 1))
-      .limit(deadlinesPerSweep)
+    const due = await overdueRows(db, now).limit(deadlinesPerSweep).execute();
+    const dueIds = due.map((row) => row.check_id);
+    const checkIds = await lockChecks(db, dueIds);
+    const rows = await overdueRows(db, now)
+      .where('heartbeats.check_id', 'in', eachOf(checkIds))
       .execute();
     const verdicts: RunVerdict[] = [];
     for (const row of rows) {
@@ -204,7 +214,7 @@ export async function sweepHeartbeats(services: Services): Promise<boolean> {
       if (verdict !== null) verdicts.push(verdict);
     }
     return {
-      isBehind: rows.length === deadlinesPerSweep,
+      isBehind: due.length === deadlinesPerSweep,
       steps: await publishResults(services, db, { verdicts, endings: [] }),
     };
   });

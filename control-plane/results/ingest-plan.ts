@@ -89,7 +89,7 @@ export class IngestPlan {
   /** Known runs with a new state or more late results. */
   get changedRuns(): PlannedRun[] {
     return [...new Set(this.#byId.values())].filter(
-      ({ id, isChanged }) => id !== null && isChanged,
+      ({ item, isChanged }) => item === null && isChanged,
     );
   }
 

@@ -4,6 +4,7 @@ import { toFlag } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import { prepareQuery } from '../db/prepared.ts';
+import { rowsOf } from '../db/rows.ts';
 import type { Database } from '../db/tables.ts';
 import {
   type ChangedCheck,
@@ -50,13 +51,19 @@ const insertPeriod = prepareQuery<{
   }),
 );
 
-/** Marks the slots of a period as accounted for up to `until`; its next sweep is `due`. */
-export const markSwept = prepareQuery<{ id: number; until: number; due: number }>((db, argument) =>
-  db
+/** Marks the slots of periods as accounted for up to `until`; their next sweep is `due`. */
+export async function markSwept(
+  db: Kysely<Database>,
+  swept: readonly { id: number; until: number; due: number }[],
+): Promise<void> {
+  if (swept.length === 0) return;
+  await db
     .updateTable('schedule_periods')
-    .set({ swept_until: argument('until'), sweep_at: argument('due') })
-    .where('id', '=', argument('id')),
-);
+    .from(rowsOf({ id: 'int', until: 'int', due: 'int' }, swept).as('given'))
+    .set(({ ref }) => ({ swept_until: ref('given.until'), sweep_at: ref('given.due') }))
+    .whereRef('schedule_periods.id', '=', 'given.id')
+    .execute();
+}
 
 async function writeLocations(
   db: Kysely<Database>,
