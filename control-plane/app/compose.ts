@@ -198,7 +198,8 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     );
   }
 
-  const disk = new DiskWatch(clock, logger);
+  const failoverMs = config.DATABASE_FAILOVER_SECONDS * 1_000;
+  const disk = new DiskWatch(clock, logger, config.DATABASE_URL === undefined ? 0 : failoverMs);
   const reception = new Reception({
     ...{ clock, machine, disk },
     logger: logger.child({ subsystem: 'reception' }),
@@ -381,6 +382,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       serveTraceViewer({ viewerUrl, publicUrl, links, now: () => clock.now() }),
       serveHealth(
         db,
+        clock,
         reception,
         () => disk.problem ?? integrity.problem ?? losses.problem ?? reception.clockProblem,
       ),

@@ -1,5 +1,4 @@
 /** The door to PostgreSQL, and the only file that names its driver. */
-import { setTimeout as pause } from 'node:timers/promises';
 import {
   CompiledQuery,
   Kysely,
@@ -11,12 +10,12 @@ import {
 } from 'kysely';
 import pg from 'pg';
 import { nodeOfPostgres } from './engine.ts';
-import { databaseFailure } from './failure.ts';
 import type { Database } from './tables.ts';
 
 /** Oldest version that works, as the server counts versions. */
 const oldestVersion = 150_000;
 const connectWithinMs = 5_000;
+const answerWithinMs = 35_000;
 /** Most texts of statements that keep a name. */
 const mostNamed = 500;
 /** A connection ends after this time, and with it the statements that it has prepared. */
@@ -101,10 +100,15 @@ export function openPostgres(settings: PostgresSettings): Kysely<Database> {
         return super.query(...(given as [string])) as never;
       }
       const name = names?.nameOf(text);
-      return super.query({
+      const result = super.query({
         ...(name === undefined ? {} : { name }),
         ...{ text, values: values.map(storable) },
-      }) as never;
+      });
+      result.catch((error: unknown) => {
+        // The connection still waits for that answer.
+        if (error instanceof Error && error.message === 'Query read timeout') void this.end();
+      });
+      return result as never;
     }
   }
   const pool = new pg.Pool({
@@ -116,6 +120,8 @@ export function openPostgres(settings: PostgresSettings): Kysely<Database> {
     idleTimeoutMillis: 60_000,
     maxLifetimeSeconds: connectionSeconds,
     keepAlive: true,
+    // A frozen server enforces no limit of its own.
+    query_timeout: answerWithinMs,
     types,
   });
   pool.on('error', (error) => settings.onLost?.(error));

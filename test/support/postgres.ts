@@ -58,7 +58,10 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const template = process.env[templateVariable] ?? (await (ownTemplate ??= startOwnServer()));
   const { pathname } = new URL(template);
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await administer(template, `create database ${name} template ${pathname.slice(1)}`);
+  await administer(
+    template,
+    `create database ${name} template ${pathname.slice(1)} strategy file_copy`,
+  );
   return {
     url: Object.assign(new URL(template), { pathname: `/${name}` }).href,
     [Symbol.asyncDispose]: () => administer(template, `drop database ${name} with (force)`),

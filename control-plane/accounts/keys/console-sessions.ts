@@ -61,7 +61,8 @@ export async function startConsoleSession(
           .where('api_key_id', '=', keyId)
           .orderBy('created_at', 'desc')
           .orderBy('id')
-          .limit(-1)
+          // SQLite knows no offset without a limit.
+          .limit(Number.MAX_SAFE_INTEGER)
           .offset(maxSessionsOfKey),
       )
       .execute();
