@@ -70,7 +70,7 @@ async function sweep(
   now: number,
 ): Promise<{ isBehind: boolean; reasons: string[] }> {
   return inTransaction(services.db, async (db) => {
-    // Those that another process sweeps are left to it.
+    // Those that another process is sweeping are not due any more when it has committed.
     const periods = await lockRows(
       db
         .selectFrom('schedule_periods')
@@ -80,8 +80,8 @@ async function sweep(
           where.or([where('ends_at', 'is', null), where('swept_until', '<', where.ref('ends_at'))]),
         )
         .orderBy('sweep_at')
+        .orderBy('id')
         .limit(periodsPerSweep),
-      { skipLocked: true },
     ).execute();
     if (periods.length === 0) return { isBehind: false, reasons: [] };
     const checkIds = [...new Set(periods.map((row) => row.check_id))];
