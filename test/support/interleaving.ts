@@ -72,8 +72,11 @@ async function isAnyoneWaiting(db: Db): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Until the work has ended or waits for the other one. On SQLite it waits for the only connection. */
-async function untilEndedOrWaiting(db: Db, work: Promise<unknown>): Promise<void> {
+/**
+ * Until the work has ended or waits for another one. On SQLite it waits for the only connection. True
+ * when it has ended.
+ */
+export async function untilEndedOrWaiting(db: Db, work: Promise<unknown>): Promise<boolean> {
   let hasEnded = false;
   const ended = (): void => {
     hasEnded = true;
@@ -81,9 +84,10 @@ async function untilEndedOrWaiting(db: Db, work: Promise<unknown>): Promise<void
   void work.then(ended, ended);
   if (engineOf(db) === 'sqlite') {
     for (let turn = 0; turn < 5; turn += 1) await nextTurn();
-    return;
+    return hasEnded;
   }
   while (!hasEnded && !(await isAnyoneWaiting(db))) await nextTurn();
+  return hasEnded;
 }
 
 /**
