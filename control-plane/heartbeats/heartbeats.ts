@@ -9,7 +9,9 @@ import type { HeartbeatsTable } from './tables.ts';
 import { sha256Hex } from '../core/keys.ts';
 import { stepHeartbeat, type HeartbeatInput } from './decide/heartbeat.ts';
 import type { Services } from '../core/services.ts';
+import { excuseByOthers } from './move-deadlines.ts';
 import { postponeForMaintenance } from './postpone-heartbeats.ts';
+import { unreachableAfterMs } from '../replicas/index.ts';
 import { lockChecks } from '../checks/index.ts';
 import { runAll } from '../core/after-commit.ts';
 import {
@@ -22,7 +24,7 @@ import {
 
 /** Location of heartbeat results: the control plane itself. */
 const runLocation = 'control-plane';
-const deadlinesPerSweep = 500;
+const deadlinesPerSweep = 200;
 const maxTextLength = 500;
 
 type Row = Selectable<HeartbeatsTable> & {
@@ -187,37 +189,54 @@ export async function recordPing(
   runAll(steps);
 }
 
-const overdueRows = (db: Kysely<Database>, now: number) =>
-  heartbeatRows(db)
-    .where('heartbeats.fails_at', '<=', now)
+/** Ids of monitors whose deadline passed before an instant, longest ago first. */
+async function findOverdue(db: Kysely<Database>, before: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('heartbeats')
+    .innerJoin('checks', 'checks.id', 'heartbeats.check_id')
+    .leftJoin('check_groups', 'check_groups.id', 'checks.group_id')
+    .select('heartbeats.check_id')
+    .where('heartbeats.fails_at', '<=', before)
     .where('checks.activated', '=', 1)
-    .where((where) => where(where.fn.coalesce('check_groups.activated', where.lit(1)), '=', 1));
+    .where((where) => where(where.fn.coalesce('check_groups.activated', where.lit(1)), '=', 1))
+    .orderBy('heartbeats.fails_at')
+    .limit(deadlinesPerSweep)
+    .execute();
+  return rows.map((row) => row.check_id);
+}
 
-/** Fails the monitors whose deadline has passed. True when there may be more. */
+/**
+ * Fails the monitors whose deadline has passed; every replica does so. True when there may be more.
+ */
 export async function sweepHeartbeats(services: Services): Promise<boolean> {
-  await services.reception.recorded();
+  const { db, reception, replicas } = services;
+  await reception.recorded();
   // Pings may be unread in the sockets, or refused by a full disk: they are not missing.
-  if (!services.reception.hasReadAll()) return false;
+  if (!reception.hasReadAll()) return false;
   const now = services.clock.now();
-  const { isBehind, steps } = await inTransaction(services.db, async (db) => {
-    const due = await overdueRows(db, now).limit(deadlinesPerSweep).execute();
-    const dueIds = due.map((row) => row.check_id);
-    const checkIds = await lockChecks(db, dueIds);
-    const rows = await overdueRows(db, now)
-      .where('heartbeats.check_id', 'in', eachOf(checkIds))
+  // Beside others, only then it is known which of them could not take a ping by the deadline.
+  const before = replicas.aliveCount() > 1 ? now - unreachableAfterMs : now;
+  const overdue = await findOverdue(db, before);
+  if (overdue.length === 0) return false;
+  const outages = replicas.outages();
+  const { steps } = await inTransaction(db, async (unit) => {
+    // Those that another replica fails meanwhile are not overdue any more.
+    const locked = await lockChecks(unit, overdue);
+    const rows = await heartbeatRows(unit)
+      .where('heartbeats.check_id', 'in', eachOf(locked))
+      .where('heartbeats.fails_at', '<=', before)
       .execute();
     const verdicts: RunVerdict[] = [];
     for (const row of rows) {
-      if (await postponeForMaintenance(db, row)) continue;
+      if (row.activated !== 1 || row.group_activated !== 1) continue;
+      if (await postponeForMaintenance(unit, row)) continue;
+      if (await excuseByOthers(unit, row, outages, now)) continue;
       const nobody = { source: null, userAgent: null };
-      const verdict = await apply(services, db, row, { kind: 'tick' }, nobody);
+      const verdict = await apply(services, unit, row, { kind: 'tick' }, nobody);
       if (verdict !== null) verdicts.push(verdict);
     }
-    return {
-      isBehind: due.length === deadlinesPerSweep,
-      steps: await publishResults(services, db, { verdicts, endings: [] }),
-    };
+    return { steps: await publishResults(services, unit, { verdicts, endings: [] }) };
   });
   runAll(steps);
-  return isBehind;
+  return overdue.length === deadlinesPerSweep;
 }
