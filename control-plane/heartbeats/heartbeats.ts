@@ -15,11 +15,10 @@ import { unreachableAfterMs } from '../replicas/index.ts';
 import { lockChecks } from '../checks/index.ts';
 import { runAll } from '../core/after-commit.ts';
 import {
-  insertResult,
-  insertRun,
   publishResults,
   type RunVerdict,
   statusUpdate,
+  storeFinal,
   writeStatuses,
 } from '../results/index.ts';
 
@@ -98,47 +97,36 @@ async function apply(
     })
     .execute();
   const resultId = services.newRunId();
-  const [run] = await insertRun.run(db, {
-    account_id: accountId,
-    check_id: checkId,
-    run_id: services.newRunId(),
-    location: runLocation,
-    scheduled_for: null,
-    state: 'FINAL',
-    missed_reason: null,
-    result_id: resultId,
-    created_at: now,
-  });
-  if (run === undefined) throw new Error('a run was inserted without an id');
-  await insertResult.run(db, {
-    id: resultId,
-    account_id: accountId,
-    check_id: checkId,
-    check_run_id: run.id,
-    check_type: 'HEARTBEAT',
-    name,
-    result_type: 'FINAL',
-    attempt: 1,
-    has_failures: toFlag(effect.hasFailures),
-    has_errors: 0,
-    is_degraded: 0,
-    over_max_response_time: 0,
-    under_load: 0,
-    agent_wait_ms: null,
-    run_location: runLocation,
-    scheduled_for: null,
-    started_at: now,
-    stopped_at: now,
-    created_at: now,
-    response_time_ms: 0,
-    epoch: 0,
-    is_cancelled: 0,
-    is_payload_dropped: 0,
-  });
+  const { runId: checkRunId } = await storeFinal(
+    db,
+    { run_id: services.newRunId() },
+    {
+      id: resultId,
+      account_id: accountId,
+      check_id: checkId,
+      check_type: 'HEARTBEAT',
+      name,
+      has_failures: toFlag(effect.hasFailures),
+      has_errors: 0,
+      is_degraded: 0,
+      over_max_response_time: 0,
+      under_load: 0,
+      agent_wait_ms: null,
+      run_location: runLocation,
+      scheduled_for: null,
+      started_at: now,
+      stopped_at: now,
+      created_at: now,
+      response_time_ms: 0,
+      epoch: 0,
+      is_cancelled: 0,
+      is_payload_dropped: 0,
+    },
+  );
   const change = statusUpdate(undefined, {
     accountId,
     checkId,
-    checkRunId: run.id,
+    checkRunId,
     startedAt: now,
     hasFailures: effect.hasFailures,
     hasErrors: false,
