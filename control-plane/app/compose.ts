@@ -34,8 +34,16 @@ import {
   openWhole,
   probeDisk,
 } from '../integrity/index.ts';
-import { OutboxSignal, startOutboxSender } from '../notifications/index.ts';
+import {
+  freeStrandedRows,
+  moveClaims,
+  OutboxSignal,
+  startOutboxSender,
+} from '../notifications/index.ts';
+import { askDatabase, DatabaseClock } from '../core/database-clock.ts';
 import { DiskWatch } from '../core/disk-watch.ts';
+import { engineOf } from '../db/engine.ts';
+import { Replicas } from '../replicas/index.ts';
 import { ConsoleCookie } from '../http/console-cookie.ts';
 import { serveConsoleSessions } from './console-session.ts';
 import { serveConsole } from './console.ts';
@@ -122,13 +130,15 @@ import {
   KeyStore,
 } from '../accounts/index.ts';
 import type { Services } from '../core/services.ts';
-import { startTimers } from '../core/timers.ts';
+import { type RepeatedOperation, startTimers } from '../core/timers.ts';
 import { version } from '../core/version.ts';
 
 export interface ControlPlaneParts {
   config: Config;
   logger: Logger;
   clock?: Clock;
+  /** Whether the time is that of a PostgreSQL; by default when `clock` is the system clock. */
+  followsDatabase?: boolean;
   /** Clocks beside `clock`; by default those of this machine when `clock` is the system clock. */
   machine?: MachineClocks;
   random?: () => number;
@@ -149,13 +159,15 @@ export interface ControlPlane extends AsyncDisposable {
 /** How long answers in progress may take after the process was asked to stop. */
 const closeWithinMs = 5_000;
 const closeIdleEveryMs = 50;
+/** The lease of the replica that exports metrics about the stored state. */
+const stateMetrics = 'state-metrics';
 const dayMs = 86_400_000;
 
 /** Opens the database, serves the API and starts the timers. Throws when any of this fails. */
 export async function startControlPlane(parts: ControlPlaneParts): Promise<ControlPlane> {
-  const { config, logger, clock = systemClock, random = Math.random } = parts;
-  const { machine = clock === systemClock ? machineClocks() : noMachineClocks } = parts;
-  const { acceptNewKey = false } = parts;
+  const { config, logger, clock: ownClock = systemClock, random = Math.random } = parts;
+  const { machine = ownClock === systemClock ? machineClocks() : noMachineClocks } = parts;
+  const { acceptNewKey = false, followsDatabase = ownClock === systemClock } = parts;
   await using stack = new AsyncDisposableStack();
 
   // A server has no file here, as a database in memory.
@@ -166,13 +178,18 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const integrity = stack.use(
     new IntegrityWatch({
       databaseFile,
-      clock,
+      clock: ownClock,
       logger: logger.child({ subsystem: 'integrity' }),
     }),
   );
   const replicaId = randomUUID();
   const db = await openWhole(config, integrity, { replicaId, logger });
   stack.defer(() => db.destroy());
+  const databaseClock =
+    engineOf(db) === 'postgres' && followsDatabase
+      ? stack.use(await DatabaseClock.open(ownClock, () => askDatabase(db), logger))
+      : null;
+  const clock: Clock = databaseClock ?? ownClock;
   const secrets = await openFittingKey(db, config, acceptNewKey);
   const encrypted = await encryptStoredCredentials(db, secrets);
   if (encrypted?.isRewritten === false) {
@@ -234,15 +251,30 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     server.close();
     server.closeAllConnections();
   });
-  const metrics = createMetrics(new Registry(), version);
-  observeState(metrics.registry, { db, hub, clock, databaseFile });
-  const scraped =
-    config.METRICS_PORT === undefined
-      ? null
-      : stack.use(await serveMetrics(metrics.registry, config));
   const { port } = server.address() as AddressInfo;
   const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST;
   const url = `http://${host}:${port}`;
+  const replicas = stack.use(
+    new Replicas({
+      ...{ db, clock, version, url, id: replicaId },
+      logger: logger.child({ subsystem: 'replicas' }),
+      ...(databaseClock === null ? {} : { databaseClock }),
+    }),
+  );
+  const metrics = createMetrics(new Registry(), version);
+  if (!replicas.isAlone) metrics.registry.setDefaultLabels({ replica: replicaId });
+  const stateRegistry = new Registry();
+  observeState(stateRegistry, { db, hub, clock, databaseFile });
+  const scraped =
+    config.METRICS_PORT === undefined
+      ? null
+      : stack.use(
+          await serveMetrics(
+            // The state is the same for all replicas: sums over them count it once.
+            () => [metrics.registry, ...(replicas.holds(stateMetrics) ? [stateRegistry] : [])],
+            config,
+          ),
+        );
   const publicUrl = (config.PUBLIC_URL ?? url).replace(/\/+$/, '');
 
   const artifacts = stack.use(await openArtifactStore(config));
@@ -285,9 +317,14 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     hub,
     runs: new RunSignals(clock),
     openRuns,
-    quotas: new Quotas(config, () => clock.monotonic()),
+    quotas: new Quotas(
+      config,
+      () => clock.monotonic(),
+      () => replicas.shareOfLimit(),
+    ),
     statuses: new StatusCache(),
     outbox: new OutboxSignal(),
+    replicas,
     checkConsumers: [
       statusesOfChecks,
       sessionsOfChecks,
@@ -298,7 +335,14 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       incidentsOfChecks,
     ],
     resultConsumers: [recordErrorStreaks, alertOn],
-    gapConsumers: [moveHeartbeats, moveSchedule, moveRuns, moveAlertStates, moveCertificateDays],
+    gapConsumers: [
+      moveHeartbeats,
+      moveSchedule,
+      moveRuns,
+      moveAlertStates,
+      moveCertificateDays,
+      moveClaims,
+    ],
     onWindowWithdrawn: resumeHeartbeats,
     logger,
     publicUrl,
@@ -346,6 +390,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       consoleCookie,
       now: () => clock.now(),
       monotonic: () => clock.monotonic(),
+      shareOfLimit: () => replicas.shareOfLimit(),
       checkResponses: config.CHECK_RESPONSES,
       requestsPerMinute: config.REQUESTS_PER_MINUTE,
       bodyWithinMs: requestTimeout,
@@ -370,7 +415,13 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
         db,
         clock,
         reception,
-        () => disk.problem ?? integrity.problem ?? losses.problem ?? reception.clockProblem,
+        () =>
+          disk.problem ??
+          integrity.problem ??
+          losses.problem ??
+          reception.clockProblem ??
+          databaseClock?.problem ??
+          null,
       ),
       statusPages,
       api,
@@ -423,88 +474,122 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const sumsKeptMs = config.ANALYTICS_RETENTION_DAYS * dayMs;
   const settled = <T>(run: () => Promise<T>) => afterGracePeriod(reception, run);
   const trusted = <T>(run: () => Promise<T>) => whileClockTrusted(reception, run);
+  const operations: RepeatedOperation[] = [
+    { name: 'sweep-slots', on: 'all', everyMs: 5_000, run: settled(() => sweepSlots(services)) },
+    { name: 'sweep-heartbeats', on: 'all', everyMs: 1_000, run: () => sweepHeartbeats(services) },
+    {
+      name: 'wake-alerts',
+      on: 'all',
+      everyMs: 1_000,
+      run: settled(() => evaluateDueAlerts(services)),
+    },
+    { name: 'note-alive', on: 'all', everyMs: 5_000, run: () => noteAliveAndWritten(services) },
+    {
+      name: 'probe-disk',
+      on: 'all',
+      everyMs: 1_000,
+      run: () => probeDisk(services, databaseFile),
+    },
+    { name: 'expire-jobs', on: 'all', everyMs: 10_000, run: settled(() => expireJobs(services)) },
+    {
+      name: 'rename-future-runs',
+      on: 'one',
+      everyMs: 60_000,
+      run: () => renameFutureRuns(services),
+    },
+    { name: 'sample-queues', on: 'one', everyMs: 60_000, run: () => sampleQueues(services) },
+    {
+      name: 'drop-cancelled-jobs',
+      on: 'one',
+      everyMs: 10_000,
+      run: () => dropCancelledJobs(services),
+    },
+    { name: 'roll-up', on: 'all', everyMs: 2_000, run: () => rollUp.run() },
+    { name: 'prune-results', on: 'one', everyMs: 60_000, run: trusted(() => resultPruning.run()) },
+    {
+      name: 'prune-roll-ups',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => pruneRollUps(services, sumsKeptMs)),
+    },
+    {
+      name: 'prune-artifacts',
+      on: 'all',
+      everyMs: 60_000,
+      run: trusted(() => pruneArtifacts(services, keptMs)),
+    },
+    {
+      name: 'prune-alerts',
+      on: 'one',
+      everyMs: 60_000,
+      run: trusted(() => pruneAlerts(services, resultsKeptMs)),
+    },
+    {
+      name: 'prune-code-bundles',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => pruneCodeBundles(codeBundles, clock)),
+    },
+    { name: 'adopt-code-bundles', on: 'all', everyMs: 60_000, run: () => adoptFolder(bundleParts) },
+    { name: 'verify-domains', on: 'one', everyMs: 60_000, run: () => verifyDomains(services) },
+    {
+      name: 'announce-updates',
+      on: 'all',
+      everyMs: 1_000,
+      run: trusted(() => announceDueUpdates(services)),
+    },
+    {
+      name: 'forget-unconfirmed',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => forgetUnconfirmed(services)),
+    },
+    ...healthTimers(services).map((timer) => ({
+      ...timer,
+      on: 'one' as const,
+      run: settled(timer.run),
+    })),
+    {
+      name: 'free-stranded-rows',
+      on: 'one',
+      everyMs: 60_000,
+      run: () => freeStrandedRows(services),
+    },
+    {
+      name: 'watch-certificates',
+      on: 'all',
+      everyMs: 60_000,
+      run: trusted(() => watchCertificates(services)),
+    },
+    {
+      name: 'prune-agent-reports',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => pruneAgentReports(services, resultsKeptMs)),
+    },
+    {
+      name: 'forget-sessions',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => forgetSessions(services)),
+    },
+    {
+      name: 'prune-job-leases',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => pruneJobLeases(services, resultsKeptMs)),
+    },
+    {
+      name: 'forget-console-sessions',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => forgetConsoleSessions(services)),
+    },
+  ];
+  const ofOne = operations.filter(({ on }) => on === 'one').map(({ name }) => name);
+  await replicas.want([...ofOne, stateMetrics]);
   stack.use(
-    startTimers(
-      [
-        { name: 'sweep-slots', everyMs: 5_000, run: settled(() => sweepSlots(services)) },
-        { name: 'sweep-heartbeats', everyMs: 1_000, run: () => sweepHeartbeats(services) },
-        { name: 'wake-alerts', everyMs: 1_000, run: settled(() => evaluateDueAlerts(services)) },
-        { name: 'note-alive', everyMs: 5_000, run: () => noteAliveAndWritten(services) },
-        {
-          name: 'probe-disk',
-          everyMs: 1_000,
-          run: () => probeDisk(services, databaseFile),
-        },
-        { name: 'expire-jobs', everyMs: 10_000, run: settled(() => expireJobs(services)) },
-        { name: 'rename-future-runs', everyMs: 60_000, run: () => renameFutureRuns(services) },
-        { name: 'sample-queues', everyMs: 60_000, run: () => sampleQueues(services) },
-        { name: 'drop-cancelled-jobs', everyMs: 10_000, run: () => dropCancelledJobs(services) },
-        { name: 'roll-up', everyMs: 2_000, run: () => rollUp.run() },
-        { name: 'prune-results', everyMs: 60_000, run: trusted(() => resultPruning.run()) },
-        {
-          name: 'prune-roll-ups',
-          everyMs: 3_600_000,
-          run: trusted(() => pruneRollUps(services, sumsKeptMs)),
-        },
-        {
-          name: 'prune-artifacts',
-          everyMs: 60_000,
-          run: trusted(() => pruneArtifacts(services, keptMs)),
-        },
-        {
-          name: 'prune-alerts',
-          everyMs: 60_000,
-          run: trusted(() => pruneAlerts(services, resultsKeptMs)),
-        },
-        {
-          name: 'prune-code-bundles',
-          everyMs: 3_600_000,
-          run: trusted(() => pruneCodeBundles(codeBundles, clock)),
-        },
-        { name: 'adopt-code-bundles', everyMs: 60_000, run: () => adoptFolder(bundleParts) },
-        { name: 'verify-domains', everyMs: 60_000, run: () => verifyDomains(services) },
-        {
-          name: 'announce-updates',
-          everyMs: 1_000,
-          run: trusted(() => announceDueUpdates(services)),
-        },
-        {
-          name: 'forget-unconfirmed',
-          everyMs: 3_600_000,
-          run: trusted(() => forgetUnconfirmed(services)),
-        },
-        ...healthTimers(services).map((timer) => ({ ...timer, run: settled(timer.run) })),
-        {
-          name: 'watch-certificates',
-          everyMs: 60_000,
-          run: trusted(() => watchCertificates(services)),
-        },
-        {
-          name: 'prune-agent-reports',
-          everyMs: 3_600_000,
-          run: trusted(() => pruneAgentReports(services, resultsKeptMs)),
-        },
-        {
-          name: 'forget-sessions',
-          everyMs: 3_600_000,
-          run: trusted(() => forgetSessions(services)),
-        },
-        {
-          name: 'prune-job-leases',
-          everyMs: 3_600_000,
-          run: trusted(() => pruneJobLeases(services, resultsKeptMs)),
-        },
-        {
-          name: 'forget-console-sessions',
-          everyMs: 3_600_000,
-          run: trusted(() => forgetConsoleSessions(services)),
-        },
-      ],
-      clock,
-      logger.child({ subsystem: 'timers' }),
-      metrics,
-      disk,
-    ),
+    startTimers(operations, clock, logger.child({ subsystem: 'timers' }), metrics, disk, replicas),
   );
 
   integrity.start();

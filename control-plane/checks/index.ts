@@ -19,6 +19,7 @@ export { dropServiceReferences } from './drop-references.ts';
 export { effectiveAmong, effectiveFields, groupOf, groupsOf } from './effective-check.ts';
 export { checkHandlers, checkTypeBindings } from './handlers.ts';
 export { saveLearnedScript } from './learned-scripts.ts';
+export { lockChecks } from './lock-checks.ts';
 export { privateLocationName } from './private-location-name.ts';
 export { pruneCodeBundles } from './prune-code-bundles.ts';
 export { hasCheck, requireCheck } from './require-check.ts';

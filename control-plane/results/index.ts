@@ -24,9 +24,16 @@ export {
   type ResultConsumer,
   type RunEnding,
 } from './result-consumer.ts';
-export { insertResult, insertRun } from './result-rows.ts';
+export { storeFinal } from './result-rows.ts';
+export { type Occasion, takeFromInbox, waitingBeside, waitingShards } from './roll-up-inbox.ts';
 export type { RunVerdict } from './run-verdict.ts';
 export { StatusCache, statusesOfChecks } from './status-cache.ts';
 export { sweepSlots } from './sweep-slots.ts';
-export { isKnown, statusUpdate, writeCertificateDays, writeStatuses } from './update-status.ts';
+export {
+  hasResult,
+  isKnown,
+  statusUpdate,
+  writeCertificateDays,
+  writeStatuses,
+} from './update-status.ts';
 export { findVerdict } from './verdict-of-result.ts';

@@ -25,10 +25,12 @@ export {
 export { openIdKeys, reencryptIdSecret } from './id-keys.ts';
 export { idleTimes } from './idle-times.ts';
 export {
-  createJob,
+  createJobs,
   dropJob,
   dropOverdueJobs,
-  finishJob,
+  finishJobs,
+  type NewJob,
+  overdueJobs,
   releaseJobs,
   renewLeases,
   requestCancellation,
@@ -42,7 +44,7 @@ export { loadOf, type Overload, overloadOf } from './overload.ts';
 export { privateLocationHandlers } from './private-locations/handlers.ts';
 export { pruneJobLeases } from './prune-job-leases.ts';
 export { restoreAgents } from './restore-agents.ts';
-export { rescheduleRetry } from './reschedule-retry.ts';
+export { RetryLocations } from './reschedule-retry.ts';
 export { RunSignals } from './run-signals.ts';
 export { sampleQueues } from './sample-queues.ts';
 export { markSwept, notifyAgents, scheduleOfChecks } from './schedule-check.ts';

@@ -1,7 +1,10 @@
 /** Every change of `jobs`: queued runs outside of the schedule, and their leases. */
-import type { Kysely } from 'kysely';
+import type { ExpressionBuilder, Kysely } from 'kysely';
 import { leaseMs } from '@monitor/shared/contract/agent-protocol.ts';
 import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
+import { eachOf } from '../db/expressions.ts';
+import { prepareInserts } from '../db/insert-many.ts';
+import { rowsOf } from '../db/rows.ts';
 import type { Database } from '../db/tables.ts';
 import { shiftOf, type Gap } from '../reception/index.ts';
 import type { Services } from '../core/services.ts';
@@ -32,18 +35,23 @@ export interface NewJob {
   };
 }
 
-/** Queues a run in a location. Call `hub.notify` after the commit. */
-export async function createJob(
+const insertJobs = prepareInserts('jobs', [
+  ...(['id', 'account_id', 'check_id', 'location', 'run_id', 'source', 'slot_location'] as const),
+  ...(['scheduled_for', 'attempt', 'sequence_started_at', 'not_before', 'expires_at'] as const),
+  ...(['agent_id', 'lease_until', 'created_at', 'environment_url'] as const),
+]);
+
+/** Queues runs in locations. Call `hub.notify` after the commit. */
+export async function createJobs(
   services: Pick<Services, 'clock' | 'newId' | 'newRunId'>,
   db: Kysely<Database>,
-  job: NewJob,
+  jobs: readonly NewJob[],
 ): Promise<void> {
   const now = services.clock.now();
-  const { continues } = job;
-  const notBefore = Math.max(now, continues?.notBefore ?? now);
-  await db
-    .insertInto('jobs')
-    .values({
+  const rows = jobs.map((job) => {
+    const { continues } = job;
+    const notBefore = Math.max(now, continues?.notBefore ?? now);
+    return {
       id: services.newId(),
       account_id: job.accountId,
       check_id: job.checkId,
@@ -60,8 +68,9 @@ export async function createJob(
       lease_until: null,
       created_at: now,
       environment_url: job.environmentUrl ?? null,
-    })
-    .execute();
+    };
+  });
+  await insertJobs.run(db, rows);
 }
 
 /** Jobs of a location that an agent names. */
@@ -133,16 +142,26 @@ export async function releaseJobsOf(
     .execute();
 }
 
-/** Deletes a job whose result an agent of this location submitted. */
-export async function finishJob(
+/** Deletes jobs whose results agents of these locations submitted. */
+export async function finishJobs(
   db: Kysely<Database>,
-  { accountId, location, jobId }: { accountId: string; location: string; jobId: string },
+  finished: readonly { accountId: string; location: string; jobId: string }[],
 ): Promise<void> {
+  if (finished.length === 0) return;
+  const columns = { accountId: 'text', location: 'text', jobId: 'text' } as const;
+  const given = rowsOf(columns, finished).as('given');
   await db
     .deleteFrom('jobs')
-    .where('account_id', '=', accountId)
-    .where('location', '=', location)
-    .where('id', '=', jobId)
+    .where((where) =>
+      where(
+        where.refTuple('account_id', 'location', 'id'),
+        'in',
+        where
+          .selectFrom(given)
+          .select(['accountId', 'location', 'jobId'])
+          .$asTuple('accountId', 'location', 'jobId'),
+      ),
+    )
     .execute();
 }
 
@@ -177,24 +196,40 @@ export async function dropWaitingJobs(
     .execute();
 }
 
-/** Deletes at most `limit` expired jobs; gives the ids of their runs. */
-export async function dropOverdueJobs(
+const isOverdue =
+  (now: number) =>
+  ({ and, or, eb }: ExpressionBuilder<Database, 'jobs'>) =>
+    and([
+      eb('expires_at', '<=', now),
+      or([eb('lease_until', 'is', null), eb('lease_until', '<=', now)]),
+    ]);
+
+/** At most `limit` expired jobs, the oldest first. */
+export async function overdueJobs(
   db: Kysely<Database>,
   now: number,
   limit: number,
+): Promise<{ id: string; checkId: string }[]> {
+  return db
+    .selectFrom('jobs')
+    .select(['id', 'check_id as checkId'])
+    .where(isOverdue(now))
+    .orderBy('expires_at')
+    .limit(limit)
+    .execute();
+}
+
+/** Deletes those of these jobs that are still expired; gives the ids of their runs. */
+export async function dropOverdueJobs(
+  db: Kysely<Database>,
+  now: number,
+  jobIds: readonly string[],
 ): Promise<string[]> {
+  if (jobIds.length === 0) return [];
   const rows = await db
     .deleteFrom('jobs')
-    .where('id', 'in', (overdue) =>
-      overdue
-        .selectFrom('jobs')
-        .select('id')
-        .where('expires_at', '<=', now)
-        .where((where) =>
-          where.or([where('lease_until', 'is', null), where('lease_until', '<=', now)]),
-        )
-        .limit(limit),
-    )
+    .where('id', 'in', eachOf(jobIds))
+    .where(isOverdue(now))
     .returning('run_id')
     .execute();
   return rows.map((row) => row.run_id);

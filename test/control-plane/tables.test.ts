@@ -38,7 +38,7 @@ test('one module is the only writer of each table', () => {
     if (path in exceptions) continue;
     const text = readFileSync(path, 'utf8');
     for (const [, table = ''] of text.matchAll(
-      /\.(?:insertInto|replaceInto|mergeInto|updateTable|deleteFrom)\(\s*([^,)]*)/g,
+      /(?:\.(?:insertInto|replaceInto|mergeInto|updateTable|deleteFrom)|\bprepareInserts)\(\s*([^,)]*)/g,
     )) {
       const [, listed] =
         /for \(const table of \[([^\]]*)\]/.exec(table === 'table' ? text : '') ?? [];
