@@ -10,6 +10,7 @@ import {
 } from 'kysely';
 import pg from 'pg';
 import { nodeOfPostgres } from './engine.ts';
+import { isOutdatedPlan } from './failure.ts';
 import type { Database } from './tables.ts';
 
 /** Oldest version that works, as the server counts versions. */
@@ -49,6 +50,11 @@ class StatementNames {
       }
     }
     return name ?? undefined;
+  }
+
+  /** Connections prepare the text anew. */
+  rename(text: string): void {
+    this.#names.set(text, null);
   }
 }
 
@@ -99,10 +105,20 @@ export function openPostgres(settings: PostgresSettings): Kysely<Database> {
       if (typeof text !== 'string' || !Array.isArray(values) || values.length === 0) {
         return super.query(...(given as [string])) as never;
       }
-      const name = names?.nameOf(text);
-      const result = super.query({
-        ...(name === undefined ? {} : { name }),
-        ...{ text, values: values.map(storable) },
+      const run = () => {
+        const name = names?.nameOf(text);
+        return super.query({
+          ...(name === undefined ? {} : { name }),
+          ...{ text, values: values.map(storable) },
+        });
+      };
+      const result = run().catch(async (error: unknown) => {
+        if (!isOutdatedPlan(error)) throw error;
+        names?.rename(text);
+        // Within a transaction it fails again, which is repeated as a whole.
+        return run().catch(() => {
+          throw error;
+        });
       });
       result.catch((error: unknown) => {
         // The connection still waits for that answer.

@@ -102,6 +102,33 @@ test('a PostgreSQL that cannot be used, and one without tables, is named with wh
   assert.match((await empty.run('migrate')).out, /^applied /);
 });
 
+test('a PostgreSQL of another encoding, and one that takes no writes, is refused with what to do', async () => {
+  using folder = temporaryFolder();
+  await using database = await createTestDatabase();
+  const { pathname } = new URL(database.url);
+  await execute(
+    database.url,
+    `alter database ${pathname.slice(1)} set default_transaction_read_only = on`,
+  );
+  const operator = operatorOf(folder.path, database);
+  for (const command of ['serve', 'migrate']) {
+    assert.match(
+      await operator.refused(2, command),
+      /DATABASE_URL: the database .* takes no writes, as a standby does: name the primary\n$/,
+    );
+  }
+  const ascii = `${pathname.slice(1)}_ascii`;
+  await execute(
+    Object.assign(new URL(database.url), { pathname: '/postgres' }).href,
+    `create database ${ascii} encoding 'SQL_ASCII' locale 'C' template template0`,
+  );
+  const url = Object.assign(new URL(database.url), { pathname: `/${ascii}` }).href;
+  assert.match(
+    await operatorOf(folder.path, { url }).refused(2, 'serve'),
+    /stores texts as SQL_ASCII: create the database with encoding UTF8/,
+  );
+});
+
 test('a replica with another key does not start, and neither do two that begin with two keys', async () => {
   using folder = temporaryFolder();
   await using database = await createTestDatabase();

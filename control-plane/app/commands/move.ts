@@ -46,15 +46,15 @@ interface ServerConfig extends Config {
 
 const help = `
 Stop \`serve\` first. The file is only read. The environment is that of the
-replicas: ENCRYPTION_KEY, PUBLIC_URL and where they keep files (ARTIFACTS_S3_…,
-or ARTIFACTS_DIR with ARTIFACTS_SHARED=true); the PostgreSQL may be DATABASE_URL
-instead of --to, which keeps its password out of the list of processes. Where the
-key was a file, credentials are encrypted with ENCRYPTION_KEY on the way.
+replicas: ENCRYPTION_KEY, PUBLIC_URL and where they keep files
+(ARTIFACTS_S3_BUCKET, or ARTIFACTS_DIR with ARTIFACTS_SHARED=true). DATABASE_URL
+instead of --to keeps a password out of the list of processes. Where the key was
+a file, credentials are encrypted with ENCRYPTION_KEY on the way.
 
-A run that did not end is repeated by the next one, which begins again. Ids, keys
-and addresses stay, so agents go on once PUBLIC_URL leads to the replicas.
+A run that did not end is begun again by the next one. Ids, keys and addresses
+stay, so agents go on once PUBLIC_URL leads to the replicas.
 
-Example: control-plane move --from /var/lib/monitor/control-plane.db --to postgres://monitor@db.example/monitor
+Example: control-plane move --from old.db --to postgres://monitor@db/monitor
 `;
 
 /** The settings that replicas on the target will have; refuses what they would refuse. */
@@ -98,8 +98,9 @@ async function prepareTarget(db: Kysely<Database>, name: string): Promise<void> 
 /** Refuses a source that this build cannot read as it is. Gives true when its key is to be changed. */
 async function checkSource(file: string, target: ServerConfig): Promise<boolean> {
   return withFile(file, { hasKeySetting: true }, async (db) => {
-    const { applied, pending, unknown } = await migrationState(db);
-    refuseNewer({ applied, pending, unknown }, `the database ${file}`);
+    const state = await migrationState(db);
+    refuseNewer(state, `the database ${file}`);
+    const { pending } = state;
     if (pending.length > 0) {
       throw new OperatorError(
         `the database ${file} lacks migrations (${pending.join(', ')}): run \`control-plane migrate\` with DATABASE_FILE=${file} and without DATABASE_URL first`,

@@ -18,8 +18,8 @@ interface Options {
 
 const help = `
 Looks at the structure of the file, at its log, at every payload of a result and
-at every column with JSON. Changes nothing; \`serve\` may be running. Of a PostgreSQL
-it looks at payloads and JSON; files and indexes are for pg_amcheck.
+at every column with JSON. Changes nothing; \`serve\` may be running. In a
+PostgreSQL it looks at payloads and JSON; pg_amcheck looks at the rest.
 
 Exit codes: 0 nothing found, 1 damaged (it says where), 2 settings unusable.
 `;
