@@ -200,7 +200,12 @@ test('three replicas whose processes, links and database fail lose nothing and d
   const until = Date.now();
   const deadline = until + settleWithinMs;
   let found = await audit(cluster.query, until);
-  while ((complaints(found).length > 0 || found.waiting > 0) && Date.now() < deadline) {
+  const failed = async (): Promise<number> =>
+    (await cluster.query(`select distinct check_id from heartbeat_events where state = 'FAILING'`))
+      .length;
+  const isSettled = async (): Promise<boolean> =>
+    complaints(found).length === 0 && found.waiting === 0 && (await failed()) === heartbeats.length;
+  while (!(await isSettled()) && Date.now() < deadline) {
     await pause(2 * second);
     found = await audit(cluster.query, until);
   }
@@ -217,9 +222,6 @@ test('three replicas whose processes, links and database fail lose nothing and d
   for (const [id, count] of world.deliveries) {
     assert.ok(count <= 1 + kills + rounds, `notification ${id} was sent ${count} times`);
   }
-  const failures = await cluster.query<{ check_id: string }>(
-    `select distinct check_id from heartbeat_events where state = 'FAILING'`,
-  );
-  assert.equal(failures.length, heartbeats.length, 'jobs whose missing ping was found');
+  assert.equal(await failed(), heartbeats.length, 'jobs whose missing ping was found');
   for (const agent of agents) assert.ok(agent.isRunning(), `${agent.name} has ended`);
 });
