@@ -26,6 +26,7 @@ import {
   statusesOfChecks,
   sweepSlots,
 } from '../results/index.ts';
+import { Bus } from '../core/bus.ts';
 import type { Config } from '../core/config.ts';
 import { CommitQueue } from '../db/commit-queue.ts';
 import {
@@ -61,12 +62,11 @@ import { serveTraceViewer, traceViewerUrl } from './trace-viewer.ts';
 import {
   LocationHub,
   moveSchedule,
+  newsOfChecks,
   openIdKeys,
   OpenRuns,
   pruneAgentReports,
   pruneJobLeases,
-  recordAgentsChanged,
-  restoreAgents,
   RunSignals,
   sampleQueues,
   scheduleOfChecks,
@@ -197,18 +197,29 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     logger: logger.child({ subsystem: 'reception' }),
   });
   stack.use(reception);
-  let presence = Promise.resolve();
-  const openRuns = new OpenRuns();
-  const hub = new LocationHub(clock, reception, (change) => {
-    openRuns.forget(change.accountId, change.location, change.gone);
-    presence = presence
-      .then(() => recordAgentsChanged({ db, clock }, change))
-      .catch((error: unknown) => {
-        if (disk.noteFailure(error)) return;
-        logger.error({ err: error, location: change.location }, 'agents changed, not recorded');
-      });
+  const metrics = createMetrics(new Registry(), version);
+  const commits = new CommitQueue(db, {
+    clock,
+    onCommit({ tookMs, writes, isDurable }) {
+      metrics.commitDuration.observe(tookMs / 1000);
+      metrics.commitWrites.observe(writes);
+      if (!isDurable) metrics.commitFailures.inc();
+    },
   });
-  stack.defer(() => presence);
+  const openRuns = new OpenRuns();
+  const replicaId = randomUUID();
+  const bus = stack.use(
+    new Bus({ clock, logger: logger.child({ subsystem: 'bus' }), replicaId, listener: null }),
+  );
+  const hub = new LocationHub({
+    ...{ db, clock, commits, secrets, reception, disk, bus, replicaId },
+    logger: logger.child({ subsystem: 'agents' }),
+    aliveReplicas: null,
+    onGone({ accountId, location }, agentIds) {
+      openRuns.forget(accountId, location, agentIds);
+    },
+  });
+  stack.defer(() => hub.idle());
   stack.defer(() => {
     hub.close();
   });
@@ -242,7 +253,6 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     server.close();
     server.closeAllConnections();
   });
-  const metrics = createMetrics(new Registry(), version);
   observeState(metrics.registry, { db, hub, clock, databaseFile: config.DATABASE_FILE });
   const scraped =
     config.METRICS_PORT === undefined
@@ -265,14 +275,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     disk,
     reception,
     losses,
-    commits: new CommitQueue(db, {
-      clock,
-      onCommit({ tookMs, writes, isDurable }) {
-        metrics.commitDuration.observe(tookMs / 1000);
-        metrics.commitWrites.observe(writes);
-        if (!isDurable) metrics.commitFailures.inc();
-      },
-    }),
+    commits,
     metrics,
     secrets,
     artifacts,
@@ -304,6 +307,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       certificatesOfChecks,
       alertsOfChecks,
       incidentsOfChecks,
+      newsOfChecks,
     ],
     resultConsumers: [recordErrorStreaks, alertOn],
     gapConsumers: [moveHeartbeats, moveSchedule, moveRuns, moveAlertStates, moveCertificateDays],
@@ -312,7 +316,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     publicUrl,
   };
   await openReception(services);
-  await restoreAgents(services);
+  await hub.open();
   const keys = new KeyStore(db, clock);
   const resultsKeptMs = config.RESULT_RETENTION_DAYS * dayMs;
   const intake = new ResultIntake(services, {

@@ -20,6 +20,7 @@ import * as web from './migrations/0015-web.ts';
 import * as credentials from './migrations/0016-credentials.ts';
 import * as agentWait from './migrations/0017-agent-wait.ts';
 import * as agentHealth from './migrations/0018-agent-health.ts';
+import * as agentLeases from './migrations/0019-agent-leases.ts';
 
 /** In order of their names. A new migration is a new file and a line here. */
 const migrations = {
@@ -41,6 +42,7 @@ const migrations = {
   '0016-credentials': credentials,
   '0017-agent-wait': agentWait,
   '0018-agent-health': agentHealth,
+  '0019-agent-leases': agentLeases,
 };
 
 export type MigrationName = keyof typeof migrations;

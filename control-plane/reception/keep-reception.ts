@@ -53,7 +53,7 @@ export async function openReception(services: Services): Promise<void> {
         else metrics.clockSteps.inc();
       }
       // Agents follow the clock of the control plane.
-      if (gaps.some(({ stepMs }) => stepMs !== 0)) hub.notifyAll();
+      if (gaps.some(({ stepMs }) => stepMs !== 0)) hub.wakeAll();
     },
   });
   await noteAlive(services);

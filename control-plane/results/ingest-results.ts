@@ -24,6 +24,7 @@ import {
 import { decideResult } from './decide/ingest.ts';
 import type { KeyedSha256Hex } from '@monitor/shared/domain/run-id.ts';
 import { sha256Hex } from '../core/keys.ts';
+import { raiseNews } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
 import {
   closeRun,
@@ -651,6 +652,7 @@ export class ResultIntake {
       const { statuses, clock } = this.#services;
       await writeStatuses(statuses, db, unitOfWork.statusChanges, clock.now());
       unitOfWork.steps.push(...(await publishResults(this.#services, db, unitOfWork)));
+      await raiseNews(db, unitOfWork.locationsWithNews);
       return { unit: unitOfWork, outcomes: taken };
     });
     this.#services.metrics.ingestBatch.observe(

@@ -1,10 +1,13 @@
 /** Every change of `jobs`: queued runs outside of the schedule, and their leases. */
-import type { Kysely } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import { leaseMs } from '@monitor/shared/contract/agent-protocol.ts';
 import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
+import { eachOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import { shiftOf, type Gap } from '../reception/index.ts';
+import { raiseJobs } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
+import type { JobsTable } from './tables.ts';
 
 /** Lifetime of a job that no agent takes. */
 const jobLifetimeMs = 5 * 60_000;
@@ -32,7 +35,10 @@ export interface NewJob {
   };
 }
 
-/** Queues a run in a location. Call `hub.notify` after the commit. */
+/**
+ * Queues a run in a location. Call `raiseJobs` for the location at the end of the transaction, and
+ * `hub.notify` after the commit.
+ */
 export async function createJob(
   services: Pick<Services, 'clock' | 'newId' | 'newRunId'>,
   db: Kysely<Database>,
@@ -72,18 +78,65 @@ interface JobsOfAgent {
   jobIds: readonly string[];
 }
 
-/** Leases jobs to an agent. The caller must have read them as waiting in the same transaction. */
-export async function leaseTo(
+/** Records the leased jobs, so that their results are accepted even after the jobs were deleted. */
+async function rememberLeases(
   db: Kysely<Database>,
-  { accountId, agentId, jobIds }: Omit<JobsOfAgent, 'location'>,
-  leaseUntil: number,
+  jobs: readonly Selectable<JobsTable>[],
+  now: number,
 ): Promise<void> {
+  await db
+    .insertInto('job_leases')
+    .values(
+      jobs.map((job) => ({
+        account_id: job.account_id,
+        location: job.location,
+        run_id: job.run_id,
+        job_id: job.id,
+        check_id: job.check_id,
+        slot_location: job.slot_location,
+        scheduled_for: job.scheduled_for,
+        attempt: job.attempt,
+        leased_at: now,
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .columns(['account_id', 'location', 'run_id', 'job_id'])
+        .doUpdateSet({ leased_at: now }),
+    )
+    .execute();
+}
+
+/**
+ * Leases those of these jobs to an agent that still wait and that no other transaction is leasing;
+ * gives them.
+ */
+export async function leaseWaiting(
+  db: Kysely<Database>,
+  { accountId, location, agentId, jobIds }: JobsOfAgent,
+  { now, leaseUntil }: { now: number; leaseUntil: number },
+): Promise<Selectable<JobsTable>[]> {
+  const waiting = await db
+    .selectFrom('jobs')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .where('id', 'in', eachOf(jobIds))
+    .where('expires_at', '>', now)
+    .where('cancel_requested_at', 'is', null)
+    .where((where) => where.or([where('agent_id', 'is', null), where('lease_until', '<=', now)]))
+    .orderBy('not_before')
+    .orderBy('id')
+    .execute();
+  if (waiting.length === 0) return [];
   await db
     .updateTable('jobs')
     .set({ agent_id: agentId, lease_until: leaseUntil })
     .where('account_id', '=', accountId)
-    .where('id', 'in', jobIds)
+    .where('id', 'in', eachOf(waiting.map(({ id }) => id)))
     .execute();
+  await rememberLeases(db, waiting, now);
+  return waiting;
 }
 
 /** Ids of the jobs that are still leased to the agent. */
@@ -104,7 +157,7 @@ export async function renewLeases(
   return rows.map((row) => row.id);
 }
 
-/** Releases jobs, so that other agents may take them at once. */
+/** Releases jobs in a transaction, so that other agents may take them at once. */
 export async function releaseJobs(
   db: Kysely<Database>,
   { accountId, location, agentId, jobIds }: JobsOfAgent,
@@ -117,6 +170,7 @@ export async function releaseJobs(
     .where('agent_id', '=', agentId)
     .where('id', 'in', jobIds)
     .execute();
+  await raiseJobs(db, accountId, [location]);
 }
 
 /** Releases all jobs of agents that left. */
