@@ -1,8 +1,10 @@
 /**
- * `node scripts/test.ts [--concurrency 2] [--only shared|own] <glob>…`: runs test files, several to a
- * process (see `tests/plan.ts`) or only those that share one or need their own, so many processes that
- * compute, and one more that wait, at once; says how far it is, and names the slowest files. Ends with 1 when
- * a test failed. One file alone: `node --test <file>`.
+ * `node scripts/test.ts [--concurrency 2] [--only shared|own] [--engine sqlite|postgres] <glob>…`: runs test
+ * files, several to a process (see `tests/plan.ts`) or only those that share one or need their own, so many
+ * processes that compute, and one more that wait, at once; tests that start a control plane in their process
+ * run on SQLite and once more on PostgreSQL, or on one of them. Says how far it is, and names the slowest
+ * files. Ends with 1 when a test failed. One file alone: `node --test <file>`, on PostgreSQL with
+ * `TEST_DATABASE=postgres`.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +12,9 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import { needsOwnProcess, planGroups, type Group } from './tests/plan.ts';
+import { makeTemplate, templateVariable } from '../test/support/postgres.ts';
+import { startPostgres } from './cluster/postgres.ts';
+import { filesForPostgres, needsOwnProcess, planGroups, type Group } from './tests/plan.ts';
 import type { ReportLine } from './tests/reporter.ts';
 import { describeFile, describeRun, resultsOf, type FileResult } from './tests/summary.ts';
 
@@ -26,6 +30,7 @@ const { values, positionals } = parseArgs({
   options: {
     concurrency: { type: 'string', default: String(availableParallelism()) },
     only: { type: 'string' },
+    engine: { type: 'string' },
   },
 });
 process.chdir(rootFolder);
@@ -41,6 +46,10 @@ const sources = new Map(
       return values.only === undefined || isOwn === (values.only === 'own');
     }),
 );
+if (![undefined, 'sqlite', 'postgres'].includes(values.engine)) {
+  console.error(`--engine is "sqlite" or "postgres", not "${values.engine ?? ''}"`);
+  process.exit(2);
+}
 if (sources.size === 0) {
   console.error(`No test file matches ${positionals.join(' ') || 'nothing: name a glob'}`);
   process.exit(2);
@@ -57,7 +66,7 @@ function linesOf(report: string): ReportLine[] {
   }
 }
 
-async function runGroup({ files }: Group, number: number): Promise<FileResult[]> {
+async function runGroup({ files, engine }: Group, number: number): Promise<FileResult[]> {
   const report = join(reports, String(number));
   const child = spawn(
     process.execPath,
@@ -76,6 +85,9 @@ async function runGroup({ files }: Group, number: number): Promise<FileResult[]>
         ...process.env,
         // A test of this program is run by the same runner, which marks its children.
         NODE_TEST_CONTEXT: undefined,
+        ...(engine === 'sqlite'
+          ? { TEST_DATABASE: undefined }
+          : { TEST_DATABASE: engine, [templateVariable]: template }),
         NODE_COMPILE_CACHE: join(rootFolder, 'node_modules', '.cache', 'compiled'),
       },
     },
@@ -90,7 +102,7 @@ async function runGroup({ files }: Group, number: number): Promise<FileResult[]>
   const paths = files.map((file) => join(rootFolder, file));
   const results = resultsOf(paths, linesOf(report)).map((result) => ({
     ...result,
-    file: relative(rootFolder, result.file),
+    file: `${relative(rootFolder, result.file)}${engine === 'sqlite' ? '' : ', on PostgreSQL'}`,
   }));
   const [first] = results;
   if (code !== 0 && first !== undefined && results.every(({ failures }) => failures.length === 0)) {
@@ -104,7 +116,21 @@ async function runGroup({ files }: Group, number: number): Promise<FileResult[]>
 }
 
 const startedAt = performance.now();
-const groups = planGroups(sources);
+const onPostgres = filesForPostgres(sources, (file) => readFileSync(file, 'utf8'));
+const groups = values.engine === 'postgres' ? [] : planGroups(sources);
+if (values.engine !== 'sqlite') {
+  const repeated = onPostgres.map((file) => [file, sources.get(file) ?? ''] as const);
+  groups.push(...planGroups(new Map(repeated), 'postgres'));
+}
+const total = groups.reduce((sum, { files }) => sum + files.length, 0);
+await using server = groups.some(({ engine }) => engine === 'postgres')
+  ? await startPostgres({ settings: { max_connections: 500 } })
+  : null;
+const template = server?.url('template_monitor');
+if (server !== null && template !== undefined) {
+  await server.query('create database template_monitor');
+  await makeTemplate(template);
+}
 const done: FileResult[] = [];
 let started = 0;
 /** The next process. Lanes for waiting take only those that wait, the others take them when nothing else is left. */
@@ -119,7 +145,7 @@ async function work(isForWaiting: boolean): Promise<void> {
     if (group === undefined) return;
     for (const result of await runGroup(group, (started += 1))) {
       done.push(result);
-      const place = `${String(done.length).padStart(3)}/${sources.size}`;
+      const place = `${String(done.length).padStart(3)}/${total}`;
       console.log(`${place} ${describeFile(result)}`);
     }
   }

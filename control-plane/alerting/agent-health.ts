@@ -7,6 +7,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
+import { inTransaction } from '../db/unit.ts';
 import {
   enqueueForChannel,
   type AgentHealthFacts,
@@ -207,14 +208,14 @@ export async function watchHealth(services: Services, condition: HealthCondition
   const { suspects, endOf } = await condition.look(open);
   let hasNews = false;
   for (const alert of open) {
-    const isSent = await db.transaction().execute(async (unit) => {
+    const isSent = await inTransaction(db, async (unit) => {
       const ending = await endOf(unit, alert);
       return ending !== null && closeAlert(services, unit, alert, ending);
     });
     if (isSent) hasNews = true;
   }
   for (const suspect of suspects) {
-    await db.transaction().execute(async (unit) => {
+    await inTransaction(db, async (unit) => {
       for (const finding of await suspect.findings(unit, await openCodes(unit, suspect))) {
         if (await openAlert(services, unit, suspect, finding)) hasNews = true;
       }

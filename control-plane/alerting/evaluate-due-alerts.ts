@@ -5,6 +5,7 @@
 import type { Kysely } from 'kysely';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
+import { inTransaction } from '../db/unit.ts';
 import type { AlertState } from './decide/state.ts';
 import { stepAlert, type AlertEvent } from './decide/step.ts';
 import type { Services } from '../core/services.ts';
@@ -84,7 +85,7 @@ class Sweep {
 export async function evaluateDueAlerts(services: Services): Promise<boolean> {
   const now = services.clock.now();
   if ((await anyDue.run(services.db, { now })).length === 0) return false;
-  const { isQueued, isBehind } = await services.db.transaction().execute(async (db) => {
+  const { isQueued, isBehind } = await inTransaction(services.db, async (db) => {
     const rows = await db
       .selectFrom('alert_states')
       .select(['check_id', 'account_id', 'state_json'])

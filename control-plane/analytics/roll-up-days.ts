@@ -1,6 +1,7 @@
 /** Sums up the hours of past days once more, so that a month is thirty rows instead of 720. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
+import { inTransaction } from '../db/unit.ts';
 import { dayMs } from './decide/roll-ups/cell.ts';
 import { pack, unpackInto, type Distributions } from './decide/roll-ups/packing.ts';
 import type { Services } from '../core/services.ts';
@@ -48,7 +49,7 @@ async function sumUpDay(db: Kysely<Database>, checkId: string, day: number): Pro
 /** Sums up some of the due days. True when there may be more. */
 export async function sumUpDays({ db, clock }: Pick<Services, 'db' | 'clock'>): Promise<boolean> {
   const now = clock.now();
-  return db.transaction().execute(async (unit) => {
+  return inTransaction(db, async (unit) => {
     const due = await unit
       .selectFrom('roll_up_days')
       .select(['account_id', 'check_id', 'starts_at'])

@@ -5,6 +5,7 @@
  */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
+import { inTransaction } from '../db/unit.ts';
 import { Cells, dayMs, dayOf, type Cell } from './decide/roll-ups/cell.ts';
 import { pack, unpackInto, type Distributions } from './decide/roll-ups/packing.ts';
 import type { Services } from '../core/services.ts';
@@ -95,7 +96,7 @@ async function rollUpBatch(
   { db, clock }: Pick<Services, 'db' | 'clock'>,
   limit: number,
 ): Promise<Batch> {
-  return db.transaction().execute(async (unit) => {
+  return inTransaction(db, async (unit) => {
     const now = clock.now();
     const start = clock.monotonic();
     const [progress] = await progressOf.run(unit, {});

@@ -7,6 +7,7 @@ import express, {
   type RequestHandler,
 } from 'express';
 import type { Logger } from 'pino';
+import { databaseFailure } from '../db/failure.ts';
 import { ApiError } from '../errors/api-error.ts';
 import type { DiskWatch } from '../core/disk-watch.ts';
 
@@ -66,6 +67,10 @@ function toApiError(error: unknown): ApiError | undefined {
     return new ApiError('MALFORMED_JSON', 'the body is not validly compressed', {
       source: 'payload',
     });
+  }
+  const failure = databaseFailure(error);
+  if (failure === 'unavailable' || failure === 'read-only' || failure === 'conflict') {
+    return new ApiError('UNAVAILABLE', 'the database cannot be written at the moment; ask again');
   }
   if (code.startsWith('SQLITE_BUSY')) {
     return new ApiError('UNAVAILABLE', 'the database is being written to by another process');

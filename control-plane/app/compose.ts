@@ -5,6 +5,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { tighten } from '@monitor/shared/private-files.ts';
@@ -29,6 +30,8 @@ import {
 import { Bus } from '../core/bus.ts';
 import type { Config } from '../core/config.ts';
 import { CommitQueue } from '../db/commit-queue.ts';
+import { PostgresListener } from '../db/postgres.ts';
+import type { Database } from '../db/tables.ts';
 import {
   encryptStoredCredentials,
   IntegrityWatch,
@@ -163,6 +166,25 @@ function codeBundleFolder(databaseFile: string): Disposable & { path: string } {
   };
 }
 
+/** What replicas tell each other through the database; null on SQLite, and when it is switched off. */
+function openListener(
+  config: Config,
+  { db, replicaId, logger }: { db: Kysely<Database>; replicaId: string; logger: Logger },
+): PostgresListener | null {
+  const url = config.DATABASE_LISTEN_URL ?? config.DATABASE_URL;
+  if (url === undefined || !config.DATABASE_NOTIFY) return null;
+  return new PostgresListener(db, {
+    url,
+    applicationName: `monitor/${replicaId}`,
+    onRefused(error) {
+      logger.warn(
+        { err: error },
+        'messages of other replicas are not heard, their changes are read every second',
+      );
+    },
+  });
+}
+
 /** Opens the database, serves the API and starts the timers. Throws when any of this fails. */
 export async function startControlPlane(parts: ControlPlaneParts): Promise<ControlPlane> {
   const { config, logger, clock = systemClock, random = Math.random } = parts;
@@ -170,23 +192,30 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const { acceptNewKey = false } = parts;
   await using stack = new AsyncDisposableStack();
 
-  if (config.DATABASE_FILE !== ':memory:') {
-    mkdirSync(dirname(config.DATABASE_FILE), { recursive: true, mode: 0o700 });
+  // A server has no file here, as a database in memory.
+  const databaseFile = config.DATABASE_URL === undefined ? config.DATABASE_FILE : ':memory:';
+  if (databaseFile !== ':memory:') {
+    mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 });
   }
   const integrity = stack.use(
     new IntegrityWatch({
-      databaseFile: config.DATABASE_FILE,
+      databaseFile,
       clock,
       logger: logger.child({ subsystem: 'integrity' }),
     }),
   );
-  const db = await openWhole(config, integrity);
+  const replicaId = randomUUID();
+  const db = await openWhole(config, integrity, { replicaId, logger });
   stack.defer(() => db.destroy());
-  const secrets = await openFittingKey(db, config, acceptNewKey);
+  const secrets = await openFittingKey(
+    db,
+    { ...config, DATABASE_FILE: databaseFile },
+    acceptNewKey,
+  );
   const encrypted = await encryptStoredCredentials(db, secrets);
   if (encrypted?.isRewritten === false) {
     logger.warn(
-      { database: config.DATABASE_FILE },
+      { database: databaseFile },
       'credentials are encrypted now, but pages that were freed before may still hold old values: run VACUUM on the file once',
     );
   }
@@ -207,14 +236,14 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     },
   });
   const openRuns = new OpenRuns();
-  const replicaId = randomUUID();
-  const bus = stack.use(
-    new Bus({ clock, logger: logger.child({ subsystem: 'bus' }), replicaId, listener: null }),
-  );
+  const busLogger = logger.child({ subsystem: 'bus' });
+  const listener = openListener(config, { db, replicaId, logger: busLogger });
+  if (listener !== null) stack.use(listener);
+  const bus = stack.use(new Bus({ clock, logger: busLogger, replicaId, listener }));
+  const runs = new RunSignals({ db, clock, bus, logger: busLogger });
   const hub = new LocationHub({
     ...{ db, clock, commits, secrets, reception, disk, bus, replicaId },
     logger: logger.child({ subsystem: 'agents' }),
-    aliveReplicas: null,
     onGone({ accountId, location }, agentIds) {
       openRuns.forget(accountId, location, agentIds);
     },
@@ -253,7 +282,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     server.close();
     server.closeAllConnections();
   });
-  observeState(metrics.registry, { db, hub, clock, databaseFile: config.DATABASE_FILE });
+  observeState(metrics.registry, { db, hub, clock, databaseFile });
   const scraped =
     config.METRICS_PORT === undefined
       ? null
@@ -294,7 +323,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     newRunId: () => randomUUIDv7(),
     ids: await openIdKeys(db, secrets, acceptNewKey),
     hub,
-    runs: new RunSignals(clock),
+    runs,
     openRuns,
     quotas: new Quotas(config, () => clock.monotonic()),
     statuses: new StatusCache(),
@@ -323,11 +352,14 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     keptMs: resultsKeptMs,
     takeCertificate: recordCertificate,
   });
-  const bundleFolder = codeBundleFolder(config.DATABASE_FILE);
+  const bundleFolder = codeBundleFolder(databaseFile);
   stack.use(bundleFolder);
   const codeBundles = new CodeBundleStore({ db, clock, folder: bundleFolder.path });
-  const forget = (): void => {
+  bus.on('k', () => {
     keys.forget();
+  });
+  const forget = (): void => {
+    bus.send('k');
   };
   const snapshots = new Snapshots({
     clock,
@@ -442,7 +474,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
         {
           name: 'probe-disk',
           everyMs: 1_000,
-          run: () => probeDisk(services, config.DATABASE_FILE),
+          run: () => probeDisk(services, databaseFile),
         },
         { name: 'expire-jobs', everyMs: 10_000, run: settled(() => expireJobs(services)) },
         { name: 'rename-future-runs', everyMs: 60_000, run: () => renameFutureRuns(services) },

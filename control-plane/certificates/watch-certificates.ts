@@ -1,6 +1,7 @@
 import type { Services } from '../core/services.ts';
 import type { alertOnCertificate } from '../alerting/index.ts';
 import { settleCertificate } from './count-certificate-days.ts';
+import { inTransaction } from '../db/unit.ts';
 
 const checksAtOnce = 200;
 
@@ -13,7 +14,7 @@ export async function watchCertificates(
   alert?: typeof alertOnCertificate,
 ): Promise<boolean> {
   const { db, clock, outbox } = services;
-  const { settled, hasNews } = await db.transaction().execute(async (transaction) => {
+  const { settled, hasNews } = await inTransaction(db, async (transaction) => {
     const due = await transaction
       .selectFrom('check_certificates')
       .select(['account_id as accountId', 'check_id as checkId'])

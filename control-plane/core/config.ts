@@ -10,6 +10,11 @@ const flag = z
   .enum(['true', 'false'], { error: 'must be true or false' })
   .transform((text) => text === 'true');
 
+/** Both words read better than true and false where a feature is switched. */
+const onOff = z
+  .enum(['on', 'off'], { error: 'must be on or off' })
+  .transform((text) => text === 'on');
+
 /** `protocol` matches the supported schemes. `host` is checked because URLs without one parse. */
 function urlOf(protocol: RegExp, like: string): z.ZodURL {
   return z.url({ protocol, hostname: /./, error: `must be a URL such as ${like}` });
@@ -19,6 +24,16 @@ function urlOf(protocol: RegExp, like: string): z.ZodURL {
 function quota(byDefault: number) {
   return z.coerce.number().int().min(0).max(1_000_000_000).default(byDefault);
 }
+
+/** A socket folder may stand in the query, as `?host=/run/postgresql`, in the place of a host. */
+const postgresUrl = z
+  .url({
+    protocol: /^postgres(ql)?$/,
+    error: 'must be a URL such as postgres://user:password@host:5432/monitor',
+  })
+  .refine((text) => new URL(text).hostname !== '' || new URL(text).searchParams.has('host'), {
+    error: 'must name a host, as in postgres://user:password@host:5432/monitor',
+  });
 
 const webUrl = (like: string): z.ZodURL => urlOf(/^https?$/, like);
 
@@ -72,6 +87,45 @@ const settings = {
     .min(1)
     .default('.data/control-plane.db')
     .describe('File of the embedded database'),
+  DATABASE_URL: postgresUrl
+    .optional()
+    .describe(
+      'Use this PostgreSQL (15 or newer) instead of a file, with as many replicas as you like: postgres://user:password@host:5432/monitor',
+    ),
+  DATABASE_POOL: z.coerce
+    .number()
+    .int()
+    .min(2)
+    .max(1_000)
+    .default(10)
+    .describe('Connections of one replica to DATABASE_URL, besides the one that listens'),
+  DATABASE_LISTEN_URL: postgresUrl
+    .optional()
+    .describe(
+      'The same database past a pooler in transaction mode, which cannot carry notifications; default: DATABASE_URL',
+    ),
+  DATABASE_READ_URL: postgresUrl
+    .optional()
+    .describe(
+      'A standby for analytics, exports and status pages, used while it is at most 5 seconds behind',
+    ),
+  DATABASE_NOTIFY: onOff
+    .prefault('on')
+    .describe(
+      'Whether replicas notify each other through the database; off: they ask it every second',
+    ),
+  DATABASE_PREPARED: onOff
+    .prefault('on')
+    .describe('Whether statements are prepared; off for poolers that do not support it'),
+  DATABASE_FAILOVER_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(3_600)
+    .default(60)
+    .describe(
+      'How long work is repeated while the database is away or read-only, before the log has an error',
+    ),
   PUBLIC_URL: webUrl('https://monitor.example.com')
     .optional()
     .describe('Where people and agents reach this control plane; default http://HOST:PORT'),
@@ -115,6 +169,11 @@ const settings = {
     .min(1)
     .optional()
     .describe('Folder for files of results; default: `artifacts` beside DATABASE_FILE'),
+  ARTIFACTS_SHARED: flag
+    .default(false)
+    .describe(
+      'ARTIFACTS_DIR is a folder that all replicas mount, which DATABASE_URL needs without a bucket',
+    ),
   ARTIFACT_RETENTION_DAYS: z.coerce
     .number()
     .int()
@@ -231,6 +290,9 @@ const settings = {
 
 /** Never printed, not even in an error about a wrong value. */
 const secretSettings: ReadonlySet<string> = new Set([
+  'DATABASE_URL',
+  'DATABASE_LISTEN_URL',
+  'DATABASE_READ_URL',
   'ENCRYPTION_KEY',
   'ENCRYPTION_KEY_PREVIOUS',
   'ARTIFACTS_S3_SECRET_ACCESS_KEY',
@@ -241,6 +303,47 @@ const secretSettings: ReadonlySet<string> = new Set([
 
 /** All of them are set, or none: an incomplete set would fail at the first alert. */
 const phoneSettings = ['PHONE_ACCOUNT_SID', 'PHONE_AUTH_TOKEN', 'PHONE_FROM_NUMBER'] as const;
+
+type Settings = z.output<z.ZodObject<typeof settings>>;
+
+/** Settings that contradict the engine, with the way out. `isGiven` is false for defaults. */
+function databaseProblems(
+  config: Settings,
+  isGiven: (name: keyof Settings) => boolean,
+): [name: keyof Settings, problem: string][] {
+  if (config.DATABASE_URL === undefined) {
+    return (['DATABASE_LISTEN_URL', 'DATABASE_READ_URL'] as const)
+      .filter(isGiven)
+      .map((name) => [name, 'needs DATABASE_URL: set that too, or unset this']);
+  }
+  const problems: [keyof Settings, string][] = [];
+  if (isGiven('DATABASE_FILE')) {
+    problems.push([
+      'DATABASE_FILE',
+      'cannot be used together with DATABASE_URL: unset one of them; `control-plane move` copies a file to a PostgreSQL',
+    ]);
+  }
+  if (config.ENCRYPTION_KEY === undefined) {
+    problems.push([
+      'ENCRYPTION_KEY',
+      'is needed with DATABASE_URL, as all replicas must decrypt with one key: set the same 32 characters or more everywhere',
+    ]);
+  }
+  if (config.PUBLIC_URL === undefined) {
+    problems.push([
+      'PUBLIC_URL',
+      'is needed with DATABASE_URL: set it to the address of the balancer that leads to all replicas',
+    ]);
+  }
+  const hasSharedFolder = config.ARTIFACTS_DIR !== undefined && config.ARTIFACTS_SHARED;
+  if (config.ARTIFACTS_S3_BUCKET === undefined && !hasSharedFolder) {
+    problems.push([
+      'ARTIFACTS_S3_BUCKET',
+      'is needed with DATABASE_URL, as every replica must reach all files: set it, or set ARTIFACTS_DIR to a folder that all replicas mount and ARTIFACTS_SHARED to true',
+    ]);
+  }
+  return problems;
+}
 
 const schema = z.object(settings).superRefine((config, context) => {
   if (config.RESULT_RETENTION_DAYS > config.ANALYTICS_RETENTION_DAYS) {
@@ -278,7 +381,10 @@ export type Config = Readonly<z.output<typeof schema>>;
 export function describeSettings(): { name: string; default: string; meaning: string }[] {
   return Object.entries(settings).map(([name, setting]) => ({
     name,
-    default: setting instanceof z.ZodDefault ? String(setting.def.defaultValue) : '',
+    default:
+      setting instanceof z.ZodDefault || setting instanceof z.ZodPrefault
+        ? String(setting.def.defaultValue)
+        : '',
     meaning: setting.description ?? '',
   }));
 }
@@ -291,7 +397,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       return value === undefined || value === '' ? [] : [[name, value]];
     }),
   );
-  const parsed = schema.safeParse(given, { reportInput: true });
+  const parsed = schema
+    .superRefine((config, context) => {
+      for (const [name, message] of databaseProblems(config, (each) => each in given)) {
+        context.addIssue({ code: 'custom', path: [name], message });
+      }
+    })
+    .safeParse(given, { reportInput: true });
   if (parsed.success) return Object.freeze(parsed.data);
   const problems = fieldIssues(parsed.error.issues).map(({ path, message }) => {
     const name = path.split('.')[0] ?? '';

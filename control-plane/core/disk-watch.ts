@@ -4,13 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
-
-const codes = /^(SQLITE_FULL|SQLITE_IOERR_(WRITE|FSYNC|TRUNCATE|SHM)|ENOSPC$|EDQUOT$)/;
-
-/** True for an error that says that the disk is full or read-only. */
-export function isDiskFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && codes.test(String(error.code));
-}
+import { databaseFailure } from '../db/failure.ts';
 
 export class DiskWatch {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -34,7 +28,7 @@ export class DiskWatch {
 
   /** Records a failure. True when the error is the disk's; it has been logged then. */
   noteFailure(error: unknown): boolean {
-    if (!isDiskFull(error)) return false;
+    if (databaseFailure(error) !== 'full') return false;
     if (this.#failedAt === null) {
       this.#since = this.#clock.monotonic();
       this.#logger.error({ err: error }, 'the disk is full, results are refused until it is not');

@@ -1,11 +1,13 @@
 /**
  * Group commit: writes that arrive together share one durable commit, because one wait for the disk
  * costs as much for twenty writes as for one. Each write is a savepoint, so a failing write undoes
- * only itself. A write resolves after the commit.
+ * only itself. A write resolves after the commit. On PostgreSQL each write is a transaction.
  */
 import type { ControlledTransaction, Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
+import { engineOf } from './engine.ts';
 import type { Database } from './tables.ts';
+import { inTransaction } from './unit.ts';
 
 interface Waiting {
   work: (db: Kysely<Database>) => Promise<unknown>;
@@ -44,10 +46,25 @@ export class CommitQueue {
 
   /** Runs the work in a shared transaction and gives its value once it is durable. */
   run<T>(work: (db: Kysely<Database>) => Promise<T>): Promise<T> {
+    if (engineOf(this.#db) === 'postgres') return this.#alone(work);
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ work, resolve: resolve as Waiting['resolve'], reject });
       if (!this.#isWorking) void this.#work();
     });
+  }
+
+  /** The server groups commits by itself. */
+  async #alone<T>(work: (db: Kysely<Database>) => Promise<T>): Promise<T> {
+    const begunAt = this.#measured?.clock.monotonic() ?? 0;
+    let isDurable = false;
+    try {
+      const value = await inTransaction(this.#db, work);
+      isDurable = true;
+      return value;
+    } finally {
+      const tookMs = (this.#measured?.clock.monotonic() ?? 0) - begunAt;
+      this.#measured?.onCommit({ tookMs, writes: 1, isDurable });
+    }
   }
 
   async #work(): Promise<void> {

@@ -1,6 +1,8 @@
 import { sql, type Kysely } from 'kysely';
-import { DEFAULT_MIGRATION_TABLE, Migrator } from 'kysely/migration';
+import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from 'kysely/migration';
 import { describeFailure, OperatorError } from '../errors/operator-error.ts';
+import { byEngine, engineOf, type Engine } from './engine.ts';
+import * as postgresSchema from './postgres-schema.ts';
 import type { Database } from './tables.ts';
 import * as first from './migrations/0001-first.ts';
 import * as wholeApi from './migrations/0002-whole-api.ts';
@@ -22,8 +24,8 @@ import * as agentWait from './migrations/0017-agent-wait.ts';
 import * as agentHealth from './migrations/0018-agent-health.ts';
 import * as agentLeases from './migrations/0019-agent-leases.ts';
 
-/** In order of their names. A new migration is a new file and a line here. */
-const migrations = {
+/** Up to 0018, for SQLite. */
+const onSqlite = {
   '0001-first': first,
   '0002-whole-api': wholeApi,
   '0003-scripts-and-artifacts': scriptsAndArtifacts,
@@ -42,13 +44,30 @@ const migrations = {
   '0016-credentials': credentials,
   '0017-agent-wait': agentWait,
   '0018-agent-health': agentHealth,
-  '0019-agent-leases': agentLeases,
 };
 
-export type MigrationName = keyof typeof migrations;
+interface MigrationOfBoth {
+  up(db: Kysely<unknown>, engine: Engine): Promise<void>;
+}
+
+/** In order of their names. A new migration is a new file and a line here. */
+const onBoth = { '0019-agent-leases': agentLeases } satisfies Record<string, MigrationOfBoth>;
+
+function migrationsOf(engine: Engine): Record<string, Migration> {
+  const later = Object.entries<MigrationOfBoth>(onBoth).map(([name, { up }]) => [
+    name,
+    { up: (db: Kysely<unknown>) => up(db, engine) },
+  ]);
+  return {
+    ...(engine === 'sqlite' ? onSqlite : { '0018-agent-health': postgresSchema }),
+    ...(Object.fromEntries(later) as Record<string, Migration>),
+  };
+}
+
+export type MigrationName = keyof typeof onSqlite | keyof typeof onBoth;
 
 export function isMigrationName(name: string): name is MigrationName {
-  return name in migrations;
+  return name in onSqlite || name in onBoth;
 }
 
 export interface MigrationState {
@@ -62,10 +81,16 @@ export interface MigrationState {
 
 /** Compares a database with this build without changing it. */
 export async function migrationState(db: Kysely<Database>): Promise<MigrationState> {
-  const known = Object.keys(migrations);
-  const { rows: tables } = await sql`
-    select 1 from sqlite_schema where type = 'table' and name = ${DEFAULT_MIGRATION_TABLE}
-  `.execute(db);
+  const known = Object.keys(migrationsOf(engineOf(db)));
+  const { rows: tables } = await byEngine({
+    sqlite: sql`
+      select 1 from sqlite_schema where type = 'table' and name = ${DEFAULT_MIGRATION_TABLE}
+    `,
+    postgres: sql`
+      select 1 from pg_tables
+      where schemaname = current_schema() and tablename = ${DEFAULT_MIGRATION_TABLE}
+    `,
+  }).execute(db);
   const { rows } =
     tables.length === 0
       ? { rows: [] }
@@ -96,13 +121,16 @@ export async function migrateToLatest(
   db: Kysely<Database>,
   until?: MigrationName,
 ): Promise<string[]> {
-  const { rows } = await sql<{ file: string }>`
-    select file from pragma_database_list where name = 'main'
-  `.execute(db);
-  refuseNewer(await migrationState(db), `the database ${rows[0]?.file ?? ''}`);
+  const { rows } = await byEngine({
+    sqlite: sql<{ place: string }>`
+      select file as place from pragma_database_list where name = 'main'
+    `,
+    postgres: sql<{ place: string }>`select current_database() as place`,
+  }).execute(db);
+  refuseNewer(await migrationState(db), `the database ${rows[0]?.place ?? ''}`);
   const migrator = new Migrator({
     db,
-    provider: { getMigrations: () => Promise.resolve(migrations) },
+    provider: { getMigrations: () => Promise.resolve(migrationsOf(engineOf(db))) },
   });
   const { error, results } =
     until === undefined ? await migrator.migrateToLatest() : await migrator.migrateTo(until);

@@ -1,4 +1,5 @@
 import type { Compilable, CompiledQuery, Kysely } from 'kysely';
+import { engineOf, type Engine } from './engine.ts';
 import type { Database } from './tables.ts';
 
 class Placeholder {
@@ -24,13 +25,13 @@ export function prepareQuery<Args extends object, Row = unknown>(
     argument: <K extends keyof Args>(name: K) => Args[K],
   ) => Compilable<Row>,
 ): PreparedQuery<Args, Row> {
-  let compiled: CompiledQuery<Row> | undefined;
+  const byEngine: Partial<Record<Engine, CompiledQuery<Row>>> = {};
   // The placeholder only passes through Kysely into `parameters`; nothing uses it as a value.
   const argument = <K extends keyof Args>(name: K): Args[K] =>
     new Placeholder(name) as unknown as Args[K];
   return {
     async run(db, args) {
-      compiled ??= build(db, argument).compile();
+      const compiled = (byEngine[engineOf(db)] ??= build(db, argument).compile());
       const parameters = compiled.parameters.map((parameter) =>
         parameter instanceof Placeholder ? args[parameter.name as keyof Args] : parameter,
       );

@@ -3,6 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import { notFound } from '../errors/api-error.ts';
 import { toFlag } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
+import { inTransaction } from '../db/unit.ts';
 import type { HeartbeatsTable } from './tables.ts';
 import { sha256Hex } from '../core/keys.ts';
 import { stepHeartbeat, type HeartbeatInput } from './decide/heartbeat.ts';
@@ -200,7 +201,7 @@ export async function sweepHeartbeats(services: Services): Promise<boolean> {
   // Pings may be unread in the sockets, or refused by a full disk: they are not missing.
   if (!services.reception.hasReadAll()) return false;
   const now = services.clock.now();
-  const { isBehind, steps } = await services.db.transaction().execute(async (db) => {
+  const { isBehind, steps } = await inTransaction(services.db, async (db) => {
     const rows = await heartbeatRows(db)
       .where('heartbeats.fails_at', '<=', now)
       .where('checks.activated', '=', 1)

@@ -1,4 +1,5 @@
 import { sql, type Kysely } from 'kysely';
+import { smallerOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import {
   type Gap,
@@ -23,7 +24,7 @@ async function excusePings(db: Kysely<Database>, gap: Gap): Promise<void> {
     .select(['check_id', 'last_ping_at', 'period_ms', 'grace_ms'])
     .where('fails_at', 'is not', null)
     .where(sql<boolean>`fails_at < ${to} + period_ms + grace_ms`)
-    .where(sql<boolean>`expected_at - min(5000, period_ms / 10) <= ${to}`)
+    .where(sql<boolean>`expected_at - ${smallerOf(sql`5000`, sql`period_ms / 10`)} <= ${to}`)
     .execute();
   if (rows.length === 0) return;
   const gaps = await readGaps(db);

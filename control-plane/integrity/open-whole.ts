@@ -1,8 +1,11 @@
 /** Opens the database for `serve`, or explains why it must not be opened, and what to do. */
 import { statSync } from 'node:fs';
 import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
+import type { Config } from '../core/config.ts';
 import { migrateToLatest, migrationState } from '../db/migrate.ts';
 import { openDatabase, openInMemory } from '../db/open.ts';
+import { openPostgres, refusalOfServer } from '../db/postgres.ts';
 import type { Database } from '../db/tables.ts';
 import { describeFailure, OperatorError } from '../errors/operator-error.ts';
 import { damageAdvice, refusalToOpen } from './decide-opening.ts';
@@ -34,11 +37,68 @@ async function orDamaged<T>(databaseFile: string, work: () => T | Promise<T>): P
   }
 }
 
-/** Opens and migrates the database. Throws an OperatorError when it is damaged or empty. */
-export async function openWhole(
-  { DATABASE_FILE, ENCRYPTION_KEY }: { DATABASE_FILE: string; ENCRYPTION_KEY?: string | undefined },
-  integrity: IntegrityWatch,
+type ServerSettings = Pick<Config, 'DATABASE_POOL' | 'DATABASE_PREPARED'> & {
+  DATABASE_URL: string;
+};
+
+/** Host and database of a URL, without what is secret. */
+export function nameOfServer(url: string): string {
+  const { host, pathname, searchParams } = new URL(url);
+  return `${host === '' ? (searchParams.get('host') ?? '') : host}${pathname}`;
+}
+
+/** Its id names the connections in the lists of the server. */
+interface Replica {
+  replicaId: string;
+  logger: Logger;
+}
+
+/** Opens the database of DATABASE_URL. Throws an OperatorError when it cannot be reached or used. */
+async function openServer(
+  { DATABASE_URL, DATABASE_POOL, DATABASE_PREPARED }: ServerSettings,
+  { replicaId, logger }: Replica,
 ): Promise<Kysely<Database>> {
+  const what = `DATABASE_URL: the database ${nameOfServer(DATABASE_URL)}`;
+  const db = openPostgres({
+    url: DATABASE_URL,
+    connections: DATABASE_POOL,
+    isPrepared: DATABASE_PREPARED,
+    applicationName: `monitor/${replicaId}`,
+    onLost: (error) => {
+      logger.warn({ err: error }, 'a connection to the database was lost');
+    },
+  });
+  try {
+    const refusal = await refusalOfServer(db).catch((error: unknown) => {
+      throw refused(
+        `${what} cannot be used (${describeFailure(error)}): check the address, the user and the password, and that the server runs`,
+        error,
+      );
+    });
+    if (refusal !== null) throw refused(`${what} ${refusal}`);
+    return db;
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+}
+
+/** Opens and migrates the database. Throws an OperatorError when it is damaged, empty or away. */
+export async function openWhole(
+  { DATABASE_FILE, DATABASE_URL, ENCRYPTION_KEY, ...settings }: Config,
+  integrity: IntegrityWatch,
+  replica: Replica,
+): Promise<Kysely<Database>> {
+  if (DATABASE_URL !== undefined) {
+    const server = await openServer({ ...settings, DATABASE_URL }, replica);
+    try {
+      await migrateToLatest(server);
+      return server;
+    } catch (error) {
+      await server.destroy();
+      throw error;
+    }
+  }
   if (DATABASE_FILE === ':memory:') return openInMemory(migrateToLatest);
   const found = findFiles(DATABASE_FILE, ENCRYPTION_KEY !== undefined);
   const refusal = refusalToOpen(found);

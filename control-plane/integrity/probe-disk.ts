@@ -3,6 +3,7 @@ import { open, rm } from 'node:fs/promises';
 import type { Services } from '../core/services.ts';
 import { writeFact } from '../db/installation.ts';
 import { noteAliveAndWritten } from '../reception/index.ts';
+import { inTransaction } from '../db/unit.ts';
 
 /** The size of a batch of results with payloads. */
 const probedBytes = 1_000_000;
@@ -12,7 +13,7 @@ class Undo extends Error {}
 /** The database may have a page limit of its own; the test write is rolled back. */
 async function hasRoomInside({ db }: Services): Promise<boolean> {
   try {
-    await db.transaction().execute(async (transaction) => {
+    await inTransaction(db, async (transaction) => {
       await writeFact(transaction, 'room', '0'.repeat(probedBytes));
       throw new Undo();
     });

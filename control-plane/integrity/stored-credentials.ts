@@ -9,6 +9,7 @@ import { sha256Hex } from '../core/keys.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
 import { readFact, writeFact } from '../db/installation.ts';
+import { engineOf } from '../db/engine.ts';
 import type { Database } from '../db/tables.ts';
 
 /** Gives the new text for a stored value of an account. */
@@ -209,7 +210,8 @@ export async function encryptStoredCredentials(
   db: Kysely<Database>,
   secrets: SecretCipher,
 ): Promise<{ isRewritten: boolean } | null> {
-  if ((await readFact(db, upgradeFact)) !== undefined) return null;
+  // No older build wrote to PostgreSQL.
+  if (engineOf(db) === 'postgres' || (await readFact(db, upgradeFact)) !== undefined) return null;
   const { rows } = await sql<{ bytes: number; channels: number }>`
     select (select page_count from pragma_page_count) * (select page_size from pragma_page_size)
       as bytes`.execute(db);

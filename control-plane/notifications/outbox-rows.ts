@@ -1,7 +1,8 @@
 /** Queries of the outbox for its sender: due rows, and outcomes. */
 import { sql, type Kysely, type Selectable } from 'kysely';
 import type { CommitQueue } from '../db/commit-queue.ts';
-import { eachOf } from '../db/expressions.ts';
+import { byEngine } from '../db/engine.ts';
+import { eachNumberOf, eachOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import type { OutboxTable } from './tables.ts';
 
@@ -17,6 +18,9 @@ interface DueQuery {
   limit: number;
 }
 
+/** SQLite reads the tables of a cross join in the order of the text. */
+const joinInOrder = byEngine({ sqlite: sql`cross join`, postgres: sql`join` });
+
 /** Enough for the mail limit, and more than the limit of a channel. */
 const rowsOfLane = 8;
 
@@ -29,7 +33,7 @@ export async function dueRows(
   db: Kysely<Database>,
   { now, exceptSeqs, exceptAccounts, exceptChannels, exceptMail, limit }: DueQuery,
 ): Promise<OutboxRow[]> {
-  const excepted = eachOf(exceptSeqs);
+  const excepted = eachNumberOf(exceptSeqs);
   const { rows } = await sql<OutboxRow>`
     with recursive lanes (lane, account_id, channel_id) as (
       select lane, account_id, coalesce(alert_channel_id, 0) from outbox
@@ -48,12 +52,12 @@ export async function dueRows(
       )
       from lanes
       where account_id not in ${eachOf(exceptAccounts)}
-        and channel_id not in ${eachOf(exceptMail ? [0, ...exceptChannels] : exceptChannels)}
+        and channel_id not in ${eachNumberOf(exceptMail ? [0, ...exceptChannels] : exceptChannels)}
     ),
     longest_waiting (lane) as (
       select lane from open_lanes where due_at <= ${now} order by due_at limit ${limit}
     )
-    select outbox.* from longest_waiting cross join outbox on outbox.seq in (
+    select outbox.* from longest_waiting ${joinInOrder} outbox on outbox.seq in (
       select waiting.seq from outbox as waiting
       where waiting.comes_next = 1 and waiting.lane = longest_waiting.lane
         and waiting.next_attempt_at <= ${now} and waiting.seq not in ${excepted}

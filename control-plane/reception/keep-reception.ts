@@ -3,6 +3,7 @@ import { readFact, writeFact } from '../db/installation.ts';
 import type { LastAlive } from './decide/receivable-time.ts';
 import type { Services } from '../core/services.ts';
 import { readGaps, recordGaps } from './record-gaps.ts';
+import { inTransaction } from '../db/unit.ts';
 
 const aliveFact = 'alive_at';
 /** Boot time of that moment: `<id of the boot> <milliseconds>`. */
@@ -12,7 +13,7 @@ const bootFact = 'alive_boot';
 export async function noteAlive({ db, reception }: Services): Promise<void> {
   const { wall, boot } = reception.lastAlive();
   const bootText = boot === null ? '' : `${boot.id} ${Math.round(boot.ms)}`;
-  await db.transaction().execute(async (unit) => {
+  await inTransaction(db, async (unit) => {
     await writeFact(unit, aliveFact, String(wall));
     await writeFact(unit, bootFact, bootText);
   });

@@ -4,6 +4,7 @@
  */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
+import { inTransaction } from '../db/unit.ts';
 import type { Services } from '../core/services.ts';
 import type { Gap, GapCause } from './decide/receivable-time.ts';
 
@@ -44,7 +45,7 @@ export async function recordGaps(
   { db, gapConsumers }: Pick<Services, 'db' | 'gapConsumers'>,
   gaps: readonly Gap[],
 ): Promise<void> {
-  await db.transaction().execute(async (unit) => {
+  await inTransaction(db, async (unit) => {
     for (const gap of gaps) {
       await write(unit, gap);
       for (const consume of gapConsumers) await consume(unit, gap);

@@ -1,6 +1,7 @@
 /** Ends runs that were begun and never finished, so that their last attempt counts. */
 import type { Kysely, Selectable } from 'kysely';
 import type { Database } from '../db/tables.ts';
+import { inTransaction } from '../db/unit.ts';
 import type { CheckResultsTable } from './tables.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { Services } from '../core/services.ts';
@@ -65,7 +66,7 @@ function withStatus(
  */
 export async function expireJobs(services: Services): Promise<boolean> {
   const now = services.clock.now();
-  const { isBehind, steps } = await services.db.transaction().execute(async (db) => {
+  const { isBehind, steps } = await inTransaction(services.db, async (db) => {
     const expired = await dropOverdueJobs(db, now, jobsPerSweep);
     const abandoned = await db
       .selectFrom('check_runs')

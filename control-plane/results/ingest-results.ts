@@ -13,6 +13,7 @@ import {
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { fromFlag, fromJson, toFlag, type EncodedPayload } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
+import { inTransaction } from '../db/unit.ts';
 import type { CheckRunsTable } from './tables.ts';
 import {
   withoutFuture,
@@ -628,7 +629,7 @@ export class ResultIntake {
     await reception.recorded();
     // With a clock that is years ahead, everything is too old.
     const keptMs = reception.isClockTrusted() ? this.#options.keptMs : Number.MAX_SAFE_INTEGER;
-    const { unit, outcomes } = await this.#services.db.transaction().execute(async (db) => {
+    const { unit, outcomes } = await inTransaction(this.#services.db, async (db) => {
       const unitOfWork = new IngestUnit(db, this.#services, { ...this.#options, keptMs });
       await unitOfWork.prefetch(
         parsed.map(({ batch, items }) => ({

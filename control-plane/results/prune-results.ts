@@ -5,6 +5,7 @@
  */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
+import { inTransaction } from '../db/unit.ts';
 import type { Services } from '../core/services.ts';
 
 /** Some tens of milliseconds each. */
@@ -77,7 +78,7 @@ export class ResultPruning {
   async run(): Promise<boolean> {
     const { db, clock } = this.#services;
     const before = clock.now() - this.#keptMs;
-    return db.transaction().execute(async (unit) => {
+    return inTransaction(db, async (unit) => {
       const results = await pruneOldestResults(unit, before, this.#hooks);
       if (results > 0) return true;
       // Old results that still exist wait for their roll-up, and so do their runs and events.

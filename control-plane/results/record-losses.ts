@@ -8,6 +8,7 @@ import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
+import { byEngine } from '../db/engine.ts';
 import type { Database } from '../db/tables.ts';
 import { missingSince, type RecordLoss, type StoredMark } from '../scheduling/index.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
@@ -17,9 +18,13 @@ const shownMs = 86_400_000;
 const macBytes = 16;
 
 async function newestSeq(db: Kysely<Database>): Promise<number> {
-  const { rows } = await sql<{ seq: number }>`
-    select seq from sqlite_sequence where name = 'check_results'
-  `.execute(db);
+  const { rows } = await byEngine({
+    sqlite: sql<{ seq: number }>`select seq from sqlite_sequence where name = 'check_results'`,
+    postgres: sql<{ seq: number }>`
+      select coalesce(last_value, 0) as seq from pg_sequences
+      where schemaname = current_schema() and sequencename = 'check_results_seq_seq'
+    `,
+  }).execute(db);
   return rows[0]?.seq ?? 0;
 }
 

@@ -4,7 +4,9 @@
  * deleted.
  */
 import { sql, type Kysely } from 'kysely';
+import { byEngine } from '../db/engine.ts';
 import type { Database } from '../db/tables.ts';
+import { inTransaction } from '../db/unit.ts';
 import type { Services } from '../core/services.ts';
 
 /** Clocks of agents differ by less. */
@@ -72,8 +74,11 @@ export async function renameFutureRuns(services: Services): Promise<boolean> {
     reception.noteFutureCleared();
     return false;
   }
-  return services.db.transaction().execute(async (db) => {
-    await sql`pragma defer_foreign_keys = on`.execute(db);
+  return inTransaction(services.db, async (db) => {
+    await byEngine({
+      sqlite: sql`pragma defer_foreign_keys = on`,
+      postgres: sql`set constraints all deferred`,
+    }).execute(db);
     const runs = await window(db).execute();
     for (const { id, state } of runs) {
       if (state === 'MISSED') await db.deleteFrom('check_runs').where('id', '=', id).execute();

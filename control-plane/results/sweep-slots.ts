@@ -15,6 +15,7 @@ import { fromFlag, fromJson } from '../db/columns.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Services } from '../core/services.ts';
 import { MaintenanceSlots } from '../maintenance/index.ts';
+import { inTransaction } from '../db/unit.ts';
 
 /** Batch size, because other writers wait meanwhile. */
 const periodsPerSweep = 500;
@@ -73,7 +74,7 @@ async function sweep(
   now: number,
   onMissed: (reason: string) => void,
 ): Promise<boolean> {
-  return services.db.transaction().execute(async (db) => {
+  return inTransaction(services.db, async (db) => {
     const periods = await db
       .selectFrom('schedule_periods')
       .innerJoin('checks', 'checks.id', 'schedule_periods.check_id')

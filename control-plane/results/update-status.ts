@@ -2,6 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { toFlag } from '../db/columns.ts';
+import { largerOf, smallerOf } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import type { StatusCache } from './status-cache.ts';
@@ -111,11 +112,11 @@ const upsertStatus = prepareQuery<StatusArguments>((db, argument) =>
           set('check_statuses.last_started_at', '>', set.ref('excluded.updated_at')),
         ]);
         const isConclusive = set.and([isNewer, set('excluded.has_errors', '=', 0)]);
-        const either = (bound: 'longest_run_ms' | 'shortest_run_ms', pick: 'max' | 'min') =>
-          set.fn<number>(pick, [
+        const either = (bound: 'longest_run_ms' | 'shortest_run_ms', pick: typeof largerOf) =>
+          pick(
             set.fn.coalesce(`check_statuses.${bound}`, `excluded.${bound}`),
             set.fn.coalesce(`excluded.${bound}`, `check_statuses.${bound}`),
-          ]);
+          );
         const conclusive = (flag: 'has_failures' | 'is_degraded') =>
           set
             .case()
@@ -141,8 +142,8 @@ const upsertStatus = prepareQuery<StatusArguments>((db, argument) =>
           last_run_location: newer('last_run_location'),
           last_check_run_id: newer('last_check_run_id'),
           last_started_at: newer('last_started_at'),
-          longest_run_ms: either('longest_run_ms', 'max'),
-          shortest_run_ms: either('shortest_run_ms', 'min'),
+          longest_run_ms: either('longest_run_ms', largerOf),
+          shortest_run_ms: either('shortest_run_ms', smallerOf),
           updated_at: set.ref('excluded.updated_at'),
         };
       }),

@@ -3,6 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import { leaseMs } from '@monitor/shared/contract/agent-protocol.ts';
 import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
 import { eachOf } from '../db/expressions.ts';
+import { lockRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 import { shiftOf, type Gap } from '../reception/index.ts';
 import { raiseJobs } from '../core/location-versions.ts';
@@ -116,18 +117,20 @@ export async function leaseWaiting(
   { accountId, location, agentId, jobIds }: JobsOfAgent,
   { now, leaseUntil }: { now: number; leaseUntil: number },
 ): Promise<Selectable<JobsTable>[]> {
-  const waiting = await db
-    .selectFrom('jobs')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('location', '=', location)
-    .where('id', 'in', eachOf(jobIds))
-    .where('expires_at', '>', now)
-    .where('cancel_requested_at', 'is', null)
-    .where((where) => where.or([where('agent_id', 'is', null), where('lease_until', '<=', now)]))
-    .orderBy('not_before')
-    .orderBy('id')
-    .execute();
+  const waiting = await lockRows(
+    db
+      .selectFrom('jobs')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('location', '=', location)
+      .where('id', 'in', eachOf(jobIds))
+      .where('expires_at', '>', now)
+      .where('cancel_requested_at', 'is', null)
+      .where((where) => where.or([where('agent_id', 'is', null), where('lease_until', '<=', now)]))
+      .orderBy('not_before')
+      .orderBy('id'),
+    { skipLocked: true },
+  ).execute();
   if (waiting.length === 0) return [];
   await db
     .updateTable('jobs')

@@ -5,7 +5,7 @@
  * The replica that an agent checked in at last waits for it, and only that one may decide that the
  * agent is gone. Only time in which this process could have received a check-in counts, so neither
  * a replica that was frozen nor the others have to compare clocks. The agents of a replica that is
- * gone are taken over by another one.
+ * gone are taken over by another one, which gives them the time to come back.
  *
  *   polling    a check-in of the agent is waiting here: it is alive
  *   between    its last check-in was answered: it must come back within `returnWithinMs`
@@ -20,7 +20,9 @@ import type { Bus } from '../core/bus.ts';
 import type { DiskWatch } from '../core/disk-watch.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
 import type { CommitQueue } from '../db/commit-queue.ts';
+import { engineOf } from '../db/engine.ts';
 import type { Database } from '../db/tables.ts';
+import { inTransaction } from '../db/unit.ts';
 import type { Reception } from '../reception/index.ts';
 import { AgentRegistry } from './agent-registry.ts';
 import type { Candidate } from './decide/assignment.ts';
@@ -47,12 +49,14 @@ const minCountedMs = 100;
 const maxReturnMs = 90_000;
 const followEveryMs = 1_000;
 const adoptEveryMs = 5_000;
+/** A replica that is alive gives up an agent earlier: after the longest poll and the time to return. */
+const adoptAfterMs = 45_000;
 /** While the set of agents changes, polls are woken at most this often. */
 const wakeEveryMs = 250;
-/** Reading takes at most this part of the time, so that a busy location does not stop the rest. */
+/** Reading many checks again waits, so that a location that keeps changing does not stop the rest. */
 const pausePerLoad = 5;
 const maxPauseMs = 1_000;
-const shortLoadMs = 5;
+const manyChecks = 1_000;
 /** Limit of jobs in one answer. */
 export const jobsPerCheckIn = 50;
 
@@ -105,8 +109,6 @@ export interface HubParts {
   logger: Logger;
   bus: Bus;
   replicaId: string;
-  /** Ids of the replicas that are alive; null where this process is the only one. */
-  aliveReplicas: (() => Promise<readonly string[]>) | null;
   /** Called when agents left a location. */
   onGone: (place: Place, agentIds: readonly string[]) => void;
 }
@@ -128,6 +130,8 @@ function isSameVersion(one: LocationVector, other: LocationVector): boolean {
 export class LocationHub {
   readonly #parts: HubParts;
   readonly #registry: AgentRegistry;
+  /** Without other replicas. */
+  readonly #isAlone: boolean;
   readonly #entries = new Map<string, LocationEntry>();
   readonly #overdue = new Map<LocationEntry, Set<string>>();
   #removing: Promise<void> | null = null;
@@ -137,11 +141,12 @@ export class LocationHub {
   #readAt = 0;
   #adoptedAt = 0;
   #isDatabaseAway = false;
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(parts: HubParts) {
     this.#parts = parts;
     this.#registry = new AgentRegistry(parts);
+    this.#isAlone = engineOf(parts.db) === 'sqlite';
     parts.bus.on('l', (about) => {
       const slash = about.indexOf('/');
       if (slash < 0) this.#followSoon();
@@ -248,7 +253,7 @@ export class LocationHub {
     const { clock, reception } = this.#parts;
     attendance.stopWaiting?.();
     attendance.stopWaiting = null;
-    if (this.#isClosed) return;
+    if (this.isClosed) return;
     const since = reception.receivableMs();
     attendance.stopWaiting = clock.after(withinMs, () => {
       // Only receivable time counts.
@@ -266,7 +271,7 @@ export class LocationHub {
     agentIds.add(agentId);
     this.#overdue.set(entry, agentIds);
     // Nobody else can have heard of it: no conclusion may count on it until that is recorded.
-    if (this.#parts.aliveReplicas === null) {
+    if (this.#isAlone) {
       entry.members = new Map([...entry.members].filter(([id]) => id !== agentId));
     }
     this.#removing ??= this.#removeOverdue().finally(() => {
@@ -306,10 +311,11 @@ export class LocationHub {
     agentIds: readonly string[],
     replicaId?: string,
   ): Promise<void> {
-    const { clock, commits } = this.#parts;
-    const gone = await commits.run((db) =>
-      leaveLocation(db, entry, agentIds, {
-        now: clock.now(),
+    const { db, clock } = this.#parts;
+    const now = clock.now();
+    const gone = await inTransaction(db, (unit) =>
+      leaveLocation(unit, entry, agentIds, {
+        now,
         ...(replicaId === undefined ? {} : { replicaId }),
       }),
     );
@@ -391,7 +397,7 @@ export class LocationHub {
   }
 
   #tick(): void {
-    if (this.#isClosed) return;
+    if (this.isClosed) return;
     this.#cancelTick = this.#parts.clock.after(followEveryMs, () => {
       void this.#follow().finally(() => {
         this.#tick();
@@ -417,8 +423,8 @@ export class LocationHub {
   }
 
   async #compare(): Promise<void> {
-    const { db, clock, aliveReplicas } = this.#parts;
-    if (aliveReplicas !== null && clock.monotonic() - this.#adoptedAt >= adoptEveryMs) {
+    const { db, clock } = this.#parts;
+    if (!this.#isAlone && clock.monotonic() - this.#adoptedAt >= adoptEveryMs) {
       await this.#adopt();
     }
     const vectors = await readVectors(db);
@@ -459,9 +465,9 @@ export class LocationHub {
   }
 
   async #adopt(): Promise<void> {
-    const { db, clock, replicaId, aliveReplicas } = this.#parts;
-    const alive = (await aliveReplicas?.()) ?? [];
-    for (const { agentId, ...place } of await adoptAgents(db, replicaId, alive)) {
+    const { db, clock, replicaId } = this.#parts;
+    const seenBefore = this.#isAlone ? null : clock.now() - adoptAfterMs;
+    for (const { agentId, ...place } of await adoptAgents(db, replicaId, seenBefore)) {
       const entry = this.#entry(place);
       const attendance = entry.attendances.get(agentId) ?? { polls: 0, stopWaiting: null };
       entry.attendances.set(agentId, attendance);
@@ -486,8 +492,9 @@ export class LocationHub {
     const { clock } = this.#parts;
     // It was logged by those who waited for it.
     await before?.catch(() => {});
-    if (before !== null && entry.loadTookMs >= shortLoadMs) {
-      await sleep(clock, Math.min(maxPauseMs, pausePerLoad * entry.loadTookMs));
+    if (before !== null && (entry.view?.checks.size ?? 0) >= manyChecks) {
+      const pauseMs = Math.min(maxPauseMs, pausePerLoad * entry.loadTookMs);
+      await sleep(clock, pauseMs, this.#closing.signal);
     }
     entry.loading = entry.queued;
     entry.queued = null;
@@ -567,7 +574,7 @@ export class LocationHub {
     };
     const leftMs = entry.wokenAt + wakeEveryMs - clock.monotonic();
     if (leftMs <= 0) wake();
-    else if (!this.#isClosed) entry.cancelWaking = clock.after(leftMs, wake);
+    else if (!this.isClosed) entry.cancelWaking = clock.after(leftMs, wake);
   }
 
   #wakeNow(entry: LocationEntry, agentIds: Iterable<string>): void {
@@ -604,7 +611,7 @@ export class LocationHub {
     signal: AbortSignal,
   ): Promise<void> {
     const entry = this.#entry(place);
-    if (entry.changes !== mark || withinMs <= 0 || signal.aborted || this.#isClosed) {
+    if (entry.changes !== mark || withinMs <= 0 || signal.aborted || this.isClosed) {
       return Promise.resolve();
     }
     return new Promise((resolve) => {
@@ -627,12 +634,12 @@ export class LocationHub {
 
   /** True while the process stops: callers must get an error, not an answer without agents. */
   get isClosed(): boolean {
-    return this.#isClosed;
+    return this.#closing.signal.aborted;
   }
 
   /** Wakes all long polls. Agents stay registered, because they continue with their last answer. */
   close(): void {
-    this.#isClosed = true;
+    this.#closing.abort();
     this.#cancelTick();
     for (const entry of this.#entries.values()) {
       entry.cancelWaking?.();

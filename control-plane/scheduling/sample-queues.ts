@@ -1,5 +1,6 @@
 /** Samples the queue of each location once a minute. */
 import type { Services } from '../core/services.ts';
+import { inTransaction } from '../db/unit.ts';
 
 /** `GET /v1/private-locations/{id}/metrics` covers 15 days. */
 export const metricsKeptMs = 15 * 86_400_000;
@@ -23,7 +24,7 @@ export async function sampleQueues({ db, clock }: Services): Promise<void> {
     ])
     .groupBy(['private_locations.account_id', 'private_locations.slug_name'])
     .execute();
-  await db.transaction().execute(async (unit) => {
+  await inTransaction(db, async (unit) => {
     for (const { account_id, location, queue_size, oldest } of waiting) {
       await unit
         .insertInto('queue_samples')

@@ -6,6 +6,7 @@
 import type { Kysely } from 'kysely';
 import type { CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
 import { eachOf } from '../db/expressions.ts';
+import { lockRows } from '../db/lock.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import { raiseJobs } from '../core/location-versions.ts';
@@ -127,12 +128,13 @@ async function lockState(db: Kysely<Database>, { accountId, location }: Place) {
     })
     .onConflict((conflict) => conflict.columns(['account_id', 'location']).doNothing())
     .execute();
-  return db
-    .selectFrom('location_states')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('location', '=', location)
-    .executeTakeFirstOrThrow();
+  return lockRows(
+    db
+      .selectFrom('location_states')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('location', '=', location),
+  ).executeTakeFirstOrThrow();
 }
 
 type State = Awaited<ReturnType<typeof lockState>>;
@@ -277,24 +279,22 @@ export async function servingAgents(db: Kysely<Database>, place?: Place): Promis
 }
 
 /**
- * Takes over the agents of replicas that are gone, whose polls nobody answers any more; gives these
- * agents.
+ * Takes over agents of other replicas, and gives them: those that checked in before `seenBefore`, which
+ * a replica that is alive would have given up by then, or all of them when it is null.
  */
 export async function adoptAgents(
   db: Kysely<Database>,
   replicaId: string,
-  alive: readonly string[],
+  seenBefore: number | null,
 ): Promise<(Place & { agentId: string })[]> {
   const rows = await db
     .updateTable('agents')
     .set({ replica_id: replicaId })
     .where('gone_at', 'is', null)
     .where((where) =>
-      where.or([
-        where('replica_id', 'is', null),
-        where('replica_id', 'not in', eachOf([...alive, replicaId])),
-      ]),
+      where.or([where('replica_id', 'is', null), where('replica_id', '!=', replicaId)]),
     )
+    .$if(seenBefore !== null, (query) => query.where('last_seen_at', '<', seenBefore ?? 0))
     .returning(['account_id', 'location', 'id'])
     .execute();
   return rows.map((row) => ({

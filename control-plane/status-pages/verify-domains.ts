@@ -1,5 +1,6 @@
 /** Verifies custom domains of status pages. DNS look-ups run outside of transactions. */
 import { sql, type Kysely, type Selectable } from 'kysely';
+import { largerOf, smallerOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import type { StatusPagesTable } from './tables.ts';
 import type { Services } from '../core/services.ts';
@@ -80,14 +81,14 @@ export async function verifyDomain(services: DomainServices, page: PageRow): Pro
 /** Checks the domains that are due: after a minute at first, up to every six hours later. */
 export async function verifyDomains(services: DomainServices): Promise<void> {
   const now = services.clock.now();
+  const tenthMs = sql`(${now} - domain_claimed_at) / 10`;
+  const waitMs = smallerOf(largerOf(tenthMs, sql.lit(minuteMs)), sql.lit(maxWaitMs));
   const due = await services.db
     .selectFrom('status_pages')
     .selectAll()
     .where('claimed_domain', 'is not', null)
     .where('custom_domain', 'is', null)
-    .where(
-      sql<boolean>`coalesce(domain_checked_at + min(max((${now} - domain_claimed_at) / 10, ${minuteMs}), ${maxWaitMs}), 0) <= ${now}`,
-    )
+    .where(sql<boolean>`coalesce(domain_checked_at + ${waitMs}, 0) <= ${now}`)
     .orderBy('domain_checked_at')
     .limit(pagesAtOnce)
     .execute();

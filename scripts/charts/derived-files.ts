@@ -25,12 +25,16 @@ export const ownValues = {
     'PORT',
     'HOST',
     'DATABASE_FILE',
+    'DATABASE_URL',
+    'DATABASE_LISTEN_URL',
+    'DATABASE_READ_URL',
     'PUBLIC_URL',
     'ENCRYPTION_KEY',
     'SMTP_URL',
     'PHONE_AUTH_TOKEN',
     'ARTIFACTS_S3_SECRET_ACCESS_KEY',
     'ARTIFACTS_DIR',
+    'ARTIFACTS_SHARED',
   ],
 } as const;
 

@@ -1,7 +1,13 @@
 /** Which test files share a process. A process costs its start and all imports; most tests need no own one. */
 
+import { dirname, join, normalize } from 'node:path';
+
+/** The database under the control planes that tests start in their own process. */
+export type TestEngine = 'sqlite' | 'postgres';
+
 /** One process. */
 export interface Group {
+  readonly engine: TestEngine;
   /** In the order in which they run. */
   readonly files: readonly string[];
   /** It waits for most of its time, and leaves the processors to others. */
@@ -25,14 +31,53 @@ function waits(file: string, source: string): boolean {
   return reason === undefined ? file.startsWith('test/e2e/') : reason.startsWith('it waits');
 }
 
+/** A line of a comment in a test file that says why it runs on SQLite alone. */
+const sqliteOnly = /^(?:\/\/| \*) SQLite only: (\S.*)/m;
+
+const startsControlPlane = 'test/support/control-plane.ts';
+const imported = /from '(\.[^']+)'/g;
+
+/**
+ * The files whose tests run once more on PostgreSQL: those that start a control plane in their process,
+ * by themselves or through `test/support`, unless they say why not. `readSource` gives the text of any file.
+ */
+export function filesForPostgres(
+  sources: ReadonlyMap<string, string>,
+  readSource: (file: string) => string,
+): string[] {
+  const known = new Map<string, boolean>([[startsControlPlane, true]]);
+  const reaches = (file: string, source: string): boolean => {
+    const before = known.get(file);
+    if (before !== undefined) return before;
+    known.set(file, false);
+    const found = [...source.matchAll(imported)]
+      .map((match) => normalize(join(dirname(file), match[1] ?? '')))
+      .filter((path) => path.startsWith('test/support/'))
+      .some((path) => reaches(path, readSource(path)));
+    known.set(file, found);
+    return found;
+  };
+  return [...sources]
+    .filter(
+      ([file, source]) =>
+        /^test\/(control-plane|security)\//.test(file) && !sqliteOnly.test(source),
+    )
+    .filter(([file, source]) => reaches(file, source))
+    .map(([file]) => file);
+}
+
 /** Neighbours share a process, unless one needs its own. Those come first, since they last longest. */
-export function planGroups(sources: ReadonlyMap<string, string>): Group[] {
+export function planGroups(
+  sources: ReadonlyMap<string, string>,
+  engine: TestEngine = 'sqlite',
+): Group[] {
   const files = [...sources.keys()].sort();
   const { alone = [], shared = [] } = Object.groupBy(files, (file) =>
     needsOwnProcess(file, sources.get(file) ?? '') ? 'alone' : 'shared',
   );
   const areaOf = (file: string): string => file.split('/').slice(0, 2).join('/');
   const groups: Group[] = alone.map((file) => ({
+    engine,
     files: [file],
     isWaiting: waits(file, sources.get(file) ?? ''),
   }));
@@ -42,7 +87,7 @@ export function planGroups(sources: ReadonlyMap<string, string>): Group[] {
     const isFull = group.length === maxFilesPerGroup;
     if (first === undefined || isFull || areaOf(first) !== areaOf(file)) {
       group = [];
-      groups.push({ files: group, isWaiting: false });
+      groups.push({ engine, files: group, isWaiting: false });
     }
     group.push(file);
   }

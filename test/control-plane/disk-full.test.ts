@@ -1,3 +1,4 @@
+// SQLite only: it fills the file of a database.
 /** A disk that is full, as the database reports it: it may have no more pages. */
 import assert from 'node:assert/strict';
 import test from 'node:test';

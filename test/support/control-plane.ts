@@ -8,6 +8,7 @@ import { readConfig } from '../../control-plane/core/config.ts';
 import type { DomainResolver } from '../../control-plane/status-pages/status-page-domains.ts';
 import { findOrCreateAccount } from '../../control-plane/accounts/store.ts';
 import { createApiKey, createLocationKey } from '../../control-plane/accounts/keys/store.ts';
+import { createTestDatabase, runsOnPostgres } from './postgres.ts';
 
 export interface Answer {
   status: number;
@@ -59,6 +60,7 @@ export async function startTestControlPlane(
     resolver?: DomainResolver;
   } = {},
 ): Promise<TestControlPlane> {
+  const database = runsOnPostgres && options.file === undefined ? await createTestDatabase() : null;
   const config = readConfig({
     PORT: '0',
     DATABASE_FILE: options.file ?? ':memory:',
@@ -74,7 +76,7 @@ export async function startTestControlPlane(
   });
   const logged: string[] = [];
   const controlPlane = await startControlPlane({
-    config,
+    config: database === null ? config : { ...config, DATABASE_URL: database.url },
     logger: options.logger ?? pino({ level: 'error' }, { write: (line) => logged.push(line) }),
     clock: options.clock ?? systemClock,
     // No test asks the DNS of the machine.
@@ -125,6 +127,9 @@ export async function startTestControlPlane(
         .execute();
       return (await createApiKey(services, id, { name: 'other' })).rawKey;
     },
-    [Symbol.asyncDispose]: async () => controlPlane[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await controlPlane[Symbol.asyncDispose]();
+      await database?.[Symbol.asyncDispose]();
+    },
   };
 }

@@ -18,10 +18,9 @@ export async function dumpTables(
   accountId?: string,
 ): Promise<Record<string, string[]>> {
   const dump: Record<string, string[]> = {};
-  for (const { type, name } of await rowsOf(db, 'sqlite_master')) {
-    if (type !== 'table') continue;
-    const rows = await rowsOf(db, String(name));
-    dump[String(name)] = rows
+  for (const { name } of await db.introspection.getTables()) {
+    const rows = await rowsOf(db, name);
+    dump[name] = rows
       .filter((row) => accountId === undefined || row['account_id'] === accountId)
       .map((row) =>
         JSON.stringify(row, (column, value: unknown) =>

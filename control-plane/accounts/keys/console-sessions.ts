@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Database } from '../../db/tables.ts';
+import { inTransaction } from '../../db/unit.ts';
 import type { IssuedSession } from '../../http/console-cookie.ts';
 import { sha256Hex } from '../../core/keys.ts';
 
@@ -37,7 +38,7 @@ export async function startConsoleSession(
   const token = makeToken();
   const now = clock.now();
   const expiresAt = now + (isKept ? sessionMs.kept : sessionMs.short);
-  await db.transaction().execute(async (unit) => {
+  await inTransaction(db, async (unit) => {
     await unit
       .insertInto('console_sessions')
       .values({
@@ -60,7 +61,8 @@ export async function startConsoleSession(
           .where('api_key_id', '=', keyId)
           .orderBy('created_at', 'desc')
           .orderBy('id')
-          .limit(-1)
+          // SQLite knows no offset without a limit.
+          .limit(Number.MAX_SAFE_INTEGER)
           .offset(maxSessionsOfKey),
       )
       .execute();

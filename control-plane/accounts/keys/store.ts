@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import type { Database } from '../../db/tables.ts';
-import { isDiskFull } from '../../core/disk-watch.ts';
+import { databaseFailure } from '../../db/failure.ts';
 import type { ApiPrincipal, KeyFinder, LocationPrincipal } from '../../http/authenticate.ts';
 import { makeKey } from '../../core/keys.ts';
 import { previousTokenMs } from './console-sessions.ts';
@@ -142,7 +142,7 @@ export class KeyStore implements KeyFinder {
       .execute()
       .catch((error: unknown) => {
         // Reading works while the disk is full; only `last used` cannot be written.
-        if (!isDiskFull(error)) throw error;
+        if (databaseFailure(error) !== 'full') throw error;
       });
   }
 

@@ -1,7 +1,7 @@
 /** The overview of checks: a few queries for all of them, and one for the runs of each. */
 import { scheduler } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import { jsonValue } from '../../db/expressions.ts';
+import { jsonFlag } from '../../db/expressions.ts';
 import { prepareQuery } from '../../db/prepared.ts';
 import type { Database } from '../../db/tables.ts';
 
@@ -34,9 +34,9 @@ export async function overviewRows(
       'check_statuses.last_started_at',
       'check_statuses.ssl_days_remaining',
     ])
-    .select(({ fn, lit }) => [
-      fn.coalesce(jsonValue<number>('checks.body_json', '$.muted'), lit(0)).as('muted'),
-      fn.coalesce(jsonValue<number>('check_groups.body_json', '$.muted'), lit(0)).as('group_muted'),
+    .select([
+      jsonFlag('checks.body_json', '$.muted').as('muted'),
+      jsonFlag('check_groups.body_json', '$.muted').as('group_muted'),
     ])
     .where('checks.account_id', '=', accountId);
   if (checkId !== undefined) query = query.where('checks.id', '=', checkId);

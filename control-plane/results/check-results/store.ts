@@ -5,7 +5,7 @@ import type { CheckResult, checkRun } from '@monitor/shared/contract/check-resul
 import { resultFields, type ResultField } from '@monitor/shared/contract/check-result.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag, payloadText, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
-import { jsonList } from '../../db/expressions.ts';
+import { eachNumberIn, jsonList } from '../../db/expressions.ts';
 import { readCursor, readPage } from '../../db/page.ts';
 import { prepareQuery, type PreparedQuery } from '../../db/prepared.ts';
 import type { Database } from '../../db/tables.ts';
@@ -108,7 +108,7 @@ const findPayloads = prepareQuery<{ seqs: string }, Payload>((db, argument) =>
   db
     .selectFrom('result_payloads')
     .selectAll()
-    .where('result_seq', 'in', sql<number>`(select value from json_each(${argument('seqs')}))`),
+    .where('result_seq', 'in', eachNumberIn(argument('seqs'))),
 );
 
 /** Rows whose payloads are read together: up to the limit, and at least one. */

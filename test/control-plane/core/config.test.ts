@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { describeSettings, readConfig } from '../../../control-plane/core/config.ts';
+import type { OperatorError } from '../../../control-plane/errors/operator-error.ts';
 
 suite('a setting that nothing could work with is refused at the start', () => {
   for (const [name, value] of [
@@ -74,4 +75,78 @@ test('a number that is none, and one beyond its bounds, is named in plain words'
     () => readConfig({ PORT: '99999' }),
     /\n {2}PORT: must be at most 65535 \(given: 99999\)$/,
   );
+});
+
+suite('with DATABASE_URL', () => {
+  const url = 'postgres://monitor:hunter2@db.example:5432/monitor';
+  const complete = {
+    DATABASE_URL: url,
+    ENCRYPTION_KEY: 'k'.repeat(32),
+    PUBLIC_URL: 'https://monitor.example',
+    ARTIFACTS_S3_BUCKET: 'files',
+  };
+  const refusal = (environment: Record<string, string | undefined>): string => {
+    try {
+      readConfig(environment);
+    } catch (error) {
+      const { message, exitCode } = error as OperatorError;
+      assert.equal(exitCode, 2);
+      assert.doesNotMatch(message, /hunter2/);
+      return message;
+    }
+    throw new Error('the settings were accepted');
+  };
+
+  test('what several replicas need is complete', () => {
+    const config = readConfig(complete);
+    assert.equal(config.DATABASE_URL, url);
+    assert.equal(config.DATABASE_POOL, 10);
+    assert.equal(config.DATABASE_NOTIFY, true);
+    assert.equal(config.DATABASE_PREPARED, true);
+    assert.equal(config.DATABASE_FAILOVER_SECONDS, 60);
+    assert.equal(readConfig({ ...complete, DATABASE_NOTIFY: 'off' }).DATABASE_NOTIFY, false);
+    const socket = 'postgresql:///monitor?host=/run/postgresql';
+    assert.equal(readConfig({ ...complete, DATABASE_URL: socket }).DATABASE_URL, socket);
+  });
+
+  for (const [name, wayOut] of [
+    ['ENCRYPTION_KEY', /ENCRYPTION_KEY: is needed with DATABASE_URL, .*: set the same/],
+    ['PUBLIC_URL', /PUBLIC_URL: is needed with DATABASE_URL: set it to/],
+    ['ARTIFACTS_S3_BUCKET', /ARTIFACTS_S3_BUCKET: is needed .*: set it, or set ARTIFACTS_DIR/],
+  ] as const) {
+    test(`${name} is asked for`, () => {
+      assert.match(refusal({ ...complete, [name]: undefined }), wayOut);
+    });
+  }
+
+  test('a folder serves only when it is said to be shared', () => {
+    const folder = { ...complete, ARTIFACTS_S3_BUCKET: undefined, ARTIFACTS_DIR: '/mnt/files' };
+    assert.match(refusal(folder), /ARTIFACTS_SHARED to true/);
+    assert.equal(readConfig({ ...folder, ARTIFACTS_SHARED: 'true' }).ARTIFACTS_SHARED, true);
+  });
+
+  test('two databases at once are refused, also when the file is the default', () => {
+    assert.match(
+      refusal({ ...complete, DATABASE_FILE: '.data/control-plane.db' }),
+      /DATABASE_FILE: cannot be used together with DATABASE_URL: unset one of them; .*move/,
+    );
+  });
+
+  test('a URL of no PostgreSQL, and one without a host, is not printed', () => {
+    assert.match(
+      refusal({ ...complete, DATABASE_URL: 'mysql://u:hunter2@h/d' }),
+      /DATABASE_URL: must be a URL such as postgres:[^\n]*$/,
+    );
+    assert.match(
+      refusal({ ...complete, DATABASE_READ_URL: 'postgres:///hunter2' }),
+      /DATABASE_READ_URL: must name a host/,
+    );
+  });
+
+  test('settings of replicas mean nothing without it', () => {
+    assert.match(
+      refusal({ DATABASE_LISTEN_URL: url }),
+      /DATABASE_LISTEN_URL: needs DATABASE_URL: set that too/,
+    );
+  });
 });

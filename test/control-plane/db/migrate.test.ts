@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import test from 'node:test';
+import { sql, type Kysely } from 'kysely';
+import { byEngine } from '../../../control-plane/db/engine.ts';
 import { migrateToLatest } from '../../../control-plane/db/migrate.ts';
 import { openDatabase } from '../../../control-plane/db/open.ts';
+import { openPostgres } from '../../../control-plane/db/postgres.ts';
+import type { Database } from '../../../control-plane/db/tables.ts';
+import { createTestDatabase } from '../../support/postgres.ts';
 import { fieldsOf, findCheck } from '../../../control-plane/checks/store.ts';
 
 const accountId = '0b0cbb6e-9d6c-4a3c-8a53-1f5f64d8e7a1';
@@ -154,4 +159,66 @@ test('open alerts about agents stay open under their new names', async () => {
   const streaks = await db.selectFrom('location_error_streaks').select('location').execute();
   assert.deepEqual(streaks, [{ location: 'broken' }], 'the other outage is over');
   await db.destroy();
+});
+
+/** Each column as `table.column`, with `?` when it may be null. */
+async function columnsOf(db: Kysely<Database>): Promise<string[]> {
+  const { rows } = await byEngine({
+    sqlite: sql<{ place: string }>`
+      select t.name || '.' || c.name || iif(c."notnull" or c.pk > 0, '', '?') as place
+      from pragma_table_list as t join pragma_table_xinfo(t.name) as c
+      where t.schema = 'main' and t.type = 'table' and t.name not like 'sqlite_%'
+    `,
+    postgres: sql<{ place: string }>`
+      select table_name || '.' || column_name || case is_nullable when 'YES' then '?' else '' end
+        as place
+      from information_schema.columns where table_schema = current_schema()
+    `,
+  }).execute(db);
+  return rows.map(({ place }) => place).sort();
+}
+
+/** The columns of each unique key and unique index without a condition, by table. */
+async function uniqueKeysOf(db: Kysely<Database>): Promise<string[]> {
+  const { rows } = await byEngine({
+    sqlite: sql<{ table_name: string; columns: string }>`
+      select t.name as table_name, (
+        select group_concat(i.name, ',') from (
+          select name from pragma_index_info(l.name) order by seqno
+        ) as i
+      ) as columns
+      from pragma_table_list as t join pragma_index_list(t.name) as l
+      where t.schema = 'main' and l."unique" = 1 and l.partial = 0
+    `,
+    postgres: sql<{ table_name: string; columns: string }>`
+      select t.relname as table_name, (
+        select string_agg(a.attname, ',' order by k.place)
+        from unnest(i.indkey) with ordinality as k (number, place)
+        join pg_attribute as a on a.attrelid = t.oid and a.attnum = k.number
+      ) as columns
+      from pg_index as i join pg_class as t on t.oid = i.indrelid
+      join pg_namespace as n on n.oid = t.relnamespace
+      where n.nspname = current_schema() and i.indisunique and i.indpred is null
+    `,
+  }).execute(db);
+  return rows.map((row) => `${row.table_name} (${row.columns})`).sort();
+}
+
+test('PostgreSQL has the tables, columns and unique keys of SQLite', async () => {
+  await using database = await createTestDatabase();
+  const sqlite = openDatabase(':memory:');
+  await migrateToLatest(sqlite);
+  const postgres = openPostgres({
+    url: database.url,
+    connections: 2,
+    isPrepared: true,
+    applicationName: 'monitor/test',
+  });
+  assert.deepEqual(await columnsOf(postgres), await columnsOf(sqlite));
+  const ofPostgres = await uniqueKeysOf(postgres);
+  // SQLite counts `integer primary key` without an index.
+  const missing = (await uniqueKeysOf(sqlite)).filter((key) => !ofPostgres.includes(key));
+  assert.deepEqual(missing, []);
+  await sqlite.destroy();
+  await postgres.destroy();
 });

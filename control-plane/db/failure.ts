@@ -1,0 +1,37 @@
+/** What an error of a database means, on both engines. */
+
+/**
+ * - `unique`: a row with that key exists.
+ * - `conflict`: another transaction was in the way; repeating the work helps.
+ * - `unavailable`: the database is away, starting or stopping.
+ * - `full`: its disk has no room.
+ * - `read-only`: it takes no writes, as a standby does.
+ */
+export type DatabaseFailure = 'unique' | 'conflict' | 'unavailable' | 'full' | 'read-only';
+
+const meanings: readonly [RegExp, DatabaseFailure][] = [
+  [/^(SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY)|23505)$/, 'unique'],
+  // Serialization, deadlock, lock not available, and a query or idle transaction ended by a time limit.
+  [/^(40001|40P01|55P03|57014|25P03)$/, 'conflict'],
+  [/^(SQLITE_FULL.*|SQLITE_IOERR_(WRITE|FSYNC|TRUNCATE|SHM).*|ENOSPC|EDQUOT|53100)$/, 'full'],
+  [/^(25006)$/, 'read-only'],
+  // Connections, too many of them, shutdown, crash of a server process, start in progress.
+  [/^(08...|53300|57P01|57P02|57P03|57P05)$/, 'unavailable'],
+  [
+    /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/,
+    'unavailable',
+  ],
+];
+
+/** `pg` gives no code for connections that it lost or could not make in time. */
+const lostConnection =
+  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Query read timeout)/;
+
+/** Null for an error that is not about the database, or that says nothing of these. */
+export function databaseFailure(error: unknown): DatabaseFailure | null {
+  if (!(error instanceof Error)) return null;
+  if (lostConnection.test(error.message)) return 'unavailable';
+  if (error instanceof AggregateError) return databaseFailure(error.errors[0]);
+  const code = 'code' in error ? String(error.code) : '';
+  return meanings.find(([pattern]) => pattern.test(code))?.[1] ?? null;
+}

@@ -1,0 +1,68 @@
+/**
+ * Transactions. On PostgreSQL other transactions run beside them: one that was in the way of another,
+ * or whose connection was lost before its commit, is repeated as a whole.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Kysely } from 'kysely';
+import { engineOf } from './engine.ts';
+import { databaseFailure } from './failure.ts';
+import type { Database } from './tables.ts';
+
+const attempts = 5;
+const firstPauseMs = 10;
+
+/** A connection that was lost while it committed: nobody knows whether the work is stored. */
+export class UnknownOutcome extends Error {
+  readonly code = '08007';
+
+  constructor(cause: unknown) {
+    super('the connection to the database was lost during a commit', { cause });
+  }
+}
+
+type Work<T> = (db: Kysely<Database>) => Promise<T>;
+
+async function attempt<T>(db: Kysely<Database>, work: Work<T>): Promise<T> {
+  const unit = await db.startTransaction().execute();
+  let value: T;
+  try {
+    value = await work(unit);
+  } catch (error) {
+    // A lost connection cannot roll back, and the server has done it.
+    await unit
+      .rollback()
+      .execute()
+      .catch(() => {});
+    throw error;
+  }
+  try {
+    await unit.commit().execute();
+  } catch (error) {
+    await unit
+      .rollback()
+      .execute()
+      .catch(() => {});
+    throw databaseFailure(error) === 'unavailable' ? new UnknownOutcome(error) : error;
+  }
+  return value;
+}
+
+/**
+ * Runs work in a transaction and gives its value after the commit. The work may run several times:
+ * it has no effect outside the database, and collects anew what it collects.
+ * @throws UnknownOutcome when the connection is lost during the commit.
+ */
+export async function inTransaction<T>(db: Kysely<Database>, work: Work<T>): Promise<T> {
+  if (engineOf(db) === 'sqlite') return db.transaction().execute(work);
+  for (let number = 1; ; number += 1) {
+    try {
+      return await attempt(db, work);
+    } catch (error) {
+      const failure = databaseFailure(error);
+      const isRepeatable =
+        failure === 'conflict' || (failure === 'unavailable' && !(error instanceof UnknownOutcome));
+      if (!isRepeatable || number === attempts) throw error;
+      await pause(firstPauseMs * 2 ** number * (0.5 + Math.random()));
+    }
+  }
+}
