@@ -31,7 +31,7 @@ export function agentHandlers(
       const { length: results } = body.items;
       quotas.take(accountId, location, { results, resultBytes: bodyBytes });
       await losses.compare(body.acknowledged);
-      const items = await intake.ingest({ accountId, location, items: body.items });
+      const items = await intake.ingest({ accountId, location, ...body });
       return { items, acknowledged: await losses.mark() };
     },
 

@@ -202,13 +202,14 @@ async function closeAlert(
 
 /** Operation of the timer of a condition: closes alerts that are over and opens alerts that are due. */
 export async function watchHealth(services: Services, condition: HealthCondition): Promise<void> {
-  const { db, outbox } = services;
+  const { db, outbox, replicas } = services;
   const rows = await db.selectFrom('agent_health_alerts').selectAll().execute();
   const open = rows.map(toAlert).filter(({ code }) => condition.owns(code));
   const { suspects, endOf } = await condition.look(open);
   let hasNews = false;
   for (const alert of open) {
     const isSent = await inTransaction(db, async (unit) => {
+      await replicas.keep(unit, condition.name);
       const ending = await endOf(unit, alert);
       return ending !== null && closeAlert(services, unit, alert, ending);
     });
@@ -216,6 +217,7 @@ export async function watchHealth(services: Services, condition: HealthCondition
   }
   for (const suspect of suspects) {
     await inTransaction(db, async (unit) => {
+      await replicas.keep(unit, condition.name);
       for (const finding of await suspect.findings(unit, await openCodes(unit, suspect))) {
         if (await openAlert(services, unit, suspect, finding)) hasNews = true;
       }

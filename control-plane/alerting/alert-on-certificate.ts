@@ -77,6 +77,8 @@ export async function alertOnCertificate(
     alertId = await raiseAlert(services, db, check, {
       alertType: 'ALERT_SSL',
       key: certificateKey(checkId, expiresAt),
+      // The same certificate may come back after another one.
+      occasion: `${due.map(({ id }) => id).join()}/${stage}/${now}`,
       result: null,
       since: null,
       reminder: 0,

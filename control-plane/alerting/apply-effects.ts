@@ -33,6 +33,7 @@ async function sendAlert(
   const alertId = await raiseAlert(services, db, check, {
     alertType,
     key,
+    occasion: `${effect.resultId}/${reminder}`,
     result,
     since,
     reminder,

@@ -2,8 +2,13 @@
  * Stores the error streaks of checks and locations, in the commit of the results. Without errors
  * nothing is stored, and a commit costs two look-ups.
  */
-import type { Kysely } from 'kysely';
+import { sql, type Kysely, type Selectable } from 'kysely';
 import { fromJson } from '../db/columns.ts';
+import { eachTextIn } from '../db/expressions.ts';
+import { prepareInserts } from '../db/insert-many.ts';
+import { lockRows } from '../db/lock.ts';
+import { prepareQuery } from '../db/prepared.ts';
+import { rowsOf } from '../db/rows.ts';
 import type { Database } from '../db/tables.ts';
 import type { InternalError, ResultConsumer, RunEnding } from '../results/index.ts';
 import { keyOfPlace, type Place } from './agent-health.ts';
@@ -13,6 +18,7 @@ import {
   type ErrorKind,
   type LocationStreaks,
 } from './decide/error-streak.ts';
+import type { ErrorStreaksTable, LocationErrorStreaksTable } from './tables.ts';
 
 type NotedStreak = Omit<CheckStreak, 'checkId'>;
 
@@ -31,16 +37,34 @@ function reduce<S extends { since: number }>(
   return streak;
 }
 
+const storeStreaks = prepareInserts(
+  'error_streaks',
+  [
+    ...(['check_id', 'account_id', 'location', 'since', 'noted_at', 'last_at', 'runs'] as const),
+    'kinds_json',
+  ],
+  {
+    onConflict: sql`on conflict (check_id, location) do update set since = excluded.since,
+      noted_at = excluded.noted_at, last_at = excluded.last_at, runs = excluded.runs,
+      kinds_json = excluded.kinds_json`,
+  },
+);
+
+const streaksOfChecks = prepareQuery<{ checkIds: string }, Selectable<ErrorStreaksTable>>(
+  (db, argument) =>
+    db
+      .selectFrom('error_streaks')
+      .selectAll()
+      .where('check_id', 'in', eachTextIn(argument('checkIds'))),
+);
+
 async function recordForChecks(
   db: Kysely<Database>,
   endings: readonly RunEnding[],
   now: number,
 ): Promise<void> {
-  const rows = await db
-    .selectFrom('error_streaks')
-    .selectAll()
-    .where('check_id', 'in', [...new Set(endings.map(({ checkId }) => checkId))])
-    .execute();
+  const checkIds = JSON.stringify([...new Set(endings.map(({ checkId }) => checkId))]);
+  const rows = await streaksOfChecks.run(db, { checkIds });
   const keyOf = (checkId: string, location: string) => `${checkId}/${location}`;
   const known = new Map(
     rows.map((row): [string, NotedStreak] => [
@@ -52,6 +76,8 @@ async function recordForChecks(
     ]),
   );
   const byKey = Map.groupBy(endings, ({ checkId, location }) => keyOf(checkId, location));
+  const ended: { check_id: string; location: string }[] = [];
+  const going: Selectable<ErrorStreaksTable>[] = [];
   for (const [key, ofKey] of byKey) {
     const [first] = ofKey;
     const before = known.get(key);
@@ -64,23 +90,25 @@ async function recordForChecks(
       ...addError(streak, startedAt, error),
     }));
     if (after === undefined) {
-      await db
-        .deleteFrom('error_streaks')
-        .where('check_id', '=', checkId)
-        .where('location', '=', location)
-        .execute();
+      if (before !== undefined) ended.push({ check_id: checkId, location });
       continue;
     }
-    const values = {
-      ...{ since: after.since, noted_at: after.notedAt, last_at: after.lastAt, runs: after.runs },
+    going.push({
+      ...{ check_id: checkId, account_id: accountId, location, since: after.since },
+      ...{ noted_at: after.notedAt, last_at: after.lastAt, runs: after.runs },
       kinds_json: JSON.stringify(after.kinds),
-    };
+    });
+  }
+  if (ended.length > 0) {
+    const given = rowsOf({ check_id: 'text', location: 'text' }, ended);
     await db
-      .insertInto('error_streaks')
-      .values({ check_id: checkId, account_id: accountId, location, ...values })
-      .onConflict((conflict) => conflict.columns(['check_id', 'location']).doUpdateSet(values))
+      .deleteFrom('error_streaks')
+      .where(
+        sql<boolean>`(check_id, location) in (select check_id, location from ${given} as given)`,
+      )
       .execute();
   }
+  await storeStreaks.run(db, going);
 }
 
 /**
@@ -102,17 +130,31 @@ async function countAnew(
     .execute();
 }
 
+/** Locked, because results of other checks of a location are stored at the same time. */
+const streaksOfLocations = prepareQuery<
+  { accountIds: string; locations: string },
+  Selectable<LocationErrorStreaksTable>
+>((db, argument) =>
+  lockRows(
+    db
+      .selectFrom('location_error_streaks')
+      .selectAll()
+      .where('account_id', 'in', eachTextIn(argument('accountIds')))
+      .where('location', 'in', eachTextIn(argument('locations')))
+      .orderBy('account_id')
+      .orderBy('location'),
+  ),
+);
+
 async function recordForLocations(
   db: Kysely<Database>,
   endings: readonly RunEnding[],
   now: number,
 ): Promise<void> {
-  const rows = await db
-    .selectFrom('location_error_streaks')
-    .selectAll()
-    .where('account_id', 'in', [...new Set(endings.map(({ accountId }) => accountId))])
-    .where('location', 'in', [...new Set(endings.map(({ location }) => location))])
-    .execute();
+  const rows = await streaksOfLocations.run(db, {
+    accountIds: JSON.stringify([...new Set(endings.map(({ accountId }) => accountId))]),
+    locations: JSON.stringify([...new Set(endings.map(({ location }) => location))]),
+  });
   const known = new Map(
     rows.map(({ account_id: accountId, location, since }) => [
       keyOfPlace({ accountId, location }),
@@ -120,7 +162,8 @@ async function recordForLocations(
     ]),
   );
   const byKey = Map.groupBy(endings, keyOfPlace);
-  for (const [key, ofKey] of byKey) {
+  // In the order of their keys, as others do that store results of the same locations.
+  for (const [key, ofKey] of [...byKey].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const [place] = ofKey;
     const before = known.get(key);
     if (place === undefined) continue;
@@ -132,6 +175,7 @@ async function recordForLocations(
     await db
       .insertInto('location_error_streaks')
       .values({ account_id: place.accountId, location: place.location, since: after.since })
+      .onConflict((conflict) => conflict.doNothing())
       .execute();
   }
 }

@@ -3,6 +3,8 @@
  * has passed.
  */
 import type { Kysely } from 'kysely';
+import { lockChecks } from '../checks/index.ts';
+import { eachOf } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
@@ -86,18 +88,27 @@ export async function evaluateDueAlerts(services: Services): Promise<boolean> {
   const now = services.clock.now();
   if ((await anyDue.run(services.db, { now })).length === 0) return false;
   const { isQueued, isBehind } = await inTransaction(services.db, async (db) => {
-    const rows = await db
+    const due = await db
       .selectFrom('alert_states')
-      .select(['check_id', 'account_id', 'state_json'])
+      .select('check_id')
       .where('wake_at', '<=', now)
       .orderBy('wake_at')
       .limit(checksPerSweep)
+      .execute();
+    const dueIds = due.map((row) => row.check_id);
+    const checkIds = await lockChecks(db, dueIds);
+    const rows = await db
+      .selectFrom('alert_states')
+      .select(['check_id', 'account_id', 'state_json'])
+      .where('check_id', 'in', eachOf(checkIds))
+      .where('wake_at', '<=', now)
+      .orderBy('wake_at')
       .execute();
     const sweep = new Sweep(services, db, now);
     for (const row of rows) {
       await sweep.wake(row.account_id, row.check_id, toState(row.state_json));
     }
-    return { isQueued: sweep.isQueued, isBehind: rows.length === checksPerSweep };
+    return { isQueued: sweep.isQueued, isBehind: due.length === checksPerSweep };
   });
   if (isQueued) services.outbox.wake();
   return isBehind;

@@ -4,6 +4,7 @@ import { fromFlag } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import type { Addressee } from './decide/channels.ts';
 import { type AlertFacts, enqueueAlert, type RecentRun } from '../notifications/index.ts';
+import { namedUuid } from '../core/keys.ts';
 import type { Services } from '../core/services.ts';
 import { overloadOf } from '../scheduling/index.ts';
 import { privateLocationName } from '../checks/index.ts';
@@ -46,6 +47,8 @@ async function recentRuns(
 export interface RaisedAlert {
   alertType: AlertFacts['alertType'];
   key: string;
+  /** Tells alerts of one type and key apart. */
+  occasion: string;
   result: RunVerdict | null;
   since: number | null;
   reminder: number;
@@ -61,9 +64,12 @@ export function factsOfCheck(check: AlertedCheck): AlertFacts['check'] {
   return { id: row.id, name: row.name, type, description, tags, groupName };
 }
 
-/** Gives the id of the alert record. */
+/**
+ * Gives the id of the alert record. The id follows from what is alerted about, so that two that decide
+ * the same, against the lock of the check, send one message.
+ */
 export async function raiseAlert(
-  { clock, newId }: Services,
+  { clock, logger, newId }: Services,
   db: Kysely<Database>,
   check: AlertedCheck,
   alert: RaisedAlert,
@@ -72,8 +78,8 @@ export async function raiseAlert(
   const { row, type } = check;
   const { alertType, result, ssl } = alert;
   const { account_id: accountId, id: checkId } = row;
-  const alertId = newId();
-  await db
+  const alertId = namedUuid([checkId, alert.key, alertType, alert.occasion].join('/'));
+  const raised = await db
     .insertInto('check_alerts')
     .values({
       id: alertId,
@@ -89,7 +95,13 @@ export async function raiseAlert(
       created_at: now,
       started_at: result?.startedAt ?? null,
     })
-    .execute();
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  if (raised === undefined) {
+    logger.error({ alertId, checkId, alertType }, 'an alert was decided twice, sent once');
+    return alertId;
+  }
   const wanted = new Set(
     alert.addressees.flatMap(({ id, reason }) => (reason === 'WANTED' ? [id] : [])),
   );

@@ -16,13 +16,19 @@ export async function enqueueTest(
   channelId: number,
   id: string,
 ): Promise<void> {
-  const { commits, clock } = services;
+  const { commits, clock, replicas } = services;
   await commits.run(async (unit) => {
     if ((await findChannel(unit, accountId, channelId)) === undefined) {
       throw notFound('alert channel', String(channelId));
     }
     const now = clock.now();
-    await enqueueForChannel(unit, channelId, { kind: 'test', at: now }, { id, accountId, now });
+    const envelope = {
+      id,
+      accountId,
+      now,
+      ...(replicas.isAlone ? {} : { forReplica: replicas.id }),
+    };
+    await enqueueForChannel(unit, channelId, { kind: 'test', at: now }, envelope);
   });
 }
 

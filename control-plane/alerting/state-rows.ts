@@ -1,6 +1,7 @@
 /** Stored alert states. */
 import type { Kysely } from 'kysely';
 import { fromJson } from '../db/columns.ts';
+import { eachTextIn } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import { initialState, isIdle, type AlertState } from './decide/state.ts';
@@ -41,16 +42,20 @@ export function toState(json: string): AlertState {
   return { ...initialState, ...fromJson<Partial<AlertState>>(json) };
 }
 
+const statesOf = prepareQuery<{ checkIds: string }, { check_id: string; state_json: string }>(
+  (db, argument) =>
+    db
+      .selectFrom('alert_states')
+      .select(['check_id', 'state_json'])
+      .where('check_id', 'in', eachTextIn(argument('checkIds'))),
+);
+
 /** The stored states of these checks. */
 export async function readStates(
   db: Kysely<Database>,
   checkIds: readonly string[],
 ): Promise<Map<string, AlertState>> {
-  const rows = await db
-    .selectFrom('alert_states')
-    .select(['check_id', 'state_json'])
-    .where('check_id', 'in', checkIds)
-    .execute();
+  const rows = await statesOf.run(db, { checkIds: JSON.stringify(checkIds) });
   return new Map(rows.map((row) => [row.check_id, toState(row.state_json)]));
 }
 

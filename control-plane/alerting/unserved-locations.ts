@@ -86,7 +86,7 @@ async function findingsAt(
 
 /** Remembers when this process began to receive check-ins. */
 export function unservedLocations(services: Services): HealthCondition {
-  const { db, reception, hub } = services;
+  const { db, reception, replicas, hub } = services;
   const startedAt = reception.receivableMs();
   return {
     name: 'watch-locations',
@@ -94,8 +94,10 @@ export function unservedLocations(services: Services): HealthCondition {
     owns: (code) => code === noAgentCode,
     look: async (open) => {
       const notified = new Set(open.map(keyOfPlace));
-      // Before that, an agent may just not have come back after the restart.
-      const isSettled = reception.receivableMs() - startedAt >= unservedForMs;
+      // Before that, an agent may just not have come back after the restart. Other replicas would
+      // have been there for it.
+      const isSettled =
+        !replicas.isColdStart || reception.receivableMs() - startedAt >= unservedForMs;
       const places = isSettled ? await candidatesOf(db) : [];
       return {
         suspects: places

@@ -44,6 +44,7 @@ async function withdraw(
     ? await raiseAlert(services, db, check, {
         alertType,
         key,
+        occasion: withdrawn,
         result: null,
         since,
         reminder: 0,

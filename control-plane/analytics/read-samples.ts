@@ -3,7 +3,7 @@ import { scheduler } from 'node:timers/promises';
 import type { Compilable, Kysely, Selectable, SelectQueryBuilder } from 'kysely';
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
 import { decodeJoinedPayload, fromFlag, fromJson } from '../db/columns.ts';
-import { absent, heartbeatStates, unindexed } from '../db/expressions.ts';
+import { absent, eachNumberIn, heartbeatStates, unindexed } from '../db/expressions.ts';
 import { prepareQuery, type PreparedQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import type { Window } from '../core/decide/results-window.ts';
@@ -43,8 +43,6 @@ interface Row extends Pick<
 interface Bounds {
   accountId: string;
   checkId: string;
-  /** Only results stored after this one. */
-  afterSeq: number;
   from: number;
 }
 
@@ -55,8 +53,10 @@ interface PageBounds extends Bounds {
   limit: number;
 }
 
-interface RecentBounds extends Bounds {
+interface SomeBounds extends Bounds {
   to: number;
+  /** Numbers of results, as JSON. */
+  seqs: string;
 }
 
 const columns = [
@@ -126,7 +126,6 @@ const pageOfWindow = variants((extras) =>
             where('check_results.seq', '<', argument('lastSeq')),
           ]),
         )
-        .where(unindexed<number>('check_results.seq'), '>', argument('afterSeq'))
         .orderBy('check_results.started_at', 'desc')
         .orderBy('check_results.seq', 'desc')
         .limit(argument('limit')),
@@ -135,16 +134,13 @@ const pageOfWindow = variants((extras) =>
   ),
 );
 
-/**
- * The results of a window that were stored lately. It searches the new results of all checks, which
- * are fewer than all results of this check.
- */
-const recentOfWindow = variants((extras) =>
-  prepareQuery<RecentBounds, Row>((db, argument) =>
+/** Those of some results that lie in a window. Looking at each is faster than reading all of the check. */
+const someOfWindow = variants((extras) =>
+  prepareQuery<SomeBounds, Row>((db, argument) =>
     countable(
       db
         .selectFrom('check_results')
-        .where('check_results.seq', '>', argument('afterSeq'))
+        .where('check_results.seq', 'in', eachNumberIn(argument('seqs')))
         .where('check_results.account_id', '=', argument('accountId'))
         .where(unindexed<string>('check_results.check_id'), '=', argument('checkId'))
         .where('check_results.started_at', '>=', argument('from'))
@@ -198,11 +194,11 @@ interface Read {
   truncated: boolean;
 }
 
-/** The results of one check as samples, newest first. */
+/** The results of one check as samples, newest first; with `among` only results with these numbers. */
 export async function readSamples(
   db: Kysely<Database>,
   request: SampleRequest,
-  afterSeq = 0,
+  among?: ReadonlySet<number>,
 ): Promise<Read> {
   const { accountId, checkId, window, maxResults } = request;
   const query = pageOfWindow(extrasOf(request));
@@ -213,10 +209,10 @@ export async function readSamples(
   for (;;) {
     // One row more than allowed shows whether there are more.
     const limit = Math.min(batchRows, maxResults - read + 1);
-    const bounds = { accountId, checkId, afterSeq, from: window.from, limit };
+    const bounds = { accountId, checkId, from: window.from, limit };
     const rows = await query.run(db, { ...bounds, ...last });
     for (const row of rows) {
-      if (!counts(row)) continue;
+      if (!counts(row) || among?.has(row.seq) === false) continue;
       if (read === maxResults) return { samples, read, truncated: true };
       read += 1;
       samples.push(...toSamples(row, request));
@@ -228,20 +224,22 @@ export async function readSamples(
   }
 }
 
-/** Up to this many new results of all checks, the results of one check are found by a scan. */
+/** Up to this many results of all checks, those of one check are found by looking at each. */
 const fewResults = 5_000;
 
-/** Like `readSamples`, but only results stored after a given one; `about` estimates how many of all checks there are. */
-export async function readRecentSamples(
+/** Like `readSamples`, but only results with these numbers, which may be of other checks. */
+export async function readSamplesAmong(
   db: Kysely<Database>,
   request: SampleRequest,
-  afterSeq: number,
-  about: number,
+  seqs: readonly number[],
 ): Promise<Read> {
-  if (about > fewResults) return readSamples(db, request, afterSeq);
+  if (seqs.length > fewResults) return readSamples(db, request, new Set(seqs));
   const { accountId, checkId, window } = request;
-  const bounds = { accountId, checkId, afterSeq, from: window.from, to: window.to };
-  const rows = await recentOfWindow(extrasOf(request)).run(db, bounds);
+  const bounds = { accountId, checkId, from: window.from, to: window.to };
+  const rows = await someOfWindow(extrasOf(request)).run(db, {
+    ...bounds,
+    seqs: JSON.stringify(seqs),
+  });
   const counted = rows.filter(filterOf(request));
   return {
     samples: counted.flatMap((row) => toSamples(row, request)),

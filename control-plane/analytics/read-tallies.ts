@@ -1,20 +1,22 @@
 /**
  * The numbers of a check over any window: sums for whole days and hours, and single results for the
- * edges of the window and for results that are not rolled up yet. Sums and the roll-up position are
- * read in one transaction, so nothing is counted twice or left out while results are rolled up.
+ * edges of the window and for results that wait to be rolled up. Sums and what waits are read
+ * in one snapshot, so nothing is counted twice or left out while results are rolled up.
  */
 import type { Kysely } from 'kysely';
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
-import { absent } from '../db/expressions.ts';
+import { absent, eachNumberOf } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
+import { inSnapshot } from '../db/snapshot.ts';
 import type { Database } from '../db/tables.ts';
+import { waitingBeside } from '../results/index.ts';
 import { dayMs, dayOf, hasOutcome, hasPages, hourOf } from './decide/roll-ups/cell.ts';
 import { fineFrom, placeHours, rangesOf, spanOfDay, withoutDays } from './decide/roll-ups/plan.ts';
 import type { Span, Spans } from './decide/roll-ups/spans.ts';
 import { Tally } from './decide/roll-ups/tally.ts';
 import { isMeasured, type Group, type Sample } from './decide/samples.ts';
-import { readRecentSamples, readSamples } from './read-samples.ts';
+import { readSamples, readSamplesAmong } from './read-samples.ts';
 
 export interface TallyRequest {
   accountId: string;
@@ -75,57 +77,46 @@ const sumsWith = (withMetrics: boolean) =>
 const sumsAlone = sumsWith(false);
 const sumsAndMetrics = sumsWith(true);
 
-interface Progress {
-  rolled_up_to: number;
-  raw_from: number;
-  newest: number | null;
-  corrections: number | null;
-}
-
-const progressNow = prepareQuery<object, Progress>((db) =>
-  db
-    .selectFrom('roll_up_progress')
-    .select(['rolled_up_to', 'raw_from'])
-    .select((select) => [
-      select
-        .selectFrom('check_results')
-        .select((of) => of.fn.max<number | null>('seq').as('newest'))
-        .as('newest'),
-      select
-        .selectFrom('roll_up_corrections')
-        .select((of) => of.fn.countAll<number>().as('corrections'))
-        .as('corrections'),
-    ]),
+const rawFromNow = prepareQuery<object, { raw_from: number }>((db) =>
+  db.selectFrom('roll_up_progress').select('raw_from'),
 );
 
 interface Snapshot {
-  progress: Progress;
+  /** All single results since this instant are still stored. */
+  rawFrom: number;
+  /** Numbers of results that are in no sum yet; most are of other checks. */
+  waiting: readonly number[];
   counted: { row: SumsRow; span: Span }[];
   /** Hours whose results are to be read one by one. */
   divided: Set<number>;
 }
 
+/** Hours with attempts that are summed up as such and became FINAL. */
 async function uncertainHours(
   db: Kysely<Database>,
   { checkId, spans }: TallyRequest,
+  promoted: readonly number[],
 ): Promise<Set<number>> {
-  const corrections = await db
-    .selectFrom('roll_up_corrections')
+  if (promoted.length === 0) return new Set();
+  const results = await db
+    .selectFrom('check_results')
     .select('started_at')
+    .where('seq', 'in', eachNumberOf(promoted))
     .where('check_id', '=', checkId)
     .where('started_at', '>=', spans.from)
     .where('started_at', '<', spans.to)
     .execute();
-  return new Set(corrections.map(({ started_at }) => hourOf(started_at)));
+  return new Set(results.map(({ started_at }) => hourOf(started_at)));
 }
 
 async function readSums(db: Kysely<Database>, request: TallyRequest): Promise<Snapshot> {
   const { accountId, checkId, spans, bases } = request;
   const query = bases.some(isMeasured) ? sumsAndMetrics : sumsAlone;
-  const [progress] = await progressNow.run(db, {});
-  if (progress === undefined) throw new Error('how far results are rolled up is not known');
-  const uncertain =
-    (progress.corrections ?? 0) === 0 ? new Set<number>() : await uncertainHours(db, request);
+  const [progress] = await rawFromNow.run(db, {});
+  if (progress === undefined) throw new Error('since when results are kept is not known');
+  const { raw_from: rawFrom } = progress;
+  const { stored: waiting, promoted } = await waitingBeside(db, checkId);
+  const uncertain = await uncertainHours(db, request, promoted);
   const of = { accountId, checkId };
   const counted: { row: SumsRow; span: Span }[] = [];
   const days = new Set<number>();
@@ -140,13 +131,14 @@ async function readSums(db: Kysely<Database>, request: TallyRequest): Promise<Sn
     }
   }
   const hours: SumsRow[] = [];
-  const to = Math.min(spans.to, fineFrom(spans, progress.raw_from));
+  const to = Math.min(spans.to, fineFrom(spans, rawFrom));
   for (const range of withoutDays({ from: hourOf(spans.from), to }, days)) {
     const rows = await query.run(db, { ...of, hours: 1, ...range });
     for (const row of rows) if (!days.has(dayOf(row.starts_at))) hours.push(row);
   }
-  const placed = placeHours(spans, hours, progress.raw_from, uncertain);
-  return { progress, counted: [...counted, ...placed.counted], divided: placed.divided };
+  const placed = placeHours(spans, hours, rawFrom, uncertain);
+  const { divided } = placed;
+  return { rawFrom, waiting, counted: [...counted, ...placed.counted], divided };
 }
 
 function groupOf({ groupBy, checkType }: TallyRequest, row: SumsRow): Group | undefined {
@@ -222,12 +214,12 @@ export async function readTallies(db: Kysely<Database>, request: TallyRequest): 
   const { spans, maxResults } = request;
   const tallying = new Tallying(request);
   if (spans.to <= spans.from) return { tallies: tallying.tallies, read: 0, truncated: false };
-  const { progress, counted, divided } = await db
-    .transaction()
-    .execute((unit) => readSums(unit, request));
+  const { rawFrom, waiting, counted, divided } = await inSnapshot(db, (unit) =>
+    readSums(unit, request),
+  );
   for (const { row, span } of counted) tallying.addSums(row, span);
 
-  const fine = fineFrom(spans, progress.raw_from);
+  const fine = fineFrom(spans, rawFrom);
   let read = 0;
   let truncated = false;
   const add = (found: Awaited<ReturnType<typeof readSamples>>): void => {
@@ -235,11 +227,10 @@ export async function readTallies(db: Kysely<Database>, request: TallyRequest): 
     truncated ||= found.truncated;
   };
   const left = () => ({ ...request, maxResults: Math.max(0, maxResults - read) });
-  const behind = (progress.newest ?? 0) - progress.rolled_up_to;
   const whole = { from: spans.from, to: Math.min(spans.to, fine) };
-  if (behind > 0 && whole.from < whole.to) {
+  if (waiting.length > 0 && whole.from < whole.to) {
     const window = { ...left(), window: whole };
-    const recent = await readRecentSamples(db, window, progress.rolled_up_to, behind);
+    const recent = await readSamplesAmong(db, window, waiting);
     add(recent);
     for (const sample of recent.samples) {
       if (!divided.has(hourOf(sample.startedAt))) tallying.addSample(sample);

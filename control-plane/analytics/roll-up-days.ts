@@ -1,11 +1,12 @@
 /** Sums up the hours of past days once more, so that a month is thirty rows instead of 720. */
 import type { Kysely } from 'kysely';
+import { lockRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import { dayMs } from './decide/roll-ups/cell.ts';
 import { pack, unpackInto, type Distributions } from './decide/roll-ups/packing.ts';
 import type { Services } from '../core/services.ts';
-import { deleteDay, hoursOfDay, insertRollUp } from './roll-up-rows.ts';
+import { deleteDays, hoursOfDay, storeRollUps } from './roll-up-rows.ts';
 
 /** Days per batch, each of one check: some ten milliseconds. */
 const daysAtOnce = 4;
@@ -17,17 +18,17 @@ function sumOf(rows: readonly HourRow[], field: 'finals' | 'failures' | 'degrade
 }
 
 async function sumUpDay(db: Kysely<Database>, checkId: string, day: number): Promise<void> {
-  await deleteDay.run(db, { checkId, day });
+  await deleteDays(db, [{ check_id: checkId, starts_at: day }]);
   const hours = await hoursOfDay.run(db, { checkId, from: day, to: day + dayMs });
   const cells = Map.groupBy(hours, ({ location, part, outcome }) =>
     JSON.stringify([location, part, outcome]),
   );
-  for (const rows of cells.values()) {
+  const sums = [...cells.values()].flatMap((rows) => {
     const [first] = rows;
-    if (first === undefined) continue;
+    if (first === undefined) return [];
     const metrics: Distributions = new Map();
     for (const row of rows) unpackInto(row.metrics, metrics);
-    await insertRollUp.run(db, {
+    return {
       account_id: first.account_id,
       check_id: checkId,
       hours: 24,
@@ -42,21 +43,27 @@ async function sumUpDay(db: Kysely<Database>, checkId: string, day: number): Pro
       first_at: Math.min(...rows.map((row) => row.first_at)),
       last_at: Math.max(...rows.map((row) => row.last_at)),
       metrics: Buffer.from(pack(metrics)),
-    });
-  }
+    };
+  });
+  await storeRollUps.run(db, sums);
 }
 
-/** Sums up some of the due days. True when there may be more. */
+/**
+ * Sums up some of the due days. Days that another process sums up, or adds to, are left to it. True
+ * when there may be more.
+ */
 export async function sumUpDays({ db, clock }: Pick<Services, 'db' | 'clock'>): Promise<boolean> {
   const now = clock.now();
   return inTransaction(db, async (unit) => {
-    const due = await unit
-      .selectFrom('roll_up_days')
-      .select(['account_id', 'check_id', 'starts_at'])
-      .where('due_at', '<=', now)
-      .orderBy('due_at')
-      .limit(daysAtOnce)
-      .execute();
+    const due = await lockRows(
+      unit
+        .selectFrom('roll_up_days')
+        .select(['account_id', 'check_id', 'starts_at'])
+        .where('due_at', '<=', now)
+        .orderBy('due_at')
+        .limit(daysAtOnce),
+      { skipLocked: true },
+    ).execute();
     for (const { account_id, check_id, starts_at } of due) {
       await sumUpDay(unit, check_id, starts_at);
       await unit

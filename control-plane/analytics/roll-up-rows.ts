@@ -1,10 +1,13 @@
 /** The statements of the roll-up. They are compiled once, because every result passes here. */
-import type { Kysely, Selectable } from 'kysely';
+import { sql, type Kysely, type Selectable } from 'kysely';
 import { decodeJoinedPayload, fromFlag } from '../db/columns.ts';
-import { heartbeatStates } from '../db/expressions.ts';
+import { eachNumberIn, heartbeatStates } from '../db/expressions.ts';
+import { prepareInserts } from '../db/insert-many.ts';
 import { prepareQuery } from '../db/prepared.ts';
+import { rowsOf } from '../db/rows.ts';
 import type { Database } from '../db/tables.ts';
 import type { RollUpsTable } from './tables.ts';
+import type { Occasion } from '../results/index.ts';
 import { checkTypes, isPinged } from '@monitor/shared/contract/checks/index.ts';
 import { analyticsOf } from '@monitor/shared/domain/metrics.ts';
 import { isPayloadRolledUp, type RolledResult } from './decide/roll-ups/cell.ts';
@@ -18,7 +21,6 @@ interface ResultRow extends Pick<
   | 'account_id'
   | 'check_id'
   | 'check_type'
-  | 'result_type'
   | 'has_failures'
   | 'has_errors'
   | 'is_degraded'
@@ -38,7 +40,6 @@ const columns = [
   'check_results.account_id',
   'check_results.check_id',
   'check_results.check_type',
-  'check_results.result_type',
   'check_results.has_failures',
   'check_results.has_errors',
   'check_results.is_degraded',
@@ -51,61 +52,44 @@ const columns = [
 const typesWithPayload = Object.keys(analyticsOf).filter(isPayloadRolledUp);
 const pingedTypes = Object.keys(checkTypes).filter(isPinged);
 
-/** The results stored after one, in the order of storage. */
-export const resultsAfter = prepareQuery<{ seq: number; limit: number }, ResultRow>(
-  (db, argument) =>
-    db
-      .selectFrom('check_results')
-      .leftJoin('result_payloads', 'result_payloads.result_seq', 'check_results.seq')
-      .select(columns)
-      .select((select) => [
-        'result_payloads.encoding',
-        'result_payloads.checksum',
-        // Payloads of other types are large and not needed.
-        select
-          .case()
-          .when('check_results.check_type', 'in', typesWithPayload)
-          .then(select.ref('result_payloads.payload'))
-          .end()
-          .as('payload'),
-        select
-          .case()
-          .when('check_results.check_type', 'in', pingedTypes)
-          .then(heartbeatStates())
-          .end()
-          .as('states'),
-      ])
-      .where('check_results.seq', '>', argument('seq'))
-      .orderBy('check_results.seq')
-      .limit(argument('limit')),
-);
-
-/** Results that were rolled up as attempts and are FINAL now. */
-export const correctedResults = prepareQuery<{ limit: number }, ResultRow>((db, argument) =>
+/** Results by their numbers. */
+export const resultsOf = prepareQuery<{ seqs: string }, ResultRow>((db, argument) =>
   db
-    .selectFrom('roll_up_corrections')
-    .innerJoin('check_results', 'check_results.seq', 'roll_up_corrections.result_seq')
+    .selectFrom('check_results')
     .leftJoin('result_payloads', 'result_payloads.result_seq', 'check_results.seq')
     .select(columns)
     .select((select) => [
       'result_payloads.encoding',
       'result_payloads.checksum',
-      'result_payloads.payload',
-      select.val<string | null>(null).as('states'),
+      // Payloads of other types are large and not needed.
+      select
+        .case()
+        .when('check_results.check_type', 'in', typesWithPayload)
+        .then(select.ref('result_payloads.payload'))
+        .end()
+        .as('payload'),
+      select
+        .case()
+        .when('check_results.check_type', 'in', pingedTypes)
+        .then(heartbeatStates())
+        .end()
+        .as('states'),
     ])
-    .orderBy('roll_up_corrections.result_seq')
-    .limit(argument('limit')),
+    .where('check_results.seq', 'in', eachNumberIn(argument('seqs'))),
 );
 
-/** Null for a result that counts nowhere. */
-export function toRolled(row: ResultRow): RolledResult | null {
-  if (row.result_type === 'LATE' || fromFlag(row.is_cancelled)) return null;
+/**
+ * A result as it counts on an occasion, whatever became of it since; null when it was cancelled, which
+ * counts nowhere.
+ */
+export function toRolled(row: ResultRow, occasion: Occasion): RolledResult | null {
+  if (fromFlag(row.is_cancelled)) return null;
   return {
     accountId: row.account_id,
     checkId: row.check_id,
     checkType: row.check_type,
     startedAt: row.started_at,
-    isFinal: row.result_type === 'FINAL',
+    isFinal: occasion !== 'attempts',
     hasFailures: fromFlag(row.has_failures),
     hasErrors: fromFlag(row.has_errors),
     isDegraded: fromFlag(row.is_degraded),
@@ -116,60 +100,43 @@ export function toRolled(row: ResultRow): RolledResult | null {
   };
 }
 
-type CellKey = Pick<
-  RollUpRow,
-  'check_id' | 'hours' | 'starts_at' | 'location' | 'part' | 'outcome'
->;
+type NewRollUp = Omit<RollUpRow, 'id'>;
 
-export const findRollUp = prepareQuery<CellKey, RollUpRow>((db, argument) =>
-  db
-    .selectFrom('roll_ups')
-    .selectAll()
-    .where('check_id', '=', argument('check_id'))
-    .where('hours', '=', argument('hours'))
-    .where('starts_at', '=', argument('starts_at'))
-    .where('location', '=', argument('location'))
-    .where('part', '=', argument('part'))
-    .where('outcome', '=', argument('outcome')),
-);
+const sameCell = [
+  sql`roll_ups.check_id = given.check_id`,
+  sql`roll_ups.starts_at = given.starts_at`,
+  sql`roll_ups.location = given.location`,
+  sql`roll_ups.part = given.part`,
+  sql`roll_ups.outcome = given.outcome`,
+];
 
-export const insertRollUp = prepareQuery<Omit<RollUpRow, 'id'>>((db, argument) =>
-  db.insertInto('roll_ups').values({
-    account_id: argument('account_id'),
-    check_id: argument('check_id'),
-    hours: argument('hours'),
-    starts_at: argument('starts_at'),
-    location: argument('location'),
-    part: argument('part'),
-    outcome: argument('outcome'),
-    finals: argument('finals'),
-    failures: argument('failures'),
-    degraded: argument('degraded'),
-    retries: argument('retries'),
-    first_at: argument('first_at'),
-    last_at: argument('last_at'),
-    metrics: argument('metrics'),
-  }),
-);
+/** The stored hours of cells. */
+export async function findHours(
+  db: Kysely<Database>,
+  cells: readonly Pick<NewRollUp, 'check_id' | 'starts_at' | 'location' | 'part' | 'outcome'>[],
+): Promise<RollUpRow[]> {
+  const given = rowsOf(
+    { check_id: 'text', starts_at: 'int', location: 'text', part: 'text', outcome: 'text' },
+    cells,
+  );
+  const { rows } = await sql<RollUpRow>`
+    select roll_ups.* from ${given} as given
+    join roll_ups on roll_ups.hours = 1 and ${sql.join(sameCell, sql` and `)}
+  `.execute(db);
+  return rows;
+}
 
-export const updateRollUp = prepareQuery<
-  Pick<
-    RollUpRow,
-    'id' | 'finals' | 'failures' | 'degraded' | 'retries' | 'first_at' | 'last_at' | 'metrics'
-  >
->((db, argument) =>
-  db
-    .updateTable('roll_ups')
-    .set({
-      finals: argument('finals'),
-      failures: argument('failures'),
-      degraded: argument('degraded'),
-      retries: argument('retries'),
-      first_at: argument('first_at'),
-      last_at: argument('last_at'),
-      metrics: argument('metrics'),
-    })
-    .where('id', '=', argument('id')),
+const counts = ['finals', 'failures', 'degraded', 'retries'] as const;
+const values = [...counts, 'first_at', 'last_at', 'metrics'] as const;
+
+/** Stores sums; those of the same cell are replaced. */
+export const storeRollUps = prepareInserts(
+  'roll_ups',
+  ['account_id', 'check_id', 'hours', 'starts_at', 'location', 'part', 'outcome', ...values],
+  {
+    onConflict: sql`on conflict (check_id, hours, starts_at, location, part, outcome) do update set
+      ${sql.join(values.map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`))}`,
+  },
 );
 
 /** The hours of a day of a check. */
@@ -184,37 +151,32 @@ export const hoursOfDay = prepareQuery<{ checkId: string; from: number; to: numb
       .where('starts_at', '<', argument('to')),
 );
 
-export const deleteDay = prepareQuery<{ checkId: string; day: number }>((db, argument) =>
-  db
+/** A day of a check. */
+export interface CheckDay {
+  check_id: string;
+  starts_at: number;
+}
+
+export async function deleteDays(db: Kysely<Database>, days: readonly CheckDay[]): Promise<void> {
+  if (days.length === 0) return;
+  const given = rowsOf({ check_id: 'text', starts_at: 'int' }, days);
+  await db
     .deleteFrom('roll_ups')
-    .where('check_id', '=', argument('checkId'))
     .where('hours', '=', 24)
-    .where('starts_at', '=', argument('day')),
-);
+    .where(
+      sql<boolean>`(check_id, starts_at) in (select check_id, starts_at from ${given} as given)`,
+    )
+    .execute();
+}
 
-export const noteDay = prepareQuery<{
-  accountId: string;
-  checkId: string;
-  day: number;
-  dueAt: number;
-}>((db, argument) =>
-  db
-    .insertInto('roll_up_days')
-    .values({
-      account_id: argument('accountId'),
-      check_id: argument('checkId'),
-      starts_at: argument('day'),
-      due_at: argument('dueAt'),
-    })
-    .onConflict((conflict) => conflict.doNothing()),
-);
-
-export const progressOf = prepareQuery<object, { rolled_up_to: number; raw_from: number }>((db) =>
-  db.selectFrom('roll_up_progress').select(['rolled_up_to', 'raw_from']),
-);
-
-export const saveProgress = prepareQuery<{ rolledUpTo: number }>((db, argument) =>
-  db.updateTable('roll_up_progress').set({ rolled_up_to: argument('rolledUpTo') }),
+/**
+ * Notes days to sum up. A day that is noted keeps its time and is locked: it is not summed up before
+ * this transaction has added what it was noted for.
+ */
+export const noteDays = prepareInserts(
+  'roll_up_days',
+  ['account_id', 'check_id', 'starts_at', 'due_at'],
+  { onConflict: sql`on conflict (check_id, starts_at) do update set due_at = roll_up_days.due_at` },
 );
 
 /** Sets the instant from which all single results are still stored. */

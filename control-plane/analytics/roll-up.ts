@@ -1,26 +1,27 @@
 /**
- * Sums up results by hour and hours by day, each once. Sums and the roll-up position (`seq`, in the
- * order of commits) change in one transaction. Batches are so small that other writers hardly wait,
- * and a database with years of results catches up in the background.
+ * Sums up results by hour and hours by day, each once. Rows of `roll_up_inbox` are taken away and their
+ * results added in one transaction, under the lock of their shard: several processes work side by side,
+ * each on other checks. Batches are so small that other writers hardly wait, and a database with years
+ * of results catches up in the background.
  */
 import type { Kysely } from 'kysely';
+import { engineOf } from '../db/engine.ts';
+import { tryLockKey } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import { Cells, dayMs, dayOf, type Cell } from './decide/roll-ups/cell.ts';
 import { pack, unpackInto, type Distributions } from './decide/roll-ups/packing.ts';
 import type { Services } from '../core/services.ts';
+import { type Occasion, takeFromInbox, waitingShards } from '../results/index.ts';
 import { sumUpDays } from './roll-up-days.ts';
 import {
-  correctedResults,
-  deleteDay,
-  findRollUp,
-  insertRollUp,
-  noteDay,
-  progressOf,
-  resultsAfter,
-  saveProgress,
+  deleteDays,
+  findHours,
+  noteDays,
+  resultsOf,
+  storeRollUps,
   toRolled,
-  updateRollUp,
+  type CheckDay,
 } from './roll-up-rows.ts';
 
 const fewest = 50;
@@ -28,61 +29,93 @@ const firstLimit = 250;
 const most = 8_000;
 /** Target duration of a batch, in milliseconds. */
 const batchMs = 20;
-const correctionsAtOnce = 200;
 /** Results of a past day still arrive for a while. */
 const dayIsDueAfterMs = dayMs + 3_600_000;
 /** Delay before a day that was summed up and then got another result is summed up again. */
 const dayIsDueAgainMs = 60_000;
 
-async function addToHour(db: Kysely<Database>, cell: Cell, now: number): Promise<void> {
-  const { accountId, checkId, startsAt } = cell;
-  const key = {
-    check_id: checkId,
+type Hour = Awaited<ReturnType<typeof findHours>>[number];
+
+const keyOf = ({ check_id, starts_at, location, part, outcome }: Omit<Hour, 'id'>): string =>
+  [check_id, starts_at, location, part, outcome].join('/');
+
+/** The sums of a cell as a row. */
+function toRow(cell: Cell): Omit<Hour, 'id' | 'metrics'> {
+  return {
+    account_id: cell.accountId,
+    check_id: cell.checkId,
     hours: 1,
-    starts_at: startsAt,
+    starts_at: cell.startsAt,
     location: cell.location,
     part: cell.part,
     outcome: cell.outcome,
+    finals: cell.finals,
+    failures: cell.failures,
+    degraded: cell.degraded,
+    retries: cell.retries,
+    first_at: cell.firstAt,
+    last_at: cell.lastAt,
   };
-  const [known] = await findRollUp.run(db, key);
-  if (known === undefined) {
-    await insertRollUp.run(db, {
-      ...key,
-      account_id: accountId,
-      finals: cell.finals,
-      failures: cell.failures,
-      degraded: cell.degraded,
-      retries: cell.retries,
-      first_at: cell.firstAt,
-      last_at: cell.lastAt,
-      metrics: Buffer.from(pack(cell.metrics)),
-    });
-  } else {
-    const metrics: Distributions = new Map();
-    unpackInto(known.metrics, metrics);
-    for (const [metric, values] of cell.metrics) {
-      const before = metrics.get(metric);
-      if (before === undefined) metrics.set(metric, values);
-      else before.merge(values);
-    }
-    await updateRollUp.run(db, {
-      id: known.id,
-      finals: known.finals + cell.finals,
-      failures: known.failures + cell.failures,
-      degraded: known.degraded + cell.degraded,
-      retries: known.retries + cell.retries,
-      first_at: Math.min(known.first_at, cell.firstAt),
-      last_at: Math.max(known.last_at, cell.lastAt),
-      metrics: Buffer.from(pack(metrics)),
-    });
+}
+
+/** The stored sums with those of a cell added. */
+function added(known: Hour, row: Omit<Hour, 'id' | 'metrics'>, cell: Cell): Omit<Hour, 'id'> {
+  const metrics: Distributions = new Map();
+  unpackInto(known.metrics, metrics);
+  for (const [metric, values] of cell.metrics) {
+    const before = metrics.get(metric);
+    if (before === undefined) metrics.set(metric, values);
+    else before.merge(values);
   }
-  const day = dayOf(startsAt);
-  const isOver = now >= day + dayMs;
-  // The first result of the hour has recorded the day.
-  if (known !== undefined && !isOver) return;
-  if (isOver) await deleteDay.run(db, { checkId, day });
-  const dueAt = Math.max(day + dayIsDueAfterMs, now + dayIsDueAgainMs);
-  await noteDay.run(db, { accountId, checkId, day, dueAt });
+  return {
+    ...row,
+    finals: known.finals + row.finals,
+    failures: known.failures + row.failures,
+    degraded: known.degraded + row.degraded,
+    retries: known.retries + row.retries,
+    first_at: Math.min(known.first_at, row.first_at),
+    last_at: Math.max(known.last_at, row.last_at),
+    metrics: Buffer.from(pack(metrics)),
+  };
+}
+
+/** Adds cells to their hours, and notes the days to be summed up anew. */
+async function addToHours(db: Kysely<Database>, cells: Cells, now: number): Promise<void> {
+  const rows = [...cells].map((cell) => ({ cell, row: toRow(cell) }));
+  if (rows.length === 0) return;
+  const known = new Map(
+    (
+      await findHours(
+        db,
+        rows.map(({ row }) => row),
+      )
+    ).map((hour) => [keyOf(hour), hour]),
+  );
+  const sums: Omit<Hour, 'id'>[] = [];
+  const noted = new Map<string, CheckDay & { account_id: string; due_at: number }>();
+  const over: CheckDay[] = [];
+  for (const { cell, row } of rows) {
+    const sum = { ...row, metrics: Buffer.alloc(0) };
+    const before = known.get(keyOf(sum));
+    sums.push(
+      before === undefined
+        ? { ...sum, metrics: Buffer.from(pack(cell.metrics)) }
+        : added(before, row, cell),
+    );
+    const { account_id, check_id } = row;
+    const day = dayOf(cell.startsAt);
+    const isOver = now >= day + dayMs;
+    // The first result of the hour has recorded the day.
+    if (before !== undefined && !isOver) continue;
+    const key = `${check_id}/${day}`;
+    if (noted.has(key)) continue;
+    if (isOver) over.push({ check_id, starts_at: day });
+    const dueAt = Math.max(day + dayIsDueAfterMs, now + dayIsDueAgainMs);
+    noted.set(key, { account_id, check_id, starts_at: day, due_at: dueAt });
+  }
+  await noteDays.run(db, [...noted.values()]);
+  await deleteDays(db, over);
+  await storeRollUps.run(db, sums);
 }
 
 interface Batch {
@@ -92,37 +125,35 @@ interface Batch {
   workMs: number;
 }
 
+/** Adds about `limit` results of shards to the sums; none of a shard that another process has. */
 async function rollUpBatch(
   { db, clock }: Pick<Services, 'db' | 'clock'>,
+  shards: readonly number[],
   limit: number,
 ): Promise<Batch> {
   return inTransaction(db, async (unit) => {
     const now = clock.now();
     const start = clock.monotonic();
-    const [progress] = await progressOf.run(unit, {});
-    if (progress === undefined) throw new Error('how far results are rolled up is not known');
+    const own: number[] = [];
+    for (const shard of shards) if (await tryLockKey(unit, `roll-up/${shard}`)) own.push(shard);
+    if (own.length === 0) return { count: 0, workMs: 0 };
+    const { waiting, count } = await takeFromInbox(unit, own, limit);
+    const occasions = waiting.flatMap((row) =>
+      Object.entries(row).flatMap(([occasion, seqs]) =>
+        seqs.map((seq) => ({ seq, occasion: occasion as Occasion })),
+      ),
+    );
+    const seqs = [...new Set(occasions.map(({ seq }) => seq))];
+    const rows = seqs.length === 0 ? [] : await resultsOf.run(unit, { seqs: JSON.stringify(seqs) });
+    const results = new Map(rows.map((row) => [row.seq, row]));
     const cells = new Cells();
-    const corrected = await correctedResults.run(unit, { limit: correctionsAtOnce });
-    for (const row of corrected) {
-      const result = toRolled(row);
-      if (result !== null) cells.add(result, true);
+    for (const { seq, occasion } of occasions) {
+      const row = results.get(seq);
+      const result = row === undefined ? null : toRolled(row, occasion);
+      if (result !== null) cells.add(result, occasion === 'promoted');
     }
-    const rows = await resultsAfter.run(unit, { seq: progress.rolled_up_to, limit });
-    for (const row of rows) {
-      const result = toRolled(row);
-      if (result !== null) cells.add(result);
-    }
-    for (const cell of cells) await addToHour(unit, cell, now);
-    const lastCorrected = corrected.at(-1);
-    if (lastCorrected !== undefined) {
-      await unit
-        .deleteFrom('roll_up_corrections')
-        .where('result_seq', '<=', lastCorrected.seq)
-        .execute();
-    }
-    const last = rows.at(-1);
-    if (last !== undefined) await saveProgress.run(unit, { rolledUpTo: last.seq });
-    return { count: rows.length, workMs: clock.monotonic() - start };
+    await addToHours(unit, cells, now);
+    return { count, workMs: clock.monotonic() - start };
   });
 }
 
@@ -137,16 +168,27 @@ export class RollUp {
 
   /** Runs one batch; days are summed up when no results are left. True when there may be more. */
   async run(): Promise<boolean> {
+    const { db } = this.#services;
+    const waiting = await waitingShards(db);
+    // SQLite has one writer, and each transaction waits for the disk.
+    const batches = engineOf(db) === 'sqlite' ? [waiting] : waiting.map((shard) => [shard]);
+    let hasMore = false;
+    for (const shards of batches) {
+      if (shards.length > 0 && (await this.#batch(shards))) hasMore = true;
+    }
+    return hasMore || sumUpDays(this.#services);
+  }
+
+  async #batch(shards: readonly number[]): Promise<boolean> {
     const limit = this.#limit;
-    const { count, workMs } = await rollUpBatch(this.#services, limit);
+    const { count, workMs } = await rollUpBatch(this.#services, shards, limit);
     if (workMs > batchMs) {
       // Results of many checks cost several times as much as results of one: the size shrinks at
       // once.
       this.#limit = Math.max(fewest, Math.floor(limit * Math.max(0.25, (0.9 * batchMs) / workMs)));
-    } else if (count === limit && workMs < batchMs * 0.7) {
+    } else if (count >= limit && workMs < batchMs * 0.7) {
       this.#limit = Math.min(most, Math.ceil(limit * 1.4));
     }
-    if (count === limit) return true;
-    return sumUpDays(this.#services);
+    return count >= limit;
   }
 }

@@ -6,7 +6,6 @@ declare module '../db/tables.ts' {
     roll_ups: RollUpsTable;
     roll_up_progress: RollUpProgressTable;
     roll_up_days: RollUpDaysTable;
-    roll_up_corrections: RollUpCorrectionsTable;
   }
 }
 
@@ -36,8 +35,6 @@ export interface RollUpsTable {
 /** A single row. */
 export interface RollUpProgressTable {
   id: 1;
-  /** Results up to this `seq` are rolled up. */
-  rolled_up_to: number;
   /** All single results since this instant are still stored. */
   raw_from: number;
 }
@@ -48,11 +45,4 @@ export interface RollUpDaysTable {
   check_id: string;
   starts_at: number;
   due_at: number;
-}
-
-/** Attempts that became FINAL after they were rolled up. */
-export interface RollUpCorrectionsTable {
-  result_seq: number;
-  check_id: string;
-  started_at: number;
 }

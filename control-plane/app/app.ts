@@ -69,8 +69,8 @@ function toApiError(error: unknown): ApiError | undefined {
     });
   }
   const failure = databaseFailure(error);
-  if (failure === 'unavailable' || failure === 'read-only' || failure === 'conflict') {
-    return new ApiError('UNAVAILABLE', 'the database cannot be written at the moment; ask again');
+  if (failure === 'conflict') {
+    return new ApiError('UNAVAILABLE', 'others write the same at this moment; ask again');
   }
   if (code.startsWith('SQLITE_BUSY')) {
     return new ApiError('UNAVAILABLE', 'the database is being written to by another process');
@@ -114,8 +114,9 @@ export function buildApp(parts: AppParts): Express {
     if (retryAfterSeconds !== undefined) {
       response.setHeader('Retry-After', String(retryAfterSeconds));
     }
-    if (known.code === 'UNAVAILABLE')
-      response.setHeader('Retry-After', parts.disk.problem === null ? '1' : '15');
+    if (known.code === 'UNAVAILABLE') {
+      response.setHeader('Retry-After', String(parts.disk.retryAfterSeconds));
+    }
     response.status(known.statusCode).json(known.toBody(requestId));
   };
   app.use(answerError);

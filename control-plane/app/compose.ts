@@ -1,14 +1,12 @@
 /** Composes the control plane, top to bottom. Closing it undoes the steps in reverse order. */
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
-import { tighten } from '@monitor/shared/private-files.ts';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { bindApi } from './api.ts';
 import { buildApp } from './app.ts';
@@ -17,6 +15,7 @@ import {
   expireJobs,
   moveRuns,
   openArtifactStore,
+  ownedObjects,
   pruneArtifacts,
   RecordLosses,
   renameFutureRuns,
@@ -39,8 +38,16 @@ import {
   openWhole,
   probeDisk,
 } from '../integrity/index.ts';
-import { OutboxSignal, startOutboxSender } from '../notifications/index.ts';
+import {
+  freeStrandedRows,
+  moveClaims,
+  OutboxSignal,
+  startOutboxSender,
+} from '../notifications/index.ts';
+import { askDatabase, DatabaseClock } from '../core/database-clock.ts';
 import { DiskWatch } from '../core/disk-watch.ts';
+import { engineOf } from '../db/engine.ts';
+import { Replicas } from '../replicas/index.ts';
 import { ConsoleCookie } from '../http/console-cookie.ts';
 import { serveConsoleSessions } from './console-session.ts';
 import { serveConsole } from './console.ts';
@@ -112,7 +119,12 @@ import { dropCancelledJobs, forgetSessions, sessionsOfChecks } from '../sessions
 import { createMetrics } from '../observability/metrics.ts';
 import { observeState } from './observe-state.ts';
 import { serveMetrics } from './serve-metrics.ts';
-import { CodeBundleStore, pruneCodeBundles } from '../checks/index.ts';
+import {
+  adoptFolder,
+  CodeBundleStore,
+  folderOfBundles,
+  pruneCodeBundles,
+} from '../checks/index.ts';
 import { pruneRollUps, RollUp, setRawFrom } from '../analytics/index.ts';
 import {
   createApiKey,
@@ -121,13 +133,15 @@ import {
   KeyStore,
 } from '../accounts/index.ts';
 import type { Services } from '../core/services.ts';
-import { startTimers } from '../core/timers.ts';
+import { type RepeatedOperation, startTimers } from '../core/timers.ts';
 import { version } from '../core/version.ts';
 
 export interface ControlPlaneParts {
   config: Config;
   logger: Logger;
   clock?: Clock;
+  /** Whether the time is that of a PostgreSQL; by default when `clock` is the system clock. */
+  followsDatabase?: boolean;
   /** Clocks beside `clock`; by default those of this machine when `clock` is the system clock. */
   machine?: MachineClocks;
   random?: () => number;
@@ -148,23 +162,9 @@ export interface ControlPlane extends AsyncDisposable {
 /** How long answers in progress may take after the process was asked to stop. */
 const closeWithinMs = 5_000;
 const closeIdleEveryMs = 50;
+/** The lease of the replica that exports metrics about the stored state. */
+const stateMetrics = 'state-metrics';
 const dayMs = 86_400_000;
-
-/** Folder for code bundles beside the database; for a database in memory a temporary one. */
-function codeBundleFolder(databaseFile: string): Disposable & { path: string } {
-  if (databaseFile !== ':memory:') {
-    const kept = join(dirname(databaseFile), 'code-bundles');
-    tighten(kept);
-    return { path: kept, [Symbol.dispose]() {} };
-  }
-  const path = mkdtempSync(join(tmpdir(), 'control-plane-bundles-'));
-  return {
-    path,
-    [Symbol.dispose]() {
-      rmSync(path, { recursive: true, force: true });
-    },
-  };
-}
 
 /** What replicas tell each other through the database; null on SQLite, and when it is switched off. */
 function openListener(
@@ -187,9 +187,9 @@ function openListener(
 
 /** Opens the database, serves the API and starts the timers. Throws when any of this fails. */
 export async function startControlPlane(parts: ControlPlaneParts): Promise<ControlPlane> {
-  const { config, logger, clock = systemClock, random = Math.random } = parts;
-  const { machine = clock === systemClock ? machineClocks() : noMachineClocks } = parts;
-  const { acceptNewKey = false } = parts;
+  const { config, logger, clock: ownClock = systemClock, random = Math.random } = parts;
+  const { machine = ownClock === systemClock ? machineClocks() : noMachineClocks } = parts;
+  const { acceptNewKey = false, followsDatabase = ownClock === systemClock } = parts;
   await using stack = new AsyncDisposableStack();
 
   // A server has no file here, as a database in memory.
@@ -200,18 +200,19 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const integrity = stack.use(
     new IntegrityWatch({
       databaseFile,
-      clock,
+      clock: ownClock,
       logger: logger.child({ subsystem: 'integrity' }),
     }),
   );
   const replicaId = randomUUID();
   const db = await openWhole(config, integrity, { replicaId, logger });
   stack.defer(() => db.destroy());
-  const secrets = await openFittingKey(
-    db,
-    { ...config, DATABASE_FILE: databaseFile },
-    acceptNewKey,
-  );
+  const databaseClock =
+    engineOf(db) === 'postgres' && followsDatabase
+      ? stack.use(await DatabaseClock.open(ownClock, () => askDatabase(db), logger))
+      : null;
+  const clock: Clock = databaseClock ?? ownClock;
+  const secrets = await openFittingKey(db, config, acceptNewKey);
   const encrypted = await encryptStoredCredentials(db, secrets);
   if (encrypted?.isRewritten === false) {
     logger.warn(
@@ -220,7 +221,8 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     );
   }
 
-  const disk = new DiskWatch(clock, logger);
+  const failoverMs = config.DATABASE_FAILOVER_SECONDS * 1_000;
+  const disk = new DiskWatch(clock, logger, config.DATABASE_URL === undefined ? 0 : failoverMs);
   const reception = new Reception({
     ...{ clock, machine, disk },
     logger: logger.child({ subsystem: 'reception' }),
@@ -282,14 +284,29 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     server.close();
     server.closeAllConnections();
   });
-  observeState(metrics.registry, { db, hub, clock, databaseFile });
-  const scraped =
-    config.METRICS_PORT === undefined
-      ? null
-      : stack.use(await serveMetrics(metrics.registry, config));
   const { port } = server.address() as AddressInfo;
   const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST;
   const url = `http://${host}:${port}`;
+  const replicas = stack.use(
+    new Replicas({
+      ...{ db, clock, version, url, id: replicaId },
+      logger: logger.child({ subsystem: 'replicas' }),
+      ...(databaseClock === null ? {} : { databaseClock }),
+    }),
+  );
+  if (!replicas.isAlone) metrics.registry.setDefaultLabels({ replica: replicaId });
+  const stateRegistry = new Registry();
+  observeState(stateRegistry, { db, hub, clock, databaseFile });
+  const scraped =
+    config.METRICS_PORT === undefined
+      ? null
+      : stack.use(
+          await serveMetrics(
+            // The state is the same for all replicas: sums over them count it once.
+            () => [metrics.registry, ...(replicas.holds(stateMetrics) ? [stateRegistry] : [])],
+            config,
+          ),
+        );
   const publicUrl = (config.PUBLIC_URL ?? url).replace(/\/+$/, '');
 
   const artifacts = stack.use(await openArtifactStore(config));
@@ -325,9 +342,14 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     hub,
     runs,
     openRuns,
-    quotas: new Quotas(config, () => clock.monotonic()),
+    quotas: new Quotas(
+      config,
+      () => clock.monotonic(),
+      () => replicas.shareOfLimit(),
+    ),
     statuses: new StatusCache(),
     outbox: new OutboxSignal(),
+    replicas,
     checkConsumers: [
       statusesOfChecks,
       sessionsOfChecks,
@@ -339,7 +361,14 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       newsOfChecks,
     ],
     resultConsumers: [recordErrorStreaks, alertOn],
-    gapConsumers: [moveHeartbeats, moveSchedule, moveRuns, moveAlertStates, moveCertificateDays],
+    gapConsumers: [
+      moveHeartbeats,
+      moveSchedule,
+      moveRuns,
+      moveAlertStates,
+      moveCertificateDays,
+      moveClaims,
+    ],
     onWindowWithdrawn: resumeHeartbeats,
     logger,
     publicUrl,
@@ -352,9 +381,11 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     keptMs: resultsKeptMs,
     takeCertificate: recordCertificate,
   });
-  const bundleFolder = codeBundleFolder(databaseFile);
-  stack.use(bundleFolder);
-  const codeBundles = new CodeBundleStore({ db, clock, folder: bundleFolder.path });
+  const bundleParts = {
+    ...{ db, clock, commits: services.commits, objects: ownedObjects(services) },
+    folder: folderOfBundles(config),
+  };
+  const codeBundles = new CodeBundleStore(bundleParts);
   bus.on('k', () => {
     keys.forget();
   });
@@ -388,6 +419,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       consoleCookie,
       now: () => clock.now(),
       monotonic: () => clock.monotonic(),
+      shareOfLimit: () => replicas.shareOfLimit(),
       checkResponses: config.CHECK_RESPONSES,
       requestsPerMinute: config.REQUESTS_PER_MINUTE,
       bodyWithinMs: requestTimeout,
@@ -410,8 +442,15 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       serveTraceViewer({ viewerUrl, publicUrl, links, now: () => clock.now() }),
       serveHealth(
         db,
+        clock,
         reception,
-        () => disk.problem ?? integrity.problem ?? losses.problem ?? reception.clockProblem,
+        () =>
+          disk.problem ??
+          integrity.problem ??
+          losses.problem ??
+          reception.clockProblem ??
+          databaseClock?.problem ??
+          null,
       ),
       statusPages,
       api,
@@ -464,87 +503,122 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const sumsKeptMs = config.ANALYTICS_RETENTION_DAYS * dayMs;
   const settled = <T>(run: () => Promise<T>) => afterGracePeriod(reception, run);
   const trusted = <T>(run: () => Promise<T>) => whileClockTrusted(reception, run);
+  const operations: RepeatedOperation[] = [
+    { name: 'sweep-slots', on: 'all', everyMs: 5_000, run: settled(() => sweepSlots(services)) },
+    { name: 'sweep-heartbeats', on: 'all', everyMs: 1_000, run: () => sweepHeartbeats(services) },
+    {
+      name: 'wake-alerts',
+      on: 'all',
+      everyMs: 1_000,
+      run: settled(() => evaluateDueAlerts(services)),
+    },
+    { name: 'note-alive', on: 'all', everyMs: 5_000, run: () => noteAliveAndWritten(services) },
+    {
+      name: 'probe-disk',
+      on: 'all',
+      everyMs: 1_000,
+      run: () => probeDisk(services, databaseFile),
+    },
+    { name: 'expire-jobs', on: 'all', everyMs: 10_000, run: settled(() => expireJobs(services)) },
+    {
+      name: 'rename-future-runs',
+      on: 'one',
+      everyMs: 60_000,
+      run: () => renameFutureRuns(services),
+    },
+    { name: 'sample-queues', on: 'one', everyMs: 60_000, run: () => sampleQueues(services) },
+    {
+      name: 'drop-cancelled-jobs',
+      on: 'one',
+      everyMs: 10_000,
+      run: () => dropCancelledJobs(services),
+    },
+    { name: 'roll-up', on: 'all', everyMs: 2_000, run: () => rollUp.run() },
+    { name: 'prune-results', on: 'one', everyMs: 60_000, run: trusted(() => resultPruning.run()) },
+    {
+      name: 'prune-roll-ups',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => pruneRollUps(services, sumsKeptMs)),
+    },
+    {
+      name: 'prune-artifacts',
+      on: 'one',
+      everyMs: 60_000,
+      run: trusted(() => pruneArtifacts(services, keptMs)),
+    },
+    {
+      name: 'prune-alerts',
+      on: 'one',
+      everyMs: 60_000,
+      run: trusted(() => pruneAlerts(services, resultsKeptMs)),
+    },
+    {
+      name: 'prune-code-bundles',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => pruneCodeBundles(codeBundles, clock)),
+    },
+    { name: 'adopt-code-bundles', on: 'all', everyMs: 60_000, run: () => adoptFolder(bundleParts) },
+    { name: 'verify-domains', on: 'one', everyMs: 60_000, run: () => verifyDomains(services) },
+    {
+      name: 'announce-updates',
+      on: 'all',
+      everyMs: 1_000,
+      run: trusted(() => announceDueUpdates(services)),
+    },
+    {
+      name: 'forget-unconfirmed',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => forgetUnconfirmed(services)),
+    },
+    ...healthTimers(services).map((timer) => ({
+      ...timer,
+      on: 'one' as const,
+      run: settled(timer.run),
+    })),
+    {
+      name: 'free-stranded-rows',
+      on: 'one',
+      everyMs: 60_000,
+      run: () => freeStrandedRows(services),
+    },
+    {
+      name: 'watch-certificates',
+      on: 'all',
+      everyMs: 60_000,
+      run: trusted(() => watchCertificates(services)),
+    },
+    {
+      name: 'prune-agent-reports',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => pruneAgentReports(services, resultsKeptMs)),
+    },
+    {
+      name: 'forget-sessions',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => forgetSessions(services)),
+    },
+    {
+      name: 'prune-job-leases',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => pruneJobLeases(services, resultsKeptMs)),
+    },
+    {
+      name: 'forget-console-sessions',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => forgetConsoleSessions(services)),
+    },
+  ];
+  const ofOne = operations.filter(({ on }) => on === 'one').map(({ name }) => name);
+  await replicas.want([...ofOne, stateMetrics]);
   stack.use(
-    startTimers(
-      [
-        { name: 'sweep-slots', everyMs: 5_000, run: settled(() => sweepSlots(services)) },
-        { name: 'sweep-heartbeats', everyMs: 1_000, run: () => sweepHeartbeats(services) },
-        { name: 'wake-alerts', everyMs: 1_000, run: settled(() => evaluateDueAlerts(services)) },
-        { name: 'note-alive', everyMs: 5_000, run: () => noteAliveAndWritten(services) },
-        {
-          name: 'probe-disk',
-          everyMs: 1_000,
-          run: () => probeDisk(services, databaseFile),
-        },
-        { name: 'expire-jobs', everyMs: 10_000, run: settled(() => expireJobs(services)) },
-        { name: 'rename-future-runs', everyMs: 60_000, run: () => renameFutureRuns(services) },
-        { name: 'sample-queues', everyMs: 60_000, run: () => sampleQueues(services) },
-        { name: 'drop-cancelled-jobs', everyMs: 10_000, run: () => dropCancelledJobs(services) },
-        { name: 'roll-up', everyMs: 2_000, run: () => rollUp.run() },
-        { name: 'prune-results', everyMs: 60_000, run: trusted(() => resultPruning.run()) },
-        {
-          name: 'prune-roll-ups',
-          everyMs: 3_600_000,
-          run: trusted(() => pruneRollUps(services, sumsKeptMs)),
-        },
-        {
-          name: 'prune-artifacts',
-          everyMs: 60_000,
-          run: trusted(() => pruneArtifacts(services, keptMs)),
-        },
-        {
-          name: 'prune-alerts',
-          everyMs: 60_000,
-          run: trusted(() => pruneAlerts(services, resultsKeptMs)),
-        },
-        {
-          name: 'prune-code-bundles',
-          everyMs: 3_600_000,
-          run: trusted(() => pruneCodeBundles(codeBundles, clock)),
-        },
-        { name: 'verify-domains', everyMs: 60_000, run: () => verifyDomains(services) },
-        {
-          name: 'announce-updates',
-          everyMs: 1_000,
-          run: trusted(() => announceDueUpdates(services)),
-        },
-        {
-          name: 'forget-unconfirmed',
-          everyMs: 3_600_000,
-          run: trusted(() => forgetUnconfirmed(services)),
-        },
-        ...healthTimers(services).map((timer) => ({ ...timer, run: settled(timer.run) })),
-        {
-          name: 'watch-certificates',
-          everyMs: 60_000,
-          run: trusted(() => watchCertificates(services)),
-        },
-        {
-          name: 'prune-agent-reports',
-          everyMs: 3_600_000,
-          run: trusted(() => pruneAgentReports(services, resultsKeptMs)),
-        },
-        {
-          name: 'forget-sessions',
-          everyMs: 3_600_000,
-          run: trusted(() => forgetSessions(services)),
-        },
-        {
-          name: 'prune-job-leases',
-          everyMs: 3_600_000,
-          run: trusted(() => pruneJobLeases(services, resultsKeptMs)),
-        },
-        {
-          name: 'forget-console-sessions',
-          everyMs: 3_600_000,
-          run: trusted(() => forgetConsoleSessions(services)),
-        },
-      ],
-      clock,
-      logger.child({ subsystem: 'timers' }),
-      metrics,
-      disk,
-    ),
+    startTimers(operations, clock, logger.child({ subsystem: 'timers' }), metrics, disk, replicas),
   );
 
   integrity.start();

@@ -1,11 +1,14 @@
 /**
  * Health probes, without a key and under every host name. `/-/liveness` and `/health` answer while
- * the process runs, `/-/readiness` while the database answers too. A full disk, a damaged database
+ * the process runs, `/-/readiness` while the database answers too: a server may be away for
+ * `toleratedMs`, because a failover takes a moment and all replicas would lose their visitors. A full disk, a damaged database
  * or a clock that was set appears as a warning and keeps the process ready: pages can be read, and
  * agents keep what is refused.
  */
 import { Router, type Response } from 'express';
 import { sql, type Kysely } from 'kysely';
+import type { Clock } from '@monitor/shared/clock.ts';
+import { engineOf } from '../db/engine.ts';
 import type { Database } from '../db/tables.ts';
 import type { Reception } from '../reception/index.ts';
 
@@ -24,23 +27,42 @@ function answer(
   });
 }
 
+/** A frozen server answers nothing, not even an error. */
+const answersWithinMs = 2_000;
+const toleratedMs = 10_000;
+
 /** Serves the health probes. `warning` gives the text of the present problem, or null. */
 export function serveHealth(
   db: Kysely<Database>,
+  clock: Clock,
   reception: Reception,
   warning: () => string | null,
 ): Router {
+  let awaySince: number | null = null;
+  const asked = async (): Promise<boolean> => {
+    const timeLimit = Promise.withResolvers<boolean>();
+    const cancel = clock.after(answersWithinMs, () => {
+      timeLimit.resolve(false);
+    });
+    const asking = sql`select 1`.execute(db).then(
+      () => true,
+      () => false,
+    );
+    const isThere = await Promise.race([asking, timeLimit.promise]);
+    cancel();
+    return isThere;
+  };
   const router = Router();
   router.get(['/-/liveness', '/health'], (_request, response) => {
     answer(response, null, warning(), reception);
   });
   router.get('/-/readiness', async (_request, response) => {
-    try {
-      await sql`select 1`.execute(db);
-      answer(response, null, warning(), reception);
-    } catch {
-      answer(response, 'the database does not answer', null, reception);
-    }
+    const isThere = await asked();
+    if (isThere) awaySince = null;
+    else awaySince ??= clock.monotonic();
+    const awayMs = awaySince === null ? 0 : clock.monotonic() - awaySince;
+    const isReady = isThere || (engineOf(db) === 'postgres' && awayMs < toleratedMs);
+    answer(response, isReady ? null : 'the database does not answer', warning(), reception);
   });
   return router;
 }

@@ -45,6 +45,12 @@ export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
     summary: 'put a backup in the place of the database; `serve` must be stopped',
     load: async () => (await import('./commands/restore.ts')).registerRestore,
   },
+  move: {
+    takes: '',
+    hasOptions: true,
+    summary: 'copy a database in a file to a PostgreSQL; `serve` must be stopped',
+    load: async () => (await import('./commands/move.ts')).registerMove,
+  },
   verify: {
     takes: '[file]',
     hasOptions: true,

@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import type { Config } from '../core/config.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 
@@ -12,9 +12,9 @@ export interface MetricsServer extends AsyncDisposable {
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** Serves `/metrics` until it is disposed. Throws an OperatorError when the port is not available. */
+/** Serves `/metrics` of the registries until it is disposed. Throws an OperatorError when the port is not available. */
 export async function serveMetrics(
-  registry: Registry,
+  registries: () => readonly Registry[],
   {
     METRICS_PORT: port = 0,
     METRICS_HOST: host,
@@ -31,8 +31,11 @@ export async function serveMetrics(
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.writeHead(405, { allow: 'GET, HEAD' }).end();
     } else {
-      void registry.metrics().then(
-        (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+      void Promise.all(registries().map((registry) => registry.metrics())).then(
+        (texts) =>
+          response
+            .writeHead(200, { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE })
+            .end(texts.join('')),
         (error: unknown) =>
           response
             .writeHead(503)

@@ -13,9 +13,6 @@ import type { Services } from '../core/services.ts';
 import { writeCertificateDays } from '../results/index.ts';
 import { alertOnCertificate } from '../alerting/index.ts';
 
-/** A check that has run for the first time has a status within this time. */
-const statusWithinMs = 60_000;
-
 interface CheckOfAccount {
   accountId: string;
   checkId: string;
@@ -30,8 +27,7 @@ interface Counted {
 }
 
 /**
- * Writes the remaining days into the status of the check, which may not exist yet, and when to
- * count them again. Gives the certificate in force; null when none is known.
+ * Writes the remaining days into the status of the check, and when to count them again. Gives the certificate in force; null when none is known.
  */
 async function countDays(
   { clock, statuses }: Services,
@@ -58,7 +54,7 @@ async function countDays(
     })),
   );
   const daysRemaining = counting === undefined ? null : daysUntil(counting.validTo, now);
-  const hasStatus = await writeCertificateDays(statuses, db, { accountId, checkId }, daysRemaining);
+  await writeCertificateDays(statuses, db, { accountId, checkId }, daysRemaining);
   const period = await db
     .selectFrom('schedule_periods')
     .select('id')
@@ -70,7 +66,7 @@ async function countDays(
   const nextDay = nextDayAt(counting?.validTo ?? now, now);
   await db
     .updateTable('check_certificates')
-    .set({ due_at: hasStatus || !isActive ? nextDay : Math.min(nextDay, now + statusWithinMs) })
+    .set({ due_at: nextDay })
     .where('account_id', '=', accountId)
     .where('check_id', '=', checkId)
     .execute();

@@ -1,5 +1,6 @@
 import type { Services } from '../core/services.ts';
 import type { alertOnCertificate } from '../alerting/index.ts';
+import { lockChecks } from '../checks/index.ts';
 import { settleCertificate } from './count-certificate-days.ts';
 import { inTransaction } from '../db/unit.ts';
 
@@ -22,8 +23,10 @@ export async function watchCertificates(
       .where('due_at', '<=', clock.now())
       .limit(checksAtOnce)
       .execute();
+    const checkIds = due.map(({ checkId }) => checkId);
+    const locked = new Set(await lockChecks(transaction, checkIds));
     let isTold = false;
-    for (const check of due) {
+    for (const check of due.filter(({ checkId }) => locked.has(checkId))) {
       if (await settleCertificate(services, transaction, check, alert)) isTold = true;
     }
     return { settled: due.length, hasNews: isTold };

@@ -10,13 +10,16 @@ export {
 export { checkGroupHandlers } from './check-groups/handlers.ts';
 export { findGroup, groupFieldsOf, type GroupRow } from './check-groups/store.ts';
 export { clientCertificateHandlers } from './client-certificates/handlers.ts';
+export { adoptFolder } from './code-bundles/adopt-folder.ts';
 export { agentCodeBundleHandlers, codeBundleHandlers } from './code-bundles/handlers.ts';
-export { CodeBundleStore } from './code-bundles/store.ts';
+export { copyBundles } from './code-bundles/copy-bundles.ts';
+export { CodeBundleStore, folderOfBundles } from './code-bundles/store.ts';
 export { certificateTargetOf, domainOf } from './decide/certificate-target.ts';
 export { dropServiceReferences } from './drop-references.ts';
 export { effectiveAmong, effectiveFields, groupOf, groupsOf } from './effective-check.ts';
 export { checkHandlers, checkTypeBindings } from './handlers.ts';
 export { saveLearnedScript } from './learned-scripts.ts';
+export { lockChecks } from './lock-checks.ts';
 export { privateLocationName } from './private-location-name.ts';
 export { pruneCodeBundles } from './prune-code-bundles.ts';
 export { hasCheck, requireCheck } from './require-check.ts';

@@ -28,12 +28,14 @@ import type { Services } from '../core/services.ts';
 import {
   checkChannels,
   initialSubscriptions,
+  subscribeNewCheck,
   writeSubscriptions,
   type Subscription,
 } from './alert-subscriptions.ts';
 import { publishCheck } from './check-consumer.ts';
 import { checkReferences, requireClientCertificate } from './check-references.ts';
 import { runAll } from '../core/after-commit.ts';
+import { lockChecks } from './lock-checks.ts';
 import { effectiveFields, groupOf } from './effective-check.ts';
 
 const insertCheck = prepareQuery<CheckRow>((db, argument) =>
@@ -144,8 +146,11 @@ export async function createCheck(
     const asked = fields['alertChannelSubscriptions'] as Subscription[];
     await checkChannels(db, accountId, asked);
     await insertCheck.run(db, row);
-    const subscriptions = await initialSubscriptions(db, accountId, asked, autoAssignAlerts);
-    await writeSubscriptions(db, accountId, { checkId: row.id }, subscriptions, true);
+    if (asked.length === 0) await subscribeNewCheck(db, accountId, row.id, autoAssignAlerts);
+    else {
+      const subscriptions = await initialSubscriptions(db, accountId, asked, autoAssignAlerts);
+      await writeSubscriptions(db, accountId, { checkId: row.id }, subscriptions, true);
+    }
     return publishCheck(services, db, 'created', { row, effective: effectiveFields(row, group) });
   });
   runAll(steps);
@@ -162,6 +167,7 @@ export async function updateCheck(
 ): Promise<CheckRow> {
   const { clock, random } = services;
   const { after, steps } = await services.commits.run(async (db) => {
+    await lockChecks(db, [id]);
     const known = await findCheck(db, accountId, id);
     if (known === undefined || known.type !== definition.type) throw notFound('check', id);
     const before = mapCredentials(fieldsOf(known), (value) =>
@@ -213,9 +219,10 @@ export async function deleteCheck(
   accountId: string,
   id: string,
 ): Promise<void> {
-  const row = await findCheck(services.db, accountId, id);
-  if (row === undefined) throw notFound('check', id);
   const steps = await services.commits.run(async (db) => {
+    await lockChecks(db, [id]);
+    const row = await findCheck(db, accountId, id);
+    if (row === undefined) throw notFound('check', id);
     const effective = effectiveFields(row, await groupOf(db, row));
     const consequences = await publishCheck(services, db, 'deleted', { row, effective });
     await db

@@ -11,6 +11,7 @@ import type { Services } from '../core/services.ts';
 import { checkChannels, initialSubscriptions, writeSubscriptions } from './alert-subscriptions.ts';
 import { checkReferences } from './check-references.ts';
 import { effectiveFields } from './effective-check.ts';
+import { lockChecks } from './lock-checks.ts';
 import { runAll, type AfterCommit } from '../core/after-commit.ts';
 import { publishCheck } from './check-consumer.ts';
 
@@ -74,6 +75,11 @@ export async function updateGroup(
 ): Promise<GroupRow> {
   const { clock, commits, secrets } = services;
   const { after, steps } = await commits.run(async (db) => {
+    const members = await checksOfGroup(db, accountId, id);
+    await lockChecks(
+      db,
+      members.map((row) => row.id),
+    );
     const known = await findGroup(db, accountId, id);
     if (known === undefined) throw notFound('check group', String(id));
     const before = mapCredentials(groupFieldsOf(known), (value) =>

@@ -260,6 +260,7 @@ export async function listChecks(
         .selectFrom('check_statuses')
         .select('check_id')
         .where('account_id', '=', accountId)
+        .where('last_started_at', '>', 0)
         .where('has_failures', '=', toFlag(status === 'failing'))
         .where('is_degraded', '=', toFlag(status === 'degraded')),
     );

@@ -92,6 +92,8 @@ export interface CodeBundlesTable {
   size_bytes: number;
   created_at: number;
   last_used_at: number;
+  /** In the artifact store; null while an older build's file has not been moved there. */
+  object_key: string | null;
 }
 
 export interface LearnedScriptsTable {

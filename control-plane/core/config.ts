@@ -320,7 +320,7 @@ function databaseProblems(
   if (isGiven('DATABASE_FILE')) {
     problems.push([
       'DATABASE_FILE',
-      'cannot be used together with DATABASE_URL: unset one of them; `control-plane move` copies a file to a PostgreSQL',
+      'cannot be used together with DATABASE_URL: unset one of them, or leave it empty; `control-plane move` copies a file to a PostgreSQL',
     ]);
   }
   if (config.ENCRYPTION_KEY === undefined) {

@@ -1,5 +1,5 @@
 /** Creates, hashes and masks API keys and location keys. The raw key exists only at its creation. */
-import { hash, randomBytes } from 'node:crypto';
+import { createHash, hash, randomBytes } from 'node:crypto';
 
 export type KeyPrefix = 'cu' | 'pl';
 
@@ -18,4 +18,19 @@ export function sha256Hex(text: string): string {
 export function makeKey(prefix: KeyPrefix): NewKey {
   const rawKey = `${prefix}_${randomBytes(32).toString('hex')}`;
   return { rawKey, keyHash: sha256Hex(rawKey), maskedKey: `${prefix}_…${rawKey.slice(-4)}` };
+}
+
+/** Namespace of ids that follow from what they name. */
+const namespace = Buffer.from('6f1d4c1e8a0b4f0c9d5e3b7a2c60f581', 'hex');
+
+/** The id of a name: a version 5 UUID (RFC 9562). The same name has the same id everywhere. */
+export function namedUuid(name: string): string {
+  const digest = createHash('sha1').update(namespace).update(name).digest();
+  digest[6] = ((digest[6] ?? 0) & 0x0f) | 0x50;
+  digest[8] = ((digest[8] ?? 0) & 0x3f) | 0x80;
+  const hex = digest.toString('hex');
+  return [
+    ...[hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)],
+    hex.slice(20, 32),
+  ].join('-');
 }

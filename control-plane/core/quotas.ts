@@ -31,11 +31,14 @@ interface Room {
 export class Quotas {
   readonly #settings: QuotaSettings;
   readonly #monotonic: () => number;
+  readonly #share: () => number;
   readonly #rooms = new Map<string, Room>();
 
-  constructor(settings: QuotaSettings, monotonic: () => number) {
+  /** `share` is the part of each quota that this replica may give, in (0, 1]. */
+  constructor(settings: QuotaSettings, monotonic: () => number, share: () => number = () => 1) {
     this.#settings = settings;
     this.#monotonic = monotonic;
+    this.#share = share;
   }
 
   /** Takes quota for all of it, or throws 429 with `retry-after`. */
@@ -47,7 +50,7 @@ export class Quotas {
     const taken: [Room, number][] = [];
     for (const [what, amount = 0] of Object.entries(usage) as [keyof typeof bounds, number][]) {
       const { setting, factor } = bounds[what];
-      const perHour = this.#settings[setting] * factor;
+      const perHour = this.#settings[setting] * factor * this.#share();
       if (perHour === 0) continue;
       for (const [owner, name, share] of owners) {
         const room = this.#roomOf(`${what} ${owner}`, perHour * share);

@@ -112,6 +112,20 @@ export function openSecretCipher(settings: KeySettings, databaseFile: string): S
   return new SecretCipher(present, before);
 }
 
+/**
+ * The cipher for a database that leaves its file: it encrypts with ENCRYPTION_KEY, and decrypts what
+ * was encrypted with the key file too.
+ */
+export function openMovingCipher(settings: KeySettings, databaseFile: string): SecretCipher {
+  const file = keyFileOf(databaseFile);
+  const { ENCRYPTION_KEY = '', ENCRYPTION_KEY_PREVIOUS: previous } = settings;
+  const [ofFile = null] = existsSync(file) ? readKeys(file) : [];
+  return new SecretCipher(
+    Buffer.from(ENCRYPTION_KEY),
+    previous === undefined ? ofFile : Buffer.from(previous),
+  );
+}
+
 /** The keys of a key file: two during a key change. */
 function readKeys(file: string): Buffer[] {
   const advice =

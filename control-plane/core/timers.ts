@@ -1,4 +1,7 @@
-/** Periodic operations. No logic. */
+/**
+ * Periodic operations. One that decides by rows runs on every replica, and leaves out rows that
+ * another one has locked. All others are done by one replica at a time: the holder of their lease.
+ */
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Logger } from 'pino';
 import type { DiskWatch } from './disk-watch.ts';
@@ -7,9 +10,29 @@ import type { ControlPlaneMetrics } from '../observability/metrics.ts';
 export interface RepeatedOperation {
   name: string;
   everyMs: number;
+  /** `all`: on every replica; `one`: on the holder of the lease of this name. */
+  on: 'all' | 'one';
   /** True when it must run again at once. */
   run: () => Promise<unknown>;
 }
+
+/** The lease of an operation was taken over while it ran: what it was about to write is rolled back. */
+export class LeaseLost extends Error {
+  constructor(name: string) {
+    super(`another replica has taken over ${name}`);
+    this.name = 'LeaseLost';
+  }
+}
+
+/** The leases of this replica, by name of the operation. */
+export interface Leases {
+  holds: (name: string) => boolean;
+  /** The same after an attempt to take it. */
+  tryHold: (name: string) => Promise<boolean>;
+}
+
+/** How often a replica without the lease of an operation looks whether it is free. */
+const lookAgainMs = 2_000;
 
 /**
  * Runs each operation periodically and never concurrently; a failure is logged and retried with the
@@ -21,25 +44,34 @@ export function startTimers(
   logger: Logger,
   metrics: Pick<ControlPlaneMetrics, 'timerDuration' | 'timerFailures'>,
   disk: DiskWatch,
+  leases: Leases,
 ): AsyncDisposable {
   let isStopped = false;
   const cancels = new Map<string, () => void>();
   const running = new Set<Promise<void>>();
 
   const turn = async (operation: RepeatedOperation): Promise<void> => {
-    const { name } = operation;
+    const { name, everyMs } = operation;
     const begunAt = clock.monotonic();
     let isBehind = false;
     try {
+      const isMine = operation.on === 'all' || leases.holds(name);
+      if (!isMine && !(await leases.tryHold(name))) {
+        schedule(operation, Math.min(everyMs, lookAgainMs));
+        return;
+      }
       isBehind = (await operation.run()) === true;
     } catch (error) {
-      metrics.timerFailures.inc({ operation: name });
-      if (!disk.noteFailure(error)) {
-        logger.error({ err: error, operation: name }, 'operation failed');
+      if (error instanceof LeaseLost) logger.info({ operation: name }, error.message);
+      else {
+        metrics.timerFailures.inc({ operation: name });
+        if (!disk.noteFailure(error)) {
+          logger.error({ err: error, operation: name }, 'operation failed');
+        }
       }
     }
     metrics.timerDuration.observe({ operation: name }, (clock.monotonic() - begunAt) / 1000);
-    schedule(operation, isBehind ? 0 : operation.everyMs);
+    schedule(operation, isBehind ? 0 : everyMs);
   };
 
   const schedule = (operation: RepeatedOperation, delayMs: number): void => {

@@ -27,10 +27,16 @@ const meanings: readonly [RegExp, DatabaseFailure][] = [
 const lostConnection =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Query read timeout)/;
 
+/** True when a migration of a newer replica changed columns of a statement that was prepared before. */
+export function isOutdatedPlan(error: unknown): boolean {
+  return error instanceof Error && error.message === 'cached plan must not change result type';
+}
+
 /** Null for an error that is not about the database, or that says nothing of these. */
 export function databaseFailure(error: unknown): DatabaseFailure | null {
   if (!(error instanceof Error)) return null;
   if (lostConnection.test(error.message)) return 'unavailable';
+  if (isOutdatedPlan(error)) return 'conflict';
   if (error instanceof AggregateError) return databaseFailure(error.errors[0]);
   const code = 'code' in error ? String(error.code) : '';
   return meanings.find(([pattern]) => pattern.test(code))?.[1] ?? null;

@@ -1,5 +1,6 @@
 /** Key-value facts about the installation. */
 import type { Kysely } from 'kysely';
+import { fromJson } from './columns.ts';
 import { prepareQuery } from './prepared.ts';
 import type { Database } from './tables.ts';
 
@@ -17,6 +18,19 @@ export async function writeFact(db: Kysely<Database>, name: string, value: strin
   await upsert.run(db, { name, value });
 }
 
+/**
+ * Writes a fact unless it is known; gives the value that is known then. Of several replicas that
+ * start at once, all get the value of one.
+ */
+export async function addFact(db: Kysely<Database>, name: string, value: string): Promise<string> {
+  await db
+    .insertInto('installation')
+    .values({ name, value })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .execute();
+  return (await readFact(db, name)) ?? value;
+}
+
 /** Undefined for an unknown fact. */
 export async function readFact(db: Kysely<Database>, name: string): Promise<string | undefined> {
   const row = await db
@@ -29,4 +43,23 @@ export async function readFact(db: Kysely<Database>, name: string): Promise<stri
 
 export async function dropFact(db: Kysely<Database>, name: string): Promise<void> {
   await db.deleteFrom('installation').where('name', '=', name).execute();
+}
+
+const moveFact = 'moved_from';
+
+/** Where the rows of this PostgreSQL came from. `at` is an ISO 8601 instant. */
+export interface Move {
+  from: string;
+  at: string;
+  state: 'copying' | 'done';
+}
+
+export async function writeMove(db: Kysely<Database>, move: Move): Promise<void> {
+  await writeFact(db, moveFact, JSON.stringify(move));
+}
+
+/** Null for a database that was not moved here. */
+export async function readMove(db: Kysely<Database>): Promise<Move | null> {
+  const value = await readFact(db, moveFact);
+  return value === undefined ? null : fromJson<Move>(value);
 }

@@ -1,7 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
 import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from 'kysely/migration';
 import { describeFailure, OperatorError } from '../errors/operator-error.ts';
 import { byEngine, engineOf, type Engine } from './engine.ts';
+import { databaseFailure } from './failure.ts';
 import * as postgresSchema from './postgres-schema.ts';
 import type { Database } from './tables.ts';
 import * as first from './migrations/0001-first.ts';
@@ -23,6 +25,9 @@ import * as credentials from './migrations/0016-credentials.ts';
 import * as agentWait from './migrations/0017-agent-wait.ts';
 import * as agentHealth from './migrations/0018-agent-health.ts';
 import * as agentLeases from './migrations/0019-agent-leases.ts';
+import * as rollUpInbox from './migrations/0020-roll-up-inbox.ts';
+import * as replicas from './migrations/0021-replicas.ts';
+import * as bundlesInTheStore from './migrations/0022-bundles-in-the-store.ts';
 
 /** Up to 0018, for SQLite. */
 const onSqlite = {
@@ -46,17 +51,45 @@ const onSqlite = {
   '0018-agent-health': agentHealth,
 };
 
+/** Which builds can live with each later migration: for builds that do not know it. */
+const facts = sql.table('migration_facts');
+/** Makes that table; whoever knows it knows all migrations before it. */
+const factsSince = '0022-bundles-in-the-store';
+
 interface MigrationOfBoth {
+  /**
+   * The newest migration of the oldest build that can serve with this one applied. Builds that know it
+   * keep serving while a newer one starts, and can be gone back to. Without it older builds refuse.
+   */
+  oldestBuild?: string;
   up(db: Kysely<unknown>, engine: Engine): Promise<void>;
 }
 
 /** In order of their names. A new migration is a new file and a line here. */
-const onBoth = { '0019-agent-leases': agentLeases } satisfies Record<string, MigrationOfBoth>;
+const onBoth = {
+  '0019-agent-leases': agentLeases,
+  '0020-roll-up-inbox': rollUpInbox,
+  '0021-replicas': replicas,
+  '0022-bundles-in-the-store': bundlesInTheStore,
+} satisfies Record<string, MigrationOfBoth>;
 
 function migrationsOf(engine: Engine): Record<string, Migration> {
-  const later = Object.entries<MigrationOfBoth>(onBoth).map(([name, { up }]) => [
+  const later = Object.entries<MigrationOfBoth>(onBoth).map(([name, { oldestBuild, up }]) => [
     name,
-    { up: (db: Kysely<unknown>) => up(db, engine) },
+    {
+      async up(db: Kysely<unknown>) {
+        if (engine === 'postgres') {
+          // What waits for a lock makes every later query of that table wait.
+          await sql`set local lock_timeout = '2s'`.execute(db);
+          await sql`set local statement_timeout = 0`.execute(db);
+        }
+        await up(db, engine);
+        if (name > factsSince) {
+          await sql`insert into ${facts} (name, oldest_build) values (${name}, ${oldestBuild ?? name})
+            on conflict (name) do nothing`.execute(db);
+        }
+      },
+    },
   ]);
   return {
     ...(engine === 'sqlite' ? onSqlite : { '0018-agent-health': postgresSchema }),
@@ -75,7 +108,9 @@ export interface MigrationState {
   applied: string[];
   /** Migrations that this build would apply. */
   pending: string[];
-  /** Applied migrations that this build does not know: a newer build made them. */
+  /** Applied migrations of a newer build that this build can serve with. */
+  newer: string[];
+  /** Applied migrations that this build does not know, and cannot serve with. */
   unknown: string[];
 }
 
@@ -98,16 +133,32 @@ export async function migrationState(db: Kysely<Database>): Promise<MigrationSta
           select name from ${sql.table(DEFAULT_MIGRATION_TABLE)} order by name
         `.execute(db);
   const applied = rows.map((row) => row.name);
+  const others = applied.filter((name) => !known.includes(name));
+  const newer =
+    others.length === 0 || !applied.includes(factsSince)
+      ? []
+      : (
+          await sql<{ name: string; oldest_build: string }>`
+            select name, oldest_build from ${facts}`.execute(db)
+        ).rows.flatMap(({ name, oldest_build: oldest }) =>
+          others.includes(name) && known.includes(oldest) ? [name] : [],
+        );
   return {
     applied,
     pending: known.filter((name) => !applied.includes(name)),
-    unknown: applied.filter((name) => !known.includes(name)),
+    newer,
+    unknown: others.filter((name) => !newer.includes(name)),
   };
 }
 
-/** Refuses a database of a newer build: its new data could be lost. */
-export function refuseNewer({ unknown }: MigrationState, what: string): void {
-  if (unknown.length === 0) return;
+/** Refuses a database of a newer build, unless its migrations can be lived with: new data could be lost. */
+export function refuseNewer({ newer, pending, unknown }: MigrationState, what: string): void {
+  if (unknown.length === 0) {
+    if (newer.length === 0 || pending.length === 0) return;
+    throw new OperatorError(
+      `${what} has migrations that this build does not know (${newer.join(', ')}) and lacks others (${pending.join(', ')}): run the newer build`,
+    );
+  }
   throw new OperatorError(
     `${what} has migrations that this build does not know (${unknown.join(', ')}): run the newer build that made them, or restore a backup from before`,
   );
@@ -127,19 +178,38 @@ export async function migrateToLatest(
     `,
     postgres: sql<{ place: string }>`select current_database() as place`,
   }).execute(db);
-  refuseNewer(await migrationState(db), `the database ${rows[0]?.place ?? ''}`);
   const migrator = new Migrator({
     db,
     provider: { getMigrations: () => Promise.resolve(migrationsOf(engineOf(db))) },
   });
-  const { error, results } =
-    until === undefined ? await migrator.migrateToLatest() : await migrator.migrateTo(until);
-  if (error !== undefined) {
+  for (let attempt = 1; ; attempt += 1) {
+    const state = await migrationState(db);
+    refuseNewer(state, `the database ${rows[0]?.place ?? ''}`);
+    // The migrator refuses every migration that it does not know.
+    if (until === undefined && state.pending.length === 0) return [];
+    const { error, results } =
+      until === undefined ? await migrator.migrateToLatest() : await migrator.migrateTo(until);
+    if (error === undefined) return (results ?? []).map((result) => result.migrationName);
+    if (engineOf(db) === 'postgres' && attempt < attempts && isInTheWay(error)) {
+      await pause(betweenAttemptsMs);
+      continue;
+    }
     const failed = results?.find((result) => result.status === 'Error')?.migrationName ?? 'unknown';
     throw new Error(
       `migration ${failed} failed (${describeFailure(error)}); the database is as it was before it`,
       { cause: error },
     );
   }
-  return (results ?? []).map((result) => result.migrationName);
+}
+
+/** About ten minutes, as each attempt waits for locks itself. */
+const attempts = 100;
+const betweenAttemptsMs = 1_000;
+
+/** True when another replica migrates, or somebody holds the lock of a table. */
+function isInTheWay(error: unknown): boolean {
+  return (
+    databaseFailure(error) === 'conflict' ||
+    (error instanceof Error && error.message.startsWith('corrupted migrations'))
+  );
 }

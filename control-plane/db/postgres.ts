@@ -11,12 +11,13 @@ import {
 } from 'kysely';
 import pg from 'pg';
 import { nodeOfPostgres } from './engine.ts';
-import { databaseFailure } from './failure.ts';
+import { isOutdatedPlan } from './failure.ts';
 import type { Database } from './tables.ts';
 
 /** Oldest version that works, as the server counts versions. */
 const oldestVersion = 150_000;
 const connectWithinMs = 5_000;
+const answerWithinMs = 35_000;
 /** Most texts of statements that keep a name. */
 const mostNamed = 500;
 /** A connection ends after this time, and with it the statements that it has prepared. */
@@ -50,6 +51,11 @@ class StatementNames {
       }
     }
     return name ?? undefined;
+  }
+
+  /** Connections prepare the text anew. */
+  rename(text: string): void {
+    this.#names.set(text, null);
   }
 }
 
@@ -100,11 +106,26 @@ export function openPostgres(settings: PostgresSettings): Kysely<Database> {
       if (typeof text !== 'string' || !Array.isArray(values) || values.length === 0) {
         return super.query(...(given as [string])) as never;
       }
-      const name = names?.nameOf(text);
-      return super.query({
-        ...(name === undefined ? {} : { name }),
-        ...{ text, values: values.map(storable) },
-      }) as never;
+      const run = () => {
+        const name = names?.nameOf(text);
+        return super.query({
+          ...(name === undefined ? {} : { name }),
+          ...{ text, values: values.map(storable) },
+        });
+      };
+      const result = run().catch(async (error: unknown) => {
+        if (!isOutdatedPlan(error)) throw error;
+        names?.rename(text);
+        // Within a transaction it fails again, which is repeated as a whole.
+        return run().catch(() => {
+          throw error;
+        });
+      });
+      result.catch((error: unknown) => {
+        // The connection still waits for that answer.
+        if (error instanceof Error && error.message === 'Query read timeout') void this.end();
+      });
+      return result as never;
     }
   }
   const pool = new pg.Pool({
@@ -116,6 +137,8 @@ export function openPostgres(settings: PostgresSettings): Kysely<Database> {
     idleTimeoutMillis: 60_000,
     maxLifetimeSeconds: connectionSeconds,
     keepAlive: true,
+    // A frozen server enforces no limit of its own.
+    query_timeout: answerWithinMs,
     types,
   });
   pool.on('error', (error) => settings.onLost?.(error));

@@ -2,26 +2,29 @@
 import type { Kysely, Selectable } from 'kysely';
 import { notFound } from '../errors/api-error.ts';
 import { toFlag } from '../db/columns.ts';
+import { eachOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { HeartbeatsTable } from './tables.ts';
 import { sha256Hex } from '../core/keys.ts';
 import { stepHeartbeat, type HeartbeatInput } from './decide/heartbeat.ts';
 import type { Services } from '../core/services.ts';
+import { excuseByOthers } from './move-deadlines.ts';
 import { postponeForMaintenance } from './postpone-heartbeats.ts';
+import { unreachableAfterMs } from '../replicas/index.ts';
+import { lockChecks } from '../checks/index.ts';
 import { runAll } from '../core/after-commit.ts';
 import {
-  insertResult,
-  insertRun,
   publishResults,
   type RunVerdict,
   statusUpdate,
+  storeFinal,
   writeStatuses,
 } from '../results/index.ts';
 
 /** Location of heartbeat results: the control plane itself. */
 const runLocation = 'control-plane';
-const deadlinesPerSweep = 500;
+const deadlinesPerSweep = 200;
 const maxTextLength = 500;
 
 type Row = Selectable<HeartbeatsTable> & {
@@ -94,47 +97,36 @@ async function apply(
     })
     .execute();
   const resultId = services.newRunId();
-  const [run] = await insertRun.run(db, {
-    account_id: accountId,
-    check_id: checkId,
-    run_id: services.newRunId(),
-    location: runLocation,
-    scheduled_for: null,
-    state: 'FINAL',
-    missed_reason: null,
-    result_id: resultId,
-    created_at: now,
-  });
-  if (run === undefined) throw new Error('a run was inserted without an id');
-  await insertResult.run(db, {
-    id: resultId,
-    account_id: accountId,
-    check_id: checkId,
-    check_run_id: run.id,
-    check_type: 'HEARTBEAT',
-    name,
-    result_type: 'FINAL',
-    attempt: 1,
-    has_failures: toFlag(effect.hasFailures),
-    has_errors: 0,
-    is_degraded: 0,
-    over_max_response_time: 0,
-    under_load: 0,
-    agent_wait_ms: null,
-    run_location: runLocation,
-    scheduled_for: null,
-    started_at: now,
-    stopped_at: now,
-    created_at: now,
-    response_time_ms: 0,
-    epoch: 0,
-    is_cancelled: 0,
-    is_payload_dropped: 0,
-  });
+  const { runId: checkRunId } = await storeFinal(
+    db,
+    { run_id: services.newRunId() },
+    {
+      id: resultId,
+      account_id: accountId,
+      check_id: checkId,
+      check_type: 'HEARTBEAT',
+      name,
+      has_failures: toFlag(effect.hasFailures),
+      has_errors: 0,
+      is_degraded: 0,
+      over_max_response_time: 0,
+      under_load: 0,
+      agent_wait_ms: null,
+      run_location: runLocation,
+      scheduled_for: null,
+      started_at: now,
+      stopped_at: now,
+      created_at: now,
+      response_time_ms: 0,
+      epoch: 0,
+      is_cancelled: 0,
+      is_payload_dropped: 0,
+    },
+  );
   const change = statusUpdate(undefined, {
     accountId,
     checkId,
-    checkRunId: run.id,
+    checkRunId,
     startedAt: now,
     hasFailures: effect.hasFailures,
     hasErrors: false,
@@ -183,6 +175,8 @@ export async function recordPing(
 ): Promise<void> {
   await services.reception.recorded();
   const steps = await services.commits.run(async (db) => {
+    const checkId = await findPinged(db, pingToken);
+    if (checkId !== undefined) await lockChecks(db, [checkId]);
     const row = await heartbeatRows(db)
       .where('ping_token', '=', sha256Hex(pingToken))
       .executeTakeFirst();
@@ -195,31 +189,57 @@ export async function recordPing(
   runAll(steps);
 }
 
-/** Fails the monitors whose deadline has passed. True when there may be more. */
+/** Ids of monitors whose deadline passed before an instant, longest ago first. */
+async function findOverdue(db: Kysely<Database>, before: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('heartbeats')
+    .innerJoin('checks', 'checks.id', 'heartbeats.check_id')
+    .leftJoin('check_groups', 'check_groups.id', 'checks.group_id')
+    .select('heartbeats.check_id')
+    .where('heartbeats.fails_at', '<=', before)
+    .where('checks.activated', '=', 1)
+    .where((where) => where(where.fn.coalesce('check_groups.activated', where.lit(1)), '=', 1))
+    .orderBy('heartbeats.fails_at')
+    .limit(deadlinesPerSweep)
+    .execute();
+  return rows.map((row) => row.check_id);
+}
+
+/**
+ * Fails the monitors whose deadline has passed; every replica does so. True when there may be more.
+ */
 export async function sweepHeartbeats(services: Services): Promise<boolean> {
-  await services.reception.recorded();
+  const { db, reception, replicas } = services;
+  await reception.recorded();
   // Pings may be unread in the sockets, or refused by a full disk: they are not missing.
-  if (!services.reception.hasReadAll()) return false;
+  if (!reception.hasReadAll()) return false;
   const now = services.clock.now();
-  const { isBehind, steps } = await inTransaction(services.db, async (db) => {
-    const rows = await heartbeatRows(db)
-      .where('heartbeats.fails_at', '<=', now)
-      .where('checks.activated', '=', 1)
-      .where((where) => where(where.fn.coalesce('check_groups.activated', where.lit(1)), '=', 1))
-      .limit(deadlinesPerSweep)
+  // Beside others, only then it is known which of them could not take a ping by the deadline.
+  const before = replicas.aliveCount() > 1 ? now - unreachableAfterMs : now;
+  const overdue = await findOverdue(db, before);
+  if (overdue.length === 0) return false;
+  const outages = replicas.outages();
+  const { hasProgress, steps } = await inTransaction(db, async (unit) => {
+    // Those that another replica fails meanwhile are not overdue any more.
+    const locked = await lockChecks(unit, overdue);
+    const rows = await heartbeatRows(unit)
+      .where('heartbeats.check_id', 'in', eachOf(locked))
+      .where('heartbeats.fails_at', '<=', before)
       .execute();
     const verdicts: RunVerdict[] = [];
     for (const row of rows) {
-      if (await postponeForMaintenance(db, row)) continue;
+      if (row.activated !== 1 || row.group_activated !== 1) continue;
+      if (await postponeForMaintenance(unit, row)) continue;
+      if (await excuseByOthers(unit, row, outages, now)) continue;
       const nobody = { source: null, userAgent: null };
-      const verdict = await apply(services, db, row, { kind: 'tick' }, nobody);
+      const verdict = await apply(services, unit, row, { kind: 'tick' }, nobody);
       if (verdict !== null) verdicts.push(verdict);
     }
     return {
-      isBehind: rows.length === deadlinesPerSweep,
-      steps: await publishResults(services, db, { verdicts, endings: [] }),
+      hasProgress: rows.length > 0,
+      steps: await publishResults(services, unit, { verdicts, endings: [] }),
     };
   });
   runAll(steps);
-  return isBehind;
+  return hasProgress && overdue.length === deadlinesPerSweep;
 }

@@ -1,4 +1,4 @@
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type Selectable } from 'kysely';
 import { smallerOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import {
@@ -9,9 +9,9 @@ import {
   readGaps,
   shiftOf,
 } from '../reception/index.ts';
-
-/** A job without a ping for this many periods of receivable time fails, however often there were gaps. */
-const maxPeriods = 3;
+import type { Outage } from '../replicas/index.ts';
+import { excusedUntil, maxPeriods } from './decide/heartbeat.ts';
+import type { HeartbeatsTable } from './tables.ts';
 
 /**
  * A ping that was due by the end of the gap may be lost, and its job sends the next one only after
@@ -38,6 +38,33 @@ async function excusePings(db: Kysely<Database>, gap: Gap): Promise<void> {
       .where('check_id', '=', row.check_id)
       .execute();
   }
+}
+
+/**
+ * Gives a monitor another period when its ping may have been lost by another replica. True when it
+ * did.
+ */
+export async function excuseByOthers(
+  db: Kysely<Database>,
+  row: Selectable<HeartbeatsTable>,
+  outages: readonly Outage[],
+  now: number,
+): Promise<boolean> {
+  const failsAt = excusedUntil(
+    {
+      ...{ periodMs: row.period_ms, graceMs: row.grace_ms, lastPingAt: row.last_ping_at },
+      ...{ expectedAt: row.expected_at, failsAt: row.fails_at },
+    },
+    outages,
+    now,
+  );
+  if (failsAt === null) return false;
+  await db
+    .updateTable('heartbeats')
+    .set({ fails_at: failsAt })
+    .where('check_id', '=', row.check_id)
+    .execute();
+  return true;
 }
 
 /** Moves the deadlines of monitors after a gap. */

@@ -88,6 +88,8 @@ export interface ImplementOptions {
   consoleCookie?: ConsoleCookie;
   now: () => number;
   monotonic: () => number;
+  /** The part of each limit that applies in this process, in (0, 1]. */
+  shareOfLimit?: () => number;
   /** Validates every answer with its schema: always in tests and development. */
   checkResponses: boolean;
   /** Default limit of requests per key and minute; 0 disables all limits. */
@@ -272,19 +274,19 @@ class Call implements CallContext {
 }
 
 /** Counts a request, sends the rate limit headers, and refuses too many requests. */
-function count(limiter: RateLimiter, response: Response, key: string, limit: RateLimit): void {
-  const decision = limiter.take(key, limit);
-  const { remaining, resetMs } = decision;
+function count(limiter: RateLimiter, response: Response, key: string, whole: RateLimit): void {
+  const decision = limiter.take(key, whole);
+  const { remaining, resetMs, limit } = decision;
   const resetSeconds = Math.max(1, Math.ceil(resetMs / 1000));
   response.setHeader('RateLimit-Limit', String(limit.requests));
   response.setHeader('RateLimit-Remaining', String(remaining));
   response.setHeader('RateLimit-Reset', String(resetSeconds));
   response.setHeader('RateLimit-Policy', `${limit.requests};w=${limit.seconds}`);
-  refuseUnless(decision, limit);
+  refuseUnless(decision);
 }
 
 /** Throws 429 for a request beyond the limit. */
-function refuseUnless({ isAllowed, resetMs }: RateDecision, limit: RateLimit): void {
+function refuseUnless({ isAllowed, resetMs, limit }: RateDecision): void {
   if (isAllowed) return;
   const resetSeconds = Math.max(1, Math.ceil(resetMs / 1000));
   throw new ApiError(
@@ -303,7 +305,7 @@ const guesses: ReadonlySet<number> = new Set([401, 403, 404]);
  */
 function countRefusal(limiter: RateLimiter, request: Request, limit: RateLimit, error: unknown) {
   if (!(error instanceof ApiError) || !guesses.has(error.statusCode)) return;
-  refuseUnless(limiter.take(`refused ${visitorOf(request)}`, limit), limit);
+  refuseUnless(limiter.take(`refused ${visitorOf(request)}`, limit));
 }
 
 /** The agent id in the body of an agent request. */
@@ -510,10 +512,10 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
       throw error;
     });
     if (limits !== null && principal.kind === 'locationKey') {
-      refuseUnless(limits.take(`location ${principal.keyId}`, ofKey), ofKey);
+      refuseUnless(limits.take(`location ${principal.keyId}`, ofKey));
     }
     if (limits !== null && principal.kind === 'none' && route.limitedByToken !== true) {
-      refuseUnless(limits.take(`visitor ${visitorOf(request)}`, ofVisitor), ofVisitor);
+      refuseUnless(limits.take(`visitor ${visitorOf(request)}`, ofVisitor));
     }
     if (principal.kind === 'apiKey') {
       if (limits !== null) {
@@ -629,7 +631,7 @@ export function implement(
   routes: readonly BoundRoute[],
   options: ImplementOptions,
 ): RequestHandler {
-  const limiter = new RateLimiter(options.monotonic);
+  const limiter = new RateLimiter(options.monotonic, options.shareOfLimit);
   const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 4096 });
   for (const one of routes) {
     const bound: Bound = {

@@ -10,6 +10,8 @@ export interface RateDecision {
   remaining: number;
   /** Time until the oldest counted request leaves the window. */
   resetMs: number;
+  /** The limit that applies here. */
+  limit: RateLimit;
 }
 
 /** Times of the counted requests, oldest first, in a ring buffer. */
@@ -48,15 +50,19 @@ const manyKeys = 10_000;
 
 export class RateLimiter {
   readonly #monotonic: () => number;
+  readonly #share: () => number;
   readonly #passed = new Map<string, { passed: Passed; windowMs: number }>();
   #forgetAt = manyKeys;
 
-  constructor(monotonic: () => number) {
+  /** `share` is the part of each limit that this replica may use, in (0, 1]. */
+  constructor(monotonic: () => number, share: () => number = () => 1) {
     this.#monotonic = monotonic;
+    this.#share = share;
   }
 
   /** Counts one request of `key`, unless the limit is reached. */
-  take(key: string, limit: RateLimit): RateDecision {
+  take(key: string, { requests: inAll, ...window }: RateLimit): RateDecision {
+    const limit = { ...window, requests: Math.max(1, Math.floor(inAll * this.#share())) };
     const now = this.#monotonic();
     const windowMs = limit.seconds * 1000;
     let entry = this.#passed.get(key);
@@ -71,8 +77,9 @@ export class RateLimiter {
     if (isAllowed) passed.add(now);
     return {
       isAllowed,
-      remaining: limit.requests - passed.count,
+      remaining: Math.max(0, limit.requests - passed.count),
       resetMs: passed.oldest + windowMs - now,
+      limit,
     };
   }
 

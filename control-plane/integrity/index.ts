@@ -1,11 +1,13 @@
 /** What other modules may use. */
 export { damageAdvice, refusalToOpen } from './decide-opening.ts';
 export { findFiles } from './files.ts';
-export { openFittingKey, writeKeyCheck } from './key-check.ts';
-export { openWhole } from './open-whole.ts';
+export { fits, openFittingKey, writeKeyCheck } from './key-check.ts';
+export { nameOfDatabase } from './name-of-database.ts';
+export { openServer, openWhole, refuseUnfinishedMove } from './open-whole.ts';
 export { probeDisk } from './probe-disk.ts';
 export { type Salvaged, salvageDatabase } from './salvage.ts';
-export { holderInWords, isServed } from './serving-lock.ts';
+export { holderInWords, isServed, lockForServing } from './serving-lock.ts';
 export { encryptStoredCredentials, reencryptStoredCredentials } from './stored-credentials.ts';
 export { verifyDatabase } from './verify.ts';
+export { serverDamageAdvice, verifyServer } from './verify-server.ts';
 export { IntegrityWatch } from './watch.ts';

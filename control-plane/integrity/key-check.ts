@@ -4,8 +4,9 @@
  */
 import { existsSync } from 'node:fs';
 import type { Kysely } from 'kysely';
+import { nameOfDatabase } from './name-of-database.ts';
 import { forgetUnreadableCredentials } from './stored-credentials.ts';
-import { readFact, writeFact } from '../db/installation.ts';
+import { addFact, readFact, writeFact } from '../db/installation.ts';
 import type { Database } from '../db/tables.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import {
@@ -61,6 +62,12 @@ function opens(secrets: SecretCipher, encrypted: Encrypted): boolean {
   }
 }
 
+/** True when no value in the database is encrypted with another key. */
+export async function fits(db: Kysely<Database>, secrets: SecretCipher): Promise<boolean> {
+  const encrypted = await anyEncrypted(db);
+  return encrypted === undefined || opens(secrets, encrypted);
+}
+
 const anew =
   'to go on without what was encrypted with it, start once with "control-plane serve --new-key", and enter those values again';
 
@@ -70,10 +77,12 @@ const anew =
  */
 export async function openFittingKey(
   db: Kysely<Database>,
-  config: KeySettings & { DATABASE_FILE: string },
+  config: KeySettings & { DATABASE_FILE: string; DATABASE_URL?: string | undefined },
   acceptNewKey: boolean,
 ): Promise<SecretCipher> {
-  const { ENCRYPTION_KEY, DATABASE_FILE } = config;
+  const { ENCRYPTION_KEY } = config;
+  // Beside a server there is no key file, as for a database in memory.
+  const DATABASE_FILE = config.DATABASE_URL === undefined ? config.DATABASE_FILE : ':memory:';
   const encrypted = await anyEncrypted(db);
   const keyFile = keyFileOf(DATABASE_FILE);
   const isMissing = ENCRYPTION_KEY === undefined && !existsSync(keyFile);
@@ -84,14 +93,21 @@ export async function openFittingKey(
     );
   }
   const secrets = openSecretCipher(config, DATABASE_FILE);
-  if (encrypted !== undefined && !acceptNewKey && !opens(secrets, encrypted)) {
+  const refuseOther = (value: Encrypted | undefined): void => {
+    if (value === undefined || acceptNewKey || opens(secrets, value)) return;
     const what = ENCRYPTION_KEY === undefined ? `the key in ${keyFile}` : 'ENCRYPTION_KEY';
     throw new OperatorError(
-      `${what} does not fit the database ${DATABASE_FILE}: values in it are encrypted with another key. Put that one back; ${anew}`,
+      `${what} does not fit the database ${nameOfDatabase(config)}: values in it are encrypted with another key. Put that one back; ${anew}`,
       { usage: true },
     );
+  };
+  refuseOther(encrypted);
+  if (acceptNewKey) {
+    await forgetUnreadableCredentials(db, secrets);
+    await writeKeyCheck(db, secrets);
+  } else if (encrypted?.scope !== scope) {
+    // A replica that starts at the same time may have written one with another key.
+    refuseOther({ value: await addFact(db, fact, secrets.encrypt(fact, scope)), scope });
   }
-  if (acceptNewKey) await forgetUnreadableCredentials(db, secrets);
-  if (encrypted?.scope !== scope || acceptNewKey) await writeKeyCheck(db, secrets);
   return secrets;
 }

@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Config } from '../core/config.ts';
+import { readMove } from '../db/installation.ts';
 import { migrateToLatest, migrationState } from '../db/migrate.ts';
 import { openDatabase, openInMemory } from '../db/open.ts';
 import { openPostgres, refusalOfServer } from '../db/postgres.ts';
@@ -10,6 +11,7 @@ import type { Database } from '../db/tables.ts';
 import { describeFailure, OperatorError } from '../errors/operator-error.ts';
 import { damageAdvice, refusalToOpen } from './decide-opening.ts';
 import { commitsBehindDamage, findFiles } from './files.ts';
+import { nameOfServer } from './name-of-database.ts';
 import { logDamage } from './verify.ts';
 import type { IntegrityWatch } from './watch.ts';
 
@@ -41,20 +43,14 @@ type ServerSettings = Pick<Config, 'DATABASE_POOL' | 'DATABASE_PREPARED'> & {
   DATABASE_URL: string;
 };
 
-/** Host and database of a URL, without what is secret. */
-export function nameOfServer(url: string): string {
-  const { host, pathname, searchParams } = new URL(url);
-  return `${host === '' ? (searchParams.get('host') ?? '') : host}${pathname}`;
-}
-
 /** Its id names the connections in the lists of the server. */
 interface Replica {
   replicaId: string;
-  logger: Logger;
+  logger: Pick<Logger, 'warn'>;
 }
 
 /** Opens the database of DATABASE_URL. Throws an OperatorError when it cannot be reached or used. */
-async function openServer(
+export async function openServer(
   { DATABASE_URL, DATABASE_POOL, DATABASE_PREPARED }: ServerSettings,
   { replicaId, logger }: Replica,
 ): Promise<Kysely<Database>> {
@@ -83,6 +79,15 @@ async function openServer(
   }
 }
 
+/** Refuses a database to which a copy of another one did not end. */
+export async function refuseUnfinishedMove(db: Kysely<Database>, name: string): Promise<void> {
+  const move = await readMove(db);
+  if (move?.state !== 'copying') return;
+  throw refused(
+    `DATABASE_URL: the database ${name} holds a part of ${move.from}: run \`control-plane move --from ${move.from}\` to its end`,
+  );
+}
+
 /** Opens and migrates the database. Throws an OperatorError when it is damaged, empty or away. */
 export async function openWhole(
   { DATABASE_FILE, DATABASE_URL, ENCRYPTION_KEY, ...settings }: Config,
@@ -93,6 +98,7 @@ export async function openWhole(
     const server = await openServer({ ...settings, DATABASE_URL }, replica);
     try {
       await migrateToLatest(server);
+      await refuseUnfinishedMove(server, nameOfServer(DATABASE_URL));
       return server;
     } catch (error) {
       await server.destroy();

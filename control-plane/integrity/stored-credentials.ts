@@ -58,7 +58,7 @@ function kind<Row extends { row_key: Key; account_id: string }>(
     async replace(db, after, replace) {
       const { rows } = await sql<Row>`
         select ${key} as row_key, account_id, ${sql.raw(columns)} from ${from}
-        where ${after} is null or ${key} > ${after} order by ${key} limit ${rowsAtOnce}`.execute(
+        where ${after === null ? sql`true` : sql`${key} > ${after}`} order by ${key} limit ${rowsAtOnce}`.execute(
         db,
       );
       for (const row of rows) {

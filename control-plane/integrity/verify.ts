@@ -15,7 +15,7 @@ export interface Verification {
   problems: string[];
 }
 
-const maxProblems = 100;
+export const maxProblems = 100;
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -9,4 +9,4 @@ export {
   type MaintenancePlan,
   scheduledMaintenance,
 } from './scheduled-maintenance.ts';
-export { maintenanceOf, selectionOf, windowsSince } from './windows.ts';
+export { maintenanceNow, maintenanceOf, selectionOf, windowsSince } from './windows.ts';

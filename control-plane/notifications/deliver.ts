@@ -24,13 +24,20 @@ export interface Delivery {
   /** Destination, for the limit of concurrent requests. */
   destination: string;
   pausesMs: readonly number[];
+  /** An attempt takes at most this long. */
+  timeoutMs: number;
   attempt: (transports: SharedTransports) => Promise<Attempt>;
 }
+
+/** One request, which has a limit of 10 s. */
+const requestTimeoutMs = 10_000;
+/** A mail has a limit of 10 s for each step: connection, greeting and answers. */
+const mailTimeoutMs = 60_000;
 
 /** A delivery that can only fail, so it is not retried. */
 function hopeless(reason: string): Delivery {
   const attempt = () => Promise.resolve(cannotBeSent(reason));
-  return { destination: '', pausesMs: [], attempt };
+  return { destination: '', pausesMs: [], timeoutMs: 0, attempt };
 }
 
 /** Undefined for invalid JSON: a bad row must not block the outbox. */
@@ -64,6 +71,7 @@ function mailDelivery(mail: Mail, id: string): Delivery {
   return {
     destination: 'EMAIL',
     pausesMs: pausesOfMail,
+    timeoutMs: mailTimeoutMs,
     attempt: async ({ mailer, signal }) => mailer?.send(mail, id, signal) ?? withoutMailServer,
   };
 }
@@ -88,6 +96,7 @@ function channelDelivery(
     destination: channel.destination(config.data),
     // A user waits for the outcome of a test and can start it again.
     pausesMs: facts.kind === 'test' ? [] : channel.pausesMs,
+    timeoutMs: type === 'EMAIL' ? mailTimeoutMs : requestTimeoutMs,
     attempt: (transports) =>
       channel.deliver(
         { id: row.id, facts, message: messageOf(facts, row.id, transports.publicUrl) },

@@ -2,7 +2,7 @@
 export { brokenTemplate } from './channels/webhook.ts';
 export { startOutboxSender } from './outbox-sender.ts';
 export { OutboxSignal, wakeOutbox } from './outbox-signal.ts';
-export { abandonNotifications } from './outbox-rows.ts';
+export { abandonNotifications, freeStrandedRows, moveClaims } from './outbox-rows.ts';
 export type { AlertFacts, AgentHealthFacts, LocationFacts, RecentRun } from './facts.ts';
 export { locationName } from './message.ts';
 export {

@@ -1,15 +1,20 @@
 /** Queries of the outbox for its sender: due rows, and outcomes. */
 import { sql, type Kysely, type Selectable } from 'kysely';
 import type { CommitQueue } from '../db/commit-queue.ts';
-import { byEngine } from '../db/engine.ts';
+import { byEngine, engineOf } from '../db/engine.ts';
 import { eachNumberOf, eachOf } from '../db/expressions.ts';
+import { lockRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
+import { type GapConsumer, shiftOf } from '../reception/index.ts';
+import { lockOrderingKeys, moveUp } from './outbox-heads.ts';
 import type { OutboxTable } from './tables.ts';
 
 export type OutboxRow = Selectable<OutboxTable>;
 
 interface DueQuery {
   now: number;
+  /** Rows that another replica has claimed are left out. */
+  replicaId: string;
   /** Rows in delivery, and accounts and channels at their limit. */
   exceptSeqs: readonly number[];
   exceptAccounts: readonly string[];
@@ -17,9 +22,6 @@ interface DueQuery {
   exceptMail: boolean;
   limit: number;
 }
-
-/** SQLite reads the tables of a cross join in the order of the text. */
-const joinInOrder = byEngine({ sqlite: sql`cross join`, postgres: sql`join` });
 
 /** Enough for the mail limit, and more than the limit of a channel. */
 const rowsOfLane = 8;
@@ -31,9 +33,16 @@ const rowsOfLane = 8;
  */
 export async function dueRows(
   db: Kysely<Database>,
-  { now, exceptSeqs, exceptAccounts, exceptChannels, exceptMail, limit }: DueQuery,
+  { now, replicaId, exceptSeqs, exceptAccounts, exceptChannels, exceptMail, limit }: DueQuery,
 ): Promise<OutboxRow[]> {
-  const excepted = eachNumberOf(exceptSeqs);
+  const isFree = (row: string) => sql<boolean>`
+    ${sql.ref(`${row}.comes_next`)} = 1
+    and (${sql.ref(`${row}.claimed_until`)} <= ${now} or ${sql.ref(`${row}.claimed_by`)} = ${replicaId})
+    and ${sql.ref(`${row}.seq`)} not in ${eachNumberOf(exceptSeqs)}`;
+  const ofLane = sql`from outbox as waiting
+    where ${isFree('waiting')} and waiting.lane = longest_waiting.lane
+      and waiting.next_attempt_at <= ${now}
+    order by waiting.next_attempt_at, waiting.seq limit ${sql.lit(rowsOfLane)}`;
   const { rows } = await sql<OutboxRow>`
     with recursive lanes (lane, account_id, channel_id) as (
       select lane, account_id, coalesce(alert_channel_id, 0) from outbox
@@ -47,7 +56,7 @@ export async function dueRows(
     open_lanes (lane, due_at) as (
       select lane, (
         select head.next_attempt_at from outbox as head
-        where head.comes_next = 1 and head.lane = lanes.lane and head.seq not in ${excepted}
+        where ${isFree('head')} and head.lane = lanes.lane
         order by head.next_attempt_at limit 1
       )
       from lanes
@@ -57,16 +66,69 @@ export async function dueRows(
     longest_waiting (lane) as (
       select lane from open_lanes where due_at <= ${now} order by due_at limit ${limit}
     )
-    select outbox.* from longest_waiting ${joinInOrder} outbox on outbox.seq in (
-      select waiting.seq from outbox as waiting
-      where waiting.comes_next = 1 and waiting.lane = longest_waiting.lane
-        and waiting.next_attempt_at <= ${now} and waiting.seq not in ${excepted}
-      order by waiting.next_attempt_at, waiting.seq limit ${rowsOfLane}
-    )
+    select outbox.* from longest_waiting ${byEngine({
+      // In the order of the text.
+      sqlite: sql`cross join outbox on outbox.seq in (select waiting.seq ${ofLane})`,
+      postgres: sql`cross join lateral (select waiting.* ${ofLane}) as outbox`,
+    })}
     order by outbox.next_attempt_at, outbox.seq limit ${limit}
   `.execute(db);
   return rows;
 }
+
+interface Claim {
+  replicaId: string;
+  now: number;
+  until: number;
+}
+
+/**
+ * Claims rows for a replica, and gives those that nobody else has claimed, sent or postponed since
+ * they were read. On SQLite there is one sender, which knows what it sends.
+ */
+export async function claimRows(
+  db: Kysely<Database>,
+  rows: readonly OutboxRow[],
+  { replicaId, now, until }: Claim,
+): Promise<OutboxRow[]> {
+  if (engineOf(db) === 'sqlite' || rows.length === 0) return [...rows];
+  return db
+    .updateTable('outbox')
+    .set((set) => ({
+      claim: set('claim', '+', 1),
+      claimed_by: replicaId,
+      claimed_until: until,
+    }))
+    .where('seq', 'in', (from) =>
+      lockRows(
+        from
+          .selectFrom('outbox')
+          .select('seq')
+          .where(
+            'seq',
+            'in',
+            rows.map(({ seq }) => seq),
+          )
+          .where('comes_next', '=', 1)
+          .where('next_attempt_at', '<=', now)
+          .where((where) =>
+            where.or([where('claimed_until', '<=', now), where('claimed_by', '=', replicaId)]),
+          ),
+        { skipLocked: true },
+      ),
+    )
+    .returningAll()
+    .execute();
+}
+
+/** Claims do not count time without any replica: the sender may have lived, without the database. */
+export const moveClaims: GapConsumer = async (db, gap) => {
+  await db
+    .updateTable('outbox')
+    .set((set) => ({ claimed_until: set('claimed_until', '+', shiftOf(gap)) }))
+    .where('claimed_until', '>', 0)
+    .execute();
+};
 
 /** When the next future row falls due. */
 export async function nextDueAt(db: Kysely<Database>, now: number): Promise<number | null> {
@@ -79,6 +141,9 @@ export async function nextDueAt(db: Kysely<Database>, now: number): Promise<numb
     .executeTakeFirst();
   return row?.next_attempt_at ?? null;
 }
+
+/** Clocks of replicas differ by less. */
+const toleranceMs = 1_000;
 
 /**
  * Corrects due times that were written while the clock was ahead: an untried row is due when it is
@@ -95,12 +160,12 @@ export async function correctDueTimes(
     await last().executeTakeFirst(),
     await last().where('attempts', '=', sql.lit(0)).executeTakeFirst(),
   ];
-  if ((any?.at ?? 0) <= latest && (untried?.at ?? 0) <= now) return;
+  if ((any?.at ?? 0) <= latest && (untried?.at ?? 0) <= now + toleranceMs) return;
   await commits.run((unit) =>
     unit
       .updateTable('outbox')
       .set({ next_attempt_at: now })
-      .where('next_attempt_at', '>', now)
+      .where('next_attempt_at', '>', now + toleranceMs)
       .where(({ or, eb }) => or([eb('attempts', '=', 0), eb('next_attempt_at', '>', latest)]))
       .execute(),
   );
@@ -114,38 +179,77 @@ export interface Outcome {
   configJson: string | null;
 }
 
-/** Deletes a row and records its outcome. Spec: Alert notification record. */
+type Claimed = Pick<OutboxRow, 'seq' | 'id' | 'account_id' | 'ordering_key' | 'claim'>;
+
+/**
+ * Deletes a row and records its outcome; false, without any effect, when another replica has claimed
+ * the row since. Spec: Alert notification record.
+ */
 export async function recordOutcome(
   db: Kysely<Database>,
-  { id, account_id }: Pick<OutboxRow, 'id' | 'account_id'>,
+  { seq, id, account_id: accountId, ordering_key: orderingKey, claim }: Claimed,
   { status, result, attempts, configJson }: Outcome,
-): Promise<void> {
-  await db.deleteFrom('outbox').where('account_id', '=', account_id).where('id', '=', id).execute();
+): Promise<boolean> {
+  if (orderingKey !== null) await lockOrderingKeys(db, [orderingKey]);
+  const { numDeletedRows } = await db
+    .deleteFrom('outbox')
+    .where('seq', '=', seq)
+    .where('claim', '=', claim)
+    .executeTakeFirstOrThrow();
+  if (numDeletedRows === 0n) return false;
+  if (orderingKey !== null) await moveUp(db, orderingKey);
   await db
     .updateTable('alert_notifications')
     .set({ status, result, attempts, ...(configJson === null ? {} : { config_json: configJson }) })
-    .where('account_id', '=', account_id)
+    .where('account_id', '=', accountId)
     .where('id', '=', id)
     .execute();
+  return true;
 }
 
-/** Schedules another attempt for a row; the log has the result of the last one. */
+/**
+ * Schedules another attempt for a row; the log has the result of the last one. False, without any
+ * effect, when another replica has claimed the row since.
+ */
 export async function recordRetry(
   db: Kysely<Database>,
-  { id, account_id }: Pick<OutboxRow, 'id' | 'account_id'>,
+  { seq, id, account_id: accountId, claim }: Claimed,
   { attempts, nextAttemptAt, result }: { attempts: number; nextAttemptAt: number; result: string },
-): Promise<void> {
-  await db
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
     .updateTable('outbox')
-    .set({ attempts, next_attempt_at: nextAttemptAt })
-    .where('account_id', '=', account_id)
-    .where('id', '=', id)
-    .execute();
+    .set({ attempts, next_attempt_at: nextAttemptAt, claimed_by: null, claimed_until: 0 })
+    .where('seq', '=', seq)
+    .where('claim', '=', claim)
+    .executeTakeFirstOrThrow();
+  if (numUpdatedRows === 0n) return false;
   await db
     .updateTable('alert_notifications')
     .set({ attempts, result })
-    .where('account_id', '=', account_id)
+    .where('account_id', '=', accountId)
     .where('id', '=', id)
+    .execute();
+  return true;
+}
+
+/**
+ * Operation of a timer: rows whose head was deleted with its page while they were added come next.
+ */
+export async function freeStrandedRows({ db }: { db: Kysely<Database> }): Promise<void> {
+  await db
+    .updateTable('outbox')
+    .set({ comes_next: 1 })
+    .where('comes_next', '=', 0)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('outbox as ahead')
+            .select('ahead.seq')
+            .whereRef('ahead.ordering_key', '=', 'outbox.ordering_key')
+            .whereRef('ahead.seq', '<', 'outbox.seq'),
+        ),
+      ),
+    )
     .execute();
 }
 

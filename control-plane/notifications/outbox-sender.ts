@@ -1,12 +1,15 @@
 /**
- * Sends the rows of the outbox. A row is deleted after it was sent, in the transaction that records
- * the outcome: after a crash it is sent again with the same id. The number of concurrent requests
- * is limited in total, per channel, per account and per host. A row that cannot be delivered delays
- * only later rows with the same ordering key.
+ * Sends the rows of the outbox. A row is claimed, sent outside of any transaction, and deleted in the
+ * transaction that records the outcome: after a crash it is sent again with the same id, and by
+ * another replica when the claim has ended. The number of concurrent requests is limited in total,
+ * per channel, per account and per host; replicas share these limits. A row that cannot be delivered
+ * delays only later rows with the same ordering key.
  */
 import type { Logger } from 'pino';
 import { sleep } from '@monitor/shared/clock.ts';
+import { databaseFailure } from '../db/failure.ts';
 import {
+  claimRows,
   correctDueTimes,
   dueRows,
   nextDueAt,
@@ -28,6 +31,10 @@ const maxPerDestination = 8;
 const rowsAtOnce = 50;
 /** Upper bound of the delay if a wake-up were lost. */
 const maxSleepMs = 30_000;
+/** The same beside other replicas: they wake this one, but may die before they send. */
+const maxSleepBesideOthersMs = 1_000;
+/** A claim lasts this much longer than an attempt. */
+const claimedBeyondMs = 30_000;
 /** Pause after an outcome could not be recorded. */
 const pauseAfterFaultMs = 5_000;
 const endWithinMs = 5_000;
@@ -44,6 +51,13 @@ interface OnItsWay {
   channelId: number | null;
   destination: string;
   done: Promise<void>;
+}
+
+/** A row within the limits, before it is claimed. */
+interface Ready {
+  row: OutboxRow;
+  delivery: Delivery;
+  channelRow: ChannelRow | undefined;
 }
 
 class OutboxSender {
@@ -92,10 +106,12 @@ class OutboxSender {
 
   async #look(): Promise<void> {
     this.#isLooking = true;
-    const { db, clock } = this.#services;
+    const { db, clock, reception, replicas } = this.#services;
     const begunAt = clock.monotonic();
-    let lookAt = clock.now() + maxSleepMs;
+    let lookAt = clock.now() + (replicas.isAlone ? maxSleepMs : maxSleepBesideOthersMs);
     try {
+      // Claims do not count the time of a gap, which is recorded first.
+      if (replicas.isInDoubt) await reception.recorded();
       do {
         this.#mustLookAgain = false;
         await correctDueTimes(this.#services, clock.now(), maxPauseMs);
@@ -131,8 +147,17 @@ class OutboxSender {
       places.set(destination, (places.get(destination) ?? 0) + 1);
     }
     const isBusy = ([, destination]: [number, string]): boolean =>
-      (places.get(destination) ?? 0) >= maxPerDestination;
+      (places.get(destination) ?? 0) >= this.#share(maxPerDestination);
     return [...this.#seenDestinations].filter(isBusy).map(([channelId]) => channelId);
+  }
+
+  /** What this replica may use of a limit. */
+  #share(limit: number): number {
+    return this.#services.replicas.share(limit);
+  }
+
+  get #isFull(): boolean {
+    return this.#stopping.signal.aborted || this.#onItsWay.size >= this.#share(maxAtOnce);
   }
 
   async #startDue(): Promise<void> {
@@ -140,19 +165,18 @@ class OutboxSender {
     const busy = new Set<string>();
     let isMailFull = false;
     for (;;) {
-      if (this.#stopping.signal.aborted || this.#onItsWay.size >= maxAtOnce) return;
+      if (this.#isFull) return;
       for (const { accountId, channelId } of this.#onItsWay.values()) {
-        if (this.#count((each) => each.accountId === accountId) >= maxPerAccount) {
-          busy.add(accountId);
-        }
+        if (this.#isBusy(accountId)) busy.add(accountId);
         if (channelId === null) continue;
-        if (this.#count((each) => each.channelId === channelId) >= maxPerChannel) {
+        if (this.#count((each) => each.channelId === channelId) >= this.#share(maxPerChannel)) {
           full.add(channelId);
         }
       }
       for (const channelId of this.#channelsOfBusyHosts()) full.add(channelId);
       const rows = await dueRows(this.#services.db, {
         now: this.#services.clock.now(),
+        replicaId: this.#services.replicas.id,
         exceptSeqs: [...this.#onItsWay.keys()],
         exceptAccounts: [...busy],
         exceptChannels: [...full],
@@ -160,9 +184,10 @@ class OutboxSender {
         limit: rowsAtOnce,
       });
       const channelRows = await this.#channelsOf(rows);
+      const ready: Ready[] = [];
       for (const row of rows) {
-        if (this.#stopping.signal.aborted || this.#onItsWay.size >= maxAtOnce) return;
-        if (this.#count((each) => each.accountId === row.account_id) >= maxPerAccount) {
+        if (this.#isFull) break;
+        if (this.#isBusy(row.account_id)) {
           busy.add(row.account_id);
           continue;
         }
@@ -173,14 +198,51 @@ class OutboxSender {
           this.#seenDestinations.set(row.alert_channel_id, delivery.destination);
         }
         const isFull =
-          this.#count((each) => each.destination === delivery.destination) >= maxPerDestination ||
+          this.#count((each) => each.destination === delivery.destination) >=
+            this.#share(maxPerDestination) ||
           this.#count((each) => each.channelId === row.alert_channel_id) >=
-            (row.alert_channel_id === null ? maxPerDestination : maxPerChannel);
-        if (!isFull) this.#start(row, delivery, channelRow);
+            this.#share(row.alert_channel_id === null ? maxPerDestination : maxPerChannel);
+        if (!isFull) ready.push(this.#reserve({ row, delivery, channelRow }));
         else if (row.alert_channel_id === null) isMailFull = true;
         else full.add(row.alert_channel_id);
       }
+      await this.#claim(ready);
       if (rows.length < rowsAtOnce) return;
+    }
+  }
+
+  #isBusy(accountId: string): boolean {
+    return this.#count((each) => each.accountId === accountId) >= this.#share(maxPerAccount);
+  }
+
+  /** Counts it as on its way. */
+  #reserve(ready: Ready): Ready {
+    const { account_id: accountId, alert_channel_id: channelId, seq } = ready.row;
+    const { destination } = ready.delivery;
+    this.#onItsWay.set(seq, { accountId, channelId, destination, done: Promise.resolve() });
+    return ready;
+  }
+
+  /** Claims reserved rows and starts those that no other replica has. */
+  async #claim(ready: readonly Ready[]): Promise<void> {
+    const { db, clock, replicas } = this.#services;
+    const claimed = new Map<number, OutboxRow>();
+    try {
+      for (const [timeoutMs, group] of Map.groupBy(ready, (each) => each.delivery.timeoutMs)) {
+        const now = clock.now();
+        const rows = await claimRows(
+          db,
+          group.map(({ row }) => row),
+          { replicaId: replicas.id, now, until: now + timeoutMs + claimedBeyondMs },
+        );
+        for (const row of rows) claimed.set(row.seq, row);
+      }
+    } finally {
+      for (const { row, delivery, channelRow } of ready) {
+        const mine = claimed.get(row.seq);
+        if (mine === undefined) this.#onItsWay.delete(row.seq);
+        else this.#start(mine, delivery, channelRow);
+      }
     }
   }
 
@@ -219,8 +281,10 @@ class OutboxSender {
         const phrase = 'the outcome of a notification could not be written down';
         if (!isDisk) this.#logger.error(facts, phrase);
         await sleep(clock, pauseAfterFaultMs, this.#stopping.signal);
-        // While the disk is full, the outcome is kept in memory instead of sending again and again.
-        if (!isDisk || this.#stopping.signal.aborted) return;
+        // While the database is away or full, the outcome is kept in memory instead of sending again
+        // and again; and while nobody else may send it.
+        const isKept = isDisk || databaseFailure(error) !== null || row.claimed_until > clock.now();
+        if (!isKept || this.#stopping.signal.aborted) return;
       }
     }
   }
@@ -254,17 +318,31 @@ class OutboxSender {
     };
     if ('retryInMs' in next) {
       const nextAttemptAt = clock.now() + next.retryInMs;
-      await commits.run((unit) => recordRetry(unit, row, { attempts, nextAttemptAt, result }));
+      const isRecorded = await commits.run((unit) =>
+        recordRetry(unit, row, { attempts, nextAttemptAt, result }),
+      );
+      if (!isRecorded) return this.#noteTakenOver(facts);
       metrics.deliveries.inc({ outcome: 'retry' });
       this.#logger.info({ ...facts, result, ...next }, 'notification not delivered, trying again');
       return;
     }
     const { status } = next;
-    await commits.run((unit) => recordOutcome(unit, row, { status, result, attempts, configJson }));
+    const isRecorded = await commits.run((unit) =>
+      recordOutcome(unit, row, { status, result, attempts, configJson }),
+    );
+    if (!isRecorded) return this.#noteTakenOver(facts);
     metrics.deliveries.inc({ outcome: status.toLowerCase() });
     outbox.ended(row.id, { status, result });
     if (status === 'SUCCESS') this.#logger.debug(facts, 'notification delivered');
     else this.#logger.warn({ ...facts, status, result }, 'notification not delivered');
+  }
+
+  /** Its channel was deleted meanwhile, or the claim of this replica ended while it stood still. */
+  #noteTakenOver(facts: Record<string, unknown>): void {
+    this.#logger.info(
+      facts,
+      'the outcome of a notification is left to the replica that has claimed it since',
+    );
   }
 
   /** Starts nothing new, and waits a moment for running deliveries. */

@@ -5,21 +5,29 @@
 import type { DeleteResult, Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { AlertFacts, Mail, NotificationFacts } from './facts.ts';
+import { comesNext, lockOrderingKeys } from './outbox-heads.ts';
 
 interface Envelope {
   id: string;
   accountId: string;
   now: number;
+  /** The replica whose sender takes it first, because a request there waits for the outcome. */
+  forReplica?: string;
 }
+
+/** Other replicas leave it to the one that was asked for this long. */
+const reservedMs = 40_000;
 
 /** Adds a message to an alert channel. Alerts of a check are sent to each channel in order. */
 export async function enqueueForChannel(
   db: Kysely<Database>,
   channelId: number,
   facts: NotificationFacts,
-  { id, accountId, now }: Envelope,
+  { id, accountId, now, forReplica }: Envelope,
 ): Promise<void> {
   const about = facts.kind === 'alert' ? facts.check.id : facts.kind;
+  const orderingKey = facts.kind === 'test' ? null : `${channelId}/${about}`;
+  if (orderingKey !== null) await lockOrderingKeys(db, [orderingKey]);
   await db
     .insertInto('outbox')
     .values({
@@ -27,11 +35,15 @@ export async function enqueueForChannel(
       account_id: accountId,
       kind: 'CHANNEL',
       alert_channel_id: channelId,
-      ordering_key: facts.kind === 'test' ? null : `${channelId}/${about}`,
+      ordering_key: orderingKey,
+      comes_next: comesNext(orderingKey),
       content_json: JSON.stringify(facts),
       attempts: 0,
       next_attempt_at: now,
       created_at: now,
+      ...(forReplica === undefined
+        ? {}
+        : { claimed_by: forReplica, claimed_until: now + reservedMs }),
     })
     .execute();
 }
@@ -51,6 +63,10 @@ export async function enqueueSubscriberMails(
   now: number,
 ): Promise<void> {
   if (mails.length === 0) return;
+  await lockOrderingKeys(
+    db,
+    mails.map(({ subscriptionId }) => subscriptionId),
+  );
   await db
     .insertInto('outbox')
     .values(
@@ -60,6 +76,7 @@ export async function enqueueSubscriberMails(
         kind: 'MAIL' as const,
         alert_channel_id: null,
         ordering_key: subscriptionId,
+        comes_next: comesNext(subscriptionId),
         content_json: JSON.stringify(mail),
         attempts: 0,
         next_attempt_at: now,
@@ -75,6 +92,7 @@ export async function dropSubscriberMails(
   db: Kysely<Database>,
   subscriptionId: string,
 ): Promise<void> {
+  await lockOrderingKeys(db, [subscriptionId]);
   await db.deleteFrom('outbox').where('ordering_key', '=', subscriptionId).execute();
 }
 

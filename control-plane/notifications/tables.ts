@@ -1,5 +1,5 @@
 /** The tables that this module alone writes. Units of columns: `db/tables.ts`. */
-import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
+import type { Generated, GeneratedAlways } from 'kysely';
 
 declare module '../db/tables.ts' {
   interface Database {
@@ -45,8 +45,13 @@ export interface OutboxTable {
   attempts: number;
   next_attempt_at: number;
   created_at: number;
-  /** 1 for the oldest row of its ordering key, and for rows without a key; maintained by triggers. */
-  comes_next: ColumnType<number, never, never>;
+  /** 1 for the oldest row of its ordering key, and for rows without a key; see `outbox-heads.ts`. */
+  comes_next: Generated<number>;
   /** The queue of the row: its channel, or the mails of its account. */
   lane: GeneratedAlways<string>;
+  /** The replica that sends it until `claimed_until`; null before the first one. */
+  claimed_by: Generated<string | null>;
+  claimed_until: Generated<number>;
+  /** Grows with each claim: an outcome is recorded only under the newest one. */
+  claim: Generated<number>;
 }

@@ -127,7 +127,7 @@ export function createMetrics(registry: Registry, version: string): ControlPlane
     ),
     unreceivable: counter(
       'unreceivable_seconds_total',
-      'Time in which nothing could be received, by cause: stopped, machine-suspended, down, disk-full',
+      'Time in which nothing could be received, by cause, such as down, disk-full or database-away',
       ['cause'],
     ),
     clockSteps: counter('clock_steps_total', 'How often the wall clock was set'),

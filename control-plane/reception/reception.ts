@@ -1,7 +1,8 @@
 /**
  * Knows when this process could not receive anything, and when its clock was set. It reads the
  * clocks every second, and before a conclusion is drawn from missing data: after a pause all timers
- * fire before the sockets are read. See `reception/decide/receivable-time.ts`.
+ * fire before the sockets are read. See `reception/decide/receivable-time.ts`. Beside other
+ * replicas, a pause of this one is a doubt until it is known whether others received meanwhile.
  */
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
@@ -15,7 +16,9 @@ import {
   receivableSince,
   gracePeriodAfter,
   gracePeriodAtStart,
+  maxGracePeriodMs,
   type Gap,
+  type GapCause,
   type LastAlive,
   type Reading,
   type GracePeriod,
@@ -44,6 +47,18 @@ interface OpenedReception {
   known: readonly Gap[];
   /** Records gaps and moves all deadlines in one transaction. */
   record: (gaps: readonly Gap[]) => Promise<void>;
+  /** The other replicas; null for the only process of the installation. */
+  others: OtherReplicas | null;
+}
+
+/** Beside other replicas, time is lost only when none of them could receive. */
+export interface OtherReplicas {
+  isColdStart: boolean;
+  /** This process received nothing since an instant. */
+  doubt: (since: number, cause: GapCause) => void;
+  isInDoubt: () => boolean;
+  /** Asks whether others received meanwhile; resolves also when that failed. */
+  settle: () => Promise<void>;
 }
 
 export class Reception implements Disposable {
@@ -53,6 +68,7 @@ export class Reception implements Disposable {
   readonly #disk: DiskWatch;
   readonly #trust = new ClockTrust();
   #record: OpenedReception['record'] | null = null;
+  #others: OtherReplicas | null = null;
   #last: Reading;
   #lostMs = 0;
   /** In receivable ms: the last stall, and the start of continuous stalls. */
@@ -105,13 +121,30 @@ export class Reception implements Disposable {
     const now = this.#read();
     const lateMs = lateBy(before, now, tickMs);
     const gaps = gapsBetween(before, now, tickMs);
+    if (this.#others?.isInDoubt() === true) {
+      // The clock is measured anew; what it shows until then is no step.
+      this.#last = now;
+      if (isStall(lateMs)) this.#noteStall();
+      return;
+    }
     if (gaps.length === 0) {
       if (isStall(lateMs)) this.#noteStall();
       return;
     }
     this.#last = now;
-    if (gaps.some(({ lostMs }) => lostMs > 0)) this.#lostMs += lateMs;
-    this.note(gaps);
+    const lost = gaps.find(({ lostMs }) => lostMs > 0);
+    if (lost !== undefined) this.#lostMs += lateMs;
+    if (lost === undefined || this.#others === null) {
+      this.note(gaps);
+      return;
+    }
+    this.#noteStall();
+    this.#others.doubt(lost.from, lost.cause);
+  }
+
+  /** Compares the clocks now, before something depends on it. */
+  noticePause(): void {
+    this.#look();
   }
 
   #noteStall(): void {
@@ -124,11 +157,23 @@ export class Reception implements Disposable {
   /** Adds gaps from another source. They count at once and are recorded soon. */
   note(gaps: readonly Gap[]): void {
     if (gaps.length === 0) return;
+    this.#unrecorded.push(...gaps);
+    // Beside others they count once they are recorded: another replica may have been first.
+    if (this.#others === null) this.#take(gaps);
+    else this.#noteStall();
+  }
+
+  /** Gaps that some replica has recorded since the last call, in order. */
+  adopt(gaps: readonly Gap[]): void {
+    this.#last = this.#read();
+    if (gaps.length > 0) this.#take(gaps);
+  }
+
+  #take(gaps: readonly Gap[]): void {
     const monotonic = this.#clock.monotonic();
     this.#noteStall();
     this.#gracePeriod = gracePeriodAfter(this.#gracePeriod, gaps, monotonic);
     this.#gaps = [...this.#gaps, ...gaps].slice(-maxGaps);
-    this.#unrecorded.push(...gaps);
     for (const gap of gaps) {
       this.#trust.onGap(gap, this.#receivedMs());
       const facts = { cause: gap.cause, from: gap.from, to: gap.to };
@@ -144,13 +189,26 @@ export class Reception implements Disposable {
   }
 
   /** Loads the recorded gaps. Resolves once the newest gap is recorded too. */
-  async open({ before, known, record }: OpenedReception): Promise<void> {
+  async open({ before, known, record, others }: OpenedReception): Promise<void> {
     this.#gaps = [...known];
     this.#record = record;
+    this.#others = others;
+    if (others !== null) this.#joinGracePeriod(others, known);
     // A restart does not confirm a clock.
     for (const gap of known) this.#trust.onGap(gap, this.#receivedMs() - this.since(gap.to));
     if (before !== null) this.note(gapsOverRestart(before, this.lastAlive()));
     await this.recorded();
+  }
+
+  /** A replica that starts beside others waits only as long as they do. */
+  #joinGracePeriod({ isColdStart }: OtherReplicas, known: readonly Gap[]): void {
+    if (!isColdStart) this.#gracePeriod = null;
+    const monotonic = this.#clock.monotonic();
+    for (const gap of known) {
+      const agoMs = this.since(gap.to);
+      if (agoMs >= maxGracePeriodMs) continue;
+      this.#gracePeriod = gracePeriodAfter(this.#gracePeriod, [gap], monotonic - agoMs);
+    }
   }
 
   /** The facts about this moment for the next process. */
@@ -166,6 +224,7 @@ export class Reception implements Disposable {
    */
   async recorded(): Promise<void> {
     this.#look();
+    if (this.#others?.isInDoubt() === true) await this.#others.settle();
     if (this.#unrecorded.length === 0 || this.#hasFailed) return;
     this.#recording ??= this.#writeDown().finally(() => {
       this.#recording = null;
@@ -192,6 +251,7 @@ export class Reception implements Disposable {
    */
   hasReadAll(): boolean {
     this.#look();
+    if (this.#others?.isInDoubt() === true) return false;
     if (this.#unrecorded.length > 0 || this.#disk.problem !== null) return false;
     const now = this.#receivedMs();
     return now - this.#stalledAt >= readWithinMs || now - this.#unreadSince >= maxUnreadMs;
@@ -232,6 +292,8 @@ export class Reception implements Disposable {
   /** True when the wall clock may be used for irreversible work and for dates. */
   isClockTrusted(): boolean {
     this.#look();
+    // Beside others, a step is judged once it is recorded.
+    if (this.#others !== null && this.#unrecorded.length > 0) return false;
     return this.#trust.isTrusted(this.#receivedMs());
   }
 

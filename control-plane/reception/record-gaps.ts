@@ -2,11 +2,14 @@
  * Records gaps and moves every deadline in one transaction: no deadline counts lost time or a step
  * of the clock. After a step back no stored instant lies in the future.
  */
-import type { Kysely } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
+import { lockKey } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { Services } from '../core/services.ts';
-import type { Gap, GapCause } from './decide/receivable-time.ts';
+import { absenceLock } from '../replicas/index.ts';
+import { type Gap, gapBeyond, type GapCause, isSameStep } from './decide/receivable-time.ts';
+import type { ReceptionGapsTable } from './tables.ts';
 
 /** The console and receivable time need no more. */
 const maxKept = 1_000;
@@ -19,10 +22,28 @@ export async function readGaps(db: Kysely<Database>): Promise<Gap[]> {
     .orderBy('id', 'desc')
     .limit(maxKept)
     .execute();
-  return rows.reverse().map((row) => ({
+  return rows.reverse().map(toGap);
+}
+
+/** Gaps that were recorded after the one with this id, in order, with their ids. */
+export async function readGapsAfter(
+  db: Kysely<Database>,
+  id: number,
+): Promise<{ id: number; gap: Gap }[]> {
+  const rows = await db
+    .selectFrom('reception_gaps')
+    .selectAll()
+    .where('id', '>', id)
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => ({ id: row.id, gap: toGap(row) }));
+}
+
+function toGap(row: Selectable<ReceptionGapsTable>): Gap {
+  return {
     cause: row.cause as GapCause,
     ...{ from: row.from_at, to: row.to_at, lostMs: row.lost_ms, stepMs: row.step_ms },
-  }));
+  };
 }
 
 async function write(db: Kysely<Database>, gap: Gap): Promise<void> {
@@ -40,15 +61,36 @@ async function write(db: Kysely<Database>, gap: Gap): Promise<void> {
     .execute();
 }
 
-/** Records past gaps, in order. */
-export async function recordGaps(
-  { db, gapConsumers }: Pick<Services, 'db' | 'gapConsumers'>,
-  gaps: readonly Gap[],
+type Recorder = Pick<Services, 'db' | 'gapConsumers'>;
+
+/** Records a gap and moves the deadlines, in a transaction of the caller. */
+export async function recordGap(
+  { gapConsumers }: Pick<Recorder, 'gapConsumers'>,
+  unit: Kysely<Database>,
+  gap: Gap,
 ): Promise<void> {
-  await inTransaction(db, async (unit) => {
+  await write(unit, gap);
+  for (const consume of gapConsumers) await consume(unit, gap);
+}
+
+/** Records past gaps, in order. */
+export async function recordGaps(services: Recorder, gaps: readonly Gap[]): Promise<void> {
+  await inTransaction(services.db, async (unit) => {
+    for (const gap of gaps) await recordGap(services, unit, gap);
+  });
+}
+
+/** The same beside other replicas: what one of them has recorded is left out. */
+export async function recordGapsOnce(services: Recorder, gaps: readonly Gap[]): Promise<void> {
+  await inTransaction(services.db, async (unit) => {
+    await lockKey(unit, absenceLock);
+    const recorded = await readGaps(unit);
     for (const gap of gaps) {
-      await write(unit, gap);
-      for (const consume of gapConsumers) await consume(unit, gap);
+      if (recorded.some((each) => isSameStep(each, gap))) continue;
+      const rest = gapBeyond(gap, recorded.at(-1)?.to ?? 0);
+      if (rest === null) continue;
+      await recordGap(services, unit, rest);
+      recorded.push(rest);
     }
   });
 }

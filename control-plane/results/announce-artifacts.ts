@@ -1,8 +1,9 @@
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import type { ArtifactDeclaration } from '@monitor/shared/contract/agent-protocol.ts';
+import { prepareInserts } from '../db/insert-many.ts';
 import type { Database } from '../db/tables.ts';
 
-interface Announcement {
+export interface Announcement {
   accountId: string;
   /** Location of the result; only it may upload the files. */
   location: string;
@@ -11,33 +12,34 @@ interface Announcement {
   now: number;
 }
 
-/** Records the files that will follow a result, in the transaction that stores it; idempotent. */
+const insertArtifacts = prepareInserts(
+  'artifacts',
+  [
+    ...(['account_id', 'result_id', 'location', 'name', 'type', 'content_type'] as const),
+    ...(['size_bytes', 'state', 'reason', 'digest', 'created_at'] as const),
+  ],
+  { onConflict: sql`on conflict (result_id, name) do nothing` },
+);
+
+/** Records the files that will follow results, in the transaction that stores these; idempotent. */
 export async function announceArtifacts(
   db: Kysely<Database>,
-  { accountId, location, resultId, artifacts, now }: Announcement,
+  announcements: readonly Announcement[],
 ): Promise<void> {
-  if (artifacts.length === 0) return;
-  await db
-    .insertInto('artifacts')
-    .values(
-      artifacts.map(({ name, type, contentType, size, digest, withheld }) => ({
-        account_id: accountId,
-        result_id: resultId,
-        location,
-        name,
-        type,
-        content_type: contentType,
-        size_bytes: size,
-        state: withheld === null ? ('PENDING' as const) : ('WITHHELD' as const),
-        reason: withheld,
-        stored_bytes: null,
-        encoding: null,
-        digest: digest === undefined ? null : Buffer.from(digest, 'base64').toString('hex'),
-        object_key: null,
-        created_at: now,
-        stored_at: null,
-      })),
-    )
-    .onConflict((conflict) => conflict.columns(['result_id', 'name']).doNothing())
-    .execute();
+  const rows = announcements.flatMap(({ accountId, location, resultId, artifacts, now }) =>
+    artifacts.map(({ name, type, contentType, size, digest, withheld }) => ({
+      account_id: accountId,
+      result_id: resultId,
+      location,
+      name,
+      type,
+      content_type: contentType,
+      size_bytes: size,
+      state: withheld === null ? ('PENDING' as const) : ('WITHHELD' as const),
+      reason: withheld,
+      digest: digest === undefined ? null : Buffer.from(digest, 'base64').toString('hex'),
+      created_at: now,
+    })),
+  );
+  await insertArtifacts.run(db, rows);
 }

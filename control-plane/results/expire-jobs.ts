@@ -1,12 +1,16 @@
 /** Ends runs that were begun and never finished, so that their last attempt counts. */
-import type { Kysely, Selectable } from 'kysely';
+import { sql, type Kysely, type Selectable } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { CheckResultsTable } from './tables.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { Services } from '../core/services.ts';
-import { dropOverdueJobs } from '../scheduling/index.ts';
+import { lockChecks } from '../checks/index.ts';
+import { eachNumberOf, eachOf } from '../db/expressions.ts';
+import { dropOverdueJobs, overdueJobs } from '../scheduling/index.ts';
 import { runAll } from '../core/after-commit.ts';
+import { promoteResults, updateRuns } from './result-rows.ts';
+import { addToInbox } from './roll-up-inbox.ts';
 import { publishResults } from './result-consumer.ts';
 import type { RunVerdict } from './run-verdict.ts';
 import { verdictOfRow } from './verdict-of-result.ts';
@@ -17,36 +21,42 @@ const abandonedAfterMs = 25 * 60_000;
 const runsPerSweep = 500;
 const jobsPerSweep = 500;
 
-async function closeWithLastAttempt(
-  db: Kysely<Database>,
-  run: { id: number; account_id: string },
-): Promise<Selectable<CheckResultsTable> | null> {
-  const attempt = await db
+type Result = Selectable<CheckResultsTable>;
+
+/** The last attempt of each of these runs that has one. */
+async function lastAttempts(db: Kysely<Database>, runIds: readonly number[]): Promise<Result[]> {
+  const attempts = await db
     .selectFrom('check_results')
     .selectAll()
-    .where('account_id', '=', run.account_id)
-    .where('check_run_id', '=', run.id)
+    .where('check_run_id', 'in', eachNumberOf(runIds))
     .where('result_type', '=', 'ATTEMPT')
     .orderBy('attempt', 'desc')
-    .executeTakeFirst();
-  if (attempt === undefined) return null;
-  await db
-    .updateTable('check_results')
-    .set({ result_type: 'FINAL' })
-    .where('seq', '=', attempt.seq)
     .execute();
-  await db
-    .updateTable('check_runs')
-    .set({ state: 'FINAL', result_id: attempt.id })
-    .where('id', '=', run.id)
-    .execute();
-  return attempt;
+  const ofRuns = Map.groupBy(attempts, (attempt) => attempt.check_run_id);
+  return [...ofRuns.values()].flatMap((ofRun) => ofRun.slice(0, 1));
 }
 
-function withStatus(
-  change: StatusChange | undefined,
-  attempt: Selectable<CheckResultsTable>,
-): StatusChange {
+/** Ends runs with their last attempt. */
+async function closeWith(
+  db: Kysely<Database>,
+  last: readonly Result[],
+  now: number,
+): Promise<void> {
+  if (last.length === 0) return;
+  await promoteResults.run(db, { seqs: JSON.stringify(last.map(({ seq }) => seq)) });
+  await updateRuns(
+    db,
+    last.map(({ check_run_id: id, id: result_id }) => ({
+      ...{ id, result_id, state: 'FINAL', missed_reason: null, late: 0 },
+    })),
+  );
+  const waiting = last
+    .filter((attempt) => !fromFlag(attempt.is_cancelled))
+    .map(({ seq, check_id: checkId }) => ({ seq, checkId, occasion: 'promoted' as const }));
+  await addToInbox(db, waiting, now);
+}
+
+function withStatus(change: StatusChange | undefined, attempt: Result): StatusChange {
   return statusUpdate(change, {
     accountId: attempt.account_id,
     checkId: attempt.check_id,
@@ -67,32 +77,48 @@ function withStatus(
 export async function expireJobs(services: Services): Promise<boolean> {
   const now = services.clock.now();
   const { isBehind, steps } = await inTransaction(services.db, async (db) => {
-    const expired = await dropOverdueJobs(db, now, jobsPerSweep);
-    const abandoned = await db
+    const overdue = await overdueJobs(db, now, jobsPerSweep);
+    const old = await db
       .selectFrom('check_runs')
-      .select(['id', 'account_id'])
-      .where('state', '=', 'RUNNING')
-      .where((where) =>
-        where.or([
-          where('created_at', '<=', now - abandonedAfterMs),
-          ...(expired.length > 0 ? [where('run_id', 'in', expired)] : []),
-        ]),
-      )
+      .select(['id', 'check_id'])
+      .where('state', '=', sql.lit('RUNNING'))
+      .where('created_at', '<=', now - abandonedAfterMs)
+      .orderBy('created_at')
       .limit(runsPerSweep)
       .execute();
+    const checkIds = [...overdue.map((job) => job.checkId), ...old.map((run) => run.check_id)];
+    await lockChecks(db, [...new Set(checkIds)]);
+    const expired = await dropOverdueJobs(
+      db,
+      now,
+      overdue.map(({ id }) => id),
+    );
+    const abandoned = await db
+      .selectFrom('check_runs')
+      .select('id')
+      .where('state', '=', sql.lit('RUNNING'))
+      .where((where) =>
+        where.or([
+          where('id', 'in', eachNumberOf(old.map(({ id }) => id))),
+          where('run_id', 'in', eachOf(expired)),
+        ]),
+      )
+      .execute();
+    const runIds = abandoned.map(({ id }) => id);
+    const last = runIds.length === 0 ? [] : await lastAttempts(db, runIds);
+    await closeWith(db, last, now);
     const changes = new Map<string, StatusChange>();
     const verdicts: RunVerdict[] = [];
-    for (const run of abandoned) {
-      const attempt = await closeWithLastAttempt(db, run);
+    for (const attempt of last) {
       // A cancelled run says nothing about the target.
-      if (attempt === null || fromFlag(attempt.is_cancelled)) continue;
+      if (fromFlag(attempt.is_cancelled)) continue;
       const { check_id: checkId } = attempt;
       changes.set(checkId, withStatus(changes.get(checkId), attempt));
       verdicts.push(await verdictOfRow(db, attempt));
     }
     await writeStatuses(services.statuses, db, changes, now);
     return {
-      isBehind: expired.length === jobsPerSweep,
+      isBehind: overdue.length === jobsPerSweep,
       steps: await publishResults(services, db, { verdicts, endings: [] }),
     };
   });

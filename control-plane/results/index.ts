@@ -11,6 +11,7 @@ export { errorGroupHandlers } from './error-groups/handlers.ts';
 export { expireJobs } from './expire-jobs.ts';
 export { ResultIntake } from './ingest-results.ts';
 export { moveRuns } from './move-runs.ts';
+export { ownedObjects } from './owned-objects.ts';
 export { pruneArtifacts } from './prune-artifacts.ts';
 export { olderThan, ResultPruning } from './prune-results.ts';
 export { recordInternalError } from './record-internal-error.ts';
@@ -23,9 +24,16 @@ export {
   type ResultConsumer,
   type RunEnding,
 } from './result-consumer.ts';
-export { insertResult, insertRun } from './result-rows.ts';
+export { storeFinal } from './result-rows.ts';
+export { type Occasion, takeFromInbox, waitingBeside, waitingShards } from './roll-up-inbox.ts';
 export type { RunVerdict } from './run-verdict.ts';
 export { StatusCache, statusesOfChecks } from './status-cache.ts';
 export { sweepSlots } from './sweep-slots.ts';
-export { isKnown, statusUpdate, writeCertificateDays, writeStatuses } from './update-status.ts';
+export {
+  hasResult,
+  isKnown,
+  statusUpdate,
+  writeCertificateDays,
+  writeStatuses,
+} from './update-status.ts';
 export { findVerdict } from './verdict-of-result.ts';

@@ -1,58 +1,40 @@
 /**
  * Receives results: in batches, possibly twice, late, or from two agents at once. Batches that
- * arrive together share one durable commit; each is answered after it.
+ * arrive together share one durable commit; each is answered after it. Its items are decided in memory
+ * (`ingest-plan.ts`) on facts that were read under the locks of their checks, and then written
+ * (`store-plan.ts`), so that a commit takes about as many statements for one item as for a thousand.
  */
-import type { Kysely, Selectable } from 'kysely';
-import { findAgentType } from '@monitor/shared/contract/checks/index.ts';
-import {
-  type CertificateSubmission,
-  type ItemOutcome,
-  type MissedSubmission,
-  type ResultSubmission,
-  type Submission,
+import type { Kysely } from 'kysely';
+import type {
+  CertificateSubmission,
+  ItemOutcome,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import { fromFlag, fromJson, toFlag, type EncodedPayload } from '../db/columns.ts';
-import type { Database } from '../db/tables.ts';
-import { inTransaction } from '../db/unit.ts';
-import type { CheckRunsTable } from './tables.ts';
-import {
-  withoutFuture,
-  slotGridOf,
-  whyRefused,
-  type LeasedJob,
-  type SlotGrid,
-} from './decide/admission.ts';
-import { decideResult } from './decide/ingest.ts';
-import type { KeyedSha256Hex } from '@monitor/shared/domain/run-id.ts';
-import { sha256Hex } from '../core/keys.ts';
+import { lockChecks } from '../checks/index.ts';
+import { runAll, type AfterCommit } from '../core/after-commit.ts';
 import { raiseNews } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
-import {
-  closeRun,
-  countLate,
-  insertPayload,
-  insertResult,
-  insertRun,
-  promoteResult,
-  type NewResult,
-} from './result-rows.ts';
-import type { RunVerdict } from './run-verdict.ts';
-import { verdictOfSubmission } from './verdict-of-result.ts';
-import { announceArtifacts } from './announce-artifacts.ts';
-import { groupErrors } from './group-errors.ts';
-import { saveLearnedScript } from '../checks/index.ts';
+import { engineOf, type Engine } from '../db/engine.ts';
+import { databaseFailure } from '../db/failure.ts';
+import type { Database } from '../db/tables.ts';
+import { inTransaction, UnknownOutcome } from '../db/unit.ts';
+import { RetryLocations } from '../scheduling/index.ts';
+import { IngestFacts, type RunItem } from './ingest-facts.ts';
+import { IngestPlan } from './ingest-plan.ts';
 import { readSubmission, refusal, type ReadItem } from './read-submission.ts';
-import { publishResults, type CertificateConsumer, type RunEnding } from './result-consumer.ts';
-import { runAll, type AfterCommit } from '../core/after-commit.ts';
-import { finishJob, rescheduleRetry } from '../scheduling/index.ts';
-import { statusUpdate, writeStatuses, type StatusChange } from './update-status.ts';
+import { publishResults, type CertificateConsumer } from './result-consumer.ts';
+import { storePlan, StoredMeanwhile, storeRuns, type StoredPlan } from './store-plan.ts';
 
-/** Limit of items per commit: a statement has at most 32,766 parameters. */
-const maxAtOnce = 5_000;
+/** Limit of items per commit. */
+const maxAtOnce = { sqlite: 5_000, postgres: 2_000 };
+/** Commits at once: the others wait on PostgreSQL for its disk and for the way there. */
+const commitsAtOnce = { sqlite: 1, postgres: 4 };
+/** How often a commit is repeated that met what another one has stored meanwhile. */
+const attempts = 3;
 
 interface Batch {
   accountId: string;
   location: string;
+  agentId: string;
   items: readonly unknown[];
 }
 
@@ -62,65 +44,9 @@ interface QueuedBatch extends Batch {
   reject: (error: unknown) => void;
 }
 
-type TakenItem = Extract<ReadItem, { data: Submission }>;
-
-/** A submission about a run. */
-type RunSubmission = Exclude<Submission, CertificateSubmission>;
-
-type RunRow = Pick<
-  Selectable<CheckRunsTable>,
-  'id' | 'run_id' | 'state' | 'check_id' | 'account_id'
->;
-
-const runColumns = ['id', 'run_id', 'state', 'check_id', 'account_id'] as const;
-
-interface StoredResult {
-  id: string;
-  resultType: NewResult['result_type'];
-}
-
-interface KnownCheck {
-  accountId: string;
-  type: string;
-  grids: SlotGrid[];
-}
-
-const attemptOf = (runRowId: number, attempt: number): string => `${runRowId} ${attempt}`;
-const leaseOf = (accountId: string, location: string, runId: string, jobId: string): string =>
-  `${accountId} ${location} ${runId} ${jobId}`;
-
-function toResultRow(
-  item: ResultSubmission,
-  accountId: string,
-  runRowId: number,
-  resultType: NewResult['result_type'],
-  now: number,
-): NewResult {
-  return {
-    id: item.id,
-    account_id: accountId,
-    check_id: item.checkId,
-    check_run_id: runRowId,
-    check_type: item.checkType,
-    name: item.name,
-    result_type: resultType,
-    attempt: item.attempt,
-    has_failures: toFlag(item.hasFailures),
-    has_errors: toFlag(item.hasErrors),
-    is_degraded: toFlag(item.isDegraded),
-    over_max_response_time: toFlag(item.overMaxResponseTime),
-    under_load: toFlag(item.underLoad),
-    agent_wait_ms: item.agentWaitMs ?? null,
-    run_location: item.runLocation,
-    scheduled_for: item.scheduledFor,
-    started_at: item.startedAt,
-    stopped_at: item.stoppedAt,
-    created_at: now,
-    response_time_ms: Math.floor(item.responseTime),
-    epoch: item.epoch,
-    is_cancelled: toFlag(item.isCancelled),
-    is_payload_dropped: toFlag(item.isPayloadDropped === true),
-  };
+interface ParsedBatch {
+  batch: Batch;
+  items: readonly ReadItem[];
 }
 
 export interface IntakeOptions {
@@ -129,395 +55,113 @@ export interface IntakeOptions {
   takeCertificate: CertificateConsumer;
 }
 
-/** The facts and changes of one commit; the facts are loaded before its items are decided. */
+interface Committed {
+  outcomes: ItemOutcome[][];
+  stored: StoredPlan;
+  steps: AfterCommit[];
+}
+
+type TakenItem = Exclude<ReadItem, { refused: unknown }>;
+
+function runItemsOf(parsed: readonly ParsedBatch[]): RunItem[] {
+  return parsed.flatMap(({ batch: { accountId, location, agentId }, items }) =>
+    items.flatMap(({ data }) =>
+      data === undefined || data.kind === 'certificate'
+        ? []
+        : [{ accountId, location, agentId, data }],
+    ),
+  );
+}
+
+/** One commit of several batches. */
 class IngestUnit {
   readonly #db: Kysely<Database>;
   readonly #services: Services;
-  readonly #now: number;
-  readonly #runs = new Map<string, RunRow>();
-  /** By run and attempt: an attempt has one result, whatever its id is derived from. */
-  readonly #results = new Map<string, StoredResult>();
-  readonly #checks = new Map<string, KnownCheck>();
-  readonly #leases = new Map<string, LeasedJob>();
-  readonly #keptMs: number;
-  readonly #takeCertificate: CertificateConsumer;
-  readonly statusChanges = new Map<string, StatusChange>();
-  readonly verdicts: RunVerdict[] = [];
-  readonly endings: RunEnding[] = [];
-  readonly locationsWithNews: { accountId: string; location: string }[] = [];
-  readonly endedRuns: string[] = [];
-  readonly steps: AfterCommit[] = [];
+  readonly #parsed: readonly ParsedBatch[];
+  readonly #options: IntakeOptions;
 
   constructor(
     db: Kysely<Database>,
     services: Services,
-    { keptMs, takeCertificate }: IntakeOptions,
+    parsed: readonly ParsedBatch[],
+    options: IntakeOptions,
   ) {
-    this.#takeCertificate = takeCertificate;
     this.#db = db;
     this.#services = services;
-    this.#keptMs = keptMs;
-    this.#now = services.clock.now();
+    this.#parsed = parsed;
+    this.#options = options;
   }
 
-  /** Loads the facts about all items in a few queries, instead of a few per item. */
-  async prefetch(
-    batches: readonly { batch: Batch; items: readonly Submission[] }[],
-  ): Promise<void> {
-    const items = batches
-      .flatMap((each) => each.items)
-      .filter((item) => item.kind !== 'certificate');
-    if (items.length === 0) return;
-    const accountIds = [...new Set(batches.map(({ batch }) => batch.accountId))];
-    const checkIds = [...new Set(items.map((item) => item.checkId))];
-    const runs = await this.#db
-      .selectFrom('check_runs')
-      .select(runColumns)
-      .where('run_id', 'in', [...new Set(items.map((item) => item.runId))])
-      .execute();
-    for (const run of runs) this.#runs.set(run.run_id, run);
-    await this.#readResults(runs);
-    const checks = await this.#db
-      .selectFrom('checks')
-      .select(['id', 'account_id', 'type'])
-      .where('account_id', 'in', accountIds)
-      .where('id', 'in', checkIds)
-      .execute();
-    for (const { id, account_id: accountId, type } of checks) {
-      this.#checks.set(id, { accountId, type, grids: [] });
-    }
-    await this.#readSchedules(accountIds, checkIds);
-    await this.#readLeases(batches);
-  }
-
-  async #readResults(runs: readonly RunRow[]): Promise<void> {
-    if (runs.length === 0) return;
-    const results = await this.#db
-      .selectFrom('check_results')
-      .select(['id', 'check_run_id', 'attempt', 'result_type'])
-      .where(
-        'check_run_id',
-        'in',
-        runs.map(({ id }) => id),
-      )
-      .execute();
-    for (const { id, check_run_id: runRowId, attempt, result_type: resultType } of results) {
-      this.#results.set(attemptOf(runRowId, attempt), { id, resultType });
-    }
-  }
-
-  /** The schedules of the checks within the retention of results. */
-  async #readSchedules(accountIds: string[], checkIds: string[]): Promise<void> {
-    const periods = await this.#db
-      .selectFrom('schedule_periods')
-      .select(['check_id', 'frequency', 'frequency_offset', 'run_parallel', 'locations_json'])
-      .select((select) => select.fn.min('starts_at').as('starts_at'))
-      .where('account_id', 'in', accountIds)
-      .where('check_id', 'in', checkIds)
-      .where((where) =>
-        where.or([where('ends_at', 'is', null), where('ends_at', '>', this.#now - this.#keptMs)]),
-      )
-      .groupBy(['check_id', 'frequency', 'frequency_offset', 'run_parallel', 'locations_json'])
-      .execute();
-    for (const period of periods) {
-      this.#checks.get(period.check_id)?.grids.push(
-        slotGridOf({
-          checkId: period.check_id,
-          frequency: period.frequency,
-          frequencyOffset: period.frequency_offset,
-          runParallel: fromFlag(period.run_parallel),
-          locations: fromJson<string[]>(period.locations_json),
-          startsAt: period.starts_at,
-        }),
-      );
-    }
-  }
-
-  async #readLeases(
-    batches: readonly { batch: Batch; items: readonly Submission[] }[],
-  ): Promise<void> {
-    for (const { batch, items } of batches) {
-      const runIds = items.flatMap((item) =>
-        item.kind === 'result' && item.jobId !== null ? [item.runId] : [],
-      );
-      if (runIds.length === 0) continue;
-      const { accountId, location } = batch;
-      const leases = await this.#db
-        .selectFrom('job_leases')
-        .selectAll()
-        .where('account_id', '=', accountId)
-        .where('location', '=', location)
-        .where('run_id', 'in', runIds)
-        .execute();
-      for (const lease of leases) {
-        this.#leases.set(leaseOf(accountId, location, lease.run_id, lease.job_id), {
-          checkId: lease.check_id,
-          slotLocation: lease.slot_location,
-          scheduledFor: lease.scheduled_for,
-          attempt: lease.attempt,
-        });
-      }
-    }
-  }
-
-  async take(
-    batch: Batch,
-    keyedSha256Hex: KeyedSha256Hex,
-    { data: item, payload }: TakenItem,
-  ): Promise<ItemOutcome> {
-    const { accountId, location } = batch;
-    if (item.kind === 'certificate') {
-      const taken = await this.#takeCertificate(this.#services, this.#db, batch, item);
-      this.steps.push(taken.afterCommit);
-      return taken.outcome;
-    }
-    const run = this.#runs.get(item.runId);
-    const jobId = item.kind === 'result' ? item.jobId : null;
-    const reason = whyRefused(item, {
-      now: this.#now,
-      keptMs: this.#keptMs,
-      accountId,
-      location,
-      keyedSha256Hex,
-      sha256Hex,
-      check: this.#checks.get(item.checkId),
-      run: run === undefined ? undefined : { accountId: run.account_id, checkId: run.check_id },
-      lease:
-        jobId === null
-          ? undefined
-          : this.#leases.get(leaseOf(accountId, location, item.runId, jobId)),
-    });
-    if (reason !== null) return { id: item.id, outcome: 'refused', reason };
-    if (item.kind === 'missed') return this.#takeMissed(accountId, item, run);
-    // Whether another attempt follows is decided before anything is written.
-    const known = run ?? (item.retryElsewhere === null ? undefined : await this.#runOfSlot(item));
-    return this.#takeResult(accountId, withoutFuture(item, this.#now), payload, known);
-  }
-
-  /**
-   * The run of a slot under another id than the submission has: agents of two protocols derive ids in two
-   * ways. Its results are known from then on.
-   */
-  async #runOfSlot(item: RunSubmission): Promise<RunRow | undefined> {
-    if (item.scheduledFor === null) return undefined;
-    const run = await this.#db
-      .selectFrom('check_runs')
-      .select(runColumns)
-      .where('scheduled_for', '=', item.scheduledFor)
-      .where('check_id', '=', item.checkId)
-      .where('location', '=', item.slotLocation)
-      .executeTakeFirst();
-    if (run === undefined) return undefined;
-    // Changes of this commit must not be lost.
-    const known = this.#runs.get(run.run_id);
-    if (known === undefined) {
-      this.#runs.set(run.run_id, run);
-      await this.#readResults([run]);
-    }
-    this.#runs.set(item.runId, known ?? run);
-    return known ?? run;
-  }
-
-  async #takeMissed(
-    accountId: string,
-    item: MissedSubmission,
-    run: RunRow | undefined,
-  ): Promise<ItemOutcome> {
-    const isNew =
-      run === undefined &&
-      (await this.#newRun(accountId, item, item.scheduledFor, 'MISSED', item.reason, null)) !==
-        undefined;
-    return { id: item.id, outcome: isNew ? 'accepted' : 'duplicate' };
-  }
-
-  /** Undefined when the slot already has a run. */
-  async #newRun(
-    accountId: string,
-    item: RunSubmission,
-    scheduledFor: number | null,
-    state: RunRow['state'],
-    missedReason: string | null,
-    resultId: string | null,
-  ): Promise<RunRow | undefined> {
-    const [inserted] = await insertRun.run(this.#db, {
-      account_id: accountId,
-      check_id: item.checkId,
-      run_id: item.runId,
-      location: item.slotLocation,
-      scheduled_for: scheduledFor,
-      state,
-      missed_reason: missedReason,
-      result_id: resultId,
-      created_at: this.#now,
-    });
-    if (inserted === undefined) return undefined;
-    const row: RunRow = {
-      ...{ id: inserted.id, run_id: item.runId, state },
-      ...{ check_id: item.checkId, account_id: accountId },
-    };
-    this.#runs.set(item.runId, row);
-    return row;
-  }
-
-  async #takeResult(
-    accountId: string,
-    item: ResultSubmission,
-    payload: EncodedPayload | null,
-    known: RunRow | undefined,
-  ): Promise<ItemOutcome> {
-    const stored =
-      known === undefined ? undefined : this.#results.get(attemptOf(known.id, item.attempt));
-    const followUp =
-      item.resultType === 'ATTEMPT' && item.retryElsewhere !== null && known?.state !== 'FINAL'
-        ? await rescheduleRetry(this.#services, this.#db, accountId, {
-            ...item,
-            runId: known?.run_id ?? item.runId,
-            isKnown: stored !== undefined,
-          })
-        : null;
-    const resultType = followUp === 'too-late' ? 'FINAL' : item.resultType;
-    const decision = decideResult(
-      known && { state: known.state, finalAttempt: await this.#finalAttemptOf(known, item) },
-      stored,
-      { resultType, attempt: item.attempt },
+  async run(): Promise<Committed> {
+    const { keptMs } = this.#options;
+    const now = this.#services.clock.now();
+    const checks = this.#parsed.flatMap(({ items }) =>
+      items.flatMap(({ data }) => data?.checkId ?? []),
     );
-    if (followUp !== null && followUp !== 'too-late') {
-      this.locationsWithNews.push({ accountId, location: followUp });
-    }
-    switch (decision.kind) {
-      case 'duplicate':
-        return { id: item.id, outcome: 'duplicate' };
-      case 'late': {
-        if (known !== undefined) {
-          await countLate.run(this.#db, { id: known.id });
-          await this.#store(accountId, item, payload, known.id, 'LATE');
-        }
-        await this.#finishJob(accountId, item);
-        return { id: item.id, outcome: 'late' };
-      }
-      case 'promote': {
-        if (known !== undefined && stored !== undefined) {
-          await promoteResult.run(this.#db, { id: stored.id });
-          stored.resultType = 'FINAL';
-          await this.#close(accountId, { ...item, id: stored.id }, known);
-        }
-        return { id: item.id, outcome: 'accepted' };
-      }
-      case 'store': {
-        const isOpen = resultType === 'ATTEMPT';
-        const run =
-          known ??
-          (await this.#newRun(
-            accountId,
-            item,
-            item.scheduledFor,
-            isOpen ? 'RUNNING' : 'FINAL',
-            null,
-            isOpen ? null : item.id,
-          ));
-        if (run === undefined) {
-          const other = await this.#runOfSlot(item);
-          if (other === undefined) throw new Error('a run is in the way that is of no slot');
-          return this.#takeResult(accountId, item, payload, other);
-        }
-        await this.#store(accountId, item, payload, run.id, resultType);
-        if (!isOpen) await this.#close(accountId, item, run);
-        else if (run.state === 'MISSED') {
-          await closeRun.run(this.#db, { id: run.id, state: 'RUNNING', result_id: null });
-          run.state = 'RUNNING';
-        }
-        await this.#finishJob(accountId, item);
-        return { id: item.id, outcome: 'accepted' };
+    await lockChecks(this.#db, [...new Set(checks)]);
+    const items = runItemsOf(this.#parsed);
+    const facts = await IngestFacts.read(this.#db, items, { now, keptMs });
+    const attempted = items.flatMap(({ data }) => (data.kind === 'result' ? [data] : []));
+    const retries = await RetryLocations.read(this.#services, this.#db, attempted);
+    for (;;) {
+      const plan = new IngestPlan(facts, { now, keptMs, retries });
+      const outcomes = this.#decide(plan);
+      const inTheWay = await storeRuns(this.#db, plan, now);
+      if (inTheWay.length === 0) return this.#store(plan, outcomes, now);
+      if (!(await facts.addRunsInTheWay(this.#db, inTheWay))) {
+        throw new Error('a run is in the way that is of no slot');
       }
     }
   }
 
-  /** The attempt that ended a run, where that decides what a further ATTEMPT of it is. */
-  async #finalAttemptOf(run: RunRow, item: ResultSubmission): Promise<number | null> {
-    if (run.state !== 'FINAL' || item.resultType !== 'ATTEMPT') return null;
-    const final = await this.#db
-      .selectFrom('check_results')
-      .select('attempt')
-      .where('check_run_id', '=', run.id)
-      .where('result_type', '=', 'FINAL')
-      .executeTakeFirst();
-    return final?.attempt ?? null;
+  /** The outcomes of all items; certificates have theirs later. */
+  #decide(plan: IngestPlan): (ItemOutcome | null)[][] {
+    return this.#parsed.map(({ batch, items }) => {
+      const { accountId, location, agentId } = batch;
+      const keyedSha256Hex = this.#services.ids.keyedSha256HexOf(accountId, location);
+      return items.map((item) => {
+        if (item.data === undefined) return item.refused;
+        const { data, payload } = item;
+        if (data.kind === 'certificate') return null;
+        return plan.take({ accountId, location, agentId, data }, keyedSha256Hex, payload);
+      });
+    });
   }
 
   async #store(
-    accountId: string,
-    item: ResultSubmission,
-    payload: EncodedPayload | null,
-    runRowId: number,
-    resultType: NewResult['result_type'],
-  ): Promise<void> {
-    const row = toResultRow(item, accountId, runRowId, resultType, this.#now);
-    const [inserted] = await insertResult.run(this.#db, row);
-    if (inserted === undefined) throw new Error('a result was inserted without a number');
-    this.#results.set(attemptOf(runRowId, item.attempt), { id: item.id, resultType });
-    if (payload !== null) {
-      await insertPayload.run(this.#db, { result_seq: inserted.seq, ...payload });
+    plan: IngestPlan,
+    decided: readonly (readonly (ItemOutcome | null)[])[],
+    now: number,
+  ): Promise<Committed> {
+    const stored = await storePlan(this.#services, this.#db, plan, now);
+    const steps: AfterCommit[] = [];
+    const outcomes: ItemOutcome[][] = [];
+    for (const [index, { batch, items }] of this.#parsed.entries()) {
+      const ofBatch: ItemOutcome[] = [];
+      for (const [place, item] of items.entries()) {
+        const known = decided[index]?.[place] ?? null;
+        ofBatch.push(known ?? (await this.#takeCertificate(batch, item, steps)));
+      }
+      outcomes.push(ofBatch);
     }
-    await this.#storeWhatBelongsTo(accountId, item);
+    steps.push(...(await publishResults(this.#services, this.#db, stored)));
+    await raiseNews(this.#db, stored.locationsWithNews);
+    return { outcomes, stored, steps };
   }
 
-  async #storeWhatBelongsTo(accountId: string, item: ResultSubmission): Promise<void> {
-    const of = { accountId, checkId: item.checkId, resultId: item.id, now: this.#now };
-    // It may have waited long on its agent, whose clock may be ahead.
-    const happenedAt = Math.min(item.stoppedAt, this.#now);
-    if (item.artifacts.length > 0) {
-      await announceArtifacts(this.#db, {
-        ...of,
-        location: item.runLocation,
-        artifacts: item.artifacts,
-      });
-    }
-    if (item.errorMessages.length > 0 && !item.isCancelled) {
-      const { newId } = this.#services;
-      await groupErrors(this.#db, { ...of, now: happenedAt, messages: item.errorMessages, newId });
-    }
-    // Other types replay nothing.
-    if (item.learnedScript !== null && findAgentType(item.checkType)?.learnsScripts === true) {
-      const owner = { accountId, checkId: item.checkId, location: item.runLocation };
-      await saveLearnedScript(this.#db, owner, item.learnedScript, happenedAt);
-      this.locationsWithNews.push({ accountId, location: item.runLocation });
-    }
-  }
-
-  async #close(accountId: string, item: ResultSubmission, run: RunRow): Promise<void> {
-    if (run.state !== 'FINAL') {
-      await closeRun.run(this.#db, { id: run.id, state: 'FINAL', result_id: item.id });
-      run.state = 'FINAL';
-    }
-    this.endedRuns.push(run.run_id);
-    // A cancelled run says nothing about the target.
-    if (item.isCancelled) return;
-    const { checkId, runLocation: location, hasErrors, faultCode } = item;
-    // The clock of the agent may be ahead: later results must still be newer.
-    const startedAt = Math.min(item.startedAt, this.#now);
-    const change = this.statusChanges.get(checkId);
-    this.statusChanges.set(
-      checkId,
-      statusUpdate(change, { ...{ accountId, checkRunId: run.id, ...item }, startedAt }),
-    );
-    const verdict = verdictOfSubmission(accountId, item);
-    this.verdicts.push(verdict);
-    // Agents without error codes and codes without letters name no error.
-    const code = faultCode === undefined || faultCode === '' ? 'UNKNOWN' : faultCode;
-    const error = hasErrors ? { code, message: verdict.error } : null;
-    this.endings.push({ accountId, checkId, location, startedAt, error });
-  }
-
-  async #finishJob(accountId: string, item: ResultSubmission): Promise<void> {
-    if (item.jobId === null) return;
-    if (item.resultType === 'ATTEMPT' && item.retryElsewhere === null) return;
-    const { jobId, runLocation: location } = item;
-    await finishJob(this.#db, { accountId, location, jobId });
+  async #takeCertificate(batch: Batch, item: ReadItem, steps: AfterCommit[]): Promise<ItemOutcome> {
+    const certificate = (item as TakenItem).data as CertificateSubmission;
+    const { takeCertificate } = this.#options;
+    const taken = await takeCertificate(this.#services, this.#db, batch, certificate);
+    steps.push(taken.afterCommit);
+    return taken.outcome;
   }
 }
 
 /** True for a failure that every other item would have too: the disk, a lock, a damaged file. */
 function isOfDatabase(error: unknown): boolean {
+  const failure = databaseFailure(error);
+  if (failure !== null) return failure !== 'unique';
   if (!(error instanceof Error) || !('code' in error)) return false;
   return /^(SQLITE_(?!CONSTRAINT|MISMATCH|TOOBIG|RANGE)|E[A-Z]+$)/.test(String(error.code));
 }
@@ -526,12 +170,15 @@ function isOfDatabase(error: unknown): boolean {
 export class ResultIntake {
   readonly #services: Services;
   readonly #options: IntakeOptions;
+  readonly #engine: Engine;
   #queue: QueuedBatch[] = [];
-  #working = false;
+  /** Commits in progress. */
+  #working = 0;
 
   constructor(services: Services, options: IntakeOptions) {
     this.#services = services;
     this.#options = options;
+    this.#engine = engineOf(services.db);
   }
 
   /** Stores a batch durably and gives the outcome of each item, in order. */
@@ -539,19 +186,20 @@ export class ResultIntake {
     return new Promise((resolve, reject) => {
       const arrivedAt = this.#services.clock.monotonic();
       this.#queue.push({ ...batch, arrivedAt, resolve, reject });
-      if (!this.#working) void this.#work();
+      if (this.#working < commitsAtOnce[this.#engine]) void this.#work();
     });
   }
 
   /** The batches of the next commit: at least one, and as many others as fit. */
   #nextBatches(): QueuedBatch[] {
     let items = 0;
-    const tooMuch = this.#queue.findIndex((batch) => (items += batch.items.length) > maxAtOnce);
+    const most = maxAtOnce[this.#engine];
+    const tooMuch = this.#queue.findIndex((batch) => (items += batch.items.length) > most);
     return this.#queue.splice(0, tooMuch === -1 ? this.#queue.length : Math.max(1, tooMuch));
   }
 
   async #work(): Promise<void> {
-    this.#working = true;
+    this.#working += 1;
     while (this.#queue.length > 0) {
       const batches = this.#nextBatches();
       try {
@@ -573,7 +221,7 @@ export class ResultIntake {
         }
       }
     }
-    this.#working = false;
+    this.#working -= 1;
   }
 
   /** Commits as much as possible after a failure; an item that fails by itself is refused. */
@@ -629,42 +277,39 @@ export class ResultIntake {
     await reception.recorded();
     // With a clock that is years ahead, everything is too old.
     const keptMs = reception.isClockTrusted() ? this.#options.keptMs : Number.MAX_SAFE_INTEGER;
-    const { unit, outcomes } = await inTransaction(this.#services.db, async (db) => {
-      const unitOfWork = new IngestUnit(db, this.#services, { ...this.#options, keptMs });
-      await unitOfWork.prefetch(
-        parsed.map(({ batch, items }) => ({
-          batch,
-          items: items.flatMap(({ data }) => (data === undefined ? [] : [data])),
-        })),
-      );
-      const taken: ItemOutcome[][] = [];
-      for (const { batch, items } of parsed) {
-        const keyedSha256Hex = this.#services.ids.keyedSha256HexOf(batch.accountId, batch.location);
-        const ofBatch: ItemOutcome[] = [];
-        for (const item of items) {
-          ofBatch.push(
-            item.data === undefined
-              ? item.refused
-              : await unitOfWork.take(batch, keyedSha256Hex, item),
-          );
-        }
-        taken.push(ofBatch);
-      }
-      const { statuses, clock } = this.#services;
-      await writeStatuses(statuses, db, unitOfWork.statusChanges, clock.now());
-      unitOfWork.steps.push(...(await publishResults(this.#services, db, unitOfWork)));
-      await raiseNews(db, unitOfWork.locationsWithNews);
-      return { unit: unitOfWork, outcomes: taken };
-    });
+    const options = { ...this.#options, keptMs };
+    const { outcomes, stored, steps } = await this.#repeated(() =>
+      inTransaction(this.#services.db, (db) =>
+        new IngestUnit(db, this.#services, parsed, options).run(),
+      ),
+    );
     this.#services.metrics.ingestBatch.observe(
       parsed.reduce((sum, { items }) => sum + items.length, 0),
     );
     for (const [index, { items }] of parsed.entries()) this.#count(items, outcomes[index] ?? []);
-    runAll(unit.steps);
-    for (const { accountId, location } of unit.locationsWithNews) {
+    runAll(steps);
+    for (const { accountId, location } of stored.locationsWithNews) {
       this.#services.hub.notify(accountId, location);
     }
-    this.#services.runs.ended(unit.endedRuns);
+    this.#services.runs.ended(stored.endedRuns);
     return outcomes;
+  }
+
+  /**
+   * Runs a commit again that met what another one stored meanwhile, or whose outcome nobody knows:
+   * what it has stored is a duplicate then.
+   */
+  async #repeated(commit: () => Promise<Committed>): Promise<Committed> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await commit();
+      } catch (error) {
+        const isRepeatable =
+          error instanceof StoredMeanwhile ||
+          error instanceof UnknownOutcome ||
+          databaseFailure(error) === 'unique';
+        if (!isRepeatable || attempt === attempts) throw error;
+      }
+    }
   }
 }

@@ -7,6 +7,7 @@ import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { Services } from '../core/services.ts';
+import { firstWaitingSeq } from './roll-up-inbox.ts';
 
 /** Some tens of milliseconds each. */
 const resultsAtOnce = 250;
@@ -27,21 +28,18 @@ async function pruneOldestResults(
   before: number,
   { setRawFrom }: PruningHooks,
 ): Promise<number> {
-  const { rolled_up_to: rolledUpTo, raw_from: rawFrom } = await db
+  const { raw_from: rawFrom } = await db
     .selectFrom('roll_up_progress')
-    .select(['rolled_up_to', 'raw_from'])
+    .select('raw_from')
     .executeTakeFirstOrThrow();
+  const firstWaiting = (await firstWaitingSeq(db)) ?? Infinity;
   const oldest = await db
     .selectFrom('check_results')
-    .leftJoin('roll_up_corrections', 'roll_up_corrections.result_seq', 'check_results.seq')
-    .select(['check_results.seq', 'check_results.created_at', 'roll_up_corrections.result_seq'])
-    .orderBy('check_results.seq')
+    .select(['seq', 'created_at'])
+    .orderBy('seq')
     .limit(resultsAtOnce)
     .execute();
-  // Results that became FINAL just now must be rolled up again.
-  const end = oldest.findIndex(
-    (row) => row.created_at >= before || row.seq > rolledUpTo || row.result_seq !== null,
-  );
+  const end = oldest.findIndex((row) => row.created_at >= before || row.seq >= firstWaiting);
   const prunable = end === -1 ? oldest : oldest.slice(0, end);
   const last = prunable.at(-1);
   if (last === undefined) return 0;

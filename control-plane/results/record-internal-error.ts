@@ -4,9 +4,9 @@ import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/inde
 import { encodePayload } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import type { Needs } from '../scheduling/index.ts';
-import type { CheckFields, CheckRow } from '../checks/index.ts';
+import { type CheckFields, type CheckRow, lockChecks } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
-import { insertPayload, insertResult, insertRun } from './result-rows.ts';
+import { insertPayloads, storeFinal } from './result-rows.ts';
 import { statusUpdate, writeStatuses } from './update-status.ts';
 
 interface Fault {
@@ -28,31 +28,28 @@ export async function recordInternalError(
   db: Kysely<Database>,
   { row, effective, needs, runId, location, reason }: Fault,
 ): Promise<void> {
+  await lockChecks(db, [row.id]);
   const now = clock.now();
   const resultId = newRunId();
-  const of = { account_id: row.account_id, check_id: row.id, created_at: now };
-  const [run] = await insertRun.run(db, {
-    ...{ ...of, location, run_id: runId, result_id: resultId },
-    ...{ scheduled_for: null, state: 'FINAL', missed_reason: null },
-  });
-  if (run === undefined) throw new Error('a run was inserted without an id');
-  const [result] = await insertResult.run(db, {
-    ...{ ...of, id: resultId, check_run_id: run.id, check_type: row.type, name: row.name },
-    ...{ result_type: 'FINAL', attempt: 1, run_location: location, scheduled_for: null },
-    ...{ has_failures: 0, has_errors: 1, is_degraded: 0, over_max_response_time: 0 },
-    ...{ under_load: 0, is_cancelled: 0, is_payload_dropped: 0, epoch: 0, response_time_ms: 0 },
-    agent_wait_ms: null,
-    ...{ started_at: now, stopped_at: now },
-  });
-  if (result === undefined) throw new Error('a result was inserted without a number');
+  const { seq, runId: checkRunId } = await storeFinal(
+    db,
+    { run_id: runId },
+    {
+      ...{ id: resultId, account_id: row.account_id, check_id: row.id, created_at: now },
+      ...{ check_type: row.type, name: row.name, run_location: location, scheduled_for: null },
+      ...{ has_failures: 0, has_errors: 1, is_degraded: 0, over_max_response_time: 0 },
+      ...{ under_load: 0, is_cancelled: 0, is_payload_dropped: 0, epoch: 0, response_time_ms: 0 },
+      ...{ agent_wait_ms: null, started_at: now, stopped_at: now },
+    },
+  );
   const { resultField } = checkTypes[row.type as CheckType];
   const details = detailsOfAgentError({
     ...{ type: row.type, definition: effective, runtimeId: needs.runtimeId, reason },
     ...{ startedAt: now, stoppedAt: now, jobLog: { setup: [], request: [], teardown: [] } },
   });
-  await insertPayload.run(db, { result_seq: result.seq, ...encodePayload(details[resultField]) });
+  await insertPayloads.run(db, [{ result_seq: seq, ...encodePayload(details[resultField]) }]);
   const change = statusUpdate(undefined, {
-    ...{ accountId: row.account_id, checkId: row.id, checkRunId: run.id, startedAt: now },
+    ...{ accountId: row.account_id, checkId: row.id, checkRunId, startedAt: now },
     ...{ hasFailures: false, hasErrors: true, isDegraded: false },
     ...{ runLocation: location, responseTime: 0 },
   });

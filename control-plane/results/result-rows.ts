@@ -1,92 +1,100 @@
 /** Statements that store runs and results. They are compiled once, because every result passes here. */
-import type { Selectable } from 'kysely';
+import { sql, type Kysely, type Selectable } from 'kysely';
+import { eachNumberIn } from '../db/expressions.ts';
+import { prepareInserts } from '../db/insert-many.ts';
 import { prepareQuery } from '../db/prepared.ts';
-import type { CheckResultsTable, CheckRunsTable, ResultPayloadsTable } from './tables.ts';
+import { rowsOf } from '../db/rows.ts';
+import type { Database } from '../db/tables.ts';
+import { addToInbox, occasionOf } from './roll-up-inbox.ts';
+import type { CheckResultsTable, CheckRunsTable } from './tables.ts';
 
 /** A row of `check_results` without its number. */
 export type NewResult = Omit<Selectable<CheckResultsTable>, 'seq'>;
+export type NewRun = Omit<Selectable<CheckRunsTable>, 'id'>;
 
-/** Gives no row when the slot or the id already has a run. */
-export const insertRun = prepareQuery<
-  Omit<Selectable<CheckRunsTable>, 'id' | 'late_results'>,
-  { id: number }
->((db, argument) =>
-  db
-    .insertInto('check_runs')
-    .values({
-      account_id: argument('account_id'),
-      check_id: argument('check_id'),
-      run_id: argument('run_id'),
-      location: argument('location'),
-      scheduled_for: argument('scheduled_for'),
-      state: argument('state'),
-      missed_reason: argument('missed_reason'),
-      result_id: argument('result_id'),
-      late_results: 0,
-      created_at: argument('created_at'),
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('id'),
+/** Gives no row for a run whose slot or id already has a run. */
+export const insertRuns = prepareInserts(
+  'check_runs',
+  [
+    ...(['account_id', 'check_id', 'run_id', 'location', 'scheduled_for', 'state'] as const),
+    ...(['missed_reason', 'result_id', 'late_results', 'created_at'] as const),
+  ],
+  { onConflict: sql`on conflict do nothing`, returning: ['id', 'run_id'] },
 );
 
-export const closeRun = prepareQuery<{
+/** Gives no row for a result whose id is taken. */
+export const insertResults = prepareInserts(
+  'check_results',
+  [
+    ...(['id', 'account_id', 'check_id', 'check_run_id', 'check_type', 'name'] as const),
+    ...(['result_type', 'attempt', 'has_failures', 'has_errors', 'is_degraded'] as const),
+    ...(['over_max_response_time', 'under_load', 'agent_wait_ms', 'run_location'] as const),
+    ...(['scheduled_for', 'started_at', 'stopped_at', 'created_at', 'response_time_ms'] as const),
+    ...(['epoch', 'is_cancelled', 'is_payload_dropped'] as const),
+  ],
+  { onConflict: sql`on conflict do nothing`, returning: ['seq', 'id'] },
+);
+
+export const insertPayloads = prepareInserts('result_payloads', [
+  'result_seq',
+  'encoding',
+  'payload',
+  'checksum',
+]);
+
+/** Makes attempts FINAL. */
+export const promoteResults = prepareQuery<{ seqs: string }>((db, argument) =>
+  db
+    .updateTable('check_results')
+    .set({ result_type: 'FINAL' })
+    .where('seq', 'in', eachNumberIn(argument('seqs'))),
+);
+
+type ChangedRun = Pick<NewRun, 'state' | 'missed_reason' | 'result_id'> & {
   id: number;
-  state: 'RUNNING' | 'FINAL';
-  result_id: string | null;
-}>((db, argument) =>
-  db
+  /** Further late results. */
+  late: number;
+};
+
+export async function updateRuns(
+  db: Kysely<Database>,
+  changed: readonly ChangedRun[],
+): Promise<void> {
+  if (changed.length === 0) return;
+  const texts = { state: 'text', missed_reason: 'text', result_id: 'text' } as const;
+  await db
     .updateTable('check_runs')
-    .set({ state: argument('state'), missed_reason: null, result_id: argument('result_id') })
-    .where('id', '=', argument('id')),
-);
+    .from(rowsOf<ChangedRun>({ id: 'int', late: 'int', ...texts }, changed).as('given'))
+    .set(({ ref }) => ({
+      state: ref('given.state'),
+      missed_reason: ref('given.missed_reason'),
+      result_id: ref('given.result_id'),
+      late_results: sql<number>`check_runs.late_results + given.late`,
+    }))
+    .whereRef('check_runs.id', '=', 'given.id')
+    .execute();
+}
 
-export const countLate = prepareQuery<{ id: number }>((db, argument) =>
-  db
-    .updateTable('check_runs')
-    .set((set) => ({ late_results: set('late_results', '+', 1) }))
-    .where('id', '=', argument('id')),
-);
-
-export const insertResult = prepareQuery<NewResult, { seq: number }>((db, argument) =>
-  db
-    .insertInto('check_results')
-    .values({
-      id: argument('id'),
-      account_id: argument('account_id'),
-      check_id: argument('check_id'),
-      check_run_id: argument('check_run_id'),
-      check_type: argument('check_type'),
-      name: argument('name'),
-      result_type: argument('result_type'),
-      attempt: argument('attempt'),
-      has_failures: argument('has_failures'),
-      has_errors: argument('has_errors'),
-      is_degraded: argument('is_degraded'),
-      over_max_response_time: argument('over_max_response_time'),
-      under_load: argument('under_load'),
-      agent_wait_ms: argument('agent_wait_ms'),
-      run_location: argument('run_location'),
-      scheduled_for: argument('scheduled_for'),
-      started_at: argument('started_at'),
-      stopped_at: argument('stopped_at'),
-      created_at: argument('created_at'),
-      response_time_ms: argument('response_time_ms'),
-      epoch: argument('epoch'),
-      is_cancelled: argument('is_cancelled'),
-      is_payload_dropped: argument('is_payload_dropped'),
-    })
-    .returning('seq'),
-);
-
-export const insertPayload = prepareQuery<Selectable<ResultPayloadsTable>>((db, argument) =>
-  db.insertInto('result_payloads').values({
-    result_seq: argument('result_seq'),
-    encoding: argument('encoding'),
-    payload: argument('payload'),
-    checksum: argument('checksum'),
-  }),
-);
-
-export const promoteResult = prepareQuery<{ id: string }>((db, argument) =>
-  db.updateTable('check_results').set({ result_type: 'FINAL' }).where('id', '=', argument('id')),
-);
+/** Stores a run of the control plane itself, that no agent made, with its FINAL result. */
+export async function storeFinal(
+  db: Kysely<Database>,
+  run: Pick<NewRun, 'run_id'>,
+  result: Omit<NewResult, 'check_run_id' | 'result_type' | 'attempt'>,
+): Promise<{ seq: number; runId: number }> {
+  const { account_id, check_id, created_at, run_location: location } = result;
+  const [inserted] = await insertRuns.run(db, [
+    {
+      ...{ ...run, account_id, check_id, created_at, location, scheduled_for: null },
+      ...{ state: 'FINAL', missed_reason: null, result_id: result.id, late_results: 0 },
+    },
+  ]);
+  if (inserted === undefined) throw new Error('a run was inserted without an id');
+  const final = { check_run_id: inserted.id, result_type: 'FINAL', attempt: 1 } as const;
+  const [stored] = await insertResults.run(db, [{ ...result, ...final }]);
+  if (stored === undefined) throw new Error('a result was inserted without a number');
+  const occasion = occasionOf('FINAL', result.is_cancelled === 1);
+  if (occasion !== null) {
+    await addToInbox(db, [{ seq: stored.seq, checkId: check_id, occasion }], created_at);
+  }
+  return { seq: stored.seq, runId: inserted.id };
+}

@@ -1,4 +1,4 @@
-import type { ArtifactStore } from './artifacts/artifact-store.ts';
+import type { ArtifactStore } from '../core/artifact-store.ts';
 import type { ArtifactLinks } from './artifacts/links.ts';
 import type { RecordLosses } from './record-losses.ts';
 import type { ResultConsumer } from './result-consumer.ts';

@@ -6,6 +6,7 @@
  */
 import type { Selectable } from 'kysely';
 import type { CheckConsumer } from '../checks/index.ts';
+import { prepareInserts } from '../db/insert-many.ts';
 import type { CheckStatusesTable } from './tables.ts';
 
 export interface KnownStatus {
@@ -47,4 +48,17 @@ const forgetStatus: NonNullable<CheckConsumer['deleted']> = (services, _db, { ro
   return Promise.resolve(null);
 };
 
-export const statusesOfChecks: CheckConsumer = { changed: forgetStatus, deleted: forgetStatus };
+const insertStatus = prepareInserts('check_statuses', [
+  ...(['check_id', 'account_id', 'has_failures', 'has_errors', 'is_degraded'] as const),
+  ...(['last_started_at', 'created_at'] as const),
+]);
+
+export const statusesOfChecks: CheckConsumer = {
+  created: async (_services, db, { row: { id: check_id, account_id, created_at } }) => {
+    const empty = { has_failures: 0, has_errors: 0, is_degraded: 0, last_started_at: 0 };
+    await insertStatus.run(db, [{ check_id, account_id, created_at, ...empty }]);
+    return null;
+  },
+  changed: forgetStatus,
+  deleted: forgetStatus,
+};

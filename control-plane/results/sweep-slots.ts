@@ -1,4 +1,5 @@
 /** Accounts for slots without a run: each one becomes a visible `missed` record. */
+import type { Kysely } from 'kysely';
 import {
   accountAfterMs,
   accountedUntil,
@@ -12,8 +13,11 @@ import {
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { keyedRunIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
-import { prepareQuery } from '../db/prepared.ts';
+import { eachOf } from '../db/expressions.ts';
+import { lockRows } from '../db/lock.ts';
+import type { Database } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
+import { insertRuns, updateRuns } from './result-rows.ts';
 import { MaintenanceSlots } from '../maintenance/index.ts';
 import { inTransaction } from '../db/unit.ts';
 
@@ -22,48 +26,40 @@ const periodsPerSweep = 500;
 /** A long outage is accounted for in steps, so that transactions stay small. */
 const maxStepMs = 3_600_000;
 
-const insertMissed = prepareQuery<
-  {
-    account_id: string;
-    check_id: string;
-    run_id: string;
-    location: string;
-    scheduled_for: number;
-    missed_reason: string;
-    now: number;
-  },
-  { id: number }
->((db, argument) =>
-  db
-    .insertInto('check_runs')
-    .values({
-      account_id: argument('account_id'),
-      check_id: argument('check_id'),
-      run_id: argument('run_id'),
-      location: argument('location'),
-      scheduled_for: argument('scheduled_for'),
-      state: 'MISSED',
-      missed_reason: argument('missed_reason'),
-      result_id: null,
-      late_results: 0,
-      created_at: argument('now'),
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('id'),
-);
+interface MissedSlot {
+  accountId: string;
+  checkId: string;
+  runId: string;
+  location: string;
+  scheduledFor: number;
+  reason: string;
+}
 
-const correctReason = prepareQuery<{ id: number; missed_reason: string }>((db, argument) =>
-  db
-    .updateTable('check_runs')
-    .set({ missed_reason: argument('missed_reason') })
-    .where('id', '=', argument('id')),
-);
+/** Records the slots that have no run; gives those that were recorded. */
+async function insertMissed(
+  db: Kysely<Database>,
+  slots: readonly MissedSlot[],
+  now: number,
+): Promise<(MissedSlot & { id: number })[]> {
+  const inserted = await insertRuns.run(
+    db,
+    slots.map((slot) => ({
+      ...{ account_id: slot.accountId, check_id: slot.checkId, run_id: slot.runId },
+      ...{ location: slot.location, scheduled_for: slot.scheduledFor, state: 'MISSED' },
+      ...{ missed_reason: slot.reason, result_id: null, late_results: 0, created_at: now },
+    })),
+  );
+  const byRunId = new Map(slots.map((slot) => [slot.runId, slot]));
+  return inserted.flatMap(({ id, run_id: runId }) => {
+    const slot = byRunId.get(runId);
+    return slot === undefined ? [] : [{ ...slot, id }];
+  });
+}
 
 /** One sweep. True when there is more to account for. */
 export async function sweepSlots(services: Services): Promise<boolean> {
   const now = services.clock.now();
-  const reasons: string[] = [];
-  const isBehind = await sweep(services, now, (reason) => reasons.push(reason));
+  const { isBehind, reasons } = await sweep(services, now);
   // Not before the commit: a rollback would undo it.
   for (const reason of reasons) services.metrics.missedSlots.inc({ reason });
   return isBehind;
@@ -72,22 +68,29 @@ export async function sweepSlots(services: Services): Promise<boolean> {
 async function sweep(
   services: Services,
   now: number,
-  onMissed: (reason: string) => void,
-): Promise<boolean> {
+): Promise<{ isBehind: boolean; reasons: string[] }> {
   return inTransaction(services.db, async (db) => {
-    const periods = await db
-      .selectFrom('schedule_periods')
-      .innerJoin('checks', 'checks.id', 'schedule_periods.check_id')
-      .selectAll('schedule_periods')
-      .select('checks.type')
-      .where('sweep_at', '<', now)
-      .where((where) =>
-        where.or([where('ends_at', 'is', null), where('swept_until', '<', where.ref('ends_at'))]),
-      )
-      .orderBy('sweep_at')
-      .limit(periodsPerSweep)
+    // Those that another process is sweeping are not due any more when it has committed.
+    const periods = await lockRows(
+      db
+        .selectFrom('schedule_periods')
+        .selectAll()
+        .where('sweep_at', '<', now)
+        .where((where) =>
+          where.or([where('ends_at', 'is', null), where('swept_until', '<', where.ref('ends_at'))]),
+        )
+        .orderBy('sweep_at')
+        .orderBy('id')
+        .limit(periodsPerSweep),
+    ).execute();
+    if (periods.length === 0) return { isBehind: false, reasons: [] };
+    const checkIds = [...new Set(periods.map((row) => row.check_id))];
+    const checks = await db
+      .selectFrom('checks')
+      .select(['id', 'type'])
+      .where('id', 'in', eachOf(checkIds))
       .execute();
-    if (periods.length === 0) return false;
+    const types = new Map(checks.map(({ id, type }) => [id, type]));
     const states = await db.selectFrom('location_states').selectAll().execute();
     const presence = new Map<string, Presence>(
       states.map((state) => [
@@ -99,8 +102,15 @@ async function sweep(
     const capabilityGaps = new CapabilityGaps(db);
     const losses = await db.selectFrom('record_losses').select(['since', 'until']).execute();
     let isBehind = periods.length === periodsPerSweep;
+    const slots: MissedSlot[] = [];
+    const dueAfter = new Map<string, number>();
+    const swept: { id: number; until: number; due: number }[] = [];
     for (const row of periods) {
-      const dueAfterMs = accountAfterMs(row.type as CheckType);
+      const type = types.get(row.check_id);
+      // The check was deleted just now.
+      if (type === undefined) continue;
+      const dueAfterMs = accountAfterMs(type as CheckType);
+      dueAfter.set(row.check_id, dueAfterMs);
       const horizon = Math.max(row.swept_until, now - dueAfterMs);
       const until = Math.min(horizon, row.swept_until + maxStepMs);
       if (until < horizon) isBehind = true;
@@ -119,35 +129,43 @@ async function sweep(
           slot.scheduledFor,
           presence.get(`${row.account_id}/${slot.location}`),
         );
-        const [missed] = await insertMissed.run(db, {
-          account_id: row.account_id,
-          check_id: slot.checkId,
-          run_id: keyedRunIdOfSlot(
+        slots.push({
+          accountId: row.account_id,
+          checkId: slot.checkId,
+          runId: keyedRunIdOfSlot(
             slot,
             services.ids.keyedSha256HexOf(row.account_id, slot.location),
           ),
           location: slot.location,
-          scheduled_for: slot.scheduledFor,
-          missed_reason: reason,
-          now,
+          scheduledFor: slot.scheduledFor,
+          reason,
         });
-        if (missed === undefined) continue;
-        const { id } = missed;
-        let finalReason: string = reason;
-        if (await maintenanceSlots.has(row.account_id, slot.checkId, slot.scheduledFor)) {
-          finalReason = 'maintenance';
-        } else if (isRecordLost(slot.scheduledFor, losses, dueAfterMs)) {
-          finalReason = 'record-lost';
-        } else if (reason === 'not-run') {
-          finalReason =
-            (await capabilityGaps.gapOf(row.account_id, slot.checkId, slot.location)) ?? reason;
-        }
-        if (finalReason !== reason) await correctReason.run(db, { id, missed_reason: finalReason });
-        onMissed(finalReason);
       }
       const sweptUntil = accountedUntil(period, until);
-      await markSwept.run(db, { id: row.id, until: sweptUntil, due: sweptUntil + dueAfterMs });
+      swept.push({ id: row.id, until: sweptUntil, due: sweptUntil + dueAfterMs });
     }
-    return isBehind;
+    const missed = await insertMissed(db, slots, now);
+    const reasons: string[] = [];
+    const corrected: { id: number; reason: string }[] = [];
+    for (const { id, accountId, checkId, location, scheduledFor, reason } of missed) {
+      let finalReason = reason;
+      if (await maintenanceSlots.has(accountId, checkId, scheduledFor)) {
+        finalReason = 'maintenance';
+      } else if (isRecordLost(scheduledFor, losses, dueAfter.get(checkId) ?? 0)) {
+        finalReason = 'record-lost';
+      } else if (reason === 'not-run') {
+        finalReason = (await capabilityGaps.gapOf(accountId, checkId, location)) ?? reason;
+      }
+      if (finalReason !== reason) corrected.push({ id, reason: finalReason });
+      reasons.push(finalReason);
+    }
+    await updateRuns(
+      db,
+      corrected.map(({ id, reason: missed_reason }) => ({
+        ...{ id, missed_reason, state: 'MISSED', result_id: null, late: 0 },
+      })),
+    );
+    await markSwept(db, swept);
+    return { isBehind, reasons };
   });
 }

@@ -12,6 +12,7 @@ declare module '../db/tables.ts' {
     artifacts: ArtifactsTable;
     artifact_garbage: ArtifactGarbageTable;
     record_losses: RecordLossesTable;
+    roll_up_inbox: RollUpInboxTable;
   }
 }
 
@@ -71,6 +72,7 @@ export interface ResultPayloadsTable {
   checksum: Generated<number | null>;
 }
 
+/** Every check has a row, which is the lock of the check: `checks/lock-checks.ts`. */
 export interface CheckStatusesTable {
   check_id: string;
   account_id: string;
@@ -82,7 +84,7 @@ export interface CheckStatusesTable {
   last_run_location: string | null;
   last_check_run_id: number | null;
   ssl_days_remaining: number | null;
-  /** Start of the newest result; older ones that arrive later do not replace it. */
+  /** Start of the newest result; older ones that arrive later do not replace it. 0 without a result. */
   last_started_at: number;
   created_at: number;
   updated_at: number | null;
@@ -136,6 +138,20 @@ export interface ArtifactsTable {
 export interface ArtifactGarbageTable {
   object_key: string;
   due_at: number;
+}
+
+/** Results that wait for the sums; see `results/roll-up-inbox.ts`. */
+export interface RollUpInboxTable {
+  id: Generated<number>;
+  /** Of the checks of these results: `db/shard.ts`. */
+  shard: number;
+  /** The lowest of the numbers in `results_json`. */
+  first_seq: number;
+  /** How many numbers there are. */
+  result_count: number;
+  /** Numbers (`seq`) of results, by what became of them. */
+  results_json: string;
+  created_at: number;
 }
 
 /** Results that were acknowledged to agents and that the database lost. */

@@ -6,7 +6,7 @@
 import { hkdfSync } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { keyedText, type KeyedSha256Hex } from '@monitor/shared/domain/run-id.ts';
-import { dropFact, readFact, writeFact } from '../db/installation.ts';
+import { addFact, dropFact, readFact, writeFact } from '../db/installation.ts';
 import type { Database } from '../db/tables.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { sha256Hex } from '../core/keys.ts';
@@ -57,8 +57,8 @@ export async function openIdKeys(
 ): Promise<IdKeys> {
   let value = await readFact(db, idSecretFact);
   if (value === undefined) {
-    value = secrets.encrypt(secrets.deriveKey('ids').toString('base64'), '');
-    await writeFact(db, idSecretFact, value);
+    const derived = secrets.encrypt(secrets.deriveKey('ids').toString('base64'), '');
+    value = await addFact(db, idSecretFact, derived);
   }
   try {
     return new IdKeys(Buffer.from(secrets.decrypt(value, ''), 'base64'));

@@ -24,10 +24,13 @@ export {
 export { openIdKeys, reencryptIdSecret } from './id-keys.ts';
 export { idleTimes } from './idle-times.ts';
 export {
-  createJob,
+  createJobs,
   dropJob,
   dropOverdueJobs,
-  finishJob,
+  type FinishedJob,
+  finishJobs,
+  type NewJob,
+  overdueJobs,
   releaseJobs,
   renewLeases,
   requestCancellation,
@@ -40,7 +43,7 @@ export { openRunHandlers } from './open-runs/handlers.ts';
 export { loadOf, type Overload, overloadOf } from './overload.ts';
 export { privateLocationHandlers } from './private-locations/handlers.ts';
 export { pruneJobLeases } from './prune-job-leases.ts';
-export { rescheduleRetry } from './reschedule-retry.ts';
+export { RetryLocations } from './reschedule-retry.ts';
 export { RunSignals } from './run-signals.ts';
 export { sampleQueues } from './sample-queues.ts';
 export { markSwept, newsOfChecks, notifyAgents, scheduleOfChecks } from './schedule-check.ts';

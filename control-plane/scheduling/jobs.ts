@@ -1,9 +1,11 @@
 /** Every change of `jobs`: queued runs outside of the schedule, and their leases. */
-import type { Kysely, Selectable } from 'kysely';
+import type { ExpressionBuilder, Kysely, Selectable } from 'kysely';
 import { leaseMs } from '@monitor/shared/contract/agent-protocol.ts';
 import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
 import { eachOf } from '../db/expressions.ts';
+import { prepareInserts } from '../db/insert-many.ts';
 import { lockRows } from '../db/lock.ts';
+import { rowsOf } from '../db/rows.ts';
 import type { Database } from '../db/tables.ts';
 import { shiftOf, type Gap } from '../reception/index.ts';
 import { raiseJobs } from '../core/location-versions.ts';
@@ -36,21 +38,26 @@ export interface NewJob {
   };
 }
 
+const insertJobs = prepareInserts('jobs', [
+  ...(['id', 'account_id', 'check_id', 'location', 'run_id', 'source', 'slot_location'] as const),
+  ...(['scheduled_for', 'attempt', 'sequence_started_at', 'not_before', 'expires_at'] as const),
+  ...(['agent_id', 'lease_until', 'created_at', 'environment_url'] as const),
+]);
+
 /**
- * Queues a run in a location. Call `raiseJobs` for the location at the end of the transaction, and
+ * Queues runs in locations. Call `raiseJobs` for the locations at the end of the transaction, and
  * `hub.notify` after the commit.
  */
-export async function createJob(
+export async function createJobs(
   services: Pick<Services, 'clock' | 'newId' | 'newRunId'>,
   db: Kysely<Database>,
-  job: NewJob,
+  jobs: readonly NewJob[],
 ): Promise<void> {
   const now = services.clock.now();
-  const { continues } = job;
-  const notBefore = Math.max(now, continues?.notBefore ?? now);
-  await db
-    .insertInto('jobs')
-    .values({
+  const rows = jobs.map((job) => {
+    const { continues } = job;
+    const notBefore = Math.max(now, continues?.notBefore ?? now);
+    return {
       id: services.newId(),
       account_id: job.accountId,
       check_id: job.checkId,
@@ -67,8 +74,9 @@ export async function createJob(
       lease_until: null,
       created_at: now,
       environment_url: job.environmentUrl ?? null,
-    })
-    .execute();
+    };
+  });
+  await insertJobs.run(db, rows);
 }
 
 /** Jobs of a location that an agent names. */
@@ -190,16 +198,49 @@ export async function releaseJobsOf(
     .execute();
 }
 
-/** Deletes a job whose result an agent of this location submitted. */
-export async function finishJob(
+export interface FinishedJob {
+  accountId: string;
+  location: string;
+  jobId: string;
+  /** The agent that submitted the result. */
+  agentId: string;
+}
+
+/** Deletes jobs whose results were submitted, unless another agent has the lease by now. */
+export async function finishJobs(
   db: Kysely<Database>,
-  { accountId, location, jobId }: { accountId: string; location: string; jobId: string },
+  finished: readonly FinishedJob[],
 ): Promise<void> {
+  if (finished.length === 0) return;
+  const columns = {
+    accountId: 'text',
+    location: 'text',
+    jobId: 'text',
+    agentId: 'text',
+  } as const;
+  const given = rowsOf(columns, finished).as('given');
   await db
     .deleteFrom('jobs')
-    .where('account_id', '=', accountId)
-    .where('location', '=', location)
-    .where('id', '=', jobId)
+    .where((where) =>
+      where(
+        where.refTuple('account_id', 'location', 'id'),
+        'in',
+        where
+          .selectFrom(given)
+          .select(['accountId', 'location', 'jobId'])
+          .$asTuple('accountId', 'location', 'jobId'),
+      ),
+    )
+    .where((where) =>
+      where.or([
+        where('agent_id', 'is', null),
+        where(
+          where.refTuple('id', 'agent_id'),
+          'in',
+          where.selectFrom(given).select(['jobId', 'agentId']).$asTuple('jobId', 'agentId'),
+        ),
+      ]),
+    )
     .execute();
 }
 
@@ -234,24 +275,40 @@ export async function dropWaitingJobs(
     .execute();
 }
 
-/** Deletes at most `limit` expired jobs; gives the ids of their runs. */
-export async function dropOverdueJobs(
+const isOverdue =
+  (now: number) =>
+  ({ and, or, eb }: ExpressionBuilder<Database, 'jobs'>) =>
+    and([
+      eb('expires_at', '<=', now),
+      or([eb('lease_until', 'is', null), eb('lease_until', '<=', now)]),
+    ]);
+
+/** At most `limit` expired jobs, the oldest first. */
+export async function overdueJobs(
   db: Kysely<Database>,
   now: number,
   limit: number,
+): Promise<{ id: string; checkId: string }[]> {
+  return db
+    .selectFrom('jobs')
+    .select(['id', 'check_id as checkId'])
+    .where(isOverdue(now))
+    .orderBy('expires_at')
+    .limit(limit)
+    .execute();
+}
+
+/** Deletes those of these jobs that are still expired; gives the ids of their runs. */
+export async function dropOverdueJobs(
+  db: Kysely<Database>,
+  now: number,
+  jobIds: readonly string[],
 ): Promise<string[]> {
+  if (jobIds.length === 0) return [];
   const rows = await db
     .deleteFrom('jobs')
-    .where('id', 'in', (overdue) =>
-      overdue
-        .selectFrom('jobs')
-        .select('id')
-        .where('expires_at', '<=', now)
-        .where((where) =>
-          where.or([where('lease_until', 'is', null), where('lease_until', '<=', now)]),
-        )
-        .limit(limit),
-    )
+    .where('id', 'in', eachOf(jobIds))
+    .where(isOverdue(now))
     .returning('run_id')
     .execute();
   return rows.map((row) => row.run_id);

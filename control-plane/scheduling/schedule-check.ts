@@ -2,7 +2,9 @@
 import type { Kysely } from 'kysely';
 import { toFlag } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
+import { prepareInserts } from '../db/insert-many.ts';
 import { prepareQuery } from '../db/prepared.ts';
+import { rowsOf } from '../db/rows.ts';
 import type { Database } from '../db/tables.ts';
 import {
   type ChangedCheck,
@@ -17,31 +19,17 @@ import {
 } from '../checks/index.ts';
 import { raiseJobs, raiseLocations } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
-import { createJob, dropWaitingJobs } from './jobs.ts';
-import { maintenanceOf } from '../maintenance/index.ts';
+import { createJobs, dropWaitingJobs } from './jobs.ts';
+import { maintenanceNow, maintenanceOf } from '../maintenance/index.ts';
 
-const insertLocation = prepareQuery<{
-  check_id: string;
-  account_id: string;
-  location: string;
-  position: number;
-}>((db, argument) =>
-  db.insertInto('check_locations').values({
-    check_id: argument('check_id'),
-    account_id: argument('account_id'),
-    location: argument('location'),
-    position: argument('position'),
-  }),
-);
+const insertLocations = prepareInserts('check_locations', [
+  'check_id',
+  'account_id',
+  'location',
+  'position',
+]);
 
-const insertTag = prepareQuery<{ check_id: string; account_id: string; tag: string }>(
-  (db, argument) =>
-    db.insertInto('check_tags').values({
-      check_id: argument('check_id'),
-      account_id: argument('account_id'),
-      tag: argument('tag'),
-    }),
-);
+const insertTags = prepareInserts('check_tags', ['check_id', 'account_id', 'tag']);
 
 const insertPeriod = prepareQuery<{
   account_id: string;
@@ -65,33 +53,41 @@ const insertPeriod = prepareQuery<{
   }),
 );
 
-/** Marks the slots of a period as accounted for up to `until`; its next sweep is `due`. */
-export const markSwept = prepareQuery<{ id: number; until: number; due: number }>((db, argument) =>
-  db
+/** Marks the slots of periods as accounted for up to `until`; their next sweep is `due`. */
+export async function markSwept(
+  db: Kysely<Database>,
+  swept: readonly { id: number; until: number; due: number }[],
+): Promise<void> {
+  if (swept.length === 0) return;
+  await db
     .updateTable('schedule_periods')
-    .set({ swept_until: argument('until'), sweep_at: argument('due') })
-    .where('id', '=', argument('id')),
-);
+    .from(rowsOf({ id: 'int', until: 'int', due: 'int' }, swept).as('given'))
+    .set(({ ref }) => ({ swept_until: ref('given.until'), sweep_at: ref('given.due') }))
+    .whereRef('schedule_periods.id', '=', 'given.id')
+    .execute();
+}
 
 async function writeLocations(
   db: Kysely<Database>,
-  row: CheckRow,
+  { id: check_id, account_id }: CheckRow,
   locations: readonly string[],
 ): Promise<void> {
-  for (const [position, location] of locations.entries()) {
-    await insertLocation.run(db, {
-      check_id: row.id,
-      account_id: row.account_id,
-      location,
-      position,
-    });
-  }
+  const rows = locations.map((location, position) => ({
+    check_id,
+    account_id,
+    location,
+    position,
+  }));
+  await insertLocations.run(db, rows);
 }
 
-async function writeTags(db: Kysely<Database>, row: CheckRow, fields: CheckFields): Promise<void> {
-  for (const tag of new Set(fields.tags)) {
-    await insertTag.run(db, { check_id: row.id, account_id: row.account_id, tag });
-  }
+async function writeTags(
+  db: Kysely<Database>,
+  { id: check_id, account_id }: CheckRow,
+  fields: CheckFields,
+): Promise<void> {
+  const rows = [...new Set(fields.tags)].map((tag) => ({ check_id, account_id, tag }));
+  await insertTags.run(db, rows);
 }
 
 /** Begins a schedule period at `now` for an active check with locations. */
@@ -260,10 +256,12 @@ export async function runFirst(
       first.map((row) => row.id),
       now,
     );
-    for (const { id: checkId } of first) {
-      if (paused.has(checkId)) continue;
-      await createJob(services, db, { accountId, checkId, location, source: 'SCHEDULE_NOW' });
-    }
+    const running = first.filter(({ id }) => !paused.has(id));
+    await createJobs(
+      services,
+      db,
+      running.map(({ id: checkId }) => ({ accountId, checkId, location, source: 'SCHEDULE_NOW' })),
+    );
     await raiseJobs(db, accountId, [location]);
     return true;
   });
@@ -280,17 +278,21 @@ async function runNow(
   row: CheckRow,
   effective: CheckFields,
 ): Promise<void> {
-  const maintenance = await maintenanceOf(db, row.account_id, [row.id], services.clock.now());
-  if (maintenance.size > 0) return;
   const locations = locationsOf(effective);
   const served = locations.filter((location) => services.hub.isServed(row.account_id, location));
+  if (served.length === 0) return;
+  const now = services.clock.now();
+  const maintenance = await maintenanceNow(db, row.account_id, [row.id], now);
+  if (maintenance.size > 0) return;
   const { runParallel } = effective as unknown as ScheduledFields;
-  for (const location of runParallel ? served : served.slice(0, 1)) {
-    await createJob(services, db, {
+  await createJobs(
+    services,
+    db,
+    (runParallel ? served : served.slice(0, 1)).map((location) => ({
       accountId: row.account_id,
       checkId: row.id,
       location,
       source: 'SCHEDULE_NOW',
-    });
-  }
+    })),
+  );
 }

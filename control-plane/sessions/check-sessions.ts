@@ -8,7 +8,7 @@ import type { Database } from '../db/tables.ts';
 import type { CheckSessionsTable } from './tables.ts';
 import {
   agentsFor,
-  createJob,
+  createJobs,
   dropJob,
   type Needs,
   needsOfChecks,
@@ -26,6 +26,7 @@ import {
   groupOf,
   isDeactivated,
   locationsOf,
+  lockChecks,
   runsOnAgents,
   type ScheduledFields,
 } from '../checks/index.ts';
@@ -139,15 +140,17 @@ export async function startSessions(
           });
           continue;
         }
-        await createJob(services, db, {
-          accountId: row.account_id,
-          checkId: row.id,
-          location,
-          source,
-          runId,
-          expiresAt: session.deadline,
-          environmentUrl: environmentUrl ?? null,
-        });
+        await createJobs(services, db, [
+          {
+            accountId: row.account_id,
+            checkId: row.id,
+            location,
+            source,
+            runId,
+            expiresAt: session.deadline,
+            environmentUrl: environmentUrl ?? null,
+          },
+        ]);
         notified.push({ accountId: row.account_id, location });
       }
       started.push(session);
@@ -272,7 +275,10 @@ export async function awaitSession(
   }
 }
 
-type OpenJob = Pick<Selectable<Database['jobs']>, 'id' | 'run_id' | 'agent_id' | 'location'>;
+type OpenJob = Pick<
+  Selectable<Database['jobs']>,
+  'id' | 'run_id' | 'check_id' | 'agent_id' | 'location'
+>;
 
 /** Ends waiting jobs at once; running ones are marked for the next check-in of their agent. */
 async function callOffJobs(
@@ -283,6 +289,10 @@ async function callOffJobs(
 ): Promise<{ ended: string[]; notified: string[] }> {
   const waiting = jobs.filter((job) => job.agent_id === null);
   const taken = jobs.filter((job) => job.agent_id !== null);
+  await lockChecks(
+    db,
+    waiting.map((job) => job.check_id),
+  );
   await endCancelled(db, waiting);
   for (const job of taken) {
     await requestCancellation(db, job.id, now);
@@ -307,7 +317,7 @@ export async function cancelSession(
     let open = db
       .selectFrom('jobs')
       .innerJoin('check_session_runs', 'check_session_runs.run_id', 'jobs.run_id')
-      .select(['jobs.id', 'jobs.run_id', 'jobs.agent_id', 'jobs.location'])
+      .select(['jobs.id', 'jobs.run_id', 'jobs.check_id', 'jobs.agent_id', 'jobs.location'])
       .where('jobs.account_id', '=', session.account_id)
       .where('check_session_runs.session_id', '=', session.id);
     if (runIds !== undefined) open = open.where('jobs.run_id', 'in', runIds);
@@ -336,7 +346,7 @@ export async function cancelRuns(
   const { ended, notified } = await commits.run(async (db) => {
     const jobs = await db
       .selectFrom('jobs')
-      .select(['id', 'run_id', 'agent_id', 'location'])
+      .select(['id', 'run_id', 'check_id', 'agent_id', 'location'])
       .where('account_id', '=', accountId)
       .where('run_id', 'in', eachOf(runIds))
       .execute();
@@ -372,14 +382,17 @@ export async function dropCancelledJobs({ commits, clock }: Services): Promise<n
   return commits.run(async (db) => {
     const left = await db
       .selectFrom('jobs')
-      .select(['id', 'run_id'])
+      .select(['id', 'run_id', 'check_id'])
       .where('cancel_requested_at', 'is not', null)
       .where((where) =>
         where.or([where('agent_id', 'is', null), where('lease_until', '<=', clock.now())]),
       )
       .execute();
-    await endCancelled(db, left);
-    return left.length;
+    const checkIds = left.map((job) => job.check_id);
+    const locked = new Set(await lockChecks(db, checkIds));
+    const ending = left.filter((job) => locked.has(job.check_id));
+    await endCancelled(db, ending);
+    return ending.length;
   });
 }
 

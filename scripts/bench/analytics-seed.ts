@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import SqliteDatabase from 'better-sqlite3';
+import { shardOf } from '../../control-plane/db/shard.ts';
 
 const [file = '', accountId = '', resultsText = ''] = process.argv.slice(2);
 const minuteMs = 60_000;
@@ -75,7 +76,14 @@ function payload(status: number, time: number): Buffer {
   );
 }
 
+const insertWaiting = db.prepare(
+  `insert into roll_up_inbox (shard, first_seq, result_count, results_json, created_at)
+   values (?, ?, ?, ?, ?)`,
+);
+
 const ids = Array.from({ length: checks }, () => randomUUID());
+/** By shard: numbers of the results of an hour. */
+const waiting = new Map<number, number[]>();
 db.transaction(() => {
   for (const [index, id] of ids.entries()) {
     insertCheck.run(id, accountId, `check ${index}`, body, now - index);
@@ -94,12 +102,21 @@ function insertMinute(minute: number): void {
       ...[at, time],
     );
     insertPayload.run(result.lastInsertRowid, payload(hasFailed ? 503 : 200, time));
+    const shard = shardOf(id);
+    const ofShard = waiting.get(shard) ?? [];
+    ofShard.push(Number(result.lastInsertRowid));
+    waiting.set(shard, ofShard);
   }
 }
 
 for (let hour = perMonth / 60; hour > 0; hour -= 1) {
   db.transaction(() => {
     for (let minute = 60; minute > 0; minute -= 1) insertMinute((hour - 1) * 60 + minute);
+    for (const [shard, finals] of waiting) {
+      const results = JSON.stringify({ finals });
+      insertWaiting.run(shard, finals[0], finals.length, results, now - hour * 60 * minuteMs);
+    }
+    waiting.clear();
   })();
 }
 db.close();

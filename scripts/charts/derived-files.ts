@@ -28,6 +28,7 @@ export const ownValues = {
     'DATABASE_URL',
     'DATABASE_LISTEN_URL',
     'DATABASE_READ_URL',
+    'DATABASE_FAILOVER_SECONDS',
     'PUBLIC_URL',
     'ENCRYPTION_KEY',
     'SMTP_URL',

@@ -136,6 +136,8 @@ export async function startPostgres({
 
   const query = async <Row extends object>(text: string, database = 'postgres') => {
     const client = new pg.Client({ connectionString: url(database) });
+    // The server may end while it answers; the query says so.
+    client.on('error', () => {});
     await client.connect();
     try {
       return (await client.query<Row>(text)).rows;
@@ -149,6 +151,8 @@ export async function startPostgres({
     const started = spawn(join(programs, 'bin', 'postgres'), args, {
       ...options,
       stdio: ['ignore', 'ignore', 'pipe'],
+      // Ctrl-C is for the program that started it.
+      detached: true,
     });
     child = started;
     // It does not keep this process alive.

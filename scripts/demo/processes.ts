@@ -16,6 +16,9 @@ export interface RunningProgram {
   logFile: string;
   /** Resolves with a description when it ends. */
   ended: Promise<string>;
+  /** True until it has ended. */
+  isRunning(): boolean;
+  signal(signal: NodeJS.Signals): void;
   /** Asks it to stop and waits. */
   stop(): Promise<void>;
 }
@@ -36,12 +39,21 @@ export function startProgram(program: Program): RunningProgram {
   const ended = once(child, 'exit').then(([code, signal]) =>
     signal === null ? `exit code ${String(code)}` : `signal ${String(signal)}`,
   );
+  const isRunning = (): boolean => child.exitCode === null && child.signalCode === null;
   return {
     name: program.name,
     logFile: program.logFile,
     ended,
+    isRunning,
+    signal(signal) {
+      child.kill(signal);
+    },
     async stop() {
-      if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+      if (isRunning()) {
+        child.kill('SIGTERM');
+        // A frozen one hears it only now.
+        child.kill('SIGCONT');
+      }
       await ended;
     },
   };

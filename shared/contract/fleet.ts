@@ -90,7 +90,7 @@ export type LocationState = z.input<typeof locationState>;
 const interruption = z
   .object({
     cause: z
-      .enum(['stopped', 'machine-suspended', 'down', 'disk-full', 'clock-step'])
+      .enum(['stopped', 'machine-suspended', 'down', 'disk-full', 'database-away', 'clock-step'])
       .meta({ description: 'Cause of the gap in reception, or a step of the clock' }),
     from: timestamp.meta({ description: 'The last instant before it' }),
     to: timestamp.meta({ description: 'The first instant after it; earlier after a step back' }),

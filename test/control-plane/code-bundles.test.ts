@@ -1,37 +1,51 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, rm, stat, unlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import test from 'node:test';
 import { pino } from 'pino';
 import { agentCodeBundleRoutes } from '@monitor/shared/contract/agent-protocol.ts';
 import { codeBundleRoutes, maxCodeBundleBytes } from '@monitor/shared/contract/code-bundle.ts';
 import { buildApp } from '../../control-plane/app/app.ts';
+import { readConfig } from '../../control-plane/core/config.ts';
 import { DiskWatch } from '../../control-plane/core/disk-watch.ts';
+import { CommitQueue } from '../../control-plane/db/commit-queue.ts';
 import { migrateToLatest } from '../../control-plane/db/migrate.ts';
 import { openDatabase } from '../../control-plane/db/open.ts';
 import { bind, implement } from '../../control-plane/http/implement.ts';
 import { sha256Hex } from '../../control-plane/core/keys.ts';
+import { adoptFolder } from '../../control-plane/checks/code-bundles/adopt-folder.ts';
 import { pruneCodeBundles } from '../../control-plane/checks/prune-code-bundles.ts';
 import {
   agentCodeBundleHandlers,
   codeBundleHandlers,
 } from '../../control-plane/checks/code-bundles/handlers.ts';
 import { CodeBundleStore } from '../../control-plane/checks/code-bundles/store.ts';
+import { openArtifactStore } from '../../control-plane/results/artifacts/open-artifact-store.ts';
+import { ownedObjects } from '../../control-plane/results/owned-objects.ts';
+import { pruneArtifacts } from '../../control-plane/results/prune-artifacts.ts';
+import { startS3 } from '../support/s3.ts';
 import { TestClock } from '../support/test-clock.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
 const dayMs = 86_400_000;
 const location = 'office';
 
-/** The routes of code bundles alone, with the real router, a real database and real files. */
-async function setUp() {
+/** The routes of code bundles alone, with the real router, a real database and a real store. */
+async function setUp({ inS3 = false } = {}) {
   await using stack = new AsyncDisposableStack();
   const root = await mkdtemp(join(tmpdir(), 'bundles-'));
   stack.defer(() => rm(root, { recursive: true, force: true }));
+  const s3 = inS3 ? stack.use(await startS3()) : null;
+  const kept = s3?.folder ?? join(root, 'artifacts');
+  const artifacts = stack.use(
+    await openArtifactStore(
+      readConfig(s3?.settings ?? { DATABASE_FILE: join(root, 'control-plane.db') }),
+    ),
+  );
   const db = openDatabase(':memory:');
   stack.defer(() => db.destroy());
   await migrateToLatest(db);
@@ -40,7 +54,11 @@ async function setUp() {
   for (const [name, id] of Object.entries(accounts)) {
     await db.insertInto('accounts').values({ id, name, created_at: start }).execute();
   }
-  const store = new CodeBundleStore({ db, clock, folder: join(root, 'bundles') });
+  const logger = pino({ level: 'silent' });
+  const services = { artifacts, clock, commits: new CommitQueue(db), db, logger };
+  const folder = join(root, 'code-bundles');
+  const parts = { ...services, objects: ownedObjects(services), folder };
+  const store = new CodeBundleStore(parts);
   const accountOf = new Map(Object.entries(accounts).map(([name, id]) => [name, id]));
   const find = (keyHash: string, prefix: string) =>
     [...accountOf].find(([name]) => sha256Hex(`${prefix}-${name}-key`) === keyHash)?.[1];
@@ -70,7 +88,6 @@ async function setUp() {
     },
   );
   const server = createServer();
-  const logger = pino({ level: 'silent' });
   server.on(
     'request',
     buildApp({ steps: [api], trustedProxies: [], logger, disk: new DiskWatch(clock, logger) }),
@@ -84,7 +101,7 @@ async function setUp() {
   const url = `http://127.0.0.1:${port}`;
   const opened = stack.move();
   return {
-    ...{ db, clock, store, accounts, port, url },
+    ...{ db, clock, store, accounts, port, url, kept },
     async upload(body: Uint8Array, who = 'mine') {
       const response = await fetch(`${url}/v1/code-bundles`, {
         method: 'POST',
@@ -117,16 +134,84 @@ async function setUp() {
         .execute();
       return id;
     },
-    files: async () =>
-      (await readdir(join(root, 'bundles'), { recursive: true }).catch(() => []))
-        .filter((name) => name.endsWith('.tgz') || name.includes('incoming'))
-        .sort(),
-    fileOf: (path: string) => join(root, 'bundles', accounts.mine, path.replace('bundles/', '')),
+    /** Everything that is kept, once what nobody owns is deleted. */
+    async files() {
+      while (await pruneArtifacts(services, 30 * dayMs));
+      return (await readdir(kept, { recursive: true, withFileTypes: true }).catch(() => []))
+        .filter((entry) => entry.isFile() && !/_S3rver_(?!object$)/.test(entry.name))
+        .map((entry) => relative(kept, join(entry.parentPath, entry.name)));
+    },
+    /** Files that are being written, too. */
+    incoming: () => readdir(join(kept, '.partial')),
+    folder,
+    adopt: () => adoptFolder(parts),
+    legacyFile: (bytes: Buffer) =>
+      join(folder, accounts.mine, `${createHash('sha256').update(bytes).digest('hex')}.tgz`),
+    /** A bundle as an older build left it. */
+    async legacy(bytes: Buffer) {
+      const digest = createHash('sha256').update(bytes).digest('hex');
+      await mkdir(join(folder, accounts.mine), { recursive: true });
+      await writeFile(join(folder, accounts.mine, `${digest}.tgz`), bytes);
+      const path = `bundles/${digest}.tgz`;
+      const row = { account_id: accounts.mine, path, digest, size_bytes: bytes.length };
+      await db
+        .insertInto('code_bundles')
+        .values({ ...row, created_at: start, last_used_at: start, object_key: null })
+        .execute();
+      return path;
+    },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
 
 const gzip = (text: string) => Buffer.concat([Buffer.from([0x1f, 0x8b]), Buffer.from(text)]);
+
+for (const inS3 of [false, true]) {
+  test(`a bundle in ${inS3 ? 'an S3 store' : 'a folder'} comes back as it was, and goes with its row`, async () => {
+    await using cp = await setUp({ inS3 });
+    const bytes = gzip('a suite'.repeat(500_000));
+    const path = String((await cp.upload(bytes)).body['codeBundlePath']);
+    const answer = await cp.download(await cp.suite(path));
+    assert.equal(answer.status, 200);
+    assert.deepEqual(Buffer.from(await answer.arrayBuffer()), bytes);
+    const [file = '', ...others] = await cp.files();
+    assert.match(file, new RegExp(`^bundles/${cp.accounts.mine}/[0-9a-f]{24}\\.tgz`));
+    assert.deepEqual(others, []);
+    await cp.db.deleteFrom('checks').execute();
+    cp.clock.advance(31 * dayMs);
+    assert.equal(await pruneCodeBundles(cp.store, cp.clock), 1);
+    assert.deepEqual(await cp.files(), []);
+  });
+
+  test(`bundles that an older build kept beside the database move to ${inS3 ? 'an S3 store' : 'a folder'}`, async () => {
+    await using cp = await setUp({ inS3 });
+    const bytes = gzip('an older suite');
+    const check = await cp.suite(await cp.legacy(bytes));
+    await writeFile(join(cp.folder, 'incoming-half'), 'half');
+    const served = async () => Buffer.from(await (await cp.download(check)).arrayBuffer());
+    assert.deepEqual(await served(), bytes, 'it is served before it was moved');
+    while (await cp.adopt());
+    await assert.rejects(stat(cp.folder), { code: 'ENOENT' });
+    assert.equal((await cp.files()).length, 1);
+    assert.deepEqual(await served(), bytes);
+    assert.equal(await cp.adopt(), false, 'nothing is left to do');
+  });
+}
+
+test('moving a bundle goes on where it was killed, and follows no file that is none', async () => {
+  await using cp = await setUp();
+  const check = await cp.suite(await cp.legacy(gzip('twice')));
+  const copy = await readFile(cp.legacyFile(gzip('twice')));
+  while (await cp.adopt());
+  await mkdir(join(cp.folder, cp.accounts.mine), { recursive: true });
+  await writeFile(cp.legacyFile(gzip('twice')), copy);
+  await writeFile(cp.legacyFile(gzip('of no row')), 'x');
+  await writeFile(join(cp.folder, 'notes.txt'), 'mine');
+  while (await cp.adopt());
+  assert.deepEqual(await readdir(cp.folder), ['notes.txt']);
+  assert.equal((await cp.files()).length, 1);
+  assert.equal((await cp.download(check)).status, 200);
+});
 
 test('a bundle is named after what it holds, and the same one twice is stored once', async () => {
   await using cp = await setUp();
@@ -135,8 +220,9 @@ test('a bundle is named after what it holds, and the same one twice is stored on
   const answer = { codeBundlePath: `bundles/${digest}.tgz`, cacheHash: digest, size: bytes.length };
   assert.deepEqual(await cp.upload(bytes), { status: 201, body: answer });
   assert.deepEqual(await cp.upload(bytes), { status: 201, body: answer });
-  assert.deepEqual(await cp.files(), [`${cp.accounts.mine}/${digest}.tgz`]);
-  assert.equal((await stat(cp.fileOf(answer.codeBundlePath))).size, bytes.length);
+  const [file = '', ...others] = await cp.files();
+  assert.deepEqual(others, []);
+  assert.equal((await stat(join(cp.kept, file))).size, bytes.length);
 });
 
 test('twenty uploads of the same bundle at once are one bundle', async () => {
@@ -239,7 +325,7 @@ test('a length that promises more than comes leaves nothing behind', async () =>
   request.write(gzip('only this'));
   const until = Date.now() + 60_000;
   const eventually = async (isThere: boolean) => {
-    while ((await cp.files()).length > 0 !== isThere) {
+    while ((await cp.incoming()).length > 0 !== isThere) {
       assert.ok(Date.now() < until, isThere ? 'never began' : 'the partial file stays');
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -247,6 +333,7 @@ test('a length that promises more than comes leaves nothing behind', async () =>
   await eventually(true);
   request.destroy();
   await eventually(false);
+  assert.deepEqual(await cp.files(), []);
 });
 
 test('an agent gets the bundle of a suite of its account and location, and no other', async () => {
@@ -285,7 +372,7 @@ test('bundles without use for 30 days are deleted, unless a check names them', a
   for (const text of ['named', 'used', 'forgotten']) {
     paths.push(String((await cp.upload(gzip(text))).body['codeBundlePath']));
   }
-  const [named = '', used = '', forgotten = ''] = paths;
+  const [named = '', used = ''] = paths;
   await cp.suite(named);
   cp.clock.advance(20 * dayMs);
   const check = await cp.suite(used);
@@ -295,14 +382,15 @@ test('bundles without use for 30 days are deleted, unless a check names them', a
   assert.equal(await pruneCodeBundles(cp.store, cp.clock), 0, 'at 30 days it is still there');
   cp.clock.advance(1);
   assert.equal(await pruneCodeBundles(cp.store, cp.clock), 1);
-  await assert.rejects(stat(cp.fileOf(forgotten)), { code: 'ENOENT' });
-  await stat(cp.fileOf(named));
-  await stat(cp.fileOf(used));
+  assert.equal((await cp.files()).length, 2);
+  for (const path of [named, used]) {
+    assert.equal((await cp.download(await cp.suite(path))).status, 200);
+  }
 });
 
 test('a bundle with a missing file is an internal error, not a broken answer', async () => {
   await using cp = await setUp();
   const path = String((await cp.upload(gzip('lost'))).body['codeBundlePath']);
-  await unlink(cp.fileOf(path));
+  for (const file of await cp.files()) await unlink(join(cp.kept, file));
   assert.equal((await cp.download(await cp.suite(path))).status, 500);
 });

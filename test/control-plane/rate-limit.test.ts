@@ -230,7 +230,8 @@ test('the limiter decides as a naive one does, and no window ever holds more tha
         for (const { key, pauseMs, burst } of steps) {
           at += pauseMs;
           for (let each = 0; each < burst; each += 1) {
-            assert.deepEqual(limiter.take(key, limit), naive.take(key, limit, at));
+            const decision = limiter.take(key, limit);
+            assert.deepEqual(decision, { ...naive.take(key, limit, at), limit: { ...limit } });
           }
         }
         for (const key of keys) {
@@ -240,6 +241,26 @@ test('the limiter decides as a naive one does, and no window ever holds more tha
     ),
     { numRuns: 300 },
   );
+});
+
+test('a replica gives its share of a limit, and at least one request', () => {
+  let share = 1 / 3;
+  const limiter = new RateLimiter(
+    () => 0,
+    () => share,
+  );
+  const limit = { requests: 60, seconds: 60 };
+  const taken = Array.from({ length: 25 }, () => limiter.take('key', limit));
+  assert.equal(taken.filter(({ isAllowed }) => isAllowed).length, 20);
+  assert.deepEqual(taken[0]?.limit, { requests: 20, seconds: 60 });
+  share = 1;
+  assert.equal(limiter.take('key', limit).remaining, 39, 'the others are gone');
+  share = 1 / 4;
+  assert.deepEqual(
+    [limiter.take('key', limit).isAllowed, limiter.take('key', limit).remaining],
+    [false, 0],
+  );
+  assert.equal(limiter.take('rare', { requests: 1, seconds: 60 }).isAllowed, true);
 });
 
 test('forgetting idle keys never forgets one that is within its window', () => {

@@ -3,7 +3,8 @@ import { globSync, readFileSync } from 'node:fs';
 import test from 'node:test';
 
 const sources = globSync('control-plane/**/*.ts', {
-  exclude: (path) => /node_modules|\/migrations|postgres-schema|control-plane\/(console|docs)/.test(path),
+  exclude: (path) =>
+    /node_modules|\/migrations|postgres-schema|control-plane\/(console|docs)/.test(path),
 });
 const moduleOf = (path: string): string => path.split('/')[1] ?? '';
 
@@ -38,7 +39,7 @@ test('one module is the only writer of each table', () => {
     if (path in exceptions) continue;
     const text = readFileSync(path, 'utf8');
     for (const [, table = ''] of text.matchAll(
-      /\.(?:insertInto|replaceInto|mergeInto|updateTable|deleteFrom)\(\s*([^,)]*)/g,
+      /(?:\.(?:insertInto|replaceInto|mergeInto|updateTable|deleteFrom)|\bprepareInserts)\(\s*([^,)]*)/g,
     )) {
       const [, listed] =
         /for \(const table of \[([^\]]*)\]/.exec(table === 'table' ? text : '') ?? [];

@@ -17,11 +17,8 @@ interface SpokenProtocols {
 
 const withoutPackages = (source: string): boolean => basename(source) !== 'node_modules';
 
-/** Copies the control plane below a folder, where it speaks other protocols; gives its program. */
-export function controlPlaneOfAnotherVersion(
-  folder: string,
-  { oldest, newest }: SpokenProtocols,
-): string {
+/** Copies the control plane below a folder; gives its program. */
+function copyControlPlane(folder: string): string {
   const packages = join(folder, 'node_modules');
   mkdirSync(join(packages, '@monitor'), { recursive: true });
   for (const name of readdirSync('node_modules')) {
@@ -34,6 +31,15 @@ export function controlPlaneOfAnotherVersion(
   // There when npm could not put all of its packages on top.
   const own = resolve('control-plane/node_modules');
   if (existsSync(own)) symlinkSync(own, join(folder, 'control-plane/node_modules'));
+  return join(folder, 'control-plane/control-plane.js');
+}
+
+/** Copies the control plane below a folder, where it speaks other protocols; gives its program. */
+export function controlPlaneOfAnotherVersion(
+  folder: string,
+  { oldest, newest }: SpokenProtocols,
+): string {
+  const program = copyControlPlane(folder);
   const file = join(folder, 'shared/contract/agent-protocol.ts');
   const text = readFileSync(file, 'utf8');
   const changed = text
@@ -41,5 +47,39 @@ export function controlPlaneOfAnotherVersion(
     .replace(/(?<=^export const oldestProtocol = )\d+/m, String(oldest));
   if (changed === text) throw new Error(`${file} names its protocols in another way`);
   writeFileSync(file, changed);
-  return join(folder, 'control-plane/control-plane.js');
+  return program;
+}
+
+interface LaterMigration {
+  /** Of the file, without its ending. */
+  name: string;
+  /** The newest migration of the oldest build that can live with it. */
+  oldestBuild?: string;
+  /** In SQL of both engines. */
+  statement: string;
+}
+
+/** Copies the control plane below a folder, where it has one more migration; gives its program. */
+export function controlPlaneOfNextVersion(
+  folder: string,
+  { name, oldestBuild, statement }: LaterMigration,
+): string {
+  const program = copyControlPlane(folder);
+  writeFileSync(
+    join(folder, `control-plane/db/migrations/${name}.ts`),
+    `import { sql, type Kysely } from 'kysely';
+${oldestBuild === undefined ? '' : `export const oldestBuild = '${oldestBuild}';`}
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await sql.raw(${JSON.stringify(statement)}).execute(db);
+}
+`,
+  );
+  const file = join(folder, 'control-plane/db/migrate.ts');
+  const text = readFileSync(file, 'utf8');
+  const changed = text
+    .replace(/^import /m, `import * as later from './migrations/${name}.ts';\nimport `)
+    .replace(/^(const onBoth = \{[^}]*)\}/m, `$1  '${name}': later,\n}`);
+  if (!changed.includes(`'${name}': later`)) throw new Error(`${file} lists migrations otherwise`);
+  writeFileSync(file, changed);
+  return program;
 }

@@ -14,7 +14,7 @@ import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts
 import { buildApp } from '../../control-plane/app/app.ts';
 import { sha256Hex } from '../../control-plane/core/keys.ts';
 import { DiskWatch } from '../../control-plane/core/disk-watch.ts';
-import type { ArtifactStore } from '../../control-plane/results/artifacts/artifact-store.ts';
+import type { ArtifactStore } from '../../control-plane/core/artifact-store.ts';
 import { openFolderStore } from '../../control-plane/results/artifacts/folder-store.ts';
 import { ArtifactLinks } from '../../control-plane/results/artifacts/links.ts';
 import { bind, implement } from '../../control-plane/http/implement.ts';
@@ -134,7 +134,7 @@ export async function openArtifactApi(
     location,
     locationKey,
     announce: (...artifacts) =>
-      announceArtifacts(db, { accountId, location, resultId, artifacts, now: clock.now() }),
+      announceArtifacts(db, [{ accountId, location, resultId, artifacts, now: clock.now() }]),
     upload: (name, content, headers = {}) =>
       fetch(`${url}/v1/agent/artifacts/${resultId}/${encodeURIComponent(name)}`, {
         method: 'PUT',

@@ -119,6 +119,13 @@ const ofAgent: readonly Values[] = [
   },
 ];
 
+/** What the control plane's chart needs for a PostgreSQL. */
+export const withDatabase: Values = {
+  database: { external: true },
+  secrets: { existingSecret: 'theirs' },
+  settings: { ARTIFACTS_S3_BUCKET: 'files' },
+};
+
 const ofControlPlane: readonly Values[] = [
   {},
   { publicUrl: 'https://monitor.example.com', listenAddress: '::' },
@@ -163,6 +170,31 @@ const ofControlPlane: readonly Values[] = [
     ...scheduling,
   },
   { networkPolicy: { egress: [{ to: [{ podSelector: {} }] }] } },
+  withDatabase,
+  {
+    ...withDatabase,
+    replicaCount: 3,
+    database: { external: true, failoverSeconds: 10 },
+    settings: {},
+    persistence: { existingClaim: 'shared' },
+    serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+    prometheus: { secret: { name: 'k' } },
+    ...scheduling,
+  },
+  {
+    ...withDatabase,
+    replicaCount: 2,
+    secrets: {
+      encryptionKey: 'k'.repeat(32),
+      databaseUrl: 'postgres://u:p@db/monitor',
+      databaseListenUrl: 'postgres://u:p@db:5433/monitor',
+      databaseReadUrl: 'postgresql://u:p@standby/monitor',
+    },
+    podDisruptionBudget: { enabled: false },
+    topologySpreadConstraints: [
+      { maxSkew: 2, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: {} },
+    ],
+  },
 ];
 
 function known(values: Values, chart: { values: Values }): boolean {

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { Program, surroundings } from './program.ts';
 
-const program = 'control-plane/control-plane.js';
+const ownProgram = 'control-plane/control-plane.js';
 
 export interface CommandOutcome {
   code: number;
@@ -16,15 +16,18 @@ export interface CommandOutcome {
 export class Operator {
   readonly database: string;
   readonly #settings: Record<string, string>;
+  readonly #program: string;
 
-  constructor(folder: string, settings: Record<string, string> = {}) {
+  /** `program` is that of another version. */
+  constructor(folder: string, settings: Record<string, string> = {}, program = ownProgram) {
+    this.#program = program;
     this.database = join(folder, 'control-plane.db');
     this.#settings = { DATABASE_FILE: this.database, REQUESTS_PER_MINUTE: '0', ...settings };
   }
 
   /** Runs a command to its end, which is never a stack trace. */
   async run(...args: string[]): Promise<CommandOutcome> {
-    const child = spawn(process.execPath, [program, ...args], {
+    const child = spawn(process.execPath, [this.#program, ...args], {
       env: { ...surroundings(), ...this.#settings },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -54,7 +57,7 @@ export class Operator {
 
   /** Starts a command without waiting for its end. */
   start(...args: string[]): Program {
-    return new Program([program, ...args], { ...this.#settings, PORT: '0' });
+    return new Program([this.#program, ...args], { ...this.#settings, PORT: '0' });
   }
 
   /** Starts `serve` and waits until it serves. */

@@ -52,6 +52,8 @@ export async function startTestControlPlane(
   options: {
     clock?: Clock;
     file?: string;
+    /** A database of a PostgreSQL that several control planes share. */
+    databaseUrl?: string;
     lenientDnsBody?: boolean;
     settings?: Record<string, string>;
     /** 0 switches all limits off. */
@@ -60,7 +62,10 @@ export async function startTestControlPlane(
     resolver?: DomainResolver;
   } = {},
 ): Promise<TestControlPlane> {
-  const database = runsOnPostgres && options.file === undefined ? await createTestDatabase() : null;
+  const { file, databaseUrl } = options;
+  const isOwn = runsOnPostgres && file === undefined && databaseUrl === undefined;
+  const database = isOwn ? await createTestDatabase() : null;
+  const postgres = databaseUrl ?? database?.url;
   const config = readConfig({
     PORT: '0',
     DATABASE_FILE: options.file ?? ':memory:',
@@ -76,7 +81,7 @@ export async function startTestControlPlane(
   });
   const logged: string[] = [];
   const controlPlane = await startControlPlane({
-    config: database === null ? config : { ...config, DATABASE_URL: database.url },
+    config: postgres === undefined ? config : { ...config, DATABASE_URL: postgres },
     logger: options.logger ?? pino({ level: 'error' }, { write: (line) => logged.push(line) }),
     clock: options.clock ?? systemClock,
     // No test asks the DNS of the machine.

@@ -3,6 +3,7 @@
  * leave open but a server that validates strictly does not.
  */
 import { PodMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PodMonitor';
+import { ScrapeConfig } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1alpha1/ScrapeConfig';
 import { PrometheusRule } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule';
 import { ServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor';
 import { ScaledObject } from '@kubernetes-models/keda/keda.sh/v1alpha1/ScaledObject';
@@ -32,6 +33,8 @@ const folders: Readonly<Record<string, string>> = {
   v1: 'kubernetes-models/v1',
   'keda.sh/v1alpha1': '@kubernetes-models/keda/keda.sh/v1alpha1',
   'monitoring.coreos.com/v1': '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1',
+  'monitoring.coreos.com/v1alpha1':
+    '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1alpha1',
 };
 
 interface Model {
@@ -54,6 +57,7 @@ const models: readonly Model[] = [
   PodMonitor,
   PrometheusRule,
   ScaledObject,
+  ScrapeConfig,
   Secret,
   Service,
   ServiceAccount,

@@ -20,7 +20,9 @@ export interface Container {
   volumeMounts?: { name: string; mountPath: string; readOnly?: boolean }[];
   resources?: { requests?: Record<string, string>; limits?: Record<string, string> };
   securityContext?: Context;
-  [probe: `${string}Probe`]: { httpGet: { path: string; port: string } } | undefined;
+  [probe: `${string}Probe`]:
+    | { httpGet: { path: string; port: string }; failureThreshold?: number; periodSeconds?: number }
+    | undefined;
 }
 
 export interface PodSpec {

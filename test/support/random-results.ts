@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { isPinged, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { analyticsOf } from '@monitor/shared/domain/metrics.ts';
 import { encodePayload } from '../../control-plane/db/columns.ts';
+import { addToInbox, occasionOf } from '../../control-plane/results/roll-up-inbox.ts';
 import type { Services } from '../../control-plane/core/services.ts';
 
 export interface RandomResults {
@@ -89,6 +90,11 @@ export async function insertRandomResult(
   const kind = random();
   const resultType = isHeartbeat || kind > 0.25 ? 'FINAL' : kind > 0.05 ? 'ATTEMPT' : 'LATE';
   const hasFailures = random() < 0.2;
+  const hasErrors = !isHeartbeat && random() < 0.05;
+  const isDegraded = random() < 0.1;
+  const runLocation = random() < 0.7 ? 'eu-west-1' : 'us-east-1';
+  const responseTimeMs = random() < 0.05 ? 0 : Math.round(Math.exp(random() * 9));
+  const isCancelled = !isHeartbeat && random() < 0.03;
   const { seq } = await db
     .insertInto('check_results')
     .values({
@@ -101,21 +107,23 @@ export async function insertRandomResult(
       result_type: resultType,
       attempt: 1,
       has_failures: Number(hasFailures),
-      has_errors: Number(!isHeartbeat && random() < 0.05),
-      is_degraded: Number(random() < 0.1),
+      has_errors: Number(hasErrors),
+      is_degraded: Number(isDegraded),
       over_max_response_time: 0,
       under_load: 0,
-      run_location: random() < 0.7 ? 'eu-west-1' : 'us-east-1',
+      run_location: runLocation,
       scheduled_for: null,
       started_at: at,
       stopped_at: at,
       created_at: receivedAt,
-      response_time_ms: random() < 0.05 ? 0 : Math.round(Math.exp(random() * 9)),
+      response_time_ms: responseTimeMs,
       epoch: 0,
-      is_cancelled: Number(!isHeartbeat && random() < 0.03),
+      is_cancelled: Number(isCancelled),
     })
     .returning('seq')
     .executeTakeFirstOrThrow();
+  const occasion = occasionOf(resultType, isCancelled);
+  if (occasion !== null) await addToInbox(db, [{ seq, checkId: check.id, occasion }], receivedAt);
   if (isHeartbeat) {
     const state = heartbeatStates[hasFailures ? 0 : 1 + Math.floor(random() * 4)] ?? '';
     await db

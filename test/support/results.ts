@@ -5,6 +5,7 @@ import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.t
 import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { sha256Hex } from '../../control-plane/core/keys.ts';
 import { encodePayload } from '../../control-plane/db/columns.ts';
+import { addToInbox } from '../../control-plane/results/roll-up-inbox.ts';
 import { startTestControlPlane, type TestControlPlane } from './control-plane.ts';
 import { TestClock } from './test-clock.ts';
 import { withLeases } from './leased-runs.ts';
@@ -194,6 +195,8 @@ export async function insertResults(
       )
       .returning('seq')
       .execute();
+    const waiting = stored.map(({ seq }) => ({ seq, checkId, occasion: 'finals' as const }));
+    await addToInbox(db, waiting, now);
     for (const [index, { payload }] of part.entries()) {
       const result_seq = stored[index]?.seq;
       if (payload === undefined || result_seq === undefined) continue;

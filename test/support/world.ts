@@ -221,22 +221,18 @@ async function insertRecords(
   const resultId = result.id;
   await db.insertInto('check_results').values(result).execute();
   await db
-    .insertInto('check_statuses')
-    .values({
-      check_id: checkId,
-      account_id: accountId,
+    .updateTable('check_statuses')
+    .set({
       has_failures: 1,
-      has_errors: 0,
-      is_degraded: 0,
       longest_run_ms: 100,
       shortest_run_ms: 100,
       last_run_location: 'eu-west-1',
       last_check_run_id: run.id,
-      ssl_days_remaining: null,
       last_started_at: now - 1000,
       created_at: now,
       updated_at: now,
     })
+    .where('check_id', '=', checkId)
     .execute();
   const errorGroupId = newId();
   await db

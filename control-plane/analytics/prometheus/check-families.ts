@@ -6,7 +6,7 @@ import { fromFlag } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
 import { availabilityWithin, readHeartbeatTimes } from '../../heartbeats/index.ts';
 import { listAnalysedChecks, type AnalysedCheck } from '../analysed-checks.ts';
-import { isKnown } from '../../results/index.ts';
+import { hasResult, isKnown } from '../../results/index.ts';
 import {
   outcomesFrom,
   readCheckNumbers,
@@ -74,6 +74,7 @@ async function readSeen(db: Kysely<Database>, accountId: string, now: number): P
     .select(['check_id', 'has_failures', 'is_degraded', 'longest_run_ms'])
     .select(['last_started_at', 'ssl_days_remaining'])
     .where('account_id', '=', accountId)
+    .where(hasResult())
     .execute();
   const groups = await db
     .selectFrom('check_groups')

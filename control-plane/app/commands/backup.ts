@@ -11,7 +11,7 @@ import {
   leftovers,
   stopOnSignal,
 } from './file-in-the-making.ts';
-import { readSettings, refuseMissing } from './installation.ts';
+import { databaseOf, readFileSettings, refuseMissing, serverOptions } from './installation.ts';
 import { note, printJson, progressLine } from './output.ts';
 
 interface Options {
@@ -57,7 +57,11 @@ async function backUp(
   name: string,
   { force = false, withKey = false, json = false }: Options,
 ): Promise<void> {
-  const { DATABASE_FILE, ENCRYPTION_KEY } = readSettings();
+  const { DATABASE_FILE, ENCRYPTION_KEY } = readFileSettings(
+    'backup',
+    (url) =>
+      `back that up with \`pg_dump ${serverOptions(url)} --format=custom --file=<file> ${databaseOf(url)}\`, or with point-in-time recovery of the server`,
+  );
   const file = resolve(name);
   refuseMissing(DATABASE_FILE);
   refuseUnusable(DATABASE_FILE, file, force);

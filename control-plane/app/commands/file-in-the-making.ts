@@ -69,7 +69,7 @@ export function leftovers(final: string): string[] {
 }
 
 /** Catches SIGINT and SIGTERM until it is disposed, so that the work can stop cleanly. */
-export function stopOnSignal(): Disposable & {
+export function stopOnSignal(outcome = 'nothing was changed'): Disposable & {
   throwIfStopped(): void;
   /** Call it after work that blocked the thread: signals of that time have not been handled yet. */
   throwIfStoppedMeanwhile(): Promise<void>;
@@ -80,7 +80,7 @@ export function stopOnSignal(): Disposable & {
   };
   const throwIfStopped = (): void => {
     if (stoppedBy === undefined) return;
-    throw new OperatorError(`stopped by ${stoppedBy}; nothing was changed`);
+    throw new OperatorError(`stopped by ${stoppedBy}; ${outcome}`);
   };
   process.once('SIGINT', stop).once('SIGTERM', stop);
   return {

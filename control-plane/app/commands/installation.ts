@@ -2,14 +2,23 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { Kysely } from 'kysely';
-import { systemClock, type Clock } from '@monitor/shared/clock.ts';
+import { sql, type Kysely } from 'kysely';
+import { sleep, systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { processEnvironment, readConfig, type Config } from '../../core/config.ts';
 import { migrateToLatest, migrationState, refuseNewer } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
 import type { Database } from '../../db/tables.ts';
-import { findFiles, refusalToOpen } from '../../integrity/index.ts';
+import {
+  findFiles,
+  nameOfDatabase,
+  openServer,
+  refusalToOpen,
+  refuseUnfinishedMove,
+} from '../../integrity/index.ts';
 import { OperatorError, trying } from '../../errors/operator-error.ts';
+
+/** Tells sessions of commands from those of replicas. */
+const commandId = `command-${randomUUID()}`;
 
 export interface Installation {
   db: Kysely<Database>;
@@ -17,16 +26,44 @@ export interface Installation {
   newId: () => string;
 }
 
-/** The settings, with the database as an absolute path. Refuses a database in memory. */
+/** The settings, with the file of the database as an absolute path. Refuses a database in memory. */
 export function readSettings(): Config {
   const config = readConfig(processEnvironment);
-  if (config.DATABASE_FILE === ':memory:') {
+  if (config.DATABASE_URL === undefined && config.DATABASE_FILE === ':memory:') {
     throw new OperatorError(
       'DATABASE_FILE is ":memory:", which ends with each process: set it to a file',
       { usage: true },
     );
   }
   return { ...config, DATABASE_FILE: resolve(config.DATABASE_FILE) };
+}
+
+/** The same for a command that works on files of SQLite. `way` says what PostgreSQL has for it. */
+export function readFileSettings(command: string, way: (url: string) => string): Config {
+  const config = readSettings();
+  const { DATABASE_URL: url } = config;
+  if (url === undefined) return config;
+  throw new OperatorError(
+    `\`${command}\` works on a database in a file, and DATABASE_URL names the PostgreSQL ${nameOfDatabase(config)}: ${way(url)}`,
+    { usage: true },
+  );
+}
+
+/** Options with which the programs of PostgreSQL find a database. They ask for the password. */
+export function serverOptions(url: string): string {
+  const { hostname, port, username, searchParams } = new URL(url);
+  const host = hostname === '' ? searchParams.get('host') : hostname;
+  return [
+    `--host=${host ?? 'localhost'}`,
+    ...(port === '' ? [] : [`--port=${port}`]),
+    ...(username === '' ? [] : [`--username=${decodeURIComponent(username)}`]),
+  ].join(' ');
+}
+
+/** Name of the database in a URL. */
+export function databaseOf(url: string): string {
+  const { pathname, username } = new URL(url);
+  return decodeURIComponent(pathname.slice(1) || username);
 }
 
 /** Refuses a missing database file: a new database made by mistake looks like data loss. */
@@ -37,8 +74,8 @@ export function refuseMissing(databaseFile: string): void {
   );
 }
 
-/** Opens the database, creates its folder when it is missing, and closes it after the work. */
-export async function withDatabase<T>(
+/** Opens a file, creates its folder when it is missing, and closes it after the work. */
+export async function withFile<T>(
   databaseFile: string,
   { hasKeySetting }: { hasKeySetting: boolean },
   work: (db: Kysely<Database>) => Promise<T>,
@@ -56,6 +93,64 @@ export async function withDatabase<T>(
   });
 }
 
+/** A command makes one query after the other; one more connection is for those who look. */
+const connectionsOfCommand = 2;
+
+/** Opens a PostgreSQL for a command, and closes it after the work. */
+export async function withServer<T>(
+  config: Config & { DATABASE_URL: string },
+  work: (db: Kysely<Database>) => Promise<T>,
+): Promise<T> {
+  const db = await openServer(
+    { ...config, DATABASE_POOL: connectionsOfCommand },
+    // What broke between two queries is found by the next one.
+    { replicaId: commandId, logger: { warn: () => undefined } },
+  );
+  try {
+    return await trying(`use the database ${nameOfDatabase(config)}`, () => work(db));
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** Opens the configured database, and closes it after the work. */
+export async function withDatabase<T>(
+  config: Config,
+  work: (db: Kysely<Database>) => Promise<T>,
+): Promise<T> {
+  const { DATABASE_FILE, DATABASE_URL, ENCRYPTION_KEY } = config;
+  if (DATABASE_URL !== undefined) return withServer({ ...config, DATABASE_URL }, work);
+  return withFile(DATABASE_FILE, { hasKeySetting: ENCRYPTION_KEY !== undefined }, work);
+}
+
+const looks = 5;
+const betweenLooksMs = 500;
+
+/**
+ * Refuses when a replica is connected to a PostgreSQL, or another command. Sessions are seen by the
+ * name that they give themselves.
+ */
+export async function refuseServed(db: Kysely<Database>, what: string): Promise<void> {
+  const find = async () => {
+    const { rows } = await sql<{ name: string; address: string | null }>`
+      select application_name as name, host(client_addr) as address from pg_stat_activity
+      where datname = current_database() and application_name like 'monitor/%'
+        and application_name <> ${`monitor/${commandId}`}
+      order by application_name limit 1`.execute(db);
+    return rows[0];
+  };
+  let session = await find();
+  // Sessions of a replica that was stopped just now end a moment later.
+  for (let look = 1; session !== undefined && look < looks; look += 1) {
+    await sleep(systemClock, betweenLooksMs);
+    session = await find();
+  }
+  if (session === undefined) return;
+  throw new OperatorError(
+    `${what} is in use, by ${session.name}${session.address === null ? '' : ` at ${session.address}`}: stop every \`serve\` first, then run this again; nothing was changed`,
+  );
+}
+
 /**
  * Works on the installation. With `make` a missing database is created. An older schema is refused:
  * a migration here would break a running `serve` of the previous build.
@@ -64,19 +159,20 @@ export async function withInstallation<T>(
   { make }: { make: boolean },
   work: (installation: Installation) => Promise<T>,
 ): Promise<T> {
-  const { DATABASE_FILE, ENCRYPTION_KEY } = readSettings();
-  if (!make) refuseMissing(DATABASE_FILE);
-  const hasKeySetting = ENCRYPTION_KEY !== undefined;
-  return withDatabase(DATABASE_FILE, { hasKeySetting }, async (db) => {
+  const config = readSettings();
+  const name = nameOfDatabase(config);
+  if (!make && config.DATABASE_URL === undefined) refuseMissing(config.DATABASE_FILE);
+  return withDatabase(config, async (db) => {
     const state = await migrationState(db);
-    refuseNewer(state, `the database ${DATABASE_FILE}`);
+    refuseNewer(state, `the database ${name}`);
     if (state.applied.length === 0 && make) {
       await migrateToLatest(db);
     } else if (state.pending.length > 0) {
       throw new OperatorError(
-        `the database ${DATABASE_FILE} lacks migrations (${state.pending.join(', ')}): run \`control-plane migrate\`, or start \`serve\` of this build`,
+        `the database ${name} lacks migrations (${state.pending.join(', ')}): run \`control-plane migrate\`, or start \`serve\` of this build`,
       );
     }
+    if (config.DATABASE_URL !== undefined) await refuseUnfinishedMove(db, name);
     return work({ db, clock: systemClock, newId: randomUUID });
   });
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { migrateToLatest } from '../../db/migrate.ts';
-import { encryptStoredCredentials, openFittingKey } from '../../integrity/index.ts';
+import { encryptStoredCredentials, nameOfDatabase, openFittingKey } from '../../integrity/index.ts';
 import { readSettings, withDatabase } from './installation.ts';
 import { printJson } from './output.ts';
 
@@ -12,15 +12,14 @@ export function registerMigrate(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (options: { json?: boolean }) => {
       const settings = readSettings();
-      const { DATABASE_FILE, ENCRYPTION_KEY } = settings;
-      const hasKeySetting = ENCRYPTION_KEY !== undefined;
-      const applied = await withDatabase(DATABASE_FILE, { hasKeySetting }, async (db) => {
+      const database = nameOfDatabase(settings);
+      const applied = await withDatabase(settings, async (db) => {
         const names = await migrateToLatest(db);
         await encryptStoredCredentials(db, await openFittingKey(db, settings, false));
         return names;
       });
-      if (options.json === true) printJson({ database: DATABASE_FILE, applied });
-      else if (applied.length === 0) console.log(`${DATABASE_FILE} is up to date`);
+      if (options.json === true) printJson({ database, applied });
+      else if (applied.length === 0) console.log(`${database} is up to date`);
       else for (const name of applied) console.log(`applied ${name}`);
     });
 }

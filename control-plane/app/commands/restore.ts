@@ -17,7 +17,7 @@ import { copyDatabase, integrityProblems, isOpenByAnotherProcess } from '../../d
 import { OperatorError, trying } from '../../errors/operator-error.ts';
 import { keyFileOf } from '../../core/secret-cipher.ts';
 import { companions, copyOfSecret, FileInTheMaking, stopOnSignal } from './file-in-the-making.ts';
-import { readSettings, withDatabase } from './installation.ts';
+import { databaseOf, readFileSettings, serverOptions, withFile } from './installation.ts';
 import { note, printJson, progressLine } from './output.ts';
 
 interface Options {
@@ -78,7 +78,7 @@ async function makeReady(copy: string, backup: string): Promise<string[]> {
       `${backup} is damaged: ${problems.join('; ')}. Take an older backup; nothing was changed`,
     );
   }
-  return withDatabase(copy, { hasKeySetting: true }, async (db) => {
+  return withFile(copy, { hasKeySetting: true }, async (db) => {
     const state = await migrationState(db);
     if (state.applied.length === 0) {
       throw new OperatorError(
@@ -121,7 +121,11 @@ function keyNote(hasSetting: boolean, restored: boolean, hadKey: boolean): strin
 }
 
 async function restore(name: string, { yes = false, json = false }: Options): Promise<void> {
-  const { DATABASE_FILE: database, ENCRYPTION_KEY } = readSettings();
+  const { DATABASE_FILE: database, ENCRYPTION_KEY } = readFileSettings(
+    'restore',
+    (url) =>
+      `stop every \`serve\`, then restore what pg_dump wrote with \`pg_restore ${serverOptions(url)} --dbname=${databaseOf(url)} --clean --if-exists <file>\`, or use point-in-time recovery of the server`,
+  );
   const backup = resolve(name);
   refuseUnusable(database, backup);
   await trying(`look at ${database}`, () => {

@@ -3,6 +3,7 @@ import { migrationState, refuseNewer } from '../../db/migrate.ts';
 import { isOpenByAnotherProcess } from '../../db/open.ts';
 import {
   encryptStoredCredentials,
+  nameOfDatabase,
   openFittingKey,
   reencryptStoredCredentials,
   writeKeyCheck,
@@ -10,10 +11,10 @@ import {
 import { reencryptIdSecret } from '../../scheduling/index.ts';
 import { OperatorError, trying } from '../../errors/operator-error.ts';
 import { addKey, dropPreviousKey, keyFileOf, openSecretCipher } from '../../core/secret-cipher.ts';
-import { readSettings, refuseMissing, withDatabase } from './installation.ts';
+import { readSettings, refuseMissing, refuseServed, withDatabase } from './installation.ts';
 import { note, printJson, progressLine } from './output.ts';
 
-function refuseUnusable(database: string): void {
+function refuseOpenFile(database: string): void {
   refuseMissing(database);
   if (isOpenByAnotherProcess(database)) {
     throw new OperatorError(
@@ -28,9 +29,10 @@ function refuseUnusable(database: string): void {
  */
 export async function rotateEncryption({ json = false }: { json?: boolean }): Promise<void> {
   const settings = readSettings();
-  const database = settings.DATABASE_FILE;
+  const isFile = settings.DATABASE_URL === undefined;
+  const database = nameOfDatabase(settings);
   const hasSetting = settings.ENCRYPTION_KEY !== undefined;
-  const keyFile = keyFileOf(database);
+  const keyFile = keyFileOf(settings.DATABASE_FILE);
   if (hasSetting && settings.ENCRYPTION_KEY_PREVIOUS === undefined) {
     throw new OperatorError(
       'the key is that of ENCRYPTION_KEY: set ENCRYPTION_KEY to the new key and ENCRYPTION_KEY_PREVIOUS to the present one, for \`serve\` too, and run this again',
@@ -42,38 +44,37 @@ export async function rotateEncryption({ json = false }: { json?: boolean }): Pr
       `there is no key file ${keyFile}: restore it from a backup, or set ENCRYPTION_KEY`,
     );
   }
-  await trying(`look at ${database}`, () => {
-    refuseUnusable(database);
+  if (isFile) {
+    await trying(`look at ${database}`, () => {
+      refuseOpenFile(database);
+    });
+  }
+  const { kinds, unreadable, isResumed } = await withDatabase(settings, async (db) => {
+    if (!isFile) await refuseServed(db, `the database ${database}`);
+    const state = await migrationState(db);
+    refuseNewer(state, `the database ${database}`);
+    if (state.pending.length > 0) {
+      throw new OperatorError(
+        `the database ${database} lacks migrations (${state.pending.join(', ')}): run \`control-plane migrate\` first`,
+      );
+    }
+    await openFittingKey(db, settings, false);
+    const change = hasSetting ? { isResumed: false } : addKey(keyFile);
+    if (change.isResumed) note('an earlier change of the key did not end: carrying on with it');
+    const cipher = openSecretCipher(settings, database);
+    await encryptStoredCredentials(db, cipher);
+    const progress = progressLine('encrypted');
+    try {
+      const done = await reencryptStoredCredentials(db, cipher, (rows, total) => {
+        progress.show(rows, total);
+      });
+      await reencryptIdSecret(db, cipher);
+      await writeKeyCheck(db, cipher);
+      return { ...done, ...change };
+    } finally {
+      progress.end();
+    }
   });
-  const { kinds, unreadable, isResumed } = await withDatabase(
-    database,
-    { hasKeySetting: hasSetting },
-    async (db) => {
-      const state = await migrationState(db);
-      refuseNewer(state, `the database ${database}`);
-      if (state.pending.length > 0) {
-        throw new OperatorError(
-          `the database ${database} lacks migrations (${state.pending.join(', ')}): run \`control-plane migrate\` first`,
-        );
-      }
-      await openFittingKey(db, settings, false);
-      const change = hasSetting ? { isResumed: false } : addKey(keyFile);
-      if (change.isResumed) note('an earlier change of the key did not end: carrying on with it');
-      const cipher = openSecretCipher(settings, database);
-      await encryptStoredCredentials(db, cipher);
-      const progress = progressLine('encrypted');
-      try {
-        const done = await reencryptStoredCredentials(db, cipher, (rows, total) => {
-          progress.show(rows, total);
-        });
-        await reencryptIdSecret(db, cipher);
-        await writeKeyCheck(db, cipher);
-        return { ...done, ...change };
-      } finally {
-        progress.end();
-      }
-    },
-  );
   if (!hasSetting) dropPreviousKey(keyFile);
   const values = Object.values(kinds).reduce((sum, count) => sum + count, 0);
   if (json) {

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { holderInWords, isServed, type Salvaged, salvageDatabase } from '../../integrity/index.ts';
 import { OperatorError, trying } from '../../errors/operator-error.ts';
 import { FileInTheMaking, stopOnSignal } from './file-in-the-making.ts';
-import { readSettings } from './installation.ts';
+import { readFileSettings } from './installation.ts';
 import { note, printJson } from './output.ts';
 
 interface Options {
@@ -53,7 +53,10 @@ function printSalvaged({ tables, orphans }: Salvaged): void {
 }
 
 async function salvage(name: string, { from: given, json = false }: Options): Promise<void> {
-  const from = given === undefined ? readSettings().DATABASE_FILE : resolve(given);
+  const from =
+    given === undefined
+      ? readFileSettings('salvage', () => 'name a file with --from').DATABASE_FILE
+      : resolve(given);
   const to = resolve(name);
   refuseUnusable(from, to);
   using stop = stopOnSignal();

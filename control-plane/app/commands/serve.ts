@@ -3,6 +3,7 @@ import { namedText } from '@monitor/shared/wrapped-text.ts';
 import type { Command } from 'commander';
 import { pino } from 'pino';
 import { startControlPlane } from '../compose.ts';
+import { nameOfDatabase } from '../../integrity/index.ts';
 import { describeSettings, processEnvironment, readConfig } from '../../core/config.ts';
 
 const isLoopback = (host: string): boolean => host === '::1' || host.startsWith('127.');
@@ -34,7 +35,7 @@ export function registerServe(program: Command): void {
       const stopped = new Promise<string>((resolve) => {
         for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, resolve);
       });
-      logger.info({ url: controlPlane.url, database: config.DATABASE_FILE }, 'serving');
+      logger.info({ url: controlPlane.url, database: nameOfDatabase(config) }, 'serving');
       if (config.PUBLIC_URL === undefined && isIP(config.HOST) !== 0 && !isLoopback(config.HOST)) {
         logger.warn(
           { url: controlPlane.url },

@@ -1,18 +1,11 @@
-/** Receives a bundle: it is counted, hashed and written to disk before it is accepted. */
+/** Receives a bundle: it is counted and hashed in transit. */
 import { createHash } from 'node:crypto';
-import { open, rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { maxCodeBundleBytes } from '@monitor/shared/contract/code-bundle.ts';
 import { ApiError } from '../../errors/api-error.ts';
 
 /** Magic number of gzip, RFC 1952. */
 const gzipMagic = [0x1f, 0x8b];
-
-export interface ReceivedBundle {
-  /** SHA-256 in hex. */
-  digest: string;
-  sizeBytes: number;
-}
 
 function tooLarge(): ApiError {
   return new ApiError(
@@ -34,48 +27,49 @@ function assertGzip(firstBytes: Buffer): void {
   if (gzipMagic.some((byte, index) => firstBytes[index] !== byte)) throw notGzip();
 }
 
-async function writeTo(file: string, body: Readable, signal: AbortSignal): Promise<ReceivedBundle> {
-  const hash = createHash('sha256');
-  let sizeBytes = 0;
-  // Two bytes may come in two chunks.
-  let firstBytes = Buffer.alloc(0);
-  await using handle = await open(file, 'wx', 0o600);
-  // Ending the stream's own iterator would destroy the stream and the connection that the refusal
-  // needs.
-  for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    signal.throwIfAborted();
-    sizeBytes += chunk.length;
-    if (sizeBytes > maxCodeBundleBytes) throw tooLarge();
-    if (firstBytes.length < gzipMagic.length) {
-      firstBytes = Buffer.concat([firstBytes, chunk.subarray(0, gzipMagic.length)]);
-      if (firstBytes.length >= gzipMagic.length) assertGzip(firstBytes);
-    }
-    hash.update(chunk);
-    await handle.writeFile(chunk);
-  }
-  assertGzip(firstBytes);
-  await handle.sync();
-  return { digest: hash.digest('hex'), sizeBytes };
-}
+export class IncomingBundle {
+  readonly #body: Readable;
+  readonly #signal: AbortSignal;
+  readonly #hash = createHash('sha256');
+  #digest: string | null = null;
 
-/**
- * Writes a body to a new file. Refuses with 413 a body that is larger than a bundle may be
- * (received bytes count, not `Content-Length`), and with 400 a body that is not gzip. A refusal or
- * a disconnect leaves no file behind.
- */
-export async function receiveBundle(
-  file: string,
-  body: Readable,
-  announcedBytes: number | undefined,
-  signal: AbortSignal,
-): Promise<ReceivedBundle> {
-  try {
+  /** Throws an ApiError when the announced length is over the limit. */
+  constructor(body: Readable, announcedBytes: number | undefined, signal: AbortSignal) {
     if (announcedBytes !== undefined && announcedBytes > maxCodeBundleBytes) throw tooLarge();
-    return await writeTo(file, body, signal);
-  } catch (error) {
-    await rm(file, { force: true });
-    // The rest of the body is read and dropped, so that the caller can read the answer.
-    if (!body.destroyed) body.resume();
-    throw error;
+    this.#body = body;
+    this.#signal = signal;
+  }
+
+  /** SHA-256 in hex, once all chunks have been read. */
+  get digest(): string {
+    if (this.#digest === null) throw new Error('the bundle has not been read');
+    return this.#digest;
+  }
+
+  /**
+   * The chunks as they come. Throws 413 for a body that is larger than a bundle may be (received
+   * bytes count, not `Content-Length`), and 400 for one that is not gzip. The body stays open for
+   * the answer.
+   */
+  async *chunks(): AsyncGenerator<Buffer, void> {
+    let sizeBytes = 0;
+    // Two bytes may come in two chunks.
+    let firstBytes = Buffer.alloc(0);
+    // Ending the stream's own iterator would destroy the stream and the connection that the refusal
+    // needs.
+    const body = this.#body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+    for await (const chunk of body) {
+      this.#signal.throwIfAborted();
+      sizeBytes += chunk.length;
+      if (sizeBytes > maxCodeBundleBytes) throw tooLarge();
+      if (firstBytes.length < gzipMagic.length) {
+        firstBytes = Buffer.concat([firstBytes, chunk.subarray(0, gzipMagic.length)]);
+        if (firstBytes.length >= gzipMagic.length) assertGzip(firstBytes);
+      }
+      this.#hash.update(chunk);
+      yield chunk;
+    }
+    assertGzip(firstBytes);
+    this.#digest = this.#hash.digest('hex');
   }
 }

@@ -1,17 +1,19 @@
-/** Code bundles: rows, and their files at `<folder>/<account>/<digest>.tgz`. */
-import { randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+/** Code bundles: rows, and their objects below `bundles/` in the artifact store. */
+import { randomBytes } from 'node:crypto';
+import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Kysely, Selectable } from 'kysely';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
-import type { Clock } from '@monitor/shared/clock.ts';
+import type { OwnedObjects } from '../../core/artifact-store.ts';
+import type { Config } from '../../core/config.ts';
+import type { Services } from '../../core/services.ts';
 import { fromJson } from '../../db/columns.ts';
 import { jsonValue } from '../../db/expressions.ts';
+import { lockRows } from '../../db/lock.ts';
 import type { Database } from '../../db/tables.ts';
 import type { CodeBundlesTable } from '../tables.ts';
-import { receiveBundle } from './receive-bundle.ts';
+import { IncomingBundle } from './receive-bundle.ts';
 
 const typesWithBundle = Object.values(checkTypes).flatMap(({ type, definitionKeys }) =>
   definitionKeys.includes('codeBundlePath') ? [type] : [],
@@ -19,69 +21,98 @@ const typesWithBundle = Object.values(checkTypes).flatMap(({ type, definitionKey
 
 export type CodeBundleRow = Selectable<CodeBundlesTable>;
 
-export interface CodeBundleParts {
-  db: Kysely<Database>;
-  clock: Clock;
-  /** Folder of the files, for example `<ARTIFACTS_DIR>/bundles`. */
-  folder: string;
+export interface CodeBundleParts extends Pick<Services, 'clock' | 'commits' | 'db'> {
+  objects: OwnedObjects;
+  /** Folder beside the database in which older builds kept bundles; null where there cannot be one. */
+  folder: string | null;
 }
 
-/** Rows and files change together, one change at a time, so that an upload never races with a deletion. */
+/** Key of a new object: every upload has one of its own, so that no upload meets a deletion. */
+export function newBundleKey(accountId: string): string {
+  return `bundles/${accountId}/${randomBytes(12).toString('hex')}.tgz`;
+}
+
+/** Where an older build kept bundles; null for a database that is no file. */
+export function folderOfBundles({
+  DATABASE_FILE: file,
+  DATABASE_URL: url,
+}: Pick<Config, 'DATABASE_FILE' | 'DATABASE_URL'>): string | null {
+  if (url !== undefined || file === ':memory:') return null;
+  return join(dirname(file), 'code-bundles');
+}
+
+/** File of a bundle that an older build kept. */
+export function fileOfBundle(
+  folder: string,
+  { account_id: accountId, digest }: Pick<CodeBundleRow, 'account_id' | 'digest'>,
+): string {
+  return join(folder, accountId, `${digest}.tgz`);
+}
+
+/** Writes the row of a stored bundle; gives the row, and the key of an object that it named before. */
+async function writeRow(
+  db: Kysely<Database>,
+  row: CodeBundleRow & { object_key: string },
+): Promise<string | null> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('code_bundles')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['account_id', 'path']).doNothing())
+    .executeTakeFirst();
+  if (numInsertedOrUpdatedRows === 1n) return null;
+  const known = db
+    .selectFrom('code_bundles')
+    .select('object_key')
+    .where('account_id', '=', row.account_id)
+    .where('path', '=', row.path);
+  const before = await lockRows(known).executeTakeFirst();
+  // It was pruned in between.
+  if (before === undefined) return writeRow(db, row);
+  await db
+    .updateTable('code_bundles')
+    .set({ object_key: row.object_key, last_used_at: row.last_used_at })
+    .where('account_id', '=', row.account_id)
+    .where('path', '=', row.path)
+    .execute();
+  return before.object_key;
+}
+
 export class CodeBundleStore {
-  readonly #db: Kysely<Database>;
-  readonly #clock: Clock;
-  readonly #folder: string;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #parts: CodeBundleParts;
 
-  constructor({ db, clock, folder }: CodeBundleParts) {
-    this.#db = db;
-    this.#clock = clock;
-    this.#folder = folder;
+  constructor(parts: CodeBundleParts) {
+    this.#parts = parts;
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work, work);
-    this.#last = turn.catch(() => undefined);
-    return turn;
-  }
-
-  #fileOf(accountId: string, digest: string): string {
-    return join(this.#folder, accountId, `${digest}.tgz`);
-  }
-
-  /** Stores the bundle in `body`. Equal bundles share one file and one row. */
+  /** Stores the bundle in `body`. Equal bundles share one row, which names the newest object. */
   async receive(
     accountId: string,
     body: Readable,
     announcedBytes: number | undefined,
     signal: AbortSignal,
   ): Promise<CodeBundleRow> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    const incoming = join(this.#folder, `incoming-${randomUUID()}`);
-    const { digest, sizeBytes } = await receiveBundle(incoming, body, announcedBytes, signal);
-    return this.#inTurn(async () => {
-      const file = this.#fileOf(accountId, digest);
-      await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-      await rename(incoming, file);
-      await using directory = await open(dirname(file));
-      await directory.sync();
-      const now = this.#clock.now();
-      return this.#db
-        .insertInto('code_bundles')
-        .values({
+    const { clock, objects } = this.#parts;
+    const key = newBundleKey(accountId);
+    try {
+      const bundle = new IncomingBundle(body, announcedBytes, signal);
+      return await objects.store(key, body, bundle.chunks(), async (db, sizeBytes) => {
+        const now = clock.now();
+        const row = {
           account_id: accountId,
-          path: `bundles/${digest}.tgz`,
-          digest,
+          path: `bundles/${bundle.digest}.tgz`,
+          digest: bundle.digest,
           size_bytes: sizeBytes,
           created_at: now,
           last_used_at: now,
-        })
-        .onConflict((conflict) =>
-          conflict.columns(['account_id', 'path']).doUpdateSet({ last_used_at: now }),
-        )
-        .returningAll()
-        .executeTakeFirstOrThrow();
-    });
+          object_key: key,
+        };
+        return { value: row, superseded: await writeRow(db, row) };
+      });
+    } catch (error) {
+      // The rest of the body is read and dropped, so that the caller can read the answer.
+      if (!body.destroyed) body.resume();
+      throw error;
+    }
   }
 
   /** Path of the bundle of a suite that runs in a location; undefined for any other check. */
@@ -89,7 +120,7 @@ export class CodeBundleStore {
     { accountId, location }: { accountId: string; location: string },
     checkId: string,
   ): Promise<string | undefined> {
-    const row = await this.#db
+    const row = await this.#parts.db
       .selectFrom('checks')
       .innerJoin('check_locations', 'check_locations.check_id', 'checks.id')
       .select('checks.body_json')
@@ -108,9 +139,10 @@ export class CodeBundleStore {
     accountId: string,
     path: string,
   ): Promise<{ stream: Readable; row: CodeBundleRow } | undefined> {
-    const row = await this.#db
+    const { clock, db, folder, objects } = this.#parts;
+    const row = await db
       .updateTable('code_bundles')
-      .set({ last_used_at: this.#clock.now() })
+      .set({ last_used_at: clock.now() })
       .where('account_id', '=', accountId)
       .where('path', '=', path)
       .returningAll()
@@ -118,14 +150,20 @@ export class CodeBundleStore {
     if (row === undefined) return undefined;
     // Opened before the answer begins: a missing file becomes an internal error instead of half an
     // answer.
-    const handle = await open(this.#fileOf(accountId, row.digest));
-    return { stream: createReadStream('', { fd: handle }), row };
+    if (row.object_key === null && folder !== null) {
+      const handle = await open(fileOfBundle(folder, row));
+      return { stream: handle.createReadStream(), row };
+    }
+    const stream = row.object_key === null ? null : await objects.open(row.object_key);
+    if (stream === null) throw new Error(`the code bundle ${path} is not in the store`);
+    return { stream, row };
   }
 
   /** Deletes bundles that no check names and that were not used since `unusedSince`; gives their number. */
   async prune(unusedSince: number): Promise<number> {
-    return this.#inTurn(async () => {
-      const gone = await this.#db
+    const { commits, objects } = this.#parts;
+    return commits.run(async (db) => {
+      const gone = await db
         .deleteFrom('code_bundles')
         .where('last_used_at', '<', unusedSince)
         .where((where) =>
@@ -144,11 +182,12 @@ export class CodeBundleStore {
             ),
           ),
         )
-        .returning(['account_id', 'digest'])
+        .returning('object_key')
         .execute();
-      for (const { account_id: accountId, digest } of gone) {
-        await rm(this.#fileOf(accountId, digest), { force: true });
-      }
+      await objects.discard(
+        db,
+        gone.flatMap(({ object_key: key }) => key ?? []),
+      );
       return gone.length;
     });
   }

@@ -32,10 +32,35 @@ export interface HeartbeatEffect {
 /** How far from the expected moment a ping still counts as on time. spec: open */
 const onTimeMs = 5_000;
 
+function onTimeMsOf(periodMs: number): number {
+  return Math.min(onTimeMs, periodMs / 10);
+}
+
+/** A job without a ping for this many periods of receivable time fails, however often there were gaps. */
+export const maxPeriods = 3;
+
+/**
+ * The next deadline of a monitor whose ping may have been lost by a replica that did not answer: its
+ * job sends the next one only after a period. Null when no ping was expected there since the last
+ * deadline, or when there was none for too long.
+ */
+export function excusedUntil(
+  { periodMs, graceMs, lastPingAt, expectedAt, failsAt }: Heartbeat,
+  outages: readonly { from: number; to: number }[],
+  now: number,
+): number | null {
+  if (expectedAt === null || failsAt === null) return null;
+  const wholeMs = periodMs + graceMs;
+  const since = Math.max(expectedAt - onTimeMsOf(periodMs), failsAt - wholeMs);
+  const isMaybeLost = outages.some(({ from, to }) => to > since && from < failsAt);
+  if (!isMaybeLost || now - (lastPingAt ?? now) >= maxPeriods * wholeMs) return null;
+  return now + wholeMs;
+}
+
 function pingState(heartbeat: Heartbeat, now: number): HeartbeatState {
   const { expectedAt, failsAt } = heartbeat;
   if (expectedAt === null || failsAt === null) return 'RECEIVED';
-  if (Math.abs(now - expectedAt) <= Math.min(onTimeMs, heartbeat.periodMs / 10)) return 'RECEIVED';
+  if (Math.abs(now - expectedAt) <= onTimeMsOf(heartbeat.periodMs)) return 'RECEIVED';
   if (now < expectedAt) return 'EARLY';
   return now <= failsAt ? 'GRACE' : 'LATE';
 }

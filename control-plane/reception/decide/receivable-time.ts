@@ -16,7 +16,8 @@ export interface Reading {
   boot: number | null;
 }
 
-export type GapCause = 'stopped' | 'machine-suspended' | 'down' | 'disk-full' | 'clock-step';
+export type GapCause =
+  'stopped' | 'machine-suspended' | 'down' | 'disk-full' | 'database-away' | 'clock-step';
 
 /** A time in which nothing could be received, or a step of the wall clock. */
 export interface Gap {
@@ -138,7 +139,8 @@ export function receivableSince(instant: number, now: number, gaps: readonly Gap
   return instant <= end ? passedMs + end - instant : 0;
 }
 
-const maxGracePeriodMs = 90_000;
+/** In ms. */
+export const maxGracePeriodMs = 90_000;
 /** Limit of the grace period in all: after this time conclusions are drawn even if gaps continue. */
 const maxGraceInAllMs = 10 * 60_000;
 
@@ -167,9 +169,29 @@ export function gracePeriodAfter(
   if (gaps.length === 0) return before;
   const isOpen = before !== null && before.until > monotonic;
   const since = isOpen ? before.since : monotonic;
-  const isSet = gaps.some(({ stepMs }) => stepMs !== 0);
+  // After a start, agents have to find the control plane again.
+  const isLong = gaps.some(({ stepMs, cause }) => stepMs !== 0 || cause === 'down');
   const lostMs = gaps.reduce((sum, gap) => sum + gap.lostMs, 0);
-  const lastsMs = isSet ? maxGracePeriodMs : Math.min(maxGracePeriodMs, 5_000 + 2 * lostMs);
+  const lastsMs = isLong ? maxGracePeriodMs : Math.min(maxGracePeriodMs, 5_000 + 2 * lostMs);
   const until = Math.max(monotonic + lastsMs, isOpen ? before.until : 0);
   return { since, until: Math.min(until, since + maxGraceInAllMs) };
+}
+
+/** The part of a gap after another one, which is recorded already; null for none that counts. */
+export function gapBeyond(gap: Gap, recordedUntil: number): Gap | null {
+  if (gap.stepMs !== 0 || recordedUntil <= gap.from) return gap;
+  const lostMs = Math.min(gap.lostMs, gap.to - recordedUntil);
+  return lostMs < minGapMs ? null : { ...gap, from: gap.to - lostMs, lostMs };
+}
+
+/** Replicas notice a step of the database's clock within this time. */
+const stepNoticedWithinMs = 60_000;
+
+/** True when another replica has recorded the same step of the clock. */
+export function isSameStep(one: Gap, other: Gap): boolean {
+  return (
+    one.stepMs !== 0 &&
+    Math.abs(one.stepMs - other.stepMs) < minGapMs &&
+    Math.abs(one.to - other.to) < stepNoticedWithinMs
+  );
 }

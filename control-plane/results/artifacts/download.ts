@@ -2,7 +2,7 @@
 import { Readable, type Transform } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
-import type { ByteRange } from './artifact-store.ts';
+import type { ByteRange } from '../../core/artifact-store.ts';
 import type { ArtifactRow } from './store.ts';
 
 /** Types that browsers may display; all others are downloaded. HTML and SVG are never displayed. */

@@ -1,17 +1,20 @@
 /**
  * Stores files in a folder. A file is written under a temporary name, synced, and renamed, so that
- * a visible file is always complete. Leftovers of a crash are deleted at the next start.
+ * a visible file is always complete. Leftovers of a crash are deleted at the next start; in a folder
+ * of several replicas only once no upload can be writing them.
  */
 import { randomBytes } from 'node:crypto';
 import type { ReadStream } from 'node:fs';
-import { mkdir, open, rename, rm, rmdir, unlink } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { tighten } from '@monitor/shared/private-files.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
-import type { ArtifactStore } from './artifact-store.ts';
+import type { ArtifactStore } from '../../core/artifact-store.ts';
 
 const blockBytes = 1_048_576;
+/** No upload writes this long without a pause. */
+const abandonedAfterMs = 24 * 3_600_000;
 
 function hasCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));
@@ -27,11 +30,27 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** A store in this folder, which is created when it is missing. Only one process may use it. */
-export async function openFolderStore(root: string): Promise<ArtifactStore> {
+/** Deletes partial files that no process has written to for a day. */
+async function sweepAbandoned(partials: string, now: number): Promise<void> {
+  for (const name of await readdir(partials).catch(() => [])) {
+    const path = join(partials, name);
+    const found = await stat(path).catch(() => null);
+    if (found !== null && found.mtimeMs < now - abandonedAfterMs) await rm(path, { force: true });
+  }
+}
+
+/**
+ * A store in this folder, which is created when it is missing. Only one process may use it, unless
+ * it is shared; `now` is the time of its files.
+ */
+export async function openFolderStore(
+  root: string,
+  { isShared = false, now = 0 } = {},
+): Promise<ArtifactStore> {
   const partials = join(root, '.partial');
   try {
-    await rm(partials, { recursive: true, force: true });
+    if (isShared) await sweepAbandoned(partials, now);
+    else await rm(partials, { recursive: true, force: true });
     await mkdir(partials, { recursive: true, mode: 0o700 });
     tighten(root);
   } catch (error) {

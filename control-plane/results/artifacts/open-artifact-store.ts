@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { systemClock } from '@monitor/shared/clock.ts';
 import type { Config } from '../../core/config.ts';
-import type { ArtifactStore } from './artifact-store.ts';
+import type { ArtifactStore } from '../../core/artifact-store.ts';
 import { openFolderStore } from './folder-store.ts';
 import { openS3Store } from './s3-store.ts';
 
@@ -15,6 +16,7 @@ type StoreConfig = Pick<
   | 'ARTIFACTS_S3_PREFIX'
   | 'ARTIFACTS_S3_REGION'
   | 'ARTIFACTS_S3_SECRET_ACCESS_KEY'
+  | 'ARTIFACTS_SHARED'
   | 'DATABASE_FILE'
 >;
 
@@ -30,7 +32,12 @@ export async function openArtifactStore(config: StoreConfig): Promise<ArtifactSt
       secretAccessKey: config.ARTIFACTS_S3_SECRET_ACCESS_KEY ?? null,
     });
   }
-  if (config.ARTIFACTS_DIR !== undefined) return openFolderStore(config.ARTIFACTS_DIR);
+  if (config.ARTIFACTS_DIR !== undefined) {
+    return openFolderStore(config.ARTIFACTS_DIR, {
+      isShared: config.ARTIFACTS_SHARED,
+      now: systemClock.now(),
+    });
+  }
   if (config.DATABASE_FILE !== ':memory:') {
     return openFolderStore(join(dirname(config.DATABASE_FILE), 'artifacts'));
   }

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, S3Client } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import type { ArtifactStore } from './artifact-store.ts';
+import type { ArtifactStore } from '../../core/artifact-store.ts';
 
 export interface S3Options {
   bucket: string;

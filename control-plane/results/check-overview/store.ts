@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely';
 import { jsonFlag } from '../../db/expressions.ts';
 import { prepareQuery } from '../../db/prepared.ts';
 import type { Database } from '../../db/tables.ts';
+import { hasResult } from '../update-status.ts';
 
 /** Batch size: the driver blocks while it reads, and other requests run between two batches. */
 const batchChecks = 100;
@@ -17,7 +18,9 @@ export async function overviewRows(
   let query = db
     .selectFrom('checks')
     .leftJoin('check_groups', 'check_groups.id', 'checks.group_id')
-    .leftJoin('check_statuses', 'check_statuses.check_id', 'checks.id')
+    .leftJoin('check_statuses', (join) =>
+      join.onRef('check_statuses.check_id', '=', 'checks.id').on(hasResult()),
+    )
     .select([
       'checks.id',
       'checks.name',

@@ -1,5 +1,5 @@
 /** Results and runs: rows → wire. */
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { type Kysely, type Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { CheckResult, checkRun } from '@monitor/shared/contract/check-result-routes.ts';
 import { resultFields, type ResultField } from '@monitor/shared/contract/check-result.ts';

@@ -8,6 +8,7 @@ import type { LocationHub } from '../../scheduling/index.ts';
 import { requireCheck } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
 import type { KnownStatus } from '../status-cache.ts';
+import { hasResult } from '../update-status.ts';
 
 type Wire = z.input<typeof checkStatus>;
 
@@ -20,7 +21,8 @@ const oneStatus = prepareQuery<{ accountId: string; checkId: string }, StatusRow
     .selectAll('check_statuses')
     .select('checks.name')
     .where('check_statuses.account_id', '=', argument('accountId'))
-    .where('check_statuses.check_id', '=', argument('checkId')),
+    .where('check_statuses.check_id', '=', argument('checkId'))
+    .where(hasResult()),
 );
 
 const locationsOfCheck = prepareQuery<{ accountId: string; checkId: string }, { location: string }>(
@@ -65,6 +67,7 @@ export function checkStatusHandlers({
         .selectAll('check_statuses')
         .select('checks.name')
         .where('check_statuses.account_id', '=', accountId)
+        .where(hasResult())
         .orderBy('check_statuses.created_at')
         .execute();
       const places = await db

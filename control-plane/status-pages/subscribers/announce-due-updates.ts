@@ -4,6 +4,7 @@
  * continues, so that everybody gets one mail, and other writers wait only briefly.
  */
 import type { Kysely, Selectable } from 'kysely';
+import { lockRows } from '../../db/lock.ts';
 import type { Database } from '../../db/tables.ts';
 import type { StatusPagesTable } from '../tables.ts';
 import { type IncidentStatus, updateAnnouncement } from '../../incidents/index.ts';
@@ -22,7 +23,7 @@ const mailsPerBatch = 100;
 type Announcement = Selectable<Database['incident_announcements']>;
 type Page = Selectable<StatusPagesTable>;
 
-function findDue(db: Kysely<Database>, now: number): Promise<Announcement | undefined> {
+function dueAnnouncement(db: Kysely<Database>, now: number) {
   return db
     .selectFrom('incident_announcements')
     .selectAll()
@@ -30,8 +31,7 @@ function findDue(db: Kysely<Database>, now: number): Promise<Announcement | unde
     .where('due_at', '<=', now)
     .orderBy('due_at')
     .orderBy('incident_update_id')
-    .limit(1)
-    .executeTakeFirst();
+    .limit(1);
 }
 
 function getUpdate(db: Kysely<Database>, { account_id, incident_update_id }: Announcement) {
@@ -150,14 +150,16 @@ const pauseAfterFaultMs = 60_000;
 /** Runs one batch of the longest due announcement. True when there may be more. */
 export async function announceDueUpdates(services: Services): Promise<boolean> {
   const { db, clock, commits, outbox, logger } = services;
-  const first = await findDue(db, clock.now());
+  const first = await dueAnnouncement(db, clock.now()).executeTakeFirst();
   if (first === undefined) return false;
-  let mails = 0;
+  let mails: number | null = 0;
   try {
     mails = await commits.run(async (unit) => {
-      // The update may have been deleted.
-      const due = await findDue(unit, clock.now());
-      return due === undefined ? 0 : announceBatch(services, unit, due);
+      // The update may have been deleted, and another replica may be at it.
+      const due = await lockRows(dueAnnouncement(unit, clock.now()), {
+        skipLocked: true,
+      }).executeTakeFirst();
+      return due === undefined ? null : announceBatch(services, unit, due);
     });
   } catch (error) {
     // A failing announcement must not block those of other accounts.
@@ -170,6 +172,6 @@ export async function announceDueUpdates(services: Services): Promise<boolean> {
       updateAnnouncement(unit, accountId, updateId, { due_at: clock.now() + pauseAfterFaultMs }),
     );
   }
-  if (mails > 0) outbox.wake();
-  return true;
+  if ((mails ?? 0) > 0) outbox.wake();
+  return mails !== null;
 }

@@ -4,6 +4,7 @@ import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { AnalyticsFacts } from '@monitor/shared/contract/checks/metric.ts';
 import { analyticsOf, metricsOf, type Metric } from '@monitor/shared/domain/metrics.ts';
 import { RollUp } from '../../../control-plane/analytics/roll-up.ts';
+import { addToInbox } from '../../../control-plane/results/roll-up-inbox.ts';
 import { insertRandomResult } from '../../support/random-results.ts';
 import { seededRandom, testSeed } from '../../support/random.ts';
 import { rawSamples, rawSeriesOf } from '../../support/raw-analytics.ts';
@@ -81,12 +82,18 @@ class Workshop {
   }
 
   async promote(seq: number): Promise<void> {
-    await this.bench.cp.controlPlane.services.db
+    const { db } = this.bench.cp.controlPlane.services;
+    const promoted = await db
       .updateTable('check_results')
       .set({ result_type: 'FINAL' })
       .where('seq', '=', seq)
       .where('result_type', '=', 'ATTEMPT')
+      .returning(['seq', 'check_id as checkId', 'is_cancelled'])
       .execute();
+    const waiting = promoted
+      .filter((row) => row.is_cancelled === 0)
+      .map((row) => ({ ...row, occasion: 'promoted' as const }));
+    await addToInbox(db, waiting, now);
   }
 
   async rollUpAll(): Promise<void> {

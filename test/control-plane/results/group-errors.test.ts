@@ -61,16 +61,10 @@ async function setUp() {
           epoch: 1,
         })
         .execute();
-      return groupErrors(transaction, {
-        accountId: cp.accountId,
-        checkId,
-        resultId,
-        messages,
-        now,
-        newId: randomUUID,
-      });
+      const errors = { accountId: cp.accountId, checkId, resultId, messages, now };
+      return groupErrors(transaction, [errors], randomUUID);
     });
-    return { resultId, ids };
+    return { resultId, ids: ids[0] ?? [] };
   };
   const read = async (id: string | undefined) =>
     (await cp.api('GET', `/v1/error-groups/${id ?? ''}`)).body as Record<string, unknown>;

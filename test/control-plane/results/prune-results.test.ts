@@ -7,6 +7,7 @@ import { pruneRollUps } from '../../../control-plane/analytics/prune-roll-ups.ts
 import { setRawFrom } from '../../../control-plane/analytics/roll-up-rows.ts';
 import { pruneHeartbeatEvents } from '../../../control-plane/heartbeats/prune-events.ts';
 import { ResultPruning } from '../../../control-plane/results/prune-results.ts';
+import { addToInbox } from '../../../control-plane/results/roll-up-inbox.ts';
 import { RollUp } from '../../../control-plane/analytics/roll-up.ts';
 import type { Services } from '../../../control-plane/core/services.ts';
 import { insertRandomResult } from '../../support/random-results.ts';
@@ -120,14 +121,21 @@ test('an attempt that has just become FINAL waits until it counts as such', asyn
   const id = await bench.check('url');
   await insertResults(bench, id, 'URL', [{ at: now - 31 * day, responseTime: 7 }]);
   await services.db.updateTable('check_results').set({ result_type: 'ATTEMPT' }).execute();
+  const { seq } = await services.db
+    .selectFrom('check_results')
+    .select('seq')
+    .executeTakeFirstOrThrow();
+  await services.db.deleteFrom('roll_up_inbox').execute();
+  await addToInbox(services.db, [{ seq, checkId: id, occasion: 'attempts' }], now);
   await all(() => new RollUp(services).run());
   await services.db.updateTable('check_results').set({ result_type: 'FINAL' }).execute();
+  await addToInbox(services.db, [{ seq, checkId: id, occasion: 'promoted' }], now);
   const pruning = new ResultPruning(services, keptMs, hooks);
   await all(() => pruning.run());
-  assert.deepEqual(await counts(services, 'check_results', 'roll_up_corrections'), [1, 1]);
+  assert.deepEqual(await counts(services, 'check_results', 'roll_up_inbox'), [1, 1]);
   await all(() => new RollUp(services).run());
   await all(() => pruning.run());
-  assert.deepEqual(await counts(services, 'check_results', 'roll_up_corrections'), [0, 0]);
+  assert.deepEqual(await counts(services, 'check_results', 'roll_up_inbox'), [0, 0]);
   const window = `from=${unix(now - 32 * day)}&to=${unix(now)}`;
   const answer = await bench.get(
     `analytics/url-monitors/${id}?metrics=responseTime_sum,retries&${window}`,

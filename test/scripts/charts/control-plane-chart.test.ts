@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { renderChart, type KubernetesObject } from '../../../scripts/charts/render-chart.ts';
-import { controlPlaneChart, onlyPod, variable } from '../../support/charts.ts';
+import { readConfig } from '../../../control-plane/core/config.ts';
+import { controlPlaneChart, onlyPod, variable, withDatabase } from '../../support/charts.ts';
 import { startTestControlPlane } from '../../support/control-plane.ts';
 import { podOf } from '../../support/pod-standard.ts';
 
@@ -115,6 +116,60 @@ test('secrets are only in a Secret, and are optional', () => {
   assert.equal(find(objectsOf(), 'Secret'), undefined);
 });
 
+test('with a database outside, pods are replaced one by one beside each other and need no volume', () => {
+  const objects = objectsOf({ ...withDatabase, replicaCount: 3 });
+  assert.equal(find(objects, 'StatefulSet'), undefined);
+  assert.equal(find(objects, 'PersistentVolumeClaim'), undefined);
+  const spec = find(objects, 'Deployment')?.['spec'] as Record<string, unknown>;
+  assert.equal(spec['replicas'], 3);
+  assert.deepEqual(spec['strategy'], {
+    type: 'RollingUpdate',
+    rollingUpdate: { maxSurge: 1, maxUnavailable: 0 },
+  });
+  const { container, pod } = onlyPod(objects);
+  assert.deepEqual(
+    pod.volumes?.map(({ name }) => name),
+    ['tmp'],
+  );
+  assert.deepEqual(
+    container.volumeMounts?.map(({ name }) => name),
+    ['tmp'],
+  );
+  const budget = find(objects, 'PodDisruptionBudget')?.['spec'] as Record<string, unknown>;
+  assert.equal(budget['maxUnavailable'], 1);
+  assert.equal(find(objectsOf(withDatabase), 'PodDisruptionBudget'), undefined);
+});
+
+test('with a database outside, the variables make a configuration that the control plane takes', () => {
+  for (const [values, shared] of [
+    [withDatabase, false],
+    [{ ...withDatabase, settings: {}, persistence: { existingClaim: 'files' } }, true],
+  ] as const) {
+    const { env = [] } = onlyPod(objectsOf(values)).container;
+    const secrets: Record<string, string> = {
+      DATABASE_URL: 'postgres://u:p@db/monitor',
+      ENCRYPTION_KEY: 'k'.repeat(32),
+    };
+    const config = readConfig(
+      Object.fromEntries(env.map(({ name, value }) => [name, value ?? secrets[name]])),
+    );
+    assert.equal(config.DATABASE_URL, secrets['DATABASE_URL']);
+    assert.equal(config.ARTIFACTS_SHARED, shared);
+    assert.equal(config.DATABASE_FAILOVER_SECONDS, 60);
+  }
+});
+
+test('pods stay in the Service for as long as a failover may take', () => {
+  for (const [values, seconds] of [
+    [withDatabase, 60],
+    [{ ...withDatabase, database: { external: true, failoverSeconds: 120 } }, 120],
+    [{ ...withDatabase, database: { external: true, failoverSeconds: 1 } }, 10],
+  ] as const) {
+    const { readinessProbe: probe } = onlyPod(objectsOf(values)).container;
+    assert.equal((probe?.failureThreshold ?? 0) * (probe?.periodSeconds ?? 0), seconds);
+  }
+});
+
 for (const [what, values, reason] of [
   ['an ingress without a host', { ingress: { enabled: true } }, /ingress\.hosts is needed/],
   [
@@ -128,7 +183,31 @@ for (const [what, values, reason] of [
     /needs persistence/,
   ],
   ['metrics without a key', { serviceMonitor: { enabled: true } }, /prometheus\.secret\.name/],
-  ['more than one replica', { replicaCount: 2 }, /additional properties.*replicaCount/],
+  [
+    'more than one replica of a database in a file',
+    { replicaCount: 2 },
+    /\/database\/external: must be equal to constant .*true/,
+  ],
+  [
+    'a database without its URL and key',
+    { ...withDatabase, secrets: {} },
+    /needs secrets\.databaseUrl and secrets\.encryptionKey, or/,
+  ],
+  [
+    'a database without a place for files',
+    { ...withDatabase, settings: {} },
+    /needs settings\.ARTIFACTS_S3_BUCKET, or persistence\.existingClaim/,
+  ],
+  [
+    'the URL of a database that is not used',
+    { secrets: { databaseUrl: 'postgres://u:p@db/monitor' } },
+    /without database\.external/,
+  ],
+  [
+    'a copy of a file that there is not',
+    { ...withDatabase, backup: { enabled: true } },
+    /use pg_dump, or point-in-time recovery/,
+  ],
 ] as const) {
   test(`${what} is refused with a sentence`, () => {
     assert.throws(() => objectsOf(values), reason);

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import test from 'node:test';
+import test, { suite } from 'node:test';
 import { parse } from 'yaml';
 import { describeSettings as agentSettings } from '../../../agent/config.ts';
-import { describeSettings as controlPlaneSettings } from '../../../control-plane/core/config.ts';
+import {
+  describeSettings as controlPlaneSettings,
+  readConfig,
+} from '../../../control-plane/core/config.ts';
 
 interface Service {
   image: string;
@@ -109,4 +112,49 @@ test('health checks succeed while a process answers 200, and fail otherwise', as
     assert.equal(await exitCode(name), 1);
   }
   assert.deepEqual([...new Set(asked)], ['/-/liveness', '/-/readiness']);
+});
+
+suite('compose file of replicas', () => {
+  const text = readFileSync('deploy/compose-replicas.yaml', 'utf8');
+  const { services, configs } = parse(text, { merge: true }) as Compose & {
+    configs: { balancer: { content: string } };
+  };
+  const replicas = Object.entries(services).filter(([name]) => name.startsWith('control-plane-'));
+  /** As compose replaces variables, all of which have this value when they have no default. */
+  const replaced = (value: string): string =>
+    value.replaceAll(/\$\{\w+(?::-([^}]*)|:\?[^}]*)\}/g, (_all, byDefault?: string) =>
+      byDefault === undefined ? 'a'.repeat(48) : byDefault,
+    );
+
+  test('three replicas are alike, and the control plane takes their settings', () => {
+    assert.equal(replicas.length, 3);
+    for (const [, { environment, ...rest }] of replicas) {
+      for (const variable of Object.keys(environment)) {
+        assert.ok(settings['control-plane']?.includes(variable), variable);
+      }
+      const config = readConfig(
+        Object.fromEntries(
+          Object.entries(environment).map(([name, value]) => [name, replaced(value)]),
+        ),
+      );
+      assert.ok(config.DATABASE_URL?.includes('@postgres:5432/'));
+      assert.equal(rest.read_only, true);
+      assert.deepEqual(rest.cap_drop, ['ALL']);
+      assert.equal(rest.volumes, undefined);
+      assert.equal(rest.image, service('control-plane').image);
+      assert.deepEqual(rest.healthcheck, service('control-plane').healthcheck);
+    }
+  });
+
+  test('the balancer knows every replica and keeps nobody with one of them', () => {
+    const { content } = configs.balancer;
+    const known = [...content.matchAll(/^ *server ([\w-]+):3000/gm)].map(([, name = '']) => name);
+    assert.deepEqual(known.sort(), replicas.map(([name]) => name).sort());
+    assert.doesNotMatch(content, /^ *(hash|ip_hash|sticky)\b/m);
+    assert.deepEqual(services['balancer']?.ports, ['127.0.0.1:3000:3000']);
+  });
+
+  test('no password has a default', () => {
+    assert.doesNotMatch(text, /(PASSWORD|KEY):-/);
+  });
 });

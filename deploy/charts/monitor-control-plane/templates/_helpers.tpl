@@ -62,6 +62,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
+{{- define "monitor-control-plane.kind" -}}
+{{- ternary "Deployment" "StatefulSet" .Values.database.external -}}
+{{- end -}}
+
 {{/* OpenShift gives users and groups itself, and refuses others. */}}
 {{- define "monitor-control-plane.podSecurityContext" -}}
 {{- $context := .Values.podSecurityContext -}}
@@ -78,8 +82,35 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   value: '3000'
 - name: PUBLIC_URL
   value: {{ include "monitor-control-plane.publicUrl" . | quote }}
+{{- if .Values.database.external }}
+# The image names a file, which excludes DATABASE_URL.
+- name: DATABASE_FILE
+  value: ''
+- name: DATABASE_URL
+  valueFrom:
+    secretKeyRef:
+      name: {{ include "monitor-control-plane.secretName" . }}
+      key: DATABASE_URL
+- name: DATABASE_FAILOVER_SECONDS
+  value: {{ int .Values.database.failoverSeconds | quote }}
+{{- range $name := list "DATABASE_LISTEN_URL" "DATABASE_READ_URL" }}
+- name: {{ $name }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ include "monitor-control-plane.secretName" $ }}
+      key: {{ $name }}
+      optional: true
+{{- end }}
+{{- if .Values.persistence.existingClaim }}
+- name: ARTIFACTS_DIR
+  value: /var/lib/control-plane/artifacts
+- name: ARTIFACTS_SHARED
+  value: 'true'
+{{- end }}
+{{- else }}
 - name: DATABASE_FILE
   value: /var/lib/control-plane/control-plane.db
+{{- end }}
 {{- if or .Values.extraCa.configMap .Values.extraCa.secret }}
 - name: NODE_EXTRA_CA_CERTS
   value: /etc/control-plane/ca/ca.crt

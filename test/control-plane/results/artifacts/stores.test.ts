@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import test from 'node:test';
-import S3rver from 's3rver';
-import type { ArtifactStore } from '../../../../control-plane/results/artifacts/artifact-store.ts';
+import type { ArtifactStore } from '../../../../control-plane/core/artifact-store.ts';
 import { openFolderStore } from '../../../../control-plane/results/artifacts/folder-store.ts';
 import { openArtifactStore } from '../../../../control-plane/results/artifacts/open-artifact-store.ts';
 import { readConfig } from '../../../../control-plane/core/config.ts';
+import { startS3 } from '../../../support/s3.ts';
 import { temporaryFolder } from '../../../support/system.ts';
 
 interface Opened extends AsyncDisposable {
@@ -37,32 +37,17 @@ async function openFolder(): Promise<Opened> {
 }
 
 async function openS3(): Promise<Opened> {
-  const folder = temporaryFolder();
-  const server = new S3rver({
-    port: 0,
-    address: '127.0.0.1',
-    silent: true,
-    directory: folder.path,
-    configureBuckets: [{ name: 'files', configs: [] }],
-  });
-  const { port } = await server.run();
+  const server = await startS3();
   const store = await openArtifactStore(
-    readConfig({
-      ARTIFACTS_S3_BUCKET: 'files',
-      ARTIFACTS_S3_ENDPOINT: `http://127.0.0.1:${port}`,
-      ARTIFACTS_S3_PREFIX: 'monitor/',
-      ARTIFACTS_S3_ACCESS_KEY_ID: 'S3RVER',
-      ARTIFACTS_S3_SECRET_ACCESS_KEY: 'S3RVER',
-    }),
+    readConfig({ ...server.settings, ARTIFACTS_S3_PREFIX: 'monitor/' }),
   );
   return {
     store,
     // This server cannot abort an upload: its parts stay, though no object appears.
-    kept: () => filesBelow(join(folder.path, 'files', 'monitor')),
+    kept: () => filesBelow(join(server.folder, 'monitor')),
     async [Symbol.asyncDispose]() {
       await store[Symbol.asyncDispose]();
-      await server.close();
-      folder[Symbol.dispose]();
+      await server[Symbol.asyncDispose]();
     },
   };
 }
@@ -132,6 +117,34 @@ test('a folder is swept of what a crash left, and of nothing else', async () => 
   await using second = await openFolderStore(folder.path);
   assert.equal(existsSync(join(folder.path, '.partial', 'half')), false);
   assert.equal(await read(second, 'a/b/c'), 'kept');
+});
+
+test('a replica that starts leaves alone what others are writing to a shared folder', async () => {
+  using folder = temporaryFolder();
+  const now = Date.now();
+  const shared = { isShared: true, now };
+  await using first = await openFolderStore(folder.path, shared);
+  const written = first.put(
+    'a/b/c',
+    (async function* () {
+      yield Buffer.from('half, ');
+      await using second = await openFolderStore(folder.path, shared);
+      assert.equal(await read(second, 'a/b/c'), null);
+      yield Buffer.from('whole');
+    })(),
+  );
+  assert.equal(await written, 11);
+  const left = join(folder.path, '.partial', 'half');
+  writeFileSync(left, 'half');
+  await using third = await openFolderStore(folder.path, { isShared: true, now: now + 80_000_000 });
+  assert.equal(existsSync(left), true);
+  await using fourth = await openFolderStore(folder.path, {
+    isShared: true,
+    now: now + 100_000_000,
+  });
+  assert.equal(existsSync(left), false);
+  assert.equal(await read(third, 'a/b/c'), 'half, whole');
+  assert.equal(await read(fourth, 'a/b/c'), 'half, whole');
 });
 
 test('a folder that cannot be used is named, with what to do', async () => {

@@ -6,7 +6,7 @@ import test from 'node:test';
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { maxArtifactBytes } from '@monitor/shared/contract/agent-protocol.ts';
-import type { ArtifactStore } from '../../../../control-plane/results/artifacts/artifact-store.ts';
+import type { ArtifactStore } from '../../../../control-plane/core/artifact-store.ts';
 import {
   declaration,
   openArtifactApi,

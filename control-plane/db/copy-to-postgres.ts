@@ -1,0 +1,232 @@
+/**
+ * Copies the tables of an SQLite database to a PostgreSQL that has the same ones. Rows go in batches
+ * as JSON, which both sides read and write faster than lists of parameters.
+ */
+import { DEFAULT_MIGRATION_LOCK_TABLE, DEFAULT_MIGRATION_TABLE } from 'kysely/migration';
+import { sql, type Kysely } from 'kysely';
+import { OperatorError } from '../errors/operator-error.ts';
+import type { RawDatabase } from './open.ts';
+import type { Database } from './tables.ts';
+
+/** Tables about the schema itself, which each database has for its own. */
+const ownTables: ReadonlySet<string> = new Set([
+  DEFAULT_MIGRATION_TABLE,
+  DEFAULT_MIGRATION_LOCK_TABLE,
+  'migration_facts',
+]);
+const batchRows = 5_000;
+const batchBytes = 2_000_000;
+const batchesAtOnce = 3;
+
+interface Column {
+  name: string;
+  type: string;
+  isGenerated: boolean;
+}
+
+export interface TableToCopy {
+  name: string;
+  columns: Column[];
+  /** In the source. */
+  rows: number;
+}
+
+/** Columns of each table of the target. */
+async function columnsOf(db: Kysely<Database>): Promise<Map<string, Column[]>> {
+  const { rows } = await sql<Column & { table: string }>`
+    select relname as table, attname as name, format_type(atttypid, atttypmod) as type,
+      attgenerated <> '' as "isGenerated"
+    from pg_class join pg_attribute on attrelid = pg_class.oid
+    where relkind in ('r', 'p') and not relispartition
+      and relnamespace = current_schema()::regnamespace and attnum > 0 and not attisdropped
+    order by relname, attnum`.execute(db);
+  return new Map(
+    [...Map.groupBy(rows, ({ table }) => table)].filter(([table]) => !ownTables.has(table)),
+  );
+}
+
+/** Names of tables, those that others refer to first. */
+async function inOrder(db: Kysely<Database>, names: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ table: string; refers: string }>`
+    select own.relname as table, other.relname as refers
+    from pg_constraint
+    join pg_class as own on own.oid = conrelid
+    join pg_class as other on other.oid = confrelid
+    where contype = 'f' and conrelid <> confrelid
+      and own.relnamespace = current_schema()::regnamespace`.execute(db);
+  const ordered = new Set<string>();
+  const add = (name: string): void => {
+    if (ordered.has(name)) return;
+    for (const { table, refers } of rows) if (table === name) add(refers);
+    ordered.add(name);
+  };
+  for (const name of names) add(name);
+  return [...ordered];
+}
+
+/** What there is to copy, in the order in which it can be. Throws where the schemas differ. */
+export async function tablesToCopy(
+  source: RawDatabase,
+  target: Kysely<Database>,
+): Promise<TableToCopy[]> {
+  const there = await columnsOf(target);
+  const names = source
+    .prepare(
+      `select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'`,
+    )
+    .pluck()
+    .all() as string[];
+  const here = names.filter((name) => !ownTables.has(name));
+  const differing = [
+    ...here.filter((name) => !there.has(name)),
+    ...[...there.keys()].filter((name) => !here.includes(name)),
+  ];
+  for (const name of here) {
+    // Hidden columns are computed.
+    const columns = source
+      .prepare('select name from pragma_table_xinfo(?) where hidden = 0')
+      .pluck()
+      .all(name) as string[];
+    const known = new Set(
+      there.get(name)?.flatMap((column) => (column.isGenerated ? [] : [column.name])) ?? columns,
+    );
+    differing.push(
+      ...columns.filter((each) => !known.delete(each)).map((each) => `${name}.${each}`),
+    );
+    differing.push(
+      ...[...known].filter((each) => !columns.includes(each)).map((each) => `${name}.${each}`),
+    );
+  }
+  if (differing.length > 0) {
+    throw new OperatorError(
+      `the two databases differ in ${differing.join(', ')}: migrate both with this build`,
+    );
+  }
+  const ordered = await inOrder(target, here);
+  return ordered.map((name) => ({
+    name,
+    columns: (there.get(name) ?? []).filter(({ isGenerated }) => !isGenerated),
+    rows: source.prepare(`select count(*) from "${name}"`).pluck().get() as number,
+  }));
+}
+
+/** JSON has no bytes, and PostgreSQL stores no NUL in texts. */
+function portable(value: unknown): unknown {
+  if (typeof value === 'string') {
+    return value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value;
+  }
+  return Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : value;
+}
+
+function sizeOf(row: Record<string, unknown>): number {
+  let bytes = 0;
+  for (const value of Object.values(row)) {
+    bytes += typeof value === 'string' || Buffer.isBuffer(value) ? value.length : 8;
+  }
+  return bytes;
+}
+
+/** Batches of rows as JSON. */
+function* batchesOf(
+  source: RawDatabase,
+  { name, columns }: TableToCopy,
+): Generator<{ json: string; rows: number }> {
+  const selected = columns.map((column) => `"${column.name}"`).join(', ');
+  let batch: unknown[] = [];
+  let bytes = 0;
+  const take = () => {
+    const taken = { json: JSON.stringify(batch), rows: batch.length };
+    batch = [];
+    bytes = 0;
+    return taken;
+  };
+  const rows = source.prepare(`select ${selected} from "${name}"`).iterate();
+  for (const row of rows as IterableIterator<Record<string, unknown>>) {
+    bytes += sizeOf(row);
+    for (const key in row) row[key] = portable(row[key]);
+    batch.push(row);
+    if (batch.length >= batchRows || bytes >= batchBytes) yield take();
+  }
+  if (batch.length > 0) yield take();
+}
+
+/**
+ * Copies the rows of a table, and lets its counters go on where they were. `onProgress` gets numbers
+ * of rows and may throw to stop.
+ */
+export async function copyTable(
+  source: RawDatabase,
+  target: Kysely<Database>,
+  table: TableToCopy,
+  onProgress: (rows: number) => void,
+): Promise<void> {
+  const into = sql.table(table.name);
+  const names = sql.join(table.columns.map(({ name }) => sql.ref(name)));
+  const types = sql.join(
+    table.columns.map(({ name, type }) => sql`${sql.ref(name)} ${sql.raw(type)}`),
+  );
+  const running = new Set<Promise<void>>();
+  const failures: unknown[] = [];
+  const insert = async (json: string, rows: number): Promise<void> => {
+    try {
+      await sql`
+        insert into ${into} (${names})
+        select ${names} from json_to_recordset(${json}::json) as rows (${types})`.execute(target);
+      onProgress(rows);
+    } catch (error) {
+      failures.push(error);
+    }
+  };
+  for (const { json, rows } of batchesOf(source, table)) {
+    const ended = insert(json, rows).then(() => {
+      running.delete(ended);
+    });
+    running.add(ended);
+    if (running.size >= batchesAtOnce) await Promise.race(running);
+    if (failures.length > 0) break;
+  }
+  await Promise.all(running);
+  if (failures.length > 0) throw failures[0];
+  await setCounters(source, target, table);
+}
+
+/** Ids of deleted rows are not given again. */
+async function setCounters(
+  source: RawDatabase,
+  target: Kysely<Database>,
+  { name, columns }: TableToCopy,
+): Promise<void> {
+  const last = source
+    .prepare('select seq from sqlite_sequence where name = ?')
+    .pluck()
+    .get(name) as number | undefined;
+  for (const column of last === undefined || last === 0 ? [] : columns) {
+    await sql`
+      select setval(sequence, ${last}) from pg_get_serial_sequence(${name}, ${column.name}) as sequence
+      where sequence is not null`.execute(target);
+  }
+}
+
+/** Deletes all rows of tables. */
+export async function emptyTables(
+  target: Kysely<Database>,
+  tables: readonly TableToCopy[],
+): Promise<void> {
+  const names = sql.join(tables.map(({ name }) => sql.table(name)));
+  await sql`truncate ${names} restart identity`.execute(target);
+}
+
+/** Number of rows in the target. */
+export async function countRows(target: Kysely<Database>, table: string): Promise<number> {
+  return target.transaction().execute(async (unit) => {
+    await sql`set local statement_timeout = 0`.execute(unit);
+    const { rows } = await sql<{ count: number }>`
+      select count(*) as count from ${sql.table(table)}`.execute(unit);
+    return rows[0]?.count ?? 0;
+  });
+}
+
+/** Names of all tables of a PostgreSQL but those about its schema. */
+export async function tablesOf(target: Kysely<Database>): Promise<string[]> {
+  return [...(await columnsOf(target)).keys()];
+}

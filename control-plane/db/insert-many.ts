@@ -1,0 +1,106 @@
+/**
+ * Inserts of many rows. On PostgreSQL they are one statement, because each one is a round trip: the rows
+ * travel as one JSON parameter, which takes the types of the columns from the table and the same text
+ * for any number of rows. On SQLite they are one prepared statement, run for each row.
+ */
+import { sql, type CompiledQuery, type Kysely, type RawBuilder, type Selectable } from 'kysely';
+import { engineOf, type Engine } from './engine.ts';
+import type { Database } from './tables.ts';
+
+/** Characters of one parameter on PostgreSQL: payloads are sent in parts. */
+const maxCharacters = 16_000_000;
+
+export interface Inserts<Row, Given> {
+  /**
+   * Gives the returned columns of the inserted rows, not of those that were there. `onConflict` may
+   * update: then no two of these rows may have the same key.
+   */
+  run(db: Kysely<Database>, rows: readonly Row[]): Promise<Given[]>;
+}
+
+/** PostgreSQL stores neither NUL nor half of a surrogate pair in a text. */
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\u{fffd}');
+}
+
+function toJson(row: Readonly<Record<string, unknown>>, columns: readonly string[]): string {
+  const values: Record<string, unknown> = {};
+  for (const column of columns) {
+    const value = row[column];
+    values[column] = Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : value;
+  }
+  const json = JSON.stringify(values);
+  if (!json.includes('\\u')) return json;
+  return JSON.stringify(values, (_key, value: unknown) =>
+    typeof value === 'string' ? storable(value) : value,
+  );
+}
+
+/** The rows as JSON lists, each small enough for a parameter. */
+function* jsonLists(
+  rows: readonly Readonly<Record<string, unknown>>[],
+  columns: readonly string[],
+): Generator<string> {
+  let part: string[] = [];
+  let characters = 0;
+  for (const row of rows) {
+    const json = toJson(row, columns);
+    if (part.length > 0 && characters + json.length > maxCharacters) {
+      yield `[${part.join(',')}]`;
+      part = [];
+      characters = 0;
+    }
+    part.push(json);
+    characters += json.length;
+  }
+  yield `[${part.join(',')}]`;
+}
+
+/**
+ * Builds an insert of some columns of a table, once. `onConflict` is the clause of that name, without
+ * parameters.
+ */
+export function prepareInserts<
+  Table extends keyof Database,
+  Column extends keyof Selectable<Database[Table]> & string,
+  Returned extends keyof Selectable<Database[Table]> & string = never,
+>(
+  table: Table,
+  columns: readonly Column[],
+  {
+    onConflict,
+    returning = [],
+  }: { onConflict?: RawBuilder<unknown>; returning?: readonly Returned[] } = {},
+): Inserts<Pick<Selectable<Database[Table]>, Column>, Pick<Selectable<Database[Table]>, Returned>> {
+  type Row = Pick<Selectable<Database[Table]>, Column>;
+  type Given = Pick<Selectable<Database[Table]>, Returned>;
+  const names = sql.join(columns.map((column) => sql.ref(column)));
+  const one = sql`values (${sql.join(columns.map(() => sql.val(null)))})`;
+  const many = sql`select ${names} from json_populate_recordset(null::${sql.table(table)}, ${''}::json)`;
+  const compiled: Partial<Record<Engine, CompiledQuery<Given>>> = {};
+  const compile = (db: Kysely<Database>, rows: RawBuilder<unknown>): CompiledQuery<Given> =>
+    sql<Given>`insert into ${sql.table(table)} (${names}) ${rows} ${onConflict ?? sql``} ${
+      returning.length === 0
+        ? sql``
+        : sql`returning ${sql.join(returning.map((name) => sql.ref(name)))}`
+    }`.compile(db);
+  return {
+    async run(db, rows) {
+      if (rows.length === 0) return [];
+      const given: Given[] = [];
+      const engine = engineOf(db);
+      const query = (compiled[engine] ??= compile(db, engine === 'sqlite' ? one : many));
+      if (engine === 'postgres') {
+        for (const json of jsonLists(rows, columns)) {
+          given.push(...(await db.executeQuery<Given>({ ...query, parameters: [json] })).rows);
+        }
+        return given;
+      }
+      for (const row of rows) {
+        const parameters = columns.map((column) => row[column as keyof Row]);
+        given.push(...(await db.executeQuery<Given>({ ...query, parameters })).rows);
+      }
+      return given;
+    },
+  };
+}

@@ -1,0 +1,45 @@
+/**
+ * Which row of an ordering key comes next: only the oldest one may be sent. Whoever adds or deletes
+ * rows of a key holds its lock until the end of the transaction: otherwise a new row could see a
+ * head whose deletion does not see it, and would wait for ever. Keys are the last locks that a
+ * transaction takes.
+ */
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { engineOf } from '../db/engine.ts';
+import type { Database } from '../db/tables.ts';
+
+/** Takes the locks of ordering keys, in the order of the keys. */
+export async function lockOrderingKeys(
+  db: Kysely<Database>,
+  keys: readonly string[],
+): Promise<void> {
+  if (engineOf(db) === 'sqlite' || keys.length === 0) return;
+  const names = [...new Set(keys)].toSorted().map((key) => `outbox ${key}`);
+  await sql`
+    select pg_advisory_xact_lock(hashtextextended(name, 0))
+    from unnest(${names}::text[]) with ordinality as each (name, place) order by place
+  `.execute(db);
+}
+
+/** 1 for a new row of a key without other rows, otherwise 0. */
+export function comesNext(orderingKey: string | null): RawBuilder<number> | number {
+  if (orderingKey === null) return 1;
+  return sql<number>`(
+    select case when count(*) = 0 then 1 else 0 end from outbox as ahead
+    where ahead.ordering_key = ${orderingKey}
+  )`;
+}
+
+/** After the head of a key was deleted. The lock of the key is held. */
+export async function moveUp(db: Kysely<Database>, orderingKey: string): Promise<void> {
+  await db
+    .updateTable('outbox')
+    .set({ comes_next: 1 })
+    .where('seq', '=', (of) =>
+      of
+        .selectFrom('outbox as waiting')
+        .select((select) => select.fn.min<number>('waiting.seq').as('seq'))
+        .where('waiting.ordering_key', '=', orderingKey),
+    )
+    .execute();
+}

@@ -1,0 +1,250 @@
+/** What is known about the submissions of a commit, read in a constant number of statements. */
+import type { Kysely, Selectable } from 'kysely';
+import type {
+  MissedSubmission,
+  ResultSubmission,
+} from '@monitor/shared/contract/agent-protocol.ts';
+import { fromFlag, fromJson } from '../db/columns.ts';
+import { eachNumberIn, eachTextIn } from '../db/expressions.ts';
+import { prepareQuery } from '../db/prepared.ts';
+import { rowsOf } from '../db/rows.ts';
+import type { Database } from '../db/tables.ts';
+import { slotGridOf, type LeasedJob, type SlotGrid } from './decide/admission.ts';
+import type { CheckResultsTable, CheckRunsTable } from './tables.ts';
+
+/** A submission about a run, with the key that sent it. */
+export interface RunItem {
+  accountId: string;
+  /** Location of the key. */
+  location: string;
+  /** The agent that sent it. */
+  agentId: string;
+  data: ResultSubmission | MissedSubmission;
+}
+
+export type RunRow = Omit<Selectable<CheckRunsTable>, 'created_at'>;
+export type ResultRow = Pick<
+  Selectable<CheckResultsTable>,
+  'seq' | 'id' | 'check_run_id' | 'attempt' | 'result_type'
+>;
+
+const runColumns = [
+  'check_runs.id',
+  'check_runs.account_id',
+  'check_runs.check_id',
+  'check_runs.run_id',
+  'check_runs.location',
+  'check_runs.scheduled_for',
+  'check_runs.state',
+  'check_runs.missed_reason',
+  'check_runs.result_id',
+  'check_runs.late_results',
+] as const;
+
+const runsById = prepareQuery<{ runIds: string }, RunRow>((db, argument) =>
+  db
+    .selectFrom('check_runs')
+    .select(runColumns)
+    .where('run_id', 'in', eachTextIn(argument('runIds'))),
+);
+
+const resultsOfRuns = prepareQuery<{ runs: string }, ResultRow>((db, argument) =>
+  db
+    .selectFrom('check_results')
+    .select(['seq', 'id', 'check_run_id', 'attempt', 'result_type'])
+    .where('check_run_id', 'in', eachNumberIn(argument('runs'))),
+);
+
+const checksById = prepareQuery<
+  { accountIds: string; checkIds: string },
+  { id: string; account_id: string; type: string }
+>((db, argument) =>
+  db
+    .selectFrom('checks')
+    .select(['id', 'account_id', 'type'])
+    .where('account_id', 'in', eachTextIn(argument('accountIds')))
+    .where('id', 'in', eachTextIn(argument('checkIds'))),
+);
+
+/** The schedules of checks since an instant. */
+const schedulesOf = prepareQuery<
+  { accountIds: string; checkIds: string; since: number },
+  Pick<
+    Selectable<Database['schedule_periods']>,
+    'check_id' | 'frequency' | 'frequency_offset' | 'run_parallel' | 'locations_json' | 'starts_at'
+  >
+>((db, argument) =>
+  db
+    .selectFrom('schedule_periods')
+    .select(['check_id', 'frequency', 'frequency_offset', 'run_parallel', 'locations_json'])
+    .select((select) => select.fn.min('starts_at').as('starts_at'))
+    .where('account_id', 'in', eachTextIn(argument('accountIds')))
+    .where('check_id', 'in', eachTextIn(argument('checkIds')))
+    .where((where) =>
+      where.or([where('ends_at', 'is', null), where('ends_at', '>', argument('since'))]),
+    )
+    .groupBy(['check_id', 'frequency', 'frequency_offset', 'run_parallel', 'locations_json']),
+);
+
+const leasesOfRuns = prepareQuery<{ runIds: string }, Selectable<Database['job_leases']>>(
+  (db, argument) =>
+    db
+      .selectFrom('job_leases')
+      .selectAll()
+      .where('run_id', 'in', eachTextIn(argument('runIds'))),
+);
+
+/** The slot of a run. */
+export interface Slot {
+  checkId: string;
+  location: string;
+  scheduledFor: number | null;
+}
+
+/** Null without a slot. */
+export function slotKey({ checkId, location, scheduledFor }: Slot): string | null {
+  return scheduledFor === null ? null : `${scheduledFor}/${checkId}/${location}`;
+}
+
+export const slotOf = ({ checkId, slotLocation, scheduledFor }: RunItem['data']): Slot => ({
+  checkId,
+  location: slotLocation,
+  scheduledFor,
+});
+
+const leaseKey = (accountId: string, location: string, runId: string, jobId: string): string =>
+  `${accountId} ${location} ${runId} ${jobId}`;
+
+const distinct = (values: readonly string[]): string => JSON.stringify([...new Set(values)]);
+
+interface KnownCheck {
+  accountId: string;
+  type: string;
+  grids: SlotGrid[];
+}
+
+export class IngestFacts {
+  /** By `id` of their rows. */
+  readonly runs = new Map<number, RunRow>();
+  /** By `id` of the row of their run. */
+  readonly results = new Map<number, ResultRow[]>();
+  readonly #checks = new Map<string, KnownCheck>();
+  readonly #leases = new Map<string, LeasedJob>();
+
+  /**
+   * Reads what is known about these items. Under the locks of their checks nothing of it changes before
+   * the commit. `keptMs`: retention of results.
+   */
+  static async read(
+    db: Kysely<Database>,
+    items: readonly RunItem[],
+    { now, keptMs }: { now: number; keptMs: number },
+  ): Promise<IngestFacts> {
+    const facts = new IngestFacts();
+    if (items.length === 0) return facts;
+    const accountIds = distinct(items.map(({ accountId }) => accountId));
+    const checkIds = distinct(items.map(({ data }) => data.checkId));
+    const runIds = distinct(items.map(({ data }) => data.runId));
+    await facts.#addRuns(db, await runsById.run(db, { runIds }));
+    const continued = items.filter(
+      ({ data }) => data.kind === 'result' && data.retryElsewhere !== null,
+    );
+    if (continued.length > 0) await facts.addRunsOfSlots(db, continued);
+    for (const { id, account_id: accountId, type } of await checksById.run(db, {
+      accountIds,
+      checkIds,
+    })) {
+      facts.#checks.set(id, { accountId, type, grids: [] });
+    }
+    const since = now - keptMs;
+    for (const period of await schedulesOf.run(db, { accountIds, checkIds, since })) {
+      facts.#checks.get(period.check_id)?.grids.push(
+        slotGridOf({
+          checkId: period.check_id,
+          frequency: period.frequency,
+          frequencyOffset: period.frequency_offset,
+          runParallel: fromFlag(period.run_parallel),
+          locations: fromJson<string[]>(period.locations_json),
+          startsAt: period.starts_at,
+        }),
+      );
+    }
+    await facts.#readLeases(db, items);
+    return facts;
+  }
+
+  async #readLeases(db: Kysely<Database>, items: readonly RunItem[]): Promise<void> {
+    const runIds = items.flatMap(({ data }) =>
+      data.kind === 'result' && data.jobId !== null ? [data.runId] : [],
+    );
+    if (runIds.length === 0) return;
+    for (const lease of await leasesOfRuns.run(db, { runIds: distinct(runIds) })) {
+      const { account_id: accountId, location, run_id: runId, job_id: jobId } = lease;
+      this.#leases.set(leaseKey(accountId, location, runId, jobId), {
+        checkId: lease.check_id,
+        slotLocation: lease.slot_location,
+        scheduledFor: lease.scheduled_for,
+        attempt: lease.attempt,
+      });
+    }
+  }
+
+  /** True when some of the rows were not known before. */
+  async #addRuns(db: Kysely<Database>, rows: readonly RunRow[]): Promise<boolean> {
+    const added = rows.filter(({ id }) => !this.runs.has(id));
+    if (added.length === 0) return false;
+    for (const row of added) {
+      this.runs.set(row.id, row);
+      this.results.set(row.id, []);
+    }
+    const runs = JSON.stringify(added.map(({ id }) => id));
+    for (const result of await resultsOfRuns.run(db, { runs })) {
+      this.results.get(result.check_run_id)?.push(result);
+    }
+    return true;
+  }
+
+  /**
+   * Adds the runs of these slots, which may have other ids than the items say: agents of two protocols
+   * derive ids in two ways.
+   */
+  async addRunsOfSlots(db: Kysely<Database>, items: readonly RunItem[]): Promise<boolean> {
+    const slots = items.flatMap(({ data }) => {
+      const { checkId, location, scheduledFor } = slotOf(data);
+      return scheduledFor === null
+        ? []
+        : [{ check_id: checkId, location, scheduled_for: scheduledFor }];
+    });
+    if (slots.length === 0) return false;
+    const given = rowsOf({ check_id: 'text', location: 'text', scheduled_for: 'int' }, slots);
+    const rows = await db
+      .selectFrom(given.as('given'))
+      .innerJoin('check_runs', (join) =>
+        join
+          .onRef('check_runs.scheduled_for', '=', 'given.scheduled_for')
+          .onRef('check_runs.check_id', '=', 'given.check_id')
+          .onRef('check_runs.location', '=', 'given.location'),
+      )
+      .select(runColumns)
+      .execute();
+    return this.#addRuns(db, rows);
+  }
+
+  /** Adds the runs that stand where the runs of these items could not be inserted. False for none. */
+  async addRunsInTheWay(db: Kysely<Database>, items: readonly RunItem[]): Promise<boolean> {
+    const runIds = distinct(items.map(({ data }) => data.runId));
+    const byId = await this.#addRuns(db, await runsById.run(db, { runIds }));
+    return (await this.addRunsOfSlots(db, items)) || byId;
+  }
+
+  check(checkId: string): KnownCheck | undefined {
+    return this.#checks.get(checkId);
+  }
+
+  /** The lease of the job that a submission names. */
+  leaseOf({ accountId, location, data }: RunItem): LeasedJob | undefined {
+    const jobId = data.kind === 'result' ? data.jobId : null;
+    if (jobId === null) return undefined;
+    return this.#leases.get(leaseKey(accountId, location, data.runId, jobId));
+  }
+}

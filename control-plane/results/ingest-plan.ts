@@ -1,0 +1,264 @@
+/**
+ * Decides in memory what becomes of the submissions of a commit. Nothing is written before all of them
+ * are decided, so that each table is written once.
+ */
+import type {
+  ItemOutcome,
+  MissedSubmission,
+  ResultSubmission,
+} from '@monitor/shared/contract/agent-protocol.ts';
+import type { KeyedSha256Hex } from '@monitor/shared/domain/run-id.ts';
+import { sha256Hex } from '../core/keys.ts';
+import type { EncodedPayload } from '../db/columns.ts';
+import type { FinishedJob, NewJob, RetryLocations } from '../scheduling/index.ts';
+import { whyRefused, withoutFuture } from './decide/admission.ts';
+import { decideResult } from './decide/ingest.ts';
+import { slotKey, slotOf, type IngestFacts, type RunItem, type RunRow } from './ingest-facts.ts';
+import type { NewResult } from './result-rows.ts';
+
+export interface PlannedRun {
+  /** Null for a new run, until it is inserted. */
+  id: number | null;
+  row: Omit<RunRow, 'id'>;
+  /** By number of the attempt: an attempt has one result, whatever its id is derived from. */
+  attempts: Map<number, PlannedResult>;
+  /** What made the run; null for a known one. */
+  item: RunItem | null;
+  /** Results that arrived after its FINAL. */
+  late: number;
+  isChanged: boolean;
+}
+
+export interface PlannedResult {
+  run: PlannedRun;
+  id: string;
+  resultType: NewResult['result_type'];
+  /** Null for a new result. */
+  seq: number | null;
+  isPromoted: boolean;
+}
+
+/** A result to be stored. */
+export interface NewPlannedResult extends PlannedResult {
+  accountId: string;
+  item: ResultSubmission;
+  payload: EncodedPayload | null;
+}
+
+/** A FINAL result that ended its run. */
+interface Closing {
+  accountId: string;
+  run: PlannedRun;
+  item: ResultSubmission;
+}
+
+export interface PlanOptions {
+  now: number;
+  /** Retention of results. */
+  keptMs: number;
+  retries: RetryLocations;
+}
+
+export class IngestPlan {
+  readonly #facts: IngestFacts;
+  readonly #options: PlanOptions;
+  readonly #byId = new Map<string, PlannedRun>();
+  readonly #bySlot = new Map<string, PlannedRun>();
+  /** Whose submission is being decided. */
+  #agentId = '';
+  readonly newRuns: PlannedRun[] = [];
+  readonly newResults: NewPlannedResult[] = [];
+  readonly promoted: PlannedResult[] = [];
+  readonly closings: Closing[] = [];
+  readonly jobs: NewJob[] = [];
+  readonly finishedJobs: FinishedJob[] = [];
+
+  constructor(facts: IngestFacts, options: PlanOptions) {
+    this.#facts = facts;
+    this.#options = options;
+    for (const { id, ...row } of facts.runs.values()) {
+      const run: PlannedRun = {
+        ...{ id, row: { ...row }, attempts: new Map(), item: null, late: 0, isChanged: false },
+      };
+      for (const result of facts.results.get(id) ?? []) {
+        const { seq, attempt, result_type: resultType } = result;
+        run.attempts.set(attempt, { run, id: result.id, resultType, seq, isPromoted: false });
+      }
+      this.#add(run);
+    }
+  }
+
+  /** Known runs with a new state or more late results. */
+  get changedRuns(): PlannedRun[] {
+    return [...new Set(this.#byId.values())].filter(
+      ({ item, isChanged }) => item === null && isChanged,
+    );
+  }
+
+  #add(run: PlannedRun): void {
+    const { run_id: runId, check_id: checkId, location, scheduled_for: scheduledFor } = run.row;
+    this.#byId.set(runId, run);
+    const slot = slotKey({ checkId, location, scheduledFor });
+    if (slot !== null) this.#bySlot.set(slot, run);
+  }
+
+  /** Decides one submission; `keyedSha256Hex` is of the location of its key. */
+  take(item: RunItem, keyedSha256Hex: KeyedSha256Hex, payload: EncodedPayload | null): ItemOutcome {
+    const { accountId, location, data } = item;
+    this.#agentId = item.agentId;
+    const { now, keptMs } = this.#options;
+    const run = this.#byId.get(data.runId);
+    const reason = whyRefused(data, {
+      ...{ now, keptMs, accountId, location, keyedSha256Hex, sha256Hex },
+      check: this.#facts.check(data.checkId),
+      run: run && { accountId: run.row.account_id, checkId: run.row.check_id },
+      lease: this.#facts.leaseOf(item),
+    });
+    if (reason !== null) return { id: data.id, outcome: 'refused', reason };
+    const slot = slotKey(slotOf(data));
+    const known = run ?? (slot === null ? undefined : this.#bySlot.get(slot));
+    if (data.kind === 'missed') return this.#takeMissed(item, data, known);
+    return this.#takeResult(item, withoutFuture(data, now), payload, known);
+  }
+
+  #takeMissed(item: RunItem, data: MissedSubmission, known: PlannedRun | undefined): ItemOutcome {
+    if (known !== undefined) return { id: data.id, outcome: 'duplicate' };
+    this.#newRun(item, 'MISSED', data.reason, null);
+    return { id: data.id, outcome: 'accepted' };
+  }
+
+  #newRun(
+    item: RunItem,
+    state: RunRow['state'],
+    missedReason: string | null,
+    resultId: string | null,
+  ): PlannedRun {
+    const { checkId, location, scheduledFor } = slotOf(item.data);
+    const run: PlannedRun = {
+      id: null,
+      row: {
+        account_id: item.accountId,
+        check_id: checkId,
+        run_id: item.data.runId,
+        location,
+        scheduled_for: scheduledFor,
+        state,
+        missed_reason: missedReason,
+        result_id: resultId,
+        late_results: 0,
+      },
+      ...{ attempts: new Map(), item, late: 0, isChanged: false },
+    };
+    this.newRuns.push(run);
+    this.#add(run);
+    return run;
+  }
+
+  #takeResult(
+    { accountId, location, data }: RunItem,
+    item: ResultSubmission,
+    payload: EncodedPayload | null,
+    known: PlannedRun | undefined,
+  ): ItemOutcome {
+    const stored = known?.attempts.get(item.attempt);
+    const isLast = this.#rescheduleRetry(accountId, item, known, stored) === 'too-late';
+    const resultType = isLast ? 'FINAL' : item.resultType;
+    const final =
+      known?.row.state === 'FINAL' && item.resultType === 'ATTEMPT'
+        ? [...known.attempts].find(([, result]) => result.resultType === 'FINAL')
+        : undefined;
+    const decision = decideResult(
+      known && { state: known.row.state, finalAttempt: final?.[0] ?? null },
+      stored,
+      { resultType, attempt: item.attempt },
+    );
+    switch (decision.kind) {
+      case 'duplicate':
+        return { id: item.id, outcome: 'duplicate' };
+      case 'late':
+        if (known !== undefined) {
+          known.late += 1;
+          known.isChanged = true;
+          this.#store(accountId, known, item, payload, 'LATE');
+        }
+        this.#finishJob(accountId, item);
+        return { id: item.id, outcome: 'late' };
+      case 'promote':
+        if (known !== undefined && stored !== undefined) {
+          stored.resultType = 'FINAL';
+          if (stored.seq !== null) {
+            stored.isPromoted = true;
+            this.promoted.push(stored);
+          }
+          this.#close(accountId, { ...item, id: stored.id }, known);
+        }
+        return { id: item.id, outcome: 'accepted' };
+      case 'store': {
+        const isOpen = resultType === 'ATTEMPT';
+        const run =
+          known ??
+          this.#newRun(
+            { accountId, location, agentId: this.#agentId, data },
+            isOpen ? 'RUNNING' : 'FINAL',
+            null,
+            isOpen ? null : item.id,
+          );
+        this.#store(accountId, run, item, payload, resultType);
+        if (!isOpen) this.#close(accountId, item, run);
+        else if (run.row.state === 'MISSED') this.#setState(run, 'RUNNING', null);
+        this.#finishJob(accountId, item);
+        return { id: item.id, outcome: 'accepted' };
+      }
+    }
+  }
+
+  /** Plans the next attempt in another location, where the item asks for it. */
+  #rescheduleRetry(
+    accountId: string,
+    item: ResultSubmission,
+    known: PlannedRun | undefined,
+    stored: PlannedResult | undefined,
+  ): 'too-late' | null {
+    if (item.resultType !== 'ATTEMPT' || known?.row.state === 'FINAL') return null;
+    if (stored !== undefined) return null;
+    const job = this.#options.retries.jobFor(accountId, {
+      ...item,
+      runId: known?.row.run_id ?? item.runId,
+    });
+    if (job === 'too-late') return job;
+    if (job !== null) this.jobs.push(job);
+    return null;
+  }
+
+  #store(
+    accountId: string,
+    run: PlannedRun,
+    item: ResultSubmission,
+    payload: EncodedPayload | null,
+    resultType: NewResult['result_type'],
+  ): void {
+    const result: NewPlannedResult = {
+      ...{ run, id: item.id, resultType, seq: null, isPromoted: false },
+      ...{ accountId, item, payload },
+    };
+    run.attempts.set(item.attempt, result);
+    this.newResults.push(result);
+  }
+
+  #setState(run: PlannedRun, state: 'RUNNING' | 'FINAL', resultId: string | null): void {
+    Object.assign(run.row, { state, missed_reason: null, result_id: resultId });
+    run.isChanged = true;
+  }
+
+  #close(accountId: string, item: ResultSubmission, run: PlannedRun): void {
+    if (run.row.state !== 'FINAL') this.#setState(run, 'FINAL', item.id);
+    this.closings.push({ accountId, run, item });
+  }
+
+  #finishJob(accountId: string, item: ResultSubmission): void {
+    if (item.jobId === null) return;
+    if (item.resultType === 'ATTEMPT' && item.retryElsewhere === null) return;
+    const { jobId, runLocation: location } = item;
+    this.finishedJobs.push({ accountId, location, jobId, agentId: this.#agentId });
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * Results that wait for the sums of analytics. Whoever stores a result, or makes an attempt FINAL, says
+ * so here in the same transaction; `analytics/roll-up.ts` takes rows away and adds them to the sums in
+ * one transaction. So each result is in the sums once, in whatever order transactions commit.
+ */
+import { sql, type Kysely } from 'kysely';
+import { fromJson } from '../db/columns.ts';
+import { prepareInserts } from '../db/insert-many.ts';
+import { prepareQuery } from '../db/prepared.ts';
+import { eachNumberIn } from '../db/expressions.ts';
+import { shardOf } from '../db/shard.ts';
+import type { Database } from '../db/tables.ts';
+
+/**
+ * What became of a result, as its writer knew it: FINAL results, attempts, and attempts that became
+ * FINAL after they were stored as attempts.
+ */
+export type Occasion = 'finals' | 'attempts' | 'promoted';
+
+export interface Waiting {
+  seq: number;
+  checkId: string;
+  occasion: Occasion;
+}
+
+/** `results_json` of a row: numbers of results. */
+export type WaitingResults = Partial<Record<Occasion, number[]>>;
+
+const insertRows = prepareInserts('roll_up_inbox', [
+  'shard',
+  'first_seq',
+  'result_count',
+  'results_json',
+  'created_at',
+]);
+
+/** How a stored result waits; null for one that no sum counts. */
+export function occasionOf(
+  resultType: 'FINAL' | 'ATTEMPT' | 'LATE',
+  isCancelled: boolean,
+): Occasion | null {
+  if (isCancelled || resultType === 'LATE') return null;
+  return resultType === 'FINAL' ? 'finals' : 'attempts';
+}
+
+/** Adds results, one row for each shard of their checks. */
+export async function addToInbox(
+  db: Kysely<Database>,
+  waiting: readonly Waiting[],
+  now: number,
+): Promise<void> {
+  const ofShards = Map.groupBy(waiting, ({ checkId }) => shardOf(checkId));
+  const rows = [...ofShards].map(([shard, ofShard]) => {
+    const results: WaitingResults = {};
+    let first = Infinity;
+    for (const { seq, occasion } of ofShard) {
+      (results[occasion] ??= []).push(seq);
+      first = Math.min(first, seq);
+    }
+    const json = JSON.stringify(results);
+    return {
+      ...{ shard, first_seq: first, result_count: ofShard.length },
+      ...{ results_json: json, created_at: now },
+    };
+  });
+  await insertRows.run(db, rows);
+}
+
+/** Looked at for one batch: rows have from one to some hundred results. */
+const maxRows = 4_096;
+
+const takeRows = prepareQuery<
+  { shards: string; limit: number },
+  { result_count: number; results_json: string }
+>((db, argument) =>
+  db
+    .deleteFrom('roll_up_inbox')
+    .where('id', 'in', (taken) =>
+      taken
+        .selectFrom((counted) =>
+          counted
+            .selectFrom((oldest) =>
+              oldest
+                .selectFrom('roll_up_inbox')
+                .select(['id', 'result_count'])
+                .where('shard', 'in', eachNumberIn(argument('shards')))
+                .orderBy('id')
+                .limit(maxRows)
+                .as('oldest'),
+            )
+            .select('id')
+            .select((select) =>
+              sql<number>`${select.fn
+                .sum('result_count')
+                .over((over) => over.orderBy('id'))} - result_count`.as('before'),
+            )
+            .as('counted'),
+        )
+        .select('id')
+        .where('before', '<', argument('limit')),
+    )
+    .returning(['result_count', 'results_json']),
+);
+
+/**
+ * Takes the oldest rows of shards away: at least one, and others until they have `limit` results. The
+ * caller holds the locks of these shards. Gives the results and how many they are.
+ */
+export async function takeFromInbox(
+  db: Kysely<Database>,
+  shards: readonly number[],
+  limit: number,
+): Promise<{ waiting: WaitingResults[]; count: number }> {
+  const rows = await takeRows.run(db, { shards: JSON.stringify(shards), limit });
+  return {
+    waiting: rows.map((row) => fromJson<WaitingResults>(row.results_json)),
+    count: rows.reduce((sum, row) => sum + row.result_count, 0),
+  };
+}
+
+const rowsOfShard = prepareQuery<{ shard: number }, { results_json: string }>((db, argument) =>
+  db.selectFrom('roll_up_inbox').select('results_json').where('shard', '=', argument('shard')),
+);
+
+/** The results that the shard of a check still has to add to the sums; most are of other checks. */
+export async function waitingBeside(
+  db: Kysely<Database>,
+  checkId: string,
+): Promise<{ stored: number[]; promoted: number[] }> {
+  const rows = await rowsOfShard.run(db, { shard: shardOf(checkId) });
+  const waiting = rows.map((row) => fromJson<WaitingResults>(row.results_json));
+  return {
+    stored: waiting.flatMap(({ finals = [], attempts = [] }) => [...finals, ...attempts]),
+    promoted: waiting.flatMap(({ promoted = [] }) => promoted),
+  };
+}
+
+/** Shards that have rows. */
+export async function waitingShards(db: Kysely<Database>): Promise<number[]> {
+  const rows = await db.selectFrom('roll_up_inbox').select('shard').distinct().execute();
+  return rows.map((row) => row.shard);
+}
+
+/** The lowest number of a result that is named here; null when nothing waits. */
+export async function firstWaitingSeq(db: Kysely<Database>): Promise<number | null> {
+  const row = await db
+    .selectFrom('roll_up_inbox')
+    .select((select) => select.fn.min<number | null>('first_seq').as('first'))
+    .executeTakeFirst();
+  return row?.first ?? null;
+}

@@ -1,0 +1,98 @@
+/** Whether a cluster kept its promises: read from the database, and from what webhooks received. */
+import { slotsUntil, type CheckWire } from '../../test/support/system.ts';
+
+type Query = <Row extends object>(text: string) => Promise<Row[]>;
+
+export interface Audit {
+  slots: number;
+  finals: number;
+  /** Missed slots by their reason. */
+  missed: Record<string, number>;
+  /** Slots with neither, as `check@instant`. */
+  open: string[];
+  /** Slots, results, alerts or failures of heartbeats that are there more than once. */
+  doubled: string[];
+  results: number;
+  /** Results in the sums. */
+  summed: number;
+  alerts: number;
+  /** Rows of the outbox that are still to be sent. */
+  waiting: number;
+}
+
+const slotsOf = `select check_id || '@' || scheduled_for as slot, state, missed_reason
+  from check_runs where scheduled_for is not null`;
+
+/** Counts everything about the slots of checks up to an instant, and what is doubled anywhere. */
+export async function audit(
+  query: Query,
+  checks: readonly CheckWire[],
+  until: number,
+): Promise<Audit> {
+  const expected = slotsUntil(checks, until);
+  const runs = await query<{ slot: string; state: string; missed_reason: string | null }>(slotsOf);
+  const ended = new Map(
+    runs.filter(({ state }) => state !== 'RUNNING').map((run) => [run.slot, run]),
+  );
+  const missed: Record<string, number> = {};
+  let finals = 0;
+  const open: string[] = [];
+  for (const slot of expected) {
+    const run = ended.get(slot);
+    if (run === undefined) open.push(slot);
+    else if (run.state === 'FINAL') finals += 1;
+    else missed[run.missed_reason ?? ''] = (missed[run.missed_reason ?? ''] ?? 0) + 1;
+  }
+  const several = async (what: string, text: string): Promise<string[]> =>
+    (await query<{ key: string; count: string }>(text)).map(
+      ({ key, count }) => `${what} ${key} is there ${count} times`,
+    );
+  const doubled = [
+    ...(await several(
+      'the FINAL of run',
+      `select check_run_id as key, count(*) from check_results
+       where result_type = 'FINAL' group by check_run_id having count(*) > 1`,
+    )),
+    ...(await several(
+      'the attempt of run',
+      `select check_run_id || '/' || attempt as key, count(*) from check_results
+       where result_type != 'LATE' group by check_run_id, attempt having count(*) > 1`,
+    )),
+    ...(await several(
+      'the alert of state',
+      `select check_id || ' ' || alert_type || ' ' || started_at as key, count(*) from check_alerts
+       group by check_id, alert_type, started_at having count(*) > 1`,
+    )),
+    ...(await several(
+      'the failure of heartbeat',
+      `select check_id || ' ' || happened_at as key, count(*) from heartbeat_events
+       where state = 'FAILING' group by check_id, happened_at having count(*) > 1`,
+    )),
+  ];
+  const count = async (text: string): Promise<number> =>
+    Number((await query<{ count: string }>(text))[0]?.count ?? 0);
+  return {
+    slots: expected.size,
+    finals,
+    missed,
+    open,
+    doubled,
+    results: await count(
+      `select count(*) from check_results where result_type in ('FINAL', 'ATTEMPT') and is_cancelled = 0`,
+    ),
+    summed: await count(
+      `select coalesce(sum(finals + retries), 0) as count from roll_ups where hours = 1`,
+    ),
+    alerts: await count('select count(*) from check_alerts'),
+    waiting: await count('select count(*) from outbox'),
+  };
+}
+
+/** What is wrong, as sentences; empty when every promise was kept. */
+export function complaints({ open, doubled, results, summed }: Audit): string[] {
+  return [
+    ...(open.length === 0 ? [] : [`${open.length} slots have no end, as ${open[0] ?? ''}`]),
+    ...doubled,
+    ...(results === summed ? [] : [`${results} results are ${summed} in the sums`]),
+  ];
+}

@@ -1,0 +1,224 @@
+/**
+ * `npm run cluster [-- --chaos] [-- --minutes 5]`: three replicas of the control plane on one PostgreSQL
+ * and one S3 store behind a balancer without affinity, four agents and targets, on this machine. With
+ * `--chaos` a replica is killed every few seconds and comes back. Says what happens, and at its end whether
+ * anything was lost or doubled; ends with 1 when something was.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import colors from 'picocolors';
+import { callApi, type ApiCall } from '../demo/api.ts';
+import { openProgress } from '../demo/view.ts';
+import type { CheckWire } from '../../test/support/system.ts';
+import { audit, complaints, type Audit } from './audit.ts';
+import { startCluster, type Cluster } from './start.ts';
+
+const replicas = 3;
+const agents = 4;
+const locations = ['office', 'warehouse'];
+const checksOfLocation = 60;
+const sayEveryMs = 10_000;
+const killEveryMs = 4_000;
+const settleWithinMs = 120_000;
+
+/** Pages that are up, pages that fail, and a receiver of alerts that counts deliveries by their id. */
+async function openTarget() {
+  const deliveries = new Map<string, number>();
+  let visits = 0;
+  const server = createServer((request, response) => {
+    const path = request.url ?? '/';
+    request.resume();
+    if (path.startsWith('/alerts')) {
+      const id = String(request.headers['webhook-id'] ?? '');
+      deliveries.set(id, (deliveries.get(id) ?? 0) + 1);
+      response.end();
+      return;
+    }
+    visits += 1;
+    const isUp = !path.startsWith('/flapping') || Math.floor(Date.now() / 30_000) % 2 === 0;
+    response.writeHead(isUp ? 200 : 503).end('body');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as { port: number }).port}`,
+    deliveries,
+    visits: () => visits,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function makeChecks(api: ApiCall, target: string): Promise<CheckWire[]> {
+  await callApi(api, 'POST', '/v1/alert-channels', {
+    type: 'WEBHOOK',
+    config: { name: 'counting', method: 'POST', url: `${target}/alerts`, headers: [] },
+    autoSubscribe: true,
+    sendFailure: true,
+    sendRecovery: true,
+    sendDegraded: false,
+  });
+  const checks: CheckWire[] = [];
+  for (const location of locations) {
+    for (let index = 0; index < checksOfLocation; index += 1) {
+      const page = index % 10 === 0 ? 'flapping' : 'up';
+      checks.push(
+        await callApi<CheckWire>(api, 'POST', '/v1/checks/url', {
+          name: `${location} ${index}`,
+          ...{ frequency: 0, frequencyOffset: 10, doubleCheck: false },
+          privateLocations: [location],
+          request: { url: `${target}/${page}/${index}` },
+        }),
+      );
+    }
+  }
+  return checks;
+}
+
+function describe(found: Audit): string {
+  const missed = Object.entries(found.missed).map(
+    ([reason, count]) => `, ${count} missed (${reason})`,
+  );
+  const wrong = found.doubled.length;
+  return `${found.finals} of ${found.slots} slots have their result${missed.join('')}; ${found.alerts} alerts; ${wrong === 0 ? 'nothing is doubled' : colors.red(`${wrong} doubled`)}`;
+}
+
+async function killAndReplace(
+  cluster: Cluster,
+  say: (what: string) => void,
+  signal: AbortSignal,
+): Promise<number> {
+  let kills = 0;
+  while (!signal.aborted) {
+    await pause(killEveryMs, undefined, { signal }).catch(() => {});
+    if (signal.aborted) break;
+    const place = kills % replicas;
+    if (cluster.replicas[place] === undefined) continue;
+    await cluster.kill(place);
+    kills += 1;
+    say(colors.yellow(`killed replica-${place + 1} with kill -9 and started another`));
+    await cluster.startReplica(place);
+  }
+  return kills;
+}
+
+/** Waits until every slot has an end and every result is in the sums. */
+async function settle(
+  cluster: Cluster,
+  checks: readonly CheckWire[],
+  until: number,
+): Promise<Audit> {
+  const deadline = Date.now() + settleWithinMs;
+  for (;;) {
+    const found = await audit(cluster.query, checks, until);
+    if (complaints(found).length === 0 || Date.now() > deadline) return found;
+    await pause(1_000);
+  }
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      chaos: { type: 'boolean', default: false },
+      minutes: { type: 'string' },
+      port: { type: 'string', default: '0' },
+    },
+  });
+  const minutes = values.minutes === undefined ? Infinity : Number(values.minutes);
+  const port = Number(values.port);
+  if (!(minutes > 0) || !Number.isInteger(port) || port < 0 || port > 65_535) {
+    console.error(
+      '--minutes takes a number above 0, --port a port; for example: npm run cluster -- --chaos --minutes 5',
+    );
+    process.exitCode = 2;
+    return;
+  }
+  const stopping = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      stopping.abort();
+    });
+  }
+  process.stdout.on('error', () => {
+    stopping.abort();
+  });
+  await using stack = new AsyncDisposableStack();
+  const step = openProgress();
+  const folder = mkdtempSync(join(tmpdir(), 'monitor-cluster-'));
+  const target = stack.use(await openTarget());
+  const cluster = stack.use(await startCluster({ folder, replicas, port, step }));
+  const api: ApiCall = { baseUrl: cluster.url, apiKey: cluster.apiKey };
+  step(`starting ${agents} agents in ${locations.length} locations`);
+  const keys: string[] = [];
+  for (const slugName of locations) {
+    const { id } = await callApi<{ id: string }>(api, 'POST', '/v1/private-locations', {
+      name: slugName,
+      slugName,
+    });
+    const made = await callApi<{ rawKey: string }>(api, 'POST', `/v1/private-locations/${id}/keys`);
+    keys.push(made.rawKey);
+  }
+  for (let index = 0; index < agents; index += 1) {
+    cluster.startAgent(`agent-${index + 1}`, keys[index % keys.length] ?? '');
+  }
+  step(
+    `making ${locations.length * checksOfLocation} checks that run every 10 seconds, and a webhook`,
+  );
+  const checks = await makeChecks(api, target.url);
+  console.log(
+    [
+      '',
+      colors.bold(`${replicas} replicas, ${agents} agents and their targets are running.`),
+      '',
+      `console    ${cluster.url}/console/   (sign in with ${cluster.apiKey})`,
+      `database   ${cluster.postgres.url('monitor')}`,
+      `logs       ${folder}`,
+      '',
+      colors.dim(
+        values.chaos
+          ? 'A replica is killed every few seconds.'
+          : 'With --chaos a replica is killed every few seconds.',
+      ),
+      colors.dim('Ctrl-C ends it all, and says whether anything was lost.'),
+      '',
+    ].join('\n'),
+  );
+  if (minutes !== Infinity)
+    void pause(minutes * 60_000, undefined, { ref: false }).then(() => {
+      stopping.abort();
+    });
+  const chaos = values.chaos ? killAndReplace(cluster, step, stopping.signal) : Promise.resolve(0);
+  while (!stopping.signal.aborted) {
+    await pause(sayEveryMs, undefined, { signal: stopping.signal }).catch(() => {});
+    // Slots of the last seconds are still measured.
+    if (!stopping.signal.aborted)
+      step(describe(await audit(cluster.query, checks, Date.now() - 20_000)));
+  }
+  const kills = await chaos;
+  step('waiting until every slot has an end');
+  const found = await settle(cluster, checks, Date.now() - 1_000);
+  const wrong = complaints(found);
+  const most = Math.max(0, ...target.deliveries.values());
+  step(describe(found));
+  step(
+    `${found.results} results, ${found.summed} in the sums; ${target.deliveries.size} notifications, each sent at most ${most} times; ${kills} replicas killed`,
+  );
+  for (const each of wrong) console.log(colors.red(`  ${each}`));
+  console.log(
+    wrong.length === 0
+      ? colors.green('Nothing was lost, and nothing is there twice.')
+      : colors.red('That is a defect.'),
+  );
+  if (wrong.length > 0) process.exitCode = 1;
+  else rmSync(folder, { recursive: true, force: true });
+}
+
+await main();

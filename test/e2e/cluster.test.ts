@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import test from 'node:test';
+import { audit, complaints } from '../../scripts/cluster/audit.ts';
+import { startCluster, type Cluster } from '../../scripts/cluster/start.ts';
+import { callApi } from '../../scripts/demo/api.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
+import { isLong, seededRandom, testSeed } from '../support/random.ts';
+import { temporaryFolder, type CheckWire } from '../support/system.ts';
+
+const second = 1_000;
+/** Three kinds of faults take turns; the long tier has them all, for longer. */
+const rounds = isLong ? 12 : 1;
+const settleWithinMs = 240 * second;
+const locations = ['office', 'warehouse'];
+const checksOfLocation = isLong ? 200 : 30;
+
+/** Pages that are up or down in turns, and a webhook that counts what it receives by id. */
+async function openWorld() {
+  const deliveries = new Map<string, number>();
+  const server = createServer((request, response) => {
+    request.resume();
+    const path = request.url ?? '/';
+    if (path === '/alerts') {
+      const id = String(request.headers['webhook-id']);
+      deliveries.set(id, (deliveries.get(id) ?? 0) + 1);
+    }
+    const isUp = !path.startsWith('/flapping') || Math.floor(Date.now() / 20_000) % 2 === 0;
+    response.writeHead(isUp ? 200 : 503).end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    deliveries,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+interface Heartbeat {
+  id: string;
+  heartbeat: { pingUrl: string };
+}
+
+/** Asks the API all the time, and keeps every answer that no client should see. */
+function askAllTheTime(cluster: Cluster, signal: AbortSignal) {
+  const wrong: string[] = [];
+  let answers = 0;
+  const ask = async (): Promise<void> => {
+    while (!signal.aborted) {
+      for (const path of ['/v1/check-statuses', '/v1/checks?limit=10', '/v1/check-alerts']) {
+        const response = await fetch(cluster.url + path, {
+          headers: { authorization: `Bearer ${cluster.apiKey}` },
+        }).catch((error: unknown) => String(error));
+        if (typeof response === 'string') continue;
+        const text = await response.text();
+        answers += 1;
+        if (response.status > 499 && response.status !== 503) {
+          wrong.push(`${path}: ${response.status} ${text}`);
+        }
+        if (response.status === 503 && response.headers.get('retry-after') === null) {
+          wrong.push(`${path}: 503 without Retry-After`);
+        }
+      }
+      await pause(200);
+    }
+  };
+  return { wrong, answers: () => answers, done: ask() };
+}
+
+test('three replicas whose processes, links and database fail lose nothing and double nothing', async (context) => {
+  const seed = testSeed();
+  context.diagnostic(`TEST_SEED=${seed}`);
+  const random = seededRandom(seed);
+  using folder = temporaryFolder();
+  await using world = await openWorld();
+  await using links = new AsyncDisposableStack();
+  const linkOf = new Map<number, FaultProxy>();
+  await using cluster = await startCluster({
+    folder: folder.path,
+    replicas: 3,
+    async settingsOf(place, { port, url }) {
+      const link = linkOf.get(place) ?? links.use(await FaultProxy.start(port, random));
+      linkOf.set(place, link);
+      const through = new URL(url);
+      through.port = String(link.port);
+      return { DATABASE_URL: through.href, CHECK_RESPONSES: 'true' };
+    },
+  });
+  const api = { baseUrl: cluster.url, apiKey: cluster.apiKey };
+  const keys: string[] = [];
+  for (const slugName of locations) {
+    const made = await callApi<{ id: string }>(api, 'POST', '/v1/private-locations', {
+      name: slugName,
+      slugName,
+    });
+    const key = await callApi<{ rawKey: string }>(
+      api,
+      'POST',
+      `/v1/private-locations/${made.id}/keys`,
+    );
+    keys.push(key.rawKey);
+  }
+  const agents = [0, 1, 2, 3].map((index) =>
+    cluster.startAgent(`agent-${index}`, keys[index % 2] ?? ''),
+  );
+  const served = `select count(*) as count from agents where gone_at is null`;
+  while (Number((await cluster.query<{ count: string }>(served))[0]?.count) < agents.length) {
+    await pause(250);
+  }
+  await callApi(api, 'POST', '/v1/alert-channels', {
+    type: 'WEBHOOK',
+    config: { name: 'counting', method: 'POST', url: `${world.url}/alerts`, headers: [] },
+    autoSubscribe: true,
+    sendFailure: true,
+    sendRecovery: true,
+    sendDegraded: false,
+  });
+  const checks: CheckWire[] = [];
+  for (const location of locations) {
+    for (let index = 0; index < checksOfLocation; index += 1) {
+      checks.push(
+        await callApi<CheckWire>(api, 'POST', '/v1/checks/url', {
+          name: `${location} ${index}`,
+          ...{ frequency: 0, frequencyOffset: 30, doubleCheck: false },
+          privateLocations: [location],
+          request: { url: `${world.url}/${index % 6 === 0 ? 'flapping' : 'up'}/${index}` },
+        }),
+      );
+    }
+  }
+  const heartbeats: Heartbeat[] = [];
+  for (let index = 0; index < 10; index += 1) {
+    heartbeats.push(
+      await callApi<Heartbeat>(api, 'POST', '/v1/checks/heartbeat', {
+        name: `job ${index}`,
+        heartbeat: { period: 30, periodUnit: 'seconds', grace: 0, graceUnit: 'seconds' },
+      }),
+    );
+  }
+  for (const { heartbeat } of heartbeats) {
+    const { pathname } = new URL(heartbeat.pingUrl);
+    assert.ok((await fetch(cluster.url + pathname)).ok);
+  }
+
+  const stopping = new AbortController();
+  const asking = askAllTheTime(cluster, stopping.signal);
+  const pick = (): number => Math.floor(random() * 3);
+  let kills = 0;
+  const killSome = async (): Promise<void> => {
+    for (let count = 0; count < 4; count += 1) {
+      const place = pick();
+      await cluster.kill(place);
+      kills += 1;
+      await cluster.startReplica(place);
+    }
+  };
+  const freezeOne = async (): Promise<void> => {
+    const program = cluster.replicas[pick()]?.program;
+    program?.signal('SIGSTOP');
+    await pause((isLong ? 40 : 15) * second);
+    program?.signal('SIGCONT');
+  };
+  const cutOneOff = async (): Promise<void> => {
+    const link = linkOf.get(pick());
+    await link?.fail({ kind: 'silence' });
+    await pause(8 * second);
+    await link?.heal();
+  };
+  const crashDatabase = async (): Promise<void> => {
+    await cluster.postgres.stop('immediate');
+    await pause(2 * second);
+    await cluster.postgres.start();
+  };
+  const endConnections = async (): Promise<void> => {
+    for (let count = 0; count < 5; count += 1) {
+      await cluster.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid()`,
+      );
+      await pause(second);
+    }
+  };
+  for (let round = 0; round < rounds; round += 1) {
+    for (const fault of [killSome, crashDatabase, freezeOne, endConnections, cutOneOff]) {
+      await fault();
+      await pause(3 * second);
+    }
+  }
+  stopping.abort();
+  await asking.done;
+
+  const until = Date.now();
+  const deadline = until + settleWithinMs;
+  let found = await audit(cluster.query, checks, until);
+  while ((complaints(found).length > 0 || found.waiting > 0) && Date.now() < deadline) {
+    await pause(2 * second);
+    found = await audit(cluster.query, checks, until);
+  }
+  context.diagnostic(
+    JSON.stringify({ ...found, open: found.open.length, answers: asking.answers(), kills }),
+  );
+  assert.deepEqual(complaints(found), []);
+  assert.deepEqual(asking.wrong, []);
+  assert.equal(found.waiting, 0, 'notifications that nobody sent');
+  // Agents were there all the time.
+  const untrue = Object.keys(found.missed).filter((reason) => !/^agent-overloaded$/.test(reason));
+  assert.deepEqual(untrue, [], JSON.stringify(found.missed));
+  assert.ok(found.slots >= checks.length, `${found.slots} slots`);
+  for (const [id, count] of world.deliveries) {
+    assert.ok(count <= 1 + kills + rounds, `notification ${id} was sent ${count} times`);
+  }
+  const failures = await cluster.query<{ check_id: string }>(
+    `select distinct check_id from heartbeat_events where state = 'FAILING'`,
+  );
+  assert.equal(failures.length, heartbeats.length, 'jobs whose missing ping was found');
+  for (const agent of agents) assert.ok(agent.isRunning(), `${agent.name} has ended`);
+});
