@@ -174,6 +174,8 @@ export class IngestPlan {
     );
     switch (decision.kind) {
       case 'duplicate':
+        // Another agent had the job before, and its result came first.
+        this.#finishJob(accountId, item);
         return { id: item.id, outcome: 'duplicate' };
       case 'late':
         if (known !== undefined) {

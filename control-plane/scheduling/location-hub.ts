@@ -29,6 +29,7 @@ import type { Candidate } from './decide/assignment.ts';
 import { LocationView } from './location-view.ts';
 import {
   adoptAgents,
+  agentsOfReplica,
   leaveLocation,
   readVectors,
   servingAgents,
@@ -256,6 +257,7 @@ export class LocationHub {
     if (this.isClosed) return;
     const since = reception.receivableMs();
     attendance.stopWaiting = clock.after(withinMs, () => {
+      attendance.stopWaiting = null;
       // Only receivable time counts.
       const leftMs = withinMs - (reception.receivableMs() - since);
       if (leftMs < minCountedMs && reception.hasReadAll() && !this.#isDatabaseAway) {
@@ -284,21 +286,45 @@ export class LocationHub {
     await Promise.resolve();
     for (const [entry, overdue] of this.#overdue) {
       this.#overdue.delete(entry);
-      const agentIds = [...overdue].filter((id) => entry.attendances.get(id)?.polls === 0);
-      if (agentIds.length < overdue.size) this.#rereadMembers(entry);
-      if (agentIds.length === 0) continue;
       try {
-        await this.#leave(entry, agentIds, this.#parts.replicaId);
+        const gone = await this.#giveUp(entry, [...overdue]);
+        if (this.#isAlone && gone < overdue.size) this.#rereadMembers(entry);
       } catch (error) {
         this.#rereadMembers(entry);
         this.#logFailure(error, 'agents are gone, not recorded');
-        for (const [id, attendance] of entry.attendances) {
-          if (overdue.has(id) && attendance.polls === 0) {
-            this.#expectBack(entry, id, attendance, minReturnMs);
-          }
-        }
+        for (const agentId of overdue) this.#expectAgain(entry, agentId, minReturnMs);
       }
     }
+  }
+
+  /** Gives the number of agents that really are gone: others may poll elsewhere, or here again. */
+  async #giveUp(entry: LocationEntry, agentIds: readonly string[]): Promise<number> {
+    const { db, clock, replicaId } = this.#parts;
+    const now = clock.now();
+    const mine = await agentsOfReplica(db, entry, agentIds, replicaId);
+    const late = mine
+      .filter(({ id, lastSeenAt }) => {
+        return lastSeenAt < now && entry.attendances.get(id)?.polls === 0;
+      })
+      .map(({ id }) => id);
+    for (const agentId of agentIds) {
+      const isMine = mine.some(({ id }) => id === agentId);
+      if (!isMine) this.#forget(entry, agentId);
+      else if (!late.includes(agentId)) this.#expectAgain(entry, agentId, returnMs.answered);
+    }
+    return late.length === 0 ? 0 : this.#leave(entry, late, { now, replicaId });
+  }
+
+  /** After its time was over. */
+  #expectAgain(entry: LocationEntry, agentId: string, withinMs: number): void {
+    const attendance = entry.attendances.get(agentId);
+    if (attendance?.polls !== 0 || attendance.stopWaiting !== null) return;
+    this.#expectBack(entry, agentId, attendance, withinMs);
+  }
+
+  #forget({ attendances }: LocationEntry, agentId: string): void {
+    const attendance = attendances.get(agentId);
+    if (attendance?.polls === 0 && attendance.stopWaiting === null) attendances.delete(agentId);
   }
 
   #rereadMembers(entry: LocationEntry): void {
@@ -309,30 +335,27 @@ export class LocationHub {
   async #leave(
     entry: LocationEntry,
     agentIds: readonly string[],
-    replicaId?: string,
-  ): Promise<void> {
-    const { db, clock } = this.#parts;
-    const now = clock.now();
-    const gone = await inTransaction(db, (unit) =>
-      leaveLocation(unit, entry, agentIds, {
-        now,
-        ...(replicaId === undefined ? {} : { replicaId }),
-      }),
+    how: Parameters<typeof leaveLocation>[3],
+  ): Promise<number> {
+    const gone = await inTransaction(this.#parts.db, (unit) =>
+      leaveLocation(unit, entry, agentIds, how),
     );
-    for (const agentId of agentIds) {
-      const attendance = entry.attendances.get(agentId);
-      if (attendance?.polls !== 0) continue;
-      attendance.stopWaiting?.();
-      entry.attendances.delete(agentId);
+    for (const agentId of gone) this.#forget(entry, agentId);
+    for (const agentId of agentIds) this.#expectAgain(entry, agentId, returnMs.answered);
+    if (gone.length > 0) {
+      this.notify(entry.accountId, entry.location);
+      await this.#refresh(entry);
     }
-    if (gone.length === 0) return;
-    this.notify(entry.accountId, entry.location);
-    await this.#refresh(entry);
+    return gone.length;
   }
 
   /** Removes an agent that said goodbye. */
   async remove(place: Place, agentId: string): Promise<void> {
-    await this.#leave(this.#entry(place), [agentId]);
+    const entry = this.#entry(place);
+    const attendance = entry.attendances.get(agentId);
+    attendance?.stopWaiting?.();
+    if (attendance !== undefined) attendance.stopWaiting = null;
+    await this.#leave(entry, [agentId], { now: this.#parts.clock.now() });
   }
 
   #logFailure(error: unknown, message: string): void {

@@ -225,9 +225,27 @@ export async function joinLocation(
   return news;
 }
 
+/** Those of these agents that serve and checked in at a replica last, and when. */
+export async function agentsOfReplica(
+  db: Kysely<Database>,
+  { accountId, location }: Place,
+  agentIds: readonly string[],
+  replicaId: string,
+): Promise<{ id: string; lastSeenAt: number }[]> {
+  return db
+    .selectFrom('agents')
+    .select(['id', 'last_seen_at as lastSeenAt'])
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .where('id', 'in', eachOf(agentIds))
+    .where('gone_at', 'is', null)
+    .where('replica_id', '=', replicaId)
+    .execute();
+}
+
 /**
  * Takes agents out of a location; gives the ids of those that were in it. With `replicaId` only
- * those that did not check in at another replica since.
+ * those that checked in there last, before `now`.
  */
 export async function leaveLocation(
   db: Kysely<Database>,
@@ -244,7 +262,9 @@ export async function leaveLocation(
     .where('location', '=', location)
     .where('id', 'in', eachOf(agentIds))
     .where('gone_at', 'is', null);
-  if (replicaId !== undefined) leaving = leaving.where('replica_id', '=', replicaId);
+  if (replicaId !== undefined) {
+    leaving = leaving.where('replica_id', '=', replicaId).where('last_seen_at', '<', now);
+  }
   const gone = (await leaving.returning('id').execute()).map(({ id }) => id);
   if (gone.length === 0) return gone;
   const left = await servingRows(db)
