@@ -1,6 +1,6 @@
 // Own process: it starts many programs.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
@@ -14,6 +14,7 @@ import { Operator } from '../support/control-plane-command.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { fillEmptyTables } from '../support/fill-tables.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { startS3 } from '../support/s3.ts';
 import { temporaryFolder } from '../support/system.ts';
 import { buildWorld } from '../support/world.ts';
 
@@ -96,9 +97,16 @@ test('every row of every table arrives as it was, once', async () => {
   // The newest groups were deleted.
   source.exec(`update sqlite_sequence set seq = seq + 7 where name = 'check_groups'`);
   await using target = await createTestDatabase();
-  const operator = mover(folder.path, target);
+  await using s3 = await startS3();
+  const inBucket = { ...s3.settings, ARTIFACTS_DIR: '', ARTIFACTS_SHARED: '' };
+  const operator = mover(folder.path, target, inBucket);
   const moved = await operator.json<Moved>('move');
   assert.equal(moved.isKeyChanged, false);
+  assert.deepEqual(moved.codeBundles, { copied: 1, missing: [] });
+  assert.match(
+    moved.next[0] ?? '',
+    /aws s3 sync \/.*\/artifacts s3:\/\/files\/ --exclude '\.partial\/\*' --endpoint-url http/,
+  );
   for (const table of tables) {
     const own = source.prepare(`select * from "${table}"`).all();
     const rows = await query<Record<string, unknown>>(target, `select * from "${table}"`);
@@ -178,7 +186,7 @@ test('an installation with a key file goes on as replicas with ENCRYPTION_KEY', 
 test('a move that was killed is served by nobody and begun again by the next', async () => {
   using folder = temporaryFolder();
   const file = join(folder.path, 'control-plane.db');
-  await makeInstallation(file, { ENCRYPTION_KEY: key });
+  const { accountId, codeBundlePath } = await makeInstallation(file, { ENCRYPTION_KEY: key });
   await using target = await createTestDatabase();
   const operator = mover(folder.path, target);
   // A row that no batch can bring in ends the first run in the middle.
@@ -199,8 +207,18 @@ test('a move that was killed is served by nobody and begun again by the next', a
     );
   }
   await query(target, 'drop trigger refuse on check_statuses');
+  // The bundle is one that an older build kept beside the database.
+  const source = new DatabaseSync(file);
+  const { digest, path } = source.prepare('select digest, path from code_bundles').get() ?? {};
+  source.exec('update code_bundles set object_key = null');
+  source.close();
+  assert.equal(path, codeBundlePath);
+  const own = join(folder.path, 'code-bundles', accountId);
+  mkdirSync(own, { recursive: true });
+  writeFileSync(join(own, `${String(digest)}.tgz`), gzip);
   const again = await operator.run('move');
   assert.equal(again.code, 0, again.error);
+  assert.match(again.out, /\ncopied 1 code bundles\n$/);
   assert.match(again.error, /did not end: beginning again/);
   assert.match(
     again.out,
