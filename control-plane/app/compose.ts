@@ -514,7 +514,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     },
     {
       name: 'prune-artifacts',
-      on: 'all',
+      on: 'one',
       everyMs: 60_000,
       run: trusted(() => pruneArtifacts(services, keptMs)),
     },

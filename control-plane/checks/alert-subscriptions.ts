@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { alertChannels } from '@monitor/shared/contract/check.ts';
 import { invalidField } from '../errors/api-error.ts';
 import { fromFlag, fromJson, toFlag } from '../db/columns.ts';
+import { eachTextIn } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
@@ -61,6 +62,32 @@ export async function initialSubscriptions(
       !named.has(id) && (autoAssignAlerts || fromFlag(subscribesItself)),
   );
   return [...asked, ...further.map(({ id }) => ({ alertChannelId: id, activated: true }))];
+}
+
+/** Writes the same for a check that asked for none. */
+export async function subscribeNewCheck(
+  db: Kysely<Database>,
+  accountId: string,
+  checkId: string,
+  autoAssignAlerts: boolean,
+): Promise<void> {
+  await db
+    .insertInto('alert_subscriptions')
+    .columns(['account_id', 'channel_id', 'check_id', 'activated'])
+    .expression((channels) => {
+      const all = channels
+        .selectFrom('alert_channels')
+        .select(({ ref, cast, val, lit }) => [
+          ref('account_id').as('account_id'),
+          ref('id').as('channel_id'),
+          cast<string>(val(checkId), 'text').as('check_id'),
+          lit(1).as('activated'),
+        ])
+        .where('account_id', '=', accountId)
+        .orderBy('id');
+      return autoAssignAlerts ? all : all.where('auto_subscribe', '=', 1);
+    })
+    .execute();
 }
 
 /** Replaces the subscriptions of one check or group. */
@@ -154,7 +181,7 @@ function nothing(): SubscribedChannels {
 }
 
 const subscribedChannels = prepareQuery<
-  { accountId: string; checkId: string },
+  { accountId: string; checkIds: string },
   ChannelRow & { check_id: string | null; channel_id: number; activated: number }
 >((db, argument) =>
   db
@@ -168,7 +195,7 @@ const subscribedChannels = prepareQuery<
       'alert_channels.config_json',
     ])
     .where('alert_subscriptions.account_id', '=', argument('accountId'))
-    .where('alert_subscriptions.check_id', '=', argument('checkId'))
+    .where('alert_subscriptions.check_id', 'in', eachTextIn(argument('checkIds')))
     .orderBy('alert_subscriptions.id'),
 );
 
@@ -178,18 +205,16 @@ export async function channelsOfChecks(
   accountId: string,
   checkIds: readonly string[],
 ): Promise<Map<string, SubscribedChannels>> {
-  const found = new Map<string, SubscribedChannels>();
-  for (const checkId of checkIds) {
-    const channels = nothing();
-    found.set(checkId, channels);
-    for (const row of await subscribedChannels.run(db, { accountId, checkId })) {
-      const activated = fromFlag(row.activated);
-      channels.subscriptions.push({ alertChannelId: row.channel_id, activated });
-      if (activated) {
-        const config = fromJson(secrets.decryptStored(row.config_json, accountId));
-        presenters[row.type]?.(channels.alertChannels, config as never);
-      }
-    }
+  const found = new Map(checkIds.map((checkId) => [checkId, nothing()]));
+  const rows = await subscribedChannels.run(db, { accountId, checkIds: JSON.stringify(checkIds) });
+  for (const row of rows) {
+    const channels = found.get(row.check_id ?? '');
+    if (channels === undefined) continue;
+    const activated = fromFlag(row.activated);
+    channels.subscriptions.push({ alertChannelId: row.channel_id, activated });
+    if (!activated) continue;
+    const config = fromJson(secrets.decryptStored(row.config_json, accountId));
+    presenters[row.type]?.(channels.alertChannels, config as never);
   }
   return found;
 }

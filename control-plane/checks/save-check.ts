@@ -28,6 +28,7 @@ import type { Services } from '../core/services.ts';
 import {
   checkChannels,
   initialSubscriptions,
+  subscribeNewCheck,
   writeSubscriptions,
   type Subscription,
 } from './alert-subscriptions.ts';
@@ -145,8 +146,11 @@ export async function createCheck(
     const asked = fields['alertChannelSubscriptions'] as Subscription[];
     await checkChannels(db, accountId, asked);
     await insertCheck.run(db, row);
-    const subscriptions = await initialSubscriptions(db, accountId, asked, autoAssignAlerts);
-    await writeSubscriptions(db, accountId, { checkId: row.id }, subscriptions, true);
+    if (asked.length === 0) await subscribeNewCheck(db, accountId, row.id, autoAssignAlerts);
+    else {
+      const subscriptions = await initialSubscriptions(db, accountId, asked, autoAssignAlerts);
+      await writeSubscriptions(db, accountId, { checkId: row.id }, subscriptions, true);
+    }
     return publishCheck(services, db, 'created', { row, effective: effectiveFields(row, group) });
   });
   runAll(steps);

@@ -219,7 +219,7 @@ export async function sweepHeartbeats(services: Services): Promise<boolean> {
   const overdue = await findOverdue(db, before);
   if (overdue.length === 0) return false;
   const outages = replicas.outages();
-  const { steps } = await inTransaction(db, async (unit) => {
+  const { hasProgress, steps } = await inTransaction(db, async (unit) => {
     // Those that another replica fails meanwhile are not overdue any more.
     const locked = await lockChecks(unit, overdue);
     const rows = await heartbeatRows(unit)
@@ -235,8 +235,11 @@ export async function sweepHeartbeats(services: Services): Promise<boolean> {
       const verdict = await apply(services, unit, row, { kind: 'tick' }, nobody);
       if (verdict !== null) verdicts.push(verdict);
     }
-    return { steps: await publishResults(services, unit, { verdicts, endings: [] }) };
+    return {
+      hasProgress: rows.length > 0,
+      steps: await publishResults(services, unit, { verdicts, endings: [] }),
+    };
   });
   runAll(steps);
-  return overdue.length === deadlinesPerSweep;
+  return hasProgress && overdue.length === deadlinesPerSweep;
 }

@@ -5,4 +5,4 @@ export { maintenanceBetween } from './maintenance-between.ts';
 export { maintenanceWindowHandlers } from './maintenance-windows/handlers.ts';
 export { MaintenanceSlots } from './maintenance-slots.ts';
 export { scheduledMaintenance } from './scheduled-maintenance.ts';
-export { maintenanceOf, selectionOf, windowsSince } from './windows.ts';
+export { maintenanceNow, maintenanceOf, selectionOf, windowsSince } from './windows.ts';

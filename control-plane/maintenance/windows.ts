@@ -81,9 +81,31 @@ export async function maintenanceOf(
   checkIds: readonly string[],
   at: number,
 ): Promise<ReadonlyMap<string, CheckMaintenance>> {
+  if (checkIds.length === 0) return new Map();
+  const windows = await windowsSince(db, accountId, at);
+  return maintenanceBy(windows, db, accountId, checkIds, at);
+}
+
+/** The same for the present instant, by the windows that are not withdrawn. */
+export async function maintenanceNow(
+  db: Kysely<Database>,
+  accountId: string,
+  checkIds: readonly string[],
+  now: number,
+): Promise<ReadonlyMap<string, CheckMaintenance>> {
+  const windows = await standingWindows(db, accountId);
+  return maintenanceBy(windows, db, accountId, checkIds, now);
+}
+
+async function maintenanceBy(
+  all: readonly PlannedWindow[],
+  db: Kysely<Database>,
+  accountId: string,
+  checkIds: readonly string[],
+  at: number,
+): Promise<ReadonlyMap<string, CheckMaintenance>> {
   const found = new Map<string, CheckMaintenance>();
-  if (checkIds.length === 0) return found;
-  const held = (await windowsSince(db, accountId, at)).flatMap((window) => {
+  const held = all.flatMap((window) => {
     const occurrence = heldAt(window, at);
     return occurrence === null ? [] : [{ window, occurrence }];
   });

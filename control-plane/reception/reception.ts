@@ -292,6 +292,8 @@ export class Reception implements Disposable {
   /** True when the wall clock may be used for irreversible work and for dates. */
   isClockTrusted(): boolean {
     this.#look();
+    // Beside others, a step is judged once it is recorded.
+    if (this.#others !== null && this.#unrecorded.length > 0) return false;
     return this.#trust.isTrusted(this.#receivedMs());
   }
 

@@ -18,7 +18,7 @@ import {
 } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
 import { createJobs, dropWaitingJobs } from './jobs.ts';
-import { maintenanceOf } from '../maintenance/index.ts';
+import { maintenanceNow, maintenanceOf } from '../maintenance/index.ts';
 
 const insertLocations = prepareInserts('check_locations', [
   'check_id',
@@ -248,10 +248,12 @@ async function runNow(
   row: CheckRow,
   effective: CheckFields,
 ): Promise<void> {
-  const maintenance = await maintenanceOf(db, row.account_id, [row.id], services.clock.now());
-  if (maintenance.size > 0) return;
   const locations = locationsOf(effective);
   const served = locations.filter((location) => services.hub.isServed(row.account_id, location));
+  if (served.length === 0) return;
+  const now = services.clock.now();
+  const maintenance = await maintenanceNow(db, row.account_id, [row.id], now);
+  if (maintenance.size > 0) return;
   const { runParallel } = effective as unknown as ScheduledFields;
   await createJobs(
     services,

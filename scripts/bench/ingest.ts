@@ -1,7 +1,7 @@
 /**
  * Hands in results as fast as the control plane takes them. Arguments: base URL, location key,
- * location, check id, batches, connections, instant of the first slot. The check has a slot every ten
- * seconds. Prints results per second, all acknowledged durably.
+ * location, check ids, batches, connections, instant of the first slot, results per batch. The checks
+ * have a slot every ten seconds. Prints results per second, all acknowledged durably.
  */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'undici';
@@ -14,10 +14,11 @@ import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
 import { RunIds } from '../../agent/worker/run-ids.ts';
 import { checkInOf } from '../../test/support/fake-agent.ts';
 
-const [url = '', key = '', location = '', checkId = '', batchesText = '', ...rest] =
+const [url = '', key = '', location = '', checkIdsText = '', batchesText = '', ...rest] =
   process.argv.slice(2);
-const [connectionsText = '', beginText = ''] = rest;
-const batchSize = 500;
+const [connectionsText = '', beginText = '', batchSizeText = '500'] = rest;
+const checkIds = checkIdsText.split(',');
+const batchSize = Number(batchSizeText);
 const dispatcher = new Agent({ connections: Number(connectionsText) });
 const agentId = randomUUID();
 
@@ -36,14 +37,21 @@ const ids = new RunIds();
 ids.use(((await checkedIn.body.json()) as { idKey: string }).idKey);
 
 const everyMs = 10_000;
-const schedule = scheduleOf({ checkId, frequency: 0, frequencyOffset: everyMs / 1000 });
-let slot = slotAtOrAfter(schedule, Number(beginText));
+const places = checkIds.map((checkId) => {
+  const schedule = scheduleOf({ checkId, frequency: 0, frequencyOffset: everyMs / 1000 });
+  return { checkId, slot: slotAtOrAfter(schedule, Number(beginText)) };
+});
+let turn = 0;
 
-function nextRun(): { id: string; runId: string; scheduledFor: number } {
-  const scheduledFor = slot;
-  slot += everyMs;
+/** The next slot of the next check. */
+function nextRun(): { id: string; runId: string; checkId: string; scheduledFor: number } {
+  const place = places[turn % places.length];
+  if (place === undefined) throw new Error('no check is named');
+  turn += 1;
+  const { checkId, slot: scheduledFor } = place;
+  place.slot += everyMs;
   const runId = ids.ofSlot({ checkId, location, scheduledFor });
-  return { id: ids.ofAttempt(runId, 1), runId, scheduledFor };
+  return { id: ids.ofAttempt(runId, 1), runId, checkId, scheduledFor };
 }
 
 function batch(): string {
@@ -51,7 +59,6 @@ function batch(): string {
   const items = Array.from({ length: batchSize }, () => ({
     kind: 'result',
     ...nextRun(),
-    checkId,
     checkRevision: 1,
     checkType: 'URL',
     name: 'bench',

@@ -11,6 +11,7 @@ import { backdateSchedules, System, temporaryFolder } from '../../test/support/s
 import { benchAnalytics } from './analytics.ts';
 import { benchApi } from './api.ts';
 import { benchBrowser } from './browser.ts';
+import { benchIngestEngines } from './ingest-engines.ts';
 import { median, pssMib, quantile, treeCpuMs, treePssMib } from './process-cost.ts';
 import { benchOutbox } from './outbox.ts';
 import { benchScrub } from './scrub.ts';
@@ -291,6 +292,7 @@ if (wants('outbox')) await benchOutbox();
 if (wants('status-page')) await benchStatusPage(rounds);
 if (wants('browser')) await benchBrowser();
 if (wants('ingest')) await benchIngest(system);
+if (wants('ingest-engines')) await benchIngestEngines(rounds, show);
 if (wants('start')) await benchStart(system);
 for (const kind of kinds) if (wants(kind.name)) await benchKind(system, kind, ports);
 if (wants('icmp')) for (const busy of [0, 20]) await benchRoundTrip(busy);

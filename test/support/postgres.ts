@@ -37,33 +37,91 @@ async function startOwnServer(): Promise<string> {
   return server.url('template_monitor');
 }
 
-async function administer(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({
-    connectionString: Object.assign(new URL(url), { pathname: '/postgres' }).href,
-  });
+async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(statement);
+    return await work(client);
   } finally {
     await client.end();
   }
+}
+
+const tablesOfDatabase = `select quote_ident(tablename) as name from pg_tables
+  where schemaname = current_schema()`;
+
+/** Rows that migrations write, by table; read once from a new copy. */
+let firstRows: Promise<ReadonlyMap<string, unknown[]>> | null = null;
+
+function readFirstRows(url: string): Promise<ReadonlyMap<string, unknown[]>> {
+  return connected(url, async (client) => {
+    const { rows: tables } = await client.query<{ name: string }>(tablesOfDatabase);
+    const found = new Map<string, unknown[]>();
+    for (const { name } of tables) {
+      const { rows } = await client.query<{ row: unknown }>(
+        `select to_jsonb(each) as row from ${name} as each`,
+      );
+      if (rows.length > 0)
+        found.set(
+          name,
+          rows.map(({ row }) => row),
+        );
+    }
+    return found;
+  });
+}
+
+/** Makes a used database like a new one: much faster than a copy, which has hundreds of files. */
+function empty(url: string, rows: ReadonlyMap<string, unknown[]>): Promise<void> {
+  return connected(url, async (client) => {
+    const { rows: tables } = await client.query<{ name: string }>(tablesOfDatabase);
+    const { rows: sequences } = await client.query<{ name: string }>(
+      `select quote_ident(sequencename) as name from pg_sequences
+       where schemaname = current_schema() and last_value is not null`,
+    );
+    await client.query(
+      [
+        'begin',
+        // Without triggers, rows are deleted in any order.
+        'set local session_replication_role = replica',
+        ...tables.map(({ name }) => `delete from ${name}`),
+        ...[...rows].map(
+          ([name, all]) =>
+            `insert into ${name} select * from jsonb_populate_recordset(null::${name}, ${client.escapeLiteral(JSON.stringify(all))})`,
+        ),
+        ...sequences.map(({ name }) => `select setval('${name}', 1, false)`),
+        'commit',
+      ].join(';'),
+    );
+  });
 }
 
 export interface TestDatabase extends AsyncDisposable {
   url: string;
 }
 
-/** A migrated database without rows, gone when it is disposed. */
+const unused: string[] = [];
+
+/** A migrated database without rows. After use it is emptied and used again. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const template = process.env[templateVariable] ?? (await (ownTemplate ??= startOwnServer()));
-  const { pathname } = new URL(template);
-  const name = `test_${randomBytes(8).toString('hex')}`;
-  await administer(
-    template,
-    `create database ${name} template ${pathname.slice(1)} strategy file_copy`,
-  );
+  let url = unused.pop();
+  if (url === undefined) {
+    const { pathname } = new URL(template);
+    const name = `test_${randomBytes(8).toString('hex')}`;
+    const own = (path: string) => Object.assign(new URL(template), { pathname: path }).href;
+    await connected(own('/postgres'), (client) =>
+      client.query(`create database ${name} template ${pathname.slice(1)} strategy file_copy`),
+    );
+    url = own(`/${name}`);
+  }
+  const used = url;
+  const rows = await (firstRows ??= readFirstRows(used));
   return {
-    url: Object.assign(new URL(template), { pathname: `/${name}` }).href,
-    [Symbol.asyncDispose]: () => administer(template, `drop database ${name} with (force)`),
+    url: used,
+    async [Symbol.asyncDispose]() {
+      await empty(used, rows);
+      unused.push(used);
+    },
   };
 }
