@@ -199,10 +199,10 @@ test('three replicas whose processes, links and database fail lose nothing and d
 
   const until = Date.now();
   const deadline = until + settleWithinMs;
-  let found = await audit(cluster.query, checks, until);
+  let found = await audit(cluster.query, until);
   while ((complaints(found).length > 0 || found.waiting > 0) && Date.now() < deadline) {
     await pause(2 * second);
-    found = await audit(cluster.query, checks, until);
+    found = await audit(cluster.query, until);
   }
   context.diagnostic(
     JSON.stringify({ ...found, open: found.open.length, answers: asking.answers(), kills }),
