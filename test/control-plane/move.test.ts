@@ -96,7 +96,7 @@ test('every row of every table arrives as it was, once', async () => {
   assert.ok(tables.length > 60, String(tables.length));
   // The newest groups were deleted.
   source.exec(`update sqlite_sequence set seq = seq + 7 where name = 'check_groups'`);
-  await using target = await createTestDatabase();
+  await using target = await createTestDatabase({ isReused: false });
   await using s3 = await startS3();
   const inBucket = { ...s3.settings, ARTIFACTS_DIR: '', ARTIFACTS_SHARED: '' };
   const operator = mover(folder.path, target, inBucket);
@@ -160,7 +160,7 @@ test('an installation with a key file goes on as replicas with ENCRYPTION_KEY', 
     for (const path of paths) asked.set(path, await ask(cp.url, path));
     idKey = cp.controlPlane.services.ids.keyOf(before.accountId, 'eu-central-1');
   }
-  await using target = await createTestDatabase();
+  await using target = await createTestDatabase({ isReused: false });
   const moved = await mover(folder.path, target).json<Moved>('move');
   assert.equal(moved.isKeyChanged, true);
   assert.deepEqual(moved.codeBundles, { copied: 1, missing: [] });
@@ -187,7 +187,7 @@ test('a move that was killed is served by nobody and begun again by the next', a
   using folder = temporaryFolder();
   const file = join(folder.path, 'control-plane.db');
   const { accountId, codeBundlePath } = await makeInstallation(file, { ENCRYPTION_KEY: key });
-  await using target = await createTestDatabase();
+  await using target = await createTestDatabase({ isReused: false });
   const operator = mover(folder.path, target);
   // A row that no batch can bring in ends the first run in the middle.
   await query(
@@ -230,7 +230,7 @@ test('a move that was killed is served by nobody and begun again by the next', a
 test('what cannot be moved, and where to it cannot be, is said in a sentence', async () => {
   using folder = temporaryFolder();
   const file = join(folder.path, 'control-plane.db');
-  await using target = await createTestDatabase();
+  await using target = await createTestDatabase({ isReused: false });
   const operator = mover(folder.path, target);
   assert.match(await operator.refused(1, 'move'), /there is no database at .*control-plane\.db/);
   await mover(folder.path, target, { DATABASE_URL: '' }).run('migrate');

@@ -50,7 +50,7 @@ function keepAsking(url: string, rawKey: string) {
 
 test('replicas of the version before serve while the next one migrates, and can be gone back to', async () => {
   using folder = temporaryFolder();
-  await using database = await createTestDatabase();
+  await using database = await createTestDatabase({ isReused: false });
   const settings = {
     DATABASE_FILE: '',
     DATABASE_URL: database.url,
