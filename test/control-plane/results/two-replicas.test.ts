@@ -59,11 +59,9 @@ test(
     const results = rounds * checksAtOnce;
     assert.deepEqual(counts, { 'accepted ': results, 'duplicate ': results });
     const rollUps = [one, two].map((cp) => new RollUp(cp.controlPlane.services));
-    for (let isMore = true; isMore;) {
-      isMore = (await Promise.all(rollUps.map((rollUp) => rollUp.run()))).includes(true);
-    }
-    const inbox = await services.db.selectFrom('roll_up_inbox').select('id').execute();
-    assert.deepEqual(inbox, []);
+    const waiting = () => services.db.selectFrom('roll_up_inbox').select('id').execute();
+    // Timers roll up as well: what they have taken is gone once they have committed.
+    while ((await waiting()).length > 0) await Promise.all(rollUps.map((rollUp) => rollUp.run()));
     const { finals } = await services.db
       .selectFrom('roll_ups')
       .select((select) => select.fn.sum<number>('finals').as('finals'))
