@@ -14,13 +14,13 @@ export function agentHandlers(
   services: Services,
   intake: ResultIntake,
 ): Handlers<typeof agentRoutes> {
-  const { db, clock, hub, openRuns, metrics, logger, quotas, losses } = services;
+  const { db, clock, commits, hub, openRuns, metrics, logger, quotas, losses } = services;
   const codeLabel = boundedLabel();
   return {
     checkIn: async ({ body }, { principal, receivedAt, signal, limit }) => {
       requireProtocol(body.protocol);
       const { accountId, location, keyId } = principal;
-      const isKnown = hub.members(accountId, location).some(({ id }) => id === body.agentId);
+      const isKnown = hub.isServing(accountId, location, body.agentId);
       if (!isKnown) limit(`arrivals ${keyId}`, arrivalRateLimit);
       await losses.compare(body.acknowledged);
       return checkIn(services, principal, body, receivedAt, signal);
@@ -31,7 +31,7 @@ export function agentHandlers(
       const { length: results } = body.items;
       quotas.take(accountId, location, { results, resultBytes: bodyBytes });
       await losses.compare(body.acknowledged);
-      const items = await intake.ingest({ accountId, location, items: body.items });
+      const items = await intake.ingest({ accountId, location, ...body });
       return { items, acknowledged: await losses.mark() };
     },
 
@@ -45,7 +45,7 @@ export function agentHandlers(
     releaseJobs: async ({ body }, { principal }) => {
       const { accountId, location } = principal;
       if (body.jobIds.length === 0) return undefined;
-      await releaseJobs(db, { accountId, location, ...body });
+      await commits.run((unit) => releaseJobs(unit, { accountId, location, ...body }));
       hub.notify(accountId, location);
       return undefined;
     },
@@ -53,15 +53,15 @@ export function agentHandlers(
     reportOpenRuns: ({ body }, { principal }) => {
       const { accountId, location } = principal;
       // Without agent types nobody would notice when this agent is gone.
-      if (hub.members(accountId, location).some(({ id }) => id === body.agentId)) {
+      if (hub.isServing(accountId, location, body.agentId)) {
         openRuns.replace({ accountId, location, agentId: body.agentId }, body.runs);
       }
       return Promise.resolve(undefined);
     },
 
-    goodbye: ({ body }, { principal }) => {
-      hub.remove(principal.accountId, principal.location, body.agentId);
-      return Promise.resolve(undefined);
+    goodbye: async ({ body }, { principal }) => {
+      await hub.remove(principal, body.agentId);
+      return undefined;
     },
 
     reportErrors: async ({ body }, { principal }) => {

@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
+import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
@@ -25,8 +26,11 @@ import {
   statusesOfChecks,
   sweepSlots,
 } from '../results/index.ts';
+import { Bus } from '../core/bus.ts';
 import type { Config } from '../core/config.ts';
 import { CommitQueue } from '../db/commit-queue.ts';
+import { PostgresListener } from '../db/postgres.ts';
+import type { Database } from '../db/tables.ts';
 import {
   encryptStoredCredentials,
   IntegrityWatch,
@@ -68,12 +72,11 @@ import { serveTraceViewer, traceViewerUrl } from './trace-viewer.ts';
 import {
   LocationHub,
   moveSchedule,
+  newsOfChecks,
   openIdKeys,
   OpenRuns,
   pruneAgentReports,
   pruneJobLeases,
-  recordAgentsChanged,
-  restoreAgents,
   RunSignals,
   sampleQueues,
   scheduleOfChecks,
@@ -163,6 +166,25 @@ const closeIdleEveryMs = 50;
 const stateMetrics = 'state-metrics';
 const dayMs = 86_400_000;
 
+/** What replicas tell each other through the database; null on SQLite, and when it is switched off. */
+function openListener(
+  config: Config,
+  { db, replicaId, logger }: { db: Kysely<Database>; replicaId: string; logger: Logger },
+): PostgresListener | null {
+  const url = config.DATABASE_LISTEN_URL ?? config.DATABASE_URL;
+  if (url === undefined || !config.DATABASE_NOTIFY) return null;
+  return new PostgresListener(db, {
+    url,
+    applicationName: `monitor/${replicaId}`,
+    onRefused(error) {
+      logger.warn(
+        { err: error },
+        'messages of other replicas are not heard, their changes are read every second',
+      );
+    },
+  });
+}
+
 /** Opens the database, serves the API and starts the timers. Throws when any of this fails. */
 export async function startControlPlane(parts: ControlPlaneParts): Promise<ControlPlane> {
   const { config, logger, clock: ownClock = systemClock, random = Math.random } = parts;
@@ -206,18 +228,29 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     logger: logger.child({ subsystem: 'reception' }),
   });
   stack.use(reception);
-  let presence = Promise.resolve();
-  const openRuns = new OpenRuns();
-  const hub = new LocationHub(clock, reception, (change) => {
-    openRuns.forget(change.accountId, change.location, change.gone);
-    presence = presence
-      .then(() => recordAgentsChanged({ db, clock }, change))
-      .catch((error: unknown) => {
-        if (disk.noteFailure(error)) return;
-        logger.error({ err: error, location: change.location }, 'agents changed, not recorded');
-      });
+  const metrics = createMetrics(new Registry(), version);
+  const commits = new CommitQueue(db, {
+    clock,
+    onCommit({ tookMs, writes, isDurable }) {
+      metrics.commitDuration.observe(tookMs / 1000);
+      metrics.commitWrites.observe(writes);
+      if (!isDurable) metrics.commitFailures.inc();
+    },
   });
-  stack.defer(() => presence);
+  const openRuns = new OpenRuns();
+  const busLogger = logger.child({ subsystem: 'bus' });
+  const listener = openListener(config, { db, replicaId, logger: busLogger });
+  if (listener !== null) stack.use(listener);
+  const bus = stack.use(new Bus({ clock, logger: busLogger, replicaId, listener }));
+  const runs = new RunSignals({ db, clock, bus, logger: busLogger });
+  const hub = new LocationHub({
+    ...{ db, clock, commits, secrets, reception, disk, bus, replicaId },
+    logger: logger.child({ subsystem: 'agents' }),
+    onGone({ accountId, location }, agentIds) {
+      openRuns.forget(accountId, location, agentIds);
+    },
+  });
+  stack.defer(() => hub.idle());
   stack.defer(() => {
     hub.close();
   });
@@ -261,7 +294,6 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       ...(databaseClock === null ? {} : { databaseClock }),
     }),
   );
-  const metrics = createMetrics(new Registry(), version);
   if (!replicas.isAlone) metrics.registry.setDefaultLabels({ replica: replicaId });
   const stateRegistry = new Registry();
   observeState(stateRegistry, { db, hub, clock, databaseFile });
@@ -289,14 +321,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     disk,
     reception,
     losses,
-    commits: new CommitQueue(db, {
-      clock,
-      onCommit({ tookMs, writes, isDurable }) {
-        metrics.commitDuration.observe(tookMs / 1000);
-        metrics.commitWrites.observe(writes);
-        if (!isDurable) metrics.commitFailures.inc();
-      },
-    }),
+    commits,
     metrics,
     secrets,
     artifacts,
@@ -315,14 +340,14 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     newRunId: () => randomUUIDv7(),
     ids: await openIdKeys(db, secrets, acceptNewKey),
     hub,
-    runs: new RunSignals(clock),
+    runs,
     openRuns,
     quotas: new Quotas(
       config,
       () => clock.monotonic(),
       () => replicas.shareOfLimit(),
     ),
-    statuses: new StatusCache(),
+    statuses: new StatusCache(clock, engineOf(db) === 'sqlite' ? Infinity : 1_000),
     outbox: new OutboxSignal(),
     replicas,
     checkConsumers: [
@@ -333,6 +358,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       certificatesOfChecks,
       alertsOfChecks,
       incidentsOfChecks,
+      newsOfChecks,
     ],
     resultConsumers: [recordErrorStreaks, alertOn],
     gapConsumers: [
@@ -348,7 +374,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     publicUrl,
   };
   await openReception(services);
-  await restoreAgents(services);
+  await hub.open();
   const keys = new KeyStore(db, clock);
   const resultsKeptMs = config.RESULT_RETENTION_DAYS * dayMs;
   const intake = new ResultIntake(services, {
@@ -360,8 +386,11 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     folder: folderOfBundles(config),
   };
   const codeBundles = new CodeBundleStore(bundleParts);
-  const forget = (): void => {
+  bus.on('k', () => {
     keys.forget();
+  });
+  const forget = (): void => {
+    bus.send('k');
   };
   const snapshots = new Snapshots({
     clock,

@@ -24,6 +24,7 @@ import * as web from './migrations/0015-web.ts';
 import * as credentials from './migrations/0016-credentials.ts';
 import * as agentWait from './migrations/0017-agent-wait.ts';
 import * as agentHealth from './migrations/0018-agent-health.ts';
+import * as agentLeases from './migrations/0019-agent-leases.ts';
 import * as rollUpInbox from './migrations/0020-roll-up-inbox.ts';
 import * as replicas from './migrations/0021-replicas.ts';
 import * as bundlesInTheStore from './migrations/0022-bundles-in-the-store.ts';
@@ -66,6 +67,7 @@ interface MigrationOfBoth {
 
 /** In order of their names. A new migration is a new file and a line here. */
 const onBoth = {
+  '0019-agent-leases': agentLeases,
   '0020-roll-up-inbox': rollUpInbox,
   '0021-replicas': replicas,
   '0022-bundles-in-the-store': bundlesInTheStore,

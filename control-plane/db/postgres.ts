@@ -1,4 +1,5 @@
 /** The door to PostgreSQL, and the only file that names its driver. */
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   CompiledQuery,
   Kysely,
@@ -181,4 +182,91 @@ export async function refusalOfServer(db: Kysely<Database>): Promise<string | nu
     return 'takes no writes, as a standby does: name the primary';
   }
   return null;
+}
+
+const channel = 'monitor';
+const listenAgainMs = 1_000;
+
+interface ListenerSettings {
+  url: string;
+  applicationName: string;
+  /** Called when the server does not let it listen, once until it does again. */
+  onRefused: (error: unknown) => void;
+}
+
+/**
+ * Hears what replicas tell each other, on a connection of its own, which is made again when it is
+ * lost. What is sent while it is away is lost.
+ */
+export class PostgresListener implements AsyncDisposable {
+  readonly #db: Kysely<Database>;
+  readonly #settings: ListenerSettings;
+  readonly #closing = new AbortController();
+  #client: pg.Client | null = null;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(db: Kysely<Database>, settings: ListenerSettings) {
+    this.#db = db;
+    this.#settings = settings;
+  }
+
+  listen(onMessage: (payload: string) => void): void {
+    this.#running = this.#keepListening(onMessage);
+  }
+
+  async #keepListening(onMessage: (payload: string) => void): Promise<void> {
+    const { signal } = this.#closing;
+    let isRefused = false;
+    while (!signal.aborted) {
+      try {
+        await this.#listenOnce(onMessage, () => {
+          isRefused = false;
+        });
+      } catch (error) {
+        if (!isRefused) this.#settings.onRefused(error);
+        isRefused = true;
+      }
+      await pause(listenAgainMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** Resolves when it is closed; throws when the connection is lost. */
+  async #listenOnce(onMessage: (payload: string) => void, onListening: () => void): Promise<void> {
+    const { url, applicationName } = this.#settings;
+    const client = new pg.Client({
+      connectionString: url,
+      application_name: applicationName,
+      connectionTimeoutMillis: connectWithinMs,
+      keepAlive: true,
+    });
+    const ended = Promise.withResolvers<void>();
+    client.on('notification', ({ payload }) => {
+      onMessage(payload ?? '');
+    });
+    client.on('error', ended.reject);
+    client.on('end', ended.resolve);
+    // An error before anybody waits for the end is thrown by what is running then.
+    ended.promise.catch(() => {});
+    try {
+      await client.connect();
+      this.#client = client;
+      await client.query(`listen ${channel}`);
+      onListening();
+      await ended.promise;
+    } finally {
+      this.#client = null;
+      await client.end().catch(() => {});
+    }
+  }
+
+  /** Sends a message to all replicas, this one included. */
+  async notify(payload: string): Promise<void> {
+    await sql`select pg_notify(${channel}, ${payload})`.execute(this.#db);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    await this.#client?.end().catch(() => {});
+    await this.#running;
+  }
 }

@@ -13,7 +13,7 @@ export function fleetHandlers({
   return {
     listAgents: async (_input, { principal: { accountId } }) =>
       listAgents(db, accountId, clock.now(), (location, agentId) =>
-        hub.members(accountId, location).some(({ id }) => id === agentId),
+        hub.isServing(accountId, location, agentId),
       ),
 
     listLocationStates: async (_input, { principal: { accountId } }) =>

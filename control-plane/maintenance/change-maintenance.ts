@@ -10,6 +10,7 @@ import {
   windowsFromRows,
   type WindowRow,
 } from './maintenance-windows/store.ts';
+import { raiseAllLocations } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
 
 /** Results of disconnected agents may be this old when they arrive. */
@@ -22,7 +23,11 @@ async function commit<T>(
   accountId: string,
   change: (db: Kysely<Database>) => Promise<T>,
 ): Promise<T> {
-  const result = await commits.run(change);
+  const result = await commits.run(async (db) => {
+    const changed = await change(db);
+    await raiseAllLocations(db, accountId);
+    return changed;
+  });
   hub.notifyAccount(accountId);
   return result;
 }

@@ -4,5 +4,9 @@ export { heldAt, heldBetween, type PlannedWindow } from './decide/planned-mainte
 export { maintenanceBetween } from './maintenance-between.ts';
 export { maintenanceWindowHandlers } from './maintenance-windows/handlers.ts';
 export { MaintenanceSlots } from './maintenance-slots.ts';
-export { scheduledMaintenance } from './scheduled-maintenance.ts';
+export {
+  maintenanceDay,
+  type MaintenancePlan,
+  scheduledMaintenance,
+} from './scheduled-maintenance.ts';
 export { maintenanceNow, maintenanceOf, selectionOf, windowsSince } from './windows.ts';

@@ -18,7 +18,23 @@ export interface ScheduledMaintenance {
   key: string;
 }
 
+/** The pauses of every check of an account in a time range. */
+export interface MaintenancePlan {
+  /** Identifies the time range: it moves once a day. */
+  day: number;
+  of: (checkId: string) => ScheduledMaintenance;
+}
+
 const none: ScheduledMaintenance = { pauses: [], key: '' };
+
+/** The day of an account at an instant; each account has days of its own. */
+export function maintenanceDay(accountId: string, now: number): number {
+  return Math.floor((now - phaseOf(accountId)) / dayMs);
+}
+
+function phaseOf(accountId: string): number {
+  return hash32(accountId) % dayMs;
+}
 
 /**
  * The pauses of any check of an account. They cover a time range that moves once a day, at a
@@ -30,18 +46,18 @@ export async function scheduledMaintenance(
   db: Kysely<Database>,
   accountId: string,
   now: number,
-): Promise<(checkId: string) => ScheduledMaintenance> {
-  const phaseMs = hash32(accountId) % dayMs;
-  const today = now - ((now - phaseMs) % dayMs);
+): Promise<MaintenancePlan> {
+  const day = maintenanceDay(accountId, now);
+  const today = day * dayMs + phaseOf(accountId);
   const upcoming = (await maintenanceWindowsOf(db, accountId)).flatMap((window) => {
     const held = heldBetween(window, today - hourMs, today + horizonMs);
     return held.length === 0 ? [] : [{ window, held }];
   });
-  if (upcoming.length === 0) return () => none;
+  if (upcoming.length === 0) return { day, of: () => none };
   const windows = upcoming.map(({ window }) => window);
   const isSelected = await selectionOf(db, accountId, windows);
   const known = new Map<string, ScheduledMaintenance>();
-  return (checkId) => {
+  const of = (checkId: string): ScheduledMaintenance => {
     const selected = upcoming.filter(({ window }) => isSelected(window, checkId));
     if (selected.length === 0) return none;
     const names = selected.map(({ window }) => window.id).join(' ');
@@ -54,4 +70,5 @@ export async function scheduledMaintenance(
     }
     return found;
   };
+  return { day, of };
 }

@@ -50,7 +50,7 @@ function count({ metrics, hub }: Services, gaps: readonly Gap[]): void {
     else metrics.clockSteps.inc();
   }
   // Agents follow the clock of the control plane.
-  if (gaps.some(({ stepMs }) => stepMs !== 0)) hub.notifyAll();
+  if (gaps.some(({ stepMs }) => stepMs !== 0)) hub.wakeAll();
 }
 
 /** Loads the recorded gaps and records the gap since the last process. */

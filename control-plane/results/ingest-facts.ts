@@ -17,6 +17,8 @@ export interface RunItem {
   accountId: string;
   /** Location of the key. */
   location: string;
+  /** The agent that sent it. */
+  agentId: string;
   data: ResultSubmission | MissedSubmission;
 }
 

@@ -10,7 +10,7 @@ import type {
 import type { KeyedSha256Hex } from '@monitor/shared/domain/run-id.ts';
 import { sha256Hex } from '../core/keys.ts';
 import type { EncodedPayload } from '../db/columns.ts';
-import type { NewJob, RetryLocations } from '../scheduling/index.ts';
+import type { FinishedJob, NewJob, RetryLocations } from '../scheduling/index.ts';
 import { whyRefused, withoutFuture } from './decide/admission.ts';
 import { decideResult } from './decide/ingest.ts';
 import { slotKey, slotOf, type IngestFacts, type RunItem, type RunRow } from './ingest-facts.ts';
@@ -64,12 +64,14 @@ export class IngestPlan {
   readonly #options: PlanOptions;
   readonly #byId = new Map<string, PlannedRun>();
   readonly #bySlot = new Map<string, PlannedRun>();
+  /** Whose submission is being decided. */
+  #agentId = '';
   readonly newRuns: PlannedRun[] = [];
   readonly newResults: NewPlannedResult[] = [];
   readonly promoted: PlannedResult[] = [];
   readonly closings: Closing[] = [];
   readonly jobs: NewJob[] = [];
-  readonly finishedJobs: { accountId: string; location: string; jobId: string }[] = [];
+  readonly finishedJobs: FinishedJob[] = [];
 
   constructor(facts: IngestFacts, options: PlanOptions) {
     this.#facts = facts;
@@ -103,6 +105,7 @@ export class IngestPlan {
   /** Decides one submission; `keyedSha256Hex` is of the location of its key. */
   take(item: RunItem, keyedSha256Hex: KeyedSha256Hex, payload: EncodedPayload | null): ItemOutcome {
     const { accountId, location, data } = item;
+    this.#agentId = item.agentId;
     const { now, keptMs } = this.#options;
     const run = this.#byId.get(data.runId);
     const reason = whyRefused(data, {
@@ -171,6 +174,8 @@ export class IngestPlan {
     );
     switch (decision.kind) {
       case 'duplicate':
+        // Another agent had the job before, and its result came first.
+        this.#finishJob(accountId, item);
         return { id: item.id, outcome: 'duplicate' };
       case 'late':
         if (known !== undefined) {
@@ -195,7 +200,7 @@ export class IngestPlan {
         const run =
           known ??
           this.#newRun(
-            { accountId, location, data },
+            { accountId, location, agentId: this.#agentId, data },
             isOpen ? 'RUNNING' : 'FINAL',
             null,
             isOpen ? null : item.id,
@@ -255,6 +260,7 @@ export class IngestPlan {
   #finishJob(accountId: string, item: ResultSubmission): void {
     if (item.jobId === null) return;
     if (item.resultType === 'ATTEMPT' && item.retryElsewhere === null) return;
-    this.finishedJobs.push({ accountId, location: item.runLocation, jobId: item.jobId });
+    const { jobId, runLocation: location } = item;
+    this.finishedJobs.push({ accountId, location, jobId, agentId: this.#agentId });
   }
 }

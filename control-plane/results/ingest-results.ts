@@ -11,6 +11,7 @@ import type {
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { lockChecks } from '../checks/index.ts';
 import { runAll, type AfterCommit } from '../core/after-commit.ts';
+import { raiseNews } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
 import { engineOf, type Engine } from '../db/engine.ts';
 import { databaseFailure } from '../db/failure.ts';
@@ -33,6 +34,7 @@ const attempts = 3;
 interface Batch {
   accountId: string;
   location: string;
+  agentId: string;
   items: readonly unknown[];
 }
 
@@ -62,9 +64,11 @@ interface Committed {
 type TakenItem = Exclude<ReadItem, { refused: unknown }>;
 
 function runItemsOf(parsed: readonly ParsedBatch[]): RunItem[] {
-  return parsed.flatMap(({ batch: { accountId, location }, items }) =>
+  return parsed.flatMap(({ batch: { accountId, location, agentId }, items }) =>
     items.flatMap(({ data }) =>
-      data === undefined || data.kind === 'certificate' ? [] : [{ accountId, location, data }],
+      data === undefined || data.kind === 'certificate'
+        ? []
+        : [{ accountId, location, agentId, data }],
     ),
   );
 }
@@ -113,13 +117,13 @@ class IngestUnit {
   /** The outcomes of all items; certificates have theirs later. */
   #decide(plan: IngestPlan): (ItemOutcome | null)[][] {
     return this.#parsed.map(({ batch, items }) => {
-      const { accountId, location } = batch;
+      const { accountId, location, agentId } = batch;
       const keyedSha256Hex = this.#services.ids.keyedSha256HexOf(accountId, location);
       return items.map((item) => {
         if (item.data === undefined) return item.refused;
         const { data, payload } = item;
         if (data.kind === 'certificate') return null;
-        return plan.take({ accountId, location, data }, keyedSha256Hex, payload);
+        return plan.take({ accountId, location, agentId, data }, keyedSha256Hex, payload);
       });
     });
   }
@@ -141,6 +145,7 @@ class IngestUnit {
       outcomes.push(ofBatch);
     }
     steps.push(...(await publishResults(this.#services, this.#db, stored)));
+    await raiseNews(this.#db, stored.locationsWithNews);
     return { outcomes, stored, steps };
   }
 
@@ -283,6 +288,7 @@ export class ResultIntake {
     );
     for (const [index, { items }] of parsed.entries()) this.#count(items, outcomes[index] ?? []);
     runAll(steps);
+    for (const { checkId } of stored.verdicts) this.#services.statuses.drop(checkId);
     for (const { accountId, location } of stored.locationsWithNews) {
       this.#services.hub.notify(accountId, location);
     }

@@ -1,5 +1,4 @@
 /** What other modules may use. */
-export { recordAgentsChanged } from './agent-presence.ts';
 export { pruneAgentReports, storeReports } from './agent-reports.ts';
 export { CapabilityGaps } from './capability-gaps.ts';
 export { channelsToRecover, channelsToNotify } from './channels-of-location.ts';
@@ -28,6 +27,7 @@ export {
   createJobs,
   dropJob,
   dropOverdueJobs,
+  type FinishedJob,
   finishJobs,
   type NewJob,
   overdueJobs,
@@ -43,9 +43,8 @@ export { openRunHandlers } from './open-runs/handlers.ts';
 export { loadOf, type Overload, overloadOf } from './overload.ts';
 export { privateLocationHandlers } from './private-locations/handlers.ts';
 export { pruneJobLeases } from './prune-job-leases.ts';
-export { restoreAgents } from './restore-agents.ts';
 export { RetryLocations } from './reschedule-retry.ts';
 export { RunSignals } from './run-signals.ts';
 export { sampleQueues } from './sample-queues.ts';
-export { markSwept, notifyAgents, scheduleOfChecks } from './schedule-check.ts';
+export { markSwept, newsOfChecks, notifyAgents, scheduleOfChecks } from './schedule-check.ts';
 export { staticIpHandlers } from './static-ips/handlers.ts';

@@ -1,13 +1,16 @@
 /** Every change of `jobs`: queued runs outside of the schedule, and their leases. */
-import type { ExpressionBuilder, Kysely } from 'kysely';
+import type { ExpressionBuilder, Kysely, Selectable } from 'kysely';
 import { leaseMs } from '@monitor/shared/contract/agent-protocol.ts';
 import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
 import { eachOf } from '../db/expressions.ts';
 import { prepareInserts } from '../db/insert-many.ts';
+import { lockRows } from '../db/lock.ts';
 import { rowsOf } from '../db/rows.ts';
 import type { Database } from '../db/tables.ts';
 import { shiftOf, type Gap } from '../reception/index.ts';
+import { raiseJobs } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
+import type { JobsTable } from './tables.ts';
 
 /** Lifetime of a job that no agent takes. */
 const jobLifetimeMs = 5 * 60_000;
@@ -41,7 +44,10 @@ const insertJobs = prepareInserts('jobs', [
   ...(['agent_id', 'lease_until', 'created_at', 'environment_url'] as const),
 ]);
 
-/** Queues runs in locations. Call `hub.notify` after the commit. */
+/**
+ * Queues runs in locations. Call `raiseJobs` for the locations at the end of the transaction, and
+ * `hub.notify` after the commit.
+ */
 export async function createJobs(
   services: Pick<Services, 'clock' | 'newId' | 'newRunId'>,
   db: Kysely<Database>,
@@ -81,18 +87,67 @@ interface JobsOfAgent {
   jobIds: readonly string[];
 }
 
-/** Leases jobs to an agent. The caller must have read them as waiting in the same transaction. */
-export async function leaseTo(
+/** Records the leased jobs, so that their results are accepted even after the jobs were deleted. */
+async function rememberLeases(
   db: Kysely<Database>,
-  { accountId, agentId, jobIds }: Omit<JobsOfAgent, 'location'>,
-  leaseUntil: number,
+  jobs: readonly Selectable<JobsTable>[],
+  now: number,
 ): Promise<void> {
+  await db
+    .insertInto('job_leases')
+    .values(
+      jobs.map((job) => ({
+        account_id: job.account_id,
+        location: job.location,
+        run_id: job.run_id,
+        job_id: job.id,
+        check_id: job.check_id,
+        slot_location: job.slot_location,
+        scheduled_for: job.scheduled_for,
+        attempt: job.attempt,
+        leased_at: now,
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .columns(['account_id', 'location', 'run_id', 'job_id'])
+        .doUpdateSet({ leased_at: now }),
+    )
+    .execute();
+}
+
+/**
+ * Leases those of these jobs to an agent that still wait and that no other transaction is leasing;
+ * gives them.
+ */
+export async function leaseWaiting(
+  db: Kysely<Database>,
+  { accountId, location, agentId, jobIds }: JobsOfAgent,
+  { now, leaseUntil }: { now: number; leaseUntil: number },
+): Promise<Selectable<JobsTable>[]> {
+  const waiting = await lockRows(
+    db
+      .selectFrom('jobs')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('location', '=', location)
+      .where('id', 'in', eachOf(jobIds))
+      .where('expires_at', '>', now)
+      .where('cancel_requested_at', 'is', null)
+      .where((where) => where.or([where('agent_id', 'is', null), where('lease_until', '<=', now)]))
+      .orderBy('not_before')
+      .orderBy('id'),
+    { skipLocked: true },
+  ).execute();
+  if (waiting.length === 0) return [];
   await db
     .updateTable('jobs')
     .set({ agent_id: agentId, lease_until: leaseUntil })
     .where('account_id', '=', accountId)
-    .where('id', 'in', jobIds)
+    .where('id', 'in', eachOf(waiting.map(({ id }) => id)))
     .execute();
+  await rememberLeases(db, waiting, now);
+  return waiting;
 }
 
 /** Ids of the jobs that are still leased to the agent. */
@@ -113,7 +168,7 @@ export async function renewLeases(
   return rows.map((row) => row.id);
 }
 
-/** Releases jobs, so that other agents may take them at once. */
+/** Releases jobs in a transaction, so that other agents may take them at once. */
 export async function releaseJobs(
   db: Kysely<Database>,
   { accountId, location, agentId, jobIds }: JobsOfAgent,
@@ -126,6 +181,7 @@ export async function releaseJobs(
     .where('agent_id', '=', agentId)
     .where('id', 'in', jobIds)
     .execute();
+  await raiseJobs(db, accountId, [location]);
 }
 
 /** Releases all jobs of agents that left. */
@@ -142,13 +198,26 @@ export async function releaseJobsOf(
     .execute();
 }
 
-/** Deletes jobs whose results agents of these locations submitted. */
+export interface FinishedJob {
+  accountId: string;
+  location: string;
+  jobId: string;
+  /** The agent that submitted the result. */
+  agentId: string;
+}
+
+/** Deletes jobs whose results were submitted, unless another agent has the lease by now. */
 export async function finishJobs(
   db: Kysely<Database>,
-  finished: readonly { accountId: string; location: string; jobId: string }[],
+  finished: readonly FinishedJob[],
 ): Promise<void> {
   if (finished.length === 0) return;
-  const columns = { accountId: 'text', location: 'text', jobId: 'text' } as const;
+  const columns = {
+    accountId: 'text',
+    location: 'text',
+    jobId: 'text',
+    agentId: 'text',
+  } as const;
   const given = rowsOf(columns, finished).as('given');
   await db
     .deleteFrom('jobs')
@@ -161,6 +230,16 @@ export async function finishJobs(
           .select(['accountId', 'location', 'jobId'])
           .$asTuple('accountId', 'location', 'jobId'),
       ),
+    )
+    .where((where) =>
+      where.or([
+        where('agent_id', 'is', null),
+        where(
+          where.refTuple('id', 'agent_id'),
+          'in',
+          where.selectFrom(given).select(['jobId', 'agentId']).$asTuple('jobId', 'agentId'),
+        ),
+      ]),
     )
     .execute();
 }

@@ -1,77 +1,193 @@
 /**
- * The agents that serve each location now, and their long polls. In memory: after a restart it is
- * filled from the agents table, and agents send the rest with their next check-in.
+ * The agents that serve each location, and their long polls. Who serves is in the database; this is a
+ * copy that follows it: at once when this process or a message says so, otherwise within a second.
+ *
+ * The replica that an agent checked in at last waits for it, and only that one may decide that the
+ * agent is gone. Only time in which this process could have received a check-in counts, so neither
+ * a replica that was frozen nor the others have to compare clocks. The agents of a replica that is
+ * gone are taken over by another one, which gives them the time to come back.
  *
  *   polling    a check-in of the agent is waiting here: it is alive
  *   between    its last check-in was answered: it must come back within `returnWithinMs`
  *   hung up    its connection broke while polling: it must come back within `hangUpGraceMs`
+ *   failed     its check-in could not be written: it may back off before it tries again
  *   gone       it said goodbye or did not come back; it no longer counts
  */
-import type { Clock } from '@monitor/shared/clock.ts';
-import type { Candidate } from './decide/assignment.ts';
+import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
+import { sleep, type Clock } from '@monitor/shared/clock.ts';
+import type { Bus } from '../core/bus.ts';
+import type { DiskWatch } from '../core/disk-watch.ts';
+import type { SecretCipher } from '../core/secret-cipher.ts';
+import type { CommitQueue } from '../db/commit-queue.ts';
+import { engineOf } from '../db/engine.ts';
+import type { Database } from '../db/tables.ts';
+import { inTransaction } from '../db/unit.ts';
 import type { Reception } from '../reception/index.ts';
+import { AgentRegistry } from './agent-registry.ts';
+import type { Candidate } from './decide/assignment.ts';
+import { LocationView } from './location-view.ts';
+import {
+  adoptAgents,
+  agentsOfReplica,
+  leaveLocation,
+  readVectors,
+  servingAgents,
+  type Arrival,
+  type LocationVector,
+  type Place,
+} from './serving-agents.ts';
+import { WaitingJobs } from './waiting-jobs.ts';
 
-const returnWithinMs = 12_000;
-const hangUpGraceMs = 5_000;
+const returnMs = { answered: 12_000, 'hung-up': 5_000, failed: 30_000 } as const;
+/** Agents of a previous process, or of another replica, get this long to come back. */
+const adoptedReturnMs = 30_000;
 /** Minimum time to return after a gap: the check-in may wait in the socket. */
 const minReturnMs = 3_000;
 /** Smaller differences of timers and clocks are ignored. */
 const minCountedMs = 100;
+/** The longest time that agents get to come back after the database was away. */
+const maxReturnMs = 90_000;
+const followEveryMs = 1_000;
+const adoptEveryMs = 5_000;
+/** A replica that is alive gives up an agent earlier: after the longest poll and the time to return. */
+const adoptAfterMs = 45_000;
+/** While the set of agents changes, polls are woken at most this often. */
+const wakeEveryMs = 250;
+/** Reading many checks again waits, so that a location that keeps changing does not stop the rest. */
+const pausePerLoad = 5;
+const maxPauseMs = 1_000;
+const manyChecks = 1_000;
+/** Limit of jobs in one answer. */
+export const jobsPerCheckIn = 50;
 
 /** The last answer to an agent, so that the next one contains only changes. */
 interface SentAnswer {
   snapshot: string;
-  /** Identifies the state of each check; see `scheduling/check-in.ts`. */
-  revisions: Map<string, string>;
+  /** Identifies the state of each check; see `scheduling/location-view.ts`. */
+  revisions: ReadonlyMap<string, string>;
   /** Runs that the agent was asked to cancel. */
   calledOff: ReadonlySet<string>;
 }
 
-interface Member extends Candidate {
+/** An agent that this replica waits for. */
+interface Attendance {
+  polls: number;
   stopWaiting: (() => void) | null;
-  lastAnswer: SentAnswer | null;
 }
 
-interface LocationEntry {
-  members: Map<string, Member>;
-  waiters: Set<() => void>;
-  version: number;
+interface LocationEntry extends Place {
+  members: ReadonlyMap<string, Candidate>;
+  /** What `members`, `view` and `jobs` follow; null before anything was read. */
+  vector: LocationVector | null;
+  /** Null while no agent polls here. */
+  view: LocationView | null;
+  jobs: WaitingJobs;
+  /** A job was offered that another replica seems to have taken. */
+  areJobsInDoubt: boolean;
+  attendances: Map<string, Attendance>;
+  lastAnswers: Map<string, SentAnswer>;
+  waiters: Map<string, Set<() => void>>;
+  /** Grows whenever a poll must look again. */
+  changes: number;
+  loading: Promise<void> | null;
+  queued: Promise<void> | null;
+  loadTookMs: number;
+  /** The last read failed: nothing of this may be used. */
+  hasFailed: boolean;
+  unwoken: Set<string>;
+  cancelWaking: (() => void) | null;
+  wokenAt: number;
 }
 
-export interface AgentsChanged {
-  accountId: string;
-  location: string;
-  /** Ids of the agents that left; empty when one joined. */
-  gone: readonly string[];
-  servingCount: number;
+export interface HubParts {
+  db: Kysely<Database>;
+  clock: Clock;
+  commits: CommitQueue;
+  secrets: SecretCipher;
+  reception: Pick<Reception, 'receivableMs' | 'hasReadAll' | 'recorded'>;
+  disk: DiskWatch;
+  logger: Logger;
+  bus: Bus;
+  replicaId: string;
+  /** Called when agents left a location. */
+  onGone: (place: Place, agentIds: readonly string[]) => void;
 }
 
-function areEqual(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
-  return one.size === other.size && [...one].every((each) => other.has(each));
+const keyOf = ({ accountId, location }: Place): string => `${accountId}/${location}`;
+
+const noMembers: ReadonlyMap<string, Candidate> = new Map();
+
+function isSameVersion(one: LocationVector, other: LocationVector): boolean {
+  return (
+    one.version === other.version &&
+    one.accountVersion === other.accountVersion &&
+    one.environmentRevision === other.environmentRevision &&
+    one.runtimeId === other.runtimeId &&
+    one.jobsVersion === other.jobsVersion
+  );
 }
 
 export class LocationHub {
+  readonly #parts: HubParts;
+  readonly #registry: AgentRegistry;
+  /** Without other replicas. */
+  readonly #isAlone: boolean;
   readonly #entries = new Map<string, LocationEntry>();
-  readonly #clock: Clock;
-  readonly #reception: Pick<Reception, 'receivableMs' | 'hasReadAll'>;
-  #isClosed = false;
-  readonly #onAgentsChanged: (change: AgentsChanged) => void;
+  readonly #overdue = new Map<LocationEntry, Set<string>>();
+  #removing: Promise<void> | null = null;
+  #following: Promise<void> | null = null;
+  #cancelTick: () => void = () => {};
+  /** On the monotonic clock: the last time that the database was read, and that agents were adopted. */
+  #readAt = 0;
+  #adoptedAt = 0;
+  #isDatabaseAway = false;
+  readonly #closing = new AbortController();
 
-  constructor(
-    clock: Clock,
-    reception: Pick<Reception, 'receivableMs' | 'hasReadAll'>,
-    onAgentsChanged: (change: AgentsChanged) => void,
-  ) {
-    this.#clock = clock;
-    this.#reception = reception;
-    this.#onAgentsChanged = onAgentsChanged;
+  constructor(parts: HubParts) {
+    this.#parts = parts;
+    this.#registry = new AgentRegistry(parts);
+    this.#isAlone = engineOf(parts.db) === 'sqlite';
+    parts.bus.on('l', (about) => {
+      const slash = about.indexOf('/');
+      if (slash < 0) this.#followSoon();
+      else {
+        this.#refreshSoon(
+          this.#entry({ accountId: about.slice(0, slash), location: about.slice(slash + 1) }),
+        );
+      }
+    });
+    parts.bus.on('a', () => {
+      this.#followSoon();
+    });
   }
 
-  #entry(accountId: string, location: string): LocationEntry {
-    const key = `${accountId}/${location}`;
+  /** Reads who serves, takes over the agents of a previous process, and begins to follow. */
+  async open(): Promise<void> {
+    await this.#adopt();
+    const vectors = await readVectors(this.#parts.db);
+    const agents = Map.groupBy(await servingAgents(this.#parts.db), keyOf);
+    for (const vector of vectors) {
+      const entry = this.#entry(vector);
+      const ofPlace = agents.get(keyOf(vector)) ?? [];
+      entry.vector = vector;
+      entry.members = new Map(ofPlace.map(({ candidate }) => [candidate.id, candidate]));
+    }
+    this.#readAt = this.#parts.clock.monotonic();
+    this.#tick();
+  }
+
+  #entry({ accountId, location }: Place): LocationEntry {
+    const key = keyOf({ accountId, location });
     let entry = this.#entries.get(key);
     if (entry === undefined) {
-      entry = { members: new Map(), waiters: new Set(), version: 0 };
+      entry = {
+        ...{ accountId, location, members: noMembers, vector: null, view: null },
+        ...{ jobs: new WaitingJobs(), areJobsInDoubt: false },
+        ...{ attendances: new Map(), lastAnswers: new Map(), waiters: new Map(), changes: 0 },
+        ...{ loading: null, queued: null, loadTookMs: 0, hasFailed: false },
+        ...{ unwoken: new Set(), cancelWaking: null, wokenAt: Number.NEGATIVE_INFINITY },
+      };
       this.#entries.set(key, entry);
     }
     return entry;
@@ -79,170 +195,488 @@ export class LocationHub {
 
   /** The agents that serve a location now. */
   members(accountId: string, location: string): readonly Candidate[] {
-    return [...this.#entry(accountId, location).members.values()];
+    return [...(this.#entries.get(keyOf({ accountId, location }))?.members.values() ?? [])];
+  }
+
+  isServed(accountId: string, location: string): boolean {
+    return (this.#entries.get(keyOf({ accountId, location }))?.members.size ?? 0) > 0;
+  }
+
+  isServing(accountId: string, location: string, agentId: string): boolean {
+    return this.#entries.get(keyOf({ accountId, location }))?.members.has(agentId) === true;
   }
 
   /** Every location that an agent serves now. */
   served(): { accountId: string; location: string; count: number }[] {
-    return [...this.#entries]
-      .filter(([, { members }]) => members.size > 0)
-      .map(([key, { members }]) => {
-        const slash = key.indexOf('/');
-        return {
-          accountId: key.slice(0, slash),
-          location: key.slice(slash + 1),
-          count: members.size,
-        };
-      });
+    return [...this.#entries.values()]
+      .filter(({ members }) => members.size > 0)
+      .map(({ accountId, location, members }) => ({ accountId, location, count: members.size }));
   }
 
-  isServed(accountId: string, location: string): boolean {
-    return (this.#entries.get(`${accountId}/${location}`)?.members.size ?? 0) > 0;
+  /** A check-in of an agent begins. Every call needs one of `depart`. */
+  arrive(place: Place, agentId: string): void {
+    const { attendances } = this.#entry(place);
+    const attendance = attendances.get(agentId) ?? { polls: 0, stopWaiting: null };
+    attendance.stopWaiting?.();
+    attendance.stopWaiting = null;
+    attendance.polls += 1;
+    attendances.set(agentId, attendance);
   }
 
-  /** Marks an agent as polling. True when it was not serving before, or when its capabilities changed. */
-  arrive(accountId: string, location: string, agent: Candidate): boolean {
-    const entry = this.#entry(accountId, location);
-    const known = entry.members.get(agent.id);
-    known?.stopWaiting?.();
-    const isNew =
-      known === undefined ||
-      known.weight !== agent.weight ||
-      !areEqual(known.checkTypes, agent.checkTypes) ||
-      !areEqual(known.runtimes, agent.runtimes) ||
-      known.hasBrowser !== agent.hasBrowser;
-    entry.members.set(agent.id, {
-      ...agent,
-      stopWaiting: null,
-      lastAnswer: known?.lastAnswer ?? null,
-    });
-    if (isNew) this.#changed(accountId, location, []);
+  /**
+   * Records a check-in. True when the agent did not serve before, or offers something else. The agent
+   * is among the members afterwards.
+   */
+  async register(arrival: Arrival): Promise<boolean> {
+    const isNew = await this.#registry.register(arrival);
+    if (isNew) {
+      this.notify(arrival.accountId, arrival.location);
+      await this.#refresh(this.#entry(arrival));
+    }
     return isNew;
   }
 
   /** The check-in of an agent ended: the agent must come back. */
-  depart(accountId: string, location: string, agentId: string, how: 'answered' | 'hung-up'): void {
-    const member = this.#entry(accountId, location).members.get(agentId);
-    if (member === undefined) return;
-    this.#expectBack(
-      accountId,
-      location,
-      member,
-      how === 'answered' ? returnWithinMs : hangUpGraceMs,
-    );
+  depart(place: Place, agentId: string, how: keyof typeof returnMs): void {
+    const entry = this.#entry(place);
+    const attendance = entry.attendances.get(agentId);
+    if (attendance === undefined) return;
+    attendance.polls -= 1;
+    if (attendance.polls === 0) this.#expectBack(entry, agentId, attendance, returnMs[how]);
   }
 
-  /** Counts an agent as serving until it had time to check in; used at the start of the process. */
-  expect(accountId: string, location: string, agent: Candidate, withinMs: number): void {
-    const entry = this.#entry(accountId, location);
-    if (entry.members.has(agent.id)) return;
-    const member: Member = { ...agent, stopWaiting: null, lastAnswer: null };
-    entry.members.set(agent.id, member);
-    this.#expectBack(accountId, location, member, withinMs);
-  }
-
-  #expectBack(accountId: string, location: string, member: Member, withinMs: number): void {
-    member.stopWaiting?.();
-    if (this.#isClosed) return;
-    const since = this.#reception.receivableMs();
-    member.stopWaiting = this.#clock.after(withinMs, () => {
+  #expectBack(
+    entry: LocationEntry,
+    agentId: string,
+    attendance: Attendance,
+    withinMs: number,
+  ): void {
+    const { clock, reception } = this.#parts;
+    attendance.stopWaiting?.();
+    attendance.stopWaiting = null;
+    if (this.isClosed) return;
+    const since = reception.receivableMs();
+    attendance.stopWaiting = clock.after(withinMs, () => {
+      attendance.stopWaiting = null;
       // Only receivable time counts.
-      const leftMs = withinMs - (this.#reception.receivableMs() - since);
-      if (leftMs < minCountedMs && this.#reception.hasReadAll()) {
-        this.remove(accountId, location, member.id);
+      const leftMs = withinMs - (reception.receivableMs() - since);
+      if (leftMs < minCountedMs && reception.hasReadAll() && !this.#isDatabaseAway) {
+        this.#removeSoon(entry, agentId);
       } else {
-        this.#expectBack(accountId, location, member, Math.max(leftMs, minReturnMs));
+        this.#expectBack(entry, agentId, attendance, Math.max(leftMs, minReturnMs));
       }
     });
   }
 
-  /** Removes an agent from the location. */
-  remove(accountId: string, location: string, agentId: string): void {
-    const { members } = this.#entry(accountId, location);
-    const member = members.get(agentId);
-    if (member === undefined) return;
-    member.stopWaiting?.();
-    members.delete(agentId);
-    this.#changed(accountId, location, [agentId]);
+  #removeSoon(entry: LocationEntry, agentId: string): void {
+    const agentIds = this.#overdue.get(entry) ?? new Set();
+    agentIds.add(agentId);
+    this.#overdue.set(entry, agentIds);
+    // Nobody else can have heard of it: no conclusion may count on it until that is recorded.
+    if (this.#isAlone) {
+      entry.members = new Map([...entry.members].filter(([id]) => id !== agentId));
+    }
+    this.#removing ??= this.#removeOverdue().finally(() => {
+      this.#removing = null;
+    });
   }
 
-  #changed(accountId: string, location: string, gone: readonly string[]): void {
-    const servingCount = this.#entry(accountId, location).members.size;
-    this.#onAgentsChanged({ accountId, location, gone, servingCount });
-    this.notify(accountId, location);
+  /** Agents that are overdue together leave in one transaction for each location. */
+  async #removeOverdue(): Promise<void> {
+    await Promise.resolve();
+    for (const [entry, overdue] of this.#overdue) {
+      this.#overdue.delete(entry);
+      try {
+        const gone = await this.#giveUp(entry, [...overdue]);
+        if (this.#isAlone && gone < overdue.size) this.#rereadMembers(entry);
+      } catch (error) {
+        this.#rereadMembers(entry);
+        this.#logFailure(error, 'agents are gone, not recorded');
+        for (const agentId of overdue) this.#expectAgain(entry, agentId, minReturnMs);
+      }
+    }
   }
 
-  lastAnswer(accountId: string, location: string, agentId: string): SentAnswer | null {
-    return this.#entry(accountId, location).members.get(agentId)?.lastAnswer ?? null;
+  /** Gives the number of agents that really are gone: others may poll elsewhere, or here again. */
+  async #giveUp(entry: LocationEntry, agentIds: readonly string[]): Promise<number> {
+    const { db, clock, replicaId } = this.#parts;
+    const now = clock.now();
+    const mine = await agentsOfReplica(db, entry, agentIds, replicaId);
+    const late = mine
+      .filter(({ id, lastSeenAt }) => {
+        return lastSeenAt < now && entry.attendances.get(id)?.polls === 0;
+      })
+      .map(({ id }) => id);
+    for (const agentId of agentIds) {
+      const isMine = mine.some(({ id }) => id === agentId);
+      if (!isMine) this.#forget(entry, agentId);
+      else if (!late.includes(agentId)) this.#expectAgain(entry, agentId, returnMs.answered);
+    }
+    return late.length === 0 ? 0 : this.#leave(entry, late, { now, replicaId });
   }
 
-  remember(accountId: string, location: string, agentId: string, answer: SentAnswer): void {
-    const member = this.#entry(accountId, location).members.get(agentId);
-    if (member !== undefined) member.lastAnswer = answer;
+  /** After its time was over. */
+  #expectAgain(entry: LocationEntry, agentId: string, withinMs: number): void {
+    const attendance = entry.attendances.get(agentId);
+    if (attendance?.polls !== 0 || attendance.stopWaiting !== null) return;
+    this.#expectBack(entry, agentId, attendance, withinMs);
   }
 
-  /** Call it when checks, agents or jobs of a location changed; it wakes the long polls. */
+  #forget({ attendances }: LocationEntry, agentId: string): void {
+    const attendance = attendances.get(agentId);
+    if (attendance?.polls === 0 && attendance.stopWaiting === null) attendances.delete(agentId);
+  }
+
+  #rereadMembers(entry: LocationEntry): void {
+    entry.vector = null;
+    this.#refreshSoon(entry);
+  }
+
+  async #leave(
+    entry: LocationEntry,
+    agentIds: readonly string[],
+    how: Parameters<typeof leaveLocation>[3],
+  ): Promise<number> {
+    const gone = await inTransaction(this.#parts.db, (unit) =>
+      leaveLocation(unit, entry, agentIds, how),
+    );
+    for (const agentId of gone) this.#forget(entry, agentId);
+    for (const agentId of agentIds) this.#expectAgain(entry, agentId, returnMs.answered);
+    if (gone.length > 0) {
+      this.notify(entry.accountId, entry.location);
+      await this.#refresh(entry);
+    }
+    return gone.length;
+  }
+
+  /** Removes an agent that said goodbye. */
+  async remove(place: Place, agentId: string): Promise<void> {
+    const entry = this.#entry(place);
+    const attendance = entry.attendances.get(agentId);
+    attendance?.stopWaiting?.();
+    if (attendance !== undefined) attendance.stopWaiting = null;
+    await this.#leave(entry, [agentId], { now: this.#parts.clock.now() });
+  }
+
+  #logFailure(error: unknown, message: string): void {
+    const { disk, logger } = this.#parts;
+    if (!disk.noteFailure(error)) logger.error({ err: error }, message);
+  }
+
+  lastAnswer({ accountId, location }: Place, agentId: string): SentAnswer | null {
+    const entry = this.#entries.get(keyOf({ accountId, location }));
+    return entry?.lastAnswers.get(agentId) ?? null;
+  }
+
+  remember(place: Place, agentId: string, answer: SentAnswer): void {
+    const entry = this.#entry(place);
+    if (entry.members.has(agentId)) entry.lastAnswers.set(agentId, answer);
+  }
+
+  /**
+   * What the agents of a location are to hold and its waiting jobs, for a poll of this agent, and a
+   * mark for `changed`.
+   */
+  async look(
+    place: Place,
+    agentId: string,
+  ): Promise<{ view: LocationView; jobs: WaitingJobs; mark: number }> {
+    const entry = this.#entry(place);
+    const now = this.#parts.clock.now();
+    const isCurrent = entry.view?.isOutdated() === false && !entry.hasFailed;
+    if (!isCurrent || !entry.members.has(agentId) || entry.jobs.isOutdated(now)) {
+      await this.#refresh(entry);
+    }
+    if (entry.view === null) throw new Error(`no agent ever served ${keyOf(place)}`);
+    return { view: entry.view, jobs: entry.jobs, mark: entry.changes };
+  }
+
+  /** Call it when an offered job could not be leased. */
+  doubtJobs(place: Place): void {
+    this.#entry(place).areJobsInDoubt = true;
+  }
+
+  /**
+   * Call it after the commit that changed checks, agents or jobs of a location and raised its version;
+   * see `core/location-versions.ts`.
+   */
   notify(accountId: string, location: string): void {
-    const entry = this.#entry(accountId, location);
-    entry.version += 1;
-    const { waiters } = entry;
-    entry.waiters = new Set();
-    for (const wake of waiters) wake();
+    this.#parts.bus.send('l', keyOf({ accountId, location }));
   }
 
   /** The same for all locations of an account. */
   notifyAccount(accountId: string): void {
-    for (const key of this.#entries.keys()) {
-      if (key.startsWith(`${accountId}/`)) this.notify(accountId, key.slice(accountId.length + 1));
+    this.#parts.bus.send('a', accountId);
+  }
+
+  /** Wakes every poll of this process, for news that the database does not have. */
+  wakeAll(): void {
+    for (const entry of this.#entries.values()) this.#wakeNow(entry, entry.waiters.keys());
+  }
+
+  /** Wakes the poll of an agent, for news that the database does not have. */
+  wake(place: Place, agentId: string): void {
+    this.#wakeNow(this.#entry(place), [agentId]);
+  }
+
+  #tick(): void {
+    if (this.isClosed) return;
+    this.#cancelTick = this.#parts.clock.after(followEveryMs, () => {
+      void this.#follow().finally(() => {
+        this.#tick();
+      });
+    });
+  }
+
+  #followSoon(): void {
+    void this.#follow();
+  }
+
+  /** Compares all versions with those of the database. Never fails. */
+  #follow(): Promise<void> {
+    this.#following ??= this.#compare()
+      .catch((error: unknown) => {
+        this.#isDatabaseAway = true;
+        this.#logFailure(error, 'changes of locations could not be read, trying again');
+      })
+      .finally(() => {
+        this.#following = null;
+      });
+    return this.#following;
+  }
+
+  async #compare(): Promise<void> {
+    const { db, clock } = this.#parts;
+    if (!this.#isAlone && clock.monotonic() - this.#adoptedAt >= adoptEveryMs) {
+      await this.#adopt();
+    }
+    const vectors = await readVectors(db);
+    this.#noteRead();
+    const stale = vectors
+      .map((vector) => this.#entry(vector))
+      .filter((entry, index) => {
+        const vector = vectors[index];
+        if (vector === undefined) return false;
+        if (entry.vector?.epoch !== vector.epoch) return true;
+        return entry.view !== null && !isSameVersion(entry.vector, vector);
+      });
+    await Promise.all(
+      [...this.#entries.values()].map(async (entry) => {
+        if (entry.view === null && !stale.includes(entry)) return;
+        const isOutdated =
+          entry.view !== null && (entry.view.isOutdated() || entry.jobs.isOutdated(clock.now()));
+        if (stale.includes(entry) || isOutdated || entry.areJobsInDoubt || entry.hasFailed) {
+          await this.#refresh(entry);
+        } else this.#offerJobs(entry);
+      }),
+    );
+  }
+
+  /** Agents that were refused while the database was away may have backed off. */
+  #noteRead(): void {
+    const now = this.#parts.clock.monotonic();
+    if (this.#isDatabaseAway) {
+      this.#isDatabaseAway = false;
+      const withinMs = Math.min(maxReturnMs, returnMs.answered + 2 * (now - this.#readAt));
+      for (const entry of this.#entries.values()) {
+        for (const [agentId, attendance] of entry.attendances) {
+          if (attendance.polls === 0) this.#expectBack(entry, agentId, attendance, withinMs);
+        }
+      }
+    }
+    this.#readAt = now;
+  }
+
+  async #adopt(): Promise<void> {
+    const { db, clock, replicaId } = this.#parts;
+    const seenBefore = this.#isAlone ? null : clock.now() - adoptAfterMs;
+    for (const { agentId, ...place } of await adoptAgents(db, replicaId, seenBefore)) {
+      const entry = this.#entry(place);
+      const attendance = entry.attendances.get(agentId) ?? { polls: 0, stopWaiting: null };
+      entry.attendances.set(agentId, attendance);
+      if (attendance.polls === 0) this.#expectBack(entry, agentId, attendance, adoptedReturnMs);
+    }
+    this.#adoptedAt = clock.monotonic();
+  }
+
+  #refreshSoon(entry: LocationEntry): void {
+    this.#refresh(entry).catch((error: unknown) => {
+      this.#logFailure(error, 'the changes of a location could not be read, trying again');
+    });
+  }
+
+  /** Reads what changed; resolves after a read that began later than the call. */
+  #refresh(entry: LocationEntry): Promise<void> {
+    entry.queued ??= this.#loadAfter(entry, entry.loading);
+    return entry.queued;
+  }
+
+  async #loadAfter(entry: LocationEntry, before: Promise<void> | null): Promise<void> {
+    const { clock } = this.#parts;
+    // It was logged by those who waited for it.
+    await before?.catch(() => {});
+    if (before !== null && (entry.view?.checks.size ?? 0) >= manyChecks) {
+      const pauseMs = Math.min(maxPauseMs, pausePerLoad * entry.loadTookMs);
+      await sleep(clock, pauseMs, this.#closing.signal);
+    }
+    entry.loading = entry.queued;
+    entry.queued = null;
+    const begunAt = clock.monotonic();
+    try {
+      entry.hasFailed = true;
+      await this.#load(entry);
+      entry.hasFailed = false;
+    } finally {
+      entry.loadTookMs = clock.monotonic() - begunAt;
+      if (entry.queued === null) entry.loading = null;
     }
   }
 
-  /** The same for all locations. */
-  notifyAll(): void {
-    for (const key of this.#entries.keys()) {
-      const slash = key.indexOf('/');
-      this.notify(key.slice(0, slash), key.slice(slash + 1));
+  async #load(entry: LocationEntry): Promise<void> {
+    const { db, clock, reception } = this.#parts;
+    const before = entry.vector;
+    const [vector] = await readVectors(db, entry);
+    if (vector === undefined) return;
+    const hasMoved = before?.epoch !== vector.epoch;
+    if (hasMoved) await this.#readMembers(entry);
+    if (entry.view === null && entry.attendances.size === 0) {
+      entry.vector = vector;
+      return;
+    }
+    const view = entry.view ?? new LocationView(this.#parts, entry);
+    const touched = await view.follow(vector, entry.members);
+    const areJobsNew =
+      entry.view === null ||
+      entry.areJobsInDoubt ||
+      before?.jobsVersion !== vector.jobsVersion ||
+      entry.jobs.isOutdated(clock.now());
+    if (areJobsNew) {
+      // Leases of agents may have ended while they could not be renewed.
+      await reception.recorded();
+      await entry.jobs.read(db, entry, view.checks, clock.now());
+      entry.areJobsInDoubt = false;
+    }
+    entry.view = view;
+    entry.vector = vector;
+    entry.changes += 1;
+    this.#wake(entry, touched === 'all' ? entry.waiters.keys() : touched, hasMoved);
+    if (areJobsNew) this.#offerJobs(entry);
+  }
+
+  async #readMembers(entry: LocationEntry): Promise<void> {
+    const { db, replicaId, onGone } = this.#parts;
+    const agents = await servingAgents(db, entry);
+    const before = entry.members;
+    entry.members = new Map(agents.map(({ candidate }) => [candidate.id, candidate]));
+    const gone = [...before.keys()].filter((id) => !entry.members.has(id));
+    for (const agentId of gone) entry.lastAnswers.delete(agentId);
+    if (gone.length > 0) onGone(entry, gone);
+    for (const { candidate, replicaId: waitsFor } of agents) {
+      if (waitsFor !== replicaId || entry.attendances.has(candidate.id)) continue;
+      const attendance = { polls: 0, stopWaiting: null };
+      entry.attendances.set(candidate.id, attendance);
+      this.#expectBack(entry, candidate.id, attendance, returnMs.answered);
     }
   }
 
-  version(accountId: string, location: string): number {
-    return this.#entry(accountId, location).version;
+  /** A set of agents that keeps changing wakes polls a few times a second. */
+  #wake(entry: LocationEntry, agentIds: Iterable<string>, hasMoved: boolean): void {
+    if (!hasMoved) {
+      this.#wakeNow(entry, agentIds);
+      return;
+    }
+    for (const agentId of agentIds) entry.unwoken.add(agentId);
+    if (entry.cancelWaking !== null) return;
+    const { clock } = this.#parts;
+    const wake = (): void => {
+      entry.cancelWaking = null;
+      entry.wokenAt = clock.monotonic();
+      const unwoken = entry.unwoken;
+      entry.unwoken = new Set();
+      this.#wakeNow(entry, unwoken);
+    };
+    const leftMs = entry.wokenAt + wakeEveryMs - clock.monotonic();
+    if (leftMs <= 0) wake();
+    else if (!this.isClosed) entry.cancelWaking = clock.after(leftMs, wake);
   }
 
-  /** Resolves when the location changed since `version`, at the time limit, or on abort. */
+  #wakeNow(entry: LocationEntry, agentIds: Iterable<string>): void {
+    entry.changes += 1;
+    for (const agentId of [...agentIds]) {
+      for (const wake of entry.waiters.get(agentId) ?? []) wake();
+    }
+  }
+
+  /** Wakes as many polls as the waiting jobs need, and those that must cancel a run. */
+  #offerJobs({ jobs, waiters, members }: LocationEntry): void {
+    const wake = (agentId: string): void => {
+      for (const each of waiters.get(agentId) ?? []) each();
+    };
+    for (const agentId of jobs.agentsWithCancelled) wake(agentId);
+    const offered = new Set<string>();
+    const now = this.#parts.clock.now();
+    for (const agentId of jobs.isEmpty ? [] : [...waiters.keys()]) {
+      if (offered.size >= jobs.count) break;
+      const before = offered.size;
+      for (const id of jobs.offersTo(agentId, members, { now, most: jobsPerCheckIn })) {
+        offered.add(id);
+      }
+      if (offered.size > before) wake(agentId);
+    }
+  }
+
+  /** Resolves when the location changed for the agent since `mark`, at the time limit, or on abort. */
   changed(
-    accountId: string,
-    location: string,
-    version: number,
+    place: Place,
+    agentId: string,
+    mark: number,
     withinMs: number,
     signal: AbortSignal,
   ): Promise<void> {
-    const entry = this.#entry(accountId, location);
-    if (entry.version !== version || withinMs <= 0 || signal.aborted) return Promise.resolve();
+    const entry = this.#entry(place);
+    if (entry.changes !== mark || withinMs <= 0 || signal.aborted || this.isClosed) {
+      return Promise.resolve();
+    }
     return new Promise((resolve) => {
+      const waiting = entry.waiters.get(agentId) ?? new Set();
       const done = (): void => {
         cancel();
-        entry.waiters.delete(done);
+        waiting.delete(done);
+        if (waiting.size === 0 && entry.waiters.get(agentId) === waiting) {
+          entry.waiters.delete(agentId);
+        }
         signal.removeEventListener('abort', done);
         resolve();
       };
-      const cancel = this.#clock.after(withinMs, done);
-      entry.waiters.add(done);
+      const cancel = this.#parts.clock.after(withinMs, done);
+      waiting.add(done);
+      entry.waiters.set(agentId, waiting);
       signal.addEventListener('abort', done, { once: true });
     });
   }
 
   /** True while the process stops: callers must get an error, not an answer without agents. */
   get isClosed(): boolean {
-    return this.#isClosed;
+    return this.#closing.signal.aborted;
   }
 
   /** Wakes all long polls. Agents stay registered, because they continue with their last answer. */
   close(): void {
-    this.#isClosed = true;
+    this.#closing.abort();
+    this.#cancelTick();
     for (const entry of this.#entries.values()) {
-      for (const member of entry.members.values()) member.stopWaiting?.();
-      for (const wake of entry.waiters) wake();
+      entry.cancelWaking?.();
+      for (const { stopWaiting } of entry.attendances.values()) stopWaiting?.();
+      for (const waiting of [...entry.waiters.values()]) for (const wake of [...waiting]) wake();
+    }
+  }
+
+  /** Resolves when nothing of this is being read or written any more. */
+  async idle(): Promise<void> {
+    await this.#removing;
+    await this.#following;
+    for (const { loading, queued } of this.#entries.values()) {
+      await Promise.allSettled([loading, queued]);
     }
   }
 }

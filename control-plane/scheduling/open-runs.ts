@@ -62,14 +62,17 @@ export class OpenRuns {
     return [...this.#runsOfAgents.values()].filter((agent) => agent.accountId === accountId);
   }
 
-  /** Cancels runs of an account; gives the known ones with their locations. */
-  callOff(accountId: string, runIds: readonly string[]): { runId: string; location: string }[] {
-    return this.#ofAccount(accountId).flatMap(({ location, runs, calledOff }) =>
+  /** Cancels runs of an account; gives the known ones with their agents. */
+  callOff(
+    accountId: string,
+    runIds: readonly string[],
+  ): { runId: string; location: string; agentId: string }[] {
+    return this.#ofAccount(accountId).flatMap(({ location, agentId, runs, calledOff }) =>
       runIds
         .filter((runId) => runs.has(runId))
         .map((runId) => {
           calledOff.add(runId);
-          return { runId, location };
+          return { runId, location, agentId };
         }),
     );
   }

@@ -1,13 +1,38 @@
-/** Signals the end of runs to waiting requests. */
+/**
+ * Signals the end of runs to waiting requests: those that ended here at once, those that ended at
+ * another replica when a message says so, otherwise within a second.
+ */
+import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
+import type { Bus } from '../core/bus.ts';
+import { engineOf } from '../db/engine.ts';
+import { eachOf } from '../db/expressions.ts';
+import type { Database } from '../db/tables.ts';
+
+const askEveryMs = 1_000;
+
+interface SignalParts {
+  db: Kysely<Database>;
+  clock: Clock;
+  bus: Bus;
+  logger: Logger;
+}
 
 export class RunSignals {
-  readonly #clock: Clock;
+  readonly #parts: SignalParts;
+  /** Whether runs may end elsewhere. */
+  readonly #mustAsk: boolean;
   readonly #waiting = new Map<string, Set<() => void>>();
+  #cancelAsking: (() => void) | null = null;
   #isClosed = false;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  constructor(parts: SignalParts) {
+    this.#parts = parts;
+    this.#mustAsk = engineOf(parts.db) === 'postgres';
+    parts.bus.on('r', (runIds) => {
+      this.#wake(runIds === '*' ? [...this.#waiting.keys()] : runIds.split(' '));
+    });
   }
 
   /** True while the control plane stops: nobody may start to wait. */
@@ -18,14 +43,53 @@ export class RunSignals {
   /** Ends all waiting. */
   close(): void {
     this.#isClosed = true;
-    this.ended([...this.#waiting.keys()]);
+    this.#cancelAsking?.();
+    this.#wake([...this.#waiting.keys()]);
   }
 
   /** Call it after the commit that closed these runs. */
   ended(runIds: Iterable<string>): void {
+    for (const runId of runIds) this.#parts.bus.send('r', runId);
+  }
+
+  #wake(runIds: Iterable<string>): void {
     for (const runId of runIds) {
-      for (const wake of this.#waiting.get(runId) ?? []) wake();
+      for (const wake of [...(this.#waiting.get(runId) ?? [])]) wake();
     }
+  }
+
+  #askSoon(): void {
+    if (!this.#mustAsk || this.#isClosed || this.#waiting.size === 0) return;
+    this.#cancelAsking ??= this.#parts.clock.after(askEveryMs, () => {
+      this.#cancelAsking = null;
+      void this.#ask()
+        .catch((error: unknown) => {
+          this.#parts.logger.debug({ err: error }, 'ended runs could not be read, trying again');
+        })
+        .finally(() => {
+          this.#askSoon();
+        });
+    });
+  }
+
+  /** Asks for all runs that somebody waits for: those that ended, or were cancelled before they began. */
+  async #ask(): Promise<void> {
+    const { db } = this.#parts;
+    const runIds = eachOf([...this.#waiting.keys()]);
+    const ended = await db
+      .selectFrom('check_runs')
+      .select('run_id')
+      .where('run_id', 'in', runIds)
+      .where('state', '!=', 'RUNNING')
+      .union(
+        db
+          .selectFrom('check_session_runs')
+          .select('run_id')
+          .where('run_id', 'in', runIds)
+          .where('cancelled', '=', 1),
+      )
+      .execute();
+    this.#wake(ended.map((row) => row.run_id));
   }
 
   /** Resolves when any of the runs has ended, at the time limit, or on abort. */
@@ -41,13 +105,14 @@ export class RunSignals {
         }
         resolve();
       };
-      const cancel = this.#clock.after(withinMs, wake);
+      const cancel = this.#parts.clock.after(withinMs, wake);
       signal.addEventListener('abort', wake, { once: true });
       for (const runId of runIds) {
         const waiting = this.#waiting.get(runId) ?? new Set();
         waiting.add(wake);
         this.#waiting.set(runId, waiting);
       }
+      this.#askSoon();
       if (signal.aborted || this.#isClosed) wake();
     });
   }

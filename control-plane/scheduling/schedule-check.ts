@@ -14,8 +14,10 @@ import {
   isDeactivated,
   locationsOf,
   runsOnAgents,
+  type SavedCheck,
   type ScheduledFields,
 } from '../checks/index.ts';
+import { raiseJobs, raiseLocations } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
 import { createJobs, dropWaitingJobs } from './jobs.ts';
 import { maintenanceNow, maintenanceOf } from '../maintenance/index.ts';
@@ -155,26 +157,40 @@ async function reschedule(
   if (isActivated && runsOnAgents(row.type)) await runNow(services, db, row, effective);
 }
 
-/** A new or activated check runs at once; agents are notified of every change. */
+/** A new or activated check runs at once. */
 export const scheduleOfChecks: CheckConsumer = {
   created: async (services, db, { row, effective }) => {
     await writeNewSchedule(db, row, effective, services.clock.now());
     if (runsOnAgents(row.type) && effective.activated) await runNow(services, db, row, effective);
-    return () => {
-      notifyAgents(services, row.account_id, locationsOf(effective));
-    };
+    return null;
   },
   changed: async (services, db, change) => {
     await reschedule(services, db, change);
-    const locations = [...locationsOf(change.before), ...locationsOf(change.effective)];
-    return () => {
-      notifyAgents(services, change.row.account_id, locations);
-    };
+    return null;
   },
-  deleted: (services, _db, { row, effective }) =>
-    Promise.resolve(() => {
-      notifyAgents(services, row.account_id, locationsOf(effective));
-    }),
+};
+
+/**
+ * Agents are notified of every change. It comes after all other consumers, because versions are
+ * locked from here to the commit.
+ */
+async function notifyOfChange(
+  services: Services,
+  db: Kysely<Database>,
+  change: SavedCheck & { before?: CheckFields },
+): Promise<() => void> {
+  const { account_id: accountId } = change.row;
+  const locations = [change.before ?? change.effective, change.effective].flatMap(locationsOf);
+  await raiseLocations(db, accountId, locations);
+  return () => {
+    notifyAgents(services, accountId, locations);
+  };
+}
+
+export const newsOfChecks: CheckConsumer = {
+  created: notifyOfChange,
+  changed: notifyOfChange,
+  deleted: notifyOfChange,
 };
 
 /** Wakes the agents of these locations, because their checks changed. */
@@ -197,11 +213,22 @@ const maxFirstRuns = 500;
 export async function runFirst(
   services: Services,
   { accountId, location }: { accountId: string; location: string },
-  rows: readonly (CheckRow & { schedule_from: number })[],
+  checkIds: readonly string[],
 ): Promise<void> {
-  if (rows.length === 0) return;
-  await services.commits.run(async (db) => {
-    const ids = eachOf(rows.map((row) => row.id));
+  if (checkIds.length === 0) return;
+  const hasBegun = await services.commits.run(async (db) => {
+    const ids = eachOf(checkIds);
+    const rows = await db
+      .selectFrom('checks')
+      .innerJoin('schedule_periods', (join) =>
+        join
+          .onRef('schedule_periods.check_id', '=', 'checks.id')
+          .on('schedule_periods.ends_at', 'is', null),
+      )
+      .select(['checks.id', 'checks.frequency', 'schedule_periods.starts_at as schedule_from'])
+      .where('checks.account_id', '=', accountId)
+      .where('checks.id', 'in', ids)
+      .execute();
     const statuses = await db
       .selectFrom('check_statuses')
       .select(['check_id', 'last_started_at'])
@@ -221,7 +248,7 @@ export async function runFirst(
       .filter((row) => !isWaiting.has(row.id))
       .sort((left, right) => right.frequency - left.frequency)
       .slice(0, maxFirstRuns);
-    if (first.length === 0) return;
+    if (first.length === 0) return false;
     const now = services.clock.now();
     const paused = await maintenanceOf(
       db,
@@ -235,7 +262,10 @@ export async function runFirst(
       db,
       running.map(({ id: checkId }) => ({ accountId, checkId, location, source: 'SCHEDULE_NOW' })),
     );
+    await raiseJobs(db, accountId, [location]);
+    return true;
   });
+  if (hasBegun) services.hub.notify(accountId, location);
 }
 
 /**

@@ -83,6 +83,8 @@ export interface AgentsTable {
   overloaded_since: number | null;
   /** When it last stopped being overloaded. */
   overload_ended_at: number | null;
+  /** The replica that answered its last check-in; it alone may decide that the agent is gone. */
+  replica_id: Generated<string | null>;
 }
 
 export interface LocationStatesTable {

@@ -30,6 +30,7 @@ import {
   runsOnAgents,
   type ScheduledFields,
 } from '../checks/index.ts';
+import { raiseJobs, raiseNews } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
 import { endCancelledRun, recordInternalError } from '../results/index.ts';
 
@@ -93,8 +94,9 @@ export async function startSessions(
   { source, location: wanted, environmentUrl }: StartOptions,
 ): Promise<SessionRow[]> {
   const { clock, commits, newId, newRunId } = services;
-  const notified: { accountId: string; location: string }[] = [];
+  let notified: { accountId: string; location: string }[] = [];
   const sessions = await commits.run(async (db) => {
+    notified = [];
     const started: SessionRow[] = [];
     for (const { id, account_id: accountId } of rows) {
       const row = await findCheck(db, accountId, id);
@@ -153,6 +155,7 @@ export async function startSessions(
       }
       started.push(session);
     }
+    await raiseNews(db, notified);
     return started;
   });
   for (const { accountId, location } of notified) notifyAgents(services, accountId, [location]);
@@ -280,6 +283,7 @@ type OpenJob = Pick<
 /** Ends waiting jobs at once; running ones are marked for the next check-in of their agent. */
 async function callOffJobs(
   db: Kysely<Database>,
+  accountId: string,
   jobs: readonly OpenJob[],
   now: number,
 ): Promise<{ ended: string[]; notified: string[] }> {
@@ -293,6 +297,11 @@ async function callOffJobs(
   for (const job of taken) {
     await requestCancellation(db, job.id, now);
   }
+  await raiseJobs(
+    db,
+    accountId,
+    taken.map((job) => job.location),
+  );
   return { ended: waiting.map((job) => job.run_id), notified: taken.map((job) => job.location) };
 }
 
@@ -321,7 +330,7 @@ export async function cancelSession(
         .where('cancelled_at', 'is', null)
         .execute();
     }
-    return callOffJobs(db, jobs, now);
+    return callOffJobs(db, session.account_id, jobs, now);
   });
   notifyAgents(services, session.account_id, notified);
   signals.ended(ended);
@@ -333,7 +342,7 @@ export async function cancelRuns(
   accountId: string,
   runIds: readonly string[],
 ): Promise<boolean> {
-  const { commits, clock, openRuns, runs: signals } = services;
+  const { commits, clock, hub, openRuns, runs: signals } = services;
   const { ended, notified } = await commits.run(async (db) => {
     const jobs = await db
       .selectFrom('jobs')
@@ -341,10 +350,11 @@ export async function cancelRuns(
       .where('account_id', '=', accountId)
       .where('run_id', 'in', eachOf(runIds))
       .execute();
-    return callOffJobs(db, jobs, clock.now());
+    return callOffJobs(db, accountId, jobs, clock.now());
   });
   const running = openRuns.callOff(accountId, runIds);
-  notifyAgents(services, accountId, [...notified, ...running.map(({ location }) => location)]);
+  for (const { location, agentId } of running) hub.wake({ accountId, location }, agentId);
+  notifyAgents(services, accountId, notified);
   signals.ended(ended);
   return ended.length + notified.length + running.length > 0;
 }

@@ -35,7 +35,13 @@ test('a bundle that comes in at one replica is handed out by another, and twice 
   );
   const { rawKey } = await createApiKey(services, accountId, { name: 'test' });
   const agentKey = (await createLocationKey(services, accountId, location, null)).rawKey;
-  const call = async (url: string, path: string, key: string, body?: Buffer<ArrayBuffer> | string, type?: string) => {
+  const call = async (
+    url: string,
+    path: string,
+    key: string,
+    body?: Buffer<ArrayBuffer> | string,
+    type?: string,
+  ) => {
     const response = await fetch(url + path, {
       method: body === undefined ? 'GET' : 'POST',
       headers: { authorization: `Bearer ${key}`, ...(type && { 'content-type': type }) },

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import test from 'node:test';
-import { restoreAgents } from '../../control-plane/scheduling/restore-agents.ts';
 import { sweepSlots } from '../../control-plane/results/sweep-slots.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { FakeAgent } from '../support/fake-agent.ts';
+import { temporaryFolder } from '../support/system.ts';
 import { TestClock } from '../support/test-clock.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
@@ -74,6 +75,7 @@ test('browser checks and their jobs are for the agents with a browser, until non
     'their runs say what is missing',
   );
   bare.snapshot = null;
+  full.snapshot = null;
   const before = await asFull();
   assert.equal(before.upserts.length, 3);
   assert.deepEqual((await asBare()).upserts, []);
@@ -241,13 +243,13 @@ test('the default runtime of the account counts where check and group name none'
 });
 
 test('after a restart, agents are expected back with the runtimes they had', async () => {
-  const { cp, newAgent } = await setUp();
-  await using _cp = cp;
-  const agent = await newAgent();
-  await agent.checkIn(types, ['2025.04']);
-  const { services } = cp.controlPlane;
-  services.hub.close();
-  await restoreAgents(services);
-  const [member] = services.hub.members(cp.accountId, 'eu-west-1');
+  using folder = temporaryFolder();
+  const clock = new TestClock(start);
+  const file = join(folder.path, 'control-plane.db');
+  const first = await startTestControlPlane({ clock, file });
+  await new FakeAgent(first, await first.locationKey('eu-west-1')).checkIn(types, ['2025.04']);
+  await first[Symbol.asyncDispose]();
+  await using cp = await startTestControlPlane({ clock, file });
+  const [member] = cp.controlPlane.services.hub.members(first.accountId, 'eu-west-1');
   assert.deepEqual([...(member?.runtimes ?? [])], ['2025.04']);
 });

@@ -47,7 +47,7 @@ test('an agent keeps to a window while the control plane is away, and when it is
   const paused = await makeCheck('paused', ['shop']);
   const other = await makeCheck('other', []);
   const told = (): string | undefined =>
-    first.services.hub.lastAnswer(accountId, location, agent.agentId)?.revisions.get(paused.id);
+    first.services.hub.lastAnswer({ accountId, location }, agent.agentId)?.revisions.get(paused.id);
   await eventually(
     () => ['paused', 'other'].every((name) => target.visits.has(`/ok/${name}`)),
     60_000,

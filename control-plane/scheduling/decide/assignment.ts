@@ -81,20 +81,43 @@ export function whyNobodyCan(needs: Needs, candidates: readonly Candidate[]): st
     : `has the runtime ${needs.runtimeId}; install it with "monitor-agent runtime install ${needs.runtimeId}"`;
 }
 
+/** Mixes two 32-bit hashes into one, as MurmurHash3 does; unsigned. */
+function mix(one: number, other: number): number {
+  let part = Math.imul(other, 0xcc9e2d51);
+  part = Math.imul((part << 15) | (part >>> 17), 0x1b873593);
+  let hash = one ^ part;
+  hash = (Math.imul((hash << 13) | (hash >>> 19), 5) + 0xe6546b64) | 0;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+/**
+ * The agent with the highest score for a check, given the hash of the check's id; each agent has the
+ * hash of its own. Undefined without agents.
+ */
+export function bestAgent<C extends Pick<Candidate, 'id' | 'weight'> & { hash: number }>(
+  checkHash: number,
+  agents: readonly C[],
+): C | undefined {
+  let winner: C | undefined;
+  let best = Number.NEGATIVE_INFINITY;
+  for (const agent of agents) {
+    const uniform = (mix(agent.hash, checkHash) + 1) / 4_294_967_297;
+    const score = agent.weight / -Math.log(uniform);
+    if (score > best || (score === best && winner !== undefined && agent.id < winner.id)) {
+      best = score;
+      winner = agent;
+    }
+  }
+  return winner;
+}
+
 /** The agent of a check, or undefined when none can run it. */
 export function agentOfCheck(
   check: Needs & { id: string },
   candidates: readonly Candidate[],
 ): string | undefined {
-  let winner: string | undefined;
-  let best = Number.NEGATIVE_INFINITY;
-  for (const candidate of agentsFor(check, candidates)) {
-    const uniform = (hash32(`${candidate.id}|${check.id}`) + 1) / 4_294_967_297;
-    const score = candidate.weight / -Math.log(uniform);
-    if (score > best || (score === best && candidate.id < (winner ?? ''))) {
-      best = score;
-      winner = candidate.id;
-    }
-  }
-  return winner;
+  const able = agentsFor(check, candidates).map((agent) => ({ ...agent, hash: hash32(agent.id) }));
+  return bestAgent(hash32(check.id), able)?.id;
 }

@@ -11,6 +11,7 @@ import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { deleteLocationKey, type LocationKeys } from '../../accounts/index.ts';
 import { metricsKeptMs } from '../sample-queues.ts';
+import { raiseLocations } from '../../core/location-versions.ts';
 import type { Services } from '../../core/services.ts';
 import { findLocation, listLocations, toWire, type LocationRow } from './store.ts';
 
@@ -18,7 +19,7 @@ export function privateLocationHandlers(
   services: Services,
   keys: LocationKeys,
 ): Handlers<typeof privateLocationRoutes> {
-  const { db, clock, hub, newId, secrets } = services;
+  const { db, clock, commits, hub, newId, secrets } = services;
 
   const toStore = (accountId: string, proxyUrl: string | null): string | null =>
     proxyUrl === null ? null : secrets.encrypt(proxyUrl, accountId);
@@ -104,12 +105,16 @@ export function privateLocationHandlers(
             : toStore(principal.accountId, body.proxyUrl),
         updated_at: clock.now(),
       };
-      await db
-        .updateTable('private_locations')
-        .set(after)
-        .where('account_id', '=', principal.accountId)
-        .where('id', '=', params.id)
-        .execute();
+      await commits.run(async (unit) => {
+        await unit
+          .updateTable('private_locations')
+          .set(after)
+          .where('account_id', '=', principal.accountId)
+          .where('id', '=', params.id)
+          .execute();
+        await raiseLocations(unit, principal.accountId, [after.slug_name]);
+      });
+      hub.notify(principal.accountId, after.slug_name);
       return wire(after, principal);
     },
 
@@ -140,12 +145,17 @@ export function privateLocationHandlers(
           `${users} ${users === 1 ? 'check runs' : 'checks run'} in ${row.slug_name}; move them first`,
         );
       }
-      await db
-        .deleteFrom('private_locations')
-        .where('account_id', '=', accountId)
-        .where('id', '=', params.id)
-        .execute();
+      await commits.run(async (unit) => {
+        await unit
+          .deleteFrom('private_locations')
+          .where('account_id', '=', accountId)
+          .where('id', '=', params.id)
+          .execute();
+        await raiseLocations(unit, accountId, [row.slug_name]);
+      });
       keys.forget();
+      // Its keys are gone with it.
+      hub.notify(accountId, row.slug_name);
       return undefined;
     },
 
@@ -176,7 +186,11 @@ export function privateLocationHandlers(
     deletePrivateLocationKey: async ({ params }, { principal }) => {
       const row = await get(principal.accountId, params.id);
       const location = { accountId: principal.accountId, privateLocationId: row.id };
-      const isDeleted = await deleteLocationKey(db, location, params.keyId);
+      const isDeleted = await commits.run(async (unit) => {
+        const hadKey = await deleteLocationKey(unit, location, params.keyId);
+        await raiseLocations(unit, principal.accountId, [row.slug_name]);
+        return hadKey;
+      });
       if (!isDeleted) throw notFound('key', params.keyId);
       keys.forget();
       // Agents in a long poll reconnect at once and are refused.

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { boundedLabel } from '../../../control-plane/observability/metrics.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
+import { FakeAgent } from '../../support/fake-agent.ts';
 import { samplesOf } from '../../support/probe-text.ts';
 
 const name = (tail: string): string => `monitor_control_plane_${tail}`;
@@ -117,11 +118,7 @@ test('metrics show locations, checks, notifications and the database as they are
       request: { url: 'http://a.example' },
     };
     assert.equal((await cp.api('POST', '/v1/checks/url', check)).status, 201);
-    const agent = {
-      ...{ id: randomUUID(), weight: 1, checkTypes: new Set(['URL']), runtimes: new Set<string>() },
-      hasBrowser: false,
-    };
-    services.hub.arrive(cp.accountId, 'office', agent as never);
+    await new FakeAgent(cp, await cp.locationKey('office')).checkIn();
     await services.db
       .insertInto('outbox')
       .values({

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import test from 'node:test';
 import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
@@ -43,7 +44,10 @@ class Race {
       { ...this.services, db, clock },
       { keptMs: 30 * 24 * 60 * minute, takeCertificate: recordCertificate },
     );
-    const outcomes = await intake.ingest({ accountId: this.cp.accountId, location, items });
+    const outcomes = await intake.ingest({
+      ...{ accountId: this.cp.accountId, location, agentId: randomUUID() },
+      items,
+    });
     return outcomes.map(({ outcome }) => outcome);
   }
 

@@ -30,7 +30,9 @@ test('however many batches wait for a commit, all of them are stored', async () 
   const owner = { accountId: cp.accountId, location: 'eu-west-1' };
   const filled = Array.from({ length: 70 }, () => Array.from({ length: 500 }, missed));
   const batches: unknown[][] = [...filled, [agent.result(check.id, slot)]];
-  const outcomes = await Promise.all(batches.map((items) => intake.ingest({ ...owner, items })));
+  const outcomes = await Promise.all(
+    batches.map((items) => intake.ingest({ ...owner, agentId: randomUUID(), items })),
+  );
   assert.deepEqual(
     outcomes.map((each) => each.length),
     batches.map((each) => each.length),

@@ -1,0 +1,78 @@
+/**
+ * Writes check-ins. Those that arrive together share a transaction, so that a fleet that starts
+ * changes the set of agents a few times and not once per agent.
+ */
+import type { CommitQueue } from '../db/commit-queue.ts';
+import { joinLocation, renewAgents, type Arrival, type Place } from './serving-agents.ts';
+
+interface RegistryParts {
+  commits: CommitQueue;
+  replicaId: string;
+}
+
+interface Waiting extends Arrival {
+  resolve: (isNew: boolean) => void;
+  reject: (error: unknown) => void;
+}
+
+const keyOf = ({ accountId, location }: Place): string => `${accountId}/${location}`;
+
+export class AgentRegistry {
+  readonly #parts: RegistryParts;
+  #waiting: Waiting[] = [];
+  #isWorking = false;
+
+  constructor(parts: RegistryParts) {
+    this.#parts = parts;
+  }
+
+  /** Records a check-in. True when the agent did not serve before, or offers something else. */
+  register(arrival: Arrival): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ ...arrival, resolve, reject });
+      if (!this.#isWorking) void this.#work();
+    });
+  }
+
+  async #work(): Promise<void> {
+    this.#isWorking = true;
+    // Requests that were read in the same turn of the event loop join before the transaction begins.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      await this.#write(batch);
+    }
+    this.#isWorking = false;
+  }
+
+  async #write(batch: readonly Waiting[]): Promise<void> {
+    const { commits, replicaId } = this.#parts;
+    try {
+      // A renewal locks rows of agents, and joining locks the location first: never in one transaction.
+      const news = await commits.run((db) => renewAgents(db, batch, replicaId));
+      const isNews = new Set(news);
+      for (const arrival of batch) if (!isNews.has(arrival)) arrival.resolve(false);
+      const byPlace = Map.groupBy(news, keyOf);
+      await Promise.all([...byPlace.values()].map((arrivals) => this.#join(arrivals)));
+    } catch (error) {
+      const [only] = batch;
+      if (batch.length === 1) only?.reject(error);
+      // One of them fails: written alone, the others still succeed.
+      else for (const arrival of batch) await this.#write([arrival]);
+    }
+  }
+
+  async #join(arrivals: readonly Waiting[]): Promise<void> {
+    const [place] = arrivals;
+    if (place === undefined) return;
+    const { commits, replicaId } = this.#parts;
+    try {
+      const now = Math.max(...arrivals.map(({ receivedAt }) => receivedAt));
+      const news = await commits.run((db) => joinLocation(db, place, arrivals, { replicaId, now }));
+      for (const arrival of arrivals) arrival.resolve(news.has(arrival.request.agentId));
+    } catch (error) {
+      for (const arrival of arrivals) arrival.reject(error);
+    }
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * The assignment of all checks of a location, kept up to date: a change costs what it moves. Who
+ * gets a check is decided by `decide/assignment.ts`.
+ */
+import { hash32 } from '@monitor/shared/domain/hash.ts';
+import { agentsFor, bestAgent, type Candidate, type Needs } from './assignment.ts';
+
+export interface AssignableCheck {
+  id: string;
+  needs: Needs;
+}
+
+interface KnownCheck {
+  /** Of its id. */
+  hash: number;
+  agentId: string | undefined;
+}
+
+/** An agent with the hash of its id. */
+interface HashedAgent extends Candidate {
+  hash: number;
+}
+
+/** Checks that need the same capabilities share their agents. */
+interface NeedsClass {
+  needs: Needs;
+  agents: readonly HashedAgent[];
+  checks: Map<string, KnownCheck>;
+}
+
+const nothing: ReadonlySet<string> = new Set();
+
+export function keyOfNeeds({ type, needsRuntime, runtimeId, needsBrowser }: Needs): string {
+  return `${type} ${needsRuntime ? 1 : 0} ${runtimeId ?? ''} ${needsBrowser ? 1 : 0}`;
+}
+
+export class Assignments {
+  readonly #classes = new Map<string, NeedsClass>();
+  /** The class of each check. */
+  readonly #classOf = new Map<string, string>();
+  readonly #checksOf = new Map<string, Set<string>>();
+  #hashes: ReadonlyMap<string, number> = new Map();
+  #checks: ReadonlyMap<string, AssignableCheck> = new Map();
+
+  /** Ids of the checks that an agent is assigned. */
+  checksOf(agentId: string): ReadonlySet<string> {
+    return this.#checksOf.get(agentId) ?? nothing;
+  }
+
+  /**
+   * Follows the present agents and checks; gives the ids of agents that gained or lost a check. The
+   * same map of checks has the same checks.
+   */
+  update(
+    members: ReadonlyMap<string, Candidate>,
+    checks: ReadonlyMap<string, AssignableCheck>,
+  ): Set<string> {
+    const touched = new Set<string>();
+    const fresh = checks === this.#checks ? nothing : this.#followChecks(checks, touched);
+    this.#checks = checks;
+    this.#hashes = new Map(
+      [...members.keys()].map((id) => [id, this.#hashes.get(id) ?? hash32(id)]),
+    );
+    const hashed = [...members.values()].map((agent) => ({
+      ...agent,
+      hash: this.#hashes.get(agent.id) ?? 0,
+    }));
+    for (const [key, of] of this.#classes) {
+      if (of.checks.size === 0) this.#classes.delete(key);
+      else this.#followAgents(of, agentsFor(of.needs, hashed), fresh, touched);
+    }
+    return touched;
+  }
+
+  /** Forgets checks that are gone, and gives the new ones, which have no agent yet. */
+  #followChecks(checks: ReadonlyMap<string, AssignableCheck>, touched: Set<string>): Set<string> {
+    for (const [id, key] of this.#classOf) {
+      const check = checks.get(id);
+      if (check !== undefined && keyOfNeeds(check.needs) === key) continue;
+      const of = this.#classes.get(key);
+      const known = of?.checks.get(id);
+      if (known !== undefined) this.#assign(id, known, undefined, touched);
+      of?.checks.delete(id);
+      this.#classOf.delete(id);
+    }
+    const fresh = new Set<string>();
+    for (const { id, needs } of checks.values()) {
+      if (this.#classOf.has(id)) continue;
+      const key = keyOfNeeds(needs);
+      let of = this.#classes.get(key);
+      if (of === undefined) {
+        of = { needs, agents: [], checks: new Map() };
+        this.#classes.set(key, of);
+      }
+      of.checks.set(id, { hash: hash32(id), agentId: undefined });
+      this.#classOf.set(id, key);
+      fresh.add(id);
+    }
+    return fresh;
+  }
+
+  /** Only agents that came can take a check from the agent that has it, unless that one left. */
+  #followAgents(
+    of: NeedsClass,
+    agents: readonly HashedAgent[],
+    fresh: ReadonlySet<string>,
+    touched: Set<string>,
+  ): void {
+    const before = new Map(of.agents.map((agent) => [agent.id, agent]));
+    const after = new Map(agents.map((agent) => [agent.id, agent]));
+    const isSame = (agent: HashedAgent): boolean => before.get(agent.id)?.weight === agent.weight;
+    const came = agents.filter((agent) => !isSame(agent));
+    of.agents = agents;
+    const hasLost = [...before.values()].some(({ id, weight }) => after.get(id)?.weight !== weight);
+    if (came.length === 0 && !hasLost && fresh.size === 0) return;
+    for (const [id, known] of of.checks) {
+      const holder = known.agentId === undefined ? undefined : after.get(known.agentId);
+      const keeps = holder !== undefined && isSame(holder);
+      if (keeps && came.length === 0) continue;
+      const best = bestAgent(known.hash, keeps ? [holder, ...came] : agents);
+      this.#assign(id, known, best?.id, touched);
+    }
+  }
+
+  #assign(id: string, known: KnownCheck, agentId: string | undefined, touched: Set<string>): void {
+    if (known.agentId === agentId) return;
+    if (known.agentId !== undefined) {
+      const held = this.#checksOf.get(known.agentId);
+      held?.delete(id);
+      if (held?.size === 0) this.#checksOf.delete(known.agentId);
+      touched.add(known.agentId);
+    }
+    known.agentId = agentId;
+    if (agentId === undefined) return;
+    const held = this.#checksOf.get(agentId) ?? new Set();
+    held.add(id);
+    this.#checksOf.set(agentId, held);
+    touched.add(agentId);
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * What the agents of a location are to hold, as this process knows it: the agents, their checks and
+ * the assignment. All polls share it; it is read again when a version of it changed.
+ */
+import { createHash } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { Clock } from '@monitor/shared/clock.ts';
+import { groupsOf, type CheckRow } from '../checks/index.ts';
+import type { SecretCipher } from '../core/secret-cipher.ts';
+import { eachOf } from '../db/expressions.ts';
+import type { Database } from '../db/tables.ts';
+import {
+  maintenanceDay,
+  scheduledMaintenance,
+  type MaintenancePlan,
+} from '../maintenance/index.ts';
+import { needsAmong } from './check-needs.ts';
+import type { Candidate, Needs } from './decide/assignment.ts';
+import { Assignments } from './decide/assignments.ts';
+import { mayNeedMore } from './decide/runtime-needs.ts';
+import type { LocationVector, Place } from './serving-agents.ts';
+
+interface ViewParts {
+  db: Kysely<Database>;
+  clock: Pick<Clock, 'now'>;
+  secrets: SecretCipher;
+}
+
+/** A check that is assigned to some agent of the location. */
+export interface LocatedCheck {
+  id: string;
+  revision: number;
+  needs: Needs;
+}
+
+/** What an agent is to hold. */
+export interface Holding {
+  /** By check; a revision changes with everything that the agent must hear of the check. */
+  revisions: ReadonlyMap<string, string>;
+  /** Equal for equal revisions. */
+  digest: string;
+}
+
+const digestChars = 22;
+
+function digestOf(revisions: ReadonlyMap<string, string>): string {
+  const hash = createHash('sha256');
+  for (const id of [...revisions.keys()].sort()) hash.update(`${id} ${revisions.get(id)}\n`);
+  return hash.digest('base64url').slice(0, digestChars);
+}
+
+function changedChecks(
+  before: ReadonlyMap<string, LocatedCheck>,
+  after: ReadonlyMap<string, LocatedCheck>,
+): string[] {
+  return [...after.values()]
+    .filter(({ id, revision }) => before.get(id)?.revision !== revision)
+    .map(({ id }) => id);
+}
+
+export class LocationView {
+  readonly #parts: ViewParts;
+  readonly #place: Place;
+  readonly #assignments = new Assignments();
+  readonly #holdings = new Map<string, Holding>();
+  /** Of the checks; null before they were read. */
+  #loaded: { version: string; runtimeId: string | null } | null = null;
+  #members: ReadonlyMap<string, Candidate> = new Map();
+  #checks: ReadonlyMap<string, LocatedCheck> = new Map();
+  #plan: MaintenancePlan = { day: Number.NaN, of: () => ({ pauses: [], key: '' }) };
+  #keyIds: ReadonlySet<string> = new Set();
+  /** Part of every revision. */
+  #shared = '';
+  proxyUrl: string | null = null;
+  /** Of the set of agents and of the checks; part of every snapshot. */
+  version = '';
+  epoch = 0;
+
+  constructor(parts: ViewParts, place: Place) {
+    this.#parts = parts;
+    this.#place = place;
+  }
+
+  get members(): ReadonlyMap<string, Candidate> {
+    return this.#members;
+  }
+
+  get checks(): ReadonlyMap<string, LocatedCheck> {
+    return this.#checks;
+  }
+
+  /** False once a key was revoked. */
+  hasKey(keyId: string): boolean {
+    return this.#keyIds.has(keyId);
+  }
+
+  pausesOf(checkId: string): ReturnType<MaintenancePlan['of']>['pauses'] {
+    return this.#plan.of(checkId).pauses;
+  }
+
+  /** True when nothing changed but time, and a new day begins. */
+  isOutdated(): boolean {
+    return this.#plan.day !== maintenanceDay(this.#place.accountId, this.#parts.clock.now());
+  }
+
+  /** What an agent is to hold now. */
+  holdingOf(agentId: string): Holding {
+    let holding = this.#holdings.get(agentId);
+    if (holding === undefined) {
+      const revisions = new Map<string, string>();
+      for (const id of this.#assignments.checksOf(agentId)) {
+        const revision = this.#checks.get(id)?.revision ?? 0;
+        revisions.set(id, `${revision} ${this.#shared} ${this.#plan.of(id).key}`);
+      }
+      holding = { revisions, digest: digestOf(revisions) };
+      this.#holdings.set(agentId, holding);
+    }
+    return holding;
+  }
+
+  /**
+   * Follows the database; gives the ids of agents that are to hold something else than before, or
+   * `all`.
+   */
+  async follow(
+    vector: LocationVector,
+    members: ReadonlyMap<string, Candidate>,
+  ): Promise<ReadonlySet<string> | 'all'> {
+    const version = `${vector.accountVersion}.${vector.environmentRevision}.${vector.version}`;
+    const isCurrent =
+      this.#loaded?.version === version && this.#loaded.runtimeId === vector.runtimeId;
+    const touched =
+      isCurrent && !this.isOutdated() ? new Set<string>() : await this.#read(version, vector);
+    this.#members = members;
+    this.epoch = vector.epoch;
+    this.version = `${version}.${vector.epoch}`;
+    const moved = this.#assignments.update(members, this.#checks);
+    const changed = touched === 'all' ? 'all' : new Set([...touched, ...moved]);
+    if (changed === 'all') this.#holdings.clear();
+    else for (const agentId of changed) this.#holdings.delete(agentId);
+    return changed;
+  }
+
+  async #read(
+    version: string,
+    { environmentRevision, runtimeId }: LocationVector,
+  ): Promise<Set<string> | 'all'> {
+    const { db, clock } = this.#parts;
+    const { accountId } = this.#place;
+    const before = this.#checks;
+    const isSameRuntime = this.#loaded?.runtimeId === runtimeId;
+    const checks = await this.#readChecks(runtimeId, isSameRuntime ? before : new Map());
+    const keyIds = await this.#readKeys();
+    const isKeyGone = [...this.#keyIds].some((id) => !keyIds.has(id));
+    this.#keyIds = keyIds;
+    const plan = await scheduledMaintenance(db, accountId, clock.now());
+    const proxyUrl = await this.#readProxy();
+    const shared = `${environmentRevision} ${proxyUrl ?? ''}`;
+    const isPlanSame = [...checks.keys()].every((id) => this.#plan.of(id).key === plan.of(id).key);
+    const isAll = this.#loaded === null || shared !== this.#shared || !isPlanSame || isKeyGone;
+    this.#checks = checks;
+    this.#plan = plan;
+    this.proxyUrl = proxyUrl;
+    this.#shared = shared;
+    this.#loaded = { version, runtimeId };
+    return isAll ? 'all' : this.#holdersOf(changedChecks(before, checks));
+  }
+
+  /** Agents that hold any of these checks. */
+  #holdersOf(checkIds: readonly string[]): Set<string> {
+    const wanted = new Set(checkIds);
+    if (wanted.size === 0) return wanted;
+    const holds = (agentId: string): boolean =>
+      [...this.#assignments.checksOf(agentId)].some((id) => wanted.has(id));
+    return new Set([...this.#members.keys()].filter(holds));
+  }
+
+  /** The active checks. What a check needs is read only for new revisions. */
+  async #readChecks(
+    runtimeId: string | null,
+    known: ReadonlyMap<string, LocatedCheck>,
+  ): Promise<ReadonlyMap<string, LocatedCheck>> {
+    const { db } = this.#parts;
+    const { accountId, location } = this.#place;
+    const rows = await db
+      .selectFrom('checks')
+      .innerJoin('check_locations', 'check_locations.check_id', 'checks.id')
+      .innerJoin('schedule_periods', (join) =>
+        join
+          .onRef('schedule_periods.check_id', '=', 'checks.id')
+          .on('schedule_periods.ends_at', 'is', null),
+      )
+      .select(['checks.id', 'checks.revision', 'checks.type'])
+      .where('checks.account_id', '=', accountId)
+      .where('check_locations.account_id', '=', accountId)
+      .where('check_locations.location', '=', location)
+      .execute();
+    const isKnown = ({ id, revision }: { id: string; revision: number }): boolean =>
+      known.get(id)?.revision === revision;
+    const unread = rows.filter((row) => mayNeedMore(row.type) && !isKnown(row));
+    const needs = await this.#needsOf(
+      unread.map(({ id }) => id),
+      runtimeId,
+    );
+    return new Map(
+      rows.map(({ id, revision, type }) => [
+        id,
+        {
+          ...{ id, revision },
+          needs: (isKnown({ id, revision }) ? known.get(id)?.needs : needs.get(id)) ?? {
+            ...{ type, needsRuntime: false, runtimeId: null, needsBrowser: false },
+          },
+        },
+      ]),
+    );
+  }
+
+  async #needsOf(
+    checkIds: readonly string[],
+    runtimeId: string | null,
+  ): Promise<Map<string, Needs>> {
+    if (checkIds.length === 0) return new Map();
+    const { db } = this.#parts;
+    const { accountId } = this.#place;
+    const rows: CheckRow[] = await db
+      .selectFrom('checks')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('id', 'in', eachOf(checkIds))
+      .execute();
+    const groups = await groupsOf(db, accountId, rows);
+    return new Map(rows.map((row) => [row.id, needsAmong(row, groups, runtimeId)]));
+  }
+
+  async #readKeys(): Promise<ReadonlySet<string>> {
+    const { accountId, location } = this.#place;
+    const rows = await this.#parts.db
+      .selectFrom('location_keys')
+      .select('id')
+      .where('account_id', '=', accountId)
+      .where('location', '=', location)
+      .execute();
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  async #readProxy(): Promise<string | null> {
+    const { accountId, location } = this.#place;
+    const row = await this.#parts.db
+      .selectFrom('private_locations')
+      .select('proxy_url')
+      .where('account_id', '=', accountId)
+      .where('slug_name', '=', location)
+      .executeTakeFirst();
+    if (row?.proxy_url == null) return null;
+    return this.#parts.secrets.decryptStored(row.proxy_url, accountId);
+  }
+}

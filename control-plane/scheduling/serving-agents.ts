@@ -1,0 +1,393 @@
+/**
+ * The agents that serve a location, as rows: those whose `gone_at` is null. A change of the set locks
+ * the row of `location_states`, raises its epoch, and releases the jobs of agents that left. Renewing
+ * the row of an agent that serves takes no such lock.
+ */
+import type { Kysely } from 'kysely';
+import type { CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
+import { eachOf } from '../db/expressions.ts';
+import { lockRows } from '../db/lock.ts';
+import { prepareQuery } from '../db/prepared.ts';
+import type { Database } from '../db/tables.ts';
+import { raiseJobs } from '../core/location-versions.ts';
+import type { Candidate } from './decide/assignment.ts';
+import { candidateFromRow } from './check-needs.ts';
+import { releaseJobsOf } from './jobs.ts';
+
+export interface Place {
+  accountId: string;
+  location: string;
+}
+
+export interface Arrival extends Place {
+  request: CheckInRequest;
+  receivedAt: number;
+}
+
+/** By the clock of the control plane: the clock of the agent may be ahead. */
+function overloadedSince({ load }: CheckInRequest, now: number): number | null {
+  const since = load?.overloadedSince ?? null;
+  return since === null ? null : Math.min(since, now);
+}
+
+function valuesOf({ request, receivedAt }: Arrival, replicaId: string) {
+  return {
+    version: request.version,
+    capabilities_json: JSON.stringify(request.capabilities),
+    capacity_light: request.capacity.light,
+    capacity_heavy: request.capacity.heavy,
+    running: request.running,
+    outbox_depth: request.outbox.depth,
+    outbox_oldest_at: request.outbox.oldestAt,
+    outbox_dropped: request.outbox.droppedTotal,
+    clock_offset_ms: request.clock.offsetMs,
+    started_at: request.startedAt,
+    last_seen_at: receivedAt,
+    load_json: request.load === undefined ? null : JSON.stringify(request.load),
+    overloaded_since: overloadedSince(request, receivedAt),
+    replica_id: replicaId,
+  };
+}
+
+type AgentValues = ReturnType<typeof valuesOf> & Place & { id: string };
+
+/** Updates an agent that serves and offers the same as before; no row otherwise. */
+const renewals = [true, false].map((isOverloaded) =>
+  prepareQuery<AgentValues, { id: string }>((db, argument) =>
+    db
+      .updateTable('agents')
+      .set((set) => ({
+        version: argument('version'),
+        capacity_heavy: argument('capacity_heavy'),
+        running: argument('running'),
+        outbox_depth: argument('outbox_depth'),
+        outbox_oldest_at: argument('outbox_oldest_at'),
+        outbox_dropped: argument('outbox_dropped'),
+        clock_offset_ms: argument('clock_offset_ms'),
+        started_at: argument('started_at'),
+        last_seen_at: argument('last_seen_at'),
+        load_json: argument('load_json'),
+        overloaded_since: argument('overloaded_since'),
+        replica_id: argument('replica_id'),
+        overload_ended_at: isOverloaded
+          ? null
+          : set
+              .case()
+              .when('overloaded_since', 'is not', null)
+              .then(argument('last_seen_at'))
+              .else(set.ref('overload_ended_at'))
+              .end(),
+      }))
+      .where('account_id', '=', argument('accountId'))
+      .where('location', '=', argument('location'))
+      .where('id', '=', argument('id'))
+      .where('gone_at', 'is', null)
+      .where('capacity_light', '=', argument('capacity_light'))
+      .where('capabilities_json', '=', argument('capabilities_json'))
+      .returning('id'),
+  ),
+);
+
+const keyOf = ({ accountId, location }: Place, agentId: string): string =>
+  `${accountId}/${location}/${agentId}`;
+
+/** In the order of the key, in which every transaction locks the rows. */
+function inOrder<A extends Arrival>(arrivals: readonly A[]): A[] {
+  const key = (arrival: Arrival): string => keyOf(arrival, arrival.request.agentId);
+  return [...arrivals].sort((one, other) => (key(one) < key(other) ? -1 : 1));
+}
+
+/** Renews agents that serve and offer the same as before; gives the arrivals that are news. */
+export async function renewAgents<A extends Arrival>(
+  db: Kysely<Database>,
+  arrivals: readonly A[],
+  replicaId: string,
+): Promise<A[]> {
+  const news: A[] = [];
+  for (const arrival of inOrder(arrivals)) {
+    const { accountId, location, request } = arrival;
+    const values = valuesOf(arrival, replicaId);
+    const [whenOverloaded, otherwise] = renewals;
+    const renewal = values.overloaded_since === null ? otherwise : whenOverloaded;
+    const renewed = await renewal?.run(db, {
+      ...values,
+      ...{ accountId, location, id: request.agentId },
+    });
+    if (renewed?.length !== 1) news.push(arrival);
+  }
+  return news;
+}
+
+/** The state of a location, locked until the end of the transaction. */
+async function lockState(db: Kysely<Database>, { accountId, location }: Place) {
+  await db
+    .insertInto('location_states')
+    .values({
+      ...{ account_id: accountId, location, epoch: 0 },
+      ...{ served_since: null, unserved_since: null },
+    })
+    .onConflict((conflict) => conflict.columns(['account_id', 'location']).doNothing())
+    .execute();
+  return lockRows(
+    db
+      .selectFrom('location_states')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('location', '=', location),
+  ).executeTakeFirstOrThrow();
+}
+
+type State = Awaited<ReturnType<typeof lockState>>;
+
+async function raiseEpoch(
+  db: Kysely<Database>,
+  before: State,
+  isServed: boolean,
+  now: number,
+): Promise<void> {
+  await db
+    .updateTable('location_states')
+    .set({
+      epoch: before.epoch + 1,
+      served_since: isServed ? (before.served_since ?? now) : null,
+      unserved_since: isServed ? null : (before.unserved_since ?? now),
+    })
+    .where('account_id', '=', before.account_id)
+    .where('location', '=', before.location)
+    .execute();
+}
+
+const servingRows = (db: Kysely<Database>) =>
+  db
+    .selectFrom('agents')
+    .select(['account_id', 'location', 'id', 'capacity_light', 'capabilities_json', 'replica_id'])
+    .where('gone_at', 'is', null);
+
+function areEqual(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.size === other.size && [...one].every((each) => other.has(each));
+}
+
+function offersSame(one: Candidate, other: Candidate): boolean {
+  return (
+    one.weight === other.weight &&
+    areEqual(one.checkTypes, other.checkTypes) &&
+    areEqual(one.runtimes, other.runtimes) &&
+    one.hasBrowser === other.hasBrowser
+  );
+}
+
+/** Adds agents to one location, or changes what they offer; gives the ids of those that are news. */
+export async function joinLocation(
+  db: Kysely<Database>,
+  place: Place,
+  arrivals: readonly Arrival[],
+  { replicaId, now }: { replicaId: string; now: number },
+): Promise<Set<string>> {
+  const before = await lockState(db, place);
+  const serving = await servingRows(db)
+    .where('account_id', '=', place.accountId)
+    .where('location', '=', place.location)
+    .where('id', 'in', eachOf(arrivals.map(({ request }) => request.agentId)))
+    .execute();
+  const known = new Map(serving.map((row) => [row.id, candidateFromRow(row)]));
+  const news = new Set<string>();
+  for (const arrival of inOrder(arrivals)) {
+    const { agentId } = arrival.request;
+    const values = valuesOf(arrival, replicaId);
+    const candidate = candidateFromRow({ id: agentId, ...values });
+    const offered = known.get(agentId);
+    if (offered === undefined || !offersSame(offered, candidate)) news.add(agentId);
+    known.set(agentId, candidate);
+    await db
+      .insertInto('agents')
+      .values({
+        ...{ id: agentId, account_id: place.accountId, location: place.location, ...values },
+        ...{ gone_at: null, overload_ended_at: null },
+      })
+      .onConflict((conflict) =>
+        conflict.columns(['account_id', 'location', 'id']).doUpdateSet((set) => ({
+          ...values,
+          gone_at: null,
+          overload_ended_at:
+            values.overloaded_since !== null
+              ? null
+              : set
+                  .case()
+                  .when('agents.overloaded_since', 'is not', null)
+                  .then(now)
+                  .else(set.ref('agents.overload_ended_at'))
+                  .end(),
+        })),
+      )
+      .execute();
+  }
+  if (news.size > 0) await raiseEpoch(db, before, true, now);
+  return news;
+}
+
+/** Those of these agents that serve and checked in at a replica last, and when. */
+export async function agentsOfReplica(
+  db: Kysely<Database>,
+  { accountId, location }: Place,
+  agentIds: readonly string[],
+  replicaId: string,
+): Promise<{ id: string; lastSeenAt: number }[]> {
+  return db
+    .selectFrom('agents')
+    .select(['id', 'last_seen_at as lastSeenAt'])
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .where('id', 'in', eachOf(agentIds))
+    .where('gone_at', 'is', null)
+    .where('replica_id', '=', replicaId)
+    .execute();
+}
+
+/**
+ * Takes agents out of a location; gives the ids of those that were in it. With `replicaId` only
+ * those that checked in there last, before `now`.
+ */
+export async function leaveLocation(
+  db: Kysely<Database>,
+  place: Place,
+  agentIds: readonly string[],
+  { replicaId, now }: { replicaId?: string; now: number },
+): Promise<string[]> {
+  const { accountId, location } = place;
+  const before = await lockState(db, place);
+  let leaving = db
+    .updateTable('agents')
+    .set({ gone_at: now })
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .where('id', 'in', eachOf(agentIds))
+    .where('gone_at', 'is', null);
+  if (replicaId !== undefined) {
+    leaving = leaving.where('replica_id', '=', replicaId).where('last_seen_at', '<', now);
+  }
+  const gone = (await leaving.returning('id').execute()).map(({ id }) => id);
+  if (gone.length === 0) return gone;
+  const left = await servingRows(db)
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .limit(1)
+    .execute();
+  await raiseEpoch(db, before, left.length > 0, now);
+  await releaseJobsOf(db, { accountId, location, gone });
+  await raiseJobs(db, accountId, [location]);
+  return gone;
+}
+
+export interface ServingAgent extends Place {
+  candidate: Candidate;
+  replicaId: string | null;
+}
+
+/** The agents that serve, of all locations or of one. */
+export async function servingAgents(db: Kysely<Database>, place?: Place): Promise<ServingAgent[]> {
+  const rows = await servingRows(db)
+    .$if(place !== undefined, (query) =>
+      query
+        .where('account_id', '=', place?.accountId ?? '')
+        .where('location', '=', place?.location ?? ''),
+    )
+    .execute();
+  return rows.map((row) => ({
+    ...{ accountId: row.account_id, location: row.location, replicaId: row.replica_id },
+    candidate: candidateFromRow(row),
+  }));
+}
+
+/**
+ * Takes over agents of other replicas, and gives them: those that checked in before `seenBefore`, which
+ * a replica that is alive would have given up by then, or all of them when it is null.
+ */
+export async function adoptAgents(
+  db: Kysely<Database>,
+  replicaId: string,
+  seenBefore: number | null,
+): Promise<(Place & { agentId: string })[]> {
+  const rows = await db
+    .updateTable('agents')
+    .set({ replica_id: replicaId })
+    .where('gone_at', 'is', null)
+    .where((where) =>
+      where.or([where('replica_id', 'is', null), where('replica_id', '!=', replicaId)]),
+    )
+    .$if(seenBefore !== null, (query) => query.where('last_seen_at', '<', seenBefore ?? 0))
+    .returning(['account_id', 'location', 'id'])
+    .execute();
+  return rows.map((row) => ({
+    ...{ accountId: row.account_id, location: row.location, agentId: row.id },
+  }));
+}
+
+/** The versions of all that the agents of a location can hear. */
+export interface LocationVector extends Place {
+  /** Of the set of agents. */
+  epoch: number;
+  /** Of the checks of the location, and of what concerns the whole account. */
+  version: number;
+  accountVersion: number;
+  environmentRevision: number;
+  /** The default runtime of the account. */
+  runtimeId: string | null;
+  jobsVersion: number;
+}
+
+interface VectorRow {
+  account_id: string;
+  location: string;
+  epoch: number;
+  environment_revision: number;
+  runtime_id: string | null;
+  version: number | null;
+  jobs_version: number | null;
+  account_version: number | null;
+}
+
+const vectors = (db: Kysely<Database>) =>
+  db
+    .selectFrom('location_states as state')
+    .innerJoin('accounts', 'accounts.id', 'state.account_id')
+    .leftJoin('location_versions as own', (join) =>
+      join
+        .onRef('own.account_id', '=', 'state.account_id')
+        .onRef('own.location', '=', 'state.location'),
+    )
+    .leftJoin('location_versions as shared', (join) =>
+      join.onRef('shared.account_id', '=', 'state.account_id').on('shared.location', '=', ''),
+    )
+    .select([
+      'state.account_id',
+      'state.location',
+      'state.epoch',
+      'accounts.environment_revision',
+      'accounts.runtime_id',
+      'own.version',
+      'own.jobs_version',
+      'shared.version as account_version',
+    ]);
+
+const allVectors = prepareQuery<object, VectorRow>((db) => vectors(db));
+const vectorOfOne = prepareQuery<Place, VectorRow>((db, argument) =>
+  vectors(db)
+    .where('state.account_id', '=', argument('accountId'))
+    .where('state.location', '=', argument('location')),
+);
+
+/** The versions of every location that ever had an agent, or of one. One statement. */
+export async function readVectors(db: Kysely<Database>, place?: Place): Promise<LocationVector[]> {
+  const rows =
+    place === undefined
+      ? await allVectors.run(db, {})
+      : await vectorOfOne.run(db, { accountId: place.accountId, location: place.location });
+  return rows.map((row) => ({
+    ...{ accountId: row.account_id, location: row.location, epoch: row.epoch },
+    version: row.version ?? 0,
+    accountVersion: row.account_version ?? 0,
+    environmentRevision: row.environment_revision,
+    runtimeId: row.runtime_id,
+    jobsVersion: row.jobs_version ?? 0,
+  }));
+}

@@ -1,0 +1,140 @@
+/**
+ * The waiting jobs of a location and the cancelled ones, shared by all polls: while there are none, a
+ * poll asks the database nothing.
+ */
+import type { Kysely } from 'kysely';
+import { eachOf } from '../db/expressions.ts';
+import type { Database } from '../db/tables.ts';
+import { needsOfChecks } from './check-needs.ts';
+import { agentsFor, type Candidate, type Needs } from './decide/assignment.ts';
+import { keyOfNeeds } from './decide/assignments.ts';
+import type { LocatedCheck } from './location-view.ts';
+import type { Place } from './serving-agents.ts';
+
+interface WaitingJob {
+  id: string;
+  expiresAt: number;
+  needs: Needs;
+}
+
+export class WaitingJobs {
+  #jobs: WaitingJob[] = [];
+  #cancelled: ReadonlyMap<string, readonly string[]> = new Map();
+  /** When the first lease of an agent ends, unless it is renewed. */
+  #firstLeaseEnd = Number.POSITIVE_INFINITY;
+  /** Ids of the agents that share a check with these needs, for the present agents. */
+  #able = new Map<string, ReadonlySet<string>>();
+  #members: ReadonlyMap<string, Candidate> = new Map();
+
+  get isEmpty(): boolean {
+    return this.#jobs.length === 0;
+  }
+
+  get count(): number {
+    return this.#jobs.length;
+  }
+
+  /** True when a lease ended since the jobs were read. */
+  isOutdated(now: number): boolean {
+    return this.#firstLeaseEnd <= now;
+  }
+
+  /** Ids of cancelled runs that an agent has a lease for. */
+  cancelledOf(agentId: string): readonly string[] {
+    return this.#cancelled.get(agentId) ?? [];
+  }
+
+  get agentsWithCancelled(): Iterable<string> {
+    return this.#cancelled.keys();
+  }
+
+  /** Reads the jobs again. */
+  async read(
+    db: Kysely<Database>,
+    { accountId, location }: Place,
+    checks: ReadonlyMap<string, LocatedCheck>,
+    now: number,
+  ): Promise<void> {
+    const rows = await db
+      .selectFrom('jobs')
+      .select(['id', 'run_id', 'check_id', 'agent_id', 'lease_until', 'expires_at'])
+      .select('cancel_requested_at')
+      .where('account_id', '=', accountId)
+      .where('location', '=', location)
+      .orderBy('not_before')
+      .orderBy('id')
+      .execute();
+    const isLeased = (row: (typeof rows)[number]): boolean =>
+      row.agent_id !== null && (row.lease_until ?? 0) > now;
+    const waiting = rows.filter((row) => row.cancel_requested_at === null && !isLeased(row));
+    const needsOf = await this.#needsOf(db, accountId, checks, [
+      ...new Set(waiting.map((row) => row.check_id)),
+    ]);
+    this.#jobs = waiting.flatMap(({ id, check_id: checkId, expires_at: expiresAt }) => {
+      const needs = needsOf(checkId);
+      return needs === undefined ? [] : [{ id, expiresAt, needs }];
+    });
+    this.#firstLeaseEnd = rows
+      .filter(isLeased)
+      .reduce((end, row) => Math.min(end, row.lease_until ?? end), Number.POSITIVE_INFINITY);
+    const cancelled = rows.filter((row) => row.cancel_requested_at !== null);
+    this.#cancelled = new Map(
+      [...Map.groupBy(cancelled, (row) => row.agent_id)].flatMap(([agentId, ofAgent]) =>
+        agentId === null ? [] : [[agentId, ofAgent.map((row) => row.run_id)] as const],
+      ),
+    );
+  }
+
+  /** Checks of other locations, whose runs continue here, are not among those of the view. */
+  async #needsOf(
+    db: Kysely<Database>,
+    accountId: string,
+    checks: ReadonlyMap<string, LocatedCheck>,
+    checkIds: readonly string[],
+  ): Promise<(checkId: string) => Needs | undefined> {
+    const others = checkIds.filter((id) => !checks.has(id));
+    if (others.length === 0) return (id) => checks.get(id)?.needs;
+    const rows = await db
+      .selectFrom('checks')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('id', 'in', eachOf(others))
+      .execute();
+    const needs = await needsOfChecks(db, accountId, rows);
+    return (id) => checks.get(id)?.needs ?? needs.get(id);
+  }
+
+  /** Ids of at most so many jobs that this agent may take, the first ones first. */
+  offersTo(
+    agentId: string,
+    members: ReadonlyMap<string, Candidate>,
+    { now, most }: { now: number; most: number },
+  ): string[] {
+    if (this.#members !== members) {
+      this.#members = members;
+      this.#able = new Map();
+    }
+    const found: string[] = [];
+    for (const { id, expiresAt, needs } of this.#jobs) {
+      if (found.length === most) break;
+      if (expiresAt > now && this.#isAble(agentId, needs)) found.push(id);
+    }
+    return found;
+  }
+
+  #isAble(agentId: string, needs: Needs): boolean {
+    const key = keyOfNeeds(needs);
+    let able = this.#able.get(key);
+    if (able === undefined) {
+      able = new Set(agentsFor(needs, [...this.#members.values()]).map(({ id }) => id));
+      this.#able.set(key, able);
+    }
+    return able.has(agentId);
+  }
+
+  /** Forgets jobs that an agent takes now. */
+  remove(jobIds: readonly string[]): void {
+    const taken = new Set(jobIds);
+    this.#jobs = this.#jobs.filter(({ id }) => !taken.has(id));
+  }
+}

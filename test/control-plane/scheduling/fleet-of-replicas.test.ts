@@ -1,0 +1,192 @@
+/** Two control planes on one PostgreSQL: what one of them does, agents and callers of the other hear. */
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import test from 'node:test';
+import type { CheckInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
+import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
+import { checkInOf, resultOfJob } from '../../support/fake-agent.ts';
+import { createTestDatabase } from '../../support/postgres.ts';
+import { eventually } from '../../support/system.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+const location = 'eu-west-1';
+const longMs = 25_000;
+
+async function openReplicas(settings: Record<string, string> = {}, clockOfOne?: TestClock) {
+  await using stack = new AsyncDisposableStack();
+  const ENCRYPTION_KEY = randomBytes(32).toString('base64');
+  const database = stack.use(await createTestDatabase());
+  const open = async (clock?: TestClock) =>
+    stack.use(
+      await startTestControlPlane({
+        ...{ databaseUrl: database.url, settings: { ...settings, ENCRYPTION_KEY } },
+        ...(clock === undefined ? {} : { clock }),
+      }),
+    );
+  const one = await open(clockOfOne);
+  const other = await open();
+  const key = await one.locationKey(location);
+  const opened = stack.move();
+  return { one, other, key, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+/** An agent that says at which replica it checks in. */
+class Wanderer {
+  readonly id = randomUUID();
+  readonly #key: string;
+  snapshot: string | null = null;
+
+  constructor(key: string) {
+    this.#key = key;
+  }
+
+  async send(cp: TestControlPlane, path: string, body: unknown) {
+    return cp.api('POST', `/v1/agent/${path}`, body, { authorization: `Bearer ${this.#key}` });
+  }
+
+  async checkIn(cp: TestControlPlane, waitMs = 0): Promise<CheckInAnswer> {
+    const { id: agentId, snapshot } = this;
+    const answer = await this.send(
+      cp,
+      'check-in',
+      checkInOf({ agentId, snapshot, waitMs }, ['URL']),
+    );
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    this.snapshot = (answer.body as CheckInAnswer).snapshot;
+    return answer.body as CheckInAnswer;
+  }
+}
+
+async function makeCheck(cp: TestControlPlane): Promise<string> {
+  const { status, body } = await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'shop', locations: [location], frequency: 10 },
+    request: { url: 'https://a.example' },
+  });
+  assert.equal(status, 201, JSON.stringify(body));
+  return (body as { id: string }).id;
+}
+
+const epochOf = async (cp: TestControlPlane): Promise<number | undefined> =>
+  (await cp.controlPlane.services.db.selectFrom('location_states').select('epoch').execute()).at(0)
+    ?.epoch;
+
+for (const notify of ['on', 'off']) {
+  test(`a check made at one replica is heard by the agent that polls at the other, with DATABASE_NOTIFY=${notify}`, async () => {
+    await using world = await openReplicas({ DATABASE_NOTIFY: notify });
+    const { one, other, key } = world;
+    const agent = new Wanderer(key);
+    await agent.checkIn(other);
+    const polling = agent.checkIn(other, longMs);
+    await eventually(
+      () => one.controlPlane.services.hub.isServed(one.accountId, location),
+      60_000,
+      () => 'the other replica does not know of the agent',
+    );
+    const id = await makeCheck(one);
+    const answer = await polling;
+    const heard = [
+      ...answer.upserts.map((check) => check.id),
+      ...answer.jobs.map((job) => job.check.id),
+    ];
+    assert.ok(heard.includes(id), JSON.stringify(answer));
+  });
+}
+
+test('an agent that changes replicas is one agent: its set of checks and the epoch stay', async () => {
+  await using world = await openReplicas();
+  const { one, other, key } = world;
+  const agent = new Wanderer(key);
+  await makeCheck(one);
+  const first = await agent.checkIn(one);
+  assert.equal(first.upserts.length, 1);
+  for (const cp of [other, one, other, one]) {
+    const answer = await agent.checkIn(cp);
+    assert.deepEqual([answer.full, answer.upserts, answer.epoch], [false, [], first.epoch]);
+  }
+});
+
+test('a replica does not give up an agent that checks in at another one', async () => {
+  const clock = new TestClock(Date.now());
+  await using world = await openReplicas({}, clock);
+  const { one, other, key } = world;
+  const agent = new Wanderer(key);
+  await agent.checkIn(one);
+  await agent.checkIn(other);
+  const epoch = await epochOf(one);
+  clock.advance(13_000);
+  await one.controlPlane.services.hub.idle();
+  assert.equal(await epochOf(one), epoch);
+  for (const { controlPlane, accountId } of [one, other]) {
+    assert.equal(controlPlane.services.hub.isServed(accountId, location), true);
+  }
+  await agent.checkIn(one);
+  clock.advance(13_000);
+  await eventually(
+    () => !one.controlPlane.services.hub.isServed(one.accountId, location),
+    60_000,
+    () => 'the agent is not given up by the replica that waits for it',
+  );
+});
+
+test('a key that is deleted at one replica ends the poll at the other', async () => {
+  await using world = await openReplicas();
+  const { one, other } = world;
+  const made = await one.api('POST', '/v1/private-locations', {
+    name: 'Office',
+    slugName: 'office',
+  });
+  const { id } = made.body as { id: string };
+  const key = (await one.api('POST', `/v1/private-locations/${id}/keys`)).body as {
+    id: string;
+    rawKey: string;
+  };
+  const agent = new Wanderer(key.rawKey);
+  await agent.checkIn(other);
+  const body = checkInOf({ agentId: agent.id, snapshot: agent.snapshot, waitMs: longMs }, ['URL']);
+  const polling = agent.send(other, 'check-in', body);
+  await one.api('DELETE', `/v1/private-locations/${id}/keys/${key.id}`);
+  assert.equal((await polling).status, 401);
+});
+
+test('a session that is awaited at one replica hears that its run ended at the other', async () => {
+  await using world = await openReplicas();
+  const { one, other, key } = world;
+  const agent = new Wanderer(key);
+  await agent.checkIn(other);
+  const checkId = await makeCheck(other);
+  const begin = await one.api('POST', '/v2/check-sessions/trigger', {
+    target: { checkId: [checkId] },
+  });
+  const [session] = (begin.body as { sessions: { checkSessionId: string }[] }).sessions;
+  const waiting = one.api(
+    'GET',
+    `/v2/check-sessions/${session?.checkSessionId}/completion?maxWaitSeconds=30`,
+  );
+  const jobs = (await agent.checkIn(other, longMs)).jobs;
+  const items = jobs.map((job) =>
+    resultOfJob(job, { startedAt: Date.now(), stoppedAt: Date.now() }),
+  );
+  const sent = await agent.send(other, 'results', { agentId: agent.id, items });
+  assert.equal(sent.status, 200, JSON.stringify(sent.body));
+  assert.equal((await waiting).status, 200);
+});
+
+test('a result of another agent does not end a job that is leased', async () => {
+  await using world = await openReplicas();
+  const { one, other, key } = world;
+  const [slow, fast] = [new Wanderer(key), new Wanderer(key)];
+  await slow.checkIn(one);
+  await makeCheck(one);
+  const [job] = (await slow.checkIn(one)).jobs;
+  assert.ok(job !== undefined);
+  await slow.send(one, 'release', { agentId: slow.id, jobIds: [job.id] });
+  const [again] = (await fast.checkIn(other)).jobs;
+  assert.equal(again?.id, job.id);
+  const result = resultOfJob(job, { startedAt: Date.now(), stoppedAt: Date.now() });
+  await slow.send(one, 'results', { agentId: slow.id, items: [result] });
+  const left = async () =>
+    (await one.controlPlane.services.db.selectFrom('jobs').select('id').execute()).length;
+  assert.equal(await left(), 1);
+  await fast.send(other, 'results', { agentId: fast.id, items: [result] });
+  assert.equal(await left(), 0);
+});
