@@ -2,7 +2,7 @@
  * Periodic operations. One that decides by rows runs on every replica, and leaves out rows that
  * another one has locked. All others are done by one replica at a time: the holder of their lease.
  */
-import type { Clock } from '@monitor/shared/clock.ts';
+import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { Logger } from 'pino';
 import type { DiskWatch } from './disk-watch.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
@@ -31,6 +31,8 @@ export interface Leases {
   tryHold: (name: string) => Promise<boolean>;
 }
 
+/** Operations that run when the process ends may take this long. */
+const endWithinMs = 10_000;
 /** How often a replica without the lease of an operation looks whether it is free. */
 const lookAgainMs = 2_000;
 
@@ -89,7 +91,12 @@ export function startTimers(
     async [Symbol.asyncDispose]() {
       isStopped = true;
       for (const cancel of cancels.values()) cancel();
-      await Promise.all(running);
+      const ended = new AbortController();
+      const all = Promise.all(running).finally(() => {
+        ended.abort();
+      });
+      // What waits for a database that does not answer is left to another replica.
+      await Promise.race([all, sleep(clock, endWithinMs, ended.signal)]);
     },
   };
 }

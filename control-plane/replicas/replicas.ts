@@ -7,7 +7,7 @@
  */
 import type { Kysely, Selectable } from 'kysely';
 import type { Logger } from 'pino';
-import type { Clock } from '@monitor/shared/clock.ts';
+import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { DatabaseClock } from '../core/database-clock.ts';
 import { LeaseLost } from '../core/timers.ts';
 import { engineOf } from '../db/engine.ts';
@@ -31,6 +31,7 @@ const leaseMs = 10_000;
 const leaseMarginMs = 1_000;
 const outagesKeptMs = 3_600_000;
 const rowsKeptMs = 86_400_000;
+const endWithinMs = 3_000;
 /** The lock of whoever decides whether any replica was there. */
 export const absenceLock = 'replicas';
 
@@ -327,6 +328,16 @@ export class Replicas implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.isAlone || this.#isStopped) return;
     this.#isStopped = true;
+    const ended = new AbortController();
+    const all = this.#end().finally(() => {
+      ended.abort();
+    });
+    // Without a database, others notice the end by themselves.
+    await Promise.race([all, sleep(this.#parts.clock, endWithinMs, ended.signal)]);
+    this.#cancelTimer();
+  }
+
+  async #end(): Promise<void> {
     await this.#beating;
     this.#cancelTimer();
     const { db, clock, logger } = this.#parts;
