@@ -452,24 +452,22 @@ export class LocationHub {
     }
     const vectors = await readVectors(db);
     this.#noteRead();
-    const stale = vectors
-      .map((vector) => this.#entry(vector))
-      .filter((entry, index) => {
-        const vector = vectors[index];
-        if (vector === undefined) return false;
-        if (entry.vector?.epoch !== vector.epoch) return true;
-        return entry.view !== null && !isSameVersion(entry.vector, vector);
-      });
-    await Promise.all(
-      [...this.#entries.values()].map(async (entry) => {
-        if (entry.view === null && !stale.includes(entry)) return;
-        const isOutdated =
-          entry.view !== null && (entry.view.isOutdated() || entry.jobs.isOutdated(clock.now()));
-        if (stale.includes(entry) || isOutdated || entry.areJobsInDoubt || entry.hasFailed) {
-          await this.#refresh(entry);
-        } else this.#offerJobs(entry);
-      }),
-    );
+    const stale = new Set<LocationEntry>();
+    for (const vector of vectors) {
+      const entry = this.#entry(vector);
+      const { vector: known, view } = entry;
+      const isSame =
+        known?.epoch === vector.epoch && (view === null || isSameVersion(known, vector));
+      if (!isSame) stale.add(entry);
+    }
+    const now = clock.now();
+    for (const entry of this.#entries.values()) {
+      if (entry.view === null) continue;
+      const isOutdated = entry.view.isOutdated() || entry.jobs.isOutdated(now);
+      if (isOutdated || entry.areJobsInDoubt || entry.hasFailed) stale.add(entry);
+      else if (!stale.has(entry)) this.#offerJobs(entry);
+    }
+    await Promise.all([...stale].map((entry) => this.#refresh(entry)));
   }
 
   /** Agents that were refused while the database was away may have backed off. */
