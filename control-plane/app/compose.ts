@@ -347,7 +347,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       () => clock.monotonic(),
       () => replicas.shareOfLimit(),
     ),
-    statuses: new StatusCache(),
+    statuses: new StatusCache(clock, engineOf(db) === 'sqlite' ? Infinity : 1_000),
     outbox: new OutboxSignal(),
     replicas,
     checkConsumers: [

@@ -42,6 +42,11 @@ export class DiskWatch {
     return this.#failed === null ? null : problems[this.#failed];
   }
 
+  /** True while the disk has no room, and not for a database that is away. */
+  get isFull(): boolean {
+    return this.#failed === 'full';
+  }
+
   /** Seconds after which a client may ask again. */
   get retryAfterSeconds(): number {
     return this.#failed === 'full' ? 15 : 1;

@@ -188,6 +188,8 @@ export async function copyTable(
   await Promise.all(running);
   if (failures.length > 0) throw failures[0];
   await setCounters(source, target, table);
+  // The first queries would be planned for an empty table.
+  await sql`analyze ${into}`.execute(target);
 }
 
 /** Ids of deleted rows are not given again. */

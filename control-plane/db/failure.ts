@@ -11,8 +11,9 @@ export type DatabaseFailure = 'unique' | 'conflict' | 'unavailable' | 'full' | '
 
 const meanings: readonly [RegExp, DatabaseFailure][] = [
   [/^(SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY)|23505)$/, 'unique'],
-  // Serialization, deadlock, lock not available, and a query or idle transaction ended by a time limit.
-  [/^(40001|40P01|55P03|57014|25P03)$/, 'conflict'],
+  // Serialization, deadlock, lock not available, a query or idle transaction ended by a time limit, and a row
+  // whose owner was deleted meanwhile.
+  [/^(40001|40P01|55P03|57014|25P03|23503)$/, 'conflict'],
   [/^(SQLITE_FULL.*|SQLITE_IOERR_(WRITE|FSYNC|TRUNCATE|SHM).*|ENOSPC|EDQUOT|53100)$/, 'full'],
   [/^(25006)$/, 'read-only'],
   // Connections, too many of them, shutdown, crash of a server process, start in progress.

@@ -142,6 +142,8 @@ export function openPostgres(settings: PostgresSettings): Kysely<Database> {
     types,
   });
   pool.on('error', (error) => settings.onLost?.(error));
+  // A connection may be lost between two statements of a transaction: the next one says so.
+  pool.on('connect', (client) => client.on('error', () => {}));
   return new Kysely<Database>({
     dialect: new DialectWithEngine({
       pool,

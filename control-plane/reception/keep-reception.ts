@@ -32,11 +32,13 @@ async function readLastAlive({ db }: Services): Promise<LastAlive | null> {
  * once the disk accepts writes.
  */
 export async function noteAliveAndWritten(services: Services): Promise<void> {
-  const { disk, reception, clock } = services;
+  const { disk, reception, clock, replicas } = services;
   await noteAlive(services);
   const lostMs = disk.overAfterMs;
+  // Signs of life show whether the database was away from all replicas.
+  const isLost = lostMs !== null && (disk.isFull || replicas.isAlone);
   disk.noteWritten();
-  if (lostMs === null) return;
+  if (!isLost) return;
   const to = clock.now();
   reception.note([{ cause: 'disk-full', from: to - lostMs, to, lostMs, stepMs: 0 }]);
   await reception.recorded();

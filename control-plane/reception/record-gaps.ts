@@ -51,7 +51,7 @@ async function write(db: Kysely<Database>, gap: Gap): Promise<void> {
     .insertInto('reception_gaps')
     .values({
       ...{ cause: gap.cause, from_at: gap.from, to_at: gap.to },
-      ...{ lost_ms: Math.round(gap.lostMs), step_ms: Math.round(gap.stepMs) },
+      ...{ lost_ms: gap.lostMs, step_ms: gap.stepMs },
     })
     .returning('id')
     .executeTakeFirstOrThrow();
@@ -67,8 +67,14 @@ type Recorder = Pick<Services, 'db' | 'gapConsumers'>;
 export async function recordGap(
   { gapConsumers }: Pick<Recorder, 'gapConsumers'>,
   unit: Kysely<Database>,
-  gap: Gap,
+  { cause, ...measured }: Gap,
 ): Promise<void> {
+  // The monotonic clock has fractions, and columns of instants have none.
+  const gap = {
+    cause,
+    ...{ from: Math.round(measured.from), to: Math.round(measured.to) },
+    ...{ lostMs: Math.round(measured.lostMs), stepMs: Math.round(measured.stepMs) },
+  };
   await write(unit, gap);
   for (const consume of gapConsumers) await consume(unit, gap);
 }

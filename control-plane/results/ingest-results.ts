@@ -288,6 +288,7 @@ export class ResultIntake {
     );
     for (const [index, { items }] of parsed.entries()) this.#count(items, outcomes[index] ?? []);
     runAll(steps);
+    for (const { checkId } of stored.verdicts) this.#services.statuses.drop(checkId);
     for (const { accountId, location } of stored.locationsWithNews) {
       this.#services.hub.notify(accountId, location);
     }

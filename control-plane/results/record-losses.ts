@@ -8,7 +8,7 @@ import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
-import { byEngine } from '../db/engine.ts';
+import { byEngine, engineOf } from '../db/engine.ts';
 import type { Database } from '../db/tables.ts';
 import { missingSince, type RecordLoss, type StoredMark } from '../scheduling/index.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
@@ -119,7 +119,11 @@ export class RecordLosses {
     // Most marks are from this process.
     if (text === undefined || text.startsWith(this.#run)) return;
     const mark = this.#read(text);
-    const missing = mark === null ? null : missingSince(mark, this.#run, this.#start);
+    const { db } = this.#parts;
+    // Other replicas have stored more since this process began.
+    const start =
+      engineOf(db) === 'sqlite' ? this.#start : { ...this.#start, seq: await newestSeq(db) };
+    const missing = mark === null ? null : missingSince(mark, this.#run, start);
     if (missing === null) return;
     if (this.#noticed >= missing.results) return;
     this.#noticed = missing.results;
@@ -127,7 +131,7 @@ export class RecordLosses {
     metrics.lostResults.set(missing.results);
     const noticedAt = clock.now();
     this.#known = { noticedAt, ...missing };
-    logger.error({ ...missing, start: this.#start.seq, seen: mark?.seq }, this.problem ?? '');
+    logger.error({ ...missing, start: start.seq, seen: mark?.seq }, this.problem ?? '');
     this.#saved = this.#saved
       .then(() => this.#save(noticedAt, missing))
       .catch((error: unknown) => {

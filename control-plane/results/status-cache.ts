@@ -1,10 +1,13 @@
 /**
  * An in-memory cache of check statuses, the most frequent read. Every write of a status, or of a
- * name or location that is shown with it, calls `drop` inside its transaction. Reads and
+ * name or location that is shown with it, calls `drop` inside its transaction. On SQLite reads and
  * transactions are serialised: a read that began before the write finds a new generation and caches
- * nothing; a later read sees the new values.
+ * nothing; a later read sees the new values. On PostgreSQL other processes write as well, so that a
+ * status is kept for a second; writers of this process call `drop` after the commit once more, for those
+ * that read before it.
  */
 import type { Selectable } from 'kysely';
+import type { Clock } from '@monitor/shared/clock.ts';
 import type { CheckConsumer } from '../checks/index.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import type { CheckStatusesTable } from './tables.ts';
@@ -17,8 +20,16 @@ export interface KnownStatus {
 const maxKept = 50_000;
 
 export class StatusCache {
-  readonly #known = new Map<string, KnownStatus>();
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #keptMs: number;
+  readonly #known = new Map<string, KnownStatus & { at: number }>();
   #generation = 0;
+
+  /** `keptMs`: Infinity where no other process writes. */
+  constructor(clock: Pick<Clock, 'monotonic'>, keptMs: number) {
+    this.#clock = clock;
+    this.#keptMs = keptMs;
+  }
 
   /** The status of a check from the cache or from `load`; undefined without one. */
   async read(
@@ -27,12 +38,13 @@ export class StatusCache {
     load: () => Promise<KnownStatus | undefined>,
   ): Promise<KnownStatus | undefined> {
     const known = this.#known.get(checkId);
-    if (known?.row.account_id === accountId) return known;
+    const at = this.#clock.monotonic();
+    if (known?.row.account_id === accountId && at - known.at < this.#keptMs) return known;
     const generation = this.#generation;
     const loaded = await load();
     if (loaded !== undefined && generation === this.#generation) {
       if (this.#known.size >= maxKept) this.#known.clear();
-      this.#known.set(checkId, loaded);
+      this.#known.set(checkId, { ...loaded, at });
     }
     return loaded;
   }
@@ -44,8 +56,11 @@ export class StatusCache {
 }
 
 const forgetStatus: NonNullable<CheckConsumer['deleted']> = (services, _db, { row }) => {
-  services.statuses.drop(row.id);
-  return Promise.resolve(null);
+  const drop = (): void => {
+    services.statuses.drop(row.id);
+  };
+  drop();
+  return Promise.resolve(drop);
 };
 
 const insertStatus = prepareInserts('check_statuses', [

@@ -22,6 +22,8 @@ interface Cost {
   /** Microseconds per result. */
   controlPlane: number;
   server: number;
+  /** Bytes per result that the server wrote to its log, the payload among them. */
+  log: number;
 }
 
 interface Engine {
@@ -70,9 +72,18 @@ async function measure(engine: Engine, batchSize: number): Promise<Cost> {
     controlPlane: treeCpuMs(pid),
     server: server === null ? 0 : treeCpuMs(server.pid()),
   });
+  const writtenSoFar = async (): Promise<number> => {
+    if (server === null) return 0;
+    const [row] = await server.query<{ bytes: string }>(
+      "select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as bytes",
+    );
+    return Number(row?.bytes);
+  };
   const batches = Math.floor(resultsPerRound / batchSize);
   const begin = String(Date.now() - 28 * dayMs + rounds * (dayMs / 8));
   rounds += 1;
+  await server?.query('checkpoint');
+  const logBefore = await writtenSoFar();
   const before = cpu();
   const args = [system.baseUrl, key, 'bench', checkIds, String(batches), '4', begin];
   const text = execFileSync(
@@ -83,10 +94,11 @@ async function measure(engine: Engine, batchSize: number): Promise<Cost> {
   await pause(sumsWithinMs);
   const after = cpu();
   const results = (batches + 1) * batchSize;
+  const log = ((await writtenSoFar()) - logBefore) / results;
   const perResult = (part: 'controlPlane' | 'server') =>
     (1000 * (after[part] - before[part])) / results;
   const { perSecond } = JSON.parse(text) as { perSecond: number };
-  return { perSecond, controlPlane: perResult('controlPlane'), server: perResult('server') };
+  return { perSecond, controlPlane: perResult('controlPlane'), server: perResult('server'), log };
 }
 
 export async function benchIngestEngines(
@@ -121,6 +133,7 @@ export async function benchIngestEngines(
                 middle(name, 'controlPlane') / middle('SQLite', 'controlPlane')
               ).toFixed(2),
               'CPU of the server': `${middle(name, 'server').toFixed(0)} µs`,
+              'written to its log': `${middle(name, 'log').toFixed(0)} bytes`,
             }),
       });
     }

@@ -14,7 +14,6 @@ import { parseArgs } from 'node:util';
 import colors from 'picocolors';
 import { callApi, type ApiCall } from '../demo/api.ts';
 import { openProgress } from '../demo/view.ts';
-import type { CheckWire } from '../../test/support/system.ts';
 import { audit, complaints, type Audit } from './audit.ts';
 import { startCluster, type Cluster } from './start.ts';
 
@@ -57,7 +56,7 @@ async function openTarget() {
   };
 }
 
-async function makeChecks(api: ApiCall, target: string): Promise<CheckWire[]> {
+async function makeChecks(api: ApiCall, target: string): Promise<void> {
   await callApi(api, 'POST', '/v1/alert-channels', {
     type: 'WEBHOOK',
     config: { name: 'counting', method: 'POST', url: `${target}/alerts`, headers: [] },
@@ -66,21 +65,17 @@ async function makeChecks(api: ApiCall, target: string): Promise<CheckWire[]> {
     sendRecovery: true,
     sendDegraded: false,
   });
-  const checks: CheckWire[] = [];
   for (const location of locations) {
     for (let index = 0; index < checksOfLocation; index += 1) {
       const page = index % 10 === 0 ? 'flapping' : 'up';
-      checks.push(
-        await callApi<CheckWire>(api, 'POST', '/v1/checks/url', {
-          name: `${location} ${index}`,
-          ...{ frequency: 0, frequencyOffset: 10, doubleCheck: false },
-          privateLocations: [location],
-          request: { url: `${target}/${page}/${index}` },
-        }),
-      );
+      await callApi(api, 'POST', '/v1/checks/url', {
+        name: `${location} ${index}`,
+        ...{ frequency: 0, frequencyOffset: 10, doubleCheck: false },
+        privateLocations: [location],
+        request: { url: `${target}/${page}/${index}` },
+      });
     }
   }
-  return checks;
 }
 
 function describe(found: Audit): string {
@@ -111,14 +106,10 @@ async function killAndReplace(
 }
 
 /** Waits until every slot has an end and every result is in the sums. */
-async function settle(
-  cluster: Cluster,
-  checks: readonly CheckWire[],
-  until: number,
-): Promise<Audit> {
+async function settle(cluster: Cluster, until: number): Promise<Audit> {
   const deadline = Date.now() + settleWithinMs;
   for (;;) {
-    const found = await audit(cluster.query, checks, until);
+    const found = await audit(cluster.query, until);
     if (complaints(found).length === 0 || Date.now() > deadline) return found;
     await pause(1_000);
   }
@@ -172,7 +163,7 @@ async function main(): Promise<void> {
   step(
     `making ${locations.length * checksOfLocation} checks that run every 10 seconds, and a webhook`,
   );
-  const checks = await makeChecks(api, target.url);
+  await makeChecks(api, target.url);
   console.log(
     [
       '',
@@ -199,12 +190,11 @@ async function main(): Promise<void> {
   while (!stopping.signal.aborted) {
     await pause(sayEveryMs, undefined, { signal: stopping.signal }).catch(() => {});
     // Slots of the last seconds are still measured.
-    if (!stopping.signal.aborted)
-      step(describe(await audit(cluster.query, checks, Date.now() - 20_000)));
+    if (!stopping.signal.aborted) step(describe(await audit(cluster.query, Date.now() - 20_000)));
   }
   const kills = await chaos;
   step('waiting until every slot has an end');
-  const found = await settle(cluster, checks, Date.now() - 1_000);
+  const found = await settle(cluster, Date.now() - 1_000);
   const wrong = complaints(found);
   const most = Math.max(0, ...target.deliveries.values());
   step(describe(found));

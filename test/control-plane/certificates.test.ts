@@ -200,6 +200,7 @@ test('thousands of certificates that cross a day together are counted in portion
   const check = await db.selectFrom('checks').selectAll().executeTakeFirstOrThrow();
   const place = await db.selectFrom('check_locations').selectAll().executeTakeFirstOrThrow();
   const period = await db.selectFrom('schedule_periods').selectAll().executeTakeFirstOrThrow();
+  const status = await db.selectFrom('check_statuses').selectAll().executeTakeFirstOrThrow();
   for (let count = 0; count < 450; count += 1) {
     const checkId = newId();
     await db
@@ -209,6 +210,10 @@ test('thousands of certificates that cross a day together are counted in portion
     await db
       .insertInto('check_locations')
       .values({ ...place, check_id: checkId })
+      .execute();
+    await db
+      .insertInto('check_statuses')
+      .values({ ...status, check_id: checkId })
       .execute();
     const { id: _id, ...schedule } = { ...period, check_id: checkId };
     await db.insertInto('schedule_periods').values(schedule).execute();

@@ -38,7 +38,7 @@ async function execute(url: string, ...statements: string[]): Promise<void> {
 
 test('commands work on a PostgreSQL as they do on a file', async () => {
   using folder = temporaryFolder();
-  await using database = await createTestDatabase();
+  await using database = await createTestDatabase({ isReused: false });
   const operator = operatorOf(folder.path, database);
   const { pathname, host } = new URL(database.url);
   const name = `${host}${pathname}`;
@@ -95,7 +95,7 @@ test('a PostgreSQL that cannot be used, and one without tables, is named with wh
     );
     assert.doesNotMatch(error, new RegExp(password));
   }
-  await using database = await createTestDatabase();
+  await using database = await createTestDatabase({ isReused: false });
   await execute(database.url, 'drop schema public cascade', 'create schema public');
   const empty = operatorOf(folder.path, database);
   assert.match(await empty.refused(1, 'keys', 'list'), /lacks migrations .*control-plane migrate/);
@@ -104,7 +104,7 @@ test('a PostgreSQL that cannot be used, and one without tables, is named with wh
 
 test('a PostgreSQL of another encoding, and one that takes no writes, is refused with what to do', async () => {
   using folder = temporaryFolder();
-  await using database = await createTestDatabase();
+  await using database = await createTestDatabase({ isReused: false });
   const { pathname } = new URL(database.url);
   await execute(
     database.url,
@@ -131,7 +131,7 @@ test('a PostgreSQL of another encoding, and one that takes no writes, is refused
 
 test('a replica with another key does not start, and neither do two that begin with two keys', async () => {
   using folder = temporaryFolder();
-  await using database = await createTestDatabase();
+  await using database = await createTestDatabase({ isReused: false });
   await operatorOf(folder.path, database).json('migrate');
   const other = operatorOf(folder.path, database, { ENCRYPTION_KEY: 'o'.repeat(40) });
   for (const command of [['serve'], ['migrate']]) {
@@ -151,7 +151,7 @@ test('a replica with another key does not start, and neither do two that begin w
 
 test('the key is changed while no replica serves, and not otherwise', async () => {
   using folder = temporaryFolder();
-  await using database = await createTestDatabase();
+  await using database = await createTestDatabase({ isReused: false });
   const before = operatorOf(folder.path, database);
   const next = { ENCRYPTION_KEY: 'n'.repeat(40) };
   const change = operatorOf(folder.path, database, { ...next, ENCRYPTION_KEY_PREVIOUS: key });

@@ -1,6 +1,6 @@
 // Own process: it starts many programs.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
@@ -14,6 +14,7 @@ import { Operator } from '../support/control-plane-command.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { fillEmptyTables } from '../support/fill-tables.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { startS3 } from '../support/s3.ts';
 import { temporaryFolder } from '../support/system.ts';
 import { buildWorld } from '../support/world.ts';
 
@@ -95,10 +96,17 @@ test('every row of every table arrives as it was, once', async () => {
   assert.ok(tables.length > 60, String(tables.length));
   // The newest groups were deleted.
   source.exec(`update sqlite_sequence set seq = seq + 7 where name = 'check_groups'`);
-  await using target = await createTestDatabase();
-  const operator = mover(folder.path, target);
+  await using target = await createTestDatabase({ isReused: false });
+  await using s3 = await startS3();
+  const inBucket = { ...s3.settings, ARTIFACTS_DIR: '', ARTIFACTS_SHARED: '' };
+  const operator = mover(folder.path, target, inBucket);
   const moved = await operator.json<Moved>('move');
   assert.equal(moved.isKeyChanged, false);
+  assert.deepEqual(moved.codeBundles, { copied: 1, missing: [] });
+  assert.match(
+    moved.next[0] ?? '',
+    /aws s3 sync \/.*\/artifacts s3:\/\/files\/ --exclude '\.partial\/\*' --endpoint-url http/,
+  );
   for (const table of tables) {
     const own = source.prepare(`select * from "${table}"`).all();
     const rows = await query<Record<string, unknown>>(target, `select * from "${table}"`);
@@ -152,7 +160,7 @@ test('an installation with a key file goes on as replicas with ENCRYPTION_KEY', 
     for (const path of paths) asked.set(path, await ask(cp.url, path));
     idKey = cp.controlPlane.services.ids.keyOf(before.accountId, 'eu-central-1');
   }
-  await using target = await createTestDatabase();
+  await using target = await createTestDatabase({ isReused: false });
   const moved = await mover(folder.path, target).json<Moved>('move');
   assert.equal(moved.isKeyChanged, true);
   assert.deepEqual(moved.codeBundles, { copied: 1, missing: [] });
@@ -178,8 +186,8 @@ test('an installation with a key file goes on as replicas with ENCRYPTION_KEY', 
 test('a move that was killed is served by nobody and begun again by the next', async () => {
   using folder = temporaryFolder();
   const file = join(folder.path, 'control-plane.db');
-  await makeInstallation(file, { ENCRYPTION_KEY: key });
-  await using target = await createTestDatabase();
+  const { accountId, codeBundlePath } = await makeInstallation(file, { ENCRYPTION_KEY: key });
+  await using target = await createTestDatabase({ isReused: false });
   const operator = mover(folder.path, target);
   // A row that no batch can bring in ends the first run in the middle.
   await query(
@@ -199,8 +207,18 @@ test('a move that was killed is served by nobody and begun again by the next', a
     );
   }
   await query(target, 'drop trigger refuse on check_statuses');
+  // The bundle is one that an older build kept beside the database.
+  const source = new DatabaseSync(file);
+  const { digest, path } = source.prepare('select digest, path from code_bundles').get() ?? {};
+  source.exec('update code_bundles set object_key = null');
+  source.close();
+  assert.equal(path, codeBundlePath);
+  const own = join(folder.path, 'code-bundles', accountId);
+  mkdirSync(own, { recursive: true });
+  writeFileSync(join(own, `${String(digest)}.tgz`), gzip);
   const again = await operator.run('move');
   assert.equal(again.code, 0, again.error);
+  assert.match(again.out, /\ncopied 1 code bundles\n$/);
   assert.match(again.error, /did not end: beginning again/);
   assert.match(
     again.out,
@@ -212,7 +230,7 @@ test('a move that was killed is served by nobody and begun again by the next', a
 test('what cannot be moved, and where to it cannot be, is said in a sentence', async () => {
   using folder = temporaryFolder();
   const file = join(folder.path, 'control-plane.db');
-  await using target = await createTestDatabase();
+  await using target = await createTestDatabase({ isReused: false });
   const operator = mover(folder.path, target);
   assert.match(await operator.refused(1, 'move'), /there is no database at .*control-plane\.db/);
   await mover(folder.path, target, { DATABASE_URL: '' }).run('migrate');

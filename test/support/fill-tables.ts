@@ -26,7 +26,7 @@ export function fillEmptyTables(db: DatabaseSync): string[] {
     .prepare(`select name from sqlite_schema where type = 'table' and name not like 'sqlite%'`)
     .all()
     .map((row) => String(row['name']))
-    .filter((name) => !name.startsWith('kysely_'));
+    .filter((name) => !name.startsWith('kysely_') && name !== 'migration_facts');
   const filled = new Set<string>();
   const fill = (table: string): void => {
     if (filled.has(table)) return;

@@ -102,10 +102,13 @@ export interface TestDatabase extends AsyncDisposable {
 
 const unused: string[] = [];
 
-/** A migrated database without rows. After use it is emptied and used again. */
-export async function createTestDatabase(): Promise<TestDatabase> {
+/**
+ * A migrated database without rows. After use it is emptied and used again, unless the test changes
+ * its schema or its settings.
+ */
+export async function createTestDatabase({ isReused = true } = {}): Promise<TestDatabase> {
   const template = process.env[templateVariable] ?? (await (ownTemplate ??= startOwnServer()));
-  let url = unused.pop();
+  let url = isReused ? unused.pop() : undefined;
   if (url === undefined) {
     const { pathname } = new URL(template);
     const name = `test_${randomBytes(8).toString('hex')}`;
@@ -120,8 +123,16 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return {
     url: used,
     async [Symbol.asyncDispose]() {
-      await empty(used, rows);
-      unused.push(used);
+      if (isReused) {
+        await empty(used, rows);
+        unused.push(used);
+        return;
+      }
+      const { pathname } = new URL(used);
+      const server = Object.assign(new URL(template), { pathname: '/postgres' }).href;
+      await connected(server, (client) =>
+        client.query(`drop database ${pathname.slice(1)} with (force)`),
+      );
     },
   };
 }

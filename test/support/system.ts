@@ -149,15 +149,18 @@ export class System implements AsyncDisposable {
     return system;
   }
 
-  #spawnControlPlane(): Program {
-    const program = new Program(['control-plane/control-plane.js', 'serve'], this.#environment);
+  #spawnControlPlane(settings: Record<string, string> = {}): Program {
+    const program = new Program(['control-plane/control-plane.js', 'serve'], {
+      ...this.#environment,
+      ...settings,
+    });
     this.#programs.push(program);
     return program;
   }
 
-  /** Starts the control plane again after it ended. */
-  async restartControlPlane(): Promise<void> {
-    this.controlPlane = this.#spawnControlPlane();
+  /** Starts the control plane again after it ended; settings go over those of before. */
+  async restartControlPlane(settings: Record<string, string> = {}): Promise<void> {
+    this.controlPlane = this.#spawnControlPlane(settings);
     await this.controlPlane.log('serving');
   }
 

@@ -118,7 +118,7 @@ async function revoke(id: string, options: { json?: boolean }): Promise<void> {
   }
 }
 
-/** `control-plane keys …`: keys in the database named by DATABASE_FILE. */
+/** `control-plane keys …`: keys in the configured database. */
 export function registerKeys(program: Command): void {
   const keys = program.command('keys').description('keys of the API and of locations');
   keys

@@ -197,6 +197,8 @@ async function move({ to, from, json = false }: Options): Promise<void> {
     );
   }
   using lock = lockForServing(file, systemClock.now());
+  // However this ends, the file is as it was.
+  if (!lock.hasEndedUncleanly) lock.noteCleanEnd();
   using stop = stopOnSignal(`${file} is as it was, and the next run begins again`);
   const isOtherKey = await checkSource(file, target);
   const moved = await withServer(target, async (db) =>
@@ -216,7 +218,6 @@ async function move({ to, from, json = false }: Options): Promise<void> {
       return { tables, bundles };
     }),
   );
-  if (!lock.hasEndedUncleanly) lock.noteCleanEnd();
   const rows = moved.tables.reduce((sum, table) => sum + table.rows, 0);
   const next = nextSteps(file, target, foldersOfFiles(file, target));
   const { copied, missing } = moved.bundles;

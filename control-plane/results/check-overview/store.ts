@@ -1,7 +1,8 @@
 /** The overview of checks: a few queries for all of them, and one for the runs of each. */
 import { scheduler } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
-import { jsonFlag } from '../../db/expressions.ts';
+import { sql, type Kysely } from 'kysely';
+import { engineOf } from '../../db/engine.ts';
+import { eachOf, jsonFlag } from '../../db/expressions.ts';
 import { prepareQuery } from '../../db/prepared.ts';
 import type { Database } from '../../db/tables.ts';
 import { hasResult } from '../update-status.ts';
@@ -108,6 +109,34 @@ const recentRuns = prepareQuery<{ accountId: string; checkId: string; limit: num
       .limit(argument('limit')),
 );
 
+/** The same for many checks at once, for a server: a statement for each check would be a round trip. */
+async function recentRunsOnServer(
+  db: Kysely<Database>,
+  accountId: string,
+  checkIds: readonly string[],
+  limit: number,
+): Promise<ReadonlyMap<string, RecentRun[]>> {
+  const { rows } = await sql<RecentRun & { check_id: string }>`
+    select checks.id as check_id, latest.* from checks
+    cross join lateral (
+      select started_at, response_time_ms, has_failures, has_errors, is_degraded
+      from check_results
+      where account_id = ${accountId} and check_id = checks.id
+        and result_type = 'FINAL' and is_cancelled = 0
+      order by started_at desc, seq desc limit ${limit}
+    ) as latest
+    where checks.account_id = ${accountId} and checks.id in ${eachOf(checkIds)}
+    order by latest.started_at
+  `.execute(db);
+  const runs = Map.groupBy(rows, (row) => row.check_id);
+  return new Map(
+    checkIds.map((checkId) => [
+      checkId,
+      (runs.get(checkId) ?? []).map(({ check_id: _of, ...run }) => run),
+    ]),
+  );
+}
+
 /** The latest runs of each check, oldest first. */
 export async function recentRunsOf(
   db: Kysely<Database>,
@@ -117,6 +146,7 @@ export async function recentRunsOf(
 ): Promise<ReadonlyMap<string, RecentRun[]>> {
   const runs = new Map<string, RecentRun[]>();
   if (limit === 0) return runs;
+  if (engineOf(db) === 'postgres') return recentRunsOnServer(db, accountId, checkIds, limit);
   for (const [index, checkId] of checkIds.entries()) {
     if (index > 0 && index % batchChecks === 0) await scheduler.yield();
     runs.set(checkId, (await recentRuns.run(db, { accountId, checkId, limit })).reverse());

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import test from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { migrateToLatest } from '../../../control-plane/db/migrate.ts';
+import { sql } from 'kysely';
+import { migrateToLatest, type MigrationName } from '../../../control-plane/db/migrate.ts';
 import { openDatabase } from '../../../control-plane/db/open.ts';
 import { RollUp } from '../../../control-plane/analytics/roll-up.ts';
 import type { WaitingResults } from '../../../control-plane/results/roll-up-inbox.ts';
@@ -20,10 +21,14 @@ type Db = ReturnType<typeof openDatabase>;
 const accountId = randomUUID();
 const checkId = randomUUID();
 
-/** A database as the version before roll-ups left it, with results of 30 days of one check. */
-async function openOld(file: string, results: number): Promise<Db> {
+/** A database as an older version left it, by default the one before roll-ups, with results of 30 days of one check. */
+async function openOld(
+  file: string,
+  results: number,
+  until: MigrationName = '0006-maintenance',
+): Promise<Db> {
   const db = openDatabase(file);
-  await migrateToLatest(db, '0006-maintenance');
+  await migrateToLatest(db, until);
   await db.insertInto('accounts').values({ id: accountId, name: 'a', created_at: 1 }).execute();
   await db
     .insertInto('checks')
@@ -172,6 +177,37 @@ test('an older database is rolled up while it is in use, and a kill neither lose
   clock.setWall(now + 48 * hour);
   while (await rollUp.run());
   assert.deepEqual(await sumsOf(db, 24), expected);
+  await db.destroy();
+});
+
+test('what an older database had not rolled up waits in the inbox, and every check has its lock', async () => {
+  using folder = temporaryFolder();
+  const db = await openOld(join(folder.path, 'old.db'), 600, '0018-agent-health');
+  await sql`update check_results set result_type = 'LATE' where seq = 301`.execute(db);
+  await sql`update check_results set result_type = 'ATTEMPT' where seq = 302`.execute(db);
+  await sql`update roll_up_progress set rolled_up_to = 300`.execute(db);
+  await sql`update check_results set result_type = 'ATTEMPT' where seq = 7`.execute(db);
+  await sql`update check_results set result_type = 'FINAL' where seq = 7`.execute(db);
+  await migrateToLatest(db);
+  const rows = await db.selectFrom('roll_up_inbox').selectAll().orderBy('id').execute();
+  const waiting = rows.map((row) => JSON.parse(row.results_json) as WaitingResults);
+  assert.deepEqual(waiting[0], { promoted: [7] });
+  assert.deepEqual(
+    waiting.flatMap(({ attempts = [] }) => attempts),
+    [302],
+  );
+  const finals = waiting.flatMap((row) => row.finals ?? []);
+  assert.deepEqual([finals.length, finals[0], finals.at(-1)], [298, 303, 600]);
+  assert.deepEqual(
+    rows.map((row) => [row.first_seq, row.result_count]),
+    [
+      [7, 1],
+      [302, 250],
+      [552, 49],
+    ],
+  );
+  const statuses = await db.selectFrom('check_statuses').select('last_started_at').execute();
+  assert.deepEqual(statuses, [{ last_started_at: 0 }]);
   await db.destroy();
 });
 

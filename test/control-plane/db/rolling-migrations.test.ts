@@ -11,23 +11,28 @@ import { eventually, temporaryFolder } from '../../support/system.ts';
 const added = {
   name: '9000-later',
   oldestBuild: '0022-bundles-in-the-store',
-  statement: 'alter table accounts add column later text',
+  statement: 'alter table private_locations add column later text',
 };
 
-async function statusOf(url: string, rawKey: string): Promise<number> {
-  const response = await fetch(`${url}/v1/accounts/me`, {
-    headers: { authorization: `Bearer ${rawKey}` },
+/** Status of a read of that table; with a body, of a write. */
+async function statusOf(url: string, rawKey: string, body?: object): Promise<number> {
+  const response = await fetch(`${url}/v1/private-locations`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${rawKey}`, 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   await response.arrayBuffer();
   return response.status;
 }
 
-/** Asks again and again until it is stopped; gives how many answers were what they should be. */
+/** Writes and reads again and again until it is stopped; gives how many answers were what they should be. */
 function keepAsking(url: string, rawKey: string) {
   let isOver = false;
   let answers = 0;
   const ended = (async () => {
     while (!isOver) {
+      const name = `location-${answers}`;
+      assert.equal(await statusOf(url, rawKey, { name, slugName: name }), 201);
       assert.equal(await statusOf(url, rawKey), 200);
       answers += 1;
     }
@@ -45,7 +50,7 @@ function keepAsking(url: string, rawKey: string) {
 
 test('replicas of the version before serve while the next one migrates, and can be gone back to', async () => {
   using folder = temporaryFolder();
-  await using database = await createTestDatabase();
+  await using database = await createTestDatabase({ isReused: false });
   const settings = {
     DATABASE_FILE: '',
     DATABASE_URL: database.url,

@@ -15,6 +15,7 @@ import {
   recordRetry,
 } from '../../../control-plane/notifications/outbox-rows.ts';
 import { enqueueForChannel } from '../../../control-plane/notifications/outbox.ts';
+import { noteAliveAndWritten } from '../../../control-plane/reception/index.ts';
 import { Replicas } from '../../../control-plane/replicas/replicas.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { httpReceiver, reachesTestServers } from '../../support/http-receiver.ts';
@@ -329,6 +330,35 @@ test('a ping that a silent replica may have lost is not missed', async () => {
   await replicas.pass(13 * minute, [clocks[1]]);
   await sweepHeartbeats(services[1]);
   assert.equal((await failuresOf(services[1])).length, 1, 'a job that is dead is found');
+});
+
+test('a gap that both replicas noticed is recorded once; a database away from one of them is none', async () => {
+  await using replicas = await twoReplicas();
+  const { services } = replicas;
+  const [one] = services;
+  const away = Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' });
+  one.disk.noteFailure(away);
+  await replicas.pass(20 * second);
+  one.disk.noteRoom();
+  await noteAliveAndWritten(one);
+  assert.equal(one.disk.problem, null);
+  await one.reception.recorded();
+  assert.deepEqual(await gapsOf(one), []);
+
+  const to = one.clock.now();
+  for (const [index, { reception }] of services.entries()) {
+    // The monotonic clock has fractions.
+    const lostMs = 20_000.25 + index * 300;
+    reception.note([{ cause: 'disk-full', from: to - lostMs, to, lostMs, stepMs: 0 }]);
+  }
+  await Promise.all(services.map(({ reception }) => reception.recorded()));
+  await replicas.meet();
+  const gaps = await gapsOf(one);
+  assert.deepEqual(
+    gaps.map(({ cause }) => cause),
+    ['disk-full'],
+  );
+  for (const { reception } of services) assert.ok(reception.since(to - 20 * second) < second);
 });
 
 function startSingle(db: Services['db'], clock: Clock): Replicas {
