@@ -51,6 +51,8 @@ async function startWorld(isOnPostgres: boolean, replicas: number): Promise<Worl
     await server.query('create database fleet');
     settings['DATABASE_URL'] = server.url('fleet');
     settings['ARTIFACTS_DIR'] = join(folder.path, 'artifacts');
+    settings['ARTIFACTS_SHARED'] = 'true';
+    settings['PUBLIC_URL'] = 'http://127.0.0.1';
   } else settings['DATABASE_FILE'] = join(folder.path, 'control-plane.db');
   const db = isOnPostgres
     ? openPostgres({
