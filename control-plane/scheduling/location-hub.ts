@@ -92,6 +92,8 @@ interface LocationEntry extends Place {
   changes: number;
   loading: Promise<void> | null;
   queued: Promise<void> | null;
+  /** On the monotonic clock. */
+  loadedAt: number;
   loadTookMs: number;
   /** The last read failed: nothing of this may be used. */
   hasFailed: boolean;
@@ -185,7 +187,8 @@ export class LocationHub {
         ...{ accountId, location, members: noMembers, vector: null, view: null },
         ...{ jobs: new WaitingJobs(), areJobsInDoubt: false },
         ...{ attendances: new Map(), lastAnswers: new Map(), waiters: new Map(), changes: 0 },
-        ...{ loading: null, queued: null, loadTookMs: 0, hasFailed: false },
+        ...{ loading: null, queued: null, hasFailed: false },
+        ...{ loadedAt: Number.NEGATIVE_INFINITY, loadTookMs: 0 },
         ...{ unwoken: new Set(), cancelWaking: null, wokenAt: Number.NEGATIVE_INFINITY },
       };
       this.#entries.set(key, entry);
@@ -452,24 +455,22 @@ export class LocationHub {
     }
     const vectors = await readVectors(db);
     this.#noteRead();
-    const stale = vectors
-      .map((vector) => this.#entry(vector))
-      .filter((entry, index) => {
-        const vector = vectors[index];
-        if (vector === undefined) return false;
-        if (entry.vector?.epoch !== vector.epoch) return true;
-        return entry.view !== null && !isSameVersion(entry.vector, vector);
-      });
-    await Promise.all(
-      [...this.#entries.values()].map(async (entry) => {
-        if (entry.view === null && !stale.includes(entry)) return;
-        const isOutdated =
-          entry.view !== null && (entry.view.isOutdated() || entry.jobs.isOutdated(clock.now()));
-        if (stale.includes(entry) || isOutdated || entry.areJobsInDoubt || entry.hasFailed) {
-          await this.#refresh(entry);
-        } else this.#offerJobs(entry);
-      }),
-    );
+    const stale = new Set<LocationEntry>();
+    for (const vector of vectors) {
+      const entry = this.#entry(vector);
+      const { vector: known, view } = entry;
+      const isSame =
+        known?.epoch === vector.epoch && (view === null || isSameVersion(known, vector));
+      if (!isSame) stale.add(entry);
+    }
+    const now = clock.now();
+    for (const entry of this.#entries.values()) {
+      if (entry.view === null) continue;
+      const isOutdated = entry.view.isOutdated() || entry.jobs.isOutdated(now);
+      if (isOutdated || entry.areJobsInDoubt || entry.hasFailed) stale.add(entry);
+      else if (!stale.has(entry)) this.#offerJobs(entry);
+    }
+    await Promise.all([...stale].map((entry) => this.#refresh(entry)));
   }
 
   /** Agents that were refused while the database was away may have backed off. */
@@ -515,9 +516,10 @@ export class LocationHub {
     const { clock } = this.#parts;
     // It was logged by those who waited for it.
     await before?.catch(() => {});
-    if (before !== null && (entry.view?.checks.size ?? 0) >= manyChecks) {
+    if ((entry.view?.checks.size ?? 0) >= manyChecks) {
       const pauseMs = Math.min(maxPauseMs, pausePerLoad * entry.loadTookMs);
-      await sleep(clock, pauseMs, this.#closing.signal);
+      const leftMs = entry.loadedAt + pauseMs - clock.monotonic();
+      if (leftMs > 0) await sleep(clock, leftMs, this.#closing.signal);
     }
     entry.loading = entry.queued;
     entry.queued = null;
@@ -527,7 +529,8 @@ export class LocationHub {
       await this.#load(entry);
       entry.hasFailed = false;
     } finally {
-      entry.loadTookMs = clock.monotonic() - begunAt;
+      entry.loadedAt = clock.monotonic();
+      entry.loadTookMs = entry.loadedAt - begunAt;
       if (entry.queued === null) entry.loading = null;
     }
   }
