@@ -431,12 +431,13 @@ test('a certificate is sent to each channel by its own threshold, and not logged
   assert.equal(await see(6, expiresAt), true);
   bench.clock.setWall(expiresAt + 1);
   // Days have passed without a pause of the process: an agent confirms it.
-  bench.clock.advance(2 * minute);
-  await services.reception.recorded();
   const here = { accountId: bench.cp.accountId, location: 'here' };
-  services.reception.hearClock(here, 0);
-  bench.clock.advance(2 * minute);
-  services.reception.hearClock(here, 0);
+  for (let round = 0; round < 2 || !services.reception.isClockTrusted(); round += 1) {
+    assert.ok(round < 6, 'the clock is not trusted again');
+    bench.clock.advance(2 * minute);
+    await services.reception.recorded();
+    services.reception.hearClock(here, 0);
+  }
   assert.equal(await see(0, expiresAt), true);
   assert.equal(await see(-1, expiresAt), false);
   assert.deepEqual(await said(bench), []);

@@ -17,6 +17,7 @@ import {
   recordWhen,
   recoveryFacts,
 } from '../../support/notifications.ts';
+import { runsOnPostgres } from '../../support/postgres.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
@@ -295,35 +296,44 @@ test('a process that is killed between sending and writing down sends again afte
   }
 });
 
-test('stopping waits for what is on its way, and leaves what does not end for the next start', async () => {
-  await using cp = await start();
-  await using silent = await httpReceiver(() => ({ instead: 'silence' }));
-  const ends = Promise.withResolvers<void>();
-  await using slow = await httpReceiver(() => ends.promise.then(() => ({})));
-  const channels = [await webhook(cp, silent.url), await webhook(cp, slow.url)] as const;
-  // In the place of the real ones, which no longer hear of what is new.
-  const deliveries = startOutboxSender({
-    services: cp.services,
-    config: readConfig(reachesTestServers),
-  });
-  const stuck = await enqueue(cp.services, cp.accountId, channels[0], alertFacts());
-  const fine = await enqueue(cp.services, cp.accountId, channels[1], alertFacts());
-  await Promise.all([silent.next(), slow.next()]);
-  const stopped = deliveries[Symbol.asyncDispose]();
-  const late = await enqueue(cp.services, cp.accountId, channels[1], recoveryFacts());
-  ends.resolve();
-  await recordWhen(cp.services, fine, ({ status }) => status === 'SUCCESS');
-  cp.clock.advance(5_000);
-  await stopped;
-  const left = await outboxOf(cp);
-  assert.deepEqual(
-    left.map(({ id, attempts }) => [id, attempts]),
-    [
-      [stuck, 0],
-      [late, 0],
-    ],
-  );
-});
+const ofOneSender = {
+  skip:
+    runsOnPostgres && 'the first sender of the process asks every second there, and would send too',
+};
+
+test(
+  'stopping waits for what is on its way, and leaves what does not end for the next start',
+  ofOneSender,
+  async () => {
+    await using cp = await start();
+    await using silent = await httpReceiver(() => ({ instead: 'silence' }));
+    const ends = Promise.withResolvers<void>();
+    await using slow = await httpReceiver(() => ends.promise.then(() => ({})));
+    const channels = [await webhook(cp, silent.url), await webhook(cp, slow.url)] as const;
+    // In the place of the real ones, which no longer hear of what is new.
+    const deliveries = startOutboxSender({
+      services: cp.services,
+      config: readConfig(reachesTestServers),
+    });
+    const stuck = await enqueue(cp.services, cp.accountId, channels[0], alertFacts());
+    const fine = await enqueue(cp.services, cp.accountId, channels[1], alertFacts());
+    await Promise.all([silent.next(), slow.next()]);
+    const stopped = deliveries[Symbol.asyncDispose]();
+    const late = await enqueue(cp.services, cp.accountId, channels[1], recoveryFacts());
+    ends.resolve();
+    await recordWhen(cp.services, fine, ({ status }) => status === 'SUCCESS');
+    cp.clock.advance(5_000);
+    await stopped;
+    const left = await outboxOf(cp);
+    assert.deepEqual(
+      left.map(({ id, attempts }) => [id, attempts]),
+      [
+        [stuck, 0],
+        [late, 0],
+      ],
+    );
+  },
+);
 
 test('an account whose receivers never answer holds up no other account', async () => {
   await using cp = await start();
