@@ -547,7 +547,7 @@ export class LocationHub {
       return;
     }
     const view = entry.view ?? new LocationView(this.#parts, entry);
-    const touched = await view.follow(vector, entry.members);
+    const touched = await view.refresh(vector, entry.members);
     const areJobsNew =
       entry.view === null ||
       entry.areJobsInDoubt ||

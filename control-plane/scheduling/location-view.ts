@@ -119,10 +119,10 @@ export class LocationView {
   }
 
   /**
-   * Follows the database; gives the ids of agents that are to hold something else than before, or
+   * Reads what changed in the database; gives the ids of agents that are to hold something else than before, or
    * `all`.
    */
-  async follow(
+  async refresh(
     vector: LocationVector,
     members: ReadonlyMap<string, Candidate>,
   ): Promise<ReadonlySet<string> | 'all'> {
