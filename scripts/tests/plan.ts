@@ -35,7 +35,8 @@ function waits(file: string, source: string): boolean {
 const sqliteOnly = /^(?:\/\/| \*) SQLite only: (\S.*)/m;
 
 const startsControlPlane = 'test/support/control-plane.ts';
-const imported = /from '(\.[^']+)'/g;
+/** Where an import of a file begins or ends. */
+const imported = /^(?:import .*|export .*|\}) from '(\.[^'$]+)';$/gm;
 
 /**
  * The files whose tests run once more on PostgreSQL: those that start a control plane in their process,

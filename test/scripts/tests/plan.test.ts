@@ -58,3 +58,25 @@ test('a reason is asked for', () => {
   ]);
   assert.equal(planGroups(sources).length, 1);
 });
+
+test('files that start a control plane in their process run on PostgreSQL too, unless they say why not', () => {
+  const world = 'test/support/world.ts';
+  const sources = new Map([
+    ['test/control-plane/a.test.ts', "import { start } from '../support/control-plane.ts';\n"],
+    ['test/control-plane/b.test.ts', "import {\n  a,\n} from '../support/world.ts';\n"],
+    ['test/control-plane/c.test.ts', "import { a } from '../support/clock.ts';\n"],
+    [
+      'test/control-plane/d.test.ts',
+      "// SQLite only: it fills the file.\nimport { start } from '../support/control-plane.ts';\n",
+    ],
+    ['test/agent/e.test.ts', "import { start } from '../support/control-plane.ts';\n"],
+  ]);
+  const support = new Map([
+    [world, "import { start } from './control-plane.ts';\n"],
+    ['test/support/clock.ts', ''],
+  ]);
+  assert.deepEqual(
+    filesForPostgres(sources, (file) => support.get(file) ?? assert.fail(file)),
+    ['test/control-plane/a.test.ts', 'test/control-plane/b.test.ts'],
+  );
+});
