@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { planGroups } from '../../../scripts/tests/plan.ts';
+import { filesForPostgres, planGroups } from '../../../scripts/tests/plan.ts';
 
 const shared = "import test from 'node:test';\n";
 
