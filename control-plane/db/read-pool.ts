@@ -104,9 +104,8 @@ export class ReadPool implements Disposable {
     } catch (error) {
       this.#leave(error);
     }
-    const { accounts, shownAt } = { accounts: this.#changes, shownAt: this.#shownAt };
-    for (const [accountId, changedAt] of accounts) {
-      if (shownAt !== null && shownAt > changedAt) accounts.delete(accountId);
+    for (const [accountId, changedAt] of this.#changes) {
+      if (this.#shownAt !== null && this.#shownAt > changedAt) this.#changes.delete(accountId);
     }
     this.#note();
   }

@@ -18,7 +18,8 @@ let primary: PostgresServer;
 let standby: PostgresServer;
 
 before(async () => {
-  primary = await startPostgres();
+  // A commit that was answered is in the log, so that the standby can be waited for.
+  primary = await startPostgres({ settings: { synchronous_commit: 'on' } });
   await primary.query('create database empty');
   await primary.query('create database template_monitor');
   await makeTemplate(primary.url('template_monitor'));
