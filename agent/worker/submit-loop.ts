@@ -32,6 +32,11 @@ const triesOfOne = 3;
 const smallestBatch = 20;
 /** Random extra delay, so that agents that were refused together come back one after the other. */
 const spread = 0.25;
+/**
+ * Longest backoff after a pause that the control plane asked for: it is there, and takes results again
+ * within moments, as after a failover of its database.
+ */
+const maxBackoffWhenAskedMs = 3_000;
 
 export interface SubmitLoopOptions {
   outbox: Outbox;
@@ -50,6 +55,8 @@ export class SubmitLoop {
   #liveAfter: number;
   #backlogAfter = 0;
   #failures = 0;
+  /** Whether the control plane asked for a pause with its last refusal. */
+  #wasAsked = false;
   #batchLimit = maxBatchItems;
   #triesOfFirst = 0;
   #lastDeliveredAt: number | null = null;
@@ -98,7 +105,9 @@ export class SubmitLoop {
       // Results after the reconnection are live again; the others are backlog.
       this.#liveAfter = outbox.newestSeq();
       this.#backlogAfter = 0;
-      return this.#failures === 0 ? 0 : backoffMs(this.#failures, this.#options.random);
+      if (this.#failures === 0) return 0;
+      const pauseMs = backoffMs(this.#failures, this.#options.random);
+      return this.#wasAsked ? Math.min(pauseMs, maxBackoffWhenAskedMs) : pauseMs;
     }
     this.#backlogAfter = backlog.at(-1)?.seq ?? this.#backlogAfter;
     if (live.length === 0) return replayPauseMs;
@@ -161,6 +170,7 @@ export class SubmitLoop {
       if (this.#failures === 1) logger.warn({ err: error }, 'results could not be submitted, kept');
       // On a link that breaks often, smaller batches succeed.
       this.#batchLimit = Math.max(smallestBatch, Math.floor(records.length / 2));
+      this.#wasAsked = failure?.retryAfterMs != null;
       if (failure?.retryAfterMs != null) {
         const pauseMs = failure.retryAfterMs * (1 + spread * this.#options.random());
         await sleep(this.#options.clock, pauseMs, this.#stopping.signal);

@@ -75,7 +75,7 @@ interface SeriesRequest {
 
 /** The aggregates and raw points that a query asks for. */
 async function readSeries(
-  { db, clock }: Services,
+  { db, clock }: Pick<Services, 'db' | 'clock'>,
   { accountId, check, window, query, shown }: SeriesRequest,
 ): Promise<{ series: Series[]; truncated: boolean }> {
   const { metrics, groupBy, aggregationInterval } = query;
@@ -127,17 +127,19 @@ function csvOfSeries(series: readonly Series[], { groupBy, metrics }: AnalyticsQ
 
 /** The operation of one type; it is the same for every type. */
 function typeHandler(services: Services, type: string): Handler<AnalyticsRoute> {
-  const { db, clock } = services;
+  const { readPool, clock } = services;
   return async ({ params, query }, { principal, headers }) => {
     const { accountId } = principal;
     const { metrics, groupBy, page, limit } = query;
     const window = windowOf(query, clock.now());
-    const [check] = await listAnalysedChecks(db, accountId, { ids: [params.id] });
-    if (check === undefined || check.type !== type) throw notFound('check', params.id);
     const isCsv = wantsCsv(query.format, headers);
     const shown = isCsv ? maxResultsPerCheck : page * limit;
-    const of = { accountId, check, window, query, shown };
-    const { series, truncated } = await readSeries(services, of);
+    const { check, series, truncated } = await readPool.read(accountId, async (db) => {
+      const [found] = await listAnalysedChecks(db, accountId, { ids: [params.id] });
+      if (found === undefined || found.type !== type) throw notFound('check', params.id);
+      const of = { accountId, check: found, window, query, shown };
+      return { check: found, ...(await readSeries({ db, clock }, of)) };
+    });
     if (isCsv) return asCsv(csvOfSeries(series, query), `${check.id}.csv`);
     const offset = (page - 1) * limit;
     return {
@@ -181,40 +183,46 @@ export function analyticsTypeBindings(services: Services): BoundRoute[] {
 }
 
 export function analyticsHandlers(services: Services): Handlers<typeof analyticsRoutes> {
-  const { db, clock } = services;
+  const { readPool, clock } = services;
   return {
     getAnalyticsOfChecks: async ({ query, body }, { principal, headers }) => {
       const { accountId } = principal;
       const now = clock.now();
       const window = windowOf(query, now);
-      const known = await listAnalysedChecks(db, accountId, { ids: body.checkIds });
       const order = new Map(body.checkIds.map((id, index) => [id, index]));
-      const checks = known.toSorted(
-        (left, right) => (order.get(left.id) ?? 0) - (order.get(right.id) ?? 0),
-      );
-      const answer = [];
-      let left = maxResultsInAll;
-      for (const [index, check] of checks.entries()) {
-        const figures = figuresOf(check.type);
-        // The read budget is shared: each check leaves the unused rest to the next ones.
-        const share = Math.max(1, Math.floor(left / (checks.length - index)));
-        const { tallies, read } = await readWholeWindow(
-          db,
-          {
-            accountId,
-            checkId: check.id,
-            checkType: check.type,
-            window,
-            bases: figures.map(({ base }) => base),
-            statuses: [],
-            maxResults: Math.min(share, maxResultsPerCheck),
-          },
-          now,
+      const answer = await readPool.read(accountId, async (db) => {
+        const known = await listAnalysedChecks(db, accountId, { ids: body.checkIds });
+        const checks = known.toSorted(
+          (left, right) => (order.get(left.id) ?? 0) - (order.get(right.id) ?? 0),
         );
-        left -= read;
-        const numbers = aggregate(tallies.get(0)?.get(null), figures);
-        answer.push({ checkId: check.id, checkType: check.type, availability: null, ...numbers });
-      }
+        const numbersOf = [];
+        let left = maxResultsInAll;
+        for (const [index, check] of checks.entries()) {
+          const figures = figuresOf(check.type);
+          // The read budget is shared: each check leaves the unused rest to the next ones.
+          const share = Math.max(1, Math.floor(left / (checks.length - index)));
+          const { tallies, read } = await readWholeWindow(
+            db,
+            {
+              accountId,
+              checkId: check.id,
+              checkType: check.type,
+              window,
+              bases: figures.map(({ base }) => base),
+              statuses: [],
+              maxResults: Math.min(share, maxResultsPerCheck),
+            },
+            now,
+          );
+          left -= read;
+          const numbers = aggregate(tallies.get(0)?.get(null), figures);
+          numbersOf.push({
+            ...{ checkId: check.id, checkType: check.type, availability: null },
+            ...numbers,
+          });
+        }
+        return numbersOf;
+      });
       if (wantsCsv(query.format, headers)) return asCsv(csvOf(figureColumns, answer), 'checks.csv');
       return answer;
     },

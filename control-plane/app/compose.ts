@@ -30,11 +30,13 @@ import { Bus } from '../core/bus.ts';
 import type { Config } from '../core/config.ts';
 import { CommitQueue } from '../db/commit-queue.ts';
 import { PostgresListener } from '../db/postgres.ts';
+import { ReadPool } from '../db/read-pool.ts';
 import type { Database } from '../db/tables.ts';
 import {
   encryptStoredCredentials,
   IntegrityWatch,
   openFittingKey,
+  openStandby,
   openWhole,
   probeDisk,
 } from '../integrity/index.ts';
@@ -213,6 +215,12 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       : null;
   const clock: Clock = databaseClock ?? ownClock;
   const secrets = await openFittingKey(db, config, acceptNewKey);
+  const standbyLogger = logger.child({ subsystem: 'standby' });
+  const standby = await openStandby(config, db, replicaId);
+  stack.defer(() => standby?.destroy());
+  const readPool = stack.use(
+    new ReadPool({ primary: db, standby, clock, replicaId, logger: standbyLogger }),
+  );
   const encrypted = await encryptStoredCredentials(db, secrets);
   if (encrypted?.isRewritten === false) {
     logger.warn(
@@ -318,6 +326,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   });
   const services: Services = {
     db,
+    readPool,
     disk,
     reception,
     losses,
@@ -374,6 +383,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     publicUrl,
   };
   await openReception(services);
+  await readPool.start();
   await hub.open();
   const keys = new KeyStore(db, clock);
   const resultsKeptMs = config.RESULT_RETENTION_DAYS * dayMs;
@@ -395,7 +405,11 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const snapshots = new Snapshots({
     clock,
     logger: logger.child({ subsystem: 'status-pages' }),
-    read: (address, now) => readPage(db, address, now),
+    read: (address, now, accountId) =>
+      // A page that is not known yet may have been made a moment ago.
+      accountId === null
+        ? readPage(db, address, now)
+        : readPool.read(accountId, (unit) => readPage(unit, address, now)),
   });
   const consoleCookie = new ConsoleCookie(publicUrl);
   const api = implement(
@@ -424,6 +438,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       requestsPerMinute: config.REQUESTS_PER_MINUTE,
       bodyWithinMs: requestTimeout,
       onChange: (accountId) => {
+        readPool.noteChange(accountId);
         snapshots.expire(accountId);
       },
     },

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { CommitQueue } from '../db/commit-queue.ts';
+import type { ReadPool } from '../db/read-pool.ts';
 import type { Database } from '../db/tables.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
 import type { DiskWatch } from './disk-watch.ts';
@@ -14,6 +15,8 @@ import type { SecretCipher } from './secret-cipher.ts';
  */
 export interface Services {
   db: Kysely<Database>;
+  /** For reads that may be seconds old. Never for what alerting, ingest or check-in decide on. */
+  readPool: ReadPool;
   /** Writes that share a durable commit. */
   commits: CommitQueue;
   disk: DiskWatch;

@@ -3,6 +3,7 @@ export { damageAdvice, refusalToOpen } from './decide-opening.ts';
 export { findFiles } from './files.ts';
 export { fits, openFittingKey, writeKeyCheck } from './key-check.ts';
 export { nameOfDatabase } from './name-of-database.ts';
+export { openStandby } from './open-standby.ts';
 export { openServer, openWhole, refuseUnfinishedMove } from './open-whole.ts';
 export { probeDisk } from './probe-disk.ts';
 export { type Salvaged, salvageDatabase } from './salvage.ts';

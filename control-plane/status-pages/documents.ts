@@ -15,7 +15,8 @@ import { represent, type Representation } from '../http/representation.ts';
 import type { Snapshot } from './snapshots.ts';
 
 export interface Reading {
-  db: Kysely<Database>;
+  /** Runs reads of the account of the page. */
+  read: <T>(work: (db: Kysely<Database>) => Promise<T>) => Promise<T>;
   snapshot: Snapshot;
   place: Place;
   canSubscribe: boolean;
@@ -54,19 +55,20 @@ function json(snapshot: Snapshot, value: object): Representation {
 }
 
 async function incidentsOf(
-  { db, snapshot }: Reading,
+  { read, snapshot }: Reading,
   which: WhichIncidents,
 ): Promise<IncidentView[]> {
   const { accountId } = snapshot.read;
   const { services, page } = snapshot.view;
-  const facts = await readIncidents(db, { accountId, pageId: page.id }, which);
+  const facts = await read((db) => readIncidents(db, { accountId, pageId: page.id }, which));
   const known = new Map(services.map((service) => [service.id, service]));
   return newestFirst(facts.flatMap((one) => viewIncident(one, known, which.now) ?? []));
 }
 
 async function history(reading: Reading): Promise<Representation | null> {
-  const { db, snapshot, place, canSubscribe, query } = reading;
-  const { view, read } = snapshot;
+  const { snapshot, place, canSubscribe, query } = reading;
+  const { view } = snapshot;
+  const of = { accountId: snapshot.read.accountId, pageId: view.page.id };
   const name = query.get('month');
   const month = name === null ? monthOf(view.at) : parseMonth(name);
   if (month === null || month.from > view.at) return null;
@@ -79,11 +81,7 @@ async function history(reading: Reading): Promise<Representation | null> {
         to: month.to,
         now: view.at,
       }),
-      firstAt: await firstIncidentAt(
-        db,
-        { accountId: read.accountId, pageId: view.page.id },
-        view.at,
-      ),
+      firstAt: await reading.read((db) => firstIncidentAt(db, of, view.at)),
       place,
       canSubscribe,
     }),

@@ -51,7 +51,12 @@ interface Entry {
 interface SnapshotParts {
   clock: Clock;
   logger: Logger;
-  read: (address: PageAddress, now: number) => Promise<ReadPage | undefined>;
+  /** `accountId` is null for a page that is not known yet. */
+  read: (
+    address: PageAddress,
+    now: number,
+    accountId: string | null,
+  ) => Promise<ReadPage | undefined>;
 }
 
 export class Snapshots {
@@ -120,7 +125,11 @@ export class Snapshots {
       if (value !== undefined) entry.value = value;
       entry.freshUntil = clock.monotonic() + freshMs;
     };
-    const loading: Promise<Snapshot | null> = read(address, now).then(
+    const loading: Promise<Snapshot | null> = read(
+      address,
+      now,
+      entry.value?.read.accountId ?? null,
+    ).then(
       (page) => {
         const value = page === undefined ? null : new Snapshot(page, now);
         keep(value);

@@ -65,7 +65,7 @@ const machinePath = /^\/(ping|v1\/agent|checks\/[^/]+\/trigger|check-groups\/[^/
 /** The middleware that serves all status pages. */
 export function serveStatusPages(parts: StatusPageParts): RequestHandler {
   const { services, snapshots, canSubscribe, lookUps = lookUpsOfVisitor } = parts;
-  const { publicUrl, clock, db, secrets } = services;
+  const { publicUrl, clock, readPool, secrets } = services;
   const { hostname, pathname } = new URL(publicUrl);
   const prefix = pathname.replace(/\/$/, '');
   const ownHosts = new Set([hostname.toLowerCase(), parts.host.toLowerCase()]);
@@ -126,7 +126,10 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
       const refusal = tooMany(request, visit.response, place);
       if (refusal !== null) return refusal;
     }
-    const found = await documentAt({ db, snapshot, place, canSubscribe, rest, query });
+    const found = await documentAt({
+      ...{ snapshot, place, canSubscribe, rest, query },
+      read: (work) => readPool.read(snapshot.read.accountId, work),
+    });
     return found ?? notFoundPage(place, snapshot.view.page);
   };
 

@@ -1,7 +1,16 @@
 /** A PostgreSQL server from npm: for tests, the benchmark and `npm run cluster`. Nothing is installed. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -61,6 +70,8 @@ export interface PostgresServer extends AsyncDisposable {
   /** The process of the server, to freeze it. */
   pid(): number;
   dataFolder: string;
+  /** Starts a standby that streams from this server, on a port of its own. */
+  startStandby(): Promise<PostgresServer>;
 }
 
 export interface PostgresOptions {
@@ -68,6 +79,22 @@ export interface PostgresOptions {
   settings?: Readonly<Record<string, string | number>>;
   /** Whether a commit survives a crash of the machine. */
   isDurable?: boolean;
+}
+
+/** Copies the data folder of a server that runs; gives the file that says where the copy begins. */
+async function whileBackedUp(url: string, copy: () => void): Promise<string> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(`select pg_backup_start('standby', true)`);
+    copy();
+    const { rows } = await client.query<{ labelfile: string }>(
+      'select labelfile from pg_backup_stop(false)',
+    );
+    return rows[0]?.labelfile ?? '';
+  } finally {
+    await client.end();
+  }
 }
 
 /** Starts a server with an empty data folder; both are gone when it is disposed. */
@@ -118,7 +145,6 @@ export async function startPostgres({
   if (made.status !== 0)
     throw new Error(`initdb failed: ${made.stderr}${String(made.error ?? '')}`);
 
-  const port = await freePort();
   const all: Record<string, string | number> = {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
@@ -129,8 +155,24 @@ export async function startPostgres({
     synchronous_commit: isDurable ? 'on' : 'off',
     ...settings,
   };
+  return launch({ folder, programs, options, settings: all });
+}
+
+interface Launch {
+  /** Gone when the server is disposed, with the folder `data` in it. */
+  folder: string;
+  programs: string;
+  /** User, environment and working folder of the server. */
+  options: { cwd: string; env: Record<string, string>; uid?: number; gid?: number };
+  settings: Readonly<Record<string, string | number>>;
+}
+
+/** Starts the server of a data folder. */
+async function launch({ folder, programs, options, settings }: Launch): Promise<PostgresServer> {
+  const dataFolder = join(folder, 'data');
+  const port = await freePort();
   const args = ['-D', dataFolder, '-p', String(port)];
-  for (const [name, value] of Object.entries(all)) args.push('-c', `${name}=${value}`);
+  for (const [name, value] of Object.entries(settings)) args.push('-c', `${name}=${value}`);
   let child: ChildProcess | null = null;
   let log = '';
 
@@ -187,6 +229,37 @@ export async function startPostgres({
   };
   process.once('exit', kill);
 
+  let standbys = 0;
+  const startStandby = async (): Promise<PostgresServer> => {
+    const slot = `standby_${(standbys += 1)}`;
+    const folderOfStandby = mkdtempSync(join(tmpdir(), 'postgres-'));
+    chmodSync(folderOfStandby, 0o755);
+    if (options.uid !== undefined) chownSync(folderOfStandby, options.uid, options.gid ?? 0);
+    // The log that the copy needs is kept for it.
+    await query(`select pg_create_physical_replication_slot('${slot}', true)`);
+    const label = await whileBackedUp(url('postgres'), () => {
+      // Files that vanish while they are copied are written again from the log.
+      spawnSync('cp', ['-a', dataFolder, folderOfStandby], { ...options, cwd: '/' });
+    });
+    const copied = join(folderOfStandby, 'data');
+    for (const name of ['postmaster.pid', 'pg_replslot'])
+      rmSync(join(copied, name), { recursive: true, force: true });
+    mkdirSync(join(copied, 'pg_replslot'), { mode: 0o700 });
+    writeFileSync(join(copied, 'backup_label'), label);
+    writeFileSync(join(copied, 'standby.signal'), '');
+    for (const name of ['pg_replslot', 'backup_label', 'standby.signal'])
+      if (options.uid !== undefined) chownSync(join(copied, name), options.uid, options.gid ?? 0);
+    return launch({
+      ...{ folder: folderOfStandby, programs },
+      options: { ...options, cwd: folderOfStandby },
+      settings: {
+        ...settings,
+        primary_conninfo: `host=127.0.0.1 port=${port} user=${user}`,
+        primary_slot_name: slot,
+      },
+    });
+  };
+
   await start();
   return {
     port,
@@ -195,6 +268,7 @@ export async function startPostgres({
     start,
     stop,
     dataFolder,
+    startStandby,
     pid: () => child?.pid ?? 0,
     async [Symbol.asyncDispose]() {
       process.off('exit', kill);

@@ -3,17 +3,18 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import test from 'node:test';
+import test, { type TestContext } from 'node:test';
 import { audit, complaints } from '../../scripts/cluster/audit.ts';
+import type { PostgresServer } from '../../scripts/cluster/postgres.ts';
 import { startCluster, type Cluster } from '../../scripts/cluster/start.ts';
 import { callApi } from '../../scripts/demo/api.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
-import { isLong, seededRandom, testSeed } from '../support/random.ts';
+import { inLongTier, isLong, seededRandom, testSeed } from '../support/random.ts';
 import { temporaryFolder, type CheckWire } from '../support/system.ts';
 
 const second = 1_000;
-/** Three kinds of faults take turns; the long tier has them all, for longer. */
-const rounds = isLong ? 12 : 1;
+/** Five kinds of faults take turns, in the long tier for longer: `TEST_CLUSTER_ROUNDS`. */
+const rounds = isLong ? Number(process.env['TEST_CLUSTER_ROUNDS'] ?? 12) : 1;
 const settleWithinMs = 240 * second;
 const locations = ['office', 'warehouse'];
 const checksOfLocation = isLong ? 200 : 30;
@@ -75,7 +76,17 @@ function askAllTheTime(cluster: Cluster, signal: AbortSignal) {
   return { wrong, answers: () => answers, done: ask() };
 }
 
-test('three replicas whose processes, links and database fail lose nothing and double nothing', async (context) => {
+interface Variant {
+  settings?: Readonly<Record<string, string>>;
+  /** Ends with a database that is lost for good, and its standby promoted. */
+  hasStandby?: boolean;
+}
+
+/** Makes faults for a while, and holds the cluster to its promises. */
+async function endure(
+  context: TestContext,
+  { settings = {}, hasStandby = false }: Variant = {},
+): Promise<void> {
   const seed = testSeed();
   context.diagnostic(`TEST_SEED=${seed}`);
   const random = seededRandom(seed);
@@ -91,9 +102,12 @@ test('three replicas whose processes, links and database fail lose nothing and d
       linkOf.set(place, link);
       const through = new URL(url);
       through.port = String(link.port);
-      return { DATABASE_URL: through.href, CHECK_RESPONSES: 'true' };
+      return { DATABASE_URL: through.href, CHECK_RESPONSES: 'true', ...settings };
     },
   });
+  let server: PostgresServer = cluster.postgres;
+  const query = <Row extends object>(text: string): Promise<Row[]> =>
+    server.query<Row>(text, 'monitor');
   const api = { baseUrl: cluster.url, apiKey: cluster.apiKey };
   const keys: string[] = [];
   for (const slugName of locations) {
@@ -112,7 +126,7 @@ test('three replicas whose processes, links and database fail lose nothing and d
     cluster.startAgent(`agent-${index}`, keys[index % 2] ?? ''),
   );
   const served = `select count(*) as count from agents where gone_at is null`;
-  while (Number((await cluster.query<{ count: string }>(served))[0]?.count) < agents.length) {
+  while (Number((await query<{ count: string }>(served))[0]?.count) < agents.length) {
     await pause(250);
   }
   await callApi(api, 'POST', '/v1/alert-channels', {
@@ -124,16 +138,19 @@ test('three replicas whose processes, links and database fail lose nothing and d
     sendDegraded: false,
   });
   const checks: CheckWire[] = [];
+  /** Their pages are always up. */
+  const steady = new Set<string>();
   for (const location of locations) {
     for (let index = 0; index < checksOfLocation; index += 1) {
-      checks.push(
-        await callApi<CheckWire>(api, 'POST', '/v1/checks/url', {
-          name: `${location} ${index}`,
-          ...{ frequency: 0, frequencyOffset: 30, doubleCheck: false },
-          privateLocations: [location],
-          request: { url: `${world.url}/${index % 6 === 0 ? 'flapping' : 'up'}/${index}` },
-        }),
-      );
+      const isFlapping = index % 6 === 0;
+      const check = await callApi<CheckWire>(api, 'POST', '/v1/checks/url', {
+        name: `${location} ${index}`,
+        ...{ frequency: 0, frequencyOffset: 30, doubleCheck: false },
+        privateLocations: [location],
+        request: { url: `${world.url}/${isFlapping ? 'flapping' : 'up'}/${index}` },
+      });
+      checks.push(check);
+      if (!isFlapping) steady.add(check.id);
     }
   }
   const heartbeats: Heartbeat[] = [];
@@ -174,14 +191,42 @@ test('three replicas whose processes, links and database fail lose nothing and d
     await pause(8 * second);
     await link?.heal();
   };
+  const results = async (): Promise<number> => {
+    const [row] = await query<{ count: string }>('select count(*) as count from check_results');
+    return Number(row?.count);
+  };
+  /** Says how long after a database serves again results are stored. */
+  const untilAccepted = async (what: string): Promise<void> => {
+    const since = performance.now();
+    const before = await results();
+    while ((await results()) === before && performance.now() - since < settleWithinMs) {
+      await pause(50);
+    }
+    const seconds = ((performance.now() - since) / second).toFixed(2);
+    context.diagnostic(`results accepted ${seconds} s after ${what}`);
+  };
   const crashDatabase = async (): Promise<void> => {
-    await cluster.postgres.stop('immediate');
+    await server.stop('immediate');
     await pause(2 * second);
-    await cluster.postgres.start();
+    await server.start();
+    await untilAccepted('the database was started again');
+  };
+  const promoteStandby = async (): Promise<void> => {
+    const standby = links.use(await server.startStandby());
+    await query(`alter system set synchronous_standby_names = '*'`);
+    await query('select pg_reload_conf()');
+    const followed = `select 1 from pg_stat_replication where sync_state = 'sync'`;
+    while ((await query(followed)).length === 0) await pause(100);
+    await pause(5 * second);
+    await server.stop('immediate');
+    await standby.query('select pg_promote()');
+    server = standby;
+    for (const link of linkOf.values()) link.leadTo(standby.port);
+    await untilAccepted('the standby was promoted');
   };
   const endConnections = async (): Promise<void> => {
     for (let count = 0; count < 5; count += 1) {
-      await cluster.query(
+      await query(
         `select pg_terminate_backend(pid) from pg_stat_activity
          where datname = current_database() and pid <> pg_backend_pid()`,
       );
@@ -194,14 +239,15 @@ test('three replicas whose processes, links and database fail lose nothing and d
       await pause(3 * second);
     }
   }
+  if (hasStandby) await promoteStandby();
   stopping.abort();
   await asking.done;
 
   const until = Date.now();
   const deadline = until + settleWithinMs;
   const failures = (): Promise<{ check_id: string }[]> =>
-    cluster.query(`select check_id from heartbeat_events where state = 'FAILING'`);
-  let found = await audit(cluster.query, until);
+    query(`select check_id from heartbeat_events where state = 'FAILING'`);
+  let found = await audit(query, until);
   let failed = await failures();
   // A ping that a replica may have lost is made up for by the next one, up to three periods.
   while (
@@ -209,7 +255,7 @@ test('three replicas whose processes, links and database fail lose nothing and d
     Date.now() < deadline
   ) {
     await pause(2 * second);
-    found = await audit(cluster.query, until);
+    found = await audit(query, until);
     failed = await failures();
   }
   context.diagnostic(
@@ -230,5 +276,15 @@ test('three replicas whose processes, links and database fail lose nothing and d
     heartbeats.map(({ id }) => id).toSorted(),
     'each missing ping is found, once',
   );
+  const alerts = await query<{ check_id: string }>('select check_id from check_alerts');
+  const falseAlerts = alerts.filter((alert) => steady.has(alert.check_id));
+  assert.deepEqual(falseAlerts, [], 'alerts about pages that were always up');
   for (const agent of agents) assert.ok(agent.isRunning(), `${agent.name} has ended`);
-});
+}
+
+test('three replicas whose processes, links and database fail lose nothing and double nothing', (context) =>
+  endure(context, { hasStandby: isLong }));
+
+test('nor do replicas that do not notify each other', inLongTier, (context) =>
+  endure(context, { settings: { DATABASE_NOTIFY: 'off' } }),
+);

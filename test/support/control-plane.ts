@@ -54,6 +54,8 @@ export async function startTestControlPlane(
     file?: string;
     /** A database of a PostgreSQL that several control planes share. */
     databaseUrl?: string;
+    /** A standby of it. */
+    readUrl?: string;
     lenientDnsBody?: boolean;
     settings?: Record<string, string>;
     /** 0 switches all limits off. */
@@ -81,7 +83,11 @@ export async function startTestControlPlane(
   });
   const logged: string[] = [];
   const controlPlane = await startControlPlane({
-    config: postgres === undefined ? config : { ...config, DATABASE_URL: postgres },
+    config: {
+      ...config,
+      ...(postgres === undefined ? {} : { DATABASE_URL: postgres }),
+      ...(options.readUrl === undefined ? {} : { DATABASE_READ_URL: options.readUrl }),
+    },
     logger: options.logger ?? pino({ level: 'error' }, { write: (line) => logged.push(line) }),
     clock: options.clock ?? systemClock,
     // No test asks the DNS of the machine.

@@ -144,7 +144,7 @@ class Wire {
 }
 
 export class FaultProxy implements AsyncDisposable {
-  readonly #serverPort: number;
+  #serverPort: number;
   readonly #random: () => number;
   readonly #wires = new Set<Wire>();
   readonly #server = createServer((client) => {
@@ -194,6 +194,12 @@ export class FaultProxy implements AsyncDisposable {
     if (fault.kind === 'silence') for (const wire of this.#wires) wire.isSilent = true;
     if (fault.kind !== 'down') return;
     this.#server.close();
+    for (const wire of this.#wires) wire.cut();
+  }
+
+  /** What connects from now on reaches another server; what is open is cut. */
+  leadTo(serverPort: number): void {
+    this.#serverPort = serverPort;
     for (const wire of this.#wires) wire.cut();
   }
 

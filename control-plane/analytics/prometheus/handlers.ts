@@ -16,11 +16,13 @@ interface Scrape {
   text: Promise<string>;
 }
 
-async function write(services: Services, accountId: string, now: number): Promise<string> {
-  return exposition([
-    ...(await checkFamilies(services.db, accountId, now)),
-    ...(await locationFamilies(services, accountId, now)),
-  ]);
+function write({ hub, readPool }: Services, accountId: string, now: number): Promise<string> {
+  return readPool.read(accountId, async (db) =>
+    exposition([
+      ...(await checkFamilies(db, accountId, now)),
+      ...(await locationFamilies({ db, hub }, accountId, now)),
+    ]),
+  );
 }
 
 export function prometheusHandlers(services: Services): Handlers<typeof prometheusRoutes> {

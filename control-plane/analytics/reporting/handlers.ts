@@ -107,7 +107,7 @@ function csvOfReport(rows: readonly Row[], hasBuckets: boolean, hasTarget: boole
 }
 
 export function reportingHandlers(services: Services): Handlers<typeof reportingRoutes> {
-  const { db, clock } = services;
+  const { readPool, clock } = services;
   return {
     getReport: async ({ query }, { principal, headers }) => {
       const { accountId } = principal;
@@ -118,53 +118,64 @@ export function reportingHandlers(services: Services): Handlers<typeof reporting
       const buckets: Window[] | { field: string; problem: string } =
         granularity === undefined ? [window] : reportBuckets(window, granularity, timezone);
       if ('field' in buckets) throw invalidQuery(buckets.field, buckets.problem);
-      const checks = await listAnalysedChecks(db, accountId, {
-        ...(query.filterByTags && { tags: query.filterByTags }),
-        ...(query.deactivated !== undefined && { activated: !query.deactivated }),
+      const rows = await readPool.read(accountId, async (db) => {
+        const checks = await listAnalysedChecks(db, accountId, {
+          ...(query.filterByTags && { tags: query.filterByTags }),
+          ...(query.deactivated !== undefined && { activated: !query.deactivated }),
+        });
+        const checkIds = checks.map(({ id }) => id);
+        const maintenance = await maintenanceBetween(db, accountId, checkIds, window);
+        const idleOf: ReadonlyMap<string, Occurrence[]> =
+          target === undefined ? new Map() : await idleTimes(db, accountId);
+        const found: Row[] = [];
+        let left = maxResultsInAll;
+        for (const [index, check] of checks.entries()) {
+          const spans = spansWithout(buckets, maintenance.get(check.id) ?? []);
+          const share = Math.max(1, Math.floor(left / (checks.length - index)));
+          const { tallies, read } = await readTallies(db, {
+            accountId,
+            checkId: check.id,
+            checkType: check.type,
+            spans: listed(spans),
+            bases: metricsOf(check).map(({ base }) => base),
+            statuses: [],
+            maxResults: Math.min(share, maxResultsPerCheck),
+          });
+          left -= read;
+          const times = isPinged(check.type)
+            ? await readHeartbeatTimes(db, accountId, check.id, window.from)
+            : null;
+          // No objective applies while the check was deactivated.
+          const idle = idleOf.get(check.id) ?? [];
+          const tallyOf = (bucket: number) => tallies.get(bucket)?.get(null);
+          const spansOf = Map.groupBy(spans, ({ key }) => key);
+          const aggregates = buckets.map(({ from, to }, bucket) => ({
+            from: toTimestamp(from),
+            to: toTimestamp(to),
+            ...numbersOf(
+              check,
+              tallyOf(bucket),
+              spansOf.get(bucket) ?? [],
+              target,
+              now,
+              times,
+              idle,
+            ),
+          }));
+          const whole = new Tally();
+          for (const bucket of buckets.keys()) whole.merge(tallyOf(bucket) ?? new Tally());
+          found.push({
+            name: check.name,
+            checkId: check.id,
+            checkType: check.type,
+            deactivated: !check.activated,
+            tags: check.tags,
+            aggregate: numbersOf(check, whole, spans, target, now, times, idle),
+            ...(granularity !== undefined && { aggregates }),
+          });
+        }
+        return found;
       });
-      const checkIds = checks.map(({ id }) => id);
-      const maintenance = await maintenanceBetween(db, accountId, checkIds, window);
-      const idleOf: ReadonlyMap<string, Occurrence[]> =
-        target === undefined ? new Map() : await idleTimes(db, accountId);
-      const rows: Row[] = [];
-      let left = maxResultsInAll;
-      for (const [index, check] of checks.entries()) {
-        const spans = spansWithout(buckets, maintenance.get(check.id) ?? []);
-        const share = Math.max(1, Math.floor(left / (checks.length - index)));
-        const { tallies, read } = await readTallies(db, {
-          accountId,
-          checkId: check.id,
-          checkType: check.type,
-          spans: listed(spans),
-          bases: metricsOf(check).map(({ base }) => base),
-          statuses: [],
-          maxResults: Math.min(share, maxResultsPerCheck),
-        });
-        left -= read;
-        const times = isPinged(check.type)
-          ? await readHeartbeatTimes(db, accountId, check.id, window.from)
-          : null;
-        // No objective applies while the check was deactivated.
-        const idle = idleOf.get(check.id) ?? [];
-        const tallyOf = (bucket: number) => tallies.get(bucket)?.get(null);
-        const spansOf = Map.groupBy(spans, ({ key }) => key);
-        const aggregates = buckets.map(({ from, to }, bucket) => ({
-          from: toTimestamp(from),
-          to: toTimestamp(to),
-          ...numbersOf(check, tallyOf(bucket), spansOf.get(bucket) ?? [], target, now, times, idle),
-        }));
-        const whole = new Tally();
-        for (const bucket of buckets.keys()) whole.merge(tallyOf(bucket) ?? new Tally());
-        rows.push({
-          name: check.name,
-          checkId: check.id,
-          checkType: check.type,
-          deactivated: !check.activated,
-          tags: check.tags,
-          aggregate: numbersOf(check, whole, spans, target, now, times, idle),
-          ...(granularity !== undefined && { aggregates }),
-        });
-      }
       if (!wantsCsv(query.format, headers)) return rows;
       const csv = csvOfReport(rows, granularity !== undefined, target !== undefined);
       return asCsv(csv, 'report.csv');

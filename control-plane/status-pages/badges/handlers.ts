@@ -1,8 +1,10 @@
 /** Badges of checks and groups, for accounts that enabled them. */
 import { makeBadge } from 'badge-maker';
+import type { Kysely } from 'kysely';
 import type { badgeRoutes } from '@monitor/shared/contract/badge.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { fromFlag, fromJson } from '../../db/columns.ts';
+import type { Database } from '../../db/tables.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { isKnown } from '../../results/index.ts';
 import type { Services } from '../../core/services.ts';
@@ -43,8 +45,8 @@ interface CheckState {
   responseTime: number | null;
 }
 
-export function badgeHandlers({ db }: Services): Handlers<typeof badgeRoutes> {
-  const hasBadges = async (accountId: string): Promise<boolean> => {
+export function badgeHandlers({ readPool, db: primary }: Services): Handlers<typeof badgeRoutes> {
+  const hasBadges = async (db: Kysely<Database>, accountId: string): Promise<boolean> => {
     const account = await db
       .selectFrom('accounts')
       .select('settings_json')
@@ -54,7 +56,11 @@ export function badgeHandlers({ db }: Services): Handlers<typeof badgeRoutes> {
     return settings.badges === true;
   };
 
-  const stateOf = async (accountId: string, checkId: string): Promise<CheckState> => {
+  const stateOf = async (
+    db: Kysely<Database>,
+    accountId: string,
+    checkId: string,
+  ): Promise<CheckState> => {
     const status = await db
       .selectFrom('check_statuses')
       .selectAll()
@@ -83,35 +89,39 @@ export function badgeHandlers({ db }: Services): Handlers<typeof badgeRoutes> {
 
   return {
     getCheckBadge: async ({ params, query }) => {
-      const check = await db
+      const check = await primary
         .selectFrom('checks')
         .select(['id', 'account_id', 'name'])
         .where('id', '=', params.checkId)
         .executeTakeFirst();
-      if (check === undefined || !(await hasBadges(check.account_id))) {
+      if (check === undefined || !(await hasBadges(primary, check.account_id))) {
         throw notFound('badge', params.checkId);
       }
-      const { state, responseTime } = await stateOf(check.account_id, check.id);
+      const { state, responseTime } = await readPool.read(check.account_id, (db) =>
+        stateOf(db, check.account_id, check.id),
+      );
       return draw(check.name, state, responseTime, query);
     },
 
     getGroupBadge: async ({ params, query }) => {
-      const group = await db
+      const group = await primary
         .selectFrom('check_groups')
         .select(['id', 'account_id', 'name'])
         .where('badge_token', '=', params.groupId)
         .executeTakeFirst();
-      if (group === undefined || !(await hasBadges(group.account_id))) {
+      if (group === undefined || !(await hasBadges(primary, group.account_id))) {
         throw notFound('badge', params.groupId);
       }
-      const checks = await db
-        .selectFrom('checks')
-        .select('id')
-        .where('account_id', '=', group.account_id)
-        .where('group_id', '=', group.id)
-        .where('activated', '=', 1)
-        .execute();
-      const states = await Promise.all(checks.map(({ id }) => stateOf(group.account_id, id)));
+      const states = await readPool.read(group.account_id, async (db) => {
+        const checks = await db
+          .selectFrom('checks')
+          .select('id')
+          .where('account_id', '=', group.account_id)
+          .where('group_id', '=', group.id)
+          .where('activated', '=', 1)
+          .execute();
+        return Promise.all(checks.map(({ id }) => stateOf(db, group.account_id, id)));
+      });
       const worst = severity.find((state) => states.some((each) => each.state === state));
       const times = states.flatMap(({ responseTime }) =>
         responseTime === null ? [] : [responseTime],

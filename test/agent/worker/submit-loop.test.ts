@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Clock } from '@monitor/shared/clock.ts';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { buffer } from 'node:stream/consumers';
@@ -18,20 +19,34 @@ import { temporaryFolder } from '../../support/system.ts';
 const logger = pino({ level: 'silent' });
 const checkId = '7c8a0f3e-58c9-4b44-9a2c-2d0e1f3a4b5c';
 
-/** A result in an outbox whose control plane refuses it with 400 so often, about `source`. */
-async function submitted(source: 'headers' | 'payload', refusals: number) {
+interface Refusal {
+  status: number;
+  headers?: Record<string, string>;
+  attributes: object;
+}
+
+/** A result in an outbox whose control plane refuses it so often. */
+async function submitted(refusal: Refusal, refusals: number) {
   using folder = temporaryFolder();
   const clock = scaledClock(2_000);
   const settled = Promise.withResolvers<number>();
   let calls = 0;
+  /** How long the loop paused before each call, in ms. */
+  const pauses: number[] = [];
+  let pausedMs = 0;
   await using server = await httpServer((_request, response) => {
     calls += 1;
+    pauses.push(pausedMs);
+    pausedMs = 0;
     const isRefused = calls <= refusals;
-    const problem = { code: 'VALIDATION', source, keys: ['agent-protocol'] };
-    const refusal = { statusCode: 400, error: 'Bad Request', message: 'no', attributes: problem };
+    const { status, headers, attributes } = refusal;
+    const refused = { statusCode: status, error: 'Refused', message: 'no', attributes };
     const taken = { items: [{ id: result.id, outcome: 'accepted' }] };
-    response.writeHead(isRefused ? 400 : 200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(isRefused ? refusal : taken));
+    response.writeHead(isRefused ? status : 200, {
+      'content-type': 'application/json',
+      ...(isRefused ? headers : {}),
+    });
+    response.end(JSON.stringify(isRefused ? refused : taken));
   });
   const result = resultOf(checkId);
   await using outbox = new Outbox({
@@ -43,7 +58,17 @@ async function submitted(source: 'headers' | 'payload', refusals: number) {
     ...{ baseUrl: server.url, apiKey, dispatcher, agentId: checkId, version: '1' },
   });
   const metrics = createMetrics(new Registry(), '1');
-  const loop = new SubmitLoop({ outbox, client, clock, random: () => 0, logger, metrics });
+  const counting: Clock = {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    after(delayMs, callback) {
+      pausedMs += delayMs;
+      return clock.after(delayMs, callback);
+    },
+  };
+  const loop = new SubmitLoop({
+    ...{ outbox, client, clock: counting, random: () => 0.999, logger, metrics },
+  });
   await outbox.put({ submission: result });
   const watching = setInterval(() => {
     if (outbox.state().depth === 0) settled.resolve(calls);
@@ -51,7 +76,7 @@ async function submitted(source: 'headers' | 'payload', refusals: number) {
   try {
     loop.start();
     const made = await settled.promise;
-    return { calls: made, isDelivered: loop.lastDeliveredAt !== null };
+    return { calls: made, pauses, isDelivered: loop.lastDeliveredAt !== null };
   } finally {
     clearInterval(watching);
     await loop.flush(0);
@@ -59,12 +84,28 @@ async function submitted(source: 'headers' | 'payload', refusals: number) {
   }
 }
 
+const invalid = (source: 'headers' | 'payload'): Refusal => ({
+  status: 400,
+  attributes: { code: 'VALIDATION', source, keys: ['agent-protocol'] },
+});
+
 test('what is refused for a header, which something in between changed, is kept until it is taken', async () => {
-  assert.deepEqual(await submitted('headers', 8), { calls: 9, isDelivered: true });
+  const { pauses: _, ...outcome } = await submitted(invalid('headers'), 8);
+  assert.deepEqual(outcome, { calls: 9, isDelivered: true });
 });
 
 test('what is refused for itself is set aside, so that others get through', async () => {
-  assert.deepEqual(await submitted('payload', 8), { calls: 3, isDelivered: false });
+  const { pauses: _, ...outcome } = await submitted(invalid('payload'), 8);
+  assert.deepEqual(outcome, { calls: 3, isDelivered: false });
+});
+
+test('results are tried again within five seconds while a control plane waits for its database', async () => {
+  const away = { status: 503, attributes: { code: 'UNAVAILABLE' } };
+  const asked = await submitted({ ...away, headers: { 'retry-after': '1' } }, 8);
+  assert.equal(asked.calls, 9);
+  for (const pause of asked.pauses) assert.ok(pause <= 5_000, String(asked.pauses));
+  const unasked = await submitted(away, 8);
+  assert.ok(Math.max(...unasked.pauses) > 20_000, String(unasked.pauses));
 });
 
 /** Takes every batch; calls back with the names in each, and adds what that gives to the outbox. */
