@@ -235,11 +235,6 @@ class OutboxSender {
           group.map(({ row }) => row),
           { replicaId: replicas.id, now, until: now + timeoutMs + claimedBeyondMs },
         );
-        // This process may have stood still meanwhile: a claim must outlast the attempt.
-        if (!replicas.isAlone && clock.now() > now + claimedBeyondMs / 2) {
-          this.#mustLookAgain = true;
-          continue;
-        }
         for (const row of rows) claimed.set(row.seq, row);
       }
     } finally {
