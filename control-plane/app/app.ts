@@ -72,6 +72,9 @@ function toApiError(error: unknown): ApiError | undefined {
   if (failure === 'conflict') {
     return new ApiError('UNAVAILABLE', 'others write the same at this moment; ask again');
   }
+  if (failure === 'unique') {
+    return new ApiError('CONFLICT', 'another request has just stored the same; read it first');
+  }
   if (code.startsWith('SQLITE_BUSY')) {
     return new ApiError('UNAVAILABLE', 'the database is being written to by another process');
   }

@@ -31,9 +31,14 @@ const postgresUrl = z
     protocol: /^postgres(ql)?$/,
     error: 'must be a URL such as postgres://user:password@host:5432/monitor',
   })
-  .refine((text) => new URL(text).hostname !== '' || new URL(text).searchParams.has('host'), {
-    error: 'must name a host, as in postgres://user:password@host:5432/monitor',
-  });
+  .refine(
+    (text) => {
+      // The first rule has refused what is no URL.
+      const url = URL.parse(text);
+      return url === null || url.hostname !== '' || url.searchParams.has('host');
+    },
+    { error: 'must name a host, as in postgres://user:password@host:5432/monitor' },
+  );
 
 const webUrl = (like: string): z.ZodURL => urlOf(/^https?$/, like);
 

@@ -6,6 +6,7 @@ import { DEFAULT_MIGRATION_LOCK_TABLE, DEFAULT_MIGRATION_TABLE } from 'kysely/mi
 import { sql, type Kysely } from 'kysely';
 import { OperatorError } from '../errors/operator-error.ts';
 import type { RawDatabase } from './open.ts';
+import { storableText } from './storable-text.ts';
 import type { Database } from './tables.ts';
 
 /** Tables about the schema itself, which each database has for its own. */
@@ -110,11 +111,9 @@ export async function tablesToCopy(
   }));
 }
 
-/** JSON has no bytes, and PostgreSQL stores no NUL in texts. */
+/** JSON has no bytes. */
 function portable(value: unknown): unknown {
-  if (typeof value === 'string') {
-    return value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value;
-  }
+  if (typeof value === 'string') return storableText(value);
   return Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : value;
 }
 

@@ -5,6 +5,7 @@
  */
 import { sql, type CompiledQuery, type Kysely, type RawBuilder, type Selectable } from 'kysely';
 import { engineOf, type Engine } from './engine.ts';
+import { storableText } from './storable-text.ts';
 import type { Database } from './tables.ts';
 
 /** Characters of one parameter on PostgreSQL: payloads are sent in parts. */
@@ -18,11 +19,6 @@ export interface Inserts<Row, Given> {
   run(db: Kysely<Database>, rows: readonly Row[]): Promise<Given[]>;
 }
 
-/** PostgreSQL stores neither NUL nor half of a surrogate pair in a text. */
-function storable(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '\u{fffd}');
-}
-
 function toJson(row: Readonly<Record<string, unknown>>, columns: readonly string[]): string {
   const values: Record<string, unknown> = {};
   for (const column of columns) {
@@ -32,7 +28,7 @@ function toJson(row: Readonly<Record<string, unknown>>, columns: readonly string
   const json = JSON.stringify(values);
   if (!json.includes('\\u')) return json;
   return JSON.stringify(values, (_key, value: unknown) =>
-    typeof value === 'string' ? storable(value) : value,
+    typeof value === 'string' ? storableText(value) : value,
   );
 }
 

@@ -12,6 +12,7 @@ import {
 import pg from 'pg';
 import { nodeOfPostgres } from './engine.ts';
 import { isOutdatedPlan } from './failure.ts';
+import { storableText } from './storable-text.ts';
 import type { Database } from './tables.ts';
 
 /** Oldest version that works, as the server counts versions. */
@@ -59,11 +60,8 @@ class StatementNames {
   }
 }
 
-/** PostgreSQL stores no NUL in texts, and SQLite does. */
 function storable(value: unknown): unknown {
-  return typeof value === 'string' && value.includes('\0')
-    ? value.replaceAll('\0', '\uFFFD')
-    : value;
+  return typeof value === 'string' ? storableText(value) : value;
 }
 
 class CompilerWithEngine extends PostgresQueryCompiler {

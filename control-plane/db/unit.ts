@@ -60,7 +60,10 @@ export async function inTransaction<T>(db: Kysely<Database>, work: Work<T>): Pro
     } catch (error) {
       const failure = databaseFailure(error);
       const isRepeatable =
-        failure === 'conflict' || (failure === 'unavailable' && !(error instanceof UnknownOutcome));
+        failure === 'conflict' ||
+        // Another transaction has inserted that key since this one looked: now it sees the row.
+        failure === 'unique' ||
+        (failure === 'unavailable' && !(error instanceof UnknownOutcome));
       if (!isRepeatable || number === attempts) throw error;
       await pause(firstPauseMs * 2 ** number * (0.5 + Math.random()));
     }

@@ -79,6 +79,23 @@ export async function openServer(
   }
 }
 
+/** No right to make tables, nowhere to make them, or tables of another program. */
+const unusable = /^(42501|3F000|42P07)$/;
+
+async function migrateServer(db: Kysely<Database>, name: string): Promise<void> {
+  try {
+    await migrateToLatest(db);
+  } catch (error) {
+    const cause = error instanceof Error ? error.cause : null;
+    if (!(cause instanceof Error && 'code' in cause && unusable.test(String(cause.code))))
+      throw error;
+    throw refused(
+      `DATABASE_URL: the database ${name} takes no tables of this program (${describeFailure(cause)}): name a database of its own, which the user of the URL owns`,
+      error,
+    );
+  }
+}
+
 /** Refuses a database to which a copy of another one did not end. */
 export async function refuseUnfinishedMove(db: Kysely<Database>, name: string): Promise<void> {
   const move = await readMove(db);
@@ -97,7 +114,7 @@ export async function openWhole(
   if (DATABASE_URL !== undefined) {
     const server = await openServer({ ...settings, DATABASE_URL }, replica);
     try {
-      await migrateToLatest(server);
+      await migrateServer(server, nameOfServer(DATABASE_URL));
       await refuseUnfinishedMove(server, nameOfServer(DATABASE_URL));
       return server;
     } catch (error) {

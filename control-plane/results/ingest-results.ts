@@ -94,11 +94,12 @@ class IngestUnit {
 
   async run(): Promise<Committed> {
     const { keptMs } = this.#options;
-    const now = this.#services.clock.now();
     const checks = this.#parsed.flatMap(({ items }) =>
       items.flatMap(({ data }) => data?.checkId ?? []),
     );
     await lockChecks(this.#db, [...new Set(checks)]);
+    // Others may have stored newer results while it waited: they are not from a clock that was set back.
+    const now = this.#services.clock.now();
     const items = runItemsOf(this.#parsed);
     const facts = await IngestFacts.read(this.#db, items, { now, keptMs });
     const attempted = items.flatMap(({ data }) => (data.kind === 'result' ? [data] : []));

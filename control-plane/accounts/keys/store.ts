@@ -141,8 +141,8 @@ export class KeyStore implements KeyFinder {
       .where('id', '=', keyId)
       .execute()
       .catch((error: unknown) => {
-        // Reading works while the disk is full; only `last used` cannot be written.
-        if (databaseFailure(error) !== 'full') throw error;
+        // Reading works on a full disk and a standby; only `last used` cannot be written.
+        if (databaseFailure(error) === null) throw error;
       });
   }
 

@@ -6,6 +6,9 @@ import { startControlPlane } from '../compose.ts';
 import { nameOfDatabase } from '../../integrity/index.ts';
 import { describeSettings, processEnvironment, readConfig } from '../../core/config.ts';
 
+/** Statements of a frozen server end much later; orchestrators kill after 30 s. */
+const stopWithinMs = 20_000;
+
 const isLoopback = (host: string): boolean => host === '::1' || host.startsWith('127.');
 
 function settingsHelp(width: number): string {
@@ -44,7 +47,15 @@ export function registerServe(program: Command): void {
       }
       const signal = await stopped;
       logger.info({ signal }, 'stopping');
+      const timeLimit =
+        config.DATABASE_URL === undefined
+          ? undefined
+          : setTimeout(() => {
+              logger.warn('the database does not answer: this replica ends without waiting for it');
+              process.exit();
+            }, stopWithinMs);
       await controlPlane[Symbol.asyncDispose]();
+      clearTimeout(timeLimit);
       logger.info('stopped');
     });
 }

@@ -67,15 +67,6 @@ export function privateLocationHandlers(
     },
 
     createPrivateLocation: async ({ body }, { principal }) => {
-      const taken = await db
-        .selectFrom('private_locations')
-        .select('id')
-        .where('account_id', '=', principal.accountId)
-        .where('slug_name', '=', body.slugName)
-        .executeTakeFirst();
-      if (taken !== undefined) {
-        throw takenField('slugName', body.slugName);
-      }
       const row: LocationRow = {
         id: newId(),
         account_id: principal.accountId,
@@ -86,7 +77,12 @@ export function privateLocationHandlers(
         created_at: clock.now(),
         updated_at: null,
       };
-      await db.insertInto('private_locations').values(row).execute();
+      const { numInsertedOrUpdatedRows: inserted } = await db
+        .insertInto('private_locations')
+        .values(row)
+        .onConflict((conflict) => conflict.columns(['account_id', 'slug_name']).doNothing())
+        .executeTakeFirstOrThrow();
+      if (inserted === 0n) throw takenField('slugName', body.slugName);
       return wire(row, principal);
     },
 

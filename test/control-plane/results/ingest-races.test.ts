@@ -13,7 +13,11 @@ import type { Database } from '../../../control-plane/db/tables.ts';
 import { ResultIntake } from '../../../control-plane/results/ingest-results.ts';
 import { sweepSlots } from '../../../control-plane/results/sweep-slots.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
-import { everyInterleaving, StatementCount } from '../../support/interleaving.ts';
+import {
+  everyInterleaving,
+  StatementCount,
+  untilEndedOrWaiting,
+} from '../../support/interleaving.ts';
 import { KeyedAgent, slotsOf, type SlotCheck } from '../../support/keyed-agent.ts';
 import { minute, now } from '../../support/results.ts';
 import { TestClock } from '../../support/test-clock.ts';
@@ -245,4 +249,28 @@ test('a batch costs about as many statements as a result', async () => {
   const outcomes = await race.ingest(items, race.services.db.withPlugin(count), later);
   assert.deepEqual([...new Set(outcomes)], ['accepted']);
   assert.ok(count.count <= 20, `${count.count} statements`);
+});
+
+test('a result that waited for its check does not replace a newer status', async () => {
+  await using race = await setUp();
+  const { id, slots } = await race.check();
+  const { db } = race.services;
+  const other = await db.startTransaction().execute();
+  const status = (unit: Kysely<Database>) =>
+    unit.updateTable('check_statuses').where('check_id', '=', id);
+  await status(other).set({ updated_at: race.clock.now() }).execute();
+  const [slot = 0] = slots;
+  const waiting = race.ingest([race.agent.result(id, slot)]);
+  assert.equal(await untilEndedOrWaiting(db, waiting), false);
+  race.clock.advance(minute);
+  const newest = race.clock.now() - 1_000;
+  await status(other).set({ last_started_at: newest, updated_at: race.clock.now() }).execute();
+  await other.commit().execute();
+  assert.deepEqual(await waiting, ['accepted']);
+  const row = await db
+    .selectFrom('check_statuses')
+    .select('last_started_at')
+    .where('check_id', '=', id)
+    .executeTakeFirst();
+  assert.equal(row?.last_started_at, newest);
 });
