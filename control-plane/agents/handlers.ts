@@ -3,7 +3,13 @@ import type { agentRoutes } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Handlers } from '../http/implement.ts';
 import { requireProtocol } from '../http/require-protocol.ts';
 import { boundedLabel } from '../observability/metrics.ts';
-import { checkIn, releaseJobs, renewLeases, storeReports } from '../scheduling/index.ts';
+import {
+  checkIn,
+  recordOpenRuns,
+  releaseJobs,
+  renewLeases,
+  storeReports,
+} from '../scheduling/index.ts';
 import type { ResultIntake } from '../results/index.ts';
 import type { Services } from '../core/services.ts';
 
@@ -14,7 +20,7 @@ export function agentHandlers(
   services: Services,
   intake: ResultIntake,
 ): Handlers<typeof agentRoutes> {
-  const { db, clock, commits, hub, openRuns, metrics, logger, quotas, losses } = services;
+  const { db, clock, commits, hub, metrics, logger, quotas, losses } = services;
   const codeLabel = boundedLabel();
   return {
     checkIn: async ({ body }, { principal, receivedAt, signal, limit }) => {
@@ -50,13 +56,10 @@ export function agentHandlers(
       return undefined;
     },
 
-    reportOpenRuns: ({ body }, { principal }) => {
+    reportOpenRuns: async ({ body }, { principal }) => {
       const { accountId, location } = principal;
-      // Without agent types nobody would notice when this agent is gone.
-      if (hub.isServing(accountId, location, body.agentId)) {
-        openRuns.replace({ accountId, location, agentId: body.agentId }, body.runs);
-      }
-      return Promise.resolve(undefined);
+      await recordOpenRuns(services, { accountId, location, agentId: body.agentId }, body.runs);
+      return undefined;
     },
 
     goodbye: async ({ body }, { principal }) => {

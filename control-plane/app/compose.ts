@@ -76,7 +76,6 @@ import {
   moveSchedule,
   newsOfChecks,
   openIdKeys,
-  OpenRuns,
   pruneAgentReports,
   pruneJobLeases,
   RunSignals,
@@ -245,7 +244,6 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       if (!isDurable) metrics.commitFailures.inc();
     },
   });
-  const openRuns = new OpenRuns();
   const busLogger = logger.child({ subsystem: 'bus' });
   const listener = openListener(config, { db, replicaId, logger: busLogger });
   if (listener !== null) stack.use(listener);
@@ -254,9 +252,6 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const hub = new LocationHub({
     ...{ db, clock, commits, secrets, reception, disk, bus, replicaId },
     logger: logger.child({ subsystem: 'agents' }),
-    onGone({ accountId, location }, agentIds) {
-      openRuns.forget(accountId, location, agentIds);
-    },
   });
   stack.defer(() => hub.idle());
   stack.defer(() => {
@@ -350,7 +345,6 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     ids: await openIdKeys(db, secrets, acceptNewKey),
     hub,
     runs,
-    openRuns,
     quotas: new Quotas(
       config,
       () => clock.monotonic(),

@@ -2,7 +2,7 @@
  * Locks of a transaction. They compile to nothing on SQLite, which has one writer. On PostgreSQL a
  * transaction decides only on rows that it has locked.
  *
- * Order, never backwards: `accounts`, `location_states`, `check_statuses` (by `check_id`),
+ * Order, never backwards: `accounts`, `location_states`, `agents`, `check_statuses` (by `check_id`),
  * `alert_states`, `incidents`, ordering keys of `outbox`. Several rows of one table in the order of
  * their key.
  */

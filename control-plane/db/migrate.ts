@@ -28,6 +28,7 @@ import * as agentLeases from './migrations/0019-agent-leases.ts';
 import * as rollUpInbox from './migrations/0020-roll-up-inbox.ts';
 import * as replicas from './migrations/0021-replicas.ts';
 import * as bundlesInTheStore from './migrations/0022-bundles-in-the-store.ts';
+import * as openRuns from './migrations/0023-open-runs.ts';
 
 /** Up to 0018, for SQLite. */
 const onSqlite = {
@@ -71,6 +72,7 @@ const onBoth = {
   '0020-roll-up-inbox': rollUpInbox,
   '0021-replicas': replicas,
   '0022-bundles-in-the-store': bundlesInTheStore,
+  '0023-open-runs': openRuns,
 } satisfies Record<string, MigrationOfBoth>;
 
 function migrationsOf(engine: Engine): Record<string, Migration> {

@@ -237,10 +237,7 @@ async function answerOf(
     const jobs = signal.aborted
       ? []
       : await leaseJobs(services, caller, agentId, { view, jobs: waiting });
-    const calledOff = [
-      ...waiting.cancelledOf(agentId),
-      ...services.openRuns.calledOff({ accountId, location, agentId }),
-    ];
+    const calledOff = waiting.cancelledOf(agentId);
     const knownToBe = hub.lastAnswer(caller, agentId)?.calledOff;
     const cancellations = calledOff.filter((runId) => knownToBe?.has(runId) !== true);
     const time = serverTime(clock, receivedAt, arrivedAt);

@@ -38,7 +38,7 @@ export {
 export { LocationHub } from './location-hub.ts';
 export { locationHandlers } from './locations/handlers.ts';
 export { moveSchedule } from './move-schedule.ts';
-export { OpenRuns } from './open-runs.ts';
+export { cancelOpenRuns, recordOpenRuns } from './open-runs.ts';
 export { openRunHandlers } from './open-runs/handlers.ts';
 export { loadOf, type Overload, overloadOf } from './overload.ts';
 export { privateLocationHandlers } from './private-locations/handlers.ts';

@@ -112,8 +112,6 @@ export interface HubParts {
   logger: Logger;
   bus: Bus;
   replicaId: string;
-  /** Called when agents left a location. */
-  onGone: (place: Place, agentIds: readonly string[]) => void;
 }
 
 const keyOf = ({ accountId, location }: Place): string => `${accountId}/${location}`;
@@ -417,11 +415,6 @@ export class LocationHub {
     for (const entry of this.#entries.values()) this.#wakeNow(entry, entry.waiters.keys());
   }
 
-  /** Wakes the poll of an agent, for news that the database does not have. */
-  wake(place: Place, agentId: string): void {
-    this.#wakeNow(this.#entry(place), [agentId]);
-  }
-
   #tick(): void {
     if (this.isClosed) return;
     this.#cancelTick = this.#parts.clock.after(followEveryMs, () => {
@@ -567,13 +560,12 @@ export class LocationHub {
   }
 
   async #readMembers(entry: LocationEntry): Promise<void> {
-    const { db, replicaId, onGone } = this.#parts;
+    const { db, replicaId } = this.#parts;
     const agents = await servingAgents(db, entry);
     const before = entry.members;
     entry.members = new Map(agents.map(({ candidate }) => [candidate.id, candidate]));
     const gone = [...before.keys()].filter((id) => !entry.members.has(id));
     for (const agentId of gone) entry.lastAnswers.delete(agentId);
-    if (gone.length > 0) onGone(entry, gone);
     for (const { candidate, replicaId: waitsFor } of agents) {
       if (waitsFor !== replicaId || entry.attendances.has(candidate.id)) continue;
       const attendance = { polls: 0, stopWaiting: null };

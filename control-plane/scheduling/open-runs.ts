@@ -1,18 +1,19 @@
 /**
- * Runs in progress as agents report them, and which of these are cancelled. In memory: after a
- * restart of this process agents report all of their runs again.
+ * Runs in progress as agents report them, and which of these are cancelled. They are columns of
+ * `agents`, so that whoever takes an agent out of its location empties them under the same lock.
  */
+import type { Kysely } from 'kysely';
 import type { OpenRun } from '@monitor/shared/contract/agent-protocol.ts';
+import { raiseJobs } from '../core/location-versions.ts';
+import type { Services } from '../core/services.ts';
+import { eachOf } from '../db/expressions.ts';
+import { lockRows } from '../db/lock.ts';
+import { prepareQuery } from '../db/prepared.ts';
+import type { Database } from '../db/tables.ts';
+import type { Place } from './serving-agents.ts';
 
-interface AgentOfLocation {
-  accountId: string;
-  location: string;
+interface AgentOfLocation extends Place {
   agentId: string;
-}
-
-interface AgentRuns extends AgentOfLocation {
-  runs: ReadonlyMap<string, OpenRun>;
-  calledOff: Set<string>;
 }
 
 /** A run as its agent reported it. */
@@ -22,63 +23,140 @@ export interface ReportedRun extends OpenRun {
   isCancelRequested: boolean;
 }
 
-const keyOf = ({ accountId, location, agentId }: AgentOfLocation): string =>
-  `${accountId}/${location}/${agentId}`;
+interface Report extends AgentOfLocation {
+  json: string | null;
+}
 
-export class OpenRuns {
-  readonly #runsOfAgents = new Map<string, AgentRuns>();
+/** Only of an agent that serves: nobody would notice that another one is gone. */
+const writeReport = prepareQuery<Report, { cancelled_runs_json: string | null }>((db, argument) =>
+  db
+    .updateTable('agents')
+    .set({ open_runs_json: argument('json') })
+    .where('account_id', '=', argument('accountId'))
+    .where('location', '=', argument('location'))
+    .where('id', '=', argument('agentId'))
+    .where('gone_at', 'is', null)
+    .returning('cancelled_runs_json'),
+);
 
-  /** Replaces the reported runs of an agent. */
-  replace(agent: AgentOfLocation, list: readonly OpenRun[]): void {
-    const key = keyOf(agent);
-    if (list.length === 0) {
-      this.#runsOfAgents.delete(key);
-      return;
-    }
-    const runs = new Map(list.map((run) => [run.runId, run]));
-    const calledOff = [...(this.#runsOfAgents.get(key)?.calledOff ?? [])].filter((id) =>
-      runs.has(id),
-    );
-    this.#runsOfAgents.set(key, { ...agent, runs, calledOff: new Set(calledOff) });
+const runsIn = (json: string | null): OpenRun[] =>
+  json === null ? [] : (JSON.parse(json) as OpenRun[]);
+const idsIn = (json: string | null): string[] =>
+  json === null ? [] : (JSON.parse(json) as string[]);
+
+/** A list without elements is null, which the index leaves out. */
+const toJson = (list: readonly unknown[]): string | null =>
+  list.length === 0 ? null : JSON.stringify(list);
+
+async function writeCancelled(
+  db: Kysely<Database>,
+  { accountId, location, agentId }: AgentOfLocation,
+  runIds: readonly string[],
+): Promise<void> {
+  await db
+    .updateTable('agents')
+    .set({ cancelled_runs_json: toJson(runIds) })
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .where('id', '=', agentId)
+    .execute();
+}
+
+/** Replaces the reported runs of an agent; cancellations of those that ended are dropped. */
+export async function recordOpenRuns(
+  { commits, hub }: Pick<Services, 'commits' | 'hub'>,
+  agent: AgentOfLocation,
+  runs: readonly OpenRun[],
+): Promise<void> {
+  const { accountId, location } = agent;
+  const hasDropped = await commits.run(async (db) => {
+    const [row] = await writeReport.run(db, { ...agent, json: toJson(runs) });
+    const cancelled = idsIn(row?.cancelled_runs_json ?? null);
+    if (cancelled.length === 0) return false;
+    const open = new Set(runs.map(({ runId }) => runId));
+    const left = cancelled.filter((runId) => open.has(runId));
+    if (left.length === cancelled.length) return false;
+    await writeCancelled(db, agent, left);
+    await raiseJobs(db, accountId, [location]);
+    return true;
+  });
+  if (hasDropped) hub.notify(accountId, location);
+}
+
+const reports = (db: Kysely<Database>, accountId: string) =>
+  db
+    .selectFrom('agents')
+    .select(['id', 'location', 'open_runs_json', 'cancelled_runs_json'])
+    .where('account_id', '=', accountId)
+    .where('gone_at', 'is', null)
+    .where('open_runs_json', 'is not', null);
+
+/** The runs that agents of an account reported. */
+export async function reportedRuns(
+  db: Kysely<Database>,
+  accountId: string,
+): Promise<ReportedRun[]> {
+  const rows = await reports(db, accountId).execute();
+  return rows.flatMap((row) => {
+    const cancelled = new Set(idsIn(row.cancelled_runs_json));
+    return runsIn(row.open_runs_json).map((run) => ({
+      ...run,
+      location: row.location,
+      isCancelRequested: cancelled.has(run.runId),
+    }));
+  });
+}
+
+/**
+ * Cancels reported runs of an account; gives the locations of their agents. Locks rows of `agents`, so
+ * it comes before locks of checks. Call `raiseJobs` for the locations at the end of the transaction,
+ * and `hub.notify` after the commit.
+ */
+export async function cancelOpenRuns(
+  db: Kysely<Database>,
+  accountId: string,
+  runIds: readonly string[],
+): Promise<string[]> {
+  const wanted = new Set(runIds);
+  const wantedIn = (json: string | null): string[] =>
+    runsIn(json).flatMap(({ runId }) => (wanted.has(runId) ? [runId] : []));
+  const found = (await reports(db, accountId).execute()).filter(
+    (row) => wantedIn(row.open_runs_json).length > 0,
+  );
+  if (found.length === 0) return [];
+  const locked = await lockRows(
+    reports(db, accountId)
+      .where('id', 'in', eachOf(found.map(({ id }) => id)))
+      .orderBy('location')
+      .orderBy('id'),
+  ).execute();
+  const locations: string[] = [];
+  for (const { id: agentId, location, ...row } of locked) {
+    const cancelling = wantedIn(row.open_runs_json);
+    if (cancelling.length === 0) continue;
+    const all = new Set([...idsIn(row.cancelled_runs_json), ...cancelling]);
+    await writeCancelled(db, { accountId, location, agentId }, [...all]);
+    locations.push(location);
   }
+  return locations;
+}
 
-  /** Forgets agents that left: the state of their runs is unknown. */
-  forget(accountId: string, location: string, agentIds: readonly string[]): void {
-    for (const agentId of agentIds)
-      this.#runsOfAgents.delete(keyOf({ accountId, location, agentId }));
-  }
+const cancelledOfPlace = prepareQuery<Place, { id: string; cancelled_runs_json: string | null }>(
+  (db, argument) =>
+    db
+      .selectFrom('agents')
+      .select(['id', 'cancelled_runs_json'])
+      .where('account_id', '=', argument('accountId'))
+      .where('location', '=', argument('location'))
+      .where('cancelled_runs_json', 'is not', null),
+);
 
-  list(accountId: string): ReportedRun[] {
-    return this.#ofAccount(accountId).flatMap(({ location, runs, calledOff }) =>
-      [...runs.values()].map((run) => ({
-        ...run,
-        location,
-        isCancelRequested: calledOff.has(run.runId),
-      })),
-    );
-  }
-
-  #ofAccount(accountId: string): AgentRuns[] {
-    return [...this.#runsOfAgents.values()].filter((agent) => agent.accountId === accountId);
-  }
-
-  /** Cancels runs of an account; gives the known ones with their agents. */
-  callOff(
-    accountId: string,
-    runIds: readonly string[],
-  ): { runId: string; location: string; agentId: string }[] {
-    return this.#ofAccount(accountId).flatMap(({ location, agentId, runs, calledOff }) =>
-      runIds
-        .filter((runId) => runs.has(runId))
-        .map((runId) => {
-          calledOff.add(runId);
-          return { runId, location, agentId };
-        }),
-    );
-  }
-
-  /** Cancelled runs of an agent. */
-  calledOff(agent: AgentOfLocation): string[] {
-    return [...(this.#runsOfAgents.get(keyOf(agent))?.calledOff ?? [])];
-  }
+/** Cancelled runs that agents of a location reported, by agent. */
+export async function cancelledOpenRuns(
+  db: Kysely<Database>,
+  place: Place,
+): Promise<Map<string, string[]>> {
+  const { accountId, location } = place;
+  const rows = await cancelledOfPlace.run(db, { accountId, location });
+  return new Map(rows.map((row) => [row.id, idsIn(row.cancelled_runs_json)]));
 }

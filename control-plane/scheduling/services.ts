@@ -1,6 +1,5 @@
 import type { IdKeys } from './id-keys.ts';
 import type { LocationHub } from './location-hub.ts';
-import type { OpenRuns } from './open-runs.ts';
 import type { RunSignals } from './run-signals.ts';
 
 declare module '../core/services.ts' {
@@ -9,7 +8,5 @@ declare module '../core/services.ts' {
     /** Derives the ids of runs and results of slots. */
     ids: IdKeys;
     runs: RunSignals;
-    /** Runs in progress, as agents report them. */
-    openRuns: OpenRuns;
   }
 }

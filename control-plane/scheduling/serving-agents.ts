@@ -3,7 +3,7 @@
  * the row of `location_states`, raises its epoch, and releases the jobs of agents that left. Renewing
  * the row of an agent that serves takes no such lock.
  */
-import type { Kysely } from 'kysely';
+import type { ExpressionBuilder, Kysely } from 'kysely';
 import type { CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
 import { eachOf } from '../db/expressions.ts';
 import { lockRows } from '../db/lock.ts';
@@ -51,7 +51,7 @@ function valuesOf({ request, receivedAt }: Arrival, replicaId: string) {
 
 type AgentValues = ReturnType<typeof valuesOf> & Place & { id: string };
 
-/** Updates an agent that serves and offers the same as before; no row otherwise. */
+/** Updates an agent that serves, has not restarted and offers the same as before; no row otherwise. */
 const renewals = [true, false].map((isOverloaded) =>
   prepareQuery<AgentValues, { id: string }>((db, argument) =>
     db
@@ -64,7 +64,6 @@ const renewals = [true, false].map((isOverloaded) =>
         outbox_oldest_at: argument('outbox_oldest_at'),
         outbox_dropped: argument('outbox_dropped'),
         clock_offset_ms: argument('clock_offset_ms'),
-        started_at: argument('started_at'),
         last_seen_at: argument('last_seen_at'),
         load_json: argument('load_json'),
         overloaded_since: argument('overloaded_since'),
@@ -82,6 +81,7 @@ const renewals = [true, false].map((isOverloaded) =>
       .where('location', '=', argument('location'))
       .where('id', '=', argument('id'))
       .where('gone_at', 'is', null)
+      .where('started_at', '=', argument('started_at'))
       .where('capacity_light', '=', argument('capacity_light'))
       .where('capabilities_json', '=', argument('capabilities_json'))
       .returning('id'),
@@ -97,7 +97,7 @@ function inOrder<A extends Arrival>(arrivals: readonly A[]): A[] {
   return [...arrivals].sort((one, other) => (key(one) < key(other) ? -1 : 1));
 }
 
-/** Renews agents that serve and offer the same as before; gives the arrivals that are news. */
+/** Renews agents that serve and offer the same as before; gives the other arrivals. */
 export async function renewAgents<A extends Arrival>(
   db: Kysely<Database>,
   arrivals: readonly A[],
@@ -176,6 +176,20 @@ function offersSame(one: Candidate, other: Candidate): boolean {
   );
 }
 
+/** A column of an agent that did not restart; null otherwise. */
+function whileSame(
+  set: ExpressionBuilder<Database, 'agents'>,
+  startedAt: number,
+  column: 'agents.open_runs_json' | 'agents.cancelled_runs_json',
+) {
+  return set
+    .case()
+    .when('agents.started_at', '=', startedAt)
+    .then(set.ref(column))
+    .else(null)
+    .end();
+}
+
 /** Adds agents to one location, or changes what they offer; gives the ids of those that are news. */
 export async function joinLocation(
   db: Kysely<Database>,
@@ -208,6 +222,9 @@ export async function joinLocation(
         conflict.columns(['account_id', 'location', 'id']).doUpdateSet((set) => ({
           ...values,
           gone_at: null,
+          // An agent that restarted has lost its runs in progress.
+          open_runs_json: whileSame(set, values.started_at, 'agents.open_runs_json'),
+          cancelled_runs_json: whileSame(set, values.started_at, 'agents.cancelled_runs_json'),
           overload_ended_at:
             values.overloaded_since !== null
               ? null
@@ -257,7 +274,7 @@ export async function leaveLocation(
   const before = await lockState(db, place);
   let leaving = db
     .updateTable('agents')
-    .set({ gone_at: now })
+    .set({ gone_at: now, open_runs_json: null, cancelled_runs_json: null })
     .where('account_id', '=', accountId)
     .where('location', '=', location)
     .where('id', 'in', eachOf(agentIds))

@@ -85,6 +85,10 @@ export interface AgentsTable {
   overload_ended_at: number | null;
   /** The replica that answered its last check-in; it alone may decide that the agent is gone. */
   replica_id: Generated<string | null>;
+  /** The runs in progress that it reported; null without any. */
+  open_runs_json: Generated<string | null>;
+  /** Ids of those that are cancelled; null without any. */
+  cancelled_runs_json: Generated<string | null>;
 }
 
 export interface LocationStatesTable {

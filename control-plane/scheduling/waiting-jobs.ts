@@ -8,6 +8,7 @@ import type { Database } from '../db/tables.ts';
 import { needsOfChecks } from './check-needs.ts';
 import { agentsFor, type Candidate, type Needs } from './decide/assignment.ts';
 import { keyOfNeeds } from './decide/assignments.ts';
+import { cancelledOpenRuns } from './open-runs.ts';
 import type { LocatedCheck } from './location-view.ts';
 import type { Place } from './serving-agents.ts';
 
@@ -39,7 +40,7 @@ export class WaitingJobs {
     return this.#firstLeaseEnd <= now;
   }
 
-  /** Ids of cancelled runs that an agent has a lease for. */
+  /** Ids of cancelled runs that an agent has a lease for, or reported. */
   cancelledOf(agentId: string): readonly string[] {
     return this.#cancelled.get(agentId) ?? [];
   }
@@ -51,10 +52,11 @@ export class WaitingJobs {
   /** Reads the jobs again. */
   async read(
     db: Kysely<Database>,
-    { accountId, location }: Place,
+    place: Place,
     checks: ReadonlyMap<string, LocatedCheck>,
     now: number,
   ): Promise<void> {
+    const { accountId, location } = place;
     const rows = await db
       .selectFrom('jobs')
       .select(['id', 'run_id', 'check_id', 'agent_id', 'lease_until', 'expires_at'])
@@ -77,12 +79,13 @@ export class WaitingJobs {
     this.#firstLeaseEnd = rows
       .filter(isLeased)
       .reduce((end, row) => Math.min(end, row.lease_until ?? end), Number.POSITIVE_INFINITY);
-    const cancelled = rows.filter((row) => row.cancel_requested_at !== null);
-    this.#cancelled = new Map(
-      [...Map.groupBy(cancelled, (row) => row.agent_id)].flatMap(([agentId, ofAgent]) =>
-        agentId === null ? [] : [[agentId, ofAgent.map((row) => row.run_id)] as const],
-      ),
-    );
+    const cancelled = await cancelledOpenRuns(db, place);
+    for (const { agent_id: agentId, run_id: runId, ...row } of rows) {
+      if (row.cancel_requested_at === null || agentId === null) continue;
+      const ofAgent = cancelled.get(agentId) ?? [];
+      if (!ofAgent.includes(runId)) cancelled.set(agentId, [...ofAgent, runId]);
+    }
+    this.#cancelled = cancelled;
   }
 
   /** Checks of other locations, whose runs continue here, are not among those of the view. */

@@ -8,6 +8,7 @@ import type { Database } from '../db/tables.ts';
 import type { CheckSessionsTable } from './tables.ts';
 import {
   agentsFor,
+  cancelOpenRuns,
   createJobs,
   dropJob,
   type Needs,
@@ -280,10 +281,12 @@ type OpenJob = Pick<
   'id' | 'run_id' | 'check_id' | 'agent_id' | 'location'
 >;
 
-/** Ends waiting jobs at once; running ones are marked for the next check-in of their agent. */
+/**
+ * Ends waiting jobs at once; running ones are marked for the next check-in of their agent. Call
+ * `raiseJobs` for the notified locations at the end of the transaction.
+ */
 async function callOffJobs(
   db: Kysely<Database>,
-  accountId: string,
   jobs: readonly OpenJob[],
   now: number,
 ): Promise<{ ended: string[]; notified: string[] }> {
@@ -297,11 +300,6 @@ async function callOffJobs(
   for (const job of taken) {
     await requestCancellation(db, job.id, now);
   }
-  await raiseJobs(
-    db,
-    accountId,
-    taken.map((job) => job.location),
-  );
   return { ended: waiting.map((job) => job.run_id), notified: taken.map((job) => job.location) };
 }
 
@@ -330,7 +328,9 @@ export async function cancelSession(
         .where('cancelled_at', 'is', null)
         .execute();
     }
-    return callOffJobs(db, session.account_id, jobs, now);
+    const calledOff = await callOffJobs(db, jobs, now);
+    await raiseJobs(db, session.account_id, calledOff.notified);
+    return calledOff;
   });
   notifyAgents(services, session.account_id, notified);
   signals.ended(ended);
@@ -342,21 +342,23 @@ export async function cancelRuns(
   accountId: string,
   runIds: readonly string[],
 ): Promise<boolean> {
-  const { commits, clock, hub, openRuns, runs: signals } = services;
+  const { commits, clock, runs: signals } = services;
   const { ended, notified } = await commits.run(async (db) => {
+    const running = await cancelOpenRuns(db, accountId, runIds);
     const jobs = await db
       .selectFrom('jobs')
       .select(['id', 'run_id', 'check_id', 'agent_id', 'location'])
       .where('account_id', '=', accountId)
       .where('run_id', 'in', eachOf(runIds))
       .execute();
-    return callOffJobs(db, accountId, jobs, clock.now());
+    const calledOff = await callOffJobs(db, jobs, clock.now());
+    const locations = [...calledOff.notified, ...running];
+    await raiseJobs(db, accountId, locations);
+    return { ended: calledOff.ended, notified: locations };
   });
-  const running = openRuns.callOff(accountId, runIds);
-  for (const { location, agentId } of running) hub.wake({ accountId, location }, agentId);
   notifyAgents(services, accountId, notified);
   signals.ended(ended);
-  return ended.length + notified.length + running.length > 0;
+  return ended.length + notified.length > 0;
 }
 
 async function endCancelled(

@@ -7,7 +7,7 @@ import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { eachOf } from '../../db/expressions.ts';
 import type { Database } from '../../db/tables.ts';
 import type { JobsTable } from '../tables.ts';
-import type { ReportedRun } from '../open-runs.ts';
+import { reportedRuns, type ReportedRun } from '../open-runs.ts';
 import type { Services } from '../../core/services.ts';
 
 interface NamedCheck {
@@ -91,7 +91,7 @@ async function believable(
 
 /** All runs in progress of an account, newest first. */
 export async function openRunsOf(
-  { db, openRuns, clock }: Pick<Services, 'db' | 'openRuns' | 'clock'>,
+  { db, clock }: Pick<Services, 'db' | 'clock'>,
   accountId: string,
   checkId?: string,
 ): Promise<OpenRunWire[]> {
@@ -99,7 +99,7 @@ export async function openRunsOf(
   let waiting = db.selectFrom('jobs').selectAll().where('account_id', '=', accountId);
   if (checkId !== undefined) waiting = waiting.where('check_id', '=', checkId);
   const jobs = await waiting.where('expires_at', '>', now).execute();
-  const all = openRuns.list(accountId);
+  const all = await reportedRuns(db, accountId);
   const ofCheck = checkId === undefined ? all : all.filter((run) => run.checkId === checkId);
   const reported = new Map(
     (await believable(db, accountId, ofCheck)).map((run) => [run.runId, run]),

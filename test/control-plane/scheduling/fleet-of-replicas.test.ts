@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'node:test';
 import type { CheckInAnswer, Job } from '@monitor/shared/contract/agent-protocol.ts';
+import type { OpenRunWire } from '@monitor/shared/contract/open-run.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
-import { checkInOf, resultOfJob } from '../../support/fake-agent.ts';
+import { checkInOf, resultOf, resultOfJob } from '../../support/fake-agent.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
 import { eventually } from '../../support/system.ts';
 import { TestClock } from '../../support/test-clock.ts';
@@ -191,4 +192,71 @@ test('a result of another agent does not end a job that is leased', async () => 
   assert.equal(await left(), 1);
   await fast.send(other, 'results', { agentId: fast.id, items: [result] });
   assert.equal(await left(), 0);
+});
+
+for (const notify of ['on', 'off']) {
+  test(`a run reported at one replica is listed and cancelled at the other, and survives check-ins there, with DATABASE_NOTIFY=${notify}`, async () => {
+    await using world = await openReplicas({ DATABASE_NOTIFY: notify });
+    const { one, other, key } = world;
+    const agent = new Wanderer(key);
+    await agent.checkIn(one);
+    const checkId = await makeCheck(one);
+    const scheduledFor = Date.now();
+    const { runId, slotLocation } = resultOf(checkId, { scheduledFor });
+    const run = { runId, checkId, slotLocation, scheduledFor, startedAt: scheduledFor, attempt: 1 };
+    const report = async (cp: TestControlPlane, runs: unknown[]) => {
+      const answer = await agent.send(cp, 'open-runs', { agentId: agent.id, runs });
+      assert.equal(answer.status, 204, JSON.stringify(answer.body));
+    };
+    const listed = async (cp: TestControlPlane) => {
+      const { body } = await cp.api('GET', `/v1/check-runs?state=RUNNING&checkId=${checkId}`);
+      return (body as OpenRunWire[])
+        .filter(({ sequenceId }) => sequenceId === runId)
+        .map((each) => each.isCancelRequested);
+    };
+    await report(one, [run]);
+    await agent.checkIn(other);
+    assert.deepEqual(await listed(one), [false]);
+    assert.deepEqual(await listed(other), [false]);
+    const hear = async (): Promise<string[]> => {
+      const { cancellations } = await agent.checkIn(other, longMs);
+      return cancellations.length > 0 ? cancellations : hear();
+    };
+    const hearing = hear();
+    assert.equal((await one.api('POST', '/v1/cancel', { sequenceId: [runId] })).status, 204);
+    assert.deepEqual(await hearing, [runId]);
+    await report(other, [{ ...run, attempt: 2 }]);
+    assert.deepEqual(await listed(one), [true]);
+    await report(other, []);
+    assert.deepEqual(await listed(one), []);
+    assert.equal((await one.api('POST', '/v1/cancel', { sequenceId: [runId] })).status, 404);
+  });
+}
+
+test('what an agent reported is gone when it restarts, and when it is given up elsewhere', async () => {
+  await using world = await openReplicas();
+  const { one, other, key } = world;
+  const agent = new Wanderer(key);
+  await agent.checkIn(one);
+  const checkId = await makeCheck(one);
+  const scheduledFor = Date.now();
+  const { runId, slotLocation } = resultOf(checkId, { scheduledFor });
+  const run = { runId, checkId, slotLocation, scheduledFor, startedAt: scheduledFor, attempt: 1 };
+  const running = async (cp: TestControlPlane) => {
+    const { body } = await cp.api('GET', `/v1/check-runs?state=RUNNING&checkId=${checkId}`);
+    return (body as OpenRunWire[]).filter(({ sequenceId }) => sequenceId === runId).length;
+  };
+  const report = () => agent.send(one, 'open-runs', { agentId: agent.id, runs: [run] });
+  await report();
+  assert.equal(await running(other), 1);
+  const { id: agentId } = agent;
+  const again = checkInOf({ agentId, startedAt: Date.now(), waitMs: 0 }, ['URL']);
+  assert.equal((await agent.send(other, 'check-in', again)).status, 200);
+  assert.equal(await running(one), 0);
+  await report();
+  assert.equal(await running(other), 1);
+  assert.equal((await agent.send(other, 'goodbye', { agentId })).status, 204);
+  assert.equal(await running(one), 0);
+  await report();
+  assert.equal(await running(one), 0, 'an agent that does not serve reports nothing');
 });
