@@ -342,7 +342,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       () => replicas.shareOfLimit(),
     ),
     statuses: new StatusCache(clock, engineOf(db) === 'sqlite' ? Infinity : 1_000),
-    outbox: new OutboxSignal(),
+    outbox: new OutboxSignal(bus),
     replicas,
     checkConsumers: [
       statusesOfChecks,
@@ -391,6 +391,9 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     logger: logger.child({ subsystem: 'status-pages' }),
     read: (address, now) => readPage(db, address, now),
   });
+  bus.on('p', (accountId) => {
+    snapshots.expire(accountId === '*' ? null : accountId);
+  });
   const consoleCookie = new ConsoleCookie(publicUrl);
   const api = implement(
     bindApi({
@@ -418,7 +421,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       requestsPerMinute: config.REQUESTS_PER_MINUTE,
       bodyWithinMs: requestTimeout,
       onChange: (accountId) => {
-        snapshots.expire(accountId);
+        bus.send('p', accountId);
       },
     },
   );
