@@ -351,7 +351,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       () => replicas.shareOfLimit(),
     ),
     statuses: new StatusCache(clock, engineOf(db) === 'sqlite' ? Infinity : 1_000),
-    outbox: new OutboxSignal(),
+    outbox: new OutboxSignal(bus),
     replicas,
     checkConsumers: [
       statusesOfChecks,
@@ -405,6 +405,10 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
         ? readPage(db, address, now)
         : readPool.read(accountId, (unit) => readPage(unit, address, now)),
   });
+  bus.on('p', (accountId) => {
+    if (accountId !== '*') readPool.noteChange(accountId);
+    snapshots.expire(accountId === '*' ? null : accountId);
+  });
   const consoleCookie = new ConsoleCookie(publicUrl);
   const api = implement(
     bindApi({
@@ -432,8 +436,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       requestsPerMinute: config.REQUESTS_PER_MINUTE,
       bodyWithinMs: requestTimeout,
       onChange: (accountId) => {
-        readPool.noteChange(accountId);
-        snapshots.expire(accountId);
+        bus.send('p', accountId);
       },
     },
   );

@@ -2,8 +2,8 @@
  * Versions of what agents must hear. Whoever changes it raises the version as the last statement of
  * the same transaction, because the row is locked until the commit, and calls `hub.notify` after it.
  */
-import type { Kysely } from 'kysely';
-import { prepareQuery } from '../db/prepared.ts';
+import { sql, type Kysely } from 'kysely';
+import { prepareInserts } from '../db/insert-many.ts';
 import type { Database } from '../db/tables.ts';
 
 interface Place {
@@ -11,37 +11,24 @@ interface Place {
   location: string;
 }
 
-const raiseVersion = prepareQuery<Place>((db, argument) =>
-  db
-    .insertInto('location_versions')
-    .values({
-      ...{ account_id: argument('accountId'), location: argument('location') },
-      ...{ version: 1, jobs_version: 1 },
-    })
-    .onConflict((conflict) =>
-      conflict.columns(['account_id', 'location']).doUpdateSet((set) => ({
-        version: set('location_versions.version', '+', 1),
-        jobs_version: set('location_versions.jobs_version', '+', 1),
-      })),
-    ),
-);
+const columns = ['account_id', 'location', 'version', 'jobs_version'] as const;
 
-const raiseJobsVersion = prepareQuery<Place>((db, argument) =>
-  db
-    .insertInto('location_versions')
-    .values({
-      ...{ account_id: argument('accountId'), location: argument('location') },
-      ...{ version: 0, jobs_version: 1 },
-    })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['account_id', 'location'])
-        .doUpdateSet((set) => ({ jobs_version: set('location_versions.jobs_version', '+', 1) })),
-    ),
-);
+/** One statement for all locations on PostgreSQL. */
+const raiseVersions = prepareInserts('location_versions', columns, {
+  onConflict: sql`on conflict (account_id, location) do update set
+    version = location_versions.version + 1, jobs_version = location_versions.jobs_version + 1`,
+});
+
+const raiseJobsVersions = prepareInserts('location_versions', columns, {
+  onConflict: sql`on conflict (account_id, location) do update set
+    jobs_version = location_versions.jobs_version + 1`,
+});
 
 /** In the order of the key, in which every transaction locks the rows. */
-const inOrder = (locations: Iterable<string>): string[] => [...new Set(locations)].sort();
+const rowsOf = (accountId: string, locations: Iterable<string>, version: number) =>
+  [...new Set(locations)].sort().map((location) => ({
+    ...{ account_id: accountId, location, version, jobs_version: 1 },
+  }));
 
 /**
  * Call it when checks, their settings or first jobs, the proxy or the keys of these locations
@@ -52,12 +39,12 @@ export async function raiseLocations(
   accountId: string,
   locations: Iterable<string>,
 ): Promise<void> {
-  for (const location of inOrder(locations)) await raiseVersion.run(db, { accountId, location });
+  await raiseVersions.run(db, rowsOf(accountId, locations, 1));
 }
 
 /** Call it when all locations of an account must hear of a change. */
 export async function raiseAllLocations(db: Kysely<Database>, accountId: string): Promise<void> {
-  await raiseVersion.run(db, { accountId, location: '' });
+  await raiseVersions.run(db, rowsOf(accountId, [''], 1));
 }
 
 /** The same for places of several accounts. */
@@ -77,7 +64,5 @@ export async function raiseJobs(
   accountId: string,
   locations: Iterable<string>,
 ): Promise<void> {
-  for (const location of inOrder(locations)) {
-    await raiseJobsVersion.run(db, { accountId, location });
-  }
+  await raiseJobsVersions.run(db, rowsOf(accountId, locations, 0));
 }

@@ -119,7 +119,9 @@ class OutboxSender {
       } while (this.#mustLookAgain && !this.#stopping.signal.aborted);
       lookAt = Math.min(lookAt, (await nextDueAt(db, clock.now())) ?? Infinity);
     } catch (error) {
-      this.#logger.error({ err: error }, 'the outbox could not be read');
+      if (!this.#services.disk.noteFailure(error)) {
+        this.#logger.error({ err: error }, 'the outbox could not be read');
+      }
       lookAt = clock.now() + pauseAfterFaultMs;
     }
     this.#isLooking = false;

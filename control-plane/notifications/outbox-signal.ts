@@ -1,5 +1,6 @@
-/** Signals between the writers of the outbox and its sender. */
+/** Signals between the writers of the outbox and its senders, at every replica. */
 import type { AfterCommit } from '../core/after-commit.ts';
+import type { Bus } from '../core/bus.ts';
 import type { Services } from '../core/services.ts';
 import type { Outcome } from './outbox-rows.ts';
 
@@ -14,14 +15,23 @@ export function wakeOutbox({ outbox }: Pick<Services, 'outbox'>, isQueued: boole
 }
 
 export class OutboxSignal {
+  readonly #bus: Bus;
   #wake: () => void = () => {};
   readonly #waiting = new Map<string, (outcome: DeliveryOutcome) => void>();
 
-  /** Call it after the commit that filled the outbox. */
-  wake(): void {
-    this.#wake();
+  constructor(bus: Bus) {
+    this.#bus = bus;
+    bus.on('o', () => {
+      this.#wake();
+    });
   }
 
+  /** Call it after the commit that filled the outbox. */
+  wake(): void {
+    this.#bus.send('o');
+  }
+
+  /** Calls back when any replica filled the outbox. */
   onWake(wake: () => void): void {
     this.#wake = wake;
   }

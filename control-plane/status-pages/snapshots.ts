@@ -91,10 +91,11 @@ export class Snapshots {
     return this.#orWhatIsKnown(entry.loading, entry.value);
   }
 
-  /** Call it when something of the account was changed, before the answer. */
-  expire(accountId: string): void {
+  /** Call it when something of the account was changed, before the answer; null means all accounts. */
+  expire(accountId: string | null): void {
     for (const entry of this.#entries.values()) {
-      if ((entry.value ?? null) !== null && entry.value?.read.accountId !== accountId) continue;
+      const ofPage = entry.value?.read.accountId;
+      if (accountId !== null && ofPage !== undefined && ofPage !== accountId) continue;
       entry.freshUntil = -Infinity;
       // A read in progress may be older than the change.
       entry.loading = undefined;

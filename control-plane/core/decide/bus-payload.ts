@@ -2,16 +2,17 @@
  * Messages of the bus as text: one topic per line, its kind and what it is about.
  *
  *   l account/location   something that the agents of a location must hear
- *   a account            anything of an account
+ *   a account            something that all agents of an account must hear
+ *   p account            something that the status pages of an account may show
  *   k                    keys
  *   o                    the outbox
  *   r runId              a run that ended
  *
  * `*` stands for all: `r *` means that any run may have ended.
  */
-export type TopicKind = 'l' | 'a' | 'k' | 'o' | 'r';
+export type TopicKind = 'l' | 'a' | 'p' | 'k' | 'o' | 'r';
 
-const kinds: ReadonlySet<string> = new Set<TopicKind>(['l', 'a', 'k', 'o', 'r']);
+const kinds: ReadonlySet<string> = new Set<TopicKind>(['l', 'a', 'p', 'k', 'o', 'r']);
 
 /** PostgreSQL takes payloads below 8,000 bytes. */
 export const maxPayloadBytes = 7_900;
@@ -22,7 +23,7 @@ function broaden(lines: ReadonlySet<string>, step: (line: string) => string): Se
 
 /** From narrow to broad: the next one is taken only when the payload is still too long. */
 const steps: readonly ((line: string) => string)[] = [
-  (line) => (line.startsWith('r ') ? 'r *' : line),
+  (line) => (/^[rp] /.test(line) ? `${line[0]} *` : line),
   (line) => (line.startsWith('l ') ? `a ${line.slice(2, line.indexOf('/'))}` : line),
   (line) => (line.startsWith('a ') ? 'a *' : line),
 ];

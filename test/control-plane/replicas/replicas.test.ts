@@ -215,6 +215,55 @@ test('a test of a channel is answered with its outcome by the replica that was a
   assert.equal(receiver.received.length, 4);
 });
 
+test('a replica sends what another one put into the outbox for it, while its own clock stands still', async () => {
+  await using replicas = await twoReplicas();
+  await using receiver = await httpReceiver();
+  const { one, other } = replicas;
+  const [asked, sending] = replicas.services;
+  const channel = await makeChannel(one, 'WEBHOOK', { name: 'w', url: receiver.url });
+  const envelope = { id: randomUUID(), accountId: one.accountId, now: start };
+  await inTransaction(asked.db, (unit) =>
+    enqueueForChannel(unit, channel, alertFacts(), {
+      ...envelope,
+      forReplica: sending.replicas.id,
+    }),
+  );
+  asked.outbox.wake();
+  // Only the clock of the replica that sends the message of the bus.
+  replicas.clocks[0].advance(20);
+  await eventually(
+    () => receiver.received.length > 0,
+    withinMs,
+    () => 'the other replica did not look into the outbox',
+  );
+  assert.equal(receiver.received[0]?.headers['webhook-id'], envelope.id);
+  assert.equal(other.controlPlane.services.clock.now(), start);
+});
+
+test('a status page that was changed at one replica is read again by the other', async () => {
+  await using replicas = await twoReplicas();
+  const { one, other, clocks } = replicas;
+  const page = { name: 'Before', url: 'shop', cards: [] };
+  const made = await one.api('POST', '/v1/status-pages', page);
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  const title = async (cp: TestControlPlane): Promise<string | undefined> => {
+    const answer = await fetch(`${cp.url}/status/shop`);
+    return /<title>.* – (.*)<\/title>/.exec(await answer.text())?.[1];
+  };
+  assert.deepEqual([await title(one), await title(other)], ['Before', 'Before']);
+  const id = String((made.body as { id: unknown }).id);
+  const changed = await one.api('PUT', `/v1/status-pages/${id}`, { ...page, name: 'After' });
+  assert.equal(changed.status, 200, JSON.stringify(changed.body));
+  assert.equal(await title(one), 'After');
+  assert.equal(await title(other), 'Before', 'its clock stands still');
+  clocks[0].advance(20);
+  await eventually(
+    async () => (await title(other)) === 'After',
+    withinMs,
+    () => 'the other replica shows what it read before',
+  );
+});
+
 test('30 missed pings are 30 failures, and pings that arrive at both replicas are two', async () => {
   await using replicas = await twoReplicas();
   const { one, other, services } = replicas;
