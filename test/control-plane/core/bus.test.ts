@@ -68,6 +68,8 @@ test('a payload that would be too long names broader topics, and no topic is los
   assert.deepEqual(decodePayload(encodePayload('me', accounts)).topics, [
     { kind: 'a', about: '*' },
   ]);
+  const pages = new Set(Array.from({ length: 900 }, (_, index) => `p account-${index}`));
+  assert.deepEqual(decodePayload(encodePayload('me', pages)).topics, [{ kind: 'p', about: '*' }]);
   for (const payload of [ofRuns, ofPlaces]) {
     assert.ok(Buffer.byteLength(payload) <= maxPayloadBytes);
   }
