@@ -133,10 +133,10 @@ export const machineEnvironments: readonly Environment[] = [
     name: 'few processes may be started',
     needs: 'root',
     first: { id: 'processes', verdict: 'fail' },
-    evidence: ['limit of processes of this user is 40'],
+    evidence: ['limit of processes of this user is 36'],
     fix: ['ulimit -u'],
     make: (ground) => {
-      ground.before.push('prlimit', '--nproc=40:40', '--');
+      ground.before.push('prlimit', '--nproc=36:36', '--');
       ground.asNobody();
     },
   },
