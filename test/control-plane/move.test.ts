@@ -12,6 +12,7 @@ import { openPostgres } from '../../control-plane/db/postgres.ts';
 import type { Database } from '../../control-plane/db/tables.ts';
 import { Operator } from '../support/control-plane-command.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
+import { storableText } from '../../control-plane/db/storable-text.ts';
 import { fillEmptyTables } from '../support/fill-tables.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { startS3 } from '../support/s3.ts';
@@ -63,10 +64,11 @@ function comparable(rows: readonly Record<string, unknown>[]): string[] {
       JSON.stringify(
         Object.entries(row)
           .sort(([a], [b]) => (a < b ? -1 : 1))
-          .map(([name, value]) => [
-            name,
-            value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,
-          ]),
+          .map(([name, value]) => {
+            if (value instanceof Uint8Array) return [name, Buffer.from(value).toString('hex')];
+            // A NUL, which PostgreSQL does not store, arrives as U+FFFD.
+            return [name, typeof value === 'string' ? storableText(value) : value];
+          }),
       ),
     )
     .sort();

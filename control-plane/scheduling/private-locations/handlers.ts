@@ -184,7 +184,7 @@ export function privateLocationHandlers(
       const location = { accountId: principal.accountId, privateLocationId: row.id };
       const isDeleted = await commits.run(async (unit) => {
         const hadKey = await deleteLocationKey(unit, location, params.keyId);
-        await raiseLocations(unit, principal.accountId, [row.slug_name]);
+        if (hadKey) await raiseLocations(unit, principal.accountId, [row.slug_name]);
         return hadKey;
       });
       if (!isDeleted) throw notFound('key', params.keyId);
