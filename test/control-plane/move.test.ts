@@ -1,3 +1,4 @@
+// SQLite only: what it moves is a file.
 // Own process: it starts many programs.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
