@@ -3,7 +3,8 @@
  * configuration), or by a plain DNS query. Literal addresses and `localhost` need no resolver.
  *
  * The operating system's way blocks a thread of libuv's small pool until the resolver answers, so
- * at most `osLookups` names are resolved at once; the waiting time of the others counts.
+ * at most `osLookups` names are resolved at once. A name that waits too long for the others is an
+ * agent error.
  */
 import { getServers, promises as dnsPromises, Resolver } from 'node:dns';
 import { isIP } from 'node:net';
@@ -148,16 +149,38 @@ export async function resolveByQuery(
 
 /** The operating system waits for minutes when no resolver answers; the agent does not. */
 const osTimeoutMs = 15_000;
+/** Longest wait for other names, whose lookups say nothing about this one. */
+const maxWaitMs = 10_000;
+
+function silent(): Error {
+  return Object.assign(new Error('the resolver does not answer'), { code: 'ETIMEOUT' });
+}
+
+function notLookedUp(host: string): Error {
+  return new AgentError(
+    'RESOLVER_UNAVAILABLE',
+    `${host} was not looked up within ${maxWaitMs / 1_000} s, because ${osLookups} other lookups of this machine hang; check /etc/resolv.conf`,
+  );
+}
 
 async function lookUp(host: string, family: IpFamily): Promise<string> {
   const { promise: tooLong, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    reject(Object.assign(new Error('the resolver does not answer'), { code: 'ETIMEOUT' }));
-  }, osTimeoutMs);
+  const limitTo = (ms: number, errorOf: (host: string) => Error): NodeJS.Timeout =>
+    setTimeout(() => {
+      reject(errorOf(host));
+    }, ms);
+  let timer = limitTo(maxWaitMs, notLookedUp);
+  let isOver = false;
   try {
-    const lookup = lookups.run(() => dnsPromises.lookup(host, { family: numberOf(family) }));
+    const lookup = lookups.run(async () => {
+      if (isOver) throw notLookedUp(host);
+      clearTimeout(timer);
+      timer = limitTo(osTimeoutMs, silent);
+      return dnsPromises.lookup(host, { family: numberOf(family) });
+    });
     return (await Promise.race([lookup, tooLong])).address;
   } finally {
+    isOver = true;
     clearTimeout(timer);
   }
 }
@@ -169,6 +192,7 @@ export async function resolveByOs(host: string, family: IpFamily): Promise<Resol
   try {
     return { address: { address: await lookUp(host, family), family } };
   } catch (error) {
+    if (error instanceof AgentError) throw error;
     const code = codeOf(error);
     // This code has two causes: failing servers of the name, or silent resolvers; a query
     // distinguishes them.
