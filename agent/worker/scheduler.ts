@@ -231,6 +231,8 @@ export class Scheduler {
     for (const { check, slot } of this.#madeUp.splice(0, this.#portion)) {
       const current = this.find(check.id);
       if (current !== undefined) onSlot(current, slot, now - slot);
+      // The check was taken away before its turn: it may come back in time.
+      else if (this.#lastSlot.get(check.id) === slot) this.#lastSlot.delete(check.id);
     }
     if (this.#madeUp.length === 0) {
       this.#portion = 1;

@@ -160,6 +160,29 @@ test('slots that are made up for together start one after the other, within seco
   assert.equal(ran.filter((slot) => start - slot > 1_000).length, late.length);
 });
 
+test('a check that goes and comes back before its slot is made up for loses no slot', () => {
+  const { raw, scheduler, ran } = setUp();
+  const phase = slotAtOrAfter(schedule, start) - start;
+  raw.advance(phase + 2_000);
+  const slot = start + phase;
+  const first = check();
+  // Takes the first turn, so that the slot of the other one waits.
+  const others = Array.from({ length: 3 }, (_, index) =>
+    check({ id: `6d1c2a34-58a4-4f0e-9b9e-${String(index).padStart(12, '0')}`, frequency: 1 }),
+  );
+  scheduler.apply('here', [...others, first], [], true);
+  raw.advance(0);
+  assert.equal(ran.includes(slot), false, 'the slot waits for its turn');
+  scheduler.apply('here', [], [id], false);
+  raw.advance(5_000);
+  scheduler.apply('here', [first], [], false);
+  raw.advance(2_000);
+  assert.deepEqual(
+    ran.filter((each) => each === slot),
+    [slot],
+  );
+});
+
 for (const [name, aheadMs] of [
   ['three hours', 3 * 3_600_000],
   ['a year', 365 * 86_400_000],
