@@ -30,6 +30,7 @@ import { LocationView } from './location-view.ts';
 import {
   adoptAgents,
   agentsOfReplica,
+  keyOfPlace,
   leaveLocation,
   readVectors,
   servingAgents,
@@ -114,8 +115,6 @@ export interface HubParts {
   replicaId: string;
 }
 
-const keyOf = ({ accountId, location }: Place): string => `${accountId}/${location}`;
-
 const noMembers: ReadonlyMap<string, Candidate> = new Map();
 
 function isSameVersion(one: LocationVector, other: LocationVector): boolean {
@@ -150,15 +149,18 @@ export class LocationHub {
     this.#isAlone = engineOf(parts.db) === 'sqlite';
     parts.bus.on('l', (about) => {
       const slash = about.indexOf('/');
-      if (slash < 0) this.#followSoon();
+      if (slash < 0) void this.#follow();
       else {
         this.#refreshSoon(
           this.#entry({ accountId: about.slice(0, slash), location: about.slice(slash + 1) }),
         );
       }
     });
-    parts.bus.on('a', () => {
-      this.#followSoon();
+    parts.bus.on('a', (about) => {
+      if (about === '*') void this.#follow();
+      for (const entry of this.#entries.values()) {
+        if (entry.accountId === about && entry.view !== null) this.#refreshSoon(entry);
+      }
     });
   }
 
@@ -166,10 +168,10 @@ export class LocationHub {
   async open(): Promise<void> {
     await this.#adopt();
     const vectors = await readVectors(this.#parts.db);
-    const agents = Map.groupBy(await servingAgents(this.#parts.db), keyOf);
+    const agents = Map.groupBy(await servingAgents(this.#parts.db), keyOfPlace);
     for (const vector of vectors) {
       const entry = this.#entry(vector);
-      const ofPlace = agents.get(keyOf(vector)) ?? [];
+      const ofPlace = agents.get(keyOfPlace(vector)) ?? [];
       entry.vector = vector;
       entry.members = new Map(ofPlace.map(({ candidate }) => [candidate.id, candidate]));
     }
@@ -178,7 +180,7 @@ export class LocationHub {
   }
 
   #entry({ accountId, location }: Place): LocationEntry {
-    const key = keyOf({ accountId, location });
+    const key = keyOfPlace({ accountId, location });
     let entry = this.#entries.get(key);
     if (entry === undefined) {
       entry = {
@@ -196,15 +198,15 @@ export class LocationHub {
 
   /** The agents that serve a location now. */
   members(accountId: string, location: string): readonly Candidate[] {
-    return [...(this.#entries.get(keyOf({ accountId, location }))?.members.values() ?? [])];
+    return [...(this.#entries.get(keyOfPlace({ accountId, location }))?.members.values() ?? [])];
   }
 
   isServed(accountId: string, location: string): boolean {
-    return (this.#entries.get(keyOf({ accountId, location }))?.members.size ?? 0) > 0;
+    return (this.#entries.get(keyOfPlace({ accountId, location }))?.members.size ?? 0) > 0;
   }
 
   isServing(accountId: string, location: string, agentId: string): boolean {
-    return this.#entries.get(keyOf({ accountId, location }))?.members.has(agentId) === true;
+    return this.#entries.get(keyOfPlace({ accountId, location }))?.members.has(agentId) === true;
   }
 
   /** Every location that an agent serves now. */
@@ -298,7 +300,7 @@ export class LocationHub {
     }
   }
 
-  /** Gives the number of agents that really are gone: others may poll elsewhere, or here again. */
+  /** Gives the number of agents that really are gone: others may poll another replica, or this one again. */
   async #giveUp(entry: LocationEntry, agentIds: readonly string[]): Promise<number> {
     const { db, clock, replicaId } = this.#parts;
     const now = clock.now();
@@ -365,7 +367,7 @@ export class LocationHub {
   }
 
   lastAnswer({ accountId, location }: Place, agentId: string): SentAnswer | null {
-    const entry = this.#entries.get(keyOf({ accountId, location }));
+    const entry = this.#entries.get(keyOfPlace({ accountId, location }));
     return entry?.lastAnswers.get(agentId) ?? null;
   }
 
@@ -388,7 +390,7 @@ export class LocationHub {
     if (!isCurrent || !entry.members.has(agentId) || entry.jobs.isOutdated(now)) {
       await this.#refresh(entry);
     }
-    if (entry.view === null) throw new Error(`no agent ever served ${keyOf(place)}`);
+    if (entry.view === null) throw new Error(`no agent ever served ${keyOfPlace(place)}`);
     return { view: entry.view, jobs: entry.jobs, mark: entry.changes };
   }
 
@@ -402,7 +404,7 @@ export class LocationHub {
    * see `core/location-versions.ts`.
    */
   notify(accountId: string, location: string): void {
-    this.#parts.bus.send('l', keyOf({ accountId, location }));
+    this.#parts.bus.send('l', keyOfPlace({ accountId, location }));
   }
 
   /** The same for all locations of an account. */
@@ -422,10 +424,6 @@ export class LocationHub {
         this.#tick();
       });
     });
-  }
-
-  #followSoon(): void {
-    void this.#follow();
   }
 
   /** Compares all versions with those of the database. Never fails. */
@@ -605,7 +603,7 @@ export class LocationHub {
   /** Wakes as many polls as the waiting jobs need, and those that must cancel a run. */
   #offerJobs({ jobs, waiters, members }: LocationEntry): void {
     const wake = (agentId: string): void => {
-      for (const each of waiters.get(agentId) ?? []) each();
+      for (const wakeOne of waiters.get(agentId) ?? []) wakeOne();
     };
     for (const agentId of jobs.agentsWithCancelled) wake(agentId);
     const offered = new Set<string>();
