@@ -1,5 +1,5 @@
 /**
- * A balancer as a cloud has it: each request goes to the next replica that is ready, whoever asks. A
+ * A balancer as a cloud has it: each request goes to the next replica that is ready, for every client. A
  * request that could not be sent goes to another one; one that broke off is answered with 503.
  */
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';

@@ -5,17 +5,16 @@
  * anything was lost or doubled; ends with 1 when something was.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import colors from 'picocolors';
-import { callApi, type ApiCall } from '../demo/api.ts';
+import type { ApiCall } from '../demo/api.ts';
 import { openProgress } from '../demo/view.ts';
 import { audit, complaints, type Audit } from './audit.ts';
 import { startCluster, type Cluster } from './start.ts';
+import { makeChecks, makeLocations, openTarget } from './world.ts';
 
 const replicas = 3;
 const agents = 4;
@@ -23,60 +22,8 @@ const locations = ['office', 'warehouse'];
 const checksOfLocation = 60;
 const sayEveryMs = 10_000;
 const killEveryMs = 4_000;
+const flapEveryMs = 30_000;
 const settleWithinMs = 120_000;
-
-/** Pages that are up, pages that fail, and a receiver of alerts that counts deliveries by their id. */
-async function openTarget() {
-  const deliveries = new Map<string, number>();
-  let visits = 0;
-  const server = createServer((request, response) => {
-    const path = request.url ?? '/';
-    request.resume();
-    if (path.startsWith('/alerts')) {
-      const id = String(request.headers['webhook-id'] ?? '');
-      deliveries.set(id, (deliveries.get(id) ?? 0) + 1);
-      response.end();
-      return;
-    }
-    visits += 1;
-    const isUp = !path.startsWith('/flapping') || Math.floor(Date.now() / 30_000) % 2 === 0;
-    response.writeHead(isUp ? 200 : 503).end('body');
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as { port: number }).port}`,
-    deliveries,
-    visits: () => visits,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
-
-async function makeChecks(api: ApiCall, target: string): Promise<void> {
-  await callApi(api, 'POST', '/v1/alert-channels', {
-    type: 'WEBHOOK',
-    config: { name: 'counting', method: 'POST', url: `${target}/alerts`, headers: [] },
-    autoSubscribe: true,
-    sendFailure: true,
-    sendRecovery: true,
-    sendDegraded: false,
-  });
-  for (const location of locations) {
-    for (let index = 0; index < checksOfLocation; index += 1) {
-      const page = index % 10 === 0 ? 'flapping' : 'up';
-      await callApi(api, 'POST', '/v1/checks/url', {
-        name: `${location} ${index}`,
-        ...{ frequency: 0, frequencyOffset: 10, doubleCheck: false },
-        privateLocations: [location],
-        request: { url: `${target}/${page}/${index}` },
-      });
-    }
-  }
-}
 
 function describe(found: Audit): string {
   const missed = Object.entries(found.missed).map(
@@ -144,26 +91,24 @@ async function main(): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const step = openProgress();
   const folder = mkdtempSync(join(tmpdir(), 'monitor-cluster-'));
-  const target = stack.use(await openTarget());
+  const target = stack.use(await openTarget(flapEveryMs));
   const cluster = stack.use(await startCluster({ folder, replicas, port, step }));
   const api: ApiCall = { baseUrl: cluster.url, apiKey: cluster.apiKey };
   step(`starting ${agents} agents in ${locations.length} locations`);
-  const keys: string[] = [];
-  for (const slugName of locations) {
-    const { id } = await callApi<{ id: string }>(api, 'POST', '/v1/private-locations', {
-      name: slugName,
-      slugName,
-    });
-    const made = await callApi<{ rawKey: string }>(api, 'POST', `/v1/private-locations/${id}/keys`);
-    keys.push(made.rawKey);
-  }
+  const keys = await makeLocations(api, locations);
   for (let index = 0; index < agents; index += 1) {
     cluster.startAgent(`agent-${index + 1}`, keys[index % keys.length] ?? '');
   }
   step(
     `making ${locations.length * checksOfLocation} checks that run every 10 seconds, and a webhook`,
   );
-  await makeChecks(api, target.url);
+  await makeChecks(api, {
+    target: target.url,
+    locations,
+    ofLocation: checksOfLocation,
+    everySeconds: 10,
+    flappingOneOf: 10,
+  });
   console.log(
     [
       '',

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type TestContext } from 'node:test';
 import { audit, complaints } from '../../scripts/cluster/audit.ts';
 import type { PostgresServer } from '../../scripts/cluster/postgres.ts';
 import { startCluster, type Cluster } from '../../scripts/cluster/start.ts';
+import { makeChecks, makeLocations, openTarget } from '../../scripts/cluster/world.ts';
 import { callApi } from '../../scripts/demo/api.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { inLongTier, isLong, seededRandom, testSeed } from '../support/random.ts';
-import { temporaryFolder, type CheckWire } from '../support/system.ts';
+import { temporaryFolder } from '../support/system.ts';
 
 const second = 1_000;
 /** Five kinds of faults take turns, in the long tier for longer: `TEST_CLUSTER_ROUNDS`. */
@@ -18,32 +16,6 @@ const rounds = isLong ? Number(process.env['TEST_CLUSTER_ROUNDS'] ?? 12) : 1;
 const settleWithinMs = 240 * second;
 const locations = ['office', 'warehouse'];
 const checksOfLocation = isLong ? 200 : 30;
-
-/** Pages that are up or down in turns, and a webhook that counts what it receives by id. */
-async function openWorld() {
-  const deliveries = new Map<string, number>();
-  const server = createServer((request, response) => {
-    request.resume();
-    const path = request.url ?? '/';
-    if (path === '/alerts') {
-      const id = String(request.headers['webhook-id']);
-      deliveries.set(id, (deliveries.get(id) ?? 0) + 1);
-    }
-    const isUp = !path.startsWith('/flapping') || Math.floor(Date.now() / 20_000) % 2 === 0;
-    response.writeHead(isUp ? 200 : 503).end();
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    deliveries,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
 
 interface Heartbeat {
   id: string;
@@ -91,7 +63,7 @@ async function endure(
   context.diagnostic(`TEST_SEED=${seed}`);
   const random = seededRandom(seed);
   using folder = temporaryFolder();
-  await using world = await openWorld();
+  await using world = await openTarget(20 * second);
   await using links = new AsyncDisposableStack();
   const linkOf = new Map<number, FaultProxy>();
   await using cluster = await startCluster({
@@ -109,19 +81,7 @@ async function endure(
   const query = <Row extends object>(text: string): Promise<Row[]> =>
     server.query<Row>(text, 'monitor');
   const api = { baseUrl: cluster.url, apiKey: cluster.apiKey };
-  const keys: string[] = [];
-  for (const slugName of locations) {
-    const made = await callApi<{ id: string }>(api, 'POST', '/v1/private-locations', {
-      name: slugName,
-      slugName,
-    });
-    const key = await callApi<{ rawKey: string }>(
-      api,
-      'POST',
-      `/v1/private-locations/${made.id}/keys`,
-    );
-    keys.push(key.rawKey);
-  }
+  const keys = await makeLocations(api, locations);
   const agents = [0, 1, 2, 3].map((index) =>
     cluster.startAgent(`agent-${index}`, keys[index % 2] ?? ''),
   );
@@ -129,30 +89,15 @@ async function endure(
   while (Number((await query<{ count: string }>(served))[0]?.count) < agents.length) {
     await pause(250);
   }
-  await callApi(api, 'POST', '/v1/alert-channels', {
-    type: 'WEBHOOK',
-    config: { name: 'counting', method: 'POST', url: `${world.url}/alerts`, headers: [] },
-    autoSubscribe: true,
-    sendFailure: true,
-    sendRecovery: true,
-    sendDegraded: false,
+  const checks = await makeChecks(api, {
+    target: world.url,
+    locations,
+    ofLocation: checksOfLocation,
+    everySeconds: 30,
+    flappingOneOf: 6,
   });
-  const checks: CheckWire[] = [];
   /** Their pages are always up. */
-  const steady = new Set<string>();
-  for (const location of locations) {
-    for (let index = 0; index < checksOfLocation; index += 1) {
-      const isFlapping = index % 6 === 0;
-      const check = await callApi<CheckWire>(api, 'POST', '/v1/checks/url', {
-        name: `${location} ${index}`,
-        ...{ frequency: 0, frequencyOffset: 30, doubleCheck: false },
-        privateLocations: [location],
-        request: { url: `${world.url}/${isFlapping ? 'flapping' : 'up'}/${index}` },
-      });
-      checks.push(check);
-      if (!isFlapping) steady.add(check.id);
-    }
-  }
+  const steady = new Set(checks.flatMap(({ id, isFlapping }) => (isFlapping ? [] : [id])));
   const heartbeats: Heartbeat[] = [];
   for (let index = 0; index < 10; index += 1) {
     heartbeats.push(
