@@ -6,7 +6,7 @@
  */
 import type { Kysely } from 'kysely';
 import { engineOf } from '../db/engine.ts';
-import { tryLockKey } from '../db/lock.ts';
+import { tryLockKeys } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import { Cells, dayMs, dayOf, type Cell } from './decide/roll-ups/cell.ts';
@@ -134,8 +134,9 @@ async function rollUpBatch(
   return inTransaction(db, async (unit) => {
     const now = clock.now();
     const start = clock.monotonic();
-    const own: number[] = [];
-    for (const shard of shards) if (await tryLockKey(unit, `roll-up/${shard}`)) own.push(shard);
+    const nameOf = (shard: number) => `roll-up/${shard}`;
+    const taken = await tryLockKeys(unit, shards.map(nameOf));
+    const own = shards.filter((shard) => taken.has(nameOf(shard)));
     if (own.length === 0) return { count: 0, workMs: 0 };
     const { waiting, count } = await takeFromInbox(unit, own, limit);
     const occasions = waiting.flatMap((row) =>

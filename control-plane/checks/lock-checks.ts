@@ -5,8 +5,8 @@ import { lockRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 
 /**
- * Locks checks until the transaction ends, in the order of their ids. Whoever decides on results,
- * alerts or the schedule of a check holds its lock, and reads what it decides on after it got it. Gives
+ * Locks checks until the transaction ends, in the order of their ids. A transaction that
+ * decides on results, alerts or the schedule of a check takes its lock first, and reads afterwards. Gives
  * the ids of the locked checks; deleted ones are not among them.
  */
 export async function lockChecks(

@@ -1,6 +1,6 @@
 /**
  * Tells this process at once, and other replicas within milliseconds, what changed. Call it after
- * the commit. Nothing depends on a message arriving: whoever waits for one also asks the database
+ * the commit. Nothing depends on a message arriving: what waits for one also asks the database
  * once a second.
  */
 import type { Logger } from 'pino';

@@ -1,12 +1,13 @@
 /**
- * Versions of what agents must hear. Whoever changes it raises the version as the last statement of
- * the same transaction, because the row is locked until the commit, and calls `hub.notify` after it.
+ * Versions of what agents must hear. A transaction that changes it raises the version in its last
+ * statement, because the row is locked until the commit; call `hub.notify` after it.
  */
 import { sql, type Kysely } from 'kysely';
 import { prepareInserts } from '../db/insert-many.ts';
 import type { Database } from '../db/tables.ts';
 
-interface Place {
+/** A location of an account. */
+export interface Place {
   accountId: string;
   location: string;
 }

@@ -1,6 +1,6 @@
 /**
- * Periodic operations. One that decides by rows runs on every replica, and leaves out rows that
- * another one has locked. All others are done by one replica at a time: the holder of their lease.
+ * Periodic operations. One that decides by rows runs on every replica, under the locks of these rows.
+ * All others are done by one replica at a time: the holder of their lease.
  */
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { Logger } from 'pino';

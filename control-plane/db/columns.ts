@@ -23,6 +23,20 @@ export function fromJson<T>(text: string): T {
   return JSON.parse(text) as T;
 }
 
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Bytes as PostgreSQL reads them from a text, since JSON has none; other values as they are. */
+export function withoutBytes(value: unknown): unknown {
+  return Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : value;
+}
+
 /** Smaller payloads are not deflated: inflating costs readers more than the disk saves. */
 const worthDeflatingBytes = 2048;
 

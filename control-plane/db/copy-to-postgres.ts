@@ -5,6 +5,7 @@
 import { DEFAULT_MIGRATION_LOCK_TABLE, DEFAULT_MIGRATION_TABLE } from 'kysely/migration';
 import { sql, type Kysely } from 'kysely';
 import { OperatorError } from '../errors/operator-error.ts';
+import { withoutBytes } from './columns.ts';
 import type { RawDatabase } from './open.ts';
 import { storableText } from './storable-text.ts';
 import type { Database } from './tables.ts';
@@ -111,10 +112,8 @@ export async function tablesToCopy(
   }));
 }
 
-/** JSON has no bytes. */
 function portable(value: unknown): unknown {
-  if (typeof value === 'string') return storableText(value);
-  return Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : value;
+  return typeof value === 'string' ? storableText(value) : withoutBytes(value);
 }
 
 function sizeOf(row: Record<string, unknown>): number {

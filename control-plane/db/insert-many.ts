@@ -4,6 +4,7 @@
  * for any number of rows. On SQLite they are one prepared statement, run for each row.
  */
 import { sql, type CompiledQuery, type Kysely, type RawBuilder, type Selectable } from 'kysely';
+import { withoutBytes } from './columns.ts';
 import { engineOf, type Engine } from './engine.ts';
 import { storableText } from './storable-text.ts';
 import type { Database } from './tables.ts';
@@ -21,10 +22,7 @@ export interface Inserts<Row, Given> {
 
 function toJson(row: Readonly<Record<string, unknown>>, columns: readonly string[]): string {
   const values: Record<string, unknown> = {};
-  for (const column of columns) {
-    const value = row[column];
-    values[column] = Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : value;
-  }
+  for (const column of columns) values[column] = withoutBytes(row[column]);
   const json = JSON.stringify(values);
   if (!json.includes('\\u')) return json;
   return JSON.stringify(values, (_key, value: unknown) =>

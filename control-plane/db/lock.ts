@@ -28,17 +28,26 @@ export function lockRows<Tables extends keyof Database, Row>(
   return query.modifyEnd(skipLocked ? forUpdateOfFree : forUpdate);
 }
 
-/** Waits for the lock of a name and holds it until the transaction ends. */
-export async function lockKey(db: Kysely<Database>, name: string): Promise<void> {
-  if (engineOf(db) === 'sqlite') return;
-  await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(db);
+/** Waits for the locks of names, in the order of the names, and holds them until the transaction ends. */
+export async function lockKeys(db: Kysely<Database>, names: readonly string[]): Promise<void> {
+  if (engineOf(db) === 'sqlite' || names.length === 0) return;
+  await sql`
+    select pg_advisory_xact_lock(hashtextextended(name, 0))
+    from unnest(${inOrder(names)}::text[]) with ordinality as each (name, place) order by place
+  `.execute(db);
 }
 
-/** Takes the lock of a name until the transaction ends; false when another transaction holds it. */
-export async function tryLockKey(db: Kysely<Database>, name: string): Promise<boolean> {
-  if (engineOf(db) === 'sqlite') return true;
-  const { rows } = await sql<{ is_taken: boolean }>`
-    select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as is_taken
+/** Takes the locks of names until the transaction ends; gives those that no other transaction holds. */
+export async function tryLockKeys(
+  db: Kysely<Database>,
+  names: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (engineOf(db) === 'sqlite' || names.length === 0) return new Set(names);
+  const { rows } = await sql<{ name: string; is_taken: boolean }>`
+    select name, pg_try_advisory_xact_lock(hashtextextended(name, 0)) as is_taken
+    from unnest(${inOrder(names)}::text[]) as each (name)
   `.execute(db);
-  return rows[0]?.is_taken === true;
+  return new Set(rows.flatMap(({ name, is_taken: isTaken }) => (isTaken ? [name] : [])));
 }
+
+const inOrder = (names: readonly string[]): string[] => [...new Set(names)].toSorted();

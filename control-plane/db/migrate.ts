@@ -54,7 +54,7 @@ const onSqlite = {
 
 /** Which builds can live with each later migration: for builds that do not know it. */
 const facts = sql.table('migration_facts');
-/** Makes that table; whoever knows it knows all migrations before it. */
+/** Makes that table; a build that knows it knows all migrations before it. */
 const factsSince = '0022-bundles-in-the-store';
 
 interface MigrationOfBoth {

@@ -1,7 +1,7 @@
 /** Verifies what a PostgreSQL stores: every payload and every JSON column. Its files are its own. */
 import { sql, type Kysely } from 'kysely';
 import { encryptedPrefix } from '../core/secret-cipher.ts';
-import { payloadText, type StoredPayload } from '../db/columns.ts';
+import { isJson, payloadText, type StoredPayload } from '../db/columns.ts';
 import { migrationState } from '../db/migrate.ts';
 import type { Database } from '../db/tables.ts';
 import { maxProblems, type Verification } from './verify.ts';
@@ -45,15 +45,6 @@ async function* rowsOf<Row>(
       db,
     );
     yield* rows;
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 }
 

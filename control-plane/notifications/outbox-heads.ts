@@ -1,24 +1,22 @@
 /**
- * Which row of an ordering key comes next: only the oldest one may be sent. Whoever adds or deletes
- * rows of a key holds its lock until the end of the transaction: otherwise a new row could see a
+ * Which row of an ordering key comes next: only the oldest one may be sent. A transaction that adds
+ * or deletes rows of a key holds its lock until its end: otherwise a new row could see a
  * head whose deletion does not see it, and would wait for ever. Keys are the last locks that a
  * transaction takes.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
-import { engineOf } from '../db/engine.ts';
+import { lockKeys } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 
-/** Takes the locks of ordering keys, in the order of the keys. */
+/** Takes the locks of ordering keys. */
 export async function lockOrderingKeys(
   db: Kysely<Database>,
   keys: readonly string[],
 ): Promise<void> {
-  if (engineOf(db) === 'sqlite' || keys.length === 0) return;
-  const names = [...new Set(keys)].toSorted().map((key) => `outbox ${key}`);
-  await sql`
-    select pg_advisory_xact_lock(hashtextextended(name, 0))
-    from unnest(${names}::text[]) with ordinality as each (name, place) order by place
-  `.execute(db);
+  await lockKeys(
+    db,
+    keys.map((key) => `outbox ${key}`),
+  );
 }
 
 /** 1 for a new row of a key without other rows, otherwise 0. */

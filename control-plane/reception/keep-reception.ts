@@ -69,7 +69,7 @@ export async function openReception(services: Services): Promise<void> {
   await noteAlive(services);
 }
 
-/** The same for one of several replicas: whoever ends a time without any of them records the gap. */
+/** The same for one of several replicas: the one that ends a time without any records the gap. */
 async function openBesideOthers(services: Services): Promise<void> {
   const { db, reception, replicas } = services;
   let adoptedId: number | null = null;

@@ -3,7 +3,7 @@
  * of the clock. After a step back no stored instant lies in the future.
  */
 import type { Kysely, Selectable } from 'kysely';
-import { lockKey } from '../db/lock.ts';
+import { lockKeys } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { Services } from '../core/services.ts';
@@ -89,7 +89,7 @@ export async function recordGaps(services: Recorder, gaps: readonly Gap[]): Prom
 /** The same beside other replicas: what one of them has recorded is left out. */
 export async function recordGapsOnce(services: Recorder, gaps: readonly Gap[]): Promise<void> {
   await inTransaction(services.db, async (unit) => {
-    await lockKey(unit, absenceLock);
+    await lockKeys(unit, [absenceLock]);
     const recorded = await readGaps(unit);
     for (const gap of gaps) {
       if (recorded.some((each) => isSameStep(each, gap))) continue;

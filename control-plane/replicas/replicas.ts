@@ -11,7 +11,7 @@ import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { DatabaseClock } from '../core/database-clock.ts';
 import { LeaseLost } from '../core/timers.ts';
 import { engineOf } from '../db/engine.ts';
-import { lockKey, lockRows } from '../db/lock.ts';
+import { lockKeys, lockRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import {
@@ -32,7 +32,7 @@ const leaseMarginMs = 1_000;
 const outagesKeptMs = 3_600_000;
 const rowsKeptMs = 86_400_000;
 const endWithinMs = 3_000;
-/** The lock of whoever decides whether any replica was there. */
+/** The lock under which one replica decides whether any was there. */
 export const absenceLock = 'replicas';
 
 type Row = Selectable<ReplicasTable>;
@@ -250,7 +250,7 @@ export class Replicas implements AsyncDisposable {
   async #settle(unit: Kysely<Database>, doubt: Doubt, now: number) {
     const consumer = this.#consumer;
     if (consumer === null) return null;
-    await lockKey(unit, absenceLock);
+    await lockKeys(unit, [absenceLock]);
     const others = await unit
       .selectFrom('replicas')
       .selectAll()

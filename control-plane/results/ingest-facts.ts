@@ -22,7 +22,7 @@ export interface RunItem {
   data: ResultSubmission | MissedSubmission;
 }
 
-export type RunRow = Omit<Selectable<CheckRunsTable>, 'created_at'>;
+export type RunRow = Omit<Selectable<CheckRunsTable>, 'created_at' | 'late_results'>;
 export type ResultRow = Pick<
   Selectable<CheckResultsTable>,
   'seq' | 'id' | 'check_run_id' | 'attempt' | 'result_type'
@@ -38,7 +38,6 @@ const runColumns = [
   'check_runs.state',
   'check_runs.missed_reason',
   'check_runs.result_id',
-  'check_runs.late_results',
 ] as const;
 
 const runsById = prepareQuery<{ runIds: string }, RunRow>((db, argument) =>

@@ -64,8 +64,6 @@ export class IngestPlan {
   readonly #options: PlanOptions;
   readonly #byId = new Map<string, PlannedRun>();
   readonly #bySlot = new Map<string, PlannedRun>();
-  /** Whose submission is being decided. */
-  #agentId = '';
   readonly newRuns: PlannedRun[] = [];
   readonly newResults: NewPlannedResult[] = [];
   readonly promoted: PlannedResult[] = [];
@@ -105,7 +103,6 @@ export class IngestPlan {
   /** Decides one submission; `keyedSha256Hex` is of the location of its key. */
   take(item: RunItem, keyedSha256Hex: KeyedSha256Hex, payload: EncodedPayload | null): ItemOutcome {
     const { accountId, location, data } = item;
-    this.#agentId = item.agentId;
     const { now, keptMs } = this.#options;
     const run = this.#byId.get(data.runId);
     const reason = whyRefused(data, {
@@ -145,7 +142,6 @@ export class IngestPlan {
         state,
         missed_reason: missedReason,
         result_id: resultId,
-        late_results: 0,
       },
       ...{ attempts: new Map(), item, late: 0, isChanged: false },
     };
@@ -155,11 +151,12 @@ export class IngestPlan {
   }
 
   #takeResult(
-    { accountId, location, data }: RunItem,
+    from: RunItem,
     item: ResultSubmission,
     payload: EncodedPayload | null,
     known: PlannedRun | undefined,
   ): ItemOutcome {
+    const { accountId } = from;
     const stored = known?.attempts.get(item.attempt);
     const isLast = this.#rescheduleRetry(accountId, item, known, stored) === 'too-late';
     const resultType = isLast ? 'FINAL' : item.resultType;
@@ -175,7 +172,7 @@ export class IngestPlan {
     switch (decision.kind) {
       case 'duplicate':
         // Another agent had the job before, and its result came first.
-        this.#finishJob(accountId, item);
+        this.#finishJob(from, item);
         return { id: item.id, outcome: 'duplicate' };
       case 'late':
         if (known !== undefined) {
@@ -183,7 +180,7 @@ export class IngestPlan {
           known.isChanged = true;
           this.#store(accountId, known, item, payload, 'LATE');
         }
-        this.#finishJob(accountId, item);
+        this.#finishJob(from, item);
         return { id: item.id, outcome: 'late' };
       case 'promote':
         if (known !== undefined && stored !== undefined) {
@@ -198,17 +195,11 @@ export class IngestPlan {
       case 'store': {
         const isOpen = resultType === 'ATTEMPT';
         const run =
-          known ??
-          this.#newRun(
-            { accountId, location, agentId: this.#agentId, data },
-            isOpen ? 'RUNNING' : 'FINAL',
-            null,
-            isOpen ? null : item.id,
-          );
+          known ?? this.#newRun(from, isOpen ? 'RUNNING' : 'FINAL', null, isOpen ? null : item.id);
         this.#store(accountId, run, item, payload, resultType);
         if (!isOpen) this.#close(accountId, item, run);
         else if (run.row.state === 'MISSED') this.#setState(run, 'RUNNING', null);
-        this.#finishJob(accountId, item);
+        this.#finishJob(from, item);
         return { id: item.id, outcome: 'accepted' };
       }
     }
@@ -257,10 +248,10 @@ export class IngestPlan {
     this.closings.push({ accountId, run, item });
   }
 
-  #finishJob(accountId: string, item: ResultSubmission): void {
+  #finishJob({ accountId, agentId }: RunItem, item: ResultSubmission): void {
     if (item.jobId === null) return;
     if (item.resultType === 'ATTEMPT' && item.retryElsewhere === null) return;
     const { jobId, runLocation: location } = item;
-    this.finishedJobs.push({ accountId, location, jobId, agentId: this.#agentId });
+    this.finishedJobs.push({ accountId, location, jobId, agentId });
   }
 }

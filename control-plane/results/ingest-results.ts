@@ -306,10 +306,7 @@ export class ResultIntake {
       try {
         return await commit();
       } catch (error) {
-        const isRepeatable =
-          error instanceof StoredMeanwhile ||
-          error instanceof UnknownOutcome ||
-          databaseFailure(error) === 'unique';
+        const isRepeatable = error instanceof StoredMeanwhile || error instanceof UnknownOutcome;
         if (!isRepeatable || attempt === attempts) throw error;
       }
     }

@@ -1,6 +1,6 @@
 /**
- * Results that wait for the sums of analytics. Whoever stores a result, or makes an attempt FINAL, says
- * so here in the same transaction; `analytics/roll-up.ts` takes rows away and adds them to the sums in
+ * Results that wait for the sums of analytics. A transaction that stores a result, or makes an attempt
+ * FINAL, adds a row here; `analytics/roll-up.ts` takes rows away and adds them to the sums in
  * one transaction. So each result is in the sums once, in whatever order transactions commit.
  */
 import { sql, type Kysely } from 'kysely';

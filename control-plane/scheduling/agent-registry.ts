@@ -3,7 +3,7 @@
  * changes the set of agents a few times and not once per agent.
  */
 import type { CommitQueue } from '../db/commit-queue.ts';
-import { joinLocation, renewAgents, type Arrival, type Place } from './serving-agents.ts';
+import { joinLocation, keyOfPlace, renewAgents, type Arrival } from './serving-agents.ts';
 
 interface RegistryParts {
   commits: CommitQueue;
@@ -14,8 +14,6 @@ interface Waiting extends Arrival {
   resolve: (isNew: boolean) => void;
   reject: (error: unknown) => void;
 }
-
-const keyOf = ({ accountId, location }: Place): string => `${accountId}/${location}`;
 
 export class AgentRegistry {
   readonly #parts: RegistryParts;
@@ -53,7 +51,7 @@ export class AgentRegistry {
       const news = await commits.run((db) => renewAgents(db, batch, replicaId));
       const isNews = new Set(news);
       for (const arrival of batch) if (!isNews.has(arrival)) arrival.resolve(false);
-      const byPlace = Map.groupBy(news, keyOf);
+      const byPlace = Map.groupBy(news, keyOfPlace);
       await Promise.all([...byPlace.values()].map((arrivals) => this.#join(arrivals)));
     } catch (error) {
       const [only] = batch;

@@ -1,6 +1,6 @@
 /**
  * Runs in progress as agents report them, and which of these are cancelled. They are columns of
- * `agents`, so that whoever takes an agent out of its location empties them under the same lock.
+ * `agents`, so that they are emptied under the lock under which an agent leaves its location.
  */
 import type { Kysely } from 'kysely';
 import type { OpenRun } from '@monitor/shared/contract/agent-protocol.ts';

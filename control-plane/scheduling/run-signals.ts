@@ -21,7 +21,7 @@ interface SignalParts {
 
 export class RunSignals {
   readonly #parts: SignalParts;
-  /** Whether runs may end elsewhere. */
+  /** Whether runs may end at another replica. */
   readonly #mustAsk: boolean;
   readonly #waiting = new Map<string, Set<() => void>>();
   #cancelAsking: (() => void) | null = null;

@@ -9,15 +9,15 @@ import { eachOf } from '../db/expressions.ts';
 import { lockRows } from '../db/lock.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
-import { raiseJobs } from '../core/location-versions.ts';
+import { raiseJobs, type Place } from '../core/location-versions.ts';
 import type { Candidate } from './decide/assignment.ts';
 import { candidateFromRow } from './check-needs.ts';
 import { releaseJobsOf } from './jobs.ts';
 
-export interface Place {
-  accountId: string;
-  location: string;
-}
+export type { Place };
+
+/** Identifies a location among those of all accounts. */
+export const keyOfPlace = ({ accountId, location }: Place): string => `${accountId}/${location}`;
 
 export interface Arrival extends Place {
   request: CheckInRequest;
@@ -51,6 +51,16 @@ function valuesOf({ request, receivedAt }: Arrival, replicaId: string) {
 
 type AgentValues = ReturnType<typeof valuesOf> & Place & { id: string };
 
+/** For an agent that is not overloaded now: since this check-in, if it was until then. */
+function overloadEndedAt(set: ExpressionBuilder<Database, 'agents'>, now: number) {
+  return set
+    .case()
+    .when('agents.overloaded_since', 'is not', null)
+    .then(now)
+    .else(set.ref('agents.overload_ended_at'))
+    .end();
+}
+
 /** Updates an agent that serves, has not restarted and offers the same as before; no row otherwise. */
 const renewals = [true, false].map((isOverloaded) =>
   prepareQuery<AgentValues, { id: string }>((db, argument) =>
@@ -68,14 +78,7 @@ const renewals = [true, false].map((isOverloaded) =>
         load_json: argument('load_json'),
         overloaded_since: argument('overloaded_since'),
         replica_id: argument('replica_id'),
-        overload_ended_at: isOverloaded
-          ? null
-          : set
-              .case()
-              .when('overloaded_since', 'is not', null)
-              .then(argument('last_seen_at'))
-              .else(set.ref('overload_ended_at'))
-              .end(),
+        overload_ended_at: isOverloaded ? null : overloadEndedAt(set, argument('last_seen_at')),
       }))
       .where('account_id', '=', argument('accountId'))
       .where('location', '=', argument('location'))
@@ -88,12 +91,9 @@ const renewals = [true, false].map((isOverloaded) =>
   ),
 );
 
-const keyOf = ({ accountId, location }: Place, agentId: string): string =>
-  `${accountId}/${location}/${agentId}`;
-
 /** In the order of the key, in which every transaction locks the rows. */
 function inOrder<A extends Arrival>(arrivals: readonly A[]): A[] {
-  const key = (arrival: Arrival): string => keyOf(arrival, arrival.request.agentId);
+  const key = (arrival: Arrival): string => `${keyOfPlace(arrival)}/${arrival.request.agentId}`;
   return [...arrivals].sort((one, other) => (key(one) < key(other) ? -1 : 1));
 }
 
@@ -225,15 +225,7 @@ export async function joinLocation(
           // An agent that restarted has lost its runs in progress.
           open_runs_json: whileSame(set, values.started_at, 'agents.open_runs_json'),
           cancelled_runs_json: whileSame(set, values.started_at, 'agents.cancelled_runs_json'),
-          overload_ended_at:
-            values.overloaded_since !== null
-              ? null
-              : set
-                  .case()
-                  .when('agents.overloaded_since', 'is not', null)
-                  .then(now)
-                  .else(set.ref('agents.overload_ended_at'))
-                  .end(),
+          overload_ended_at: values.overloaded_since === null ? overloadEndedAt(set, now) : null,
         })),
       )
       .execute();

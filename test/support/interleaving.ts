@@ -12,7 +12,7 @@ import type { Database } from '../../control-plane/db/tables.ts';
 
 type Db = Kysely<Database>;
 
-/** Stops whoever runs statements through it after the one with this number, from 1. */
+/** Stops the unit that runs statements through it after the one with this number, from 1. */
 class StopAfter implements KyselyPlugin {
   readonly #number: number;
   readonly #reached = Promise.withResolvers<void>();

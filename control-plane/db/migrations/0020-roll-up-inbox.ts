@@ -82,10 +82,7 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     result_count ${int} not null, results_json text not null, created_at ${int} not null
   )${strict}`);
   await fillInbox(db);
-  await statement(
-    `drop trigger rolled_up_attempts_become_final${engine === 'postgres' ? ' on check_results' : ''}`,
-  );
-  if (engine === 'postgres') await statement('drop function rolled_up_attempts_become_final()');
+  if (engine === 'sqlite') await statement('drop trigger rolled_up_attempts_become_final');
   await statement('drop table roll_up_corrections');
   await statement('alter table roll_up_progress drop column rolled_up_to');
   await statement(`insert into check_statuses (check_id, account_id, has_failures, has_errors,

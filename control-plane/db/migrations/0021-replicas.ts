@@ -21,12 +21,7 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     `alter table outbox add column claimed_by text`,
     `alter table outbox add column claimed_until ${int} not null default 0`,
     `alter table outbox add column claim ${int} not null default 0`,
-    ...(engine === 'sqlite'
-      ? triggers.map((name) => `drop trigger ${name}`)
-      : triggers.flatMap((name) => [
-          `drop trigger if exists ${name} on outbox`,
-          `drop function if exists ${name}()`,
-        ])),
+    ...(engine === 'sqlite' ? triggers.map((name) => `drop trigger ${name}`) : []),
   ];
   for (const statement of statements) await sql.raw(statement).execute(db);
 }

@@ -1,6 +1,6 @@
 /**
  * Runs in progress as their agents report them, and which of these are cancelled: every replica lists
- * them and hands on the cancellations. The index holds the few agents that have any.
+ * them and sends the cancellations. The index holds the few agents that have any.
  */
 import { sql, type Kysely } from 'kysely';
 

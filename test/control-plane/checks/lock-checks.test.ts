@@ -81,7 +81,7 @@ const works: Record<string, (bench: Bench, agent: KeyedAgent) => () => Promise<u
       cp.api('DELETE', `/v1/checks/${url.id}`),
 };
 
-test('whoever decides on a check waits for its lock', async () => {
+test('a transaction that decides on a check waits for its lock', async () => {
   const bench = await setUp();
   const { cp, clock, url, heartbeat } = bench;
   await using _cp = cp;

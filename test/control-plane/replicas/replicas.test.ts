@@ -91,7 +91,7 @@ const failuresOf = ({ db }: Services) =>
 const gapsOf = ({ db }: Services) =>
   db.selectFrom('reception_gaps').select(['cause', 'lost_ms']).execute();
 
-test('a notification is one request, whoever enqueues it, and in order', async () => {
+test('a notification is one request, whichever replica enqueues it, and in order', async () => {
   await using replicas = await twoReplicas();
   await using receiver = await httpReceiver();
   const { one, services } = replicas;
@@ -467,7 +467,7 @@ test('a lease has one holder; another replica takes it over when that one ends, 
   await two.beat();
   assert.equal(two.holds('prune'), false);
 
-  // Whoever keeps the lease holds up nobody, and nobody takes it meanwhile.
+  // The holder of the lease holds up nobody, and nobody takes it meanwhile.
   await inTransaction(db, async (unit) => {
     await three.keep(unit, 'prune');
     clocks[1]?.advance(20 * second);
