@@ -27,6 +27,8 @@ const logHeaderBytes = 32;
 const frameHeaderBytes = 24;
 const smallestPage = 512;
 const maxPageSize = 65_536;
+/** So many frames in a row may have a damaged checksum, and the one behind them is still verified. */
+const maxChecksumChains = 4;
 const usualPage = 4_096;
 
 export function viewOf(bytes: Uint8Array): DataView {
@@ -46,11 +48,9 @@ export function pageSizeOf(file: Bytes): number {
   return isPageSize(inBytes) ? inBytes : usualPage;
 }
 
-function addToChecksum(
-  sum: readonly [number, number],
-  bytes: Uint8Array,
-  isLittleEndian: boolean,
-): [number, number] {
+type Checksum = readonly [number, number];
+
+function addToChecksum(sum: Checksum, bytes: Uint8Array, isLittleEndian: boolean): Checksum {
   let [first, second] = sum;
   const view = viewOf(bytes);
   for (let offset = 0; offset + 8 <= bytes.length; offset += 8) {
@@ -62,7 +62,8 @@ function addToChecksum(
 
 /**
  * Reads a log. The checksum of a frame continues the one of the frame before, which is in the log
- * too, so frames after a damaged one can be verified.
+ * too, so frames after a damaged one can be verified. The damage may be in that stored checksum
+ * itself: then the computed one is continued.
  */
 export function readLog(log: Bytes, pageSize: number): LogReading {
   const pages = new Map<number, number>();
@@ -83,7 +84,8 @@ export function readLog(log: Bytes, pageSize: number): LogReading {
   // Frames of an earlier log have other salts; a damaged header is replaced by those of the frames.
   let salts = saltsAt(16);
   if (!isHeaderWhole && firstSalts !== null && firstSalts === secondSalts) salts = firstSalts;
-  let previous: [number, number] = [top.getUint32(24), top.getUint32(28)];
+  let previous: Checksum[] = [[top.getUint32(24), top.getUint32(28)]];
+  if (!isHeaderWhole) previous.push(headerSum);
   let isUsed = isHeaderWhole;
   let uncommitted = new Map<number, number>();
   let mayBeCutShort = isHeaderWhole;
@@ -92,15 +94,18 @@ export function readLog(log: Bytes, pageSize: number): LogReading {
     const frame = log.read(at, frameBytes);
     if (frame.length < frameBytes) break;
     const view = viewOf(frame);
-    const stored: [number, number] = [view.getUint32(16), view.getUint32(20)];
+    const stored: Checksum = [view.getUint32(16), view.getUint32(20)];
     const isOfThisLog = frame.subarray(8, 16).join() === salts;
-    const sum = addToChecksum(
-      addToChecksum(previous, frame.subarray(0, 8), isLittleEndian),
-      frame.subarray(frameHeaderBytes),
-      isLittleEndian,
+    const computed = previous.map((before) =>
+      addToChecksum(
+        addToChecksum(before, frame.subarray(0, 8), isLittleEndian),
+        frame.subarray(frameHeaderBytes),
+        isLittleEndian,
+      ),
     );
-    const isWhole = isOfThisLog && sum[0] === stored[0] && sum[1] === stored[1];
-    previous = stored;
+    const isWhole =
+      isOfThisLog && computed.some((sum) => sum[0] === stored[0] && sum[1] === stored[1]);
+    previous = isWhole ? [stored] : [stored, ...computed].slice(0, maxChecksumChains);
     if (!isWhole) {
       const next = saltsAt(at + frameBytes + 8);
       // The rest belongs to an earlier log.

@@ -73,3 +73,20 @@ test('a commit that was on disk before the log went on is missed', () => {
   tear(begun, (ends.at(-3) ?? 0) + 1);
   assert.deepEqual(read(begun), [4, 1, 1]);
 });
+
+test('a frame is whole when only the stored checksum before it is damaged', () => {
+  const log = logOf(6);
+  const ends = endsOf(log);
+  const frame = (ends.at(-3) ?? 0) + 1;
+  const flipChecksum = (at: number): void => {
+    log.writeUInt8(log.readUInt8(at) ^ 1, at);
+  };
+  flipChecksum(frameAt(frame) + 22);
+  assert.deepEqual(read(log), [4, 2, 1]);
+  flipChecksum(frameAt(frame + 1) + 17);
+  assert.deepEqual(read(log), [4, 2, 2]);
+  // A log whose head lost its own checksum.
+  const headless = logOf(6);
+  headless.writeUInt8(headless.readUInt8(26) ^ 1, 26);
+  assert.deepEqual(read(headless), [0, 6, 0]);
+});
