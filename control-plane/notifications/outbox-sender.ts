@@ -225,25 +225,33 @@ class OutboxSender {
     return ready;
   }
 
-  /** Claims reserved rows and starts those that no other replica has. */
+  /**
+   * Claims reserved rows and starts those that no other replica has. A claim that may end before
+   * an attempt, because this process stood still, is not used: the row is claimed again.
+   */
   async #claim(ready: readonly Ready[]): Promise<void> {
     const { db, clock, replicas } = this.#services;
-    const claimed = new Map<number, OutboxRow>();
+    const claimed = new Map<number, { row: OutboxRow; startBy: number }>();
     try {
       for (const [timeoutMs, group] of Map.groupBy(ready, (each) => each.delivery.timeoutMs)) {
         const now = clock.now();
+        const startBy = clock.monotonic() + claimedBeyondMs;
         const rows = await claimRows(
           db,
           group.map(({ row }) => row),
           { replicaId: replicas.id, now, until: now + timeoutMs + claimedBeyondMs },
         );
-        for (const row of rows) claimed.set(row.seq, row);
+        for (const row of rows) claimed.set(row.seq, { row, startBy });
       }
     } finally {
       for (const { row, delivery, channelRow } of ready) {
         const mine = claimed.get(row.seq);
-        if (mine === undefined) this.#onItsWay.delete(row.seq);
-        else this.#start(mine, delivery, channelRow);
+        if (mine !== undefined && clock.monotonic() < mine.startBy) {
+          this.#start(mine.row, delivery, channelRow);
+        } else {
+          this.#onItsWay.delete(row.seq);
+          if (mine !== undefined) this.#mustLookAgain = true;
+        }
       }
     }
   }

@@ -6,21 +6,26 @@ import {
   type KyselyPlugin,
   type PluginTransformQueryArgs,
   type PluginTransformResultArgs,
+  type QueryId,
+  type RootOperationNode,
 } from 'kysely';
 import { engineOf } from '../../control-plane/db/engine.ts';
 import type { Database } from '../../control-plane/db/tables.ts';
 
 type Db = Kysely<Database>;
 
-/** Stops the unit that runs statements through it after the one with this number, from 1. */
-class StopAfter implements KyselyPlugin {
+/** Stops the unit that runs statements through it after the one with this number, from 1, of some kind. */
+export class StopAfter implements KyselyPlugin {
   readonly #number: number;
+  readonly #isCounted: (node: RootOperationNode) => boolean;
+  readonly #others = new WeakSet<QueryId>();
   readonly #reached = Promise.withResolvers<void>();
   readonly #released = Promise.withResolvers<void>();
   #count = 0;
 
-  constructor(number: number) {
+  constructor(number: number, isCounted: (node: RootOperationNode) => boolean = () => true) {
     this.#number = number;
+    this.#isCounted = isCounted;
   }
 
   get hasStopped(): boolean {
@@ -35,11 +40,13 @@ class StopAfter implements KyselyPlugin {
     this.#released.resolve();
   }
 
-  transformQuery({ node }: PluginTransformQueryArgs) {
+  transformQuery({ node, queryId }: PluginTransformQueryArgs) {
+    if (!this.#isCounted(node)) this.#others.add(queryId);
     return node;
   }
 
-  async transformResult({ result }: PluginTransformResultArgs) {
+  async transformResult({ result, queryId }: PluginTransformResultArgs) {
+    if (this.#others.has(queryId)) return result;
     this.#count += 1;
     if (this.#count === this.#number) {
       this.#reached.resolve();

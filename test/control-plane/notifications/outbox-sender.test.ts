@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
+import { claimRows } from '../../../control-plane/notifications/outbox-rows.ts';
 import { startOutboxSender } from '../../../control-plane/notifications/outbox-sender.ts';
 import { readConfig } from '../../../control-plane/core/config.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
@@ -18,6 +19,7 @@ import {
   recoveryFacts,
 } from '../../support/notifications.ts';
 import { runsOnPostgres } from '../../support/postgres.ts';
+import { StopAfter } from '../../support/interleaving.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
@@ -365,3 +367,36 @@ test('an account whose receivers never answer holds up no other account', async 
     'before the first of the silent ones is given up',
   );
 });
+
+test(
+  'a claim whose answer comes after it may have ended is not used',
+  { skip: !runsOnPostgres && 'there are no claims: one process sends' },
+  async () => {
+    await using cp = await start();
+    await using receiver = await httpReceiver();
+    const channel = await webhook(cp, receiver.url);
+    const { services } = cp;
+    const own = new TestClock(now);
+    const stop = new StopAfter(1, ({ kind }) => kind === 'UpdateQueryNode');
+    const claiming = { ...services, clock: own, db: services.db.withPlugin(stop) };
+    {
+      // In the place of the real one, which no longer hears of what is new.
+      await using _frozen = startOutboxSender({
+        services: claiming,
+        config: readConfig(reachesTestServers),
+      });
+      await enqueue(services, cp.accountId, channel, alertFacts());
+      await stop.reached;
+      // Another replica finds the claim ended, and sends.
+      const at = now + 120_000;
+      const claimed = await claimRows(services.db, await outboxOf(cp), {
+        replicaId: 'another',
+        ...{ now: at, until: at + 60_000 },
+      });
+      assert.equal(claimed.length, 1);
+      own.freeze(120_000);
+      stop.release();
+    }
+    assert.equal(receiver.received.length, 0);
+  },
+);
