@@ -1,8 +1,11 @@
+import type { Kysely } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
+import type { Database } from '../db/tables.ts';
 
 /** Keys of locations, as the module that owns locations needs them. */
 export interface LocationKeys {
   create(
+    db: Kysely<Database>,
     accountId: string,
     location: string,
     privateLocationId: string,

@@ -417,8 +417,8 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       intake,
       codeBundles,
       locationKeys: {
-        create: (accountId, location, privateLocationId) =>
-          createLocationKey(services, accountId, location, privateLocationId),
+        create: (db, accountId, location, privateLocationId) =>
+          createLocationKey({ ...services, db }, accountId, location, privateLocationId),
         forget,
       },
       apiKeys: {

@@ -1,7 +1,11 @@
-/** Refuses references to objects that the account does not have. */
+/**
+ * Refuses references to objects that the account does not have. The objects stay until the
+ * transaction ends.
+ */
 import type { Kysely } from 'kysely';
 import type { ClientCertificateChoice } from '@monitor/shared/contract/checks/check-type.ts';
 import { invalidField } from '../errors/api-error.ts';
+import { keepRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 
 interface References {
@@ -16,12 +20,13 @@ async function checkPrivateLocations(
   accountId: string,
   slugs: readonly string[],
 ): Promise<void> {
-  const known = await db
-    .selectFrom('private_locations')
-    .select('slug_name')
-    .where('account_id', '=', accountId)
-    .where('slug_name', 'in', slugs)
-    .execute();
+  const known = await keepRows(
+    db
+      .selectFrom('private_locations')
+      .select('slug_name')
+      .where('account_id', '=', accountId)
+      .where('slug_name', 'in', slugs),
+  ).execute();
   const unknown = slugs.filter((slug) => !known.some((row) => row.slug_name === slug));
   if (unknown.length > 0) {
     throw invalidField('privateLocations', `has no private location ${unknown.join(', ')}`);
@@ -34,12 +39,9 @@ async function checkSnippet(
   field: string,
   id: number,
 ): Promise<void> {
-  const known = await db
-    .selectFrom('snippets')
-    .select('id')
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .executeTakeFirst();
+  const known = await keepRows(
+    db.selectFrom('snippets').select('id').where('account_id', '=', accountId).where('id', '=', id),
+  ).executeTakeFirst();
   if (known === undefined) throw invalidField(field, `has no snippet ${id}`);
 }
 
@@ -50,12 +52,13 @@ export async function requireClientCertificate(
   choice: ClientCertificateChoice,
 ): Promise<void> {
   if (typeof choice === 'string' || !('id' in choice)) return;
-  const known = await db
-    .selectFrom('client_certificates')
-    .select('id')
-    .where('account_id', '=', accountId)
-    .where('id', '=', choice.id)
-    .executeTakeFirst();
+  const known = await keepRows(
+    db
+      .selectFrom('client_certificates')
+      .select('id')
+      .where('account_id', '=', accountId)
+      .where('id', '=', choice.id),
+  ).executeTakeFirst();
   if (known !== undefined) return;
   const problem = `has no client certificate ${choice.id}`;
   throw invalidField('request.sslClientCertificateId', problem);
@@ -75,12 +78,13 @@ export async function checkReferences(
   }
   const serviceId = fields.triggerIncident?.serviceId;
   if (serviceId !== undefined) {
-    const known = await db
-      .selectFrom('services')
-      .select('id')
-      .where('account_id', '=', accountId)
-      .where('id', '=', serviceId)
-      .executeTakeFirst();
+    const known = await keepRows(
+      db
+        .selectFrom('services')
+        .select('id')
+        .where('account_id', '=', accountId)
+        .where('id', '=', serviceId),
+    ).executeTakeFirst();
     if (known === undefined) {
       throw invalidField('triggerIncident.serviceId', `has no service ${serviceId}`);
     }

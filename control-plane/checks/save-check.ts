@@ -8,12 +8,13 @@ import {
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import { chooseFrequencyOffset, frequencyOffsetProblem } from '@monitor/shared/domain/frequency.ts';
 import { ApiError, invalidField, notFound } from '../errors/api-error.ts';
+import { keepRows } from '../db/lock.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import { mapCredentials } from '../core/decide/credentials.ts';
 import { variablesToStore } from '../core/decide/hidden-values.ts';
 import { sha256Hex } from '../core/keys.ts';
-import { findGroup, type GroupRow } from './check-groups/store.ts';
+import { groupById, type GroupRow } from './check-groups/store.ts';
 import {
   fieldsOf,
   findCheck,
@@ -83,14 +84,14 @@ function refuseContradiction(definition: CheckTypeDefinition, fields: CheckField
   if (found !== null) throw invalidField(found.field, found.problem);
 }
 
-/** The group of a check. Refuses a group that the account does not have. */
+/** The group of a check, kept. Refuses a group that the account does not have. */
 async function requireGroup(
   db: Kysely<Database>,
   accountId: string,
   fields: CheckFields,
 ): Promise<GroupRow | undefined> {
   if (fields.groupId === null) return undefined;
-  const group = await findGroup(db, accountId, fields.groupId);
+  const group = await keepRows(groupById(db, accountId, fields.groupId)).executeTakeFirst();
   if (group === undefined) throw invalidField('groupId', `has no check group ${fields.groupId}`);
   return group;
 }

@@ -2,10 +2,17 @@
 import type { Kysely } from 'kysely';
 import type { CheckGroupChanges, CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
+import { lockRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 import { mapCredentials } from '../core/decide/credentials.ts';
 import { variablesToStore } from '../core/decide/hidden-values.ts';
-import { findGroup, groupFieldsOf, toGroupColumns, type GroupRow } from './check-groups/store.ts';
+import {
+  findGroup,
+  groupById,
+  groupFieldsOf,
+  toGroupColumns,
+  type GroupRow,
+} from './check-groups/store.ts';
 import { checksOfGroup } from './store.ts';
 import type { Services } from '../core/services.ts';
 import { checkChannels, initialSubscriptions, writeSubscriptions } from './alert-subscriptions.ts';
@@ -131,9 +138,8 @@ export async function deleteGroup(
   id: number,
 ): Promise<void> {
   await services.commits.run(async (db) => {
-    if ((await findGroup(db, accountId, id)) === undefined) {
-      throw notFound('check group', String(id));
-    }
+    const row = await lockRows(groupById(db, accountId, id)).executeTakeFirst();
+    if (row === undefined) throw notFound('check group', String(id));
     const members = await checksOfGroup(db, accountId, id);
     if (members.length > 0) {
       throw new ApiError(

@@ -4,7 +4,8 @@
  *
  * Order, never backwards: `accounts`, `location_states`, `agents`, `check_statuses` (by `check_id`),
  * `alert_states`, `incidents`, ordering keys of `outbox`. Several rows of one table in the order of
- * their key.
+ * their key. What checks name (locations, groups, snippets, services, certificates) is kept or locked
+ * between any of them: whoever locks such a row waits for no check afterwards.
  */
 import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
 import { byEngine, engineOf } from './engine.ts';
@@ -12,6 +13,7 @@ import type { Database } from './tables.ts';
 
 const nothing = sql``;
 const forUpdate = byEngine({ sqlite: nothing, postgres: sql`for no key update` });
+const forShare = byEngine({ sqlite: nothing, postgres: sql`for share` });
 const forUpdateOfFree = byEngine({
   sqlite: nothing,
   postgres: sql`for no key update skip locked`,
@@ -26,6 +28,17 @@ export function lockRows<Tables extends keyof Database, Row>(
   { skipLocked = false }: { skipLocked?: boolean } = {},
 ): SelectQueryBuilder<Database, Tables, Row> {
   return query.modifyEnd(skipLocked ? forUpdateOfFree : forUpdate);
+}
+
+/**
+ * Keeps the rows that a query of one table finds from changes and deletion until the transaction ends:
+ * what is about to name them finds them there. Any number of transactions may do so at once. Whoever
+ * deletes a row that others name locks it first, and then looks who names it.
+ */
+export function keepRows<Tables extends keyof Database, Row>(
+  query: SelectQueryBuilder<Database, Tables, Row>,
+): SelectQueryBuilder<Database, Tables, Row> {
+  return query.modifyEnd(forShare);
 }
 
 /** Waits for the locks of names, in the order of the names, and holds them until the transaction ends. */

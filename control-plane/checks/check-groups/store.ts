@@ -54,17 +54,19 @@ export function toGroupWire(
   };
 }
 
-export async function findGroup(
+export const groupById = (db: Kysely<Database>, accountId: string, id: number) =>
+  db
+    .selectFrom('check_groups')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id);
+
+export function findGroup(
   db: Kysely<Database>,
   accountId: string,
   id: number,
 ): Promise<GroupRow | undefined> {
-  return db
-    .selectFrom('check_groups')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .executeTakeFirst();
+  return groupById(db, accountId, id).executeTakeFirst();
 }
 
 export interface GroupFilter {

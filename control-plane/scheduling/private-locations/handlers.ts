@@ -1,11 +1,12 @@
 /** Handlers of private locations. */
+import type { Kysely } from 'kysely';
 import {
   maxKeysPerLocation,
   type privateLocationRoutes,
 } from '@monitor/shared/contract/private-location.ts';
 import { ApiError, invalidQuery, notFound, takenField } from '../../errors/api-error.ts';
 import { toTimestamp } from '../../db/columns.ts';
-import { jsonListContains } from '../../db/expressions.ts';
+import type { Database } from '../../db/tables.ts';
 import { presentUrl } from '../../core/decide/hidden-values.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/implement.ts';
@@ -13,7 +14,50 @@ import { deleteLocationKey, type LocationKeys } from '../../accounts/index.ts';
 import { metricsKeptMs } from '../sample-queues.ts';
 import { raiseLocations } from '../../core/location-versions.ts';
 import type { Services } from '../../core/services.ts';
-import { findLocation, listLocations, toWire, type LocationRow } from './store.ts';
+import {
+  findLocation,
+  keysOf,
+  listLocations,
+  lockLocation,
+  toWire,
+  usesOf,
+  type LocationRow,
+} from './store.ts';
+
+/** The location, locked until the transaction ends: neither its keys nor its users become more. */
+async function lockOwn(
+  unit: Kysely<Database>,
+  accountId: string,
+  id: string,
+): Promise<LocationRow> {
+  const row = await lockLocation(unit, accountId, id);
+  if (row === undefined) throw notFound('private location', id);
+  return row;
+}
+
+async function refuseUsed(unit: Kysely<Database>, row: LocationRow): Promise<void> {
+  const { checks, groups } = await usesOf(unit, row);
+  if (groups > 0) {
+    throw new ApiError(
+      'CONFLICT',
+      `${groups} ${groups === 1 ? 'group uses' : 'groups use'} ${row.slug_name}; change them first`,
+    );
+  }
+  if (checks > 0) {
+    throw new ApiError(
+      'CONFLICT',
+      `${checks} ${checks === 1 ? 'check runs' : 'checks run'} in ${row.slug_name}; move them first`,
+    );
+  }
+}
+
+async function refuseFull(unit: Kysely<Database>, row: LocationRow): Promise<void> {
+  if ((await keysOf(unit, row)).length < maxKeysPerLocation) return;
+  throw new ApiError(
+    'CONFLICT',
+    `${row.slug_name} has ${maxKeysPerLocation} keys already; delete one first`,
+  );
+}
 
 export function privateLocationHandlers(
   services: Services,
@@ -116,38 +160,16 @@ export function privateLocationHandlers(
 
     deletePrivateLocation: async ({ params }, { principal }) => {
       const { accountId } = principal;
-      const row = await get(accountId, params.id);
-      const { users } = await db
-        .selectFrom('check_locations')
-        .select((select) => select.fn.countAll<number>().as('users'))
-        .where('account_id', '=', accountId)
-        .where('location', '=', row.slug_name)
-        .executeTakeFirstOrThrow();
-      const { groups } = await db
-        .selectFrom('check_groups')
-        .select((select) => select.fn.countAll<number>().as('groups'))
-        .where('account_id', '=', accountId)
-        .where(jsonListContains('body_json', '$.privateLocations', row.slug_name))
-        .executeTakeFirstOrThrow();
-      if (groups > 0) {
-        throw new ApiError(
-          'CONFLICT',
-          `${groups} ${groups === 1 ? 'group uses' : 'groups use'} ${row.slug_name}; change them first`,
-        );
-      }
-      if (users > 0) {
-        throw new ApiError(
-          'CONFLICT',
-          `${users} ${users === 1 ? 'check runs' : 'checks run'} in ${row.slug_name}; move them first`,
-        );
-      }
-      await commits.run(async (unit) => {
+      const row = await commits.run(async (unit) => {
+        const found = await lockOwn(unit, accountId, params.id);
+        await refuseUsed(unit, found);
         await unit
           .deleteFrom('private_locations')
           .where('account_id', '=', accountId)
           .where('id', '=', params.id)
           .execute();
-        await raiseLocations(unit, accountId, [row.slug_name]);
+        await raiseLocations(unit, accountId, [found.slug_name]);
+        return found;
       });
       keys.forget();
       // Its keys are gone with it.
@@ -156,20 +178,12 @@ export function privateLocationHandlers(
     },
 
     createPrivateLocationKey: async ({ params }, { principal }) => {
-      const row = await get(principal.accountId, params.id);
-      const { count } = await db
-        .selectFrom('location_keys')
-        .select((select) => select.fn.countAll<number>().as('count'))
-        .where('account_id', '=', principal.accountId)
-        .where('private_location_id', '=', row.id)
-        .executeTakeFirstOrThrow();
-      if (count >= maxKeysPerLocation) {
-        throw new ApiError(
-          'CONFLICT',
-          `${row.slug_name} has ${maxKeysPerLocation} keys already; delete one first`,
-        );
-      }
-      const key = await keys.create(principal.accountId, row.slug_name, row.id);
+      const { accountId } = principal;
+      const key = await commits.run(async (unit) => {
+        const row = await lockOwn(unit, accountId, params.id);
+        await refuseFull(unit, row);
+        return keys.create(unit, accountId, row.slug_name, row.id);
+      });
       return {
         id: key.id,
         rawKey: key.rawKey,

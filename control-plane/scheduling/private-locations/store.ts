@@ -3,6 +3,8 @@ import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { privateLocation } from '@monitor/shared/contract/private-location.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { jsonListContains } from '../../db/expressions.ts';
+import { lockRows } from '../../db/lock.ts';
 import type { Database } from '../../db/tables.ts';
 
 export type LocationRow = Selectable<Database['private_locations']>;
@@ -23,17 +25,59 @@ export async function listLocations(
     .execute();
 }
 
-export async function findLocation(
+const byId = (db: Kysely<Database>, accountId: string, id: string) =>
+  db
+    .selectFrom('private_locations')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id);
+
+export function findLocation(
   db: Kysely<Database>,
   accountId: string,
   id: string,
 ): Promise<LocationRow | undefined> {
-  return db
-    .selectFrom('private_locations')
-    .selectAll()
+  return byId(db, accountId, id).executeTakeFirst();
+}
+
+/** The same, locked until the transaction ends: no check or group begins to use it. */
+export function lockLocation(
+  db: Kysely<Database>,
+  accountId: string,
+  id: string,
+): Promise<LocationRow | undefined> {
+  return lockRows(byId(db, accountId, id)).executeTakeFirst();
+}
+
+/** Numbers of checks and groups that use a location. */
+export async function usesOf(
+  db: Kysely<Database>,
+  { account_id: accountId, slug_name: location }: LocationRow,
+): Promise<{ checks: number; groups: number }> {
+  const { checks } = await db
+    .selectFrom('check_locations')
+    .select((select) => select.fn.countAll<number>().as('checks'))
     .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .executeTakeFirst();
+    .where('location', '=', location)
+    .executeTakeFirstOrThrow();
+  const { groups } = await db
+    .selectFrom('check_groups')
+    .select((select) => select.fn.countAll<number>().as('groups'))
+    .where('account_id', '=', accountId)
+    .where(jsonListContains('body_json', '$.privateLocations', location))
+    .executeTakeFirstOrThrow();
+  return { checks, groups };
+}
+
+/** The keys of a location, oldest first. */
+export function keysOf(db: Kysely<Database>, row: LocationRow) {
+  return db
+    .selectFrom('location_keys')
+    .selectAll()
+    .where('account_id', '=', row.account_id)
+    .where('private_location_id', '=', row.id)
+    .orderBy('created_at')
+    .execute();
 }
 
 /** Agents by version, for `?versions=true`. */
@@ -55,13 +99,7 @@ export async function toWire(
   serving: ReadonlySet<string>,
   withVersions: boolean,
 ): Promise<Wire> {
-  const keys = await db
-    .selectFrom('location_keys')
-    .selectAll()
-    .where('account_id', '=', row.account_id)
-    .where('private_location_id', '=', row.id)
-    .orderBy('created_at')
-    .execute();
+  const keys = await keysOf(db, row);
   const agents = await db
     .selectFrom('agents')
     .select(['id', 'version', 'last_seen_at'])
