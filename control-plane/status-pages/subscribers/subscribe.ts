@@ -1,6 +1,7 @@
 /** Subscriptions by visitors and by owners of a page. */
 import type { Kysely, Selectable } from 'kysely';
 import { emailAddress } from '@monitor/shared/contract/status-page.ts';
+import { lockKeys } from '../../db/lock.ts';
 import type { Database } from '../../db/tables.ts';
 import type { StatusPagesTable } from '../tables.ts';
 import { mustWait, requestsCountMs } from '../decide/subscription-limits.ts';
@@ -37,6 +38,14 @@ async function countRequests(
   return count;
 }
 
+/** Whatever limits count requests: pages, visitors and addresses, the last two in the installation. */
+function lockLimits(db: Kysely<Database>, counted: readonly string[]): Promise<void> {
+  return lockKeys(
+    db,
+    counted.map((value) => `subscription requests of ${value}`),
+  );
+}
+
 /** Subscribes a visitor; mails are sent after the address is confirmed. */
 export async function subscribe(
   services: Services,
@@ -56,6 +65,7 @@ export async function subscribe(
       .where('id', '=', pageId)
       .executeTakeFirst();
     if (page === undefined) return 'SENT';
+    await lockLimits(db, [pageId, visitorHash, keys.addressHash(address)]);
     const since = now - requestsCountMs;
     const recent = {
       ofPage: await countRequests(db, 'status_page_id', pageId, since),
@@ -124,6 +134,12 @@ export async function subscribeAll(
   { addresses, autoVerify }: { addresses: readonly string[]; autoVerify: boolean },
 ): Promise<number> {
   const keys = new SubscriberKeys(services.secrets);
+  if (!autoVerify) {
+    await lockLimits(
+      db,
+      addresses.map((address) => keys.addressHash(address.toLowerCase())),
+    );
+  }
   const created = await insertSubscriptions(db, keys, page, {
     addresses: addresses.map((address) => address.toLowerCase()),
     status: autoVerify ? 'VERIFIED' : 'PENDING',

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import type { Kysely } from 'kysely';
+import { CommitQueue } from '../../../../control-plane/db/commit-queue.ts';
+import type { Database } from '../../../../control-plane/db/tables.ts';
 import { forgetUnconfirmed } from '../../../../control-plane/status-pages/subscribers/forget-unconfirmed.ts';
 import { subscribe } from '../../../../control-plane/status-pages/subscribers/subscribe.ts';
 import { unsubscribe } from '../../../../control-plane/status-pages/subscribers/unsubscribe.ts';
 import { verify } from '../../../../control-plane/status-pages/subscribers/verify.ts';
+import { everyInterleaving } from '../../../support/interleaving.ts';
 import { hour, minute, StatusPageBench, tokenIn } from '../../../support/status-page-bench.ts';
 
 const ann = 'ann@example.com';
@@ -230,4 +234,30 @@ test('who never confirms is forgotten after a month, and requests after a day', 
     .selectAll()
     .execute();
   assert.equal(requests.length, 1);
+});
+
+test('two requests at once do not pass a limit together', async () => {
+  await using bench = await StatusPageBench.start();
+  const { db } = bench.services;
+  const askFrom = (from: Kysely<Database>, address: string) =>
+    subscribe(
+      { ...bench.services, commits: new CommitQueue(from) },
+      { pageId: bench.page.id, address, visitor },
+    );
+  const rounds = await everyInterleaving(
+    db,
+    async () => {
+      await db.deleteFrom('subscription_requests').execute();
+      // One less than a visitor may make.
+      for (let index = 0; index < 29; index += 1) await ask(bench, `before-${index}@example.com`);
+    },
+    {
+      first: (stopped) => askFrom(stopped, 'ann@example.com'),
+      second: () => askFrom(db, 'bob@example.com'),
+      check: async (_round, { first, second }, at) => {
+        assert.deepEqual([first, second].toSorted(), ['SENT', 'TOO_MANY'], at);
+      },
+    },
+  );
+  assert.ok(rounds >= 5, `${rounds} rounds`);
 });
