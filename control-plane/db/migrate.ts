@@ -4,6 +4,7 @@ import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from 'kysely/migrat
 import { describeFailure, OperatorError } from '../errors/operator-error.ts';
 import { byEngine, engineOf, type Engine } from './engine.ts';
 import { databaseFailure } from './failure.ts';
+import { orderTextByBytes } from './text-order.ts';
 import * as postgresSchema from './postgres-schema.ts';
 import type { Database } from './tables.ts';
 import * as first from './migrations/0001-first.ts';
@@ -166,14 +167,19 @@ export function refuseNewer({ newer, pending, unknown }: MigrationState, what: s
   );
 }
 
-/**
- * Migrates the database to the newest schema; gives the names of the applied migrations. Throws on
- * failure. `until` names the last migration to apply, for tests of upgrades.
- */
-export async function migrateToLatest(
-  db: Kysely<Database>,
-  until?: MigrationName,
-): Promise<string[]> {
+/** About ten minutes, as each attempt waits for locks itself. */
+const attempts = 100;
+const betweenAttemptsMs = 1_000;
+
+/** True when another replica migrates, or somebody holds the lock of a table. */
+function isInTheWay(error: unknown): boolean {
+  return (
+    databaseFailure(error) === 'conflict' ||
+    (error instanceof Error && error.message.startsWith('corrupted migrations'))
+  );
+}
+
+async function applyMigrations(db: Kysely<Database>, until?: MigrationName): Promise<string[]> {
   const { rows } = await byEngine({
     sqlite: sql<{ place: string }>`
       select file as place from pragma_database_list where name = 'main'
@@ -204,14 +210,23 @@ export async function migrateToLatest(
   }
 }
 
-/** About ten minutes, as each attempt waits for locks itself. */
-const attempts = 100;
-const betweenAttemptsMs = 1_000;
-
-/** True when another replica migrates, or somebody holds the lock of a table. */
-function isInTheWay(error: unknown): boolean {
-  return (
-    databaseFailure(error) === 'conflict' ||
-    (error instanceof Error && error.message.startsWith('corrupted migrations'))
-  );
+/**
+ * Migrates the database to the newest schema; gives the names of the applied migrations. Throws on
+ * failure. `until` names the last migration to apply, for tests of upgrades.
+ */
+export async function migrateToLatest(
+  db: Kysely<Database>,
+  until?: MigrationName,
+): Promise<string[]> {
+  const applied = await applyMigrations(db, until);
+  if (engineOf(db) === 'sqlite') return applied;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await orderTextByBytes(db);
+      return applied;
+    } catch (error) {
+      if (attempt === attempts || !isInTheWay(error)) throw error;
+      await pause(betweenAttemptsMs);
+    }
+  }
 }
