@@ -25,6 +25,9 @@ function quota(byDefault: number) {
   return z.coerce.number().int().min(0).max(1_000_000_000).default(byDefault);
 }
 
+/** Modes of libpq that say for sure whether there is TLS. */
+const sslModes = new Set(['disable', 'require', 'verify-ca', 'verify-full']);
+
 /** A socket folder may stand in the query, as `?host=/run/postgresql`, in the place of a host. */
 const postgresUrl = z
   .url({
@@ -38,6 +41,16 @@ const postgresUrl = z
       return url === null || url.hostname !== '' || url.searchParams.has('host');
     },
     { error: 'must name a host, as in postgres://user:password@host:5432/monitor' },
+  )
+  .refine((text) => sslModes.has(URL.parse(text)?.searchParams.get('sslmode') ?? 'disable'), {
+    error: `must say sslmode as ${[...sslModes].join(', ')}, or nothing for a connection without TLS`,
+  })
+  .refine(
+    (text) => {
+      const query = URL.parse(text)?.searchParams;
+      return query?.get('sslmode') !== 'verify-ca' || query.has('sslrootcert');
+    },
+    { error: 'must name the file of the authority for sslmode=verify-ca: add sslrootcert=<file>' },
   );
 
 const webUrl = (like: string): z.ZodURL => urlOf(/^https?$/, like);

@@ -1,7 +1,6 @@
 /** The door to PostgreSQL, and the only file that names its driver. */
 import { setTimeout as pause } from 'node:timers/promises';
 import {
-  CompiledQuery,
   Kysely,
   PostgresDialect,
   PostgresQueryCompiler,
@@ -91,16 +90,60 @@ export interface PostgresSettings {
   onLost?: (error: Error) => void;
 }
 
-const limits = `set statement_timeout = 30000; set lock_timeout = 10000;
-  set idle_in_transaction_session_timeout = 15000`;
+/** In ms. */
+const limits = {
+  statement_timeout: 30_000,
+  lock_timeout: 10_000,
+  idle_in_transaction_session_timeout: 15_000,
+};
+
+/**
+ * Limits of the session, where the connection is one of the server itself. A pooler in transaction
+ * mode would lend a changed session to others; it names processes that are not those of the server.
+ */
+const limitSession = `select set_config(name, value, false)
+  from unnest($1::text[], $2::text[]) as each (name, value) where pg_backend_pid() = $3`;
+
+const limitTransaction = Object.entries(limits)
+  .map(([name, value]) => `set local ${name} = ${value}`)
+  .join('; ');
+
+const beginning = /^(begin|start transaction)\b/;
+
+/**
+ * The URL for the driver, which reads `sslmode` as libpq does only when it is told to, and knows no
+ * name for the authorities of the system: these are its default.
+ */
+function withLibpqModes(text: string): string {
+  const url = URL.parse(text);
+  if (url?.searchParams.has('sslmode') !== true) return text;
+  url.searchParams.set('uselibpqcompat', 'true');
+  if (url.searchParams.get('sslrootcert') === 'system') url.searchParams.delete('sslrootcert');
+  return url.href;
+}
 
 /** Opens a pool of connections. Nothing is connected before the first query. */
 export function openPostgres(settings: PostgresSettings): Kysely<Database> {
   const names = settings.isPrepared ? new StatementNames() : null;
   class Client extends pg.Client {
+    #isPooled = false;
+
+    async limit(): Promise<void> {
+      const { processID } = this as unknown as { processID: number };
+      const { rowCount } = await super.query(limitSession, [
+        Object.keys(limits),
+        Object.values(limits).map(String),
+        processID,
+      ]);
+      this.#isPooled = rowCount === 0;
+    }
+
     // Kysely calls it with a text and its values, and the pool with nothing else.
     override query(...given: unknown[]): never {
       const [text, values] = given;
+      if (this.#isPooled && typeof text === 'string' && beginning.test(text)) {
+        return super.query(`${text}; ${limitTransaction}`) as never;
+      }
       if (typeof text !== 'string' || !Array.isArray(values) || values.length === 0) {
         return super.query(...(given as [string])) as never;
       }
@@ -128,7 +171,7 @@ export function openPostgres(settings: PostgresSettings): Kysely<Database> {
   }
   const pool = new pg.Pool({
     Client,
-    connectionString: settings.url,
+    connectionString: withLibpqModes(settings.url),
     max: settings.connections,
     application_name: settings.applicationName,
     connectionTimeoutMillis: connectWithinMs,
@@ -138,18 +181,16 @@ export function openPostgres(settings: PostgresSettings): Kysely<Database> {
     // A frozen server enforces no limit of its own.
     query_timeout: answerWithinMs,
     types,
+    verify: (client, done) => {
+      (client as unknown as Client).limit().then(() => {
+        done();
+      }, done);
+    },
   });
   pool.on('error', (error) => settings.onLost?.(error));
   // A connection may be lost between two statements of a transaction: the next one says so.
   pool.on('connect', (client) => client.on('error', () => {}));
-  return new Kysely<Database>({
-    dialect: new DialectWithEngine({
-      pool,
-      onCreateConnection: async (connection) => {
-        await connection.executeQuery(CompiledQuery.raw(limits));
-      },
-    }),
-  });
+  return new Kysely<Database>({ dialect: new DialectWithEngine({ pool }) });
 }
 
 /**
@@ -232,7 +273,7 @@ export class PostgresListener implements AsyncDisposable {
   async #listenOnce(onMessage: (payload: string) => void, onListening: () => void): Promise<void> {
     const { url, applicationName } = this.#settings;
     const client = new pg.Client({
-      connectionString: url,
+      connectionString: withLibpqModes(url),
       application_name: applicationName,
       connectionTimeoutMillis: connectWithinMs,
       keepAlive: true,

@@ -138,6 +138,14 @@ suite('with DATABASE_URL', () => {
       /DATABASE_URL: must be a URL such as postgres:[^\n]*$/,
     );
     assert.match(
+      refusal({ ...complete, DATABASE_URL: `${url}?sslmode=prefer` }),
+      /DATABASE_URL: must say sslmode as disable, require, verify-ca, verify-full, or nothing/,
+    );
+    assert.match(
+      refusal({ ...complete, DATABASE_URL: `${url}?sslmode=verify-ca` }),
+      /DATABASE_URL: must name the file of the authority for sslmode=verify-ca: add sslroot/,
+    );
+    assert.match(
       refusal({ ...complete, DATABASE_READ_URL: 'postgres:///hunter2' }),
       /DATABASE_READ_URL: must name a host/,
     );
