@@ -455,7 +455,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       serveHealth(
         db,
         clock,
-        reception,
+        { reception, replicas },
         () =>
           disk.problem ??
           integrity.problem ??

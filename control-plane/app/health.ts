@@ -1,9 +1,9 @@
 /**
  * Health probes, without a key and under every host name. `/-/liveness` and `/health` answer while
  * the process runs, `/-/readiness` while the database answers too: a server may be away for
- * `toleratedMs`, because a failover takes a moment and all replicas would lose their visitors. A full disk, a damaged database
- * or a clock that was set appears as a warning and keeps the process ready: pages can be read, and
- * agents keep what is refused.
+ * `toleratedMs` since it answered last, because a failover takes a moment and all replicas would lose
+ * their visitors. A full disk, a damaged database or a clock that was set appears as a warning and
+ * keeps the process ready: pages can be read, and agents keep what is refused.
  */
 import { Router, type Response } from 'express';
 import { sql, type Kysely } from 'kysely';
@@ -11,6 +11,7 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import { engineOf } from '../db/engine.ts';
 import type { Database } from '../db/tables.ts';
 import type { Reception } from '../reception/index.ts';
+import type { Replicas } from '../replicas/index.ts';
 
 function answer(
   response: Response,
@@ -35,10 +36,10 @@ const toleratedMs = 10_000;
 export function serveHealth(
   db: Kysely<Database>,
   clock: Clock,
-  reception: Reception,
+  { reception, replicas }: { reception: Reception; replicas: Pick<Replicas, 'answeredAt'> },
   warning: () => string | null,
 ): Router {
-  let awaySince: number | null = null;
+  let probedAt = Number.NEGATIVE_INFINITY;
   const asked = async (): Promise<boolean> => {
     const timeLimit = Promise.withResolvers<boolean>();
     const cancel = clock.after(answersWithinMs, () => {
@@ -58,9 +59,8 @@ export function serveHealth(
   });
   router.get('/-/readiness', async (_request, response) => {
     const isThere = await asked();
-    if (isThere) awaySince = null;
-    else awaySince ??= clock.monotonic();
-    const awayMs = awaySince === null ? 0 : clock.monotonic() - awaySince;
+    if (isThere) probedAt = clock.monotonic();
+    const awayMs = clock.monotonic() - Math.max(probedAt, replicas.answeredAt);
     const isReady = isThere || (engineOf(db) === 'postgres' && awayMs < toleratedMs);
     answer(response, isReady ? null : 'the database does not answer', warning(), reception);
   });

@@ -85,6 +85,7 @@ export class Replicas implements AsyncDisposable {
   #isFailing = false;
   #beating: Promise<void> | null = null;
   #beganAt = Number.NEGATIVE_INFINITY;
+  #answeredAt = Number.NEGATIVE_INFINITY;
   #isStopped = false;
   #cancelTimer: () => void = () => {};
 
@@ -105,6 +106,11 @@ export class Replicas implements AsyncDisposable {
   /** True when no other replica was alive when this one started. */
   get isColdStart(): boolean {
     return this.#isColdStart;
+  }
+
+  /** When the database took the last sign of life, on the monotonic clock. */
+  get answeredAt(): number {
+    return this.#answeredAt;
   }
 
   /** Number of replicas that are alive, this one included. */
@@ -238,6 +244,7 @@ export class Replicas implements AsyncDisposable {
         rows: await unit.selectFrom('replicas').selectAll().execute(),
       };
     });
+    this.#answeredAt = clock.monotonic();
     if (!this.#isStarted && verdict !== null) this.#isColdStart = verdict.isColdStart;
     this.#isStarted = true;
     for (const { name, token } of renewed) this.#held.set(name, { token, until });

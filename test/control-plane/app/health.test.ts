@@ -32,3 +32,12 @@ test('without its database a control plane is alive but not ready', async () => 
   assert.equal((await probe(world.url, '/-/liveness')).status, 200);
   await world[Symbol.asyncDispose]();
 });
+
+test('a database that went away before the first probe has been away as long', async () => {
+  const clock = new TestClock(Date.now());
+  const world = await startTestControlPlane({ clock });
+  await world.controlPlane.services.db.destroy();
+  clock.advance(10_000);
+  assert.equal((await probe(world.url, '/-/readiness')).status, 503);
+  await world[Symbol.asyncDispose]();
+});
