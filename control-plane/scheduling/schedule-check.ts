@@ -13,6 +13,7 @@ import {
   type CheckRow,
   isDeactivated,
   locationsOf,
+  lockChecks,
   runsOnAgents,
   type SavedCheck,
   type ScheduledFields,
@@ -217,6 +218,8 @@ export async function runFirst(
 ): Promise<void> {
   if (checkIds.length === 0) return;
   const hasBegun = await services.commits.run(async (db) => {
+    // Another newcomer may begin the same runs at another replica.
+    await lockChecks(db, checkIds);
     const ids = eachOf(checkIds);
     const rows = await db
       .selectFrom('checks')
