@@ -206,7 +206,11 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     }),
   );
   const replicaId = randomUUID();
-  const db = await openWhole(config, integrity, { replicaId, logger });
+  const db = await openWhole(config, integrity, {
+    ...{ replicaId, logger },
+    // Others would go on with the lost key, and what they encrypt would be lost as well.
+    mustBeAlone: acceptNewKey,
+  });
   stack.defer(() => db.destroy());
   const databaseClock =
     engineOf(db) === 'postgres' && followsDatabase

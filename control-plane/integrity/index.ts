@@ -6,6 +6,7 @@ export { nameOfDatabase } from './name-of-database.ts';
 export { openStandby } from './open-standby.ts';
 export { openServer, openWhole, refuseUnfinishedMove } from './open-whole.ts';
 export { probeDisk } from './probe-disk.ts';
+export { refuseOtherSessions } from './refuse-other-sessions.ts';
 export { type Salvaged, salvageDatabase } from './salvage.ts';
 export { holderInWords, isServed, lockForServing } from './serving-lock.ts';
 export { encryptStoredCredentials, reencryptStoredCredentials } from './stored-credentials.ts';

@@ -12,6 +12,7 @@ import { describeFailure, OperatorError } from '../errors/operator-error.ts';
 import { damageAdvice, refusalToOpen } from './decide-opening.ts';
 import { commitsBehindDamage, findFiles } from './files.ts';
 import { nameOfServer } from './name-of-database.ts';
+import { refuseOtherSessions } from './refuse-other-sessions.ts';
 import { logDamage } from './verify.ts';
 import type { IntegrityWatch } from './watch.ts';
 
@@ -105,17 +106,22 @@ export async function refuseUnfinishedMove(db: Kysely<Database>, name: string): 
   );
 }
 
-/** Opens and migrates the database. Throws an OperatorError when it is damaged, empty or away. */
+/**
+ * Opens and migrates the database. Throws an OperatorError when it is damaged, empty or away, and with
+ * `mustBeAlone` when another replica uses it.
+ */
 export async function openWhole(
   { DATABASE_FILE, DATABASE_URL, ENCRYPTION_KEY, ...settings }: Config,
   integrity: IntegrityWatch,
-  replica: Replica,
+  { mustBeAlone, ...replica }: Replica & { mustBeAlone: boolean },
 ): Promise<Kysely<Database>> {
   if (DATABASE_URL !== undefined) {
     const server = await openServer({ ...settings, DATABASE_URL }, replica);
+    const name = nameOfServer(DATABASE_URL);
     try {
-      await migrateServer(server, nameOfServer(DATABASE_URL));
-      await refuseUnfinishedMove(server, nameOfServer(DATABASE_URL));
+      if (mustBeAlone) await refuseOtherSessions(server, `the database ${name}`, replica.replicaId);
+      await migrateServer(server, name);
+      await refuseUnfinishedMove(server, name);
       return server;
     } catch (error) {
       await server.destroy();

@@ -162,6 +162,11 @@ test('the key is changed while no replica serves, and not otherwise', async () =
       await change.refused(1, 'keys', 'rotate-encryption'),
       /is in use, by monitor\/[\w-]+ at 127\.0\.0\.1: stop every `serve` first/,
     );
+    const anew = operatorOf(folder.path, database, next);
+    assert.match(
+      await anew.refused(1, 'serve', '--new-key'),
+      /is in use, by monitor\/[\w-]+ at 127\.0\.0\.1: stop every `serve` first/,
+    );
   }
   assert.equal((await change.run('keys', 'rotate-encryption')).code, 0);
   assert.match(await before.refused(2, 'migrate'), /does not fit/);

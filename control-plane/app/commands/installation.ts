@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { sql, type Kysely } from 'kysely';
-import { sleep, systemClock, type Clock } from '@monitor/shared/clock.ts';
+import type { Kysely } from 'kysely';
+import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { processEnvironment, readConfig, type Config } from '../../core/config.ts';
 import { migrateToLatest, migrationState, refuseNewer } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
@@ -13,6 +13,7 @@ import {
   nameOfDatabase,
   openServer,
   refusalToOpen,
+  refuseOtherSessions,
   refuseUnfinishedMove,
 } from '../../integrity/index.ts';
 import { OperatorError, trying } from '../../errors/operator-error.ts';
@@ -123,32 +124,9 @@ export async function withDatabase<T>(
   return withFile(DATABASE_FILE, { hasKeySetting: ENCRYPTION_KEY !== undefined }, work);
 }
 
-const looks = 5;
-const betweenLooksMs = 500;
-
-/**
- * Refuses when a replica is connected to a PostgreSQL, or another command. Sessions are seen by the
- * name that they give themselves.
- */
-export async function refuseServed(db: Kysely<Database>, what: string): Promise<void> {
-  const find = async () => {
-    const { rows } = await sql<{ name: string; address: string | null }>`
-      select application_name as name, host(client_addr) as address from pg_stat_activity
-      where datname = current_database() and application_name like 'monitor/%'
-        and application_name <> ${`monitor/${commandId}`}
-      order by application_name limit 1`.execute(db);
-    return rows[0];
-  };
-  let session = await find();
-  // Sessions of a replica that was stopped just now end a moment later.
-  for (let look = 1; session !== undefined && look < looks; look += 1) {
-    await sleep(systemClock, betweenLooksMs);
-    session = await find();
-  }
-  if (session === undefined) return;
-  throw new OperatorError(
-    `${what} is in use, by ${session.name}${session.address === null ? '' : ` at ${session.address}`}: stop every \`serve\` first, then run this again; nothing was changed`,
-  );
+/** Refuses a PostgreSQL that a replica or another command uses. `what` begins the sentence. */
+export function refuseServed(db: Kysely<Database>, what: string): Promise<void> {
+  return refuseOtherSessions(db, what, commandId);
 }
 
 /**
