@@ -1,4 +1,4 @@
 /** What other modules may use. */
 export type { Absence, AbsenceCause, Outage } from './decide/absence.ts';
-export { unreachableAfterMs } from './decide/absence.ts';
-export { absenceLock, Replicas } from './replicas.ts';
+export { aliveWithinMs, unreachableAfterMs } from './decide/absence.ts';
+export { absenceLock, aliveReplicas, Replicas } from './replicas.ts';

@@ -66,6 +66,14 @@ function signOf({ alive_at: aliveAt, stopped_at: stoppedAt }: Row): SignOfLife {
   return { aliveAt, isStopped: stoppedAt !== null };
 }
 
+/** Ids of the replicas that are alive, for a condition of another query. */
+export const aliveReplicas = (db: Kysely<Database>, now: number) =>
+  db
+    .selectFrom('replicas')
+    .select('id')
+    .where('stopped_at', 'is', null)
+    .where('alive_at', '>', now - aliveWithinMs);
+
 export class Replicas implements AsyncDisposable {
   readonly id: string;
   /** True on SQLite. */

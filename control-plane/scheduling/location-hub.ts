@@ -51,8 +51,6 @@ const minCountedMs = 100;
 const maxReturnMs = 90_000;
 const followEveryMs = 1_000;
 const adoptEveryMs = 5_000;
-/** A replica that is alive gives up an agent earlier: after the longest poll and the time to return. */
-const adoptAfterMs = 45_000;
 /** While the set of agents changes, polls are woken at most this often. */
 const wakeEveryMs = 250;
 /** Reading many checks again waits, so that a location that keeps changing does not stop the rest. */
@@ -481,8 +479,8 @@ export class LocationHub {
 
   async #adopt(): Promise<void> {
     const { db, clock, replicaId } = this.#parts;
-    const seenBefore = this.#isAlone ? null : clock.now() - adoptAfterMs;
-    for (const { agentId, ...place } of await adoptAgents(db, replicaId, seenBefore)) {
+    const now = this.#isAlone ? null : clock.now();
+    for (const { agentId, ...place } of await adoptAgents(db, replicaId, now)) {
       const entry = this.#entry(place);
       const attendance = entry.attendances.get(agentId) ?? { polls: 0, stopWaiting: null };
       entry.attendances.set(agentId, attendance);

@@ -10,6 +10,7 @@ import { lockRows } from '../db/lock.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import { raiseJobs, type Place } from '../core/location-versions.ts';
+import { aliveReplicas, aliveWithinMs } from '../replicas/index.ts';
 import type { Candidate } from './decide/assignment.ts';
 import { candidateFromRow } from './check-needs.ts';
 import { releaseJobsOf } from './jobs.ts';
@@ -287,6 +288,9 @@ export async function leaveLocation(
   return gone;
 }
 
+/** A replica that is alive gives up an agent earlier: after the longest poll and the time to return. */
+const adoptAfterMs = 45_000;
+
 export interface ServingAgent extends Place {
   candidate: Candidate;
   replicaId: string | null;
@@ -308,13 +312,13 @@ export async function servingAgents(db: Kysely<Database>, place?: Place): Promis
 }
 
 /**
- * Takes over agents of other replicas, and gives them: those that checked in before `seenBefore`, which
- * a replica that is alive would have given up by then, or all of them when it is null.
+ * Takes over agents of other replicas, and gives them: with `now` those whose replica is dead, and those
+ * that a replica that is alive would have given up by then; without it all of them.
  */
 export async function adoptAgents(
   db: Kysely<Database>,
   replicaId: string,
-  seenBefore: number | null,
+  now: number | null,
 ): Promise<(Place & { agentId: string })[]> {
   const rows = await db
     .updateTable('agents')
@@ -323,7 +327,19 @@ export async function adoptAgents(
     .where((where) =>
       where.or([where('replica_id', 'is', null), where('replica_id', '!=', replicaId)]),
     )
-    .$if(seenBefore !== null, (query) => query.where('last_seen_at', '<', seenBefore ?? 0))
+    .$if(now !== null, (query) =>
+      query.where((where) => {
+        const at = now ?? 0;
+        return where.or([
+          where('last_seen_at', '<', at - adoptAfterMs),
+          where.and([
+            // A check-in is a sign of life as well.
+            where('last_seen_at', '<', at - aliveWithinMs),
+            where('replica_id', 'not in', aliveReplicas(db, at)),
+          ]),
+        ]);
+      }),
+    )
     .returning(['account_id', 'location', 'id'])
     .execute();
   return rows.map((row) => ({

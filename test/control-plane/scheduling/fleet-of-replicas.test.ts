@@ -129,6 +129,58 @@ test('a replica does not give up an agent that checks in at another one', async 
   );
 });
 
+test('agents of a dead replica are taken over once it is known, and get their time to come back', async () => {
+  const clock = new TestClock(Date.now());
+  await using world = await openReplicas({}, clock);
+  const { one, key } = world;
+  const { db, hub } = one.controlPlane.services;
+  const [orphan, cared] = [new Wanderer(key), new Wanderer(key)];
+  const [dead, alive] = [randomUUID(), randomUUID()];
+  for (const [agent, id, aliveAt] of [
+    [orphan, dead, clock.now() - 1_000],
+    [cared, alive, clock.now() + 3_600_000],
+  ] as const) {
+    await agent.checkIn(one);
+    await db.updateTable('agents').set({ replica_id: id }).where('id', '=', agent.id).execute();
+    await db
+      .insertInto('replicas')
+      .values({
+        ...{ id, started_at: 0, alive_at: aliveAt, stopped_at: null, version: '1', url: '' },
+        clock_offset_ms: 0,
+      })
+      .execute();
+  }
+  const pass = async (seconds: number): Promise<void> => {
+    for (let second = 0; second < seconds; second += 1) {
+      clock.advance(1_000);
+      await hub.idle();
+    }
+  };
+  const replicaOf = async ({ id }: Wanderer) =>
+    (
+      await db
+        .selectFrom('agents')
+        .select('replica_id')
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow()
+    ).replica_id;
+  await pass(8);
+  assert.equal(await replicaOf(orphan), dead, 'its replica may be alive');
+  const passUntil = async (what: string, most: number, test: () => Promise<boolean> | boolean) => {
+    for (let second = 0; !(await test()); second += 1) {
+      assert.ok(second < most, what);
+      await pass(1);
+    }
+  };
+  // Less than what an agent of a replica that is alive has.
+  await passUntil('it is not taken over', 30, async () => (await replicaOf(orphan)) !== dead);
+  assert.equal(await replicaOf(cared), alive);
+  assert.equal(hub.isServing(one.accountId, location, orphan.id), true);
+  await pass(10);
+  assert.equal(hub.isServing(one.accountId, location, orphan.id), true, 'it may come back');
+  await passUntil('it still serves', 60, () => !hub.isServing(one.accountId, location, orphan.id));
+});
+
 test('a key that is deleted at one replica ends the poll at the other', async () => {
   await using world = await openReplicas();
   const { one, other } = world;
