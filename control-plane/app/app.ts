@@ -9,7 +9,7 @@ import express, {
 import type { Logger } from 'pino';
 import { databaseFailure } from '../db/failure.ts';
 import { ApiError } from '../errors/api-error.ts';
-import type { DiskWatch } from '../core/disk-watch.ts';
+import type { WriteWatch } from '../core/write-watch.ts';
 
 interface AppParts {
   /** In the order they are tried. */
@@ -17,7 +17,7 @@ interface AppParts {
   /** Addresses and networks of proxies whose `X-Forwarded-*` headers are trusted. */
   trustedProxies: readonly string[];
   logger: Logger;
-  disk: DiskWatch;
+  writes: WriteWatch;
 }
 
 /** A harmless request id of the caller is kept, so that the logs of both sides can be joined. */
@@ -98,8 +98,8 @@ export function buildApp(parts: AppParts): Express {
   });
   const answerError: ErrorRequestHandler = (error: unknown, request, response, next) => {
     const requestId = String(response.locals['requestId']);
-    let known = parts.disk.noteFailure(error)
-      ? new ApiError('UNAVAILABLE', parts.disk.problem ?? 'nothing can be written at the moment')
+    let known = parts.writes.noteFailure(error)
+      ? new ApiError('UNAVAILABLE', parts.writes.problem ?? 'nothing can be written at the moment')
       : toApiError(error);
     if (known === undefined) {
       parts.logger.error(
@@ -118,7 +118,7 @@ export function buildApp(parts: AppParts): Express {
       response.setHeader('Retry-After', String(retryAfterSeconds));
     }
     if (known.code === 'UNAVAILABLE') {
-      response.setHeader('Retry-After', String(parts.disk.retryAfterSeconds));
+      response.setHeader('Retry-After', String(parts.writes.retryAfterSeconds));
     }
     response.status(known.statusCode).json(known.toBody(requestId));
   };

@@ -47,7 +47,7 @@ import {
   startOutboxSender,
 } from '../notifications/index.ts';
 import { askDatabase, DatabaseClock } from '../core/database-clock.ts';
-import { DiskWatch } from '../core/disk-watch.ts';
+import { WriteWatch } from '../core/write-watch.ts';
 import { engineOf } from '../db/engine.ts';
 import { Replicas } from '../replicas/index.ts';
 import { ConsoleCookie } from '../http/console-cookie.ts';
@@ -233,9 +233,9 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   }
 
   const failoverMs = config.DATABASE_FAILOVER_SECONDS * 1_000;
-  const disk = new DiskWatch(clock, logger, config.DATABASE_URL === undefined ? 0 : failoverMs);
+  const writes = new WriteWatch(clock, logger, config.DATABASE_URL === undefined ? 0 : failoverMs);
   const reception = new Reception({
-    ...{ clock, machine, disk },
+    ...{ clock, machine, writes },
     logger: logger.child({ subsystem: 'reception' }),
   });
   stack.use(reception);
@@ -254,7 +254,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const bus = stack.use(new Bus({ clock, logger: busLogger, replicaId, listener }));
   const runs = new RunSignals({ db, clock, bus, logger: busLogger });
   const hub = new LocationHub({
-    ...{ db, clock, commits, secrets, reception, disk, bus, replicaId },
+    ...{ db, clock, commits, secrets, reception, writes, bus, replicaId },
     logger: logger.child({ subsystem: 'agents' }),
   });
   stack.defer(() => hub.idle());
@@ -326,7 +326,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const services: Services = {
     db,
     readPool,
-    disk,
+    writes,
     reception,
     losses,
     commits,
@@ -461,7 +461,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
         clock,
         { reception, replicas },
         () =>
-          disk.problem ??
+          writes.problem ??
           integrity.problem ??
           losses.problem ??
           reception.clockProblem ??
@@ -476,14 +476,14 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     ],
     trustedProxies: config.TRUSTED_PROXIES,
     logger,
-    disk,
+    writes,
   });
   opening.resolve(handle);
   stack.defer(async () => {
     // Records the last moment of reception. Without it the next start would count from an
     // earlier one.
     await noteAlive(services).catch((error: unknown) => {
-      if (!disk.noteFailure(error)) logger.warn({ err: error }, 'the end could not be noted');
+      if (!writes.noteFailure(error)) logger.warn({ err: error }, 'the end could not be noted');
     });
     // Agents poll again as soon as they are answered. On keep-alive connections they would delay
     // the shutdown until they are disconnected.
@@ -634,7 +634,14 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const ofOne = operations.filter(({ on }) => on === 'one').map(({ name }) => name);
   await replicas.want([...ofOne, stateMetrics]);
   stack.use(
-    startTimers(operations, clock, logger.child({ subsystem: 'timers' }), metrics, disk, replicas),
+    startTimers(
+      operations,
+      clock,
+      logger.child({ subsystem: 'timers' }),
+      metrics,
+      writes,
+      replicas,
+    ),
   );
 
   integrity.start();

@@ -5,7 +5,7 @@ import type { CommitQueue } from '../db/commit-queue.ts';
 import type { ReadPool } from '../db/read-pool.ts';
 import type { Database } from '../db/tables.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
-import type { DiskWatch } from './disk-watch.ts';
+import type { WriteWatch } from './write-watch.ts';
 import type { Quotas } from './quotas.ts';
 import type { SecretCipher } from './secret-cipher.ts';
 
@@ -19,7 +19,7 @@ export interface Services {
   readPool: ReadPool;
   /** Writes that share a durable commit. */
   commits: CommitQueue;
-  disk: DiskWatch;
+  writes: WriteWatch;
   secrets: SecretCipher;
   clock: Clock;
   /** In [0, 1). */

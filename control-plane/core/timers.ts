@@ -4,7 +4,7 @@
  */
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { Logger } from 'pino';
-import type { DiskWatch } from './disk-watch.ts';
+import type { WriteWatch } from './write-watch.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
 
 export interface RepeatedOperation {
@@ -45,7 +45,7 @@ export function startTimers(
   clock: Clock,
   logger: Logger,
   metrics: Pick<ControlPlaneMetrics, 'timerDuration' | 'timerFailures'>,
-  disk: DiskWatch,
+  writes: WriteWatch,
   leases: Leases,
 ): AsyncDisposable {
   let isStopped = false;
@@ -67,7 +67,7 @@ export function startTimers(
       if (error instanceof LeaseLost) logger.info({ operation: name }, error.message);
       else {
         metrics.timerFailures.inc({ operation: name });
-        if (!disk.noteFailure(error)) {
+        if (!writes.noteFailure(error)) {
           logger.error({ err: error, operation: name }, 'operation failed');
         }
       }

@@ -40,9 +40,9 @@ async function hasRoomBeside(databaseFile: string): Promise<boolean> {
 
 /** Operation of a timer; it does nothing while writes succeed. */
 export async function probeDisk(services: Services, databaseFile: string): Promise<void> {
-  const { disk } = services;
-  if (disk.problem === null) return;
+  const { writes } = services;
+  if (writes.problem === null) return;
   if (!(await hasRoomBeside(databaseFile)) || !(await hasRoomInside(services))) return;
-  disk.noteRoom();
+  writes.noteRoom();
   await noteAliveAndWritten(services);
 }

@@ -119,7 +119,7 @@ class OutboxSender {
       } while (this.#mustLookAgain && !this.#stopping.signal.aborted);
       lookAt = Math.min(lookAt, (await nextDueAt(db, clock.now())) ?? Infinity);
     } catch (error) {
-      if (!this.#services.disk.noteFailure(error)) {
+      if (!this.#services.writes.noteFailure(error)) {
         this.#logger.error({ err: error }, 'the outbox could not be read');
       }
       lookAt = clock.now() + pauseAfterFaultMs;
@@ -280,20 +280,21 @@ class OutboxSender {
     const attempt = await this.#attempt(row, delivery);
     // Whether it arrived is unknown: it is sent again after the next start.
     if (this.#transports.signal.aborted && attempt.outcome !== 'delivered') return;
-    const { clock, disk } = this.#services;
+    const { clock, writes } = this.#services;
     for (;;) {
       try {
         await this.#record(row, delivery, attempt, configJson);
         return;
       } catch (error) {
-        const isDisk = disk.noteFailure(error);
+        const isNoted = writes.noteFailure(error);
         const facts = { err: error, notificationId: row.id };
         const phrase = 'the outcome of a notification could not be written down';
-        if (!isDisk) this.#logger.error(facts, phrase);
+        if (!isNoted) this.#logger.error(facts, phrase);
         await sleep(clock, pauseAfterFaultMs, this.#stopping.signal);
         // While the database is away or full, the outcome is kept in memory instead of sending again
         // and again; and while nobody else may send it.
-        const isKept = isDisk || databaseFailure(error) !== null || row.claimed_until > clock.now();
+        const isKept =
+          isNoted || databaseFailure(error) !== null || row.claimed_until > clock.now();
         if (!isKept || this.#stopping.signal.aborted) return;
       }
     }

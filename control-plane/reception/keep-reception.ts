@@ -10,8 +10,8 @@ const aliveFact = 'alive_at';
 const bootFact = 'alive_boot';
 
 /** Records that this process runs and receives; beside others its signs of life say so. */
-export async function noteAlive({ db, reception, replicas, disk }: Services): Promise<void> {
-  if (!replicas.isAlone && disk.overAfterMs === null) return;
+export async function noteAlive({ db, reception, replicas, writes }: Services): Promise<void> {
+  if (!replicas.isAlone && writes.overAfterMs === null) return;
   const { wall, boot } = reception.lastAlive();
   const bootText = boot === null ? '' : `${boot.id} ${Math.round(boot.ms)}`;
   await inTransaction(db, async (unit) => {
@@ -32,12 +32,12 @@ async function readLastAlive({ db }: Services): Promise<LastAlive | null> {
  * once the disk accepts writes.
  */
 export async function noteAliveAndWritten(services: Services): Promise<void> {
-  const { disk, reception, clock, replicas } = services;
+  const { writes, reception, clock, replicas } = services;
   await noteAlive(services);
-  const lostMs = disk.overAfterMs;
+  const lostMs = writes.overAfterMs;
   // Signs of life show whether the database was away from all replicas.
-  const isLost = lostMs !== null && (disk.isFull || replicas.isAlone);
-  disk.noteWritten();
+  const isLost = lostMs !== null && (writes.isDiskFull || replicas.isAlone);
+  writes.noteWritten();
   if (!isLost) return;
   const to = clock.now();
   reception.note([{ cause: 'disk-full', from: to - lostMs, to, lostMs, stepMs: 0 }]);

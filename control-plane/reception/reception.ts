@@ -6,7 +6,7 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
-import type { DiskWatch } from '../core/disk-watch.ts';
+import type { WriteWatch } from '../core/write-watch.ts';
 import {
   gapsBetween,
   gapsOverRestart,
@@ -37,7 +37,7 @@ interface ReceptionParts {
   clock: Clock;
   machine: MachineClocks;
   logger: Logger;
-  disk: DiskWatch;
+  writes: WriteWatch;
 }
 
 interface OpenedReception {
@@ -65,7 +65,7 @@ export class Reception implements Disposable {
   readonly #clock: Clock;
   readonly #machine: MachineClocks;
   readonly #logger: Logger;
-  readonly #disk: DiskWatch;
+  readonly #writes: WriteWatch;
   readonly #trust = new ClockTrust();
   #record: OpenedReception['record'] | null = null;
   #others: OtherReplicas | null = null;
@@ -83,11 +83,11 @@ export class Reception implements Disposable {
   #hasFailed = false;
   #cancelTick: () => void = () => {};
 
-  constructor({ clock, machine, logger, disk }: ReceptionParts) {
+  constructor({ clock, machine, logger, writes }: ReceptionParts) {
     this.#clock = clock;
     this.#machine = machine;
     this.#logger = logger;
-    this.#disk = disk;
+    this.#writes = writes;
     this.#last = this.#read();
     this.#gracePeriod = gracePeriodAtStart(this.#last.monotonic);
     this.#tick();
@@ -240,7 +240,7 @@ export class Reception implements Disposable {
       this.#unrecorded.splice(0, gaps.length);
     } catch (error) {
       this.#hasFailed = true;
-      if (this.#disk.noteFailure(error)) return;
+      if (this.#writes.noteFailure(error)) return;
       this.#logger.error({ err: error }, 'a pause could not be put on record, trying again');
     }
   }
@@ -252,7 +252,7 @@ export class Reception implements Disposable {
   hasReadAll(): boolean {
     this.#look();
     if (this.#others?.isInDoubt() === true) return false;
-    if (this.#unrecorded.length > 0 || this.#disk.problem !== null) return false;
+    if (this.#unrecorded.length > 0 || this.#writes.problem !== null) return false;
     const now = this.#receivedMs();
     return now - this.#stalledAt >= readWithinMs || now - this.#unreadSince >= maxUnreadMs;
   }

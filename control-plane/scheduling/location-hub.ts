@@ -17,7 +17,7 @@ import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { Bus } from '../core/bus.ts';
-import type { DiskWatch } from '../core/disk-watch.ts';
+import type { WriteWatch } from '../core/write-watch.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
 import type { CommitQueue } from '../db/commit-queue.ts';
 import { engineOf } from '../db/engine.ts';
@@ -107,7 +107,7 @@ export interface HubParts {
   commits: CommitQueue;
   secrets: SecretCipher;
   reception: Pick<Reception, 'receivableMs' | 'hasReadAll' | 'recorded'>;
-  disk: DiskWatch;
+  writes: WriteWatch;
   logger: Logger;
   bus: Bus;
   replicaId: string;
@@ -360,8 +360,8 @@ export class LocationHub {
   }
 
   #logFailure(error: unknown, message: string): void {
-    const { disk, logger } = this.#parts;
-    if (!disk.noteFailure(error)) logger.error({ err: error }, message);
+    const { writes, logger } = this.#parts;
+    if (!writes.noteFailure(error)) logger.error({ err: error }, message);
   }
 
   lastAnswer({ accountId, location }: Place, agentId: string): SentAnswer | null {

@@ -11,7 +11,7 @@ import { agentCodeBundleRoutes } from '@monitor/shared/contract/agent-protocol.t
 import { codeBundleRoutes, maxCodeBundleBytes } from '@monitor/shared/contract/code-bundle.ts';
 import { buildApp } from '../../control-plane/app/app.ts';
 import { readConfig } from '../../control-plane/core/config.ts';
-import { DiskWatch } from '../../control-plane/core/disk-watch.ts';
+import { WriteWatch } from '../../control-plane/core/write-watch.ts';
 import { CommitQueue } from '../../control-plane/db/commit-queue.ts';
 import { migrateToLatest } from '../../control-plane/db/migrate.ts';
 import { openDatabase } from '../../control-plane/db/open.ts';
@@ -90,7 +90,7 @@ async function setUp({ inS3 = false } = {}) {
   const server = createServer();
   server.on(
     'request',
-    buildApp({ steps: [api], trustedProxies: [], logger, disk: new DiskWatch(clock, logger) }),
+    buildApp({ steps: [api], trustedProxies: [], logger, writes: new WriteWatch(clock, logger) }),
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   stack.defer(async () => {

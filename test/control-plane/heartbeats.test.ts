@@ -200,13 +200,13 @@ test('pings that a full disk refused are not missed: the time without room does 
     return (await cp.api('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures;
   };
   const full = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
-  services.disk.noteFailure(full);
+  services.writes.noteFailure(full);
   clock.advance(5 * 60 * minute);
-  services.disk.noteFailure(full);
+  services.writes.noteFailure(full);
   assert.equal(await hasFailed(), false);
   clock.advance(minute);
   // The timer of the control plane finds that there is room again.
-  while (services.disk.problem !== null) await new Promise((resolve) => setImmediate(resolve));
+  while (services.writes.problem !== null) await new Promise((resolve) => setImmediate(resolve));
   assert.equal(await hasFailed(), false);
   clock.advance(13 * minute);
   assert.equal(await hasFailed(), true);

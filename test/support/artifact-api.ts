@@ -13,7 +13,7 @@ import { artifactRoutes } from '@monitor/shared/contract/check-result-routes.ts'
 import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { buildApp } from '../../control-plane/app/app.ts';
 import { sha256Hex } from '../../control-plane/core/keys.ts';
-import { DiskWatch } from '../../control-plane/core/disk-watch.ts';
+import { WriteWatch } from '../../control-plane/core/write-watch.ts';
 import type { ArtifactStore } from '../../control-plane/core/artifact-store.ts';
 import { openFolderStore } from '../../control-plane/results/artifacts/folder-store.ts';
 import { ArtifactLinks } from '../../control-plane/results/artifacts/links.ts';
@@ -114,7 +114,7 @@ export async function openArtifactApi(
       steps: [serveTraceViewer({ viewerUrl, publicUrl: url, links, now: () => clock.now() }), api],
       trustedProxies: [],
       logger,
-      disk: new DiskWatch(clock, logger),
+      writes: new WriteWatch(clock, logger),
     }),
   );
   stack.defer(async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { DiskWatch } from '../../../control-plane/core/disk-watch.ts';
+import { WriteWatch } from '../../../control-plane/core/write-watch.ts';
 import { LeaseLost, startTimers } from '../../../control-plane/core/timers.ts';
 import { createMetrics } from '../../../control-plane/observability/metrics.ts';
 import { TestClock } from '../../support/test-clock.ts';
@@ -24,7 +24,7 @@ function setUp(on: 'all' | 'one', run: () => Promise<unknown>) {
     clock,
     logger,
     metrics,
-    new DiskWatch(clock, logger),
+    new WriteWatch(clock, logger),
     leases,
   );
   const failures = async () => (await metrics.timerFailures.get()).values.length;

@@ -386,11 +386,11 @@ test('a gap that both replicas noticed is recorded once; a database away from on
   const { services } = replicas;
   const [one] = services;
   const away = Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' });
-  one.disk.noteFailure(away);
+  one.writes.noteFailure(away);
   await replicas.pass(20 * second);
-  one.disk.noteRoom();
+  one.writes.noteRoom();
   await noteAliveAndWritten(one);
-  assert.equal(one.disk.problem, null);
+  assert.equal(one.writes.problem, null);
   await one.reception.recorded();
   assert.deepEqual(await gapsOf(one), []);
 

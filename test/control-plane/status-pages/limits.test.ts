@@ -13,7 +13,7 @@ test('look-ups are limited per visitor, and the page itself is always served', a
   await using visitor = await PageVisitor.open();
   await visitor.page(await visitor.services('Checkout'));
   const { services } = visitor.cp.controlPlane;
-  const { clock, db, disk, logger } = services;
+  const { clock, db, writes, logger } = services;
   const read = serveStatusPages({
     services,
     snapshots: new Snapshots({ clock, logger, read: (address, now) => readPage(db, address, now) }),
@@ -22,7 +22,7 @@ test('look-ups are limited per visitor, and the page itself is always served', a
     lookUps: { requests: 3, seconds: 60 },
   });
   const server = createServer(
-    buildApp({ steps: [read], trustedProxies: ['127.0.0.1'], logger, disk }),
+    buildApp({ steps: [read], trustedProxies: ['127.0.0.1'], logger, writes }),
   );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

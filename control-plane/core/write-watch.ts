@@ -20,7 +20,7 @@ function problemOf(error: unknown): Problem | null {
   return failure === 'unavailable' || failure === 'read-only' ? 'away' : null;
 }
 
-export class DiskWatch {
+export class WriteWatch {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #logger: Logger;
   readonly #failoverMs: number;
@@ -43,7 +43,7 @@ export class DiskWatch {
   }
 
   /** True while the disk has no room, and not for a database that is away. */
-  get isFull(): boolean {
+  get isDiskFull(): boolean {
     return this.#failed === 'full';
   }
 
