@@ -2,8 +2,8 @@
  * Transactions. On PostgreSQL other transactions run beside them: one that was in the way of another,
  * or whose connection was lost before its commit, is repeated as a whole.
  */
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
+import { sleep, systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { engineOf } from './engine.ts';
 import { databaseFailure } from './failure.ts';
 import type { Database } from './tables.ts';
@@ -18,6 +18,12 @@ export class UnknownOutcome extends Error {
   constructor(cause: unknown) {
     super('the connection to the database was lost during a commit', { cause });
   }
+}
+
+/** How pauses between attempts are made. */
+interface Pauses {
+  clock?: Clock;
+  random?: () => number;
 }
 
 type Work<T> = (db: Kysely<Database>) => Promise<T>;
@@ -52,7 +58,11 @@ async function attempt<T>(db: Kysely<Database>, work: Work<T>): Promise<T> {
  * it has no effect outside the database, and collects anew what it collects.
  * @throws UnknownOutcome when the connection is lost during the commit.
  */
-export async function inTransaction<T>(db: Kysely<Database>, work: Work<T>): Promise<T> {
+export async function inTransaction<T>(
+  db: Kysely<Database>,
+  work: Work<T>,
+  { clock = systemClock, random = Math.random }: Pauses = {},
+): Promise<T> {
   if (engineOf(db) === 'sqlite') return db.transaction().execute(work);
   for (let number = 1; ; number += 1) {
     try {
@@ -65,7 +75,7 @@ export async function inTransaction<T>(db: Kysely<Database>, work: Work<T>): Pro
         failure === 'unique' ||
         (failure === 'unavailable' && !(error instanceof UnknownOutcome));
       if (!isRepeatable || number === attempts) throw error;
-      await pause(firstPauseMs * 2 ** number * (0.5 + Math.random()));
+      await sleep(clock, firstPauseMs * 2 ** number * (0.5 + random()));
     }
   }
 }

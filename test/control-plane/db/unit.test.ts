@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { systemClock } from '@monitor/shared/clock.ts';
 import { databaseFailure } from '../../../control-plane/db/failure.ts';
 import { openPostgres } from '../../../control-plane/db/postgres.ts';
 import { inTransaction } from '../../../control-plane/db/unit.ts';
@@ -44,4 +45,24 @@ test('a transaction that always meets the same key ends with that failure', asyn
     );
   await insert();
   await assert.rejects(insert(), (error) => databaseFailure(error) === 'unique');
+});
+
+test('the pauses between attempts grow, and chance keeps transactions apart', async () => {
+  await using bench = await setUp();
+  const delays: number[] = [];
+  const clock = {
+    ...systemClock,
+    after(delayMs: number, callback: () => void) {
+      delays.push(delayMs);
+      return systemClock.after(0, callback);
+    },
+  };
+  const chances = [0, 0.5, 0.5, 1];
+  const random = () => chances[delays.length] ?? 0;
+  const conflict = Object.assign(new Error('deadlock detected'), { code: '40P01' });
+  await assert.rejects(
+    inTransaction(bench.db, () => Promise.reject(conflict), { clock, random }),
+    conflict,
+  );
+  assert.deepEqual(delays, [10, 40, 80, 240]);
 });
