@@ -12,12 +12,41 @@ import type { Database } from './tables.ts';
 /** Characters of one parameter on PostgreSQL: payloads are sent in parts. */
 const maxCharacters = 16_000_000;
 
+/** Rows for one table, to be inserted with others. */
+interface Part {
+  /** On PostgreSQL. */
+  statement(): RawBuilder<unknown>;
+  run(db: Kysely<Database>): Promise<unknown>;
+}
+
 export interface Inserts<Row, Given> {
   /**
    * Gives the returned columns of the inserted rows, not of those that were there. `onConflict` may
    * update: then no two of these rows may have the same key.
    */
   run(db: Kysely<Database>, rows: readonly Row[]): Promise<Given[]>;
+  /** A few small rows for `insertTogether`; null without any. */
+  part(rows: readonly Row[]): Part | null;
+}
+
+/**
+ * Inserts into several tables in one round trip; on SQLite one after the other. The rows of one part
+ * cannot be read by another.
+ */
+export async function insertTogether(
+  db: Kysely<Database>,
+  parts: readonly (Part | null)[],
+): Promise<void> {
+  const given = parts.filter((part) => part !== null);
+  if (engineOf(db) === 'sqlite') {
+    for (const part of given) await part.run(db);
+    return;
+  }
+  if (given.length === 0) return;
+  const each = given.map(
+    (part, index) => sql`${sql.ref(`part_${index}`)} as (${part.statement()})`,
+  );
+  await sql`with ${sql.join(each)} select 1`.execute(db);
 }
 
 function toJson(row: Readonly<Record<string, unknown>>, columns: readonly string[]): string {
@@ -70,20 +99,31 @@ export function prepareInserts<
   type Given = Pick<Selectable<Database[Table]>, Returned>;
   const names = sql.join(columns.map((column) => sql.ref(column)));
   const one = sql`values (${sql.join(columns.map(() => sql.val(null)))})`;
-  const many = sql`select ${names} from json_populate_recordset(null::${sql.table(table)}, ${''}::json)`;
+  const many = (json: string) =>
+    sql`select ${names} from json_populate_recordset(null::${sql.table(table)}, ${json}::json)`;
   const compiled: Partial<Record<Engine, CompiledQuery<Given>>> = {};
-  const compile = (db: Kysely<Database>, rows: RawBuilder<unknown>): CompiledQuery<Given> =>
+  const insertOf = (rows: RawBuilder<unknown>) =>
     sql<Given>`insert into ${sql.table(table)} (${names}) ${rows} ${onConflict ?? sql``} ${
       returning.length === 0
         ? sql``
         : sql`returning ${sql.join(returning.map((name) => sql.ref(name)))}`
-    }`.compile(db);
-  return {
+    }`;
+  const inserts: Inserts<Row, Given> = {
+    part: (rows) =>
+      rows.length === 0
+        ? null
+        : {
+            statement: () =>
+              insertOf(many(`[${rows.map((row) => toJson(row, columns)).join(',')}]`)),
+            run: (db) => inserts.run(db, rows),
+          },
     async run(db, rows) {
       if (rows.length === 0) return [];
       const given: Given[] = [];
       const engine = engineOf(db);
-      const query = (compiled[engine] ??= compile(db, engine === 'sqlite' ? one : many));
+      const query = (compiled[engine] ??= insertOf(engine === 'sqlite' ? one : many('')).compile(
+        db,
+      ));
       if (engine === 'postgres') {
         for (const json of jsonLists(rows, columns)) {
           given.push(...(await db.executeQuery<Given>({ ...query, parameters: [json] })).rows);
@@ -97,4 +137,5 @@ export function prepareInserts<
       return given;
     },
   };
+  return inserts;
 }

@@ -2,8 +2,7 @@
 import type { Kysely } from 'kysely';
 import { toFlag } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
-import { prepareInserts } from '../db/insert-many.ts';
-import { prepareQuery } from '../db/prepared.ts';
+import { insertTogether, prepareInserts } from '../db/insert-many.ts';
 import { rowsOf } from '../db/rows.ts';
 import type { Database } from '../db/tables.ts';
 import {
@@ -32,27 +31,16 @@ const insertLocations = prepareInserts('check_locations', [
 
 const insertTags = prepareInserts('check_tags', ['check_id', 'account_id', 'tag']);
 
-const insertPeriod = prepareQuery<{
-  account_id: string;
-  check_id: string;
-  frequency: number;
-  frequency_offset: number;
-  run_parallel: number;
-  locations_json: string;
-  starts_at: number;
-}>((db, argument) =>
-  db.insertInto('schedule_periods').values({
-    account_id: argument('account_id'),
-    check_id: argument('check_id'),
-    frequency: argument('frequency'),
-    frequency_offset: argument('frequency_offset'),
-    run_parallel: argument('run_parallel'),
-    locations_json: argument('locations_json'),
-    starts_at: argument('starts_at'),
-    ends_at: null,
-    swept_until: argument('starts_at'),
-  }),
-);
+const insertPeriods = prepareInserts('schedule_periods', [
+  'account_id',
+  'check_id',
+  'frequency',
+  'frequency_offset',
+  'run_parallel',
+  'locations_json',
+  'starts_at',
+  'swept_until',
+]);
 
 /** Marks the slots of periods as accounted for up to `until`; their next sweep is `due`. */
 export async function markSwept(
@@ -68,60 +56,39 @@ export async function markSwept(
     .execute();
 }
 
-async function writeLocations(
-  db: Kysely<Database>,
-  { id: check_id, account_id }: CheckRow,
-  locations: readonly string[],
-): Promise<void> {
-  const rows = locations.map((location, position) => ({
-    check_id,
-    account_id,
-    location,
-    position,
-  }));
-  await insertLocations.run(db, rows);
+function locationsPart({ id: check_id, account_id }: CheckRow, effective: CheckFields) {
+  return insertLocations.part(
+    locationsOf(effective).map((location, position) => ({
+      check_id,
+      account_id,
+      location,
+      position,
+    })),
+  );
 }
 
-async function writeTags(
-  db: Kysely<Database>,
-  { id: check_id, account_id }: CheckRow,
-  fields: CheckFields,
-): Promise<void> {
-  const rows = [...new Set(fields.tags)].map((tag) => ({ check_id, account_id, tag }));
-  await insertTags.run(db, rows);
+function tagsPart({ id: check_id, account_id }: CheckRow, effective: CheckFields) {
+  return insertTags.part(
+    [...new Set(effective.tags)].map((tag) => ({ check_id, account_id, tag })),
+  );
 }
 
-/** Begins a schedule period at `now` for an active check with locations. */
-async function beginPeriod(
-  db: Kysely<Database>,
-  row: CheckRow,
-  fields: CheckFields,
-  now: number,
-): Promise<void> {
+/** A schedule period that begins at `now`, for an active check with locations. */
+function periodPart(row: CheckRow, fields: CheckFields, now: number) {
   const locations = locationsOf(fields);
-  if (!runsOnAgents(row.type) || !fields.activated || locations.length === 0) return;
+  if (!runsOnAgents(row.type) || !fields.activated || locations.length === 0) return null;
   const { runParallel } = fields as unknown as ScheduledFields;
-  await insertPeriod.run(db, {
-    account_id: row.account_id,
-    check_id: row.id,
-    frequency: row.frequency,
-    frequency_offset: row.frequency_offset,
-    run_parallel: toFlag(runParallel),
-    locations_json: JSON.stringify(locations),
-    starts_at: now,
-  });
-}
-
-/** Writes locations, tags and schedule of a new check. */
-async function writeNewSchedule(
-  db: Kysely<Database>,
-  row: CheckRow,
-  effective: CheckFields,
-  now: number,
-): Promise<void> {
-  await writeLocations(db, row, locationsOf(effective));
-  await writeTags(db, row, effective);
-  await beginPeriod(db, row, effective, now);
+  return insertPeriods.part([
+    {
+      account_id: row.account_id,
+      check_id: row.id,
+      frequency: row.frequency,
+      frequency_offset: row.frequency_offset,
+      run_parallel: toFlag(runParallel),
+      locations_json: JSON.stringify(locations),
+      ...{ starts_at: now, swept_until: now },
+    },
+  ]);
 }
 
 function scheduleKey(row: CheckRow, fields: CheckFields): string {
@@ -138,9 +105,8 @@ async function reschedule(
 ): Promise<void> {
   const { row, before, effective } = change;
   await db.deleteFrom('check_locations').where('check_id', '=', row.id).execute();
-  await writeLocations(db, row, locationsOf(effective));
   await db.deleteFrom('check_tags').where('check_id', '=', row.id).execute();
-  await writeTags(db, row, effective);
+  await insertTogether(db, [locationsPart(row, effective), tagsPart(row, effective)]);
   if (scheduleKey(row, before) !== scheduleKey(row, effective)) {
     const now = services.clock.now();
     await db
@@ -149,7 +115,7 @@ async function reschedule(
       .where('check_id', '=', row.id)
       .where('ends_at', 'is', null)
       .execute();
-    await beginPeriod(db, row, effective, now);
+    await insertTogether(db, [periodPart(row, effective, now)]);
   }
   if (isDeactivated(change)) {
     await dropWaitingJobs(db, { accountId: row.account_id, checkId: row.id });
@@ -161,7 +127,11 @@ async function reschedule(
 /** A new or activated check runs at once. */
 export const scheduleOfChecks: CheckConsumer = {
   created: async (services, db, { row, effective }) => {
-    await writeNewSchedule(db, row, effective, services.clock.now());
+    await insertTogether(db, [
+      locationsPart(row, effective),
+      tagsPart(row, effective),
+      periodPart(row, effective, services.clock.now()),
+    ]);
     if (runsOnAgents(row.type) && effective.activated) await runNow(services, db, row, effective);
     return null;
   },
