@@ -13,6 +13,8 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { makeTemplate, templateVariable } from '../test/support/postgres.ts';
+import { programsVariable } from '../test/support/programs.ts';
+import { bundle, programNames } from './build/bundle.ts';
 import { startPostgres } from './cluster/postgres.ts';
 import { filesForPostgres, needsOwnProcess, planGroups, type Group } from './tests/plan.ts';
 import type { ReportLine } from './tests/reporter.ts';
@@ -54,6 +56,8 @@ if (sources.size === 0) {
   console.error(`No test file matches ${positionals.join(' ') || 'nothing: name a glob'}`);
   process.exit(2);
 }
+const programs = join(rootFolder, 'node_modules', '.cache', 'programs');
+for (const name of programNames) await bundle(name, join(programs, name));
 const reports = mkdtempSync(join(tmpdir(), 'test-reports-'));
 
 function linesOf(report: string): ReportLine[] {
@@ -88,6 +92,7 @@ async function runGroup({ files, engine }: Group, number: number): Promise<FileR
         ...(engine === 'sqlite'
           ? { TEST_DATABASE: undefined }
           : { TEST_DATABASE: engine, [templateVariable]: template }),
+        [programsVariable]: programs,
         NODE_COMPILE_CACHE: join(rootFolder, 'node_modules', '.cache', 'compiled'),
       },
     },

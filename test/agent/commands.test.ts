@@ -11,9 +11,10 @@ import { isLong } from '../support/random.ts';
 import { httpServer, httpsServer } from '../support/servers.ts';
 import { temporaryFolder } from '../support/system.ts';
 import { surroundings } from '../support/program.ts';
+import { agentProgram } from '../support/programs.ts';
 
 async function agent(args: string[], environment: Record<string, string> = {}) {
-  const child = spawn(process.execPath, ['agent/monitor-agent.js', ...args], {
+  const child = spawn(process.execPath, [agentProgram, ...args], {
     env: { ...surroundings(), ...environment },
   });
   let out = '';
@@ -70,7 +71,7 @@ test('run takes a file with assertions, and names what is wrong with it', async 
 });
 
 test('help ends well when nobody reads it to its end', async () => {
-  const child = spawn(process.execPath, ['agent/monitor-agent.js', 'start', '--help'], {
+  const child = spawn(process.execPath, [agentProgram, 'start', '--help'], {
     env: surroundings(),
   });
   child.stdout.destroy();

@@ -10,6 +10,7 @@ import { Operator } from '../support/control-plane-command.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { isLong } from '../support/random.ts';
 import { eventually, queryDatabase, temporaryFolder } from '../support/system.ts';
+import { controlPlaneProgram } from '../support/programs.ts';
 
 interface Account {
   id: string;
@@ -172,7 +173,7 @@ test('a terminal gets a table with a header', { skip }, async () => {
   using folder = temporaryFolder();
   const operator = new Operator(folder.path);
   await operator.json('keys', 'create', '--name', 'ci');
-  const command = `${process.execPath} control-plane/control-plane.js keys list`;
+  const command = `${process.execPath} ${controlPlaneProgram} keys list`;
   const out = execFileSync(script, ['-qec', command, '/dev/null'], {
     env: { ...process.env, DATABASE_FILE: operator.database },
     encoding: 'utf8',

@@ -9,9 +9,10 @@ import { assertNothingDoubled } from '../support/accounting.ts';
 import { controlPlaneOfAnotherVersion } from '../support/another-version.ts';
 import { Program, surroundings } from '../support/program.ts';
 import { eventually, openTarget, System, temporaryFolder } from '../support/system.ts';
+import { agentProgram } from '../support/programs.ts';
 
 async function command(environment: Record<string, string>, ...args: string[]): Promise<string> {
-  const child = spawn(process.execPath, ['agent/monitor-agent.js', ...args], {
+  const child = spawn(process.execPath, [agentProgram, ...args], {
     env: { ...surroundings(), ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

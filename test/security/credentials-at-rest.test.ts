@@ -12,6 +12,7 @@ import { Operator } from '../support/control-plane-command.ts';
 import { Program } from '../support/program.ts';
 import { isLong } from '../support/random.ts';
 import { System, temporaryFolder } from '../support/system.ts';
+import { controlPlaneProgram } from '../support/programs.ts';
 
 const marker = 'Mk7-canary';
 
@@ -275,7 +276,7 @@ test('a change of the key that is killed at any moment loses nothing', async () 
   const operator = new Operator(folder.path);
   // Each is killed a little later than the one before, from before its first step to behind its last.
   for (let afterMs = 400; afterMs < 2_400; afterMs += isLong ? 330 : 660) {
-    const program = new Program(['control-plane/control-plane.js', 'keys', 'rotate-encryption'], {
+    const program = new Program([controlPlaneProgram, 'keys', 'rotate-encryption'], {
       DATABASE_FILE: operator.database,
     });
     const timer = setTimeout(() => {
@@ -339,7 +340,7 @@ test('with a key that is lost, everything but the credentials goes on', async ()
   system.controlPlane.signal('SIGTERM');
   await system.controlPlane.exited;
   const port = new URL(system.baseUrl).port;
-  await using serving = new Program(['control-plane/control-plane.js', 'serve', '--new-key'], {
+  await using serving = new Program([controlPlaneProgram, 'serve', '--new-key'], {
     ...{ PORT: port, DATABASE_FILE: system.databaseFile, ENCRYPTION_KEY: 'n'.repeat(40) },
     REQUESTS_PER_MINUTE: '0',
   });
@@ -359,7 +360,7 @@ test('with a key that is lost, everything but the credentials goes on', async ()
     ENCRYPTION_KEY_PREVIOUS: 'n'.repeat(40),
   }).json<{ unreadable: Record<string, number> }>('keys', 'rotate-encryption');
   assert.equal(rotated.unreadable['values of variables'], 1);
-  await using again = new Program(['control-plane/control-plane.js', 'serve'], {
+  await using again = new Program([controlPlaneProgram, 'serve'], {
     ...{ PORT: port, DATABASE_FILE: system.databaseFile, ENCRYPTION_KEY: 'm'.repeat(40) },
     REQUESTS_PER_MINUTE: '0',
   });

@@ -4,8 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Program, surroundings } from './program.ts';
-
-const ownProgram = 'control-plane/control-plane.js';
+import { controlPlaneProgram } from './programs.ts';
 
 export interface CommandOutcome {
   code: number;
@@ -19,7 +18,11 @@ export class Operator {
   readonly #program: string;
 
   /** `program` is that of another version. */
-  constructor(folder: string, settings: Record<string, string> = {}, program = ownProgram) {
+  constructor(
+    folder: string,
+    settings: Record<string, string> = {},
+    program = controlPlaneProgram,
+  ) {
     this.#program = program;
     this.database = join(folder, 'control-plane.db');
     this.#settings = { DATABASE_FILE: this.database, REQUESTS_PER_MINUTE: '0', ...settings };

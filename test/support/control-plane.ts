@@ -8,7 +8,8 @@ import { readConfig } from '../../control-plane/core/config.ts';
 import type { DomainResolver } from '../../control-plane/status-pages/status-page-domains.ts';
 import { findOrCreateAccount } from '../../control-plane/accounts/store.ts';
 import { createApiKey, createLocationKey } from '../../control-plane/accounts/keys/store.ts';
-import { createTestDatabase, runsOnPostgres } from './postgres.ts';
+import { createTestDatabase, runsOnPostgres, untilServerIsIdle } from './postgres.ts';
+import type { TestClock } from './test-clock.ts';
 
 export interface Answer {
   status: number;
@@ -46,6 +47,14 @@ function assertErrorShape({ status, body }: Answer): void {
   const { statusCode, attributes } = body as { statusCode: number; attributes: { code: string } };
   assert.equal(statusCode, status);
   assert.equal(typeof attributes.code, 'string');
+}
+
+/** Lets so much time pass, second by second, so that what the timers begin can end. */
+export async function passTime(clock: TestClock, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 1_000) {
+    clock.advance(1_000);
+    await untilServerIsIdle();
+  }
 }
 
 export async function startTestControlPlane(

@@ -14,6 +14,7 @@ import type { SiteAnswer, SiteReady } from './lab-site.ts';
 import { openNetworkLab, type LabHost, type NetworkLab } from './network-lab.ts';
 import type { LogLine } from './program.ts';
 import { eventually, temporaryFolder } from './system.ts';
+import { agentProgram } from './programs.ts';
 
 export const gateAddress = '10.81.1.2';
 export const siteAddress = '10.81.2.2';
@@ -76,22 +77,18 @@ function startAgentIn(
   const authorities = join(own, 'authorities.pem');
   writeFileSync(authorities, authority);
   const identity = ['--reuid', String(nobody), '--regid', String(nobody), '--clear-groups'];
-  const child = host.spawn(
-    'setpriv',
-    [...identity, process.execPath, 'agent/monitor-agent.js', 'start'],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        ...{ PATH: process.env['PATH'], HOME: own },
-        ...{ AGENT_HEALTH_PORT: '0', AGENT_DATA_DIR: join(own, 'data') },
-        ...{ AGENT_WORK_DIR: join(own, 'work'), AGENT_RUNTIMES_DIR: join(own, 'runtimes') },
-        CONTROL_PLANE_URL: `https://${siteAddress}:8443`,
-        NODE_EXTRA_CA_CERTS: authorities,
-        LOG_FORMAT: 'json',
-        ...settings,
-      },
+  const child = host.spawn('setpriv', [...identity, process.execPath, agentProgram, 'start'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...{ PATH: process.env['PATH'], HOME: own },
+      ...{ AGENT_HEALTH_PORT: '0', AGENT_DATA_DIR: join(own, 'data') },
+      ...{ AGENT_WORK_DIR: join(own, 'work'), AGENT_RUNTIMES_DIR: join(own, 'runtimes') },
+      CONTROL_PLANE_URL: `https://${siteAddress}:8443`,
+      NODE_EXTRA_CA_CERTS: authorities,
+      LOG_FORMAT: 'json',
+      ...settings,
     },
-  );
+  });
   const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     if (stream !== null) createInterface({ input: stream }).on('line', (line) => lines.push(line));

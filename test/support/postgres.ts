@@ -96,6 +96,45 @@ function empty(url: string, rows: ReadonlyMap<string, unknown[]>): Promise<void>
   });
 }
 
+/** Statements, and connections that are being made, of this process. */
+let inFlight = 0;
+let isCounted = false;
+
+async function counted<T>(work: Promise<T>): Promise<T> {
+  inFlight += 1;
+  try {
+    return await work;
+  } finally {
+    inFlight -= 1;
+  }
+}
+
+function countInFlight(): void {
+  isCounted = true;
+  for (const [prototype, method] of [
+    [pg.Client.prototype, 'query'],
+    [pg.Pool.prototype, 'connect'],
+  ] as const) {
+    const original = Reflect.get(prototype, method) as (...all: unknown[]) => unknown;
+    Reflect.set(prototype, method, function call(this: unknown, ...all: unknown[]) {
+      const result = Reflect.apply(original, this, all);
+      return result instanceof Promise ? counted(result) : result;
+    });
+  }
+}
+
+/** Turns of the event loop after which what an answer began has asked again. */
+const quietTurns = 3;
+
+/** Resolves when nothing of this process waits for a server any more; on SQLite nothing ever does. */
+export async function untilServerIsIdle(): Promise<void> {
+  if (!isCounted && runsOnPostgres) countInFlight();
+  for (let quiet = 0; quiet < quietTurns; quiet = inFlight === 0 ? quiet + 1 : 0) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (!runsOnPostgres) return;
+  }
+}
+
 export interface TestDatabase extends AsyncDisposable {
   url: string;
 }

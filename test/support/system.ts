@@ -10,6 +10,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
 import { callApi } from '../../scripts/demo/api.ts';
 import { freePort, Program } from './program.ts';
+import { agentProgram, controlPlaneProgram } from './programs.ts';
 
 export interface CheckWire {
   id: string;
@@ -140,7 +141,7 @@ export class System implements AsyncDisposable {
     };
     const made = execFileSync(
       process.execPath,
-      ['control-plane/control-plane.js', 'keys', 'create', '--name', 'test', '--json'],
+      [controlPlaneProgram, 'keys', 'create', '--name', 'test', '--json'],
       { env: { ...process.env, ...environment }, encoding: 'utf8' },
     );
     const owner = JSON.parse(made) as { rawKey: string; accountId: string };
@@ -150,7 +151,7 @@ export class System implements AsyncDisposable {
   }
 
   #spawnControlPlane(settings: Record<string, string> = {}): Program {
-    const program = new Program(['control-plane/control-plane.js', 'serve'], {
+    const program = new Program([controlPlaneProgram, 'serve'], {
       ...this.#environment,
       ...settings,
     });
@@ -179,7 +180,7 @@ export class System implements AsyncDisposable {
 
   /** Starts an agent with a data folder of its own, named by `name`. */
   startAgent(name: string, apiKey: string, settings: Record<string, string> = {}): Program {
-    const program = new Program(['agent/monitor-agent.js', 'start'], {
+    const program = new Program([agentProgram, 'start'], {
       API_KEY: apiKey,
       CONTROL_PLANE_URL: this.baseUrl,
       AGENT_HEALTH_PORT: '0',

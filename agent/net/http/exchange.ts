@@ -26,6 +26,7 @@ import {
 } from './proxy.ts';
 import { readBody, type BodyLimits, type BodyReading } from './read-body.ts';
 import type { Address } from '../dns/resolve.ts';
+import { connectVerified } from '../tls/connect-verified.ts';
 import {
   certificateFacts,
   complaintOf,
@@ -240,14 +241,17 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       const host = url.hostname.replace(/^\[|\]$/g, '');
       const name = exchange.serverName ?? host;
       const isName = /[a-z]/i.test(name) && !name.includes(':');
-      const opened = connectTls({
+      const options = {
         ...below,
         secureContext: exchange.secureContext,
-        rejectUnauthorized: !exchange.skipSsl,
         ALPNProtocols: ['http/1.1'],
         // Without a server name the certificate is verified against `host`, the address.
         ...(isName ? { servername: name } : { host }),
-      });
+      };
+      const needsNode = exchange.skipSsl || exchange.onSecure !== undefined;
+      const opened = needsNode
+        ? connectTls({ ...options, rejectUnauthorized: !exchange.skipSsl })
+        : connectVerified(options);
       if (!exchange.skipSsl) {
         onRefusedChain(opened, (issuer) => {
           trail.add('tls', `certificate by ${issuer} is not accepted`);

@@ -36,19 +36,26 @@ function componentOf(purl: string, name: string, version: string): Component {
   return { type: 'library', 'bom-ref': purl, name, version, purl };
 }
 
-/** The npm packages below a folder, nested ones included. */
+function npmComponent({ name, version, license }: Manifest): Component[] {
+  if (name === undefined || version === undefined) return [];
+  const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`;
+  return [{ ...componentOf(purl, name, version), ...licensesOf(license) }];
+}
+
+function readIfThere<T>(file: string): T | null {
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as T) : null;
+}
+
+/** The npm packages below a folder, nested ones and those in bundles included. */
 export function npmComponents(folder: string): Component[] {
   const roots = [folder, join(folder, 'agent'), join(folder, 'control-plane')];
-  return roots
+  const installed = roots
     .flatMap((root) => packagesIn(join(root, 'node_modules')))
-    .flatMap((path) => {
-      const file = join(path, 'package.json');
-      if (!existsSync(file)) return [];
-      const { name, version, license } = JSON.parse(readFileSync(file, 'utf8')) as Manifest;
-      if (name === undefined || version === undefined) return [];
-      const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`;
-      return [{ ...componentOf(purl, name, version), ...licensesOf(license) }];
-    });
+    .flatMap((path) => readIfThere<Manifest>(join(path, 'package.json')) ?? []);
+  const bundled = roots.flatMap(
+    (root) => readIfThere<Manifest[]>(join(root, 'bundled-packages.json')) ?? [],
+  );
+  return [...installed, ...bundled].flatMap(npmComponent);
 }
 
 /** The installed packages of a dpkg status file. */

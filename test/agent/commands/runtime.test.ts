@@ -8,13 +8,14 @@ import test from 'node:test';
 import { installRuntime } from '../../../agent/runtimes/install-runtime.ts';
 import { fakePlan, npmEnvironment, writePackage } from '../../support/fake-runtime.ts';
 import { temporaryFolder } from '../../support/system.ts';
+import { agentProgram } from '../../support/programs.ts';
 
 async function runtime(
   directory: string,
   args: string[],
   environment: Record<string, string> = {},
 ) {
-  const child = spawn(process.execPath, ['agent/monitor-agent.js', ...args], {
+  const child = spawn(process.execPath, [agentProgram, ...args], {
     env: { ...npmEnvironment, AGENT_RUNTIMES_DIR: directory, ...environment },
   });
   let out = '';

@@ -18,9 +18,10 @@ import { FakeControlPlane } from '../../support/fake-control-plane.ts';
 import { Program, surroundings } from '../../support/program.ts';
 import { seededRandom } from '../../support/random.ts';
 import { temporaryFolder } from '../../support/system.ts';
+import { agentProgram } from '../../support/programs.ts';
 
 async function command(words: readonly string[], environment: Record<string, string>) {
-  const child = spawn(process.execPath, ['agent/monitor-agent.js', ...words], {
+  const child = spawn(process.execPath, [agentProgram, ...words], {
     env: { ...surroundings(), ...environment },
   });
   let out = '';
@@ -62,7 +63,7 @@ test('status says what the agent says; without one, where it looked', async () =
   const none = await askStatus(data);
   assert.deepEqual(none, { answer: null, code: 'ENOENT' });
 
-  await using agent = new Program(['agent/monitor-agent.js', 'start'], environment);
+  await using agent = new Program([agentProgram, 'start'], environment);
   await agent.line('"msg":"checked in"');
   const { answer } = await askStatus(data);
   assert.ok(answer !== null && answer.isHere);
@@ -122,7 +123,7 @@ test('a support bundle holds no secret of the settings, the environment or the l
     OTEL_SERVICE_NAME: `agent ${llm}`,
     AGENT_MISSPELT: log,
   };
-  await using agent = new Program(['agent/monitor-agent.js', 'start'], environment);
+  await using agent = new Program([agentProgram, 'start'], environment);
   await agent.line('"msg":"checked in"');
   const output = join(folder.path, 'bundle.tar.gz');
   let made = await command(['support-bundle', '--output', output], environment);

@@ -5,9 +5,10 @@ import { test } from 'node:test';
 import { tracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import { tracerouteTarget } from '../../../agent/commands/traceroute-argument.ts';
 import { freePort, surroundings } from '../../support/program.ts';
+import { agentProgram } from '../../support/programs.ts';
 
 async function traceroute(...words: string[]) {
-  const child = spawn(process.execPath, ['agent/monitor-agent.js', 'traceroute', ...words], {
+  const child = spawn(process.execPath, [agentProgram, 'traceroute', ...words], {
     env: { ...surroundings() },
   });
   let out = '';

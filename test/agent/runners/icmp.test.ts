@@ -9,6 +9,7 @@ import { decodeEcho, encodeEcho } from '../../../agent/net/icmp/packet.ts';
 import { runIcmp } from '../../../agent/runners/icmp.ts';
 import { temporaryFolder } from '../../support/system.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
+import { agentProgram } from '../../support/programs.ts';
 
 const request = { hostname: '127.0.0.1', pingCount: 2 };
 
@@ -75,7 +76,7 @@ interface RunOutput {
 /** What a command does in a network with a loopback interface and nothing else, perhaps as an ordinary user. */
 function inOwnNetwork(range: string, command: readonly string[]) {
   const script = `echo "${range}" > /proc/sys/net/ipv4/ping_group_range && ip link set lo up && exec "$@"`;
-  const [agent, ...words] = ['agent/monitor-agent.js', 'run'];
+  const [agent, ...words] = [agentProgram, 'run'];
   const all = [...command, process.execPath, agent ?? '', ...words];
   return (target: string, ...options: string[]) =>
     spawnSync('unshare', ['--net', 'sh', '-c', script, 'sh', ...all, target, ...options], {

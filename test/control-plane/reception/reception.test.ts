@@ -2,17 +2,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
-import { sql } from 'kysely';
 import type { CheckInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
-import { sweepHeartbeats } from '../../../control-plane/heartbeats/heartbeats.ts';
 import { renameFutureRuns } from '../../../control-plane/results/rename-future-runs.ts';
 import { sweepSlots } from '../../../control-plane/results/sweep-slots.ts';
 import { evaluateDueAlerts } from '../../../control-plane/alerting/evaluate-due-alerts.ts';
-import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
+import { passTime, startTestControlPlane } from '../../support/control-plane.ts';
 import { checkInOf, FakeAgent, resultOf } from '../../support/fake-agent.ts';
 import { KeyedAgent, slotsOf, type SlotCheck } from '../../support/keyed-agent.ts';
-import { runsOnPostgres } from '../../support/postgres.ts';
-import { inLongTier } from '../../support/random.ts';
 import { eventually, temporaryFolder } from '../../support/system.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
@@ -22,98 +18,6 @@ const hour = 60 * minute;
 const year = 365 * 24 * hour;
 const start = Date.parse('2026-11-21T08:00:00Z');
 
-/** More than an operation of a timer asks a server one after the other. */
-const roundTrips = runsOnPostgres ? 20 : 0;
-
-/** Lets so much time pass, second by second, so that what the timers begin can end. */
-async function pass(cp: TestControlPlane, clock: TestClock, ms: number): Promise<void> {
-  const { db } = cp.controlPlane.services;
-  for (let passed = 0; passed < ms; passed += second) {
-    clock.advance(second);
-    await new Promise((resolve) => setImmediate(resolve));
-    for (let each = 0; each < roundTrips; each += 1) await sql`select 1`.execute(db);
-  }
-}
-
-async function makeHeartbeat(cp: TestControlPlane, grace = 2) {
-  const { body } = await cp.api('POST', '/v1/checks/heartbeat', {
-    name: 'nightly',
-    heartbeat: { period: 10, periodUnit: 'minutes', grace, graceUnit: 'minutes' },
-  });
-  const { id, heartbeat } = body as { id: string; heartbeat: { pingUrl: string } };
-  const events = async () => {
-    await sweepHeartbeats(cp.controlPlane.services);
-    const answer = await cp.api('GET', `/v1/checks/heartbeats/${id}/events`);
-    const listed = answer.body as { events: { state: string }[] }[];
-    return (listed[0]?.events ?? []).map(({ state }) => state);
-  };
-  return { ping: () => fetch(heartbeat.pingUrl), events };
-}
-
-test('a heartbeat does not fail by time in which the process was stopped', async () => {
-  const clock = new TestClock(start);
-  await using cp = await startTestControlPlane({ clock });
-  const { ping, events } = await makeHeartbeat(cp);
-  await ping();
-  await pass(cp, clock, 9 * minute);
-  clock.freeze(20 * minute);
-  assert.deepEqual(await events(), ['RECEIVED'], 'at once: what waits in the sockets is unread');
-  await pass(cp, clock, 10 * second);
-  assert.deepEqual(await events(), ['RECEIVED'], 'the ping was expected meanwhile and may be lost');
-  await ping();
-  assert.deepEqual((await events()).toSorted(), ['GRACE', 'RECEIVED']);
-  await pass(cp, clock, 13 * minute);
-  assert.equal((await events()).includes('FAILING'), true, 'a job that is dead is found');
-});
-
-test('a ping that was lost in a pause is made up for by the next one', async () => {
-  const clock = new TestClock(start);
-  await using cp = await startTestControlPlane({ clock });
-  const { ping, events } = await makeHeartbeat(cp, 0.1);
-  await ping();
-  await pass(cp, clock, 10 * minute - 10 * second);
-  clock.freeze(20 * second);
-  // The job pings every ten minutes: ten seconds ago, and not again before the next time.
-  await pass(cp, clock, 10 * minute - 11 * second);
-  await ping();
-  assert.deepEqual((await events()).includes('FAILING'), false);
-});
-
-for (const [name, stepMs, options] of [
-  ['three hours ahead', 3 * hour, {}],
-  ['a year ahead', year, inLongTier],
-  ['three hours back', -3 * hour, {}],
-] as const) {
-  test(
-    `a clock that is set ${name} and right again fails no heartbeat, and is on record`,
-    options,
-    async () => {
-      const clock = new TestClock(start);
-      await using cp = await startTestControlPlane({ clock });
-      const { ping, events } = await makeHeartbeat(cp);
-      await ping();
-      for (const by of [stepMs, -stepMs]) {
-        await pass(cp, clock, 4 * minute);
-        clock.setWall(clock.now() + by);
-        await pass(cp, clock, 5 * minute);
-        await ping();
-        await pass(cp, clock, minute);
-      }
-      assert.equal((await events()).includes('FAILING'), false);
-      const gaps = await cp.controlPlane.services.db
-        .selectFrom('reception_gaps')
-        .select(['cause', 'step_ms'])
-        .execute();
-      assert.deepEqual(gaps, [
-        { cause: 'clock-step', step_ms: stepMs },
-        { cause: 'clock-step', step_ms: -stepMs },
-      ]);
-      await pass(cp, clock, 13 * minute);
-      assert.equal((await events()).includes('FAILING'), true, 'a job that is dead is found');
-    },
-  );
-}
-
 test('agents are not gone because the control plane was stopped, and gone when they are', async () => {
   const clock = new TestClock(start);
   await using cp = await startTestControlPlane({ clock });
@@ -121,12 +25,12 @@ test('agents are not gone because the control plane was stopped, and gone when t
   const { hub } = cp.controlPlane.services;
   const isServed = () => hub.isServed(cp.accountId, 'eu-west-1');
   await agent.checkIn();
-  await pass(cp, clock, 5 * second);
+  await passTime(clock, 5 * second);
   clock.freeze(10 * minute);
   assert.equal(isServed(), true);
-  await pass(cp, clock, 5 * second);
+  await passTime(clock, 5 * second);
   assert.equal(isServed(), true, 'it has as long as it had left');
-  await pass(cp, clock, 5 * second);
+  await passTime(clock, 5 * second);
   assert.equal(isServed(), false);
 });
 
@@ -146,9 +50,9 @@ test('a polling agent learns at once that the clock was set, by one clock', asyn
     60_000,
     () => 'the check-in came',
   );
-  await pass(cp, clock, 3 * second);
+  await passTime(clock, 3 * second);
   clock.setWall(clock.now() + 3 * hour);
-  await pass(cp, clock, 2 * second);
+  await passTime(clock, 2 * second);
   const { serverTime } = await waiting;
   assert.ok(serverTime.sentAt >= start + 3 * hour);
   assert.ok(serverTime.sentAt - serverTime.receivedAt < minute);
@@ -167,7 +71,7 @@ test('a lease does not run out while nobody could renew it', async () => {
   assert.equal((await one.checkIn()).jobs.length, 1);
   clock.freeze(5 * minute);
   assert.equal((await other.checkIn()).jobs.length, 0, 'it is being run');
-  await pass(cp, clock, 2 * minute);
+  await passTime(clock, 2 * minute);
   assert.equal((await other.checkIn()).jobs.length, 1);
 });
 
@@ -186,7 +90,7 @@ test('an escalation by time does not count the time in which nothing could be he
     },
   });
   const { id } = body as { id: string };
-  await pass(cp, clock, 2 * minute);
+  await passTime(clock, 2 * minute);
   const at = clock.now();
   const failed = { scheduledFor: at, startedAt: at, stoppedAt: at, hasFailures: true };
   await agent.submit(resultOf(id, failed));
@@ -195,15 +99,15 @@ test('an escalation by time does not count the time in which nothing could be he
     return (await services.db.selectFrom('check_alerts').select('alert_type').execute()).length;
   };
   clock.freeze(hour);
-  await pass(cp, clock, 10 * second);
+  await passTime(clock, 10 * second);
   assert.equal(await alerts(), 0);
   clock.setWall(clock.now() + 3 * hour);
-  await pass(cp, clock, 2 * minute);
+  await passTime(clock, 2 * minute);
   assert.equal(await alerts(), 0);
   clock.setWall(clock.now() - 3 * hour);
-  await pass(cp, clock, 2 * minute);
+  await passTime(clock, 2 * minute);
   assert.equal(await alerts(), 0);
-  await pass(cp, clock, 2 * minute);
+  await passTime(clock, 2 * minute);
   assert.equal(await alerts(), 1);
 });
 
@@ -225,20 +129,20 @@ test('slots that a step skipped are not missed, and those of a future that was c
       .where('scheduled_for', 'is not', null)
       .orderBy('id')
       .execute();
-  await pass(cp, clock, 2 * second);
+  await passTime(clock, 2 * second);
   clock.setWall(start + 3 * hour);
-  await pass(cp, clock, minute);
+  await passTime(clock, minute);
   while (await sweepSlots(services));
   assert.deepEqual(await runs(), []);
   const slot = start + 3 * hour + 10 * minute;
-  await pass(cp, clock, 12 * minute);
+  await passTime(clock, 12 * minute);
   const result = { scheduledFor: slot, startedAt: slot, stoppedAt: slot };
   assert.equal((await agent.submit(resultOf(id, result)))[0]?.outcome, 'accepted');
-  await pass(cp, clock, 20 * minute);
+  await passTime(clock, 20 * minute);
   while (await sweepSlots(services));
   assert.ok((await runs()).some(({ state }) => state === 'MISSED'));
   clock.setWall(clock.now() - 3 * hour);
-  await pass(cp, clock, minute);
+  await passTime(clock, minute);
   while (await renameFutureRuns(services));
   assert.deepEqual(
     (await runs()).filter((run) => (run.scheduled_for ?? 0) > clock.now() + minute),
@@ -253,7 +157,7 @@ test('slots that a step skipped are not missed, and those of a future that was c
     of.filter((run) => (run.scheduled_for ?? 0) < slot + 5 * minute),
     [],
   );
-  await pass(cp, clock, 2 * minute);
+  await passTime(clock, 2 * minute);
   assert.equal((await agent.submit(resultOf(id, result)))[0]?.outcome, 'accepted');
   const { body: results } = await cp.api('GET', `/v1/check-results/${id}`);
   assert.equal((results as unknown[]).length, 2, 'what was measured meanwhile is kept');
@@ -266,7 +170,7 @@ test('a clock that is far ahead deletes nothing until agents confirm it', async 
   assert.equal(reception.isClockTrusted(), true);
   clock.setWall(start + year);
   assert.equal(reception.isClockTrusted(), false);
-  await pass(cp, clock, 2 * minute);
+  await passTime(clock, 2 * minute);
   reception.hearClock({ accountId: 'a', location: 'one' }, year);
   reception.hearClock({ accountId: 'a', location: 'two' }, year + 300);
   assert.match(reception.clockProblem ?? '', /365 days ahead of the agents of 2 locations/);
@@ -277,10 +181,10 @@ test('a clock that is far ahead deletes nothing until agents confirm it', async 
   assert.equal(reception.isClockTrusted(), true);
   assert.equal(reception.clockProblem, null);
   clock.setWall(clock.now() + year);
-  await pass(cp, clock, 2 * minute);
+  await passTime(clock, 2 * minute);
   reception.hearClock({ accountId: 'a', location: 'one' }, 20);
   assert.equal(reception.isClockTrusted(), false, 'others may say something else');
-  await pass(cp, clock, 2 * minute);
+  await passTime(clock, 2 * minute);
   reception.hearClock({ accountId: 'a', location: 'one' }, 20);
   assert.equal(reception.isClockTrusted(), true, 'it was three days behind before');
 });
@@ -294,7 +198,7 @@ test('what agents measured is taken while the clock is wrong for a while, whiche
     request: { url: 'https://a.example' },
   });
   const check = body as SlotCheck;
-  await pass(cp, clock, 2 * second);
+  await passTime(clock, 2 * second);
   clock.advance(hour);
   const slots = slotsOf(check, clock.now());
   const agent = await KeyedAgent.open(cp, 'eu-west-1');
@@ -325,67 +229,14 @@ test('a restart does not confirm a clock that is far ahead', async () => {
   const clock = new TestClock(start);
   const first = await startTestControlPlane({ clock, file });
   clock.setWall(start + year);
-  await pass(first, clock, 2 * minute);
+  await passTime(clock, 2 * minute);
   await first[Symbol.asyncDispose]();
   await using cp = await startTestControlPlane({ clock, file });
   const { reception } = cp.controlPlane.services;
-  await pass(cp, clock, 2 * minute);
+  await passTime(clock, 2 * minute);
   assert.equal(reception.isClockTrusted(), false);
-  await pass(cp, clock, 20 * minute);
+  await passTime(clock, 20 * minute);
   assert.equal(reception.isClockTrusted(), false);
   clock.setWall(clock.now() - year);
   assert.equal(reception.isClockTrusted(), true);
-});
-
-for (const [says, stopMs, runMs, options] of [
-  ['a short stop in each minute', 4 * second, 56 * second, inLongTier],
-  ['a stop of twenty seconds every five minutes', 20 * second, 280 * second, inLongTier],
-  ['each second comes late', 300, second, {}],
-  ['it hardly runs', 3 * second, second, {}],
-] as const) {
-  test(
-    `a job that is dead is found, however the control plane stalls or is stopped: ${says}`,
-    options,
-    async () => {
-      const clock = new TestClock(start);
-      await using cp = await startTestControlPlane({ clock });
-      const { ping, events } = await makeHeartbeat(cp);
-      await ping();
-      const isFound = async () => (await events()).includes('FAILING');
-      let lookedAt = 0;
-      for (let passed = 0; passed < 2 * hour; passed += stopMs + runMs) {
-        await pass(cp, clock, runMs);
-        clock.freeze(stopMs);
-        await new Promise((resolve) => setImmediate(resolve));
-        await sweepHeartbeats(cp.controlPlane.services);
-        if (passed - lookedAt < 5 * minute) continue;
-        lookedAt = passed;
-        if (await isFound()) break;
-      }
-      assert.equal(await isFound(), true);
-    },
-  );
-}
-
-test('a clock that was set while nothing ran is on record, and nothing from the future is kept', async () => {
-  using folder = temporaryFolder();
-  const file = join(folder.path, 'control-plane.db');
-  const ahead = new TestClock(start + 3 * hour);
-  const first = await startTestControlPlane({ clock: ahead, file });
-  const before = await makeHeartbeat(first);
-  await before.ping();
-  await first[Symbol.asyncDispose]();
-  const clock = new TestClock(start);
-  await using cp = await startTestControlPlane({ clock, file });
-  const { db } = cp.controlPlane.services;
-  const heartbeats = await db
-    .selectFrom('heartbeats')
-    .select(['last_ping_at', 'expected_at', 'fails_at'])
-    .execute();
-  assert.deepEqual(heartbeats, [
-    { last_ping_at: start, expected_at: start + 10 * minute, fails_at: start + 12 * minute },
-  ]);
-  assert.deepEqual(await db.selectFrom('reception_gaps').select(['cause', 'step_ms']).execute(), [
-    { cause: 'clock-step', step_ms: -3 * hour },
-  ]);
 });

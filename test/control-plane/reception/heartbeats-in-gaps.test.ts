@@ -1,0 +1,152 @@
+// SQLite only: hours pass second by second, and in each of them timers ask a server a dozen times.
+// Own process: it sends thousands of requests.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import test from 'node:test';
+import { sweepHeartbeats } from '../../../control-plane/heartbeats/heartbeats.ts';
+import {
+  passTime,
+  startTestControlPlane,
+  type TestControlPlane,
+} from '../../support/control-plane.ts';
+import { inLongTier } from '../../support/random.ts';
+import { temporaryFolder } from '../../support/system.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const year = 365 * 24 * hour;
+const start = Date.parse('2026-11-21T08:00:00Z');
+
+async function makeHeartbeat(cp: TestControlPlane, grace = 2) {
+  const { body } = await cp.api('POST', '/v1/checks/heartbeat', {
+    name: 'nightly',
+    heartbeat: { period: 10, periodUnit: 'minutes', grace, graceUnit: 'minutes' },
+  });
+  const { id, heartbeat } = body as { id: string; heartbeat: { pingUrl: string } };
+  const events = async () => {
+    await sweepHeartbeats(cp.controlPlane.services);
+    const answer = await cp.api('GET', `/v1/checks/heartbeats/${id}/events`);
+    const listed = answer.body as { events: { state: string }[] }[];
+    return (listed[0]?.events ?? []).map(({ state }) => state);
+  };
+  return { ping: () => fetch(heartbeat.pingUrl), events };
+}
+
+test('a heartbeat does not fail by time in which the process was stopped', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { ping, events } = await makeHeartbeat(cp);
+  await ping();
+  await passTime(clock, 9 * minute);
+  clock.freeze(20 * minute);
+  assert.deepEqual(await events(), ['RECEIVED'], 'at once: what waits in the sockets is unread');
+  await passTime(clock, 10 * second);
+  assert.deepEqual(await events(), ['RECEIVED'], 'the ping was expected meanwhile and may be lost');
+  await ping();
+  assert.deepEqual((await events()).toSorted(), ['GRACE', 'RECEIVED']);
+  await passTime(clock, 13 * minute);
+  assert.equal((await events()).includes('FAILING'), true, 'a job that is dead is found');
+});
+
+test('a ping that was lost in a pause is made up for by the next one', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { ping, events } = await makeHeartbeat(cp, 0.1);
+  await ping();
+  await passTime(clock, 10 * minute - 10 * second);
+  clock.freeze(20 * second);
+  // The job pings every ten minutes: ten seconds ago, and not again before the next time.
+  await passTime(clock, 10 * minute - 11 * second);
+  await ping();
+  assert.deepEqual((await events()).includes('FAILING'), false);
+});
+
+for (const [name, stepMs, options] of [
+  ['three hours ahead', 3 * hour, {}],
+  ['a year ahead', year, inLongTier],
+  ['three hours back', -3 * hour, {}],
+] as const) {
+  test(
+    `a clock that is set ${name} and right again fails no heartbeat, and is on record`,
+    options,
+    async () => {
+      const clock = new TestClock(start);
+      await using cp = await startTestControlPlane({ clock });
+      const { ping, events } = await makeHeartbeat(cp);
+      await ping();
+      for (const by of [stepMs, -stepMs]) {
+        await passTime(clock, 4 * minute);
+        clock.setWall(clock.now() + by);
+        await passTime(clock, 5 * minute);
+        await ping();
+        await passTime(clock, minute);
+      }
+      assert.equal((await events()).includes('FAILING'), false);
+      const gaps = await cp.controlPlane.services.db
+        .selectFrom('reception_gaps')
+        .select(['cause', 'step_ms'])
+        .execute();
+      assert.deepEqual(gaps, [
+        { cause: 'clock-step', step_ms: stepMs },
+        { cause: 'clock-step', step_ms: -stepMs },
+      ]);
+      await passTime(clock, 13 * minute);
+      assert.equal((await events()).includes('FAILING'), true, 'a job that is dead is found');
+    },
+  );
+}
+
+for (const [says, stopMs, runMs, options] of [
+  ['a short stop in each minute', 4 * second, 56 * second, inLongTier],
+  ['a stop of twenty seconds every five minutes', 20 * second, 280 * second, inLongTier],
+  ['each second comes late', 300, second, {}],
+  ['it hardly runs', 3 * second, second, {}],
+] as const) {
+  test(
+    `a job that is dead is found, however the control plane stalls or is stopped: ${says}`,
+    options,
+    async () => {
+      const clock = new TestClock(start);
+      await using cp = await startTestControlPlane({ clock });
+      const { ping, events } = await makeHeartbeat(cp);
+      await ping();
+      const isFound = async () => (await events()).includes('FAILING');
+      let lookedAt = 0;
+      for (let passed = 0; passed < 2 * hour; passed += stopMs + runMs) {
+        await passTime(clock, runMs);
+        clock.freeze(stopMs);
+        await new Promise((resolve) => setImmediate(resolve));
+        await sweepHeartbeats(cp.controlPlane.services);
+        if (passed - lookedAt < 5 * minute) continue;
+        lookedAt = passed;
+        if (await isFound()) break;
+      }
+      assert.equal(await isFound(), true);
+    },
+  );
+}
+
+test('a clock that was set while nothing ran is on record, and nothing from the future is kept', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'control-plane.db');
+  const ahead = new TestClock(start + 3 * hour);
+  const first = await startTestControlPlane({ clock: ahead, file });
+  const before = await makeHeartbeat(first);
+  await before.ping();
+  await first[Symbol.asyncDispose]();
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock, file });
+  const { db } = cp.controlPlane.services;
+  const heartbeats = await db
+    .selectFrom('heartbeats')
+    .select(['last_ping_at', 'expected_at', 'fails_at'])
+    .execute();
+  assert.deepEqual(heartbeats, [
+    { last_ping_at: start, expected_at: start + 10 * minute, fails_at: start + 12 * minute },
+  ]);
+  assert.deepEqual(await db.selectFrom('reception_gaps').select(['cause', 'step_ms']).execute(), [
+    { cause: 'clock-step', step_ms: -3 * hour },
+  ]);
+});
