@@ -9,7 +9,7 @@ import {
   type Job,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { ApiError, badToken } from '../errors/api-error.ts';
-import { eachOf } from '../db/expressions.ts';
+import { eachOf, unindexed } from '../db/expressions.ts';
 import type { JobsTable } from './tables.ts';
 import { checkAssembly, runsOnAgents } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
@@ -41,7 +41,7 @@ async function toJobs(
   const checks = await services.db
     .selectFrom('checks')
     .selectAll()
-    .where('account_id', '=', caller.accountId)
+    .where(unindexed<string>('account_id'), '=', caller.accountId)
     .where('id', 'in', eachOf([...new Set(rows.map((row) => row.check_id))]))
     .execute();
   const byId = new Map(checks.map((check) => [check.id, check]));
@@ -115,7 +115,7 @@ async function assembleChecks(
     )
     .selectAll('checks')
     .select('schedule_periods.starts_at as schedule_from')
-    .where('checks.account_id', '=', caller.accountId)
+    .where(unindexed<string>('checks.account_id'), '=', caller.accountId)
     .where('checks.id', 'in', eachOf(checkIds))
     .execute();
   const assemble = await checkAssembly(services, caller, rows);

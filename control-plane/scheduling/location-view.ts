@@ -7,7 +7,7 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { groupsOf, type CheckRow } from '../checks/index.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
-import { eachOf } from '../db/expressions.ts';
+import { eachOf, unindexed } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import {
   maintenanceDay,
@@ -225,7 +225,7 @@ export class LocationView {
     const rows: CheckRow[] = await db
       .selectFrom('checks')
       .selectAll()
-      .where('account_id', '=', accountId)
+      .where(unindexed<string>('account_id'), '=', accountId)
       .where('id', 'in', eachOf(checkIds))
       .execute();
     const groups = await groupsOf(db, accountId, rows);

@@ -1,7 +1,7 @@
 /** Keeps locations, tags and schedule of a check in line with its effective fields. */
 import type { Kysely } from 'kysely';
 import { toFlag } from '../db/columns.ts';
-import { eachOf } from '../db/expressions.ts';
+import { eachOf, unindexed } from '../db/expressions.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { rowsOf } from '../db/rows.ts';
@@ -226,7 +226,7 @@ export async function runFirst(
           .on('schedule_periods.ends_at', 'is', null),
       )
       .select(['checks.id', 'checks.frequency', 'schedule_periods.starts_at as schedule_from'])
-      .where('checks.account_id', '=', accountId)
+      .where(unindexed<string>('checks.account_id'), '=', accountId)
       .where('checks.id', 'in', ids)
       .execute();
     const statuses = await db
