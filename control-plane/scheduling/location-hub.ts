@@ -538,7 +538,7 @@ export class LocationHub {
       return;
     }
     const view = entry.view ?? new LocationView(this.#parts, entry);
-    const touched = await view.refresh(vector, entry.members);
+    const { changed, relieved } = await view.refresh(vector, entry.members);
     const areJobsNew =
       entry.view === null ||
       entry.areJobsInDoubt ||
@@ -553,7 +553,8 @@ export class LocationHub {
     entry.view = view;
     entry.vector = vector;
     entry.changes += 1;
-    this.#wake(entry, touched === 'all' ? entry.waiters.keys() : touched, hasMoved);
+    this.#wake(entry, changed === 'all' ? entry.waiters.keys() : changed, hasMoved);
+    this.#wake(entry, relieved, hasMoved);
     if (areJobsNew) this.#offerJobs(entry);
   }
 
