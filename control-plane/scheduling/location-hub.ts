@@ -55,6 +55,14 @@ const adoptEveryMs = 5_000;
 const adoptAfterMs = 45_000;
 /** While the set of agents changes, polls are woken at most this often. */
 const wakeEveryMs = 250;
+/**
+ * In a large location each newcomer takes checks of many agents. One that only lost checks is woken
+ * once it has lost none for a while, which grows with the number of agents: until then its check may
+ * run twice, and is stored once.
+ */
+const largeLocation = 100;
+const relievedMsPerMember = 2;
+const maxRelievedMs = 2_000;
 /** Reading many checks again waits, so that a location that keeps changing does not stop the rest. */
 const pausePerLoad = 5;
 const maxPauseMs = 1_000;
@@ -101,6 +109,9 @@ interface LocationEntry extends Place {
   unwoken: Set<string>;
   cancelWaking: (() => void) | null;
   wokenAt: number;
+  /** Agents that only lost checks and were not told yet, by when they lost one last; the earliest first. */
+  relievedAt: Map<string, number>;
+  cancelRelieving: (() => void) | null;
 }
 
 export interface HubParts {
@@ -190,6 +201,7 @@ export class LocationHub {
         ...{ loading: null, queued: null, hasFailed: false },
         ...{ loadedAt: Number.NEGATIVE_INFINITY, loadTookMs: 0 },
         ...{ unwoken: new Set(), cancelWaking: null, wokenAt: Number.NEGATIVE_INFINITY },
+        ...{ relievedAt: new Map(), cancelRelieving: null },
       };
       this.#entries.set(key, entry);
     }
@@ -373,6 +385,7 @@ export class LocationHub {
 
   remember(place: Place, agentId: string, answer: SentAnswer): void {
     const entry = this.#entry(place);
+    entry.relievedAt.delete(agentId);
     if (entry.members.has(agentId)) entry.lastAnswers.set(agentId, answer);
   }
 
@@ -554,7 +567,7 @@ export class LocationHub {
     entry.vector = vector;
     entry.changes += 1;
     this.#wake(entry, changed === 'all' ? entry.waiters.keys() : changed, hasMoved);
-    this.#wake(entry, relieved, hasMoved);
+    this.#wakeRelieved(entry, relieved);
     if (areJobsNew) this.#offerJobs(entry);
   }
 
@@ -592,6 +605,35 @@ export class LocationHub {
     const leftMs = entry.wokenAt + wakeEveryMs - clock.monotonic();
     if (leftMs <= 0) wake();
     else if (!this.isClosed) entry.cancelWaking = clock.after(leftMs, wake);
+  }
+
+  #wakeRelieved(entry: LocationEntry, agentIds: ReadonlySet<string>): void {
+    if (entry.members.size < largeLocation) {
+      this.#wake(entry, agentIds, true);
+      return;
+    }
+    const now = this.#parts.clock.monotonic();
+    for (const agentId of agentIds) {
+      entry.relievedAt.delete(agentId);
+      entry.relievedAt.set(agentId, now);
+    }
+    this.#expectRelieved(entry);
+  }
+
+  #expectRelieved(entry: LocationEntry): void {
+    const { clock } = this.#parts;
+    const waitMs = Math.min(maxRelievedMs, relievedMsPerMember * entry.members.size);
+    const [firstAt] = entry.relievedAt.values();
+    if (firstAt === undefined || entry.cancelRelieving !== null || this.isClosed) return;
+    const leftMs = Math.max(wakeEveryMs, firstAt + waitMs - clock.monotonic());
+    entry.cancelRelieving = clock.after(leftMs, () => {
+      entry.cancelRelieving = null;
+      const until = clock.monotonic() - waitMs;
+      const due = [...entry.relievedAt].filter(([, at]) => at <= until).map(([id]) => id);
+      for (const agentId of due) entry.relievedAt.delete(agentId);
+      this.#wakeNow(entry, due);
+      this.#expectRelieved(entry);
+    });
   }
 
   #wakeNow(entry: LocationEntry, agentIds: Iterable<string>): void {
@@ -660,6 +702,7 @@ export class LocationHub {
     this.#cancelTick();
     for (const entry of this.#entries.values()) {
       entry.cancelWaking?.();
+      entry.cancelRelieving?.();
       for (const { stopWaiting } of entry.attendances.values()) stopWaiting?.();
       for (const waiting of [...entry.waiters.values()]) for (const wake of [...waiting]) wake();
     }
