@@ -17,6 +17,7 @@ import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { Bus } from '../core/bus.ts';
+import { Gathered } from '../core/gathered.ts';
 import type { DiskWatch } from '../core/disk-watch.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
 import type { CommitQueue } from '../db/commit-queue.ts';
@@ -67,6 +68,8 @@ const maxRelievedMs = 2_000;
 const pausePerLoad = 5;
 const maxPauseMs = 1_000;
 const manyChecks = 1_000;
+/** Locations of which the versions are read in one statement. */
+const vectorsAtOnce = 500;
 /** Limit of jobs in one answer. */
 export const jobsPerCheckIn = 50;
 
@@ -143,6 +146,7 @@ export class LocationHub {
   readonly #registry: AgentRegistry;
   /** Without other replicas. */
   readonly #isAlone: boolean;
+  readonly #vectors: Gathered<Place, LocationVector | undefined>;
   readonly #entries = new Map<string, LocationEntry>();
   readonly #overdue = new Map<LocationEntry, Set<string>>();
   #removing: Promise<void> | null = null;
@@ -158,6 +162,11 @@ export class LocationHub {
     this.#parts = parts;
     this.#registry = new AgentRegistry(parts);
     this.#isAlone = engineOf(parts.db) === 'sqlite';
+    this.#vectors = new Gathered(async (places) => {
+      const vectors = await readVectors(parts.db, places);
+      const byPlace = new Map(vectors.map((vector) => [keyOfPlace(vector), vector]));
+      return places.map((place) => byPlace.get(keyOfPlace(place)));
+    }, vectorsAtOnce);
     parts.bus.on('l', (about) => {
       const slash = about.indexOf('/');
       if (slash < 0) void this.#follow();
@@ -542,7 +551,7 @@ export class LocationHub {
   async #load(entry: LocationEntry): Promise<void> {
     const { db, clock, reception } = this.#parts;
     const before = entry.vector;
-    const [vector] = await readVectors(db, entry);
+    const vector = await this.#vectors.run(entry);
     if (vector === undefined) return;
     const hasMoved = before?.epoch !== vector.epoch;
     if (hasMoved) await this.#readMembers(entry);
