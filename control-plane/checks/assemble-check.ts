@@ -74,7 +74,7 @@ interface Place {
 }
 
 async function inheritanceOf(
-  { db }: Services,
+  { db }: Pick<Services, 'db'>,
   { accountId, location }: Place,
   rows: readonly CheckRow[],
 ): Promise<Inheritance> {
@@ -190,7 +190,7 @@ function chosenCertificates<C extends { id: string; host: string }>(
 
 /** Assembles checks of one account for agents of one location. Throws when a secret cannot be decrypted. */
 export async function checkAssembly(
-  services: Services,
+  services: Pick<Services, 'db' | 'secrets'>,
   place: Place,
   rows: readonly CheckRow[],
 ): Promise<(row: CheckRow, scheduleFrom: number, proxyUrl: string | null) => AssignedCheck> {

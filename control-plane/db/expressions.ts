@@ -111,7 +111,10 @@ export function largerOf(one: Expression<unknown>, other: Expression<unknown>): 
   });
 }
 
-/** A column that the planner of SQLite must not use an index for. */
+/**
+ * A column that the planner of SQLite must not use an index for. Beside a list of ids it takes an
+ * index on `account_id` for the better one, and reads every row of the account.
+ */
 export function unindexed<T>(column: string): Expression<T> {
   return byEngine({ sqlite: sql<T>`+${sql.ref(column)}`, postgres: sql<T>`${sql.ref(column)}` });
 }

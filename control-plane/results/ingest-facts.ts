@@ -1,5 +1,5 @@
 /** What is known about the submissions of a commit, read in a constant number of statements. */
-import type { Kysely, Selectable } from 'kysely';
+import { sql, type Kysely, type Selectable } from 'kysely';
 import type {
   MissedSubmission,
   ResultSubmission,
@@ -85,13 +85,20 @@ const schedulesOf = prepareQuery<
     .groupBy(['check_id', 'frequency', 'frequency_offset', 'run_parallel', 'locations_json']),
 );
 
-const leasesOfRuns = prepareQuery<{ runIds: string }, Selectable<Database['job_leases']>>(
-  (db, argument) =>
-    db
-      .selectFrom('job_leases')
-      .selectAll()
-      .where('run_id', 'in', eachTextIn(argument('runIds'))),
-);
+/** By the whole beginning of the key: there is a lease for each job of as long as results are kept. */
+function leasesOfRuns(
+  db: Kysely<Database>,
+  runs: readonly { accountId: string; location: string; runId: string }[],
+): Promise<Selectable<Database['job_leases']>[]> {
+  const given = rowsOf({ accountId: 'text', location: 'text', runId: 'text' }, runs);
+  return db
+    .selectFrom('job_leases')
+    .selectAll()
+    .where(
+      sql<boolean>`(account_id, location, run_id) in (select "accountId", location, "runId" from ${given} as given)`,
+    )
+    .execute();
+}
 
 /** The slot of a run. */
 export interface Slot {
@@ -173,11 +180,13 @@ export class IngestFacts {
   }
 
   async #readLeases(db: Kysely<Database>, items: readonly RunItem[]): Promise<void> {
-    const runIds = items.flatMap(({ data }) =>
-      data.kind === 'result' && data.jobId !== null ? [data.runId] : [],
+    const runs = items.flatMap(({ accountId, location, data }) =>
+      data.kind === 'result' && data.jobId !== null
+        ? [{ accountId, location, runId: data.runId }]
+        : [],
     );
-    if (runIds.length === 0) return;
-    for (const lease of await leasesOfRuns.run(db, { runIds: distinct(runIds) })) {
+    if (runs.length === 0) return;
+    for (const lease of await leasesOfRuns(db, runs)) {
       const { account_id: accountId, location, run_id: runId, job_id: jobId } = lease;
       this.#leases.set(leaseKey(accountId, location, runId, jobId), {
         checkId: lease.check_id,

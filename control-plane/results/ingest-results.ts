@@ -28,6 +28,12 @@ import { storePlan, StoredMeanwhile, storeRuns, type StoredPlan } from './store-
 const maxAtOnce = { sqlite: 5_000, postgres: 2_000 };
 /** Commits at once: the others wait on PostgreSQL for its disk and for the way there. */
 const commitsAtOnce = { sqlite: 1, postgres: 4 };
+/**
+ * Items that are worth a commit beside those in progress. Fewer wait for one of these to end, or for
+ * so long: the next commit takes all of them, at the cost of one.
+ */
+const enoughForAnother = 500;
+const maxGatherMs = 50;
 /** How often a commit is repeated that met what another one has stored meanwhile. */
 const attempts = 3;
 
@@ -175,6 +181,7 @@ export class ResultIntake {
   #queue: QueuedBatch[] = [];
   /** Commits in progress. */
   #working = 0;
+  #cancelGathering: (() => void) | null = null;
 
   constructor(services: Services, options: IntakeOptions) {
     this.#services = services;
@@ -187,8 +194,22 @@ export class ResultIntake {
     return new Promise((resolve, reject) => {
       const arrivedAt = this.#services.clock.monotonic();
       this.#queue.push({ ...batch, arrivedAt, resolve, reject });
-      if (this.#working < commitsAtOnce[this.#engine]) void this.#work();
+      if (this.#working === 0) void this.#work();
+      else this.#workBeside();
     });
+  }
+
+  #workBeside(): void {
+    if (this.#working >= commitsAtOnce[this.#engine]) return;
+    const items = this.#queue.reduce((sum, batch) => sum + batch.items.length, 0);
+    if (items >= enoughForAnother) void this.#work();
+    else {
+      this.#cancelGathering ??= this.#services.clock.after(maxGatherMs, () => {
+        this.#cancelGathering = null;
+        if (this.#queue.length > 0 && this.#working < commitsAtOnce[this.#engine])
+          void this.#work();
+      });
+    }
   }
 
   /** The batches of the next commit: at least one, and as many others as fit. */
@@ -223,6 +244,12 @@ export class ResultIntake {
       }
     }
     this.#working -= 1;
+    if (this.#queue.length === 0) this.#stopGathering();
+  }
+
+  #stopGathering(): void {
+    this.#cancelGathering?.();
+    this.#cancelGathering = null;
   }
 
   /** Commits as much as possible after a failure; an item that fails by itself is refused. */

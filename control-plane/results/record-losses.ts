@@ -8,6 +8,7 @@ import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
+import { Gathered } from '../core/gathered.ts';
 import { byEngine, engineOf } from '../db/engine.ts';
 import type { Database } from '../db/tables.ts';
 import { missingSince, type RecordLoss, type StoredMark } from '../scheduling/index.ts';
@@ -42,6 +43,8 @@ interface NoticedLoss extends RecordLoss {
 
 export class RecordLosses {
   readonly #parts: RecordLossesParts;
+  /** Acknowledgements of one commit share the read. */
+  readonly #newestSeq: Gathered<null, number>;
   /** Id of this process. */
   readonly #run = randomUUID();
   readonly #key: Buffer;
@@ -58,6 +61,10 @@ export class RecordLosses {
     known: NoticedLoss | null,
   ) {
     this.#parts = parts;
+    this.#newestSeq = new Gathered(async (calls) => {
+      const seq = await newestSeq(parts.db);
+      return calls.map(() => seq);
+    }, Infinity);
     this.#start = start;
     this.#key = parts.secrets.deriveKey('acknowledgements');
     this.#known = known;
@@ -95,8 +102,8 @@ export class RecordLosses {
 
   /** The mark for an acknowledgement; opaque to agents. */
   async mark(): Promise<string> {
-    const { db, clock } = this.#parts;
-    const facts = `${this.#run}.${await newestSeq(db)}.${clock.now()}`;
+    const { clock } = this.#parts;
+    const facts = `${this.#run}.${await this.#newestSeq.run(null)}.${clock.now()}`;
     return `${facts}.${this.#macOf(facts)}`;
   }
 

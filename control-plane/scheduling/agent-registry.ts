@@ -2,11 +2,18 @@
  * Writes check-ins. Those that arrive together share a transaction, so that a fleet that starts
  * changes the set of agents a few times and not once per agent.
  */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '@monitor/shared/clock.ts';
 import type { CommitQueue } from '../db/commit-queue.ts';
 import { joinLocation, keyOfPlace, renewAgents, type Arrival } from './serving-agents.ts';
 
+/** While check-ins keep coming, writing them takes a part of the time. */
+const pausePerWrite = 3;
+const maxPauseMs = 100;
+
 interface RegistryParts {
   commits: CommitQueue;
+  clock: Pick<Clock, 'monotonic'>;
   replicaId: string;
 }
 
@@ -33,13 +40,17 @@ export class AgentRegistry {
   }
 
   async #work(): Promise<void> {
+    const { clock } = this.#parts;
     this.#isWorking = true;
     // Requests that were read in the same turn of the event loop join before the transaction begins.
     await new Promise<void>((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;
       this.#waiting = [];
+      const begunAt = clock.monotonic();
       await this.#write(batch);
+      const tookMs = clock.monotonic() - begunAt;
+      if (this.#waiting.length > 0) await pause(Math.min(maxPauseMs, pausePerWrite * tookMs));
     }
     this.#isWorking = false;
   }

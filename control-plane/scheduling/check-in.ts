@@ -9,7 +9,7 @@ import {
   type Job,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { ApiError, badToken } from '../errors/api-error.ts';
-import { eachOf } from '../db/expressions.ts';
+import { eachOf, unindexed } from '../db/expressions.ts';
 import type { JobsTable } from './tables.ts';
 import { checkAssembly, runsOnAgents } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
@@ -41,7 +41,7 @@ async function toJobs(
   const checks = await services.db
     .selectFrom('checks')
     .selectAll()
-    .where('account_id', '=', caller.accountId)
+    .where(unindexed<string>('account_id'), '=', caller.accountId)
     .where('id', 'in', eachOf([...new Set(rows.map((row) => row.check_id))]))
     .execute();
   const byId = new Map(checks.map((check) => [check.id, check]));
@@ -98,33 +98,6 @@ interface News {
   removals: string[];
 }
 
-/** Assembles these checks for the agents of the location. */
-async function assembleChecks(
-  services: Services,
-  caller: Caller,
-  view: LocationView,
-  checkIds: readonly string[],
-): Promise<AssignedCheck[]> {
-  if (checkIds.length === 0) return [];
-  const rows = await services.db
-    .selectFrom('checks')
-    .innerJoin('schedule_periods', (join) =>
-      join
-        .onRef('schedule_periods.check_id', '=', 'checks.id')
-        .on('schedule_periods.ends_at', 'is', null),
-    )
-    .selectAll('checks')
-    .select('schedule_periods.starts_at as schedule_from')
-    .where('checks.account_id', '=', caller.accountId)
-    .where('checks.id', 'in', eachOf(checkIds))
-    .execute();
-  const assemble = await checkAssembly(services, caller, rows);
-  return rows.map((row) => ({
-    ...assemble(row, row.schedule_from, view.proxyUrl),
-    pauses: view.pausesOf(row.id),
-  }));
-}
-
 /** What the agent holds by its own account; null when this process cannot know. */
 function heldBy(
   { hub }: Services,
@@ -140,8 +113,6 @@ function heldBy(
 
 /** The changes since the last answer to the agent, or everything when its snapshot differs. */
 async function newsFor(
-  services: Services,
-  caller: Caller,
   view: LocationView,
   held: ReadonlyMap<string, string> | null,
   { revisions }: Holding,
@@ -150,7 +121,7 @@ async function newsFor(
   const changed = [...revisions.keys()].filter((id) => held?.get(id) !== revisions.get(id));
   return {
     full: held === null,
-    upserts: await assembleChecks(services, caller, view, changed),
+    upserts: await view.assemble(changed),
     removals: held === null ? [] : [...held.keys()].filter((id) => !revisions.has(id)),
   };
 }
@@ -219,7 +190,11 @@ async function answerOf(
   services.reception.hearClock(caller, receivedAt - request.clock.sentAt);
   if (isNew) {
     const { view } = await hub.look(caller, agentId);
-    await runFirst(services, caller, [...view.holdingOf(agentId).revisions.keys()]);
+    const checks = new Map(view.withoutRun(agentId).map((check) => [check.id, check]));
+    for (const id of await runFirst(services, caller, [...checks.keys()])) {
+      const check = checks.get(id);
+      if (check !== undefined) check.hasRun = true;
+    }
   }
   const waitUntil = arrivedAt + request.waitMs;
   for (let hasWaited = false; ; hasWaited = true) {
@@ -233,7 +208,7 @@ async function answerOf(
     }
     const holding = view.holdingOf(agentId);
     const held = heldBy(services, caller, request, holding);
-    const news = await newsFor(services, caller, view, held, holding);
+    const news = await newsFor(view, held, holding);
     const jobs = signal.aborted
       ? []
       : await leaseJobs(services, caller, agentId, { view, jobs: waiting });

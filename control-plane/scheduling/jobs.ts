@@ -2,7 +2,7 @@
 import type { ExpressionBuilder, Kysely, Selectable } from 'kysely';
 import { leaseMs } from '@monitor/shared/contract/agent-protocol.ts';
 import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
-import { eachOf } from '../db/expressions.ts';
+import { eachOf, unindexed } from '../db/expressions.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import { lockRows } from '../db/lock.ts';
 import { rowsOf } from '../db/rows.ts';
@@ -129,7 +129,7 @@ export async function leaseWaiting(
     db
       .selectFrom('jobs')
       .selectAll()
-      .where('account_id', '=', accountId)
+      .where(unindexed<string>('account_id'), '=', accountId)
       .where('location', '=', location)
       .where('id', 'in', eachOf(jobIds))
       .where('expires_at', '>', now)
@@ -143,7 +143,7 @@ export async function leaseWaiting(
   await db
     .updateTable('jobs')
     .set({ agent_id: agentId, lease_until: leaseUntil })
-    .where('account_id', '=', accountId)
+    .where(unindexed<string>('account_id'), '=', accountId)
     .where('id', 'in', eachOf(waiting.map(({ id }) => id)))
     .execute();
   await rememberLeases(db, waiting, now);

@@ -17,6 +17,7 @@ import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { Bus } from '../core/bus.ts';
+import { Gathered } from '../core/gathered.ts';
 import type { WriteWatch } from '../core/write-watch.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
 import type { CommitQueue } from '../db/commit-queue.ts';
@@ -53,10 +54,20 @@ const followEveryMs = 1_000;
 const adoptEveryMs = 5_000;
 /** While the set of agents changes, polls are woken at most this often. */
 const wakeEveryMs = 250;
+/**
+ * In a large location each newcomer takes checks of many agents. One that only lost checks is woken
+ * once it has lost none for a while, which grows with the number of agents: until then its check may
+ * run twice, and is stored once.
+ */
+const largeLocation = 100;
+const relievedMsPerMember = 2;
+const maxRelievedMs = 2_000;
 /** Reading many checks again waits, so that a location that keeps changing does not stop the rest. */
 const pausePerLoad = 5;
 const maxPauseMs = 1_000;
 const manyChecks = 1_000;
+/** Locations of which the versions are read in one statement. */
+const vectorsAtOnce = 500;
 /** Limit of jobs in one answer. */
 export const jobsPerCheckIn = 50;
 
@@ -99,6 +110,9 @@ interface LocationEntry extends Place {
   unwoken: Set<string>;
   cancelWaking: (() => void) | null;
   wokenAt: number;
+  /** Agents that only lost checks and were not told yet, by when they lost one last; the earliest first. */
+  relievedAt: Map<string, number>;
+  cancelRelieving: (() => void) | null;
 }
 
 export interface HubParts {
@@ -130,6 +144,7 @@ export class LocationHub {
   readonly #registry: AgentRegistry;
   /** Without other replicas. */
   readonly #isAlone: boolean;
+  readonly #vectors: Gathered<Place, LocationVector | undefined>;
   readonly #entries = new Map<string, LocationEntry>();
   readonly #overdue = new Map<LocationEntry, Set<string>>();
   #removing: Promise<void> | null = null;
@@ -145,6 +160,11 @@ export class LocationHub {
     this.#parts = parts;
     this.#registry = new AgentRegistry(parts);
     this.#isAlone = engineOf(parts.db) === 'sqlite';
+    this.#vectors = new Gathered(async (places) => {
+      const vectors = await readVectors(parts.db, places);
+      const byPlace = new Map(vectors.map((vector) => [keyOfPlace(vector), vector]));
+      return places.map((place) => byPlace.get(keyOfPlace(place)));
+    }, vectorsAtOnce);
     parts.bus.on('l', (about) => {
       const slash = about.indexOf('/');
       if (slash < 0) void this.#follow();
@@ -188,6 +208,7 @@ export class LocationHub {
         ...{ loading: null, queued: null, hasFailed: false },
         ...{ loadedAt: Number.NEGATIVE_INFINITY, loadTookMs: 0 },
         ...{ unwoken: new Set(), cancelWaking: null, wokenAt: Number.NEGATIVE_INFINITY },
+        ...{ relievedAt: new Map(), cancelRelieving: null },
       };
       this.#entries.set(key, entry);
     }
@@ -371,6 +392,7 @@ export class LocationHub {
 
   remember(place: Place, agentId: string, answer: SentAnswer): void {
     const entry = this.#entry(place);
+    entry.relievedAt.delete(agentId);
     if (entry.members.has(agentId)) entry.lastAnswers.set(agentId, answer);
   }
 
@@ -527,7 +549,7 @@ export class LocationHub {
   async #load(entry: LocationEntry): Promise<void> {
     const { db, clock, reception } = this.#parts;
     const before = entry.vector;
-    const [vector] = await readVectors(db, entry);
+    const vector = await this.#vectors.run(entry);
     if (vector === undefined) return;
     const hasMoved = before?.epoch !== vector.epoch;
     if (hasMoved) await this.#readMembers(entry);
@@ -536,7 +558,7 @@ export class LocationHub {
       return;
     }
     const view = entry.view ?? new LocationView(this.#parts, entry);
-    const touched = await view.refresh(vector, entry.members);
+    const { changed, relieved } = await view.refresh(vector, entry.members);
     const areJobsNew =
       entry.view === null ||
       entry.areJobsInDoubt ||
@@ -551,7 +573,8 @@ export class LocationHub {
     entry.view = view;
     entry.vector = vector;
     entry.changes += 1;
-    this.#wake(entry, touched === 'all' ? entry.waiters.keys() : touched, hasMoved);
+    this.#wake(entry, changed === 'all' ? entry.waiters.keys() : changed, hasMoved);
+    this.#wakeRelieved(entry, relieved);
     if (areJobsNew) this.#offerJobs(entry);
   }
 
@@ -589,6 +612,35 @@ export class LocationHub {
     const leftMs = entry.wokenAt + wakeEveryMs - clock.monotonic();
     if (leftMs <= 0) wake();
     else if (!this.isClosed) entry.cancelWaking = clock.after(leftMs, wake);
+  }
+
+  #wakeRelieved(entry: LocationEntry, agentIds: ReadonlySet<string>): void {
+    if (entry.members.size < largeLocation) {
+      this.#wake(entry, agentIds, true);
+      return;
+    }
+    const now = this.#parts.clock.monotonic();
+    for (const agentId of agentIds) {
+      entry.relievedAt.delete(agentId);
+      entry.relievedAt.set(agentId, now);
+    }
+    this.#expectRelieved(entry);
+  }
+
+  #expectRelieved(entry: LocationEntry): void {
+    const { clock } = this.#parts;
+    const waitMs = Math.min(maxRelievedMs, relievedMsPerMember * entry.members.size);
+    const [firstAt] = entry.relievedAt.values();
+    if (firstAt === undefined || entry.cancelRelieving !== null || this.isClosed) return;
+    const leftMs = Math.max(wakeEveryMs, firstAt + waitMs - clock.monotonic());
+    entry.cancelRelieving = clock.after(leftMs, () => {
+      entry.cancelRelieving = null;
+      const until = clock.monotonic() - waitMs;
+      const due = [...entry.relievedAt].filter(([, at]) => at <= until).map(([id]) => id);
+      for (const agentId of due) entry.relievedAt.delete(agentId);
+      this.#wakeNow(entry, due);
+      this.#expectRelieved(entry);
+    });
   }
 
   #wakeNow(entry: LocationEntry, agentIds: Iterable<string>): void {
@@ -657,6 +709,7 @@ export class LocationHub {
     this.#cancelTick();
     for (const entry of this.#entries.values()) {
       entry.cancelWaking?.();
+      entry.cancelRelieving?.();
       for (const { stopWaiting } of entry.attendances.values()) stopWaiting?.();
       for (const waiting of [...entry.waiters.values()]) for (const wake of [...waiting]) wake();
     }

@@ -5,9 +5,10 @@
 import { createHash } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
+import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import { groupsOf, type CheckRow } from '../checks/index.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
-import { eachOf } from '../db/expressions.ts';
+import { eachOf, unindexed } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import {
   maintenanceDay,
@@ -19,6 +20,7 @@ import type { Candidate, Needs } from './decide/assignment.ts';
 import { Assignments } from './decide/assignments.ts';
 import { mayNeedMore } from './decide/runtime-needs.ts';
 import type { LocationVector, Place } from './serving-agents.ts';
+import { SharedAssembly } from './shared-assembly.ts';
 
 interface ViewParts {
   db: Kysely<Database>;
@@ -31,6 +33,8 @@ export interface LocatedCheck {
   id: string;
   revision: number;
   needs: Needs;
+  /** False also while nobody asked. */
+  hasRun: boolean;
 }
 
 /** What an agent is to hold. */
@@ -39,6 +43,13 @@ export interface Holding {
   revisions: ReadonlyMap<string, string>;
   /** Equal for equal revisions. */
   digest: string;
+}
+
+/** Ids of agents by why they are to hold something else. */
+interface Changes {
+  changed: ReadonlySet<string> | 'all';
+  /** They only lost checks, to others. */
+  relieved: ReadonlySet<string>;
 }
 
 const digestChars = 22;
@@ -62,6 +73,7 @@ export class LocationView {
   readonly #parts: ViewParts;
   readonly #place: Place;
   readonly #assignments = new Assignments();
+  readonly #assembly: SharedAssembly;
   readonly #holdings = new Map<string, Holding>();
   /** Of the checks; null before they were read. */
   #loaded: { version: string; runtimeId: string | null } | null = null;
@@ -79,6 +91,7 @@ export class LocationView {
   constructor(parts: ViewParts, place: Place) {
     this.#parts = parts;
     this.#place = place;
+    this.#assembly = new SharedAssembly(parts, place);
   }
 
   get members(): ReadonlyMap<string, Candidate> {
@@ -94,8 +107,18 @@ export class LocationView {
     return this.#keyIds.has(keyId);
   }
 
-  pausesOf(checkId: string): ReturnType<MaintenancePlan['of']>['pauses'] {
-    return this.#plan.of(checkId).pauses;
+  /** These checks for agents of the location. Throws when a secret cannot be decrypted. */
+  async assemble(checkIds: readonly string[]): Promise<AssignedCheck[]> {
+    const checks = await this.#assembly.assemble(checkIds, this.proxyUrl);
+    return checks.map((check) => ({ ...check, pauses: this.#plan.of(check.id).pauses }));
+  }
+
+  /** Checks of an agent that may never have run on their present schedule. */
+  withoutRun(agentId: string): LocatedCheck[] {
+    return [...this.#assignments.checksOf(agentId)].flatMap((id) => {
+      const check = this.#checks.get(id);
+      return check?.hasRun === false ? [check] : [];
+    });
   }
 
   /** True when nothing changed but time, and a new day begins. */
@@ -118,14 +141,8 @@ export class LocationView {
     return holding;
   }
 
-  /**
-   * Reads what changed in the database; gives the ids of agents that are to hold something else than before, or
-   * `all`.
-   */
-  async refresh(
-    vector: LocationVector,
-    members: ReadonlyMap<string, Candidate>,
-  ): Promise<ReadonlySet<string> | 'all'> {
+  /** Reads what changed in the database; gives the ids of agents that are to hold something else than before. */
+  async refresh(vector: LocationVector, members: ReadonlyMap<string, Candidate>): Promise<Changes> {
     const version = `${vector.accountVersion}.${vector.environmentRevision}.${vector.version}`;
     const isCurrent =
       this.#loaded?.version === version && this.#loaded.runtimeId === vector.runtimeId;
@@ -134,11 +151,15 @@ export class LocationView {
     this.#members = members;
     this.epoch = vector.epoch;
     this.version = `${version}.${vector.epoch}`;
-    const moved = this.#assignments.update(members, this.#checks);
-    const changed = touched === 'all' ? 'all' : new Set([...touched, ...moved]);
-    if (changed === 'all') this.#holdings.clear();
-    else for (const agentId of changed) this.#holdings.delete(agentId);
-    return changed;
+    const moves = this.#assignments.update(members, this.#checks);
+    if (touched === 'all') {
+      this.#holdings.clear();
+      return { changed: 'all', relieved: new Set() };
+    }
+    const changed = new Set([...touched, ...moves.changed]);
+    const relieved = new Set([...moves.relieved].filter((id) => !touched.has(id)));
+    for (const agentId of [...changed, ...relieved]) this.#holdings.delete(agentId);
+    return { changed, relieved };
   }
 
   async #read(
@@ -207,6 +228,7 @@ export class LocationView {
         id,
         {
           ...{ id, revision },
+          hasRun: isKnown({ id, revision }) && known.get(id)?.hasRun === true,
           needs: (isKnown({ id, revision }) ? known.get(id)?.needs : needs.get(id)) ?? {
             ...{ type, needsRuntime: false, runtimeId: null, needsBrowser: false },
           },
@@ -225,7 +247,7 @@ export class LocationView {
     const rows: CheckRow[] = await db
       .selectFrom('checks')
       .selectAll()
-      .where('account_id', '=', accountId)
+      .where(unindexed<string>('account_id'), '=', accountId)
       .where('id', 'in', eachOf(checkIds))
       .execute();
     const groups = await groupsOf(db, accountId, rows);

@@ -1,7 +1,7 @@
 /** Keeps locations, tags and schedule of a check in line with its effective fields. */
 import type { Kysely } from 'kysely';
 import { toFlag } from '../db/columns.ts';
-import { eachOf } from '../db/expressions.ts';
+import { eachOf, unindexed } from '../db/expressions.ts';
 import { insertTogether, prepareInserts } from '../db/insert-many.ts';
 import { rowsOf } from '../db/rows.ts';
 import type { Database } from '../db/tables.ts';
@@ -176,49 +176,67 @@ export function notifyAgents(
 /** Limit of first runs for an agent that arrives; the other checks begin with their slots. */
 const maxFirstRuns = 500;
 
+interface LastRun {
+  id: string;
+  frequency: number;
+  /** Start of the present schedule. */
+  scheduleFrom: number;
+  /** Null without any run. */
+  startedAt: number | null;
+}
+
+function hasRun({ startedAt, scheduleFrom }: LastRun): boolean {
+  return startedAt !== null && startedAt >= scheduleFrom;
+}
+
+async function lastRunsOf(
+  db: Kysely<Database>,
+  accountId: string,
+  checkIds: readonly string[],
+): Promise<LastRun[]> {
+  return db
+    .selectFrom('checks')
+    .innerJoin('schedule_periods', (join) =>
+      join
+        .onRef('schedule_periods.check_id', '=', 'checks.id')
+        .on('schedule_periods.ends_at', 'is', null),
+    )
+    .leftJoin('check_statuses', 'check_statuses.check_id', 'checks.id')
+    .select(['checks.id', 'checks.frequency', 'schedule_periods.starts_at as scheduleFrom'])
+    .select('check_statuses.last_started_at as startedAt')
+    .where(unindexed<string>('checks.account_id'), '=', accountId)
+    .where('checks.id', 'in', eachOf(checkIds))
+    .execute();
+}
+
 /**
  * Runs checks without any run yet when their first agent arrives: they were created or activated
  * while the location had no agent. Checks with long periods come first, because their first slot is
- * furthest away.
+ * furthest away. Gives the ids of checks that had run before.
  */
 export async function runFirst(
   services: Services,
   { accountId, location }: { accountId: string; location: string },
   checkIds: readonly string[],
-): Promise<void> {
-  if (checkIds.length === 0) return;
+): Promise<string[]> {
+  if (checkIds.length === 0) return [];
+  const rows = await lastRunsOf(services.db, accountId, checkIds);
+  const [begun, without] = [rows.filter(hasRun), rows.filter((row) => !hasRun(row))];
+  const begunIds = begun.map(({ id }) => id);
+  if (without.length === 0) return begunIds;
   const hasBegun = await services.commits.run(async (db) => {
+    const ids = without.map(({ id }) => id);
     // Another newcomer may begin the same runs at another replica.
-    await lockChecks(db, checkIds);
-    const ids = eachOf(checkIds);
-    const rows = await db
-      .selectFrom('checks')
-      .innerJoin('schedule_periods', (join) =>
-        join
-          .onRef('schedule_periods.check_id', '=', 'checks.id')
-          .on('schedule_periods.ends_at', 'is', null),
-      )
-      .select(['checks.id', 'checks.frequency', 'schedule_periods.starts_at as schedule_from'])
-      .where('checks.account_id', '=', accountId)
-      .where('checks.id', 'in', ids)
-      .execute();
-    const statuses = await db
-      .selectFrom('check_statuses')
-      .select(['check_id', 'last_started_at'])
-      .where('account_id', '=', accountId)
-      .where('check_id', 'in', ids)
-      .execute();
+    await lockChecks(db, ids);
     const jobs = await db
       .selectFrom('jobs')
       .select('check_id')
       .where('account_id', '=', accountId)
-      .where('check_id', 'in', ids)
+      .where('check_id', 'in', eachOf(ids))
       .execute();
-    const lastRun = new Map(statuses.map((status) => [status.check_id, status.last_started_at]));
     const isWaiting = new Set(jobs.map((job) => job.check_id));
-    const first = rows
-      .filter((row) => (lastRun.get(row.id) ?? Number.NEGATIVE_INFINITY) < row.schedule_from)
-      .filter((row) => !isWaiting.has(row.id))
+    const first = (await lastRunsOf(db, accountId, ids))
+      .filter((row) => !hasRun(row) && !isWaiting.has(row.id))
       .sort((left, right) => right.frequency - left.frequency)
       .slice(0, maxFirstRuns);
     if (first.length === 0) return false;
@@ -239,6 +257,7 @@ export async function runFirst(
     return true;
   });
   if (hasBegun) services.hub.notify(accountId, location);
+  return begunIds;
 }
 
 /**

@@ -3,10 +3,11 @@
  * the row of `location_states`, raises its epoch, and releases the jobs of agents that left. Renewing
  * the row of an agent that serves takes no such lock.
  */
-import type { ExpressionBuilder, Kysely } from 'kysely';
+import { sql, type ExpressionBuilder, type Kysely } from 'kysely';
 import type { CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
 import { eachOf } from '../db/expressions.ts';
 import { lockRows } from '../db/lock.ts';
+import { rowsOf } from '../db/rows.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import { raiseJobs, type Place } from '../core/location-versions.ts';
@@ -401,12 +402,29 @@ const vectorOfOne = prepareQuery<Place, VectorRow>((db, argument) =>
     .where('state.location', '=', argument('location')),
 );
 
-/** The versions of every location that ever had an agent, or of one. One statement. */
-export async function readVectors(db: Kysely<Database>, place?: Place): Promise<LocationVector[]> {
-  const rows =
-    place === undefined
-      ? await allVectors.run(db, {})
-      : await vectorOfOne.run(db, { accountId: place.accountId, location: place.location });
+function vectorsOfMany(db: Kysely<Database>, places: readonly Place[]): Promise<VectorRow[]> {
+  const given = rowsOf(
+    { accountId: 'text', location: 'text' },
+    places.map(({ accountId, location }) => ({ accountId, location })),
+  );
+  return vectors(db)
+    .where(
+      sql<boolean>`(state.account_id, state.location) in (select "accountId", location from ${given} as given)`,
+    )
+    .execute();
+}
+
+/** The versions of every location that ever had an agent, or of some. One statement. */
+export async function readVectors(
+  db: Kysely<Database>,
+  places?: readonly Place[],
+): Promise<LocationVector[]> {
+  const [place, ...more] = places ?? [];
+  let rows: VectorRow[];
+  if (places === undefined) rows = await allVectors.run(db, {});
+  else if (place === undefined) rows = [];
+  else if (more.length > 0) rows = await vectorsOfMany(db, places);
+  else rows = await vectorOfOne.run(db, { accountId: place.accountId, location: place.location });
   return rows.map((row) => ({
     ...{ accountId: row.account_id, location: row.location, epoch: row.epoch },
     version: row.version ?? 0,

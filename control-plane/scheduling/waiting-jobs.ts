@@ -3,7 +3,7 @@
  * poll asks the database nothing.
  */
 import type { Kysely } from 'kysely';
-import { eachOf } from '../db/expressions.ts';
+import { eachOf, unindexed } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import { needsOfChecks } from './check-needs.ts';
 import { agentsFor, type Candidate, type Needs } from './decide/assignment.ts';
@@ -100,7 +100,7 @@ export class WaitingJobs {
     const rows = await db
       .selectFrom('checks')
       .selectAll()
-      .where('account_id', '=', accountId)
+      .where(unindexed<string>('account_id'), '=', accountId)
       .where('id', 'in', eachOf(others))
       .execute();
     const needs = await needsOfChecks(db, accountId, rows);

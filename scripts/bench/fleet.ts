@@ -1,7 +1,8 @@
 /**
  * A fleet in one location: simulated agents that speak the real protocol over HTTP, so many checks,
  * and one or more replicas without affinity. Shows when each check has one holder after the last
- * agent joined, and what a check-in without news costs the control plane.
+ * agent joined, what that cost the control plane, the database and this process, and what a check-in
+ * without news costs the control plane.
  *
  *   scripts/bench/fleet.ts settle <agents> <checks> <seconds of joining> [postgres] [replicas]
  *   scripts/bench/fleet.ts check-in <agents> <checks> [postgres]
@@ -28,12 +29,16 @@ import { treeCpuMs } from './process-cost.ts';
 
 const location = 'eu-west-1';
 const pollMs = 20_000;
+/** One holder per check for so long: later answers change nothing. */
+const quietMs = 10_000;
 const dispatcher = new Agent({ connections: null, pipelining: 1, connect: { timeout: 60_000 } });
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface World extends AsyncDisposable {
   urls: string[];
   pids: number[];
+  /** Of PostgreSQL. */
+  databasePid: number | null;
   apiKey: string;
   locationKey: string;
   db: Kysely<Database>;
@@ -46,9 +51,11 @@ async function startWorld(isOnPostgres: boolean, replicas: number): Promise<Worl
     REQUESTS_PER_MINUTE: '0',
     ENCRYPTION_KEY: randomBytes(32).toString('base64'),
   };
+  let databasePid: number | null = null;
   if (isOnPostgres) {
     const server = stack.use(await startPostgres({ isDurable: true }));
     await server.query('create database fleet');
+    databasePid = server.pid();
     settings['DATABASE_URL'] = server.url('fleet');
     settings['ARTIFACTS_DIR'] = join(folder.path, 'artifacts');
     settings['ARTIFACTS_SHARED'] = 'true';
@@ -82,7 +89,7 @@ async function startWorld(isOnPostgres: boolean, replicas: number): Promise<Worl
     pids.push(program.child.pid ?? 0);
   }
   return {
-    ...{ urls, pids, apiKey, locationKey, db },
+    ...{ urls, pids, databasePid, apiKey, locationKey, db },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
@@ -112,6 +119,7 @@ class SimulatedAgent {
   readonly holds = new Map<string, number>();
   snapshot: string | null = null;
   answers = 0;
+  upserts = 0;
   failures = 0;
   #turn = 0;
 
@@ -149,6 +157,7 @@ class SimulatedAgent {
     for (const id of answer.removals) this.holds.delete(id);
     this.snapshot = answer.snapshot;
     this.answers += 1;
+    this.upserts += answer.upserts.length;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -164,7 +173,7 @@ class SimulatedAgent {
   }
 }
 
-/** Checks with exactly one holder, with several, and all holdings. */
+/** Checks with exactly one holder, and with several. */
 function holdersOf(agents: readonly SimulatedAgent[]) {
   const holders = new Map<string, number>();
   for (const { holds } of agents) {
@@ -183,51 +192,96 @@ async function settle(
 ): Promise<void> {
   await using world = await startWorld(isOnPostgres, replicas);
   await makeChecks(world, checks);
-  const cpu = (): number => world.pids.reduce((sum, pid) => sum + treeCpuMs(pid), 0);
   const stopping = new AbortController();
   const agents: SimulatedAgent[] = [];
-  const begunAt = performance.now();
-  const cpuAtStart = cpu();
+  const sum = (of: (agent: SimulatedAgent) => number): number =>
+    agents.reduce((total, agent) => total + of(agent), 0);
+  const measure = () => {
+    const { user, system } = process.cpuUsage();
+    return {
+      at: performance.now(),
+      cpu: world.pids.reduce((total, pid) => total + treeCpuMs(pid), 0),
+      database: world.databasePid === null ? 0 : treeCpuMs(world.databasePid),
+      client: (user + system) / 1000,
+      answers: sum((agent) => agent.answers),
+      upserts: sum((agent) => agent.upserts),
+    };
+  };
+  type Measured = ReturnType<typeof measure>;
+  const seconds = (from: Measured, to: Measured, what: keyof Measured): string =>
+    ((to[what] - from[what]) / 1000).toFixed(1);
+  const isSettled = (): boolean => {
+    if (agents.some(({ answers }) => answers === 0)) return false;
+    const { one, several } = holdersOf(agents);
+    return one === checks && several === 0;
+  };
+
+  const begun = measure();
+  let shownAt = begun.at;
+  let sampledAt = begun.at;
+  let unheldMs = 0;
+  const show = (): void => {
+    const now = performance.now();
+    if (now - sampledAt < 100) return;
+    const { one, several } = holdersOf(agents);
+    const held = one + several;
+    if (held > 0) unheldMs += (checks - held) * (now - sampledAt);
+    sampledAt = now;
+    if (now - shownAt < 1_000) return;
+    shownAt = now;
+    const heard = agents.filter(({ answers }) => answers > 0).length;
+    process.stderr.write(
+      `${((now - begun.at) / 1000).toFixed(0)} s: ${agents.length} agents, ${heard} answered; ` +
+        `${one} checks with one holder, ${several} with several\n`,
+    );
+  };
   for (let index = 0; index < agentCount; index += 1) {
     const agent = new SimulatedAgent(world);
     agents.push(agent);
     void agent.run(stopping.signal);
     const dueMs = ((index + 1) * joinSeconds * 1000) / agentCount;
-    const waitMs = dueMs - (performance.now() - begunAt);
+    const waitMs = dueMs - (performance.now() - begun.at);
     if (waitMs > 0) await pause(waitMs);
+    show();
   }
-  const joinedAt = performance.now();
-  const cpuAtJoin = cpu();
-  let settledAt: number | null = null;
-  while (settledAt === null && performance.now() - joinedAt < 180_000) {
-    const { one, several } = holdersOf(agents);
-    if (one === checks && several === 0) settledAt = performance.now();
-    else await pause(50);
+  const joined = measure();
+  let settled: Measured | null = null;
+  for (;;) {
+    if (!isSettled()) settled = null;
+    else settled ??= measure();
+    const now = performance.now();
+    if (now - joined.at > 180_000 || (settled !== null && now - settled.at > quietMs)) break;
+    show();
+    await pause(100);
   }
-  const cpuAtEnd = cpu();
-  const answers = () => agents.reduce((sum, agent) => sum + agent.answers, 0);
-  const answersAtEnd = answers();
-  await pause(30_000);
+  const end = settled ?? measure();
+  const before = measure();
+  await pause(2 * pollMs);
+  const after = measure();
   const later = holdersOf(agents);
-  const show = {
+  const report = {
     agents: agentCount,
     checks,
     replicas,
     engine: isOnPostgres ? 'postgres' : 'sqlite',
-    'joining, s': ((joinedAt - begunAt) / 1000).toFixed(1),
+    'joining, s': seconds(begun, joined, 'at'),
     'settled after the last join, s':
-      settledAt === null ? 'never' : ((settledAt - joinedAt) / 1000).toFixed(2),
-    'CPU while joining, s': ((cpuAtJoin - cpuAtStart) / 1000).toFixed(1),
-    'CPU until settled, s': ((cpuAtEnd - cpuAtJoin) / 1000).toFixed(1),
-    'answers until settled': answersAtEnd,
-    'one holder 30 s later': `${later.one} of ${checks}, several: ${later.several}`,
-    'CPU per check-in with 20 s polls, ms': (
-      (cpu() - cpuAtEnd) /
-      (answers() - answersAtEnd)
+      settled === null ? 'never' : ((settled.at - joined.at) / 1000).toFixed(2),
+    'CPU while joining, s': seconds(begun, joined, 'cpu'),
+    'CPU from the last join until settled, s': seconds(joined, end, 'cpu'),
+    'CPU of the database until settled, s': seconds(begun, end, 'database'),
+    'CPU of this process until settled, s': seconds(begun, end, 'client'),
+    'without a holder since the first answer, s per check': (unheldMs / checks / 1000).toFixed(3),
+    'answers until settled': end.answers,
+    'checks in them': end.upserts,
+    'one holder 40 s later': `${later.one} of ${checks}, several: ${later.several}`,
+    'CPU per check-in with 20 s polls, all else included, ms': (
+      (after.cpu - before.cpu) /
+      (after.answers - before.answers)
     ).toFixed(2),
-    failures: agents.reduce((sum, agent) => sum + agent.failures, 0),
+    failures: sum((agent) => agent.failures),
   };
-  console.log(JSON.stringify(show, null, 1));
+  console.log(JSON.stringify(report, null, 1));
   stopping.abort();
 }
 

@@ -30,6 +30,14 @@ interface NeedsClass {
 
 const nothing: ReadonlySet<string> = new Set();
 
+/** Ids of agents that hold other checks than before. */
+export interface Moves {
+  /** They gained a check, or lost one that nobody took over. */
+  changed: Set<string>;
+  /** They only lost checks, to others. */
+  relieved: Set<string>;
+}
+
 export function keyOfNeeds({ type, needsRuntime, runtimeId, needsBrowser }: Needs): string {
   return `${type} ${needsRuntime ? 1 : 0} ${runtimeId ?? ''} ${needsBrowser ? 1 : 0}`;
 }
@@ -47,16 +55,13 @@ export class Assignments {
     return this.#checksOf.get(agentId) ?? nothing;
   }
 
-  /**
-   * Follows the present agents and checks; gives the ids of agents that gained or lost a check. The
-   * same map of checks has the same checks.
-   */
+  /** Follows the present agents and checks. The same map of checks has the same checks. */
   update(
     members: ReadonlyMap<string, Candidate>,
     checks: ReadonlyMap<string, AssignableCheck>,
-  ): Set<string> {
-    const touched = new Set<string>();
-    const fresh = checks === this.#checks ? nothing : this.#followChecks(checks, touched);
+  ): Moves {
+    const moves: Moves = { changed: new Set(), relieved: new Set() };
+    const fresh = checks === this.#checks ? nothing : this.#followChecks(checks, moves);
     this.#checks = checks;
     this.#hashes = new Map(
       [...members.keys()].map((id) => [id, this.#hashes.get(id) ?? hash32(id)]),
@@ -67,19 +72,20 @@ export class Assignments {
     }));
     for (const [key, of] of this.#classes) {
       if (of.checks.size === 0) this.#classes.delete(key);
-      else this.#followAgents(of, agentsFor(of.needs, hashed), fresh, touched);
+      else this.#followAgents(of, agentsFor(of.needs, hashed), fresh, moves);
     }
-    return touched;
+    for (const agentId of moves.changed) moves.relieved.delete(agentId);
+    return moves;
   }
 
   /** Forgets checks that are gone, and gives the new ones, which have no agent yet. */
-  #followChecks(checks: ReadonlyMap<string, AssignableCheck>, touched: Set<string>): Set<string> {
+  #followChecks(checks: ReadonlyMap<string, AssignableCheck>, moves: Moves): Set<string> {
     for (const [id, key] of this.#classOf) {
       const check = checks.get(id);
       if (check !== undefined && keyOfNeeds(check.needs) === key) continue;
       const of = this.#classes.get(key);
       const known = of?.checks.get(id);
-      if (known !== undefined) this.#assign(id, known, undefined, touched);
+      if (known !== undefined) this.#assign(id, known, undefined, moves);
       of?.checks.delete(id);
       this.#classOf.delete(id);
     }
@@ -104,7 +110,7 @@ export class Assignments {
     of: NeedsClass,
     agents: readonly HashedAgent[],
     fresh: ReadonlySet<string>,
-    touched: Set<string>,
+    moves: Moves,
   ): void {
     const before = new Map(of.agents.map((agent) => [agent.id, agent]));
     const after = new Map(agents.map((agent) => [agent.id, agent]));
@@ -118,23 +124,23 @@ export class Assignments {
       const keeps = holder !== undefined && isSame(holder);
       if (keeps && came.length === 0) continue;
       const best = bestAgent(known.hash, keeps ? [holder, ...came] : agents);
-      this.#assign(id, known, best?.id, touched);
+      this.#assign(id, known, best?.id, moves);
     }
   }
 
-  #assign(id: string, known: KnownCheck, agentId: string | undefined, touched: Set<string>): void {
+  #assign(id: string, known: KnownCheck, agentId: string | undefined, moves: Moves): void {
     if (known.agentId === agentId) return;
     if (known.agentId !== undefined) {
       const held = this.#checksOf.get(known.agentId);
       held?.delete(id);
       if (held?.size === 0) this.#checksOf.delete(known.agentId);
-      touched.add(known.agentId);
+      (agentId === undefined ? moves.changed : moves.relieved).add(known.agentId);
     }
     known.agentId = agentId;
     if (agentId === undefined) return;
     const held = this.#checksOf.get(agentId) ?? new Set();
     held.add(id);
     this.#checksOf.set(agentId, held);
-    touched.add(agentId);
+    moves.changed.add(agentId);
   }
 }

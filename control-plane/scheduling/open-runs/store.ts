@@ -4,7 +4,7 @@ import { runSource } from '@monitor/shared/contract/check-trigger.ts';
 import type { OpenRunWire } from '@monitor/shared/contract/open-run.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
-import { eachOf } from '../../db/expressions.ts';
+import { eachOf, unindexed } from '../../db/expressions.ts';
 import type { Database } from '../../db/tables.ts';
 import type { JobsTable } from '../tables.ts';
 import { reportedRuns, type ReportedRun } from '../open-runs.ts';
@@ -79,7 +79,7 @@ async function believable(
   const places = await db
     .selectFrom('check_locations')
     .select(['check_id', 'location'])
-    .where('account_id', '=', accountId)
+    .where(unindexed<string>('account_id'), '=', accountId)
     .where('check_id', 'in', eachOf(reported.map(({ checkId }) => checkId)))
     .execute();
   const isOver = new Set(ended.map((run) => run.run_id));
@@ -112,7 +112,7 @@ export async function openRunsOf(
   const named = await db
     .selectFrom('checks')
     .select(['id', 'name', 'type'])
-    .where('account_id', '=', accountId)
+    .where(unindexed<string>('account_id'), '=', accountId)
     .where('id', 'in', eachOf(ids))
     .execute();
   const checks = new Map(named.map((check) => [check.id, check]));
