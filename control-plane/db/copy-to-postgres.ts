@@ -10,11 +10,12 @@ import type { RawDatabase } from './open.ts';
 import { storableText } from './storable-text.ts';
 import type { Database } from './tables.ts';
 
-/** Tables about the schema itself, which each database has for its own. */
+/** Tables about the schema itself, and of PostgreSQL alone, which each database has for its own. */
 const ownTables: ReadonlySet<string> = new Set([
   DEFAULT_MIGRATION_TABLE,
   DEFAULT_MIGRATION_LOCK_TABLE,
   'migration_facts',
+  'deleted_checks',
 ]);
 const batchRows = 5_000;
 const batchBytes = 2_000_000;

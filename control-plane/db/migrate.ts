@@ -29,6 +29,7 @@ import * as rollUpInbox from './migrations/0020-roll-up-inbox.ts';
 import * as replicas from './migrations/0021-replicas.ts';
 import * as bundlesInTheStore from './migrations/0022-bundles-in-the-store.ts';
 import * as openRuns from './migrations/0023-open-runs.ts';
+import * as shapeOfResults from './migrations/0024-shape-of-results.ts';
 
 /** Up to 0018, for SQLite. */
 const onSqlite = {
@@ -73,6 +74,7 @@ const onBoth = {
   '0021-replicas': replicas,
   '0022-bundles-in-the-store': bundlesInTheStore,
   '0023-open-runs': openRuns,
+  '0024-shape-of-results': shapeOfResults,
 } satisfies Record<string, MigrationOfBoth>;
 
 function migrationsOf(engine: Engine): Record<string, Migration> {

@@ -13,6 +13,7 @@ declare module '../db/tables.ts' {
     artifact_garbage: ArtifactGarbageTable;
     record_losses: RecordLossesTable;
     roll_up_inbox: RollUpInboxTable;
+    deleted_checks: DeletedChecksTable;
   }
 }
 
@@ -138,6 +139,13 @@ export interface ArtifactsTable {
 export interface ArtifactGarbageTable {
   object_key: string;
   due_at: number;
+}
+
+/** On PostgreSQL alone: deleted checks whose results are still stored. A trigger writes it. */
+export interface DeletedChecksTable {
+  check_id: string;
+  account_id: string;
+  deleted_at: number;
 }
 
 /** Results that wait for the sums; see `results/roll-up-inbox.ts`. */

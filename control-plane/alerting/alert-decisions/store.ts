@@ -3,6 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { alertDecision } from '@monitor/shared/contract/alert-decision.ts';
 import { fromJson, toTimestamp } from '../../db/columns.ts';
+import { isOfPresentCheck } from '../../results/index.ts';
 import type { AlertDecisionsTable } from '../tables.ts';
 import type { Database } from '../../db/tables.ts';
 import type { Decision } from '../decide/decision.ts';
@@ -148,6 +149,7 @@ export async function explainResult(
     .where('account_id', '=', accountId)
     .where('check_id', '=', checkId)
     .where('id', '=', checkResultId)
+    .where(isOfPresentCheck('check_results.check_id'))
     .executeTakeFirst();
   if (result === undefined) return undefined;
   const isPass = result.has_failures + result.has_errors + result.is_degraded === 0;

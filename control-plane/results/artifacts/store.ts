@@ -4,6 +4,7 @@ import type { ArtifactType } from '@monitor/shared/contract/check-result.ts';
 import type { Asset } from '@monitor/shared/contract/check-result-routes.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { ArtifactLinks } from './links.ts';
+import { isOfCheck, isOfPresentResult } from '../delete-results.ts';
 import { prepareQuery } from '../../db/prepared.ts';
 import type { Database } from '../../db/tables.ts';
 import type { ArtifactsTable } from '../tables.ts';
@@ -27,8 +28,7 @@ export function findResult(
   return db
     .selectFrom('check_results')
     .select(['id', 'name', 'check_id', 'check_type'])
-    .where('account_id', '=', accountId)
-    .where('check_id', '=', checkId)
+    .where(isOfCheck(accountId, checkId))
     .where('id', '=', resultId)
     .executeTakeFirst();
 }
@@ -94,6 +94,7 @@ export function findLinked(
     .selectAll()
     .where('result_id', '=', resultId)
     .where('name', '=', name)
+    .where(isOfPresentResult('result_id'))
     .executeTakeFirst();
 }
 

@@ -9,6 +9,7 @@ import { eachNumberIn, jsonList } from '../../db/expressions.ts';
 import { readCursor, readPage } from '../../db/page.ts';
 import { prepareQuery, type PreparedQuery } from '../../db/prepared.ts';
 import type { Database } from '../../db/tables.ts';
+import { isOfCheck } from '../delete-results.ts';
 import type { CheckResultsTable, CheckRunsTable, ResultPayloadsTable } from '../tables.ts';
 import type { Services } from '../../core/services.ts';
 
@@ -157,10 +158,7 @@ async function listJson(
 }
 
 function results(db: Kysely<Database>, accountId: string, checkId: string) {
-  return db
-    .selectFrom('check_results')
-    .where('check_results.account_id', '=', accountId)
-    .where('check_results.check_id', '=', checkId);
+  return db.selectFrom('check_results').where(isOfCheck(accountId, checkId));
 }
 
 const resultColumns = [

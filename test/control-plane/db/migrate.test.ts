@@ -201,7 +201,8 @@ async function uniqueKeysOf(db: Kysely<Database>): Promise<string[]> {
       where n.nspname = current_schema() and i.indisunique and i.indpred is null
     `,
   }).execute(db);
-  return rows.map((row) => `${row.table_name} (${row.columns})`).sort();
+  // The order of the columns matters to queries, not to what is unique.
+  return rows.map((row) => `${row.table_name} (${row.columns.split(',').sort().join()})`).sort();
 }
 
 test('PostgreSQL has the tables, columns and unique keys of SQLite', async () => {
@@ -214,7 +215,13 @@ test('PostgreSQL has the tables, columns and unique keys of SQLite', async () =>
     isPrepared: true,
     applicationName: 'monitor/test',
   });
-  assert.deepEqual(await columnsOf(postgres), await columnsOf(sqlite));
+  const columns = await columnsOf(postgres);
+  const ofPostgresAlone = columns.filter((place) => place.startsWith('deleted_checks.'));
+  assert.equal(ofPostgresAlone.length, 3, 'results outlive their check there');
+  assert.deepEqual(
+    columns.filter((place) => !ofPostgresAlone.includes(place)),
+    await columnsOf(sqlite),
+  );
   const ofPostgres = await uniqueKeysOf(postgres);
   // SQLite counts `integer primary key` without an index.
   const missing = (await uniqueKeysOf(sqlite)).filter((key) => !ofPostgres.includes(key));
