@@ -4,6 +4,7 @@ import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from 'kysely/migrat
 import { describeFailure, OperatorError } from '../errors/operator-error.ts';
 import { byEngine, engineOf, type Engine } from './engine.ts';
 import { databaseFailure } from './failure.ts';
+import { withoutTimeLimit } from './postgres.ts';
 import * as postgresSchema from './postgres-schema.ts';
 import type { Database } from './tables.ts';
 import * as first from './migrations/0001-first.ts';
@@ -85,7 +86,7 @@ function migrationsOf(engine: Engine): Record<string, Migration> {
         if (engine === 'postgres') {
           // What waits for a lock makes every later query of that table wait.
           await sql`set local lock_timeout = '2s'`.execute(db);
-          await sql`set local statement_timeout = 0`.execute(db);
+          await sql.raw(withoutTimeLimit).execute(db);
         }
         await up(db, engine);
         if (name > factsSince) {

@@ -94,13 +94,26 @@ export interface PostgresSettings {
 const limits = `set statement_timeout = 30000; set lock_timeout = 10000;
   set idle_in_transaction_session_timeout = 15000`;
 
+/** Lets the statements of a transaction take any time: migrations and counts of large tables. */
+export const withoutTimeLimit = 'set local statement_timeout = 0';
+const anyTimeMs = 2 ** 31 - 1;
+
 /** Opens a pool of connections. Nothing is connected before the first query. */
 export function openPostgres(settings: PostgresSettings): Kysely<Database> {
   const names = settings.isPrepared ? new StatementNames() : null;
   class Client extends pg.Client {
+    /** Until the end of the transaction. */
+    #hasTimeLimit = true;
+
     // Kysely calls it with a text and its values, and the pool with nothing else.
     override query(...given: unknown[]): never {
       const [text, values] = given;
+      if (text === withoutTimeLimit) this.#hasTimeLimit = false;
+      if (text === 'commit' || text === 'rollback') this.#hasTimeLimit = true;
+      if (!this.#hasTimeLimit && typeof text === 'string') {
+        const query = { text, values: (values as unknown[] | undefined) ?? [] };
+        return super.query({ ...query, query_timeout: anyTimeMs } as never) as never;
+      }
       if (typeof text !== 'string' || !Array.isArray(values) || values.length === 0) {
         return super.query(...(given as [string])) as never;
       }

@@ -6,7 +6,7 @@
 import { sql, type Expression, type Kysely, type RawBuilder, type SqlBool } from 'kysely';
 import type { Services } from '../core/services.ts';
 import { byEngine, engineOf } from '../db/engine.ts';
-import { eachNumberOf } from '../db/expressions.ts';
+import { textOfId } from '../db/expressions.ts';
 import { lockRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
@@ -19,7 +19,7 @@ const runsAtOnce = 5_000;
 export function isOfPresentCheck(column: string): RawBuilder<SqlBool> {
   return byEngine({
     sqlite: sql<SqlBool>`true`,
-    postgres: sql<SqlBool>`exists (select 1 from checks where checks.id = ${sql.ref(column)})`,
+    postgres: sql<SqlBool>`exists (select 1 from checks where checks.id = ${textOfId(column)})`,
   });
 }
 
@@ -28,33 +28,27 @@ export function isOfPresentResult(column: string): RawBuilder<SqlBool> {
   return byEngine({
     sqlite: sql<SqlBool>`true`,
     postgres: sql<SqlBool>`exists (
-      select 1 from check_results join checks on checks.id = check_results.check_id
+      select 1 from check_results join checks on checks.id = check_results.check_id::text
       where check_results.id = ${sql.ref(column)}
     )`,
   });
 }
 
 /**
- * The results of a check of an account. On PostgreSQL the check says whose they are: their index has
- * no account.
+ * The results of a check of an account, by ids that a user sent. On PostgreSQL the check says whose they
+ * are: their index has no account.
  */
 export function isOfCheck(
   accountId: Expression<string> | string,
   checkId: Expression<string> | string,
 ): RawBuilder<SqlBool> {
-  const ofCheck = sql`check_results.check_id = ${checkId}`;
   return byEngine({
-    sqlite: sql<SqlBool>`${ofCheck} and check_results.account_id = ${accountId}`,
-    postgres: sql<SqlBool>`${ofCheck} and exists (
-      select 1 from checks where checks.id = ${checkId} and checks.account_id = ${accountId}
+    sqlite: sql<SqlBool>`check_results.check_id = ${checkId}
+      and check_results.account_id = ${accountId}`,
+    postgres: sql<SqlBool>`check_results.check_id = (
+      select id::uuid from checks where id = ${checkId} and account_id = ${accountId}
     )`,
   });
-}
-
-/** Deletes the payloads of results; on SQLite they are deleted with them. */
-export async function deletePayloads(db: Kysely<Database>, seqs: readonly number[]): Promise<void> {
-  if (engineOf(db) === 'sqlite') return;
-  await db.deleteFrom('result_payloads').where('result_seq', 'in', eachNumberOf(seqs)).execute();
 }
 
 /** Deletes some results of a check, or some runs once it has no results. False when nothing is left. */
@@ -68,15 +62,8 @@ async function deleteSome(db: Kysely<Database>, checkId: string): Promise<boolea
         .where('check_id', '=', checkId)
         .limit(resultsAtOnce),
     )
-    .returning('seq')
-    .execute();
-  if (results.length > 0) {
-    await deletePayloads(
-      db,
-      results.map(({ seq }) => seq),
-    );
-    return true;
-  }
+    .executeTakeFirst();
+  if (results.numDeletedRows > 0n) return true;
   const runs = await db
     .deleteFrom('check_runs')
     .where('id', 'in', (some) =>

@@ -8,7 +8,6 @@ import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import { lockChecks } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
-import { deletePayloads } from './delete-results.ts';
 import { firstWaitingSeq } from './roll-up-inbox.ts';
 
 /** Some tens of milliseconds each. */
@@ -46,10 +45,6 @@ async function pruneOldestResults(
   const last = prunable.at(-1);
   if (last === undefined) return 0;
   await db.deleteFrom('check_results').where('seq', '<=', last.seq).execute();
-  await deletePayloads(
-    db,
-    prunable.map(({ seq }) => seq),
-  );
   await setRawFrom(db, Math.max(rawFrom, before));
   return prunable.length;
 }

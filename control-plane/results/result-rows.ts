@@ -1,5 +1,6 @@
 /** Statements that store runs and results. They are compiled once, because every result passes here. */
 import { sql, type Kysely, type Selectable } from 'kysely';
+import type { EncodedPayload } from '../db/columns.ts';
 import { eachNumberIn } from '../db/expressions.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import { prepareQuery } from '../db/prepared.ts';
@@ -8,8 +9,8 @@ import type { Database } from '../db/tables.ts';
 import { addToInbox, occasionOf } from './roll-up-inbox.ts';
 import type { CheckResultsTable, CheckRunsTable } from './tables.ts';
 
-/** A row of `check_results` without its number. */
-export type NewResult = Omit<Selectable<CheckResultsTable>, 'seq'>;
+/** A row of `check_results` without its number and payload. */
+export type NewResult = Omit<Selectable<CheckResultsTable>, 'seq' | keyof EncodedPayload>;
 export type NewRun = Omit<Selectable<CheckRunsTable>, 'id'>;
 
 const runColumns = [
@@ -44,10 +45,12 @@ export const insertResults = prepareInserts('check_results', resultColumns, {
   returning: ['seq', 'id'],
 });
 
-/** The same for results whose ids nobody else can have: see `insertNewRuns`. */
-export const insertNewResults = prepareInserts('check_results', resultColumns, {
-  returning: ['seq', 'id'],
-});
+/** Results with their payloads on PostgreSQL, whose ids nobody else can have: see `insertNewRuns`. */
+export const insertNewResults = prepareInserts(
+  'check_results',
+  [...resultColumns, 'encoding', 'payload', 'checksum'],
+  { returning: ['seq', 'id'] },
+);
 
 export const insertPayloads = prepareInserts('result_payloads', [
   'result_seq',
@@ -75,7 +78,7 @@ export async function updateRuns(
   changed: readonly ChangedRun[],
 ): Promise<void> {
   if (changed.length === 0) return;
-  const texts = { state: 'text', missed_reason: 'text', result_id: 'text' } as const;
+  const texts = { state: 'text', missed_reason: 'text', result_id: 'id' } as const;
   await db
     .updateTable('check_runs')
     .from(rowsOf<ChangedRun>({ id: 'int', late: 'int', ...texts }, changed).as('given'))

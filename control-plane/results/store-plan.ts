@@ -113,6 +113,8 @@ function toRow({ accountId, run, item, resultType }: NewPlannedResult, now: numb
   };
 }
 
+const noPayload = { encoding: null, payload: null, checksum: null };
+
 async function storeResults(
   db: Kysely<Database>,
   plan: IngestPlan,
@@ -120,22 +122,28 @@ async function storeResults(
   how: Inserting,
 ): Promise<void> {
   const { newResults, promoted, changedRuns } = plan;
-  const inserted = await (how === 'plainly' ? insertNewResults : insertResults).run(
-    db,
-    newResults.map((result) => toRow(result, now)),
-  );
+  const rows = newResults.map((result) => toRow(result, now));
+  const inserted =
+    how === 'plainly'
+      ? await insertNewResults.run(
+          db,
+          rows.map((row, index) => ({ ...row, ...(newResults[index]?.payload ?? noPayload) })),
+        )
+      : await insertResults.run(db, rows);
   if (inserted.length < newResults.length) throw new StoredMeanwhile();
   const seqs = new Map(inserted.map(({ id, seq }) => [id, seq]));
   const numbered = newResults.flatMap((result) => {
     const seq = seqs.get(result.id);
     return seq === undefined ? [] : [{ ...result, seq }];
   });
-  await insertPayloads.run(
-    db,
-    numbered.flatMap(({ seq, payload }) =>
-      payload === null ? [] : [{ result_seq: seq, ...payload }],
-    ),
-  );
+  if (how === 'carefully') {
+    await insertPayloads.run(
+      db,
+      numbered.flatMap(({ seq, payload }) =>
+        payload === null ? [] : [{ result_seq: seq, ...payload }],
+      ),
+    );
+  }
   const promotedSeqs = promoted.flatMap(({ seq }) => seq ?? []);
   if (promotedSeqs.length > 0) await promoteResults.run(db, { seqs: JSON.stringify(promotedSeqs) });
   await updateRuns(

@@ -62,9 +62,16 @@ export interface CheckResultsTable {
   is_cancelled: Generated<number>;
   /** The agent had no room for the details. */
   is_payload_dropped: Generated<number>;
+  /** This and the next two on PostgreSQL alone, where `result_payloads` is a view of them. */
+  encoding: Generated<'json' | 'deflate' | null>;
+  payload: Generated<Buffer | null>;
+  checksum: Generated<number | null>;
 }
 
-/** The details of a result: JSON, deflated when that is smaller. */
+/**
+ * The details of a result: JSON, deflated when that is smaller. On PostgreSQL they are in the row of
+ * their result; an insert updates it.
+ */
 export interface ResultPayloadsTable {
   result_seq: number;
   encoding: 'json' | 'deflate';
