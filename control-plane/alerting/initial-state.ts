@@ -1,6 +1,6 @@
 /** The state of a check without a stored state: whether newer results than the given one exist. */
 import type { Kysely } from 'kysely';
-import { eachNumberOf, eachOf } from '../db/expressions.ts';
+import { eachIdOf, eachNumberOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import { initialState, type AlertState } from './decide/state.ts';
 import type { RunVerdict } from '../results/index.ts';
@@ -27,7 +27,7 @@ export async function stateBefore(
     .where('result_type', '=', 'FINAL')
     .where('has_errors', '=', 0)
     .where('is_cancelled', '=', 0)
-    .where('id', 'not in', eachOf(beside))
+    .where('id', 'not in', eachIdOf(beside))
     .orderBy('started_at', 'desc')
     .limit(1)
     .executeTakeFirst();

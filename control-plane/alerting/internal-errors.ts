@@ -3,6 +3,7 @@
  * nobody.
  */
 import type { Kysely } from 'kysely';
+import { idIn } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 import { maintenanceBetween } from '../maintenance/index.ts';
@@ -41,7 +42,7 @@ async function concludedSince(
 ): Promise<boolean> {
   const ofLocation = db
     .selectFrom('check_locations')
-    .select('check_id')
+    .select(idIn('check_id').as('check_id'))
     .where('account_id', '=', accountId)
     .where('location', '=', location);
   const row = await db

@@ -7,7 +7,7 @@ import { prepareQuery } from '../db/prepared.ts';
 import { rowsOf } from '../db/rows.ts';
 import type { Database } from '../db/tables.ts';
 import type { RollUpsTable } from './tables.ts';
-import type { Occasion } from '../results/index.ts';
+import { isOfPresentCheck, type Occasion } from '../results/index.ts';
 import { checkTypes, isPinged } from '@monitor/shared/contract/checks/index.ts';
 import { analyticsOf } from '@monitor/shared/domain/metrics.ts';
 import { isPayloadRolledUp, type RolledResult } from './decide/roll-ups/cell.ts';
@@ -75,7 +75,8 @@ export const resultsOf = prepareQuery<{ seqs: string }, ResultRow>((db, argument
         .end()
         .as('states'),
     ])
-    .where('check_results.seq', 'in', eachNumberIn(argument('seqs'))),
+    .where('check_results.seq', 'in', eachNumberIn(argument('seqs')))
+    .where(isOfPresentCheck('check_results.check_id')),
 );
 
 /**

@@ -7,15 +7,22 @@ import { sql, type Kysely } from 'kysely';
 import { OperatorError } from '../errors/operator-error.ts';
 import { withoutBytes } from './columns.ts';
 import type { RawDatabase } from './open.ts';
+import { withoutTimeLimit } from './postgres.ts';
 import { storableText } from './storable-text.ts';
 import type { Database } from './tables.ts';
 
-/** Tables about the schema itself, which each database has for its own. */
+/** Tables about the schema itself, and of PostgreSQL alone, which each database has for its own. */
 const ownTables: ReadonlySet<string> = new Set([
   DEFAULT_MIGRATION_TABLE,
   DEFAULT_MIGRATION_LOCK_TABLE,
   'migration_facts',
+  'deleted_checks',
 ]);
+/**
+ * A table of the file whose columns are columns of another one on PostgreSQL, and a view there. Its rows
+ * are copied with those of the other.
+ */
+const merged = { name: 'result_payloads', key: 'result_seq', into: 'check_results', at: 'seq' };
 const batchRows = 5_000;
 const batchBytes = 2_000_000;
 const batchesAtOnce = 3;
@@ -39,7 +46,7 @@ async function columnsOf(db: Kysely<Database>): Promise<Map<string, Column[]>> {
     select relname as table, attname as name, format_type(atttypid, atttypmod) as type,
       attgenerated <> '' as "isGenerated"
     from pg_class join pg_attribute on attrelid = pg_class.oid
-    where relkind in ('r', 'p') and not relispartition
+    where relkind in ('r', 'p', 'v') and not relispartition
       and relnamespace = current_schema()::regnamespace and attnum > 0 and not attisdropped
     order by relname, attnum`.execute(db);
   return new Map(
@@ -83,12 +90,17 @@ export async function tablesToCopy(
     ...here.filter((name) => !there.has(name)),
     ...[...there.keys()].filter((name) => !here.includes(name)),
   ];
-  for (const name of here) {
+  const columnsHere = (name: string): string[] => {
     // Hidden columns are computed.
-    const columns = source
+    const own = source
       .prepare('select name from pragma_table_xinfo(?) where hidden = 0')
       .pluck()
       .all(name) as string[];
+    if (name !== merged.into) return own;
+    return [...own, ...columnsHere(merged.name).filter((column) => column !== merged.key)];
+  };
+  for (const name of here) {
+    const columns = columnsHere(name);
     const known = new Set(
       there.get(name)?.flatMap((column) => (column.isGenerated ? [] : [column.name])) ?? columns,
     );
@@ -138,7 +150,11 @@ function* batchesOf(
     bytes = 0;
     return taken;
   };
-  const rows = source.prepare(`select ${selected} from "${name}"`).iterate();
+  const joined =
+    name === merged.into
+      ? ` left join ${merged.name} on ${merged.name}.${merged.key} = ${merged.into}.${merged.at}`
+      : '';
+  const rows = source.prepare(`select ${selected} from "${name}"${joined}`).iterate();
   for (const row of rows as IterableIterator<Record<string, unknown>>) {
     bytes += sizeOf(row);
     for (const key in row) row[key] = portable(row[key]);
@@ -158,6 +174,10 @@ export async function copyTable(
   table: TableToCopy,
   onProgress: (rows: number) => void,
 ): Promise<void> {
+  if (table.name === merged.name) {
+    onProgress(table.rows);
+    return;
+  }
   const into = sql.table(table.name);
   const names = sql.join(table.columns.map(({ name }) => sql.ref(name)));
   const types = sql.join(
@@ -212,14 +232,15 @@ export async function emptyTables(
   target: Kysely<Database>,
   tables: readonly TableToCopy[],
 ): Promise<void> {
-  const names = sql.join(tables.map(({ name }) => sql.table(name)));
+  const own = tables.filter(({ name }) => name !== merged.name);
+  const names = sql.join(own.map(({ name }) => sql.table(name)));
   await sql`truncate ${names} restart identity`.execute(target);
 }
 
 /** Number of rows in the target. */
 export async function countRows(target: Kysely<Database>, table: string): Promise<number> {
   return target.transaction().execute(async (unit) => {
-    await sql`set local statement_timeout = 0`.execute(unit);
+    await sql.raw(withoutTimeLimit).execute(unit);
     const { rows } = await sql<{ count: number }>`
       select count(*) as count from ${sql.table(table)}`.execute(unit);
     return rows[0]?.count ?? 0;

@@ -92,6 +92,47 @@ export function eachNumberOf(values: readonly number[]): RawBuilder<number> {
   return eachNumberIn(JSON.stringify(values));
 }
 
+/**
+ * The same for ids of runs and results, and what these tables say of checks and accounts: PostgreSQL
+ * has `uuid` columns for them, and `text` for all other ids. They are ids of ours, well-formed.
+ */
+export function eachIdIn(json: string): RawBuilder<string> {
+  return byEngine({
+    sqlite: sql<string>`(select value from json_each(${json}))`,
+    postgres: sql<string>`(select each::uuid from json_array_elements_text(${json}::json) as each)`,
+  });
+}
+
+/** The same for a list. */
+export function eachIdOf(values: readonly string[]): RawBuilder<string> {
+  return eachIdIn(JSON.stringify(values));
+}
+
+/** An id that a user or agent sent, to be compared with such a column; a malformed one equals none. */
+export function idOf(text: string): RawBuilder<string> {
+  return byEngine({
+    sqlite: sql<string>`${text}`,
+    postgres: sql<string>`(case when ${text}::text ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+      then ${text}::text::uuid end)`,
+  });
+}
+
+/** An id in a column of another table, to be compared with such a column. */
+export function idIn(column: string): RawBuilder<string> {
+  return byEngine({
+    sqlite: sql<string>`${sql.ref(column)}`,
+    postgres: sql<string>`${sql.ref(column)}::uuid`,
+  });
+}
+
+/** An id in such a column, to be compared with columns of other tables. */
+export function textOfId(column: string): RawBuilder<string> {
+  return byEngine({
+    sqlite: sql<string>`${sql.ref(column)}`,
+    postgres: sql<string>`${sql.ref(column)}::text`,
+  });
+}
+
 /** The smaller of two values; null when SQLite compares with null. */
 export function smallerOf(
   one: Expression<unknown>,
@@ -122,7 +163,7 @@ export function unindexed<T>(column: string): Expression<T> {
 /** The states of the heartbeat events of a row of `check_results`, as a JSON list. */
 export function heartbeatStates(): RawBuilder<string | null> {
   const rows = sql`from heartbeat_events as event
-    where event.check_id = check_results.check_id and event.happened_at = check_results.started_at`;
+    where event.check_id = ${textOfId('check_results.check_id')} and event.happened_at = check_results.started_at`;
   return byEngine({
     sqlite: sql<string | null>`(select json_group_array(event.state) ${rows})`,
     postgres: sql<string | null>`(select coalesce(json_agg(event.state), '[]')::text ${rows})`,

@@ -4,6 +4,7 @@ import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from 'kysely/migrat
 import { describeFailure, OperatorError } from '../errors/operator-error.ts';
 import { byEngine, engineOf, type Engine } from './engine.ts';
 import { databaseFailure } from './failure.ts';
+import { withoutTimeLimit } from './postgres.ts';
 import { orderTextByBytes } from './text-order.ts';
 import * as postgresSchema from './postgres-schema.ts';
 import type { Database } from './tables.ts';
@@ -30,6 +31,7 @@ import * as rollUpInbox from './migrations/0020-roll-up-inbox.ts';
 import * as replicas from './migrations/0021-replicas.ts';
 import * as bundlesInTheStore from './migrations/0022-bundles-in-the-store.ts';
 import * as openRuns from './migrations/0023-open-runs.ts';
+import * as shapeOfResults from './migrations/0024-shape-of-results.ts';
 
 /** Up to 0018, for SQLite. */
 const onSqlite = {
@@ -74,6 +76,7 @@ const onBoth = {
   '0021-replicas': replicas,
   '0022-bundles-in-the-store': bundlesInTheStore,
   '0023-open-runs': openRuns,
+  '0024-shape-of-results': shapeOfResults,
 } satisfies Record<string, MigrationOfBoth>;
 
 function migrationsOf(engine: Engine): Record<string, Migration> {
@@ -84,7 +87,7 @@ function migrationsOf(engine: Engine): Record<string, Migration> {
         if (engine === 'postgres') {
           // What waits for a lock makes every later query of that table wait.
           await sql`set local lock_timeout = '2s'`.execute(db);
-          await sql`set local statement_timeout = 0`.execute(db);
+          await sql.raw(withoutTimeLimit).execute(db);
         }
         await up(db, engine);
         if (name > factsSince) {

@@ -122,10 +122,16 @@ function withLibpqModes(text: string): string {
   return url.href;
 }
 
+/** Lets the statements of a transaction take any time: migrations and counts of large tables. */
+export const withoutTimeLimit = 'set local statement_timeout = 0';
+const anyTimeMs = 2 ** 31 - 1;
+
 /** Opens a pool of connections. Nothing is connected before the first query. */
 export function openPostgres(settings: PostgresSettings): Kysely<Database> {
   const names = settings.isPrepared ? new StatementNames() : null;
   class Client extends pg.Client {
+    /** Until the end of the transaction. */
+    #hasTimeLimit = true;
     #isPooled = false;
 
     async limit(): Promise<void> {
@@ -141,6 +147,12 @@ export function openPostgres(settings: PostgresSettings): Kysely<Database> {
     // Kysely calls it with a text and its values, and the pool with nothing else.
     override query(...given: unknown[]): never {
       const [text, values] = given;
+      if (text === withoutTimeLimit) this.#hasTimeLimit = false;
+      if (text === 'commit' || text === 'rollback') this.#hasTimeLimit = true;
+      if (!this.#hasTimeLimit && typeof text === 'string') {
+        const query = { text, values: (values as unknown[] | undefined) ?? [] };
+        return super.query({ ...query, query_timeout: anyTimeMs } as never) as never;
+      }
       if (this.#isPooled && typeof text === 'string' && beginning.test(text)) {
         return super.query(`${text}; ${limitTransaction}`) as never;
       }

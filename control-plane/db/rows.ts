@@ -2,13 +2,14 @@
 import { sql, type RawBuilder } from 'kysely';
 import { byEngine } from './engine.ts';
 
-type Kind = 'text' | 'int';
+/** `id`: see `eachIdIn`. */
+type Kind = 'text' | 'int' | 'id';
 
-const typeOfKind: Record<Kind, string> = { text: 'text', int: 'bigint' };
+const typeOfKind: Record<Kind, string> = { text: 'text', int: 'bigint', id: 'uuid' };
 
 /** A subquery of values, to be aliased: `rowsOf({ id: 'int', count: 'int' }, rows)`. */
 export function rowsOf<Row extends object>(
-  columns: { [C in keyof Row]: Row[C] extends number | null ? 'int' : 'text' },
+  columns: { [C in keyof Row]: Row[C] extends number | null ? 'int' : 'text' | 'id' },
   rows: readonly Row[],
 ): RawBuilder<Row> {
   const json = JSON.stringify(rows);

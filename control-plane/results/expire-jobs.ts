@@ -6,7 +6,7 @@ import type { CheckResultsTable } from './tables.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { Services } from '../core/services.ts';
 import { lockChecks } from '../checks/index.ts';
-import { eachNumberOf, eachOf } from '../db/expressions.ts';
+import { eachIdOf, eachNumberOf } from '../db/expressions.ts';
 import { dropOverdueJobs, overdueJobs } from '../scheduling/index.ts';
 import { runAll } from '../core/after-commit.ts';
 import { promoteResults, updateRuns } from './result-rows.ts';
@@ -100,7 +100,7 @@ export async function expireJobs(services: Services): Promise<boolean> {
       .where((where) =>
         where.or([
           where('id', 'in', eachNumberOf(old.map(({ id }) => id))),
-          where('run_id', 'in', eachOf(expired)),
+          where('run_id', 'in', eachIdOf(expired)),
         ]),
       )
       .execute();

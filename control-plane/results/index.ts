@@ -13,6 +13,7 @@ export { ResultIntake } from './ingest-results.ts';
 export { moveRuns } from './move-runs.ts';
 export { ownedObjects } from './owned-objects.ts';
 export { pruneArtifacts } from './prune-artifacts.ts';
+export { deleteResultsOfDeletedChecks, isOfCheck, isOfPresentCheck } from './delete-results.ts';
 export { olderThan, ResultPruning } from './prune-results.ts';
 export { recordInternalError } from './record-internal-error.ts';
 export { RecordLosses } from './record-losses.ts';

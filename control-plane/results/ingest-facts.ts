@@ -5,7 +5,7 @@ import type {
   ResultSubmission,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
-import { eachNumberIn, eachTextIn } from '../db/expressions.ts';
+import { eachIdIn, eachNumberIn, eachTextIn } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { rowsOf } from '../db/rows.ts';
 import type { Database } from '../db/tables.ts';
@@ -44,7 +44,7 @@ const runsById = prepareQuery<{ runIds: string }, RunRow>((db, argument) =>
   db
     .selectFrom('check_runs')
     .select(runColumns)
-    .where('run_id', 'in', eachTextIn(argument('runIds'))),
+    .where('run_id', 'in', eachIdIn(argument('runIds'))),
 );
 
 const resultsOfRuns = prepareQuery<{ runs: string }, ResultRow>((db, argument) =>
@@ -224,7 +224,7 @@ export class IngestFacts {
         : [{ check_id: checkId, location, scheduled_for: scheduledFor }];
     });
     if (slots.length === 0) return false;
-    const given = rowsOf({ check_id: 'text', location: 'text', scheduled_for: 'int' }, slots);
+    const given = rowsOf({ check_id: 'id', location: 'text', scheduled_for: 'int' }, slots);
     const rows = await db
       .selectFrom(given.as('given'))
       .innerJoin('check_runs', (join) =>

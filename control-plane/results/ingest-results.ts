@@ -22,7 +22,13 @@ import { IngestFacts, type RunItem } from './ingest-facts.ts';
 import { IngestPlan } from './ingest-plan.ts';
 import { readSubmission, refusal, type ReadItem } from './read-submission.ts';
 import { publishResults, type CertificateConsumer } from './result-consumer.ts';
-import { storePlan, StoredMeanwhile, storeRuns, type StoredPlan } from './store-plan.ts';
+import {
+  storePlan,
+  StoredMeanwhile,
+  storeRuns,
+  type Inserting,
+  type StoredPlan,
+} from './store-plan.ts';
 
 /** Limit of items per commit. */
 const maxAtOnce = { sqlite: 5_000, postgres: 2_000 };
@@ -85,17 +91,20 @@ class IngestUnit {
   readonly #services: Services;
   readonly #parsed: readonly ParsedBatch[];
   readonly #options: IntakeOptions;
+  readonly #inserting: Inserting;
 
   constructor(
     db: Kysely<Database>,
     services: Services,
     parsed: readonly ParsedBatch[],
     options: IntakeOptions,
+    inserting: Inserting,
   ) {
     this.#db = db;
     this.#services = services;
     this.#parsed = parsed;
     this.#options = options;
+    this.#inserting = inserting;
   }
 
   async run(): Promise<Committed> {
@@ -113,7 +122,7 @@ class IngestUnit {
     for (;;) {
       const plan = new IngestPlan(facts, { now, keptMs, retries });
       const outcomes = this.#decide(plan);
-      const inTheWay = await storeRuns(this.#db, plan, now);
+      const inTheWay = await storeRuns(this.#db, plan, now, this.#inserting);
       if (inTheWay.length === 0) return this.#store(plan, outcomes, now);
       if (!(await facts.addRunsInTheWay(this.#db, inTheWay))) {
         throw new Error('a run is in the way that is of no slot');
@@ -140,7 +149,7 @@ class IngestUnit {
     decided: readonly (readonly (ItemOutcome | null)[])[],
     now: number,
   ): Promise<Committed> {
-    const stored = await storePlan(this.#services, this.#db, plan, now);
+    const stored = await storePlan(this.#services, this.#db, plan, now, this.#inserting);
     const steps: AfterCommit[] = [];
     const outcomes: ItemOutcome[][] = [];
     for (const [index, { batch, items }] of this.#parsed.entries()) {
@@ -306,10 +315,13 @@ export class ResultIntake {
     // With a clock that is years ahead, everything is too old.
     const keptMs = reception.isClockTrusted() ? this.#options.keptMs : Number.MAX_SAFE_INTEGER;
     const options = { ...this.#options, keptMs };
+    let inserting: Inserting = this.#engine === 'postgres' ? 'plainly' : 'carefully';
     const { outcomes, stored, steps } = await this.#repeated(() =>
-      inTransaction(this.#services.db, (db) =>
-        new IngestUnit(db, this.#services, parsed, options).run(),
-      ),
+      inTransaction(this.#services.db, (db) => {
+        const unit = new IngestUnit(db, this.#services, parsed, options, inserting);
+        inserting = 'carefully';
+        return unit.run();
+      }),
     );
     this.#services.metrics.ingestBatch.observe(
       parsed.reduce((sum, { items }) => sum + items.length, 0),

@@ -6,6 +6,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
+import { lockChecks } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
 import { firstWaitingSeq } from './roll-up-inbox.ts';
 
@@ -96,7 +97,7 @@ export class ResultPruning {
   async #pruneRuns(db: Kysely<Database>, before: number): Promise<boolean> {
     const rows = await db
       .selectFrom('check_runs')
-      .select(['id', 'created_at'])
+      .select(['id', 'check_id', 'created_at'])
       .where('id', '>', this.#lastRun)
       .orderBy('id')
       .limit(runsAtOnce)
@@ -108,6 +109,8 @@ export class ResultPruning {
       this.#lastRun = 0;
       return false;
     }
+    // Nobody stores a result of such a run meanwhile.
+    await lockChecks(db, [...new Set(old.map((row) => row.check_id))]);
     await db
       .deleteFrom('check_runs')
       .where('id', '>=', first.id)

@@ -1,5 +1,6 @@
 /** Statements that store runs and results. They are compiled once, because every result passes here. */
 import { sql, type Kysely, type Selectable } from 'kysely';
+import type { EncodedPayload } from '../db/columns.ts';
 import { eachNumberIn } from '../db/expressions.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import { prepareQuery } from '../db/prepared.ts';
@@ -8,31 +9,47 @@ import type { Database } from '../db/tables.ts';
 import { addToInbox, occasionOf } from './roll-up-inbox.ts';
 import type { CheckResultsTable, CheckRunsTable } from './tables.ts';
 
-/** A row of `check_results` without its number. */
-export type NewResult = Omit<Selectable<CheckResultsTable>, 'seq'>;
+/** A row of `check_results` without its number and payload. */
+export type NewResult = Omit<Selectable<CheckResultsTable>, 'seq' | keyof EncodedPayload>;
 export type NewRun = Omit<Selectable<CheckRunsTable>, 'id'>;
 
+const runColumns = [
+  ...(['account_id', 'check_id', 'run_id', 'location', 'scheduled_for', 'state'] as const),
+  ...(['missed_reason', 'result_id', 'late_results', 'created_at'] as const),
+] as const;
+
+const skipsTaken = sql`on conflict do nothing`;
+
 /** Gives no row for a run whose slot or id already has a run. */
-export const insertRuns = prepareInserts(
-  'check_runs',
-  [
-    ...(['account_id', 'check_id', 'run_id', 'location', 'scheduled_for', 'state'] as const),
-    ...(['missed_reason', 'result_id', 'late_results', 'created_at'] as const),
-  ],
-  { onConflict: sql`on conflict do nothing`, returning: ['id', 'run_id'] },
-);
+export const insertRuns = prepareInserts('check_runs', runColumns, {
+  onConflict: skipsTaken,
+  returning: ['id', 'run_id'],
+});
+
+/** The same for runs that nobody else can have stored: cheaper on PostgreSQL, and fails otherwise. */
+export const insertNewRuns = prepareInserts('check_runs', runColumns, {
+  returning: ['id', 'run_id'],
+});
+
+const resultColumns = [
+  ...(['id', 'account_id', 'check_id', 'check_run_id', 'check_type', 'name'] as const),
+  ...(['result_type', 'attempt', 'has_failures', 'has_errors', 'is_degraded'] as const),
+  ...(['over_max_response_time', 'under_load', 'agent_wait_ms', 'run_location'] as const),
+  ...(['scheduled_for', 'started_at', 'stopped_at', 'created_at', 'response_time_ms'] as const),
+  ...(['epoch', 'is_cancelled', 'is_payload_dropped'] as const),
+] as const;
 
 /** Gives no row for a result whose id is taken. */
-export const insertResults = prepareInserts(
+export const insertResults = prepareInserts('check_results', resultColumns, {
+  onConflict: skipsTaken,
+  returning: ['seq', 'id'],
+});
+
+/** Results with their payloads on PostgreSQL, whose ids nobody else can have: see `insertNewRuns`. */
+export const insertNewResults = prepareInserts(
   'check_results',
-  [
-    ...(['id', 'account_id', 'check_id', 'check_run_id', 'check_type', 'name'] as const),
-    ...(['result_type', 'attempt', 'has_failures', 'has_errors', 'is_degraded'] as const),
-    ...(['over_max_response_time', 'under_load', 'agent_wait_ms', 'run_location'] as const),
-    ...(['scheduled_for', 'started_at', 'stopped_at', 'created_at', 'response_time_ms'] as const),
-    ...(['epoch', 'is_cancelled', 'is_payload_dropped'] as const),
-  ],
-  { onConflict: sql`on conflict do nothing`, returning: ['seq', 'id'] },
+  [...resultColumns, 'encoding', 'payload', 'checksum'],
+  { returning: ['seq', 'id'] },
 );
 
 export const insertPayloads = prepareInserts('result_payloads', [
@@ -61,7 +78,7 @@ export async function updateRuns(
   changed: readonly ChangedRun[],
 ): Promise<void> {
   if (changed.length === 0) return;
-  const texts = { state: 'text', missed_reason: 'text', result_id: 'text' } as const;
+  const texts = { state: 'text', missed_reason: 'text', result_id: 'id' } as const;
   await db
     .updateTable('check_runs')
     .from(rowsOf<ChangedRun>({ id: 'int', late: 'int', ...texts }, changed).as('given'))

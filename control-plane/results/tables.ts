@@ -13,6 +13,7 @@ declare module '../db/tables.ts' {
     artifact_garbage: ArtifactGarbageTable;
     record_losses: RecordLossesTable;
     roll_up_inbox: RollUpInboxTable;
+    deleted_checks: DeletedChecksTable;
   }
 }
 
@@ -61,9 +62,16 @@ export interface CheckResultsTable {
   is_cancelled: Generated<number>;
   /** The agent had no room for the details. */
   is_payload_dropped: Generated<number>;
+  /** This and the next two on PostgreSQL alone, where `result_payloads` is a view of them. */
+  encoding: Generated<'json' | 'deflate' | null>;
+  payload: Generated<Buffer | null>;
+  checksum: Generated<number | null>;
 }
 
-/** The details of a result: JSON, deflated when that is smaller. */
+/**
+ * The details of a result: JSON, deflated when that is smaller. On PostgreSQL they are in the row of
+ * their result; an insert updates it.
+ */
 export interface ResultPayloadsTable {
   result_seq: number;
   encoding: 'json' | 'deflate';
@@ -138,6 +146,13 @@ export interface ArtifactsTable {
 export interface ArtifactGarbageTable {
   object_key: string;
   due_at: number;
+}
+
+/** On PostgreSQL alone: deleted checks whose results are still stored. A trigger writes it. */
+export interface DeletedChecksTable {
+  check_id: string;
+  account_id: string;
+  deleted_at: number;
 }
 
 /** Results that wait for the sums; see `results/roll-up-inbox.ts`. */

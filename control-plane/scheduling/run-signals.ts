@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Bus } from '../core/bus.ts';
 import { engineOf } from '../db/engine.ts';
-import { eachOf } from '../db/expressions.ts';
+import { eachIdOf, eachOf, textOfId } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 
 const askEveryMs = 1_000;
@@ -75,17 +75,17 @@ export class RunSignals {
   /** Asks for all runs that somebody waits for: those that ended, or were cancelled before they began. */
   async #ask(): Promise<void> {
     const { db } = this.#parts;
-    const runIds = eachOf([...this.#waiting.keys()]);
+    const runIds = [...this.#waiting.keys()];
     const ended = await db
       .selectFrom('check_runs')
-      .select('run_id')
-      .where('run_id', 'in', runIds)
+      .select(textOfId('run_id').as('run_id'))
+      .where('run_id', 'in', eachIdOf(runIds))
       .where('state', '!=', 'RUNNING')
       .union(
         db
           .selectFrom('check_session_runs')
           .select('run_id')
-          .where('run_id', 'in', runIds)
+          .where('run_id', 'in', eachOf(runIds))
           .where('cancelled', '=', 1),
       )
       .execute();

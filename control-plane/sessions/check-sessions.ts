@@ -3,7 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag } from '../db/columns.ts';
-import { eachOf } from '../db/expressions.ts';
+import { eachOf, idIn } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import type { CheckSessionsTable } from './tables.ts';
 import {
@@ -183,7 +183,9 @@ export async function runsOfSession(
 ): Promise<SessionRunState[]> {
   const runs = await db
     .selectFrom('check_session_runs')
-    .leftJoin('check_runs', 'check_runs.run_id', 'check_session_runs.run_id')
+    .leftJoin('check_runs', (join) =>
+      join.on('check_runs.run_id', '=', idIn('check_session_runs.run_id')),
+    )
     .select([
       'check_session_runs.run_id',
       'check_session_runs.location',

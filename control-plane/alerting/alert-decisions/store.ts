@@ -3,6 +3,8 @@ import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { alertDecision } from '@monitor/shared/contract/alert-decision.ts';
 import { fromJson, toTimestamp } from '../../db/columns.ts';
+import { idOf, textOfId } from '../../db/expressions.ts';
+import { isOfCheck } from '../../results/index.ts';
 import type { AlertDecisionsTable } from '../tables.ts';
 import type { Database } from '../../db/tables.ts';
 import type { Decision } from '../decide/decision.ts';
@@ -117,7 +119,7 @@ async function decisionOfTick(
     .where('check_result_id', 'in', (results) =>
       results
         .selectFrom('check_runs')
-        .select('result_id')
+        .select(textOfId('result_id').as('result_id'))
         .where('account_id', '=', accountId)
         .where('check_id', '=', checkId)
         .where('scheduled_for', '=', scheduledFor),
@@ -145,9 +147,8 @@ export async function explainResult(
       'scheduled_for',
       'created_at',
     ])
-    .where('account_id', '=', accountId)
-    .where('check_id', '=', checkId)
-    .where('id', '=', checkResultId)
+    .where(isOfCheck(accountId, checkId))
+    .where('id', '=', idOf(checkResultId))
     .executeTakeFirst();
   if (result === undefined) return undefined;
   const isPass = result.has_failures + result.has_errors + result.is_degraded === 0;

@@ -4,6 +4,8 @@ import type { ArtifactType } from '@monitor/shared/contract/check-result.ts';
 import type { Asset } from '@monitor/shared/contract/check-result-routes.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { ArtifactLinks } from './links.ts';
+import { isOfCheck, isOfPresentResult } from '../delete-results.ts';
+import { idOf } from '../../db/expressions.ts';
 import { prepareQuery } from '../../db/prepared.ts';
 import type { Database } from '../../db/tables.ts';
 import type { ArtifactsTable } from '../tables.ts';
@@ -27,9 +29,8 @@ export function findResult(
   return db
     .selectFrom('check_results')
     .select(['id', 'name', 'check_id', 'check_type'])
-    .where('account_id', '=', accountId)
-    .where('check_id', '=', checkId)
-    .where('id', '=', resultId)
+    .where(isOfCheck(accountId, checkId))
+    .where('id', '=', idOf(resultId))
     .executeTakeFirst();
 }
 
@@ -42,7 +43,7 @@ export function listArtifacts(
     .selectFrom('artifacts')
     .selectAll()
     .where('account_id', '=', accountId)
-    .where('result_id', '=', resultId)
+    .where('result_id', '=', idOf(resultId))
     .orderBy('id')
     .execute();
 }
@@ -55,7 +56,7 @@ const announced = prepareQuery<
     .selectFrom('artifacts')
     .selectAll()
     .where('account_id', '=', argument('accountId'))
-    .where('result_id', '=', argument('resultId'))
+    .where('result_id', '=', idOf(argument('resultId')))
     .where('name', '=', argument('name'))
     .where('location', '=', argument('location')),
 );
@@ -77,7 +78,7 @@ export async function isStored(
     .selectFrom('check_results')
     .select('seq')
     .where('account_id', '=', of.accountId)
-    .where('id', '=', of.resultId)
+    .where('id', '=', idOf(of.resultId))
     .where('run_location', '=', of.location)
     .executeTakeFirst();
   return result !== undefined;
@@ -92,8 +93,9 @@ export function findLinked(
   return db
     .selectFrom('artifacts')
     .selectAll()
-    .where('result_id', '=', resultId)
+    .where('result_id', '=', idOf(resultId))
     .where('name', '=', name)
+    .where(isOfPresentResult('result_id'))
     .executeTakeFirst();
 }
 

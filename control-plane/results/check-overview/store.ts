@@ -121,7 +121,7 @@ async function recentRunsOnServer(
     cross join lateral (
       select started_at, response_time_ms, has_failures, has_errors, is_degraded
       from check_results
-      where account_id = ${accountId} and check_id = checks.id
+      where account_id = ${accountId} and check_id = checks.id::uuid
         and result_type = 'FINAL' and is_cancelled = 0
       order by started_at desc, seq desc limit ${limit}
     ) as latest

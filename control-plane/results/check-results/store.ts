@@ -4,15 +4,26 @@ import type { z } from 'zod';
 import type { CheckResult, checkRun } from '@monitor/shared/contract/check-result-routes.ts';
 import { resultFields, type ResultField } from '@monitor/shared/contract/check-result.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
-import { fromFlag, payloadText, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
-import { eachNumberIn, jsonList } from '../../db/expressions.ts';
+import {
+  fromFlag,
+  payloadText,
+  toFlag,
+  toTimestamp,
+  toTimestampOrNull,
+  type EncodedPayload,
+} from '../../db/columns.ts';
+import { eachNumberIn, idOf, jsonList } from '../../db/expressions.ts';
 import { readCursor, readPage } from '../../db/page.ts';
 import { prepareQuery, type PreparedQuery } from '../../db/prepared.ts';
 import type { Database } from '../../db/tables.ts';
+import { isOfCheck } from '../delete-results.ts';
 import type { CheckResultsTable, CheckRunsTable, ResultPayloadsTable } from '../tables.ts';
 import type { Services } from '../../core/services.ts';
 
-type ResultRow = Omit<Selectable<CheckResultsTable>, 'account_id' | 'epoch'> & {
+type ResultRow = Omit<
+  Selectable<CheckResultsTable>,
+  'account_id' | 'epoch' | keyof EncodedPayload
+> & {
   run_uuid: string;
   /** A JSON list. */
   error_group_ids: string;
@@ -157,10 +168,7 @@ async function listJson(
 }
 
 function results(db: Kysely<Database>, accountId: string, checkId: string) {
-  return db
-    .selectFrom('check_results')
-    .where('check_results.account_id', '=', accountId)
-    .where('check_results.check_id', '=', checkId);
+  return db.selectFrom('check_results').where(isOfCheck(accountId, checkId));
 }
 
 const resultColumns = [
@@ -348,7 +356,7 @@ export async function findResult(
   id: string,
 ): Promise<string | undefined> {
   const row = await joined(
-    results(db, accountId, checkId).where('check_results.id', '=', id),
+    results(db, accountId, checkId).where('check_results.id', '=', idOf(id)),
   ).executeTakeFirst();
   if (row === undefined) return undefined;
   const [payload] = await findPayloads.run(db, { seqs: JSON.stringify([row.seq]) });

@@ -4,7 +4,7 @@ import { runSource } from '@monitor/shared/contract/check-trigger.ts';
 import type { OpenRunWire } from '@monitor/shared/contract/open-run.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
-import { eachOf, unindexed } from '../../db/expressions.ts';
+import { eachIdOf, eachOf, unindexed } from '../../db/expressions.ts';
 import type { Database } from '../../db/tables.ts';
 import type { JobsTable } from '../tables.ts';
 import { reportedRuns, type ReportedRun } from '../open-runs.ts';
@@ -73,7 +73,7 @@ async function believable(
     .selectFrom('check_runs')
     .select('run_id')
     .where('account_id', '=', accountId)
-    .where('run_id', 'in', eachOf(reported.map(({ runId }) => runId)))
+    .where('run_id', 'in', eachIdOf(reported.map(({ runId }) => runId)))
     .where('state', '=', 'FINAL')
     .execute();
   const places = await db

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import test from 'node:test';
 import { sql, type Kysely } from 'kysely';
@@ -8,6 +9,8 @@ import { openDatabase } from '../../../control-plane/db/open.ts';
 import { openPostgres } from '../../../control-plane/db/postgres.ts';
 import type { Database } from '../../../control-plane/db/tables.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
+import { resultRow, runRow } from '../../support/result-rows.ts';
+import { rowsOf } from '../../support/tables.ts';
 import { fieldsOf, findCheck } from '../../../control-plane/checks/store.ts';
 
 const accountId = '0b0cbb6e-9d6c-4a3c-8a53-1f5f64d8e7a1';
@@ -201,7 +204,8 @@ async function uniqueKeysOf(db: Kysely<Database>): Promise<string[]> {
       where n.nspname = current_schema() and i.indisunique and i.indpred is null
     `,
   }).execute(db);
-  return rows.map((row) => `${row.table_name} (${row.columns})`).sort();
+  // The order of the columns matters to queries, not to what is unique.
+  return rows.map((row) => `${row.table_name} (${row.columns.split(',').sort().join()})`).sort();
 }
 
 test('PostgreSQL has the tables, columns and unique keys of SQLite', async () => {
@@ -214,11 +218,86 @@ test('PostgreSQL has the tables, columns and unique keys of SQLite', async () =>
     isPrepared: true,
     applicationName: 'monitor/test',
   });
-  assert.deepEqual(await columnsOf(postgres), await columnsOf(sqlite));
+  const columns = await columnsOf(postgres);
+  // Results outlive their check there, and have their payload in their row.
+  const ofPostgresAlone =
+    /^(deleted_checks\.|check_results\.(encoding|payload|checksum)\?$|result_payloads\.)/;
+  assert.equal(columns.filter((place) => ofPostgresAlone.test(place)).length, 3 + 3 + 4);
+  assert.deepEqual(
+    columns.filter((place) => !ofPostgresAlone.test(place)),
+    (await columnsOf(sqlite)).filter((place) => !place.startsWith('result_payloads.')),
+  );
   const ofPostgres = await uniqueKeysOf(postgres);
   // SQLite counts `integer primary key` without an index.
   const missing = (await uniqueKeysOf(sqlite)).filter((key) => !ofPostgres.includes(key));
   assert.deepEqual(missing, []);
   await sqlite.destroy();
   await postgres.destroy();
+});
+
+test('results that a PostgreSQL had before their rows changed shape stay as they were', async () => {
+  await using database = await createTestDatabase({ isReused: false });
+  const db = openPostgres({
+    ...{ url: database.url, connections: 1, isPrepared: false, applicationName: 'monitor/test' },
+  });
+  await sql`drop schema public cascade`.execute(db);
+  await sql`create schema public`.execute(db);
+  await migrateToLatest(db, '0023-open-runs');
+  await db.insertInto('accounts').values({ id: accountId, name: 'Main', created_at: 1 }).execute();
+  const check = {
+    ...{ id: checkId, account_id: accountId, type: 'URL', name: 'shop', activated: 1 },
+    ...{ frequency: 10, frequency_offset: 3, run_parallel: 0, body_json: '{}', revision: 4 },
+    ...{ created_at: 1, updated_at: 2, group_id: null, group_order: null },
+  };
+  await db.insertInto('checks').values(check).execute();
+  const owner = { accountId, checkId };
+  const runs = await db
+    .insertInto('check_runs')
+    .values([runRow(owner, 1), { ...runRow(owner, 2), result_id: randomUUID() }])
+    .returning('id')
+    .execute();
+  const results = await db
+    .insertInto('check_results')
+    .values(runs.map(({ id }, index) => resultRow(owner, id, index, { response_time_ms: index })))
+    .returning(['seq', 'id'])
+    .execute();
+  const [first] = results;
+  assert.ok(first !== undefined);
+  const payload = { encoding: 'json', payload: Buffer.from('{"ä":1}'), checksum: 7 } as const;
+  await db
+    .insertInto('result_payloads')
+    .values({ result_seq: first.seq, ...payload })
+    .execute();
+  const groups = { id: randomUUID(), account_id: accountId, check_id: checkId };
+  await db
+    .insertInto('error_groups')
+    .values({
+      ...{ ...groups, error_hash: 'a', raw_message: null, cleaned_message: 'a' },
+      ...{ first_seen_at: 1, last_seen_at: 1, archived_until_next_event: 0, archived_for_ever: 0 },
+    })
+    .execute();
+  await db
+    .insertInto('check_result_error_groups')
+    .values({ result_id: first.id, error_group_id: groups.id, account_id: accountId })
+    .execute();
+  const tables = ['check_runs', 'check_results', 'result_payloads', 'check_result_error_groups'];
+  const read = async () =>
+    Promise.all(
+      tables.map(async (table) => {
+        const rows = await rowsOf(db, table);
+        const comparable = rows.map(({ encoding, payload: bytes, checksum, ...row }) =>
+          table === 'result_payloads' ? { ...row, encoding, bytes, checksum } : row,
+        );
+        return comparable.map((row) => JSON.stringify(row)).sort();
+      }),
+    );
+  const before = await read();
+  await migrateToLatest(db);
+  assert.deepEqual(await read(), before);
+  await db.deleteFrom('check_results').where('seq', '=', first.seq).execute();
+  assert.deepEqual(
+    (await read()).map((rows) => rows.length),
+    [2, 1, 0, 0],
+  );
+  await db.destroy();
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import test from 'node:test';
+import { deleteResultsOfDeletedChecks } from '../../../../control-plane/results/delete-results.ts';
 import { pruneArtifacts } from '../../../../control-plane/results/prune-artifacts.ts';
 import { declaration, openArtifactApi, type ArtifactApi } from '../../../support/artifact-api.ts';
 
@@ -34,6 +35,7 @@ test('the objects of results that are deleted go as well', async () => {
   await api.upload('a.txt', content);
   await api.upload('b.txt', content);
   await api.bench.cp.api('DELETE', `/v1/checks/${api.checkId}`);
+  while (await deleteResultsOfDeletedChecks(api.services));
   const left = await api.services.db.selectFrom('artifacts').select('id').execute();
   assert.deepEqual([left.length, objects(api)], [0, 2]);
   await pruneArtifacts(api.services, 30 * day);
