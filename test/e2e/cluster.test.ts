@@ -313,15 +313,24 @@ test('nor do replicas that do not notify each other', inLongTier, (context) =>
   endure(context, { settings: { DATABASE_NOTIFY: 'off' } }),
 );
 
+/** What is missing matters only in the long tier. */
+function inLongTierWith(what: string, isThere: boolean): { skip: string | boolean } {
+  return isLong && !isThere ? { skip: `${what} is not installed` } : inLongTier;
+}
+
 const programsOfDebian = debianPrograms();
 test(
   'nor do they on the PostgreSQL of Debian',
-  programsOfDebian === undefined ? { skip: 'postgresql is not installed' } : inLongTier,
-  (context) => endure(context, { programs: programsOfDebian ?? '', hasStandby: true }),
+  inLongTierWith('postgresql', programsOfDebian !== undefined),
+  (context) =>
+    endure(context, {
+      ...(programsOfDebian === undefined ? {} : { programs: programsOfDebian }),
+      hasStandby: true,
+    }),
 );
 
 test(
   'nor do they through pgbouncer in transaction mode',
-  hasPooler ? inLongTier : { skip: 'pgbouncer is not installed' },
+  inLongTierWith('pgbouncer', hasPooler),
   (context) => endure(context, { isPooled: true }),
 );
