@@ -98,12 +98,12 @@ export interface PostgresOptions {
 }
 
 /** Copies the data folder of a server that runs; gives the file that says where the copy begins. */
-async function whileBackedUp(url: string, copy: () => void): Promise<string> {
+async function whileBackedUp(url: string, copy: () => Promise<void>): Promise<string> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
     await client.query(`select pg_backup_start('standby', true)`);
-    copy();
+    await copy();
     const { rows } = await client.query<{ labelfile: string }>(
       'select labelfile from pg_backup_stop(false)',
     );
@@ -258,9 +258,10 @@ async function launch({ folder, programs, options, settings }: Launch): Promise<
     if (options.uid !== undefined) chownSync(folderOfStandby, options.uid, options.gid ?? 0);
     // The log that the copy needs is kept for it.
     await query(`select pg_create_physical_replication_slot('${slot}', true)`);
-    const label = await whileBackedUp(url('postgres'), () => {
+    const label = await whileBackedUp(url('postgres'), async () => {
       // Files that vanish while they are copied are written again from the log.
-      spawnSync('cp', ['-a', dataFolder, folderOfStandby], { ...options, cwd: '/' });
+      const args = ['-a', dataFolder, folderOfStandby];
+      await once(spawn('cp', args, { ...options, cwd: '/', stdio: 'ignore' }), 'exit');
     });
     const copied = join(folderOfStandby, 'data');
     for (const name of ['postmaster.pid', 'pg_replslot'])

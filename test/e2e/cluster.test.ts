@@ -244,7 +244,7 @@ async function endure(
   };
   const fillDisk = async (): Promise<void> => {
     if (disk === null) return;
-    disk.fill();
+    await disk.fill();
     await assert.rejects(query('create table ballast as select generate_series(1, 1000000)'));
     await pause(10 * second);
     disk.free();
@@ -300,7 +300,9 @@ async function endure(
     heartbeats.map(({ id }) => id).toSorted(),
     'each missing ping is found, once',
   );
-  const alerts = await query<{ check_id: string }>('select check_id from check_alerts');
+  const alerts = await query<{ check_id: string }>(
+    'select check_id, alert_type, response_time_ms, error, started_at from check_alerts',
+  );
   const falseAlerts = alerts.filter((alert) => steady.has(alert.check_id));
   assert.deepEqual(falseAlerts, [], 'alerts about pages that were always up');
   for (const agent of agents) assert.ok(agent.isRunning(), `${agent.name} has ended`);

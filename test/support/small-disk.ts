@@ -1,6 +1,7 @@
 /** A small disk in memory that can be filled. Only root may mount one. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, rmdirSync, writeSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, rmdirSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -23,19 +24,19 @@ export class SmallDisk implements Disposable {
   }
 
   /** Takes all room that is left. */
-  fill(): void {
-    const file = openSync(this.#ballast, 'a');
+  async fill(): Promise<void> {
+    const file = await open(this.#ballast, 'a');
     try {
       for (let size = block.length; size >= 1;) {
         try {
-          writeSync(file, block, 0, size);
+          await file.write(block, 0, size);
         } catch (error) {
           if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
           size = Math.floor(size / 2);
         }
       }
     } finally {
-      closeSync(file);
+      await file.close();
     }
   }
 
