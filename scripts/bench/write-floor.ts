@@ -91,7 +91,7 @@ export class WriteFloor implements AsyncDisposable {
   /** Writes it into new tables. CPU of the server per result, in microseconds. */
   async measure(): Promise<number> {
     const client = this.#client;
-    await client.query('drop schema if exists floor cascade; create schema floor');
+    await client.query('create schema floor');
     for (const { name, foreignKeys } of this.#tables) {
       await client.query(`create table floor.${name} (like ${name} including all)`);
       for (const key of foreignKeys) await client.query(`alter table floor.${name} add ${key}`);
@@ -110,11 +110,12 @@ export class WriteFloor implements AsyncDisposable {
       }
       await client.query('commit');
     }
-    return (1000 * (treeCpuMs(this.#server.pid()) - before)) / results;
+    const found = (1000 * (treeCpuMs(this.#server.pid()) - before)) / results;
+    await client.query('drop schema floor cascade');
+    return found;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#client.query('drop schema if exists floor cascade');
     await this.#client.end();
   }
 }
