@@ -24,38 +24,49 @@ import { Program } from '../../test/support/program.ts';
 import { callApi } from '../demo/api.ts';
 import { freePort } from '../../test/support/program.ts';
 import { temporaryFolder } from '../../test/support/system.ts';
-import { startPostgres } from '../cluster/postgres.ts';
-import { treeCpuMs } from './process-cost.ts';
+import { startPostgres, type PostgresServer } from '../cluster/postgres.ts';
+import { median, treeCpuMs } from './process-cost.ts';
 
-const location = 'eu-west-1';
+export const location = 'eu-west-1';
 const pollMs = 20_000;
 /** One holder per check for so long: later answers change nothing. */
 const quietMs = 10_000;
 const dispatcher = new Agent({ connections: null, pipelining: 1, connect: { timeout: 60_000 } });
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-interface World extends AsyncDisposable {
+export interface World extends AsyncDisposable {
+  /** Of each replica. */
   urls: string[];
   pids: number[];
-  /** Of PostgreSQL. */
-  databasePid: number | null;
   apiKey: string;
   locationKey: string;
   db: Kysely<Database>;
+  /** Null on SQLite. */
+  server: PostgresServer | null;
 }
 
-async function startWorld(isOnPostgres: boolean, replicas: number): Promise<World> {
+export interface WorldOptions {
+  isOnPostgres: boolean;
+  replicas?: number;
+  settings?: Readonly<Record<string, string>>;
+}
+
+/** Starts control planes on an empty, durable database, with a location. */
+export async function startWorld({
+  isOnPostgres,
+  replicas = 1,
+  settings: given = {},
+}: WorldOptions): Promise<World> {
   const stack = new AsyncDisposableStack();
   const folder = stack.use(temporaryFolder());
   const settings: Record<string, string> = {
     REQUESTS_PER_MINUTE: '0',
     ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+    ...given,
   };
-  let databasePid: number | null = null;
-  if (isOnPostgres) {
-    const server = stack.use(await startPostgres({ isDurable: true }));
+  const server = isOnPostgres ? stack.use(await startPostgres({ isDurable: true })) : null;
+  if (server !== null) {
     await server.query('create database fleet');
-    databasePid = server.pid();
     settings['DATABASE_URL'] = server.url('fleet');
     settings['ARTIFACTS_DIR'] = join(folder.path, 'artifacts');
     settings['ARTIFACTS_SHARED'] = 'true';
@@ -89,33 +100,48 @@ async function startWorld(isOnPostgres: boolean, replicas: number): Promise<Worl
     pids.push(program.child.pid ?? 0);
   }
   return {
-    ...{ urls, pids, databasePid, apiKey, locationKey, db },
+    ...{ urls, pids, apiKey, locationKey, db, server },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
-/** Checks that ran before: first runs are no part of this. */
-async function makeChecks({ urls, apiKey, db }: World, count: number): Promise<void> {
+/** Makes URL checks in the location, eight at a time; gives their ids. */
+export async function makeChecks(
+  { urls, apiKey }: Pick<World, 'urls' | 'apiKey'>,
+  count: number,
+  fields: Readonly<Record<string, unknown>> = { frequency: 10 },
+): Promise<string[]> {
   const [baseUrl = ''] = urls;
+  const ids: string[] = [];
   let left = count;
   const make = async (): Promise<void> => {
     while (left > 0) {
       left -= 1;
-      await callApi({ baseUrl, apiKey }, 'POST', '/v1/checks/url', {
+      const { id } = await callApi<{ id: string }>({ baseUrl, apiKey }, 'POST', '/v1/checks/url', {
         name: `check ${left}`,
-        frequency: 10,
         locations: [location],
         request: { url: 'http://127.0.0.1/' },
+        ...fields,
       });
+      ids.push(id);
     }
   };
   await Promise.all(Array.from({ length: 8 }, make));
+  return ids;
+}
+
+/** Checks that ran before: first runs are no part of this. */
+async function makeSettledChecks(world: World, count: number): Promise<void> {
+  await makeChecks(world, count);
+  const { db } = world;
   await sql`update check_statuses set last_started_at = ${Date.now() + 60_000}`.execute(db);
 }
 
-class SimulatedAgent {
+type Reached = Pick<World, 'urls' | 'locationKey'>;
+
+export class SimulatedAgent {
   readonly id = randomUUID();
-  readonly #world: World;
+  readonly #world: Reached;
   readonly holds = new Map<string, number>();
   snapshot: string | null = null;
   answers = 0;
@@ -123,7 +149,7 @@ class SimulatedAgent {
   failures = 0;
   #turn = 0;
 
-  constructor(world: World) {
+  constructor(world: Reached) {
     this.#world = world;
   }
 
@@ -183,15 +209,24 @@ function holdersOf(agents: readonly SimulatedAgent[]) {
   return { one: holders.size - several, several };
 }
 
-async function settle(
-  agentCount: number,
-  checks: number,
-  joinSeconds: number,
-  isOnPostgres: boolean,
-  replicas: number,
-): Promise<void> {
-  await using world = await startWorld(isOnPostgres, replicas);
-  await makeChecks(world, checks);
+export interface Fleet {
+  agentCount: number;
+  checks: number;
+  joinSeconds: number;
+  isOnPostgres: boolean;
+  replicas: number;
+}
+
+/** How a fleet settles; null for one that does not within three minutes. */
+export async function settle({
+  agentCount,
+  checks,
+  joinSeconds,
+  isOnPostgres,
+  replicas,
+}: Fleet): Promise<{ settledMs: number | null; shown: Record<string, unknown> }> {
+  await using world = await startWorld({ isOnPostgres, replicas });
+  await makeSettledChecks(world, checks);
   const stopping = new AbortController();
   const agents: SimulatedAgent[] = [];
   const sum = (of: (agent: SimulatedAgent) => number): number =>
@@ -201,7 +236,7 @@ async function settle(
     return {
       at: performance.now(),
       cpu: world.pids.reduce((total, pid) => total + treeCpuMs(pid), 0),
-      database: world.databasePid === null ? 0 : treeCpuMs(world.databasePid),
+      database: world.server === null ? 0 : treeCpuMs(world.server.pid()),
       client: (user + system) / 1000,
       answers: sum((agent) => agent.answers),
       upserts: sum((agent) => agent.upserts),
@@ -259,7 +294,7 @@ async function settle(
   await pause(2 * pollMs);
   const after = measure();
   const later = holdersOf(agents);
-  const report = {
+  const shown = {
     agents: agentCount,
     checks,
     replicas,
@@ -281,45 +316,66 @@ async function settle(
     ).toFixed(2),
     failures: sum((agent) => agent.failures),
   };
-  console.log(JSON.stringify(report, null, 1));
   stopping.abort();
+  return { settledMs: settled === null ? null : settled.at - joined.at, shown };
 }
 
-/** CPU of a check-in that finds nothing new, one after the other on eight connections. */
-async function checkIns(agentCount: number, checks: number, isOnPostgres: boolean): Promise<void> {
-  await using world = await startWorld(isOnPostgres, 1);
-  await makeChecks(world, checks);
+/** Agents that know a number of checks, and the world that they check in to. */
+export async function openCheckIns(
+  stack: AsyncDisposableStack,
+  { agentCount, checks, isOnPostgres }: Pick<Fleet, 'agentCount' | 'checks' | 'isOnPostgres'>,
+): Promise<() => Promise<number>> {
+  const world = stack.use(await startWorld({ isOnPostgres }));
+  await makeSettledChecks(world, checks);
   const agents = Array.from({ length: agentCount }, () => new SimulatedAgent(world));
   // The first ones bring checks and their first jobs.
   for (let round = 0; round < 3 + checks / 50; round += 1) {
     for (const agent of agents) await agent.checkIn(0);
   }
+  return () => cpuOfCheckIn(world, agents);
+}
+
+/** CPU in ms of a check-in that finds nothing new, one after the other on eight connections. */
+async function cpuOfCheckIn(world: World, agents: readonly SimulatedAgent[]): Promise<number> {
   const [pid = 0] = world.pids;
-  const rounds: number[] = [];
-  for (let round = 0; round < 5; round += 1) {
-    let left = 2_000;
-    const cpuBefore = treeCpuMs(pid);
-    await Promise.all(
-      agents.slice(0, 8).map(async (agent) => {
-        while (left > 0) {
-          left -= 1;
-          await agent.checkIn(0);
-        }
-      }),
-    );
-    rounds.push((treeCpuMs(pid) - cpuBefore) / 2_000);
+  let left = 2_000;
+  const cpuBefore = treeCpuMs(pid);
+  await Promise.all(
+    agents.slice(0, 8).map(async (agent) => {
+      while (left > 0) {
+        left -= 1;
+        await agent.checkIn(0);
+      }
+    }),
+  );
+  return (treeCpuMs(pid) - cpuBefore) / 2_000;
+}
+
+async function main(): Promise<void> {
+  const [mode, agentsText = '', checksText = '', ...rest] = process.argv.slice(2);
+  const isOnPostgres = rest.includes('postgres');
+  const numbers = rest.filter((text) => /^\d+$/.test(text)).map(Number);
+  const [agentCount, checks] = [Number(agentsText), Number(checksText)];
+  if (mode === 'settle') {
+    const [joinSeconds = 10, replicas = 1] = numbers;
+    const fleet = { agentCount, checks, joinSeconds, isOnPostgres, replicas };
+    console.log(JSON.stringify((await settle(fleet)).shown, null, 1));
+    return;
   }
-  rounds.sort((one, other) => one - other);
+  await using stack = new AsyncDisposableStack();
+  const measure = await openCheckIns(stack, { agentCount, checks, isOnPostgres });
+  const rounds: number[] = [];
+  for (let round = 0; round < 5; round += 1) rounds.push(await measure());
   console.log(
-    JSON.stringify({ agents: agentCount, checks, 'CPU per check-in, ms': rounds[2]?.toFixed(3) }),
+    JSON.stringify({
+      agents: agentCount,
+      checks,
+      'CPU per check-in, ms': median(rounds).toFixed(3),
+    }),
   );
 }
 
-const [mode, agentsText = '', checksText = '', ...rest] = process.argv.slice(2);
-const isOnPostgres = rest.includes('postgres');
-const numbers = rest.filter((text) => /^\d+$/.test(text)).map(Number);
-if (mode === 'settle') {
-  const [joinSeconds = 10, replicas = 1] = numbers;
-  await settle(Number(agentsText), Number(checksText), joinSeconds, isOnPostgres, replicas);
-} else await checkIns(Number(agentsText), Number(checksText), isOnPostgres);
-process.exit(0);
+if (import.meta.main) {
+  await main();
+  process.exit(0);
+}

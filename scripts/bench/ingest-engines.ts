@@ -2,22 +2,20 @@
  * Ingest on both engines, one after the other: results per second that are durable, and CPU of the control
  * plane and of PostgreSQL per result, the sums of analytics included. The server shares the cores.
  */
-import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
+import { execFile } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
-import { backdateSchedules, System, temporaryFolder } from '../../test/support/system.ts';
-import { startPostgres, type PostgresServer } from '../cluster/postgres.ts';
+import { promisify } from 'node:util';
+import { sql } from 'kysely';
+import type { PostgresServer } from '../cluster/postgres.ts';
+import { location, makeChecks, startWorld, type World } from './fleet.ts';
 import { median, treeCpuMs } from './process-cost.ts';
 
 const dayMs = 86_400_000;
-const checks = 200;
-const resultsPerRound = 30_000;
-const database = 'monitor';
+export const resultsPerRound = 30_000;
 /** Sums are added every two seconds. */
 const sumsWithinMs = 6_000;
 
-interface Cost {
+export interface IngestCost {
   perSecond: number;
   /** Microseconds per result. */
   controlPlane: number;
@@ -26,101 +24,84 @@ interface Cost {
   log: number;
 }
 
-interface Engine {
-  name: 'SQLite' | 'PostgreSQL';
-  system: System;
+export interface IngestTarget {
+  url: string;
+  /** Of the control planes behind the URL. */
+  pids: readonly number[];
   server: PostgresServer | null;
-  key: string;
-  checkIds: string;
+  locationKey: string;
+  checkIds: readonly string[];
 }
 
-async function open(folder: string, server: PostgresServer | null): Promise<Engine> {
-  const settings =
-    server === null
-      ? {}
-      : {
-          DATABASE_FILE: '',
-          DATABASE_URL: server.url(database),
-          ENCRYPTION_KEY: randomBytes(32).toString('base64'),
-          PUBLIC_URL: 'http://127.0.0.1',
-          ARTIFACTS_DIR: join(folder, 'artifacts'),
-          ARTIFACTS_SHARED: 'true',
-        };
-  const system = await System.start(folder, { CHECK_RESPONSES: 'false', ...settings });
-  const key = await system.makeLocation('bench');
-  const ids: string[] = [];
-  for (let index = 0; index < checks; index += 1) {
-    const check = { name: `check ${index}`, privateLocations: ['bench'] };
-    ids.push((await system.createUrlCheck('http://127.0.0.1/', check)).id);
-  }
-  const byMs = 29 * dayMs;
-  if (server === null) backdateSchedules(system.databaseFile, byMs);
-  else {
-    await server.query(`update schedule_periods set starts_at = starts_at - ${byMs}`, database);
-  }
-  const name = server === null ? 'SQLite' : 'PostgreSQL';
-  return { name, system, server, key, checkIds: ids.join() };
+/** Makes checks that have had slots for a month. */
+export async function openIngest(world: World, checks: number): Promise<IngestTarget> {
+  const checkIds = await makeChecks(world, checks, { frequency: 0, frequencyOffset: 10 });
+  await sql`update schedule_periods set starts_at = starts_at - ${29 * dayMs}`.execute(world.db);
+  const { urls, pids, server, locationKey } = world;
+  return { ...{ pids, server, locationKey, checkIds }, url: urls[0] ?? '' };
+}
+
+/** Bytes that a server wrote to its log so far. */
+export async function loggedBytes(server: PostgresServer): Promise<number> {
+  const [row] = await server.query<{ bytes: string }>(
+    "select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as bytes",
+  );
+  return Number(row?.bytes);
 }
 
 /** Each round has slots of its own. */
 let rounds = 0;
 
-async function measure(engine: Engine, batchSize: number): Promise<Cost> {
-  const { system, server, key, checkIds } = engine;
-  const pid = system.controlPlane.child.pid ?? 0;
+/** Hands in results in batches of a size, and waits until they are in the sums. */
+export async function measureIngest(target: IngestTarget, batchSize: number): Promise<IngestCost> {
+  const { url, pids, server, locationKey, checkIds } = target;
   const cpu = () => ({
-    controlPlane: treeCpuMs(pid),
+    controlPlane: pids.reduce((sum, pid) => sum + treeCpuMs(pid), 0),
     server: server === null ? 0 : treeCpuMs(server.pid()),
   });
-  const writtenSoFar = async (): Promise<number> => {
-    if (server === null) return 0;
-    const [row] = await server.query<{ bytes: string }>(
-      "select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as bytes",
-    );
-    return Number(row?.bytes);
-  };
   const batches = Math.floor(resultsPerRound / batchSize);
   const begin = String(Date.now() - 28 * dayMs + rounds * (dayMs / 8));
   rounds += 1;
   await server?.query('checkpoint');
-  const logBefore = await writtenSoFar();
+  const logBefore = server === null ? 0 : await loggedBytes(server);
   const before = cpu();
-  const args = [system.baseUrl, key, 'bench', checkIds, String(batches), '4', begin];
-  const text = execFileSync(
-    process.execPath,
-    ['scripts/bench/ingest.ts', ...args, String(batchSize)],
-    { encoding: 'utf8' },
-  );
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    'scripts/bench/ingest.ts',
+    ...[url, locationKey, location, checkIds.join(), String(batches), '4', begin],
+    String(batchSize),
+  ]);
   await pause(sumsWithinMs);
   const after = cpu();
   const results = (batches + 1) * batchSize;
-  const log = ((await writtenSoFar()) - logBefore) / results;
   const perResult = (part: 'controlPlane' | 'server') =>
     (1000 * (after[part] - before[part])) / results;
-  const { perSecond } = JSON.parse(text) as { perSecond: number };
-  return { perSecond, controlPlane: perResult('controlPlane'), server: perResult('server'), log };
+  const { perSecond } = JSON.parse(stdout) as { perSecond: number };
+  return {
+    perSecond,
+    controlPlane: perResult('controlPlane'),
+    server: perResult('server'),
+    log: server === null ? 0 : ((await loggedBytes(server)) - logBefore) / results,
+  };
 }
 
 export async function benchIngestEngines(
   times: number,
   show: (label: string, values: Record<string, string>) => void,
 ): Promise<void> {
-  using folder = temporaryFolder();
-  using other = temporaryFolder();
-  await using server = await startPostgres({ isDurable: true });
-  await server.query(`create database ${database}`);
-  const sqlite = await open(folder.path, null);
-  await using _sqlite = sqlite.system;
-  const postgres = await open(other.path, server);
-  await using _postgres = postgres.system;
+  await using worldOfSqlite = await startWorld({ isOnPostgres: false });
+  await using worldOfPostgres = await startWorld({ isOnPostgres: true });
+  const engines = {
+    SQLite: await openIngest(worldOfSqlite, 200),
+    PostgreSQL: await openIngest(worldOfPostgres, 200),
+  };
   for (const batchSize of [500, 100]) {
-    const costs: Record<Engine['name'], Cost[]> = { SQLite: [], PostgreSQL: [] };
+    const costs: Record<keyof typeof engines, IngestCost[]> = { SQLite: [], PostgreSQL: [] };
     for (let round = 0; round < times; round += 1) {
-      for (const engine of [sqlite, postgres]) {
-        costs[engine.name].push(await measure(engine, batchSize));
+      for (const name of ['SQLite', 'PostgreSQL'] as const) {
+        costs[name].push(await measureIngest(engines[name], batchSize));
       }
     }
-    const middle = (name: Engine['name'], part: keyof Cost) =>
+    const middle = (name: keyof typeof engines, part: keyof IngestCost) =>
       median(costs[name].map((cost) => cost[part]));
     for (const name of ['SQLite', 'PostgreSQL'] as const) {
       show(`${name}, batches of ${batchSize}`, {

@@ -14,6 +14,7 @@ import { benchBrowser } from './browser.ts';
 import { benchIngestEngines } from './ingest-engines.ts';
 import { median, pssMib, quantile, treeCpuMs, treePssMib } from './process-cost.ts';
 import { benchOutbox } from './outbox.ts';
+import { benchScale } from './scale.ts';
 import { benchScrub } from './scrub.ts';
 import { benchStatusPage } from './status-page.ts';
 
@@ -278,12 +279,17 @@ async function benchIngest(system: System): Promise<void> {
   });
 }
 
+const given = process.argv.slice(2);
+if (given.includes('scale')) {
+  // It takes half an hour, and starts what it needs itself.
+  await benchScale(rounds, given.includes('--json'));
+  process.exit(0);
+}
 using folder = temporaryFolder();
 await using targets = new Program(['scripts/bench/targets.ts'], {});
 const ports = JSON.parse(await targets.line('{')) as Ports;
 await using system = await System.start(folder.path, { CHECK_RESPONSES: 'false' });
-const only = process.argv.slice(2);
-const wants = (name: string): boolean => only.length === 0 || only.includes(name);
+const wants = (name: string): boolean => given.length === 0 || given.includes(name);
 console.log(`Node ${process.versions.node}, ${rounds} rounds, medians`);
 if (wants('analytics')) await benchAnalytics();
 if (wants('scrub')) await benchScrub(rounds);

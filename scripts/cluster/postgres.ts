@@ -1,10 +1,11 @@
-/** A PostgreSQL server from npm: for tests, the benchmark and `npm run cluster`. Nothing is installed. */
+/** A PostgreSQL server, from npm unless told otherwise: for tests, the benchmark and `npm run cluster`. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
   cpSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -27,7 +28,8 @@ interface Identity {
   gid: number;
 }
 
-function identityForServer(): Identity | null {
+/** The user of a server that refuses to run as root; null where nobody is root. */
+export function identityForServer(): Identity | null {
   if (process.getuid?.() !== 0) return null;
   const entries = readFileSync('/etc/passwd', 'utf8').split('\n');
   for (const name of usersInsteadOfRoot) {
@@ -49,7 +51,16 @@ export function postgresPrograms(): string | undefined {
   }
 }
 
-async function freePort(): Promise<number> {
+/** The newest server that Debian's packages installed here, as `postgresPrograms` gives it. */
+export function debianPrograms(): string | undefined {
+  const versionOf = (path: string): number => Number(path.split('/').at(-2));
+  const found = globSync('/usr/lib/postgresql/*/bin').toSorted(
+    (one, other) => versionOf(other) - versionOf(one),
+  )[0];
+  return found === undefined ? undefined : dirname(found);
+}
+
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
@@ -66,6 +77,7 @@ export interface PostgresServer extends AsyncDisposable {
   query<Row extends object>(text: string, database?: string): Promise<Row[]>;
   /** `immediate` is a crash: the next start recovers from the log. */
   stop(how: 'fast' | 'immediate'): Promise<void>;
+  /** Does nothing while it runs. */
   start(): Promise<void>;
   /** The process of the server, to freeze it. */
   pid(): number;
@@ -79,15 +91,19 @@ export interface PostgresOptions {
   settings?: Readonly<Record<string, string | number>>;
   /** Whether a commit survives a crash of the machine. */
   isDurable?: boolean;
+  /** The folder with the folder `bin`; without it the server from npm. */
+  programs?: string;
+  /** The folder in which the folder of the server is made. */
+  parent?: string;
 }
 
 /** Copies the data folder of a server that runs; gives the file that says where the copy begins. */
-async function whileBackedUp(url: string, copy: () => void): Promise<string> {
+async function whileBackedUp(url: string, copy: () => Promise<void>): Promise<string> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
     await client.query(`select pg_backup_start('standby', true)`);
-    copy();
+    await copy();
     const { rows } = await client.query<{ labelfile: string }>(
       'select labelfile from pg_backup_stop(false)',
     );
@@ -101,13 +117,14 @@ async function whileBackedUp(url: string, copy: () => void): Promise<string> {
 export async function startPostgres({
   settings = {},
   isDurable = false,
+  programs: found = postgresPrograms(),
+  parent = tmpdir(),
 }: PostgresOptions = {}): Promise<PostgresServer> {
-  const found = postgresPrograms();
   if (found === undefined) {
     throw new Error(`npm has no PostgreSQL for ${process.platform} on ${process.arch}`);
   }
   const identity = identityForServer();
-  const folder = mkdtempSync(join(tmpdir(), 'postgres-'));
+  const folder = mkdtempSync(join(parent, 'postgres-'));
   chmodSync(folder, 0o755);
   const own = (path: string): void => {
     if (identity !== null) chownSync(path, identity.uid, identity.gid);
@@ -189,7 +206,11 @@ async function launch({ folder, programs, options, settings }: Launch): Promise<
   };
   const url = (database: string): string => `postgres://${user}@127.0.0.1:${port}/${database}`;
 
+  const isRunning = (): boolean =>
+    child !== null && child.exitCode === null && child.signalCode === null;
+
   const start = async (): Promise<void> => {
+    if (isRunning()) return;
     const started = spawn(join(programs, 'bin', 'postgres'), args, {
       ...options,
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -214,7 +235,7 @@ async function launch({ folder, programs, options, settings }: Launch): Promise<
 
   const stop = async (how: 'fast' | 'immediate'): Promise<void> => {
     const running = child;
-    if (running === null || running.exitCode !== null || running.signalCode !== null) return;
+    if (running === null || !isRunning()) return;
     running.ref();
     const ended = once(running, 'exit');
     running.kill('SIGCONT');
@@ -237,9 +258,10 @@ async function launch({ folder, programs, options, settings }: Launch): Promise<
     if (options.uid !== undefined) chownSync(folderOfStandby, options.uid, options.gid ?? 0);
     // The log that the copy needs is kept for it.
     await query(`select pg_create_physical_replication_slot('${slot}', true)`);
-    const label = await whileBackedUp(url('postgres'), () => {
+    const label = await whileBackedUp(url('postgres'), async () => {
       // Files that vanish while they are copied are written again from the log.
-      spawnSync('cp', ['-a', dataFolder, folderOfStandby], { ...options, cwd: '/' });
+      const args = ['-a', dataFolder, folderOfStandby];
+      await once(spawn('cp', args, { ...options, cwd: '/', stdio: 'ignore' }), 'exit');
     });
     const copied = join(folderOfStandby, 'data');
     for (const name of ['postmaster.pid', 'pg_replslot'])

@@ -7,7 +7,7 @@ import S3rver from 's3rver';
 import { freePort } from '../../test/support/program.ts';
 import { startProgram, untilAnswering, type RunningProgram } from '../demo/processes.ts';
 import { startBalancer, type Balancer } from './balancer.ts';
-import { startPostgres, type PostgresServer } from './postgres.ts';
+import { startPostgres, type PostgresOptions, type PostgresServer } from './postgres.ts';
 
 const bucket = 'monitor';
 const database = 'monitor';
@@ -22,6 +22,8 @@ export interface ClusterOptions {
   /** Where logs and data of agents go. */
   folder: string;
   replicas: number;
+  /** Of the database, beside what a commit needs to survive. */
+  postgres?: PostgresOptions;
   /** Of the balancer; 0 for any. */
   port?: number;
   /** Settings of the replica at a place, beside those of the cluster. */
@@ -46,7 +48,11 @@ export interface Cluster extends AsyncDisposable {
   /** Ends a replica at once; `startReplica` puts another in its place. */
   kill(place: number): Promise<void>;
   startReplica(place: number): Promise<void>;
-  startAgent(name: string, key: string): RunningProgram;
+  startAgent(
+    name: string,
+    key: string,
+    settings?: Readonly<Record<string, string>>,
+  ): RunningProgram;
 }
 
 /** Starts it all; what it made is gone when it is disposed, except the logs. */
@@ -56,7 +62,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   mkdirSync(folder, { recursive: true });
 
   step('starting PostgreSQL');
-  const postgres = stack.use(await startPostgres({ isDurable: true }));
+  const postgres = stack.use(await startPostgres({ isDurable: true, ...options.postgres }));
   await postgres.query(`create database ${database}`);
   step('starting an S3-compatible store');
   const store = new S3rver({
@@ -147,13 +153,14 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       replicas[place] = { name, port, program };
       leadToAll();
     },
-    startAgent: (name, key) =>
+    startAgent: (name, key, settings = {}) =>
       start(name, ['agent/monitor-agent.js', 'start'], {
         API_KEY: key,
         CONTROL_PLANE_URL: balancer.url,
         AGENT_HEALTH_PORT: '0',
         AGENT_HEALTH_HOST: '127.0.0.1',
         AGENT_DATA_DIR: join(folder, name),
+        ...settings,
       }),
     [Symbol.asyncDispose]: async () => {},
   };

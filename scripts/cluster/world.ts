@@ -86,6 +86,8 @@ export async function makeChecks(
       const { id } = await callApi<{ id: string }>(api, 'POST', '/v1/checks/url', {
         name: `${location} ${index}`,
         ...{ frequency: 0, frequencyOffset: everySeconds, doubleCheck: false },
+        // The page is as slow as this machine is busy.
+        ...{ degradedResponseTime: null, maxResponseTime: null },
         privateLocations: [location],
         request: { url: `${target}/${isFlapping ? 'flapping' : 'up'}/${index}` },
       });

@@ -2,8 +2,8 @@
  * The wall clock of the control plane or of an agent, set forward and back and then right. Needs
  * libfaketime (Debian: faketime), which moves the clock of one process alone.
  */
-import { globSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { moveClock } from '../../test/support/moved-clock.ts';
 import { System, temporaryFolder, openTarget, type CheckWire } from '../../test/support/system.ts';
 import { openWebhook } from '../../test/support/webhook.ts';
 import {
@@ -20,35 +20,22 @@ const awryMs = 60_000;
 /** The period of the checks is 10 s; agents learn of a correction at their next check-in, within 25 s. */
 const recoversWithinMs = 45_000;
 
-function libFaketime(): string {
-  const found = globSync('/usr/lib/*/faketime/libfaketime.so.1')[0];
-  if (found === undefined) throw new Error('libfaketime is not installed');
-  return found;
-}
-
 export const proveClock: ProofCase = async ({ seed, say }) => {
   const violations: string[] = [];
   const figures: Record<string, unknown> = { seed };
   for (const side of ['control plane', 'agent'] as const) {
     using folder = temporaryFolder();
-    const clockFile = join(folder.path, 'clock');
-    writeFileSync(clockFile, '+0');
-    const moved = {
-      LD_PRELOAD: libFaketime(),
-      FAKETIME_TIMESTAMP_FILE: clockFile,
-      FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      FAKETIME_CACHE_DURATION: '1',
-    };
+    const moved = moveClock(join(folder.path, 'clock'));
     const notMoved = { OUTGOING_ALLOWED_NETWORKS: '127.0.0.1' };
     await using target = await openTarget();
     await using webhook = await openWebhook();
     await using system = await System.start(
       folder.path,
-      side === 'agent' ? notMoved : { ...notMoved, ...moved },
+      side === 'agent' ? notMoved : { ...notMoved, ...moved.settings },
     );
     await subscribeWebhook(system, webhook.url);
     const key = await system.makeLocation('here');
-    const agent = system.startAgent('agent', key, side === 'agent' ? moved : {});
+    const agent = system.startAgent('agent', key, side === 'agent' ? moved.settings : {});
     await agent.log('checked in');
     const checks: CheckWire[] = [];
     for (let index = 0; index < 5; index += 1) {
@@ -58,10 +45,10 @@ export const proveClock: ProofCase = async ({ seed, say }) => {
     const visits = (): number => [...target.visits.values()].reduce((sum, count) => sum + count, 0);
     await pause(30_000);
     for (const step of steps) {
-      writeFileSync(clockFile, step);
+      moved.by(step);
       await pause(awryMs);
       const awry = visits();
-      writeFileSync(clockFile, '+0');
+      moved.by('+0');
       const correctedAt = performance.now();
       while (visits() < awry + checks.length && performance.now() - correctedAt < 300_000) {
         await pause(1_000);

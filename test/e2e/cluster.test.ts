@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type TestContext } from 'node:test';
 import { audit, complaints } from '../../scripts/cluster/audit.ts';
-import type { PostgresServer } from '../../scripts/cluster/postgres.ts';
+import { hasPooler, startPooler, type Pooler } from '../../scripts/cluster/pooler.ts';
+import { debianPrograms, type PostgresServer } from '../../scripts/cluster/postgres.ts';
 import { startCluster, type Cluster } from '../../scripts/cluster/start.ts';
 import { makeChecks, makeLocations, openTarget } from '../../scripts/cluster/world.ts';
 import { callApi } from '../../scripts/demo/api.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
+import { libFaketime, moveClock, type MovedClock } from '../support/moved-clock.ts';
 import { inLongTier, isLong, seededRandom, testSeed } from '../support/random.ts';
+import { SmallDisk } from '../support/small-disk.ts';
 import { temporaryFolder } from '../support/system.ts';
 
 const second = 1_000;
-/** Five kinds of faults take turns, in the long tier for longer: `TEST_CLUSTER_ROUNDS`. */
-const rounds = isLong ? Number(process.env['TEST_CLUSTER_ROUNDS'] ?? 12) : 1;
+/** All kinds of faults take turns, in the long tier for longer: `TEST_CLUSTER_ROUNDS`. */
+const roundsOfLongTier = Number(process.env['TEST_CLUSTER_ROUNDS'] ?? 12);
+const diskMegabytes = 600;
 const settleWithinMs = 240 * second;
 const locations = ['office', 'warehouse'];
 const checksOfLocation = isLong ? 200 : 30;
@@ -52,29 +57,76 @@ interface Variant {
   settings?: Readonly<Record<string, string>>;
   /** Ends with a database that is lost for good, and its standby promoted. */
   hasStandby?: boolean;
+  /** The folder of the server's programs; from npm without it. */
+  programs?: string;
+  /** Replicas reach the database through a pooler in transaction mode. */
+  isPooled?: boolean;
+  rounds?: number;
+}
+
+/** The long tier fills a disk of its own for the database, where it may mount one. */
+function openDisk(context: TestContext): SmallDisk | null {
+  if (!isLong) return null;
+  if (process.getuid?.() === 0) return new SmallDisk(diskMegabytes);
+  context.diagnostic('the disk of the database is not filled: only root may mount a small one');
+  return null;
+}
+
+/** The long tier moves the clocks of replicas and agents. */
+function openClocks(context: TestContext, folder: string): (name: string) => MovedClock | null {
+  const clocks = new Map<string, MovedClock>();
+  if (isLong && libFaketime() === undefined) {
+    context.diagnostic('clocks are not moved: libfaketime is not installed (Debian: faketime)');
+  }
+  return (name) => {
+    if (!isLong || libFaketime() === undefined) return null;
+    const clock = clocks.get(name) ?? moveClock(join(folder, `clock-of-${name}`));
+    clocks.set(name, clock);
+    return clock;
+  };
 }
 
 /** Makes faults for a while, and holds the cluster to its promises. */
 async function endure(
   context: TestContext,
-  { settings = {}, hasStandby = false }: Variant = {},
+  {
+    settings = {},
+    hasStandby = false,
+    programs,
+    isPooled = false,
+    rounds = isLong ? Math.min(3, roundsOfLongTier) : 1,
+  }: Variant = {},
 ): Promise<void> {
   const seed = testSeed();
   context.diagnostic(`TEST_SEED=${seed}`);
   const random = seededRandom(seed);
   using folder = temporaryFolder();
   await using world = await openTarget(20 * second);
+  using disk = openDisk(context);
+  const clockOf = openClocks(context, folder.path);
   await using links = new AsyncDisposableStack();
   const linkOf = new Map<number, FaultProxy>();
+  let pooler: Promise<Pooler> | null = null;
   await using cluster = await startCluster({
     folder: folder.path,
     replicas: 3,
+    postgres: {
+      ...(programs === undefined ? {} : { programs }),
+      ...(disk === null ? {} : { parent: disk.path, settings: { max_wal_size: '128MB' } }),
+    },
     async settingsOf(place, { port, url }) {
-      const link = linkOf.get(place) ?? links.use(await FaultProxy.start(port, random));
+      if (isPooled) pooler ??= startPooler(url).then((started) => links.use(started));
+      const behind = (await pooler)?.port ?? port;
+      const link = linkOf.get(place) ?? links.use(await FaultProxy.start(behind, random));
       linkOf.set(place, link);
       const through = new URL(url);
       through.port = String(link.port);
-      return { DATABASE_URL: through.href, CHECK_RESPONSES: 'true', ...settings };
+      return {
+        DATABASE_URL: through.href,
+        // A pooler in transaction mode carries neither `LISTEN` nor, when it is old, prepared statements.
+        ...(isPooled ? { DATABASE_LISTEN_URL: url, DATABASE_PREPARED: 'off' } : {}),
+        ...{ CHECK_RESPONSES: 'true', ...clockOf(`replica-${place}`)?.settings, ...settings },
+      };
     },
   });
   let server: PostgresServer = cluster.postgres;
@@ -83,7 +135,11 @@ async function endure(
   const api = { baseUrl: cluster.url, apiKey: cluster.apiKey };
   const keys = await makeLocations(api, locations);
   const agents = [0, 1, 2, 3].map((index) =>
-    cluster.startAgent(`agent-${index}`, keys[index % 2] ?? ''),
+    cluster.startAgent(
+      `agent-${index}`,
+      keys[index % 2] ?? '',
+      clockOf(`agent-${index}`)?.settings,
+    ),
   );
   const served = `select count(*) as count from agents where gone_at is null`;
   while (Number((await query<{ count: string }>(served))[0]?.count) < agents.length) {
@@ -178,8 +234,31 @@ async function endure(
       await pause(second);
     }
   };
+  /** They stay so while other things fail, until they are moved again. */
+  const moveClocks = async (): Promise<void> => {
+    const names = [0, 1, 2].map((place) => `replica-${place}`);
+    for (const name of [...names, ...agents.map((agent) => agent.name)]) {
+      clockOf(name)?.by(`${['+3', '-3', '+0'][pick()] ?? ''}`);
+    }
+    await pause(2 * second);
+  };
+  const fillDisk = async (): Promise<void> => {
+    if (disk === null) return;
+    await disk.fill();
+    await assert.rejects(query('create table ballast as select generate_series(1, 1000000)'));
+    await pause(10 * second);
+    disk.free();
+    // Without room for its log the server has ended.
+    await server.start();
+    await untilAccepted('the disk of the database had room again');
+  };
+  const faults = [
+    ...(isLong ? [moveClocks] : []),
+    ...[killSome, crashDatabase, freezeOne, endConnections, cutOneOff],
+    ...(isLong ? [fillDisk] : []),
+  ];
   for (let round = 0; round < rounds; round += 1) {
-    for (const fault of [killSome, crashDatabase, freezeOne, endConnections, cutOneOff]) {
+    for (const fault of faults) {
       await fault();
       await pause(3 * second);
     }
@@ -221,15 +300,39 @@ async function endure(
     heartbeats.map(({ id }) => id).toSorted(),
     'each missing ping is found, once',
   );
-  const alerts = await query<{ check_id: string }>('select check_id from check_alerts');
+  const alerts = await query<{ check_id: string }>(
+    'select check_id, alert_type, response_time_ms, error, started_at from check_alerts',
+  );
   const falseAlerts = alerts.filter((alert) => steady.has(alert.check_id));
   assert.deepEqual(falseAlerts, [], 'alerts about pages that were always up');
   for (const agent of agents) assert.ok(agent.isRunning(), `${agent.name} has ended`);
 }
 
-test('three replicas whose processes, links and database fail lose nothing and double nothing', (context) =>
-  endure(context, { hasStandby: isLong }));
+test('three replicas whose processes, clocks, links and database fail lose nothing and double nothing', (context) =>
+  endure(context, { hasStandby: isLong, rounds: isLong ? roundsOfLongTier : 1 }));
 
 test('nor do replicas that do not notify each other', inLongTier, (context) =>
   endure(context, { settings: { DATABASE_NOTIFY: 'off' } }),
+);
+
+/** What is missing matters only in the long tier. */
+function inLongTierWith(what: string, isThere: boolean): { skip: string | boolean } {
+  return isLong && !isThere ? { skip: `${what} is not installed` } : inLongTier;
+}
+
+const programsOfDebian = debianPrograms();
+test(
+  'nor do they on the PostgreSQL of Debian',
+  inLongTierWith('postgresql', programsOfDebian !== undefined),
+  (context) =>
+    endure(context, {
+      ...(programsOfDebian === undefined ? {} : { programs: programsOfDebian }),
+      hasStandby: true,
+    }),
+);
+
+test(
+  'nor do they through pgbouncer in transaction mode',
+  inLongTierWith('pgbouncer', hasPooler),
+  (context) => endure(context, { isPooled: true }),
 );
