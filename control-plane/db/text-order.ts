@@ -8,8 +8,8 @@ import { lockKeys } from './lock.ts';
 import type { Database } from './tables.ts';
 
 /**
- * Tables with columns of text that follow the locale. Columns that a condition of a trigger or a
- * generated column names cannot be changed; none of them decides the order of a list.
+ * Tables with columns of text that follow the locale. Columns that a condition of a trigger, a view
+ * or a generated column names cannot be changed; none of them decides the order of a list.
  */
 const following = sql<{ name: string; changes: string }>`
   select t.oid::regclass::text as name,
@@ -25,7 +25,7 @@ const following = sql<{ name: string; changes: string }>`
       select 1 from pg_depend as d
       left join pg_attrdef as e on d.classid = 'pg_attrdef'::regclass and e.oid = d.objid
       where d.refclassid = 'pg_class'::regclass and d.refobjid = t.oid and d.refobjsubid = c.attnum
-        and (d.classid = 'pg_trigger'::regclass or e.adnum <> c.attnum)
+        and (d.classid in ('pg_trigger'::regclass, 'pg_rewrite'::regclass) or e.adnum <> c.attnum)
     )
   group by t.oid
 `;
