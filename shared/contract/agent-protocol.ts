@@ -258,12 +258,15 @@ export type ArtifactDeclaration = z.output<typeof artifactDeclaration>;
 /** Code of a location. */
 const locationCode = z.string().max(64);
 
+/** Of a run or a result. Databases that store ids as numbers give them back in lower case. */
+const storedId = z.uuid().lowercase();
+
 /** One attempt of a run, as the agent submits it. */
 export const resultSubmission = z.object({
   kind: z.literal('result'),
   /** Derived from run and attempt; see `domain/run-id.ts`. */
-  id: z.uuid(),
-  runId: z.uuid(),
+  id: storedId,
+  runId: storedId,
   checkId: z.uuid(),
   checkRevision: z.int(),
   checkType: z.string().max(64),
@@ -313,8 +316,8 @@ export type ResultSubmission = z.output<typeof resultSubmission>;
 /** A slot that the agent knows it has missed. */
 export const missedSubmission = z.object({
   kind: z.literal('missed'),
-  id: z.uuid(),
-  runId: z.uuid(),
+  id: storedId,
+  runId: storedId,
   checkId: z.uuid(),
   slotLocation: locationCode,
   scheduledFor: instant,

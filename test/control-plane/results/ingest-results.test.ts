@@ -39,3 +39,23 @@ test('however many batches wait for a commit, all of them are stored', async () 
   );
   assert.equal(outcomes.at(-1)?.[0]?.outcome, 'accepted', JSON.stringify(outcomes.at(-1)));
 });
+
+test('a result whose id is in capitals is refused: PostgreSQL would give it back in another way', async () => {
+  const clock = new TestClock(now);
+  await using cp = await startTestControlPlane({ clock });
+  const { body } = await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'shop', locations: ['eu-west-1'], frequency: 1 },
+    request: { url: 'https://a.example' },
+  });
+  const check = body as SlotCheck;
+  clock.advance(5 * minute);
+  const [slot = 0] = slotsOf(check, clock.now());
+  const agent = await KeyedAgent.open(cp, 'eu-west-1');
+  const result = agent.result(check.id, slot);
+  for (const field of ['id', 'runId'] as const) {
+    const [outcome] = await agent.handIn({ ...result, [field]: result[field].toUpperCase() });
+    assert.equal(outcome?.outcome, 'refused');
+    assert.match(outcome.reason ?? '', new RegExp(`^${field}: .*lowercase`, 'i'));
+  }
+  assert.equal((await agent.handIn(result))[0]?.outcome, 'accepted');
+});
