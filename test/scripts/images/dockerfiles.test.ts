@@ -82,7 +82,7 @@ test('every image runs as a user that is not root, with tini as process 1, and s
   }
 });
 
-test('no image installs devDependencies: one script installs packages, and omits all but a named one', () => {
+test('no image installs devDependencies: one script installs packages, and omits them', () => {
   for (const instructions of dockerfiles.values()) {
     for (const { name, text } of instructions) {
       if (name === 'RUN') assert.doesNotMatch(text, /npm (ci|i|install)\b(?! --global)/);
