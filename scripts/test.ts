@@ -56,8 +56,10 @@ if (sources.size === 0) {
   console.error(`No test file matches ${positionals.join(' ') || 'nothing: name a glob'}`);
   process.exit(2);
 }
-const programs = join(rootFolder, 'node_modules', '.cache', 'programs');
-for (const name of programNames) await bundle(name, join(programs, name));
+// A run within a run starts the programs of the outer one.
+const given = process.env[programsVariable];
+const programs = given ?? join(rootFolder, 'node_modules', '.cache', 'programs');
+if (given === undefined) for (const name of programNames) await bundle(name, join(programs, name));
 const reports = mkdtempSync(join(tmpdir(), 'test-reports-'));
 
 function linesOf(report: string): ReportLine[] {
