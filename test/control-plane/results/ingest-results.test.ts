@@ -3,14 +3,13 @@ import { randomUUID } from 'node:crypto';
 import test from 'node:test';
 import { recordCertificate } from '../../../control-plane/certificates/record-certificate.ts';
 import { ResultIntake } from '../../../control-plane/results/ingest-results.ts';
-import { startTestControlPlane } from '../../support/control-plane.ts';
+import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { KeyedAgent, slotsOf, type SlotCheck } from '../../support/keyed-agent.ts';
 import { minute, now } from '../../support/results.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
-test('however many batches wait for a commit, all of them are stored', async () => {
-  const clock = new TestClock(now);
-  await using cp = await startTestControlPlane({ clock });
+/** A check that has a slot, and an agent of its location. */
+async function openShop(cp: TestControlPlane, clock: TestClock) {
   const { body } = await cp.api('POST', '/v1/checks/url', {
     ...{ name: 'shop', locations: ['eu-west-1'], frequency: 1 },
     request: { url: 'https://a.example' },
@@ -19,6 +18,13 @@ test('however many batches wait for a commit, all of them are stored', async () 
   clock.advance(5 * minute);
   const [slot = 0] = slotsOf(check, clock.now());
   const agent = await KeyedAgent.open(cp, 'eu-west-1');
+  return { check, slot, agent };
+}
+
+test('however many batches wait for a commit, all of them are stored', async () => {
+  const clock = new TestClock(now);
+  await using cp = await startTestControlPlane({ clock });
+  const { check, slot, agent } = await openShop(cp, clock);
   const intake = new ResultIntake(cp.controlPlane.services, {
     keptMs: 30 * 24 * 60 * minute,
     takeCertificate: recordCertificate,
@@ -43,14 +49,7 @@ test('however many batches wait for a commit, all of them are stored', async () 
 test('a result whose id is in capitals is refused: PostgreSQL would give it back in another way', async () => {
   const clock = new TestClock(now);
   await using cp = await startTestControlPlane({ clock });
-  const { body } = await cp.api('POST', '/v1/checks/url', {
-    ...{ name: 'shop', locations: ['eu-west-1'], frequency: 1 },
-    request: { url: 'https://a.example' },
-  });
-  const check = body as SlotCheck;
-  clock.advance(5 * minute);
-  const [slot = 0] = slotsOf(check, clock.now());
-  const agent = await KeyedAgent.open(cp, 'eu-west-1');
+  const { check, slot, agent } = await openShop(cp, clock);
   const result = agent.result(check.id, slot);
   for (const field of ['id', 'runId'] as const) {
     const [outcome] = await agent.handIn({ ...result, [field]: result[field].toUpperCase() });
