@@ -94,7 +94,7 @@ export function eachNumberOf(values: readonly number[]): RawBuilder<number> {
 
 /**
  * The same for ids of runs and results, and what these tables say of checks and accounts: PostgreSQL
- * has `uuid` columns for them, and `text` for all other ids. They are ids of ours, well-formed.
+ * has `uuid` columns for them, and `text` for all other ids. The ids come from the database and are well-formed.
  */
 export function eachIdIn(json: string): RawBuilder<string> {
   return byEngine({

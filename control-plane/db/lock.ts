@@ -5,7 +5,7 @@
  * Order, never backwards: `accounts`, `location_states`, `agents`, `check_statuses` (by `check_id`),
  * `alert_states`, `incidents`, ordering keys of `outbox`. Several rows of one table in the order of
  * their key. What checks name (locations, groups, snippets, services, certificates) is kept or locked
- * between any of them: whoever locks such a row waits for no check afterwards.
+ * between any of them: a transaction that locks such a row waits for no check afterwards.
  */
 import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
 import { byEngine, engineOf } from './engine.ts';
@@ -32,8 +32,8 @@ export function lockRows<Tables extends keyof Database, Row>(
 
 /**
  * Keeps the rows that a query of one table finds from changes and deletion until the transaction ends:
- * what is about to name them finds them there. Any number of transactions may do so at once. Whoever
- * deletes a row that others name locks it first, and then looks who names it.
+ * rows that are about to refer to them find them there. Any number of transactions may do so at once.
+ * A transaction that deletes a row with references locks it first, and then looks for the references.
  */
 export function keepRows<Tables extends keyof Database, Row>(
   query: SelectQueryBuilder<Database, Tables, Row>,

@@ -182,35 +182,41 @@ function isInTheWay(error: unknown): boolean {
   );
 }
 
-async function applyMigrations(db: Kysely<Database>, until?: MigrationName): Promise<string[]> {
-  const { rows } = await byEngine({
-    sqlite: sql<{ place: string }>`
-      select file as place from pragma_database_list where name = 'main'
-    `,
-    postgres: sql<{ place: string }>`select current_database() as place`,
-  }).execute(db);
+/** Repeats work on a PostgreSQL while others are in its way; the cause of an error is what counts. */
+async function whenOutOfTheWay<T>(db: Kysely<Database>, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      const cause = error instanceof Error ? (error.cause ?? error) : error;
+      const mayRepeat = engineOf(db) === 'postgres' && attempt < attempts && isInTheWay(cause);
+      if (!mayRepeat) throw error;
+      await pause(betweenAttemptsMs);
+    }
+  }
+}
+
+async function applyMigrations(
+  db: Kysely<Database>,
+  place: string,
+  until: MigrationName | undefined,
+): Promise<string[]> {
+  const state = await migrationState(db);
+  refuseNewer(state, `the database ${place}`);
+  // The migrator refuses every migration that it does not know.
+  if (until === undefined && state.pending.length === 0) return [];
   const migrator = new Migrator({
     db,
     provider: { getMigrations: () => Promise.resolve(migrationsOf(engineOf(db))) },
   });
-  for (let attempt = 1; ; attempt += 1) {
-    const state = await migrationState(db);
-    refuseNewer(state, `the database ${rows[0]?.place ?? ''}`);
-    // The migrator refuses every migration that it does not know.
-    if (until === undefined && state.pending.length === 0) return [];
-    const { error, results } =
-      until === undefined ? await migrator.migrateToLatest() : await migrator.migrateTo(until);
-    if (error === undefined) return (results ?? []).map((result) => result.migrationName);
-    if (engineOf(db) === 'postgres' && attempt < attempts && isInTheWay(error)) {
-      await pause(betweenAttemptsMs);
-      continue;
-    }
-    const failed = results?.find((result) => result.status === 'Error')?.migrationName ?? 'unknown';
-    throw new Error(
-      `migration ${failed} failed (${describeFailure(error)}); the database is as it was before it`,
-      { cause: error },
-    );
-  }
+  const { error, results } =
+    until === undefined ? await migrator.migrateToLatest() : await migrator.migrateTo(until);
+  if (error === undefined) return (results ?? []).map((result) => result.migrationName);
+  const failed = results?.find((result) => result.status === 'Error')?.migrationName ?? 'unknown';
+  throw new Error(
+    `migration ${failed} failed (${describeFailure(error)}); the database is as it was before it`,
+    { cause: error },
+  );
 }
 
 /**
@@ -221,15 +227,14 @@ export async function migrateToLatest(
   db: Kysely<Database>,
   until?: MigrationName,
 ): Promise<string[]> {
-  const applied = await applyMigrations(db, until);
-  if (engineOf(db) === 'sqlite') return applied;
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await orderTextByBytes(db);
-      return applied;
-    } catch (error) {
-      if (attempt === attempts || !isInTheWay(error)) throw error;
-      await pause(betweenAttemptsMs);
-    }
-  }
+  const { rows } = await byEngine({
+    sqlite: sql<{ place: string }>`
+      select file as place from pragma_database_list where name = 'main'
+    `,
+    postgres: sql<{ place: string }>`select current_database() as place`,
+  }).execute(db);
+  const place = rows[0]?.place ?? '';
+  const applied = await whenOutOfTheWay(db, () => applyMigrations(db, place, until));
+  if (engineOf(db) === 'postgres') await whenOutOfTheWay(db, () => orderTextByBytes(db));
+  return applied;
 }

@@ -111,7 +111,7 @@ const limitTransaction = Object.entries(limits)
 const beginning = /^(begin|start transaction)\b/;
 
 /**
- * The URL for the driver, which reads `sslmode` as libpq does only when it is told to, and knows no
+ * The URL for the driver, which reads `sslmode` as libpq does only on request, and knows no
  * name for the authorities of the system: these are its default.
  */
 function withLibpqModes(text: string): string {

@@ -5,6 +5,7 @@
  */
 import { sql, type Kysely } from 'kysely';
 import { lockKeys } from './lock.ts';
+import { withoutTimeLimit } from './postgres.ts';
 import type { Database } from './tables.ts';
 
 /**
@@ -38,7 +39,7 @@ export async function orderTextByBytes(db: Kysely<Database>): Promise<void> {
     await lockKeys(unit, ['order of texts']);
     // What waits for a lock makes every later query of that table wait.
     await sql`set local lock_timeout = '2s'`.execute(unit);
-    await sql`set local statement_timeout = 0`.execute(unit);
+    await sql.raw(withoutTimeLimit).execute(unit);
     // Another replica may have done it.
     for (const { name, changes } of (await following.execute(unit)).rows) {
       await sql.raw(`alter table ${name} ${changes}`).execute(unit);

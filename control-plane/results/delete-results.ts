@@ -15,7 +15,7 @@ import { inTransaction } from '../db/unit.ts';
 const resultsAtOnce = 1_000;
 const runsAtOnce = 5_000;
 
-/** True for results whose check, in this column, still exists. Whoever shows or counts results asks. */
+/** True for results whose check, in this column, still exists. Every query that shows or counts results has it. */
 export function isOfPresentCheck(column: string): RawBuilder<SqlBool> {
   return byEngine({
     sqlite: sql<SqlBool>`true`,

@@ -110,7 +110,7 @@ interface LocationEntry extends Place {
   unwoken: Set<string>;
   cancelWaking: (() => void) | null;
   wokenAt: number;
-  /** Agents that only lost checks and were not told yet, by when they lost one last; the earliest first. */
+  /** Agents that only lost checks and were not notified yet, by when they lost one last; the earliest first. */
   relievedAt: Map<string, number>;
   cancelRelieving: (() => void) | null;
 }

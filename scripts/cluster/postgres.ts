@@ -1,4 +1,4 @@
-/** A PostgreSQL server, from npm unless told otherwise: for tests, the benchmark and `npm run cluster`. */
+/** A PostgreSQL server, from npm by default: for tests, the benchmark and `npm run cluster`. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {

@@ -5,8 +5,8 @@
  * payload stands in the row of its result, where `result_payloads` shows it. Rows that every result updates
  * get room beside them, so that their indexes are not written again.
  *
- * Results outlive their check now: a trigger notes it in `deleted_checks`, whoever reads looks for the
- * check, and `results/delete-results.ts` deletes them.
+ * Results outlive their check now: a trigger notes it in `deleted_checks`, every read of results also
+ * requires the check, and `results/delete-results.ts` deletes them.
  */
 import { sql, type Kysely } from 'kysely';
 import type { Engine } from '../engine.ts';

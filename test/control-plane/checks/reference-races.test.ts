@@ -55,7 +55,7 @@ const users = {
   (cp: TestControlPlane, db: Kysely<Database>, slug: string, checkId: string) => Promise<unknown>
 >;
 
-/** A location, and a check elsewhere. */
+/** A location, and a check in another one. */
 async function prepare(cp: TestControlPlane) {
   const slug = `l-${randomUUID().slice(0, 8)}`;
   const { body: location } = await cp.api('POST', '/v1/private-locations', {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Gathered } from '../../../control-plane/core/gathered.ts';
 
-/** Work that ends when it is told to. */
+/** Work that ends when the test ends it. */
 function stoppable(mostAtOnce: number) {
   const begun: { items: readonly number[]; end: PromiseWithResolvers<void> }[] = [];
   const waiting: (() => void)[] = [];

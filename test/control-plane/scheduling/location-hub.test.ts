@@ -46,7 +46,7 @@ test('the versions of some locations are those among the versions of all', async
   }
 });
 
-test('in a large location the agents that lost checks to a newcomer are told a moment later', async () => {
+test('in a large location the agents that lost checks to a newcomer are notified a moment later', async () => {
   const clock = new TestClock(Date.parse('2026-11-21T08:00:00Z'));
   await using cp = await startTestControlPlane({ clock });
   for (let index = 0; index < 150; index += 1) {
